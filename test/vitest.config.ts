@@ -1,13 +1,13 @@
-import { defineConfig } from "vitest/config";
+import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
-	test: {
-		root: new URL("..", import.meta.url).pathname,
-		include: ["test/**/*.test.ts"],
-		setupFiles: ["test/setup.ts"],
-		// Many tests start real servers; two cores do not carry more at once.
-		maxWorkers: 2,
-		testTimeout: 20_000,
-		hookTimeout: 60_000,
-	},
+  test: {
+    root: new URL('..', import.meta.url).pathname,
+    include: ['test/**/*.test.ts'],
+    setupFiles: ['test/setup.ts'],
+    // Many tests start real servers; two cores do not carry more at once.
+    maxWorkers: 2,
+    testTimeout: 20_000,
+    hookTimeout: 60_000,
+  },
 });
