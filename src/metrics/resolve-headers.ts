@@ -1,0 +1,76 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+
+/** Decided here or by HTTP itself: a value of the host's would break the scrape or its safety. */
+const OURS: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/**
+ * The headers of every scrape: the host's own, and `Authorization` from user and password in the URL.
+ *
+ * @throws TypeError that says what to write, without the values
+ */
+export function resolveHeaders(url: URL, value: unknown): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = Object.create(null);
+  if (value !== undefined) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw new TypeError("metrics.headers must be an object, such as { authorization: 'Bearer …' }.");
+    }
+    for (const [name, text] of Object.entries(value)) headers[readName(name)] = readValue(name, text);
+  }
+  const basic = readCredentials(url);
+  if (basic !== null) {
+    if ('authorization' in headers) {
+      throw new TypeError(
+        'metrics has user and password in its url and an authorization header. Remove one of them.',
+      );
+    }
+    headers.authorization = basic;
+  }
+  return Object.freeze(headers);
+}
+
+function readName(name: string): string {
+  const lower = name.toLowerCase();
+  if (OURS.has(lower)) {
+    throw new TypeError(`metrics.headers must not set '${lower}': the monitor sets it itself.`);
+  }
+  try {
+    validateHeaderName(name);
+  } catch {
+    throw new TypeError('metrics.headers has a name that is no HTTP header name.');
+  }
+  return lower;
+}
+
+function readValue(name: string, value: unknown): string {
+  if (typeof value !== 'string') throw new TypeError(`metrics.headers: '${name}' must be a string.`);
+  try {
+    validateHeaderValue(name, value);
+  } catch {
+    throw new TypeError(`metrics.headers: '${name}' has a character that no header may have.`);
+  }
+  return value;
+}
+
+/** RFC 7617: user and password in UTF-8, joined by a colon, in Base64. */
+function readCredentials(url: URL): string | null {
+  if (url.username === '' && url.password === '') return null;
+  try {
+    const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+    return `Basic ${Buffer.from(pair, 'utf8').toString('base64')}`;
+  } catch {
+    throw new TypeError('metrics.url has a user or password with a broken percent-encoding; write % as %25.');
+  }
+}

@@ -1,0 +1,120 @@
+import { MonitorError } from '../errors.ts';
+
+/** One piece of work that can be given up. */
+export interface Call<T> {
+  readonly result: Promise<T>;
+  abort(error: MonitorError): void;
+}
+
+/** Bounds of {@link createSharedCalls}. */
+export interface SharedCallsOptions<T> {
+  /** Calls under way at once; one more is refused as `overloaded`. */
+  readonly mostCalls: number;
+  /** How long after its start a result answers later askers, in milliseconds. */
+  readonly keepMs: number;
+  /** Results kept at once; the oldest goes first. */
+  readonly mostKept: number;
+  /** Told of each outcome that was not given up. */
+  readonly onOutcome: (outcome: T | MonitorError) => void;
+}
+
+/** Work shared by all who ask for the same key at the same moment. */
+export interface SharedCalls<T> {
+  /**
+   * Joins the call of this key, or starts it.
+   *
+   * @param signal leaves it; the call itself is given up when nobody waits for it any more
+   */
+  run(key: string, start: () => Call<T>, signal?: AbortSignal): Promise<T>;
+  /** Gives every call up as `overloaded`, and refuses later ones. */
+  close(): void;
+}
+
+interface Flight<T> extends Call<T> {
+  waiters: number;
+}
+
+const LEFT = 'Nobody waits for this answer any more.';
+const CLOSED = 'The monitor was closed.';
+
+export function createSharedCalls<T>(options: SharedCallsOptions<T>): SharedCalls<T> {
+  const flights = new Map<string, Flight<T>>();
+  const kept = new Map<string, { readonly value: T; readonly timer: NodeJS.Timeout }>();
+  let closed = false;
+
+  function launch(key: string, start: () => Call<T>): Flight<T> {
+    const startedAt = performance.now();
+    const call = start();
+    const flight: Flight<T> = { ...call, waiters: 0 };
+    flights.set(key, flight);
+    // The clients' own promises carry the failure; this branch of it must not count as unhandled.
+    call.result.then(
+      (value) => {
+        leave(key, flight);
+        keep(key, value, options.keepMs - (performance.now() - startedAt));
+        options.onOutcome(value);
+      },
+      (error: MonitorError) => {
+        if (leave(key, flight)) options.onOutcome(error);
+      },
+    );
+    return flight;
+  }
+
+  /** False when it had been given up before. */
+  function leave(key: string, flight: Flight<T>): boolean {
+    return flights.get(key) === flight && flights.delete(key);
+  }
+
+  function keep(key: string, value: T, forMs: number): void {
+    if (closed || forMs <= 0) return;
+    drop(key);
+    const timer = setTimeout(() => kept.delete(key), forMs);
+    timer.unref();
+    kept.set(key, { value, timer });
+    for (const oldest of kept.keys()) {
+      if (kept.size <= options.mostKept) break;
+      drop(oldest);
+    }
+  }
+
+  function drop(key: string): void {
+    clearTimeout(kept.get(key)?.timer);
+    kept.delete(key);
+  }
+
+  function wait(key: string, flight: Flight<T>, signal: AbortSignal | undefined): Promise<T> {
+    flight.waiters += 1;
+    if (signal === undefined) return flight.result;
+    return new Promise<T>((resolve, reject) => {
+      const onAbort = (): void => {
+        reject(new MonitorError('exporter_unavailable', LEFT));
+        flight.waiters -= 1;
+        if (flight.waiters === 0 && leave(key, flight))
+          flight.abort(new MonitorError('exporter_unavailable', LEFT));
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      flight.result.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    });
+  }
+
+  return {
+    async run(key, start, signal) {
+      if (closed) throw new MonitorError('overloaded', CLOSED);
+      if (signal?.aborted) throw new MonitorError('exporter_unavailable', LEFT);
+      const fresh = kept.get(key);
+      if (fresh !== undefined) return fresh.value;
+      const running = flights.get(key);
+      if (running !== undefined) return wait(key, running, signal);
+      if (flights.size >= options.mostCalls) throw new MonitorError('overloaded');
+      return wait(key, launch(key, start), signal);
+    },
+    close() {
+      closed = true;
+      for (const key of [...kept.keys()]) drop(key);
+      const open = [...flights.values()];
+      flights.clear();
+      for (const flight of open) flight.abort(new MonitorError('overloaded', CLOSED));
+    },
+  };
+}
