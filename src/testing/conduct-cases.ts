@@ -1,0 +1,152 @@
+/** Cases of how all parts behave, whatever they tell: status, aborted reads, many reads at once, the end. */
+import type { Awaitable, MonitorSources, ReadContext } from '../source.ts';
+import { type Bench, partsOf } from './bench.ts';
+import type { Checks } from './checks.ts';
+import { expectIds, expectRows, page, taskQuery } from './listing.ts';
+import { lateTask } from './sample-tasks.ts';
+import { fail } from './shape.ts';
+import { SHAPES } from './shapes.ts';
+
+type Read = (context: ReadContext) => Awaitable<unknown>;
+
+/** Every read that the source has, by name. */
+function readsOf(sources: MonitorSources): readonly (readonly [string, Read])[] {
+  const { tasks, workers, events, schedules, health, components, history } = sources;
+  const feed = { limit: 50, since: null, states: [], workers: [], tasks: [] };
+  const stats = { minutes: 60, now: new Date(), filter: taskQuery() };
+  const all: readonly (readonly [string, Read | undefined])[] = [
+    ['listTasks', tasks && ((context) => tasks.listTasks(taskQuery(), context))],
+    ['getTask', tasks && ((context) => tasks.getTask('flow-root', context))],
+    ['getTaskTree', tasks?.getTaskTree && ((context) => tasks.getTaskTree?.('flow-root', context))],
+    ['getTaskStats', tasks?.getTaskStats && ((context) => tasks.getTaskStats?.(stats, context))],
+    ['listWorkers', workers && ((context) => workers.listWorkers(context))],
+    ['listEvents', events && ((context) => events.listEvents(feed, context))],
+    ['listSchedules', schedules && ((context) => schedules.listSchedules(context))],
+    ['checkBroker', health?.checkBroker && ((context) => health.checkBroker?.(context))],
+    ['checkBackend', health?.checkBackend && ((context) => health.checkBackend?.(context))],
+    [
+      'checkWorkers',
+      health?.checkWorkers && ((context) => health.checkWorkers?.({ ...context, ping: false })),
+    ],
+    ['listComponents', components && ((context) => components.listComponents(context))],
+    ['getHistoryStats', history && ((context) => history.getHistoryStats(context))],
+  ];
+  return all.flatMap(([name, read]) => (read ? [[name, read] as const] : []));
+}
+
+/** Waits until a read has ended, however it ends. */
+async function settled(bench: Bench, what: string, read: () => Awaitable<unknown>): Promise<void> {
+  await bench.within(what, async () => {
+    try {
+      await read();
+    } catch {
+      // A read that was aborted or came after the end may be refused.
+    }
+  });
+}
+
+function revisionOf(bench: Bench): string | number | undefined {
+  return bench.sources.tasks?.status?.().revision;
+}
+
+export const CONDUCT_CHECKS: Checks = {
+  'gives each part a name that can stand in an answer': async (bench) => {
+    for (const [name, part] of partsOf(bench.sources)) SHAPES.sourceName(part.name, `sources.${name}.name`);
+  },
+
+  'tells its status at once and does not throw': async (bench) => {
+    for (const [name, part] of partsOf(bench.sources)) {
+      if (!part.status) continue;
+      SHAPES.status(part.status(), `sources.${name}.status()`);
+      const before = performance.now();
+      for (let call = 0; call < 1000; call += 1) part.status();
+      const took = performance.now() - before;
+      if (took > 1000) fail(`sources.${name}.status()`, 'less than 1 ms a call', `${took / 1000} ms`);
+    }
+  },
+
+  'keeps its revision while nothing changes': async (bench) => {
+    for (const [name, part] of partsOf(bench.sources)) {
+      const before = part.status?.().revision;
+      for (const [, read] of readsOf(bench.sources)) {
+        await bench.read('a read', (context) => read(context));
+      }
+      const after = part.status?.().revision;
+      if (after !== before) fail(`revision of sources.${name} after reads alone`, String(before), after);
+    }
+  },
+
+  'changes its revision when a task comes': async (bench) => {
+    if (!bench.seed || !bench.sources.tasks) return;
+    const before = revisionOf(bench);
+    await bench.seed([lateTask(bench.openedAt)]);
+    const { tasks } = await page(bench, taskQuery());
+    if (!tasks.some((task) => task.id === 'late-1'))
+      fail('listTasks after late-1 was put in', 'it', tasks.length);
+    if (before !== undefined && revisionOf(bench) === before) {
+      fail('revision of sources.tasks after a task came', `other than ${before}`, before);
+    }
+  },
+
+  'ends every read that is aborted, and answers the next': async (bench) => {
+    for (const [name, read] of readsOf(bench.sources)) {
+      const before = AbortSignal.abort();
+      await settled(bench, `${name} with an aborted signal`, () => read({ signal: before }));
+      const during = new AbortController();
+      await settled(bench, `${name} aborted while it runs`, async () => {
+        const answer = read({ signal: during.signal });
+        during.abort();
+        await answer;
+      });
+      await bench.read(`${name} after aborted ones`, (context) => read(context));
+    }
+  },
+
+  'answers many reads at once as it answers one': async (bench) => {
+    const reads = readsOf(bench.sources);
+    await Promise.all(
+      Array.from({ length: 10 }, () =>
+        Promise.all(reads.map(([name, read]) => bench.read(name, (context) => read(context)))),
+      ),
+    );
+    if (!bench.sources.tasks) return;
+    const alone = await page(bench, taskQuery({ limit: 50 }));
+    const together = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => page(bench, taskQuery({ limit: index % 2 === 0 ? 50 : 3 }))),
+    );
+    for (const [index, { tasks }] of together.entries()) {
+      expectRows('listTasks among others', tasks, alone.tasks.slice(0, index % 2 === 0 ? 50 : 3));
+    }
+  },
+
+  'gives each answer for itself, so that changing one changes no other': async (bench) => {
+    if (!bench.sources.tasks) return;
+    const first = await page(bench, taskQuery({ limit: 5 }));
+    const ids = first.tasks.map((task) => task.id);
+    if (!Object.isFrozen(first.tasks)) (first.tasks as unknown[]).length = 0;
+    const second = await page(bench, taskQuery({ limit: 5 }));
+    expectIds(
+      'listTasks after its last answer was emptied',
+      second.tasks.map((task) => task.id),
+      ids,
+    );
+  },
+
+  'can be closed twice, and neither hangs nor throws from status() afterwards': async (bench) => {
+    await bench.within('close()', () => bench.sources.close?.());
+    await bench.within('the second close()', () => bench.sources.close?.());
+    for (const [name, part] of partsOf(bench.sources)) {
+      if (part.status) SHAPES.status(part.status(), `sources.${name}.status() after close()`);
+    }
+    for (const [name, read] of readsOf(bench.sources)) {
+      await settled(bench, `${name} after close()`, () => read({ signal: new AbortController().signal }));
+    }
+  },
+
+  'can be closed while reads are under way': async (bench) => {
+    const signal = new AbortController().signal;
+    const reads = readsOf(bench.sources).map(([name, read]) => settled(bench, name, () => read({ signal })));
+    await bench.within('close()', () => bench.sources.close?.());
+    await Promise.all(reads);
+  },
+};

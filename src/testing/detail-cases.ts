@@ -1,0 +1,158 @@
+/** Cases of one task and of its workflow. */
+import type { Task, TaskDetail, TaskTree } from '../model.ts';
+import type { Bench } from './bench.ts';
+import type { Checks } from './checks.ts';
+import { held } from './listing.ts';
+import { fail } from './shape.ts';
+import { SHAPES } from './shapes.ts';
+
+/** Ids that nobody has, some of them names of what every JavaScript object has. */
+const UNKNOWN = ['no-such-task', '__proto__', 'constructor', 'toString', '*', '../..', 'x'.repeat(512), ' '];
+const MOST_DETAILS = 60;
+const DATES = ['sent', 'received', 'started', 'finished', 'timestamp', 'eta', 'expires'] as const;
+const PLAIN = [
+  'state',
+  'name',
+  'worker',
+  'queue',
+  'runtime',
+  'retries',
+  'parentId',
+  'rootId',
+  'groupId',
+  'chordId',
+] as const;
+
+async function detailOf(bench: Bench, id: string): Promise<TaskDetail | null> {
+  const detail = await bench.read('getTask', (context) => bench.sources.tasks?.getTask(id, context) ?? null);
+  if (detail !== null) SHAPES.taskDetail(detail, `getTask(${JSON.stringify(id)})`);
+  return detail;
+}
+
+async function treeOf(bench: Bench, id: string): Promise<TaskTree | null> {
+  const tree = await bench.read(
+    'getTaskTree',
+    (context) => bench.sources.tasks?.getTaskTree?.(id, context) ?? null,
+  );
+  if (tree !== null) SHAPES.taskTree(tree, `getTaskTree(${JSON.stringify(id)})`);
+  return tree;
+}
+
+/** The tree of a task that is listed, with the ids in it. */
+async function knownTree(
+  bench: Bench,
+  id: string,
+): Promise<TaskTree & { readonly ids: ReadonlySet<string> }> {
+  const tree = await treeOf(bench, id);
+  if (tree === null) fail(`getTaskTree(${id})`, 'a tree, for the task is listed', tree);
+  const ids = new Set(tree.tasks.map((task) => task.id));
+  if (ids.size < tree.tasks.length) fail(`getTaskTree(${id}).tasks`, 'each task once', tree.tasks.length);
+  if (!ids.has(id)) fail(`getTaskTree(${id}).tasks`, 'the asked task among them', [...ids]);
+  return { ...tree, ids };
+}
+
+/** Rows with ties to others, which are the ones worth asking for, before those without. */
+function tiedFirst(rows: readonly Task[]): readonly Task[] {
+  const tied = (row: Task) => Number(Boolean(row.parentId ?? row.groupId ?? row.chordId));
+  return rows.toSorted((a, b) => tied(b) - tied(a)).slice(0, MOST_DETAILS);
+}
+
+export const DETAIL_CHECKS: Checks = {
+  'answers null for an id that is not known': async (bench) => {
+    for (const id of UNKNOWN) {
+      const detail = await detailOf(bench, id);
+      if (detail !== null) fail(`getTask(${JSON.stringify(id)})`, 'null', detail);
+    }
+  },
+
+  'shows a task as the list does': async (bench) => {
+    const { rows } = await held(bench);
+    for (const row of rows.slice(0, MOST_DETAILS)) {
+      const detail = await detailOf(bench, row.id);
+      if (detail === null) fail(`getTask(${row.id})`, 'the task that the list shows', detail);
+      if (detail.id !== row.id) fail(`getTask(${row.id}).id`, row.id, detail.id);
+      for (const field of PLAIN) {
+        const listed = row[field] ?? null;
+        if ((detail[field] ?? null) !== listed)
+          fail(`getTask(${row.id}).${field}`, String(listed), detail[field]);
+      }
+      for (const field of DATES) {
+        const listed = row[field]?.getTime() ?? null;
+        const shown = detail[field]?.getTime() ?? null;
+        if (shown !== listed) fail(`getTask(${row.id}).${field}`, String(row[field]), detail[field]);
+      }
+    }
+  },
+
+  'tells the timeline from its oldest change to the present state': async (bench) => {
+    const { rows } = await held(bench);
+    for (const row of rows.slice(0, MOST_DETAILS)) {
+      const detail = await detailOf(bench, row.id);
+      const times = (detail?.timeline ?? []).map((entry) => entry.timestamp?.getTime() ?? null);
+      const known = times.filter((time) => time !== null);
+      if (known.some((time, index) => index > 0 && time < (known[index - 1] ?? time))) {
+        fail(`getTask(${row.id}).timeline`, 'the oldest change first', times);
+      }
+      const states = (detail?.timeline ?? []).map((entry) => entry.state);
+      if (states.length > 0 && !states.includes(row.state)) {
+        fail(`getTask(${row.id}).timeline`, `its state ${row.state} in it`, states);
+      }
+    }
+  },
+};
+
+export const TREE_CHECKS: Checks = {
+  'answers null for an id that is not known': async (bench) => {
+    for (const id of UNKNOWN) {
+      const tree = await treeOf(bench, id);
+      if (tree !== null) fail(`getTaskTree(${JSON.stringify(id)})`, 'null', tree);
+    }
+  },
+
+  'has the asked task in it, each task once, and its root': async (bench) => {
+    const { rows } = await held(bench);
+    for (const row of tiedFirst(rows)) {
+      const tree = await knownTree(bench, row.id);
+      const root = row.rootId ?? row.id;
+      if (tree.rootId !== root) fail(`getTaskTree(${row.id}).rootId`, root, tree.rootId);
+    }
+  },
+
+  'shows a task in its tree as the list does': async (bench) => {
+    const { rows } = await held(bench);
+    const listed = new Map(rows.map((row) => [row.id, row]));
+    for (const row of tiedFirst(rows).slice(0, 10)) {
+      for (const task of (await knownTree(bench, row.id)).tasks) {
+        const state = listed.get(task.id)?.state ?? task.state;
+        if (task.state !== state) fail(`${task.id} in getTaskTree(${row.id})`, state, task.state);
+      }
+    }
+  },
+
+  'reaches every relative, from either end': async (bench) => {
+    const { rows } = await held(bench);
+    const listed = new Set(rows.map((row) => row.id));
+    for (const row of tiedFirst(rows)) {
+      const tree = await knownTree(bench, row.id);
+      if (tree.truncated) continue;
+      const mates = row.groupId ? rows.filter((other) => other.groupId === row.groupId) : [];
+      const relatives = [row.parentId, row.chordId, ...mates.map((mate) => mate.id)];
+      for (const relative of relatives) {
+        if (!relative || !listed.has(relative)) continue;
+        if (!tree.ids.has(relative)) fail(`getTaskTree(${row.id}).tasks`, `${relative} in it`, [...tree.ids]);
+        const back = await knownTree(bench, relative);
+        if (!back.truncated && !back.ids.has(row.id)) {
+          fail(`getTaskTree(${relative}).tasks`, `${row.id} in it`, [...back.ids]);
+        }
+      }
+    }
+  },
+
+  'leaves strangers out': async (bench) => {
+    if (!bench.seeded) return;
+    const flow = bench.seeded.filter((task) => task.id.startsWith('flow-')).map((task) => task.id);
+    const tree = await knownTree(bench, 'flow-2');
+    const strangers = [...tree.ids].filter((id) => !flow.includes(id));
+    if (strangers.length > 0) fail('getTaskTree(flow-2).tasks', 'no task of another workflow', strangers);
+  },
+};

@@ -1,0 +1,155 @@
+/** Cases of the activity feed. */
+import { isMonitorError } from '../errors.ts';
+import type { TaskEvent } from '../model.ts';
+import type { TaskEventPage, TaskEventQuery } from '../source.ts';
+import type { Bench } from './bench.ts';
+import type { Checks } from './checks.ts';
+import { expectIds } from './listing.ts';
+import { fail } from './shape.ts';
+import { SHAPES } from './shapes.ts';
+
+const START = new Date(0);
+
+async function feed(bench: Bench, part: Partial<TaskEventQuery> = {}): Promise<TaskEventPage> {
+  const query = Object.freeze({ limit: 1000, since: null, states: [], workers: [], tasks: [], ...part });
+  const page = await bench.read('listEvents', (context) => bench.sources.events?.listEvents(query, context));
+  if (!page) fail('listEvents', 'a page', page);
+  SHAPES.taskEventPage(page, 'listEvents');
+  if (page.events.length > query.limit) {
+    fail('listEvents().events.length', `at most the limit of ${query.limit}`, page.events.length);
+  }
+  return page;
+}
+
+function idsOf(events: readonly TaskEvent[]): readonly string[] {
+  return events.map((event) => event.id);
+}
+
+/** The newest items, newest first; some at least, or there is nothing to check. */
+async function newest(bench: Bench): Promise<readonly TaskEvent[]> {
+  const { events } = await feed(bench);
+  if (events.length === 0) fail('listEvents', 'an item at least to check with', events);
+  return events;
+}
+
+/** Items after `since`, oldest first, taken `limit` at a time. */
+async function follow(
+  bench: Bench,
+  since: TaskEventQuery['since'],
+  limit: number,
+): Promise<readonly TaskEvent[]> {
+  const items: TaskEvent[] = [];
+  let place = since;
+  for (;;) {
+    const { events, cursor } = await feed(bench, { since: place, limit });
+    items.push(...events.toReversed());
+    if (events.length === 0 || items.length > 20_000) return items;
+    place = { cursor };
+  }
+}
+
+async function expectFiltered(
+  bench: Bench,
+  what: string,
+  filter: Partial<TaskEventQuery>,
+  holds: (event: TaskEvent) => boolean,
+): Promise<void> {
+  const all = await newest(bench);
+  const { events } = await feed(bench, filter);
+  const foreign = events.filter((event) => !holds(event));
+  if (foreign.length > 0) fail(what, 'only matching items', foreign);
+  // Above the limit a filtered feed reaches further back than the unfiltered one.
+  if (all.length < 1000) expectIds(what, idsOf(events), idsOf(all.filter(holds)));
+}
+
+export const EVENT_CHECKS: Checks = {
+  'lists items with an id each, once': async (bench) => {
+    const ids = idsOf(await newest(bench));
+    if (new Set(ids).size < ids.length) fail('ids of listEvents', 'each once', ids);
+  },
+
+  'tells of every task that was put in': async (bench) => {
+    if (!bench.seeded) return;
+    const told = new Set((await newest(bench)).map((event) => event.taskId));
+    const missing = bench.seeded.filter((task) => !told.has(task.id));
+    if (missing.length > 0) {
+      fail(
+        'listEvents',
+        `an item of ${missing[0]?.id}`,
+        missing.map((task) => task.id),
+      );
+    }
+  },
+
+  'lists the newest items, newest first, when asked without since': async (bench) => {
+    const all = await newest(bench);
+    const { events } = await feed(bench, { limit: 3 });
+    expectIds('listEvents with limit 3', idsOf(events), idsOf(all.slice(0, 3)));
+  },
+
+  'goes on from a cursor with the oldest items after it, none twice and none left out': async (bench) => {
+    const all = await newest(bench);
+    if (all.length >= 1000) return;
+    const inOrder = idsOf(all.toReversed());
+    for (const limit of [1, 7, 1000]) {
+      const items = await follow(bench, { time: START }, limit);
+      expectIds(`listEvents from the start by ${limit}`, idsOf(items), inOrder);
+    }
+  },
+
+  'has nothing after its newest item, and keeps the cursor that it was asked with': async (bench) => {
+    const { cursor } = await feed(bench);
+    const { events, cursor: next, gap } = await feed(bench, { since: { cursor } });
+    if (events.length > 0) fail('listEvents since its own cursor', 'nothing', events);
+    if (next !== cursor) fail('listEvents().cursor with nothing new', cursor, next);
+    if (gap) fail('listEvents().gap with nothing new', 'false', gap);
+  },
+
+  'lists what came after a cursor': async (bench) => {
+    const all = await newest(bench);
+    const { cursor } = await feed(bench, { limit: 1, since: { time: START } });
+    const { events } = await feed(bench, { since: { cursor } });
+    if (all.length < 1000) expectIds('listEvents since the oldest', idsOf(events), idsOf(all.slice(0, -1)));
+  },
+
+  'has nothing after a moment that is still to come': async (bench) => {
+    const time = new Date(Date.now() + 3_600_000);
+    const { events } = await feed(bench, { since: { time } });
+    if (events.length > 0) fail(`listEvents since ${time.toISOString()}`, 'nothing', events);
+  },
+
+  'has everything that came after a moment before it came': async (bench) => {
+    if (!bench.seeded) return;
+    const all = await newest(bench);
+    const { events } = await feed(bench, { since: { time: bench.openedAt } });
+    expectIds('listEvents since before the seed', idsOf(events), idsOf(all));
+  },
+
+  'filters by state, worker and task name, any of several': async (bench) => {
+    const all = await newest(bench);
+    const fields = { states: 'state', workers: 'worker', tasks: 'task' } as const;
+    for (const [filter, field] of Object.entries(fields)) {
+      const values = [
+        ...new Set(all.map((event) => event[field]).filter((value) => typeof value === 'string')),
+      ];
+      for (const wanted of [...values.slice(0, 4).map((value) => [value]), values.slice(0, 2), ['no-such']]) {
+        if (wanted.length === 0) continue;
+        const what = `listEvents with ${filter} ${wanted.join(', ')}`;
+        await expectFiltered(bench, what, { [filter]: wanted }, (event) =>
+          wanted.includes(event[field] ?? ''),
+        );
+      }
+    }
+  },
+
+  'says that there is a gap, or refuses, for a cursor that it cannot place': async (bench) => {
+    for (const cursor of ['no-such-cursor', '-1', '__proto__', '%00', 'x'.repeat(2000)]) {
+      try {
+        const { gap } = await feed(bench, { since: { cursor } });
+        if (!gap) fail(`listEvents().gap for the cursor ${cursor.slice(0, 20)}`, 'true', gap);
+      } catch (error) {
+        if (!isMonitorError(error) || error.code !== 'invalid_parameter') throw error;
+      }
+    }
+  },
+};

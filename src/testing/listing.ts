@@ -1,0 +1,142 @@
+/** Queries for the task list, walks over its pages, and what should come back. */
+import type { Task } from '../model.ts';
+import type { TaskPage, TaskPosition, TaskQuery, TaskSort } from '../source.ts';
+import type { Bench } from './bench.ts';
+import { fail } from './shape.ts';
+import { SHAPES } from './shapes.ts';
+
+/** Every field that the list can be sorted by. */
+export const SORTS: readonly TaskSort[] = [
+  'timestamp',
+  'received',
+  'started',
+  'finished',
+  'runtime',
+  'name',
+  'state',
+];
+
+/** Most rows that the suite looks at in a source that holds more: the newest. */
+const MOST_ROWS = 2000;
+
+/** A query as the router gives it, frozen: sources share it and must not change it. */
+export function taskQuery(part: Partial<TaskQuery> = {}): TaskQuery {
+  const lists = {
+    states: part.states ?? [],
+    names: part.names ?? [],
+    workers: part.workers ?? [],
+    queues: part.queues ?? [],
+  };
+  for (const list of Object.values(lists)) Object.freeze(list);
+  return Object.freeze({
+    limit: 1000,
+    after: null,
+    rootId: null,
+    parentId: null,
+    groupId: null,
+    q: null,
+    search: () => true,
+    since: null,
+    until: null,
+    sort: 'timestamp' as const,
+    order: 'desc' as const,
+    scan: 10_000_000,
+    ...part,
+    ...lists,
+  });
+}
+
+/** One page, its shape checked. */
+export async function page(bench: Bench, query: TaskQuery): Promise<TaskPage> {
+  const { tasks } = bench.sources;
+  if (!tasks) fail('sources.tasks', 'a part', tasks);
+  const answer = await bench.read('listTasks', (context) => tasks.listTasks(query, context));
+  SHAPES.taskPage(answer, 'listTasks');
+  if (answer.tasks.length > query.limit) {
+    fail('listTasks().tasks.length', `at most the limit of ${query.limit}`, answer.tasks.length);
+  }
+  return answer;
+}
+
+/** Places travel to the client and back inside a cursor, so they must survive JSON. */
+function travelled(position: TaskPosition): TaskPosition {
+  return JSON.parse(JSON.stringify(position)) as TaskPosition;
+}
+
+/** All rows of a query, page after page. */
+export async function walk(bench: Bench, query: TaskQuery, mostRows = Infinity): Promise<readonly Task[]> {
+  const rows: Task[] = [];
+  const places = new Set<string>();
+  let after: TaskPosition | null = null;
+  do {
+    const answer: TaskPage = await page(bench, taskQuery({ ...query, after }));
+    rows.push(...answer.tasks);
+    after = answer.next && travelled(answer.next);
+    const place = JSON.stringify(after);
+    if (after && places.has(place)) fail('listTasks().next', 'a place that was not given before', after);
+    places.add(place);
+  } while (after && rows.length < mostRows);
+  return rows;
+}
+
+/** What the source holds: all of it, or the newest part of it with the `since` that asks for this part. */
+export async function held(
+  bench: Bench,
+): Promise<{ readonly rows: readonly Task[]; readonly since: Date | null }> {
+  const rows = await walk(bench, taskQuery(), MOST_ROWS + 1);
+  const ids = new Set(rows.map((row) => row.id));
+  if (ids.size < rows.length) fail('listTasks', 'each id once', duplicates(rows));
+  if (rows.length === 0) {
+    fail(
+      'listTasks',
+      'a task at least to check with; give create() a seed, or let the source hold some',
+      rows,
+    );
+  }
+  if (rows.length <= MOST_ROWS) return { rows, since: null };
+  const since = rows[MOST_ROWS - 1]?.timestamp ?? null;
+  return { rows: rows.filter((row) => since && row.timestamp && row.timestamp >= since), since };
+}
+
+function duplicates(rows: readonly Task[]): readonly string[] {
+  return rows.map((row) => row.id).filter((id, index, ids) => ids.indexOf(id) !== index);
+}
+
+/** What a row is sorted by; `null` when it has no such value. */
+export function sortKey(row: Task, sort: TaskSort): number | string | null {
+  const value = row[sort];
+  return value instanceof Date ? value.getTime() : (value ?? null);
+}
+
+/** The order that the list must have: by value, `null` last, ties by id ascending, text by code unit. */
+export function sorted(rows: readonly Task[], sort: TaskSort, order: TaskQuery['order']): readonly Task[] {
+  const sign = order === 'asc' ? 1 : -1;
+  return rows.toSorted((a, b) => {
+    const x = sortKey(a, sort);
+    const y = sortKey(b, sort);
+    if (x === y) return a.id < b.id ? -1 : 1;
+    if (x === null) return 1;
+    if (y === null) return -1;
+    return x < y ? -sign : sign;
+  });
+}
+
+/** Fails unless these are the same rows in the same order. */
+export function expectRows(what: string, actual: readonly Task[], expected: readonly Task[]): void {
+  expectIds(
+    what,
+    actual.map((row) => row.id),
+    expected.map((row) => row.id),
+  );
+}
+
+/** Fails with the first difference of two lists of ids. */
+export function expectIds(what: string, actual: readonly string[], expected: readonly string[]): void {
+  const missing = expected.filter((id) => !actual.includes(id));
+  if (missing.length > 0) fail(what, `also ${missing.slice(0, 5).join(', ')}`, actual.slice(0, 20));
+  const foreign = actual.filter((id) => !expected.includes(id));
+  if (foreign.length > 0) fail(what, `none of ${foreign.slice(0, 5).join(', ')}`, foreign);
+  if (actual.length !== expected.length) fail(what, `each of ${expected.length} rows once`, actual.length);
+  const at = actual.findIndex((id, index) => id !== expected[index]);
+  if (at >= 0) fail(`${what}, row ${at}`, `${expected[at]} (order)`, actual[at]);
+}

@@ -1,0 +1,100 @@
+/** Cases of the parts that return one list or one value: workers, schedules, components, health, history. */
+import type { ReadContext } from '../source.ts';
+import type { Bench } from './bench.ts';
+import type { Checks } from './checks.ts';
+import { fail, listOf } from './shape.ts';
+import { SHAPES } from './shapes.ts';
+
+function expectUnique(what: string, keys: readonly string[]): void {
+  const twice = keys.filter((key, index) => keys.indexOf(key) !== index);
+  if (twice.length > 0) fail(what, 'each once', twice);
+}
+
+async function get<T>(
+  bench: Bench,
+  what: string,
+  call: (context: ReadContext) => T | PromiseLike<T> | undefined,
+): Promise<T> {
+  const value = await bench.read(what, async (context) => await call(context));
+  if (value === undefined) fail(what, 'an answer', value);
+  return value;
+}
+
+export const WORKER_CHECKS: Checks = {
+  'lists workers, each hostname once': async (bench) => {
+    const workers = await get(bench, 'listWorkers', (context) => bench.sources.workers?.listWorkers(context));
+    listOf(SHAPES.worker)(workers, 'listWorkers');
+    expectUnique(
+      'hostnames of listWorkers',
+      workers.map((worker) => worker.hostname),
+    );
+  },
+};
+
+export const SCHEDULE_CHECKS: Checks = {
+  'lists schedules, each id once': async (bench) => {
+    const schedules = await get(bench, 'listSchedules', (context) =>
+      bench.sources.schedules?.listSchedules(context),
+    );
+    listOf(SHAPES.schedule)(schedules, 'listSchedules');
+    expectUnique(
+      'ids of listSchedules',
+      schedules.map((schedule) => schedule.id),
+    );
+  },
+};
+
+export const COMPONENT_CHECKS: Checks = {
+  'lists components, each key once, with settings that are plain data': async (bench) => {
+    const components = await get(bench, 'listComponents', (context) =>
+      bench.sources.components?.listComponents(context),
+    );
+    listOf(SHAPES.component)(components, 'listComponents');
+    expectUnique(
+      'keys of listComponents',
+      components.map((component) => component.key),
+    );
+    for (const { key, config } of components) {
+      try {
+        JSON.stringify(config);
+      } catch {
+        fail(`config of the component ${key}`, 'what JSON can hold', config);
+      }
+    }
+  },
+};
+
+export const HEALTH_CHECKS: Checks = {
+  'answers each check that it has, and says why one fails': async (bench) => {
+    const { health } = bench.sources;
+    for (const name of ['checkBroker', 'checkBackend'] as const) {
+      if (!health?.[name]) continue;
+      const check = await get(bench, name, (context) => health[name]?.(context));
+      SHAPES.healthCheck(check, name);
+      if (check.ok === false && !check.error)
+        fail(`${name}().error of a check that failed`, 'a reason', check.error);
+    }
+    if (health?.checkWorkers) {
+      const check = await get(bench, 'checkWorkers', (context) =>
+        health.checkWorkers?.({ ...context, ping: false }),
+      );
+      SHAPES.workerHealthCheck(check, 'checkWorkers');
+      expectUnique('hostnames of checkWorkers', [...check.responding, ...check.missing]);
+      if (check.ok === true && check.responding.length === 0) {
+        fail('checkWorkers().ok with no worker that responds', 'false or null', check.ok);
+      }
+    }
+  },
+};
+
+export const HISTORY_CHECKS: Checks = {
+  'tells what it holds in figures': async (bench) => {
+    const stats = await get(bench, 'getHistoryStats', (context) =>
+      bench.sources.history?.getHistoryStats(context),
+    );
+    SHAPES.historyStats(stats, 'getHistoryStats');
+    if (bench.seeded && stats.tasks < bench.seeded.length) {
+      fail('getHistoryStats().tasks', `at least the ${bench.seeded.length} put in`, stats.tasks);
+    }
+  },
+};

@@ -1,0 +1,120 @@
+/**
+ * The tasks that the suite asks a source to hold. Each stands for something that sources get wrong:
+ * equal times, missing values, states that a worker invents, ids that are no UUIDs, workflows.
+ */
+import { isDone, type Task, type TaskState } from '../model.ts';
+
+const NAMES = ['shop.charge', 'shop.ship', 'mail.send', 'stats.roll_up'] as const;
+const WORKERS = ['celery@a', 'celery@b', 'celery@c'] as const;
+const QUEUES = ['celery', 'mail'] as const;
+const STATES: readonly TaskState[] = [
+  'SUCCESS',
+  'FAILURE',
+  'SUCCESS',
+  'STARTED',
+  'RETRY',
+  'REVOKED',
+  'SUCCESS',
+  'PROGRESS',
+  'RECEIVED',
+  'PENDING',
+  'SUCCESS',
+];
+
+function pick<T>(values: readonly T[], index: number): T {
+  return values[index % values.length] as T;
+}
+
+/** When the worker was, `gap` after the sending; absent where the state says that it has not yet. */
+function lifeOf(state: TaskState, sentAt: number, gap: number) {
+  const at = (steps: number) => new Date(sentAt + steps * gap);
+  const sent = at(0);
+  if (state === 'PENDING') return { sent, timestamp: sent };
+  if (state === 'RECEIVED') return { sent, received: at(1), timestamp: at(1) };
+  if (state === 'REVOKED') return { sent, received: at(1), finished: at(2), timestamp: at(2) };
+  const ran = { sent, received: at(1), started: at(2) };
+  if (state === 'STARTED') return { ...ran, timestamp: at(2) };
+  if (isDone(state)) return { ...ran, finished: at(3), timestamp: at(3), runtime: gap / 1000 };
+  return { ...ran, timestamp: at(3) };
+}
+
+function sample(index: number, now: number): Task {
+  const state = pick(STATES, index);
+  // Rows 20 to 29 share all their times: only the id can order them.
+  const sentAt = index >= 20 && index < 30 ? now - 900_000 : now - 1_800_000 + index * 20_000;
+  const reached = state !== 'PENDING';
+  return {
+    // Ids run against time, so that an order by id alone is seen.
+    id: `task-${String(99 - index)}`,
+    state,
+    name: pick(NAMES, index * 3),
+    queue: pick(QUEUES, Math.floor(index / 2)),
+    args: `('order-${index}', ${index})`,
+    kwargs: index % 2 === 0 ? `{'index': ${index}}` : '{}',
+    retries: state === 'RETRY' ? 1 : 0,
+    ...(reached ? { worker: pick(WORKERS, index) } : {}),
+    ...(state === 'SUCCESS' ? { result: `'done ${index}'` } : {}),
+    ...(state === 'FAILURE' ? { exception: "ValueError('no')", traceback: 'Traceback\nValueError: no' } : {}),
+    ...lifeOf(state, sentAt, index % 3 === 0 ? 250 : 1500),
+  };
+}
+
+/** A root that sends two tasks, one of which sends a group of three with a body that waits for it. */
+function workflow(now: number): Task[] {
+  const member = (id: string, index: number, ties: Partial<Task>): Task => ({
+    id,
+    state: 'SUCCESS',
+    name: 'flow.step',
+    queue: 'celery',
+    worker: 'celery@a',
+    rootId: 'flow-root',
+    retries: 0,
+    ...lifeOf('SUCCESS', now - 600_000 + index * 1000, 100),
+    ...ties,
+  });
+  const group = { parentId: 'flow-fan', groupId: 'flow-group', chordId: 'flow-body' };
+  return [
+    member('flow-root', 0, { name: 'flow.start' }),
+    member('flow-fan', 1, { parentId: 'flow-root' }),
+    member('flow-side', 2, { parentId: 'flow-root' }),
+    member('flow-1', 3, group),
+    member('flow-2', 4, group),
+    member('flow-3', 5, group),
+    member('flow-body', 6, { parentId: 'flow-3' }),
+  ];
+}
+
+/**
+ * Tasks as a deployment would have them at `now`, oldest first, all changed within the last half hour
+ * and none within the last minute.
+ *
+ * @param now the clock of the source, so that nothing is too old to be kept
+ */
+export function sampleTasks(now: Date): readonly Task[] {
+  const start = now.getTime();
+  const plain = Array.from({ length: 44 }, (_, index) => sample(index, start));
+  return [
+    ...plain,
+    ...workflow(start),
+    // What is known of a task whose sending nobody saw.
+    {
+      id: 'größe/1 %2F"<b>',
+      state: 'STARTED',
+      worker: 'celery@b',
+      started: new Date(start - 400_000),
+      timestamp: new Date(start - 400_000),
+    },
+  ];
+}
+
+/** One more task, to see whether a source notices that it came. */
+export function lateTask(now: Date): Task {
+  return {
+    id: 'late-1',
+    state: 'SUCCESS',
+    name: 'shop.late',
+    queue: 'celery',
+    worker: 'celery@a',
+    ...lifeOf('SUCCESS', now.getTime() - 120_000, 100),
+  };
+}

@@ -1,0 +1,80 @@
+/** Checks of single values and how they combine; a failure names the place and what was wrong there. */
+import { AssertionError } from 'node:assert';
+import { inspect } from 'node:util';
+
+/** Throws an AssertionError that names `path` when the value is not as it should be. */
+export type Shape = (value: unknown, path: string) => void;
+
+/** Fails with one sentence about one place. */
+export function fail(path: string, wanted: string, actual: unknown): never {
+  const shown = inspect(actual, { depth: 1, maxStringLength: 200, maxArrayLength: 5 });
+  throw new AssertionError({ message: `${path}: expected ${wanted}, got ${shown}` });
+}
+
+/** A check of one kind of value: what is wanted, in words, and whether a value is so. */
+export function shape(wanted: string, holds: (value: unknown) => boolean): Shape {
+  return (value, path) => {
+    if (!holds(value)) fail(path, wanted, value);
+  };
+}
+
+export const anything: Shape = () => {};
+export const boolean = shape('a boolean', (value) => typeof value === 'boolean');
+export const text = shape('a string', (value) => typeof value === 'string');
+export const filled = shape('a non-empty string', (value) => typeof value === 'string' && value !== '');
+export const number = shape('a finite number', Number.isFinite);
+export const count = shape(
+  'a whole number, not negative',
+  (value) => Number.isInteger(value) && Number(value) >= 0,
+);
+export const date = shape('a valid Date', (value) => value instanceof Date && !Number.isNaN(value.getTime()));
+/** An id of the model. */
+export const id = shape(
+  'a string of 1 to 512 characters',
+  (value) => typeof value === 'string' && value !== '' && value.length <= 512,
+);
+
+/** One of these strings. */
+export function oneOf(...allowed: readonly string[]): Shape {
+  return shape(allowed.join(' or '), (value) => allowed.includes(value as string));
+}
+
+/** `null`: cannot tell. */
+export function nullable(inner: Shape): Shape {
+  return (value, path) => {
+    if (value !== null) inner(value, path);
+  };
+}
+
+/** May be left out. */
+export function optional(inner: Shape): Shape {
+  return (value, path) => {
+    if (value !== undefined) inner(value, path);
+  };
+}
+
+/** Left out or `null`: cannot tell. */
+export const maybe = (inner: Shape): Shape => optional(nullable(inner));
+
+/** An array whose items all have this shape. */
+export function listOf(inner: Shape): Shape {
+  return (value, path) => {
+    if (!Array.isArray(value)) fail(path, 'an array', value);
+    value.forEach((item, index) => {
+      inner(item, `${path}[${index}]`);
+    });
+  };
+}
+
+/** A field that is not of the model is never shown, so it is most likely a misspelt name. */
+export function record(fields: Readonly<Record<string, Shape>>): Shape {
+  return (value, path) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) fail(path, 'an object', value);
+    for (const key of Object.keys(value)) {
+      if (!Object.hasOwn(fields, key)) fail(`${path}.${key}`, 'no field of this name (never shown)', key);
+    }
+    for (const [key, inner] of Object.entries(fields)) {
+      inner((value as Readonly<Record<string, unknown>>)[key], `${path}.${key}`);
+    }
+  };
+}

@@ -1,0 +1,199 @@
+/**
+ * What each value that a source returns looks like. These tables say in run-time words what `model.ts`
+ * and `source.ts` say in types, for hosts that write JavaScript or fill the types from a database.
+ */
+import { STATUS_OF } from '../errors.ts';
+import {
+  anything,
+  boolean,
+  count,
+  date,
+  fail,
+  filled,
+  id,
+  listOf,
+  maybe,
+  nullable,
+  number,
+  oneOf,
+  optional,
+  record,
+  type Shape,
+  shape,
+  text,
+} from './shape.ts';
+
+const TASK_FIELDS = {
+  id,
+  state: filled,
+  name: maybe(text),
+  worker: maybe(text),
+  queue: maybe(text),
+  sent: maybe(date),
+  received: maybe(date),
+  started: maybe(date),
+  finished: maybe(date),
+  timestamp: maybe(date),
+  runtime: maybe(number),
+  args: anything,
+  kwargs: anything,
+  result: anything,
+  exception: anything,
+  traceback: anything,
+  retries: maybe(count),
+  eta: maybe(date),
+  expires: maybe(date),
+  parentId: maybe(id),
+  rootId: maybe(id),
+  groupId: maybe(id),
+  chordId: maybe(id),
+  flags: optional(listOf(oneOf('worker_lost', 'overdue', 'never_received'))),
+  truncated: optional(listOf(oneOf('args', 'kwargs', 'result', 'exception', 'traceback'))),
+  kind: maybe(oneOf('map', 'starmap', 'chunks')),
+  stamps: anything,
+};
+
+const CHECK_FIELDS = { ok: nullable(boolean), error: maybe(filled) };
+
+const task = record(TASK_FIELDS);
+const position = record({
+  key: nullable(
+    shape('a number or a string', (value) => typeof value === 'string' || Number.isFinite(value)),
+  ),
+  id: text,
+  mark: optional(text),
+});
+
+/** One check per value that a source returns. */
+export const SHAPES = {
+  task,
+  taskPage: record({ tasks: listOf(task), next: nullable(position), total: nullable(count) }),
+  taskDetail: record({
+    ...TASK_FIELDS,
+    children: optional(listOf(id)),
+    timeline: optional(
+      listOf(
+        record({ state: filled, timestamp: nullable(date), worker: nullable(text), detail: nullable(text) }),
+      ),
+    ),
+  }),
+  taskTree: record({
+    rootId: id,
+    tasks: listOf(task),
+    relations: optional(listOf(record({ parent: nullable(id), child: id, relation: filled }))),
+    truncated: optional(boolean),
+  }),
+  taskStats: record({
+    stepSeconds: shape('a number above zero', (value) => Number.isFinite(value) && Number(value) > 0),
+    series: listOf(record({ t: date, received: count, succeeded: count, failed: count, retried: count })),
+    states: (value, path) => {
+      if (typeof value !== 'object' || value === null) fail(path, 'an object of counts', value);
+      for (const [state, tasks] of Object.entries(value)) count(tasks, `${path}.${state}`);
+    },
+    names: listOf(
+      record({
+        name: filled,
+        count,
+        failed: count,
+        runtimeP50: nullable(number),
+        runtimeP95: nullable(number),
+        waitP50: nullable(number),
+        waitP95: nullable(number),
+      }),
+    ),
+    workers: listOf(filled),
+    queues: listOf(filled),
+  }),
+  worker: record({
+    hostname: filled,
+    status: oneOf('online', 'stale', 'offline'),
+    lastHeartbeat: maybe(date),
+    pid: maybe(count),
+    pool: maybe(text),
+    poolSize: maybe(count),
+    concurrency: maybe(count),
+    active: maybe(count),
+    processed: maybe(count),
+    registeredTasks: maybe(listOf(text)),
+    queues: maybe(listOf(text)),
+    software: maybe(text),
+    loadAverage: maybe(listOf(number)),
+    uptimeSeconds: maybe(number),
+  }),
+  taskEventPage: record({
+    events: listOf(
+      record({
+        id,
+        type: filled,
+        task: maybe(text),
+        taskId: maybe(id),
+        state: maybe(filled),
+        worker: maybe(text),
+        timestamp: maybe(date),
+        detail: maybe(text),
+      }),
+    ),
+    cursor: filled,
+    gap: boolean,
+  }),
+  schedule: record({
+    id,
+    app: maybe(text),
+    name: filled,
+    task: maybe(text),
+    schedule: maybe(text),
+    enabled: maybe(boolean),
+    args: anything,
+    kwargs: anything,
+    queue: maybe(text),
+    timezone: maybe(text),
+    lastRunAt: maybe(date),
+    nextRunAt: maybe(date),
+    totalRunCount: maybe(count),
+  }),
+  component: record({
+    key: filled,
+    name: filled,
+    enabled: boolean,
+    status: oneOf('up', 'down', 'disabled', 'unknown'),
+    pid: maybe(count),
+    url: maybe(text),
+    config: maybe(shape('an object', (value) => typeof value === 'object' && !Array.isArray(value))),
+    queues: optional(
+      listOf(
+        record({
+          name: filled,
+          waiting: nullable(count),
+          reserved: nullable(count),
+          consumers: nullable(count),
+        }),
+      ),
+    ),
+  }),
+  healthCheck: record(CHECK_FIELDS),
+  workerHealthCheck: record({ ...CHECK_FIELDS, responding: listOf(filled), missing: listOf(filled) }),
+  historyStats: record({
+    tasks: count,
+    workers: count,
+    events: count,
+    since: nullable(date),
+    evicted: count,
+    bytes: count,
+    eventsReceived: count,
+    dropped: count,
+    lagSeconds: nullable(number),
+  }),
+  sourceName: shape(
+    '1 to 64 of A-Z a-z 0-9 _ -',
+    (value) => typeof value === 'string' && /^[A-Za-z0-9_-]{1,64}$/.test(value),
+  ),
+  status: record({
+    ok: boolean,
+    asOf: nullable(date),
+    error: maybe(oneOf(...Object.keys(STATUS_OF))),
+    revision: optional(
+      shape('a string or a finite number', (value) => typeof value === 'string' || Number.isFinite(value)),
+    ),
+    changesAt: maybe(date),
+  }),
+} as const satisfies Readonly<Record<string, Shape>>;

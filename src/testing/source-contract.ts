@@ -1,0 +1,94 @@
+/** The contract suite: what `createMonitorRouter` relies on in every source. */
+import type { MonitorSources } from '../source.ts';
+import { type Bench, type ContractPart, type ContractSetup, onBench, partsOf } from './bench.ts';
+import type { Checks } from './checks.ts';
+import { CONDUCT_CHECKS } from './conduct-cases.ts';
+import { DETAIL_CHECKS, TREE_CHECKS } from './detail-cases.ts';
+import { EVENT_CHECKS } from './event-cases.ts';
+import {
+  COMPONENT_CHECKS,
+  HEALTH_CHECKS,
+  HISTORY_CHECKS,
+  SCHEDULE_CHECKS,
+  WORKER_CHECKS,
+} from './plain-cases.ts';
+import { fail } from './shape.ts';
+import { STATS_CHECKS } from './stats-cases.ts';
+import { TASK_CHECKS } from './task-cases.ts';
+
+/** One case, for the runner of your choice: `test(name, run)`. */
+export interface SourceCase {
+  /** What the source does when all is well, such as `tasks: sorts by each field in both orders …`. */
+  readonly name: string;
+  /** Resolves when it is so; rejects with an AssertionError that names the place and what was wrong there. */
+  run(): Promise<void>;
+}
+
+const TRIES_WHEN_LIVE = 3;
+
+const CHECKS_OF: Readonly<Record<ContractPart, Checks>> = {
+  tasks: { ...TASK_CHECKS, ...DETAIL_CHECKS },
+  'tasks.tree': TREE_CHECKS,
+  'tasks.stats': STATS_CHECKS,
+  workers: WORKER_CHECKS,
+  events: EVENT_CHECKS,
+  schedules: SCHEDULE_CHECKS,
+  health: HEALTH_CHECKS,
+  components: COMPONENT_CHECKS,
+  history: HISTORY_CHECKS,
+};
+
+function partsIn(sources: MonitorSources): readonly string[] {
+  return [
+    ...partsOf(sources).map(([name]) => name),
+    ...(sources.tasks?.getTaskTree ? ['tasks.tree'] : []),
+    ...(sources.tasks?.getTaskStats ? ['tasks.stats'] : []),
+  ].toSorted();
+}
+
+async function runCase(setup: ContractSetup, check: (bench: Bench) => Promise<void>): Promise<void> {
+  const tries = setup.live ? TRIES_WHEN_LIVE : 1;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await onBench(setup, check);
+    } catch (error) {
+      if (attempt === tries) throw error;
+    }
+  }
+}
+
+/**
+ * The cases that a source must pass, for any test runner. They check shapes, filters, order, paging,
+ * totals, one task against its row, workflows from either end, figures against the list, the feed and its
+ * cursors, and how reads end when they are aborted, come many at once or come after `close()`.
+ *
+ * @example
+ * for (const { name, run } of sourceContract({ parts: ['tasks', 'workers'], create })) test(name, run);
+ *
+ * @param setup the parts to check and how to make a source that has them
+ * @returns cases that can run in any order; each makes and closes a source of its own
+ * @throws TypeError when `parts` names something that is no part, or nothing
+ */
+export function sourceContract(setup: ContractSetup): readonly SourceCase[] {
+  const unknown = setup.parts.filter((part) => !Object.hasOwn(CHECKS_OF, part));
+  if (unknown.length > 0 || setup.parts.length === 0) {
+    throw new TypeError(`parts: write one or more of ${Object.keys(CHECKS_OF).join(', ')}`);
+  }
+  const cases = (prefix: string, checks: Checks) =>
+    Object.entries(checks).map(([title, check]) => ({
+      name: `${prefix}: ${title}`,
+      run: () => runCase(setup, check),
+    }));
+  const declared = {
+    'has the parts that were named, and no other': async ({ sources }: Bench) => {
+      const expected = [...new Set(setup.parts)].toSorted().join(', ');
+      const actual = partsIn(sources).join(', ');
+      if (actual !== expected) fail('parts of the source', expected, actual);
+    },
+  };
+  return [
+    ...cases('source', declared),
+    ...[...new Set(setup.parts)].flatMap((part) => cases(part, CHECKS_OF[part])),
+    ...cases('source', CONDUCT_CHECKS),
+  ];
+}

@@ -1,0 +1,131 @@
+/** Cases of the figures over the task list. */
+import type { Task } from '../model.ts';
+import type { TaskQuery, TaskStats } from '../source.ts';
+import type { Bench } from './bench.ts';
+import type { Checks } from './checks.ts';
+import { held, taskQuery } from './listing.ts';
+import { fail } from './shape.ts';
+import { SHAPES } from './shapes.ts';
+
+const DAY = 1440;
+const MOST_NAMES = 50;
+
+async function statsOf(
+  bench: Bench,
+  now: Date,
+  filter: Partial<TaskQuery> = {},
+  minutes = DAY,
+): Promise<TaskStats> {
+  const query = Object.freeze({ minutes, now, filter: taskQuery(filter) });
+  const stats = await bench.read('getTaskStats', (context) =>
+    bench.sources.tasks?.getTaskStats?.(query, context),
+  );
+  if (!stats) fail('getTaskStats', 'figures', stats);
+  SHAPES.taskStats(stats, 'getTaskStats');
+  return stats;
+}
+
+/** Fails unless the figure lies between the rows surely within the window and those perhaps within it. */
+function expectCount(
+  what: string,
+  actual: number,
+  rows: readonly Task[],
+  stats: TaskStats,
+  window: { readonly from: number; readonly to: number },
+): void {
+  const slack = stats.stepSeconds * 1000;
+  const within = (margin: number) =>
+    rows.filter((row) => {
+      const time = row.timestamp?.getTime();
+      return time !== undefined && time >= window.from - margin && time <= window.to + margin;
+    }).length;
+  if (actual < within(-slack) || actual > within(slack)) {
+    fail(what, `the ${within(0)} tasks that the list has`, actual);
+  }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+export const STATS_CHECKS: Checks = {
+  'counts tasks per state as the list does': async (bench) => {
+    const { rows, since } = await held(bench);
+    const now = new Date();
+    const stats = await statsOf(bench, now, { since });
+    const window = { from: now.getTime() - DAY * 60_000, to: now.getTime() };
+    for (const state of new Set([...rows.map((row) => row.state), ...Object.keys(stats.states)])) {
+      const same = rows.filter((row) => row.state === state);
+      expectCount(`getTaskStats().states.${state}`, stats.states[state] ?? 0, same, stats, window);
+    }
+  },
+
+  'counts tasks per name as the list does, the most frequent first': async (bench) => {
+    const { rows, since } = await held(bench);
+    const now = new Date();
+    const stats = await statsOf(bench, now, { since });
+    if (stats.names.length > MOST_NAMES) fail('getTaskStats().names', 'at most 50', stats.names.length);
+    const window = { from: now.getTime() - DAY * 60_000, to: now.getTime() };
+    for (const [index, { name, count, failed }] of stats.names.entries()) {
+      const same = rows.filter((row) => row.name === name);
+      const failures = same.filter((row) => row.state === 'FAILURE');
+      expectCount(`count of ${name}`, count, same, stats, window);
+      expectCount(`failed of ${name}`, failed, failures, stats, window);
+      const before = stats.names[index - 1];
+      if (before && before.count < count)
+        fail('getTaskStats().names', 'the most frequent first', stats.names);
+    }
+    if (stats.names.length < MOST_NAMES) {
+      const named = rows.filter((row) => stats.names.some(({ name }) => name === row.name));
+      const missing = rows.filter((row) => row.name && !named.includes(row));
+      expectCount('tasks whose name getTaskStats().names leaves out', 0, missing, stats, window);
+    }
+  },
+
+  'keeps to the filters': async (bench) => {
+    const { rows, since } = await held(bench);
+    const now = new Date();
+    const [first] = rows;
+    if (!first) return;
+    const stats = await statsOf(bench, now, { since, states: [first.state] });
+    const foreign = Object.keys(stats.states).filter((state) => state !== first.state && stats.states[state]);
+    if (foreign.length > 0) fail(`getTaskStats of ${first.state}`, 'no other state', foreign);
+    const none = await statsOf(bench, now, { since, names: ['no-such-name'] });
+    if (sum(Object.values(none.states)) > 0) fail('getTaskStats of an unknown name', 'no task', none.states);
+  },
+
+  'keeps to the window': async (bench) => {
+    const now = new Date(Date.UTC(2001, 0, 1));
+    const { states } = await statsOf(bench, now, {}, 1);
+    if (sum(Object.values(states)) > 0) fail('getTaskStats of one minute in 2001', 'no task', states);
+  },
+
+  'gives a series of even steps, oldest first, that covers the window': async (bench) => {
+    const now = new Date();
+    const { series, stepSeconds } = await statsOf(bench, now, {}, 60);
+    for (const [index, { t }] of series.entries()) {
+      const before = series[index - 1]?.t;
+      if (before && t.getTime() - before.getTime() !== stepSeconds * 1000) {
+        fail(`getTaskStats().series[${index}].t`, `${stepSeconds} s behind the one before`, t);
+      }
+    }
+    const covered = series.length * stepSeconds;
+    if (Math.abs(covered - 3600) > 2 * stepSeconds)
+      fail('getTaskStats().series', 'steps over 60 min', covered);
+  },
+
+  'names workers and queues that the list has': async (bench) => {
+    const { rows, since } = await held(bench);
+    const stats = await statsOf(bench, new Date(), { since });
+    for (const [list, field] of [
+      ['workers', 'worker'],
+      ['queues', 'queue'],
+    ] as const) {
+      const known = new Set(rows.map((row) => row[field]));
+      const foreign = stats[list].filter((value) => !known.has(value));
+      if (foreign.length > 0) fail(`getTaskStats().${list}`, 'only those of listed tasks', foreign);
+      if (new Set(stats[list]).size < stats[list].length)
+        fail(`getTaskStats().${list}`, 'each once', stats[list]);
+    }
+  },
+};

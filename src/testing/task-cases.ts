@@ -1,0 +1,190 @@
+/** Cases of the task list: what it holds, its filters, its order, its pages. */
+import type { Task } from '../model.ts';
+import type { TaskQuery, TaskSort } from '../source.ts';
+import type { Bench } from './bench.ts';
+import type { Checks } from './checks.ts';
+import { expectRows, held, page, SORTS, sorted, sortKey, taskQuery, walk } from './listing.ts';
+import { fail } from './shape.ts';
+
+const TIMES = ['sent', 'received', 'started', 'finished', 'timestamp'] as const;
+const WORDS = ['name', 'worker', 'queue', 'parentId', 'rootId', 'groupId', 'chordId'] as const;
+const ORDERS = ['asc', 'desc'] as const;
+
+/** Values of one field that rows have, each once, a few of them. */
+function valuesOf(rows: readonly Task[], field: keyof Task): readonly string[] {
+  const values = rows.map((row) => row[field]).filter((value) => typeof value === 'string');
+  return [...new Set(values)].slice(0, 5);
+}
+
+/** Asks with `filter` and expects those held rows for which `holds` is true, newest first. */
+async function expectFiltered(
+  bench: Bench,
+  what: string,
+  filter: Partial<TaskQuery>,
+  holds: (row: Task) => boolean,
+): Promise<void> {
+  const { rows, since } = await held(bench);
+  const answer = await walk(bench, taskQuery({ since, ...filter }));
+  expectRows(what, answer, rows.filter(holds));
+}
+
+/** Rows by `sort`: the whole order, but for rows without a `timestamp`, which come last as the source likes. */
+function expectOrder(what: string, rows: readonly Task[], expected: readonly Task[], sort: TaskSort): void {
+  if (sort !== 'timestamp') return expectRows(what, rows, expected);
+  const placed = expected.filter((row) => sortKey(row, sort) !== null);
+  expectRows(what, rows.slice(0, placed.length), placed);
+  const byId = (list: readonly Task[]) =>
+    list.slice(placed.length).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  expectRows(`${what}, rows without a timestamp`, byId(rows), byId(expected));
+}
+
+export const TASK_CHECKS: Checks = {
+  'lists every task that was put in, with what is known of it': async (bench) => {
+    const { rows } = await held(bench);
+    for (const task of bench.seeded ?? []) {
+      const row = rows.find((candidate) => candidate.id === task.id);
+      if (!row) fail('listTasks', `a row of ${task.id}`, `${rows.length} others`);
+      if (row.state !== task.state) fail(`state of ${task.id}`, task.state, row.state);
+      // Not every queue can tell everything; what it tells must be right.
+      for (const field of WORDS) {
+        const known = row[field] ?? null;
+        if (known !== null && known !== task[field])
+          fail(`${field} of ${task.id}`, String(task[field]), known);
+      }
+      for (const field of TIMES) {
+        const known = row[field] ?? null;
+        if (known && known.getTime() !== task[field]?.getTime()) {
+          fail(`${field} of ${task.id}`, task[field]?.toISOString() ?? 'null', known);
+        }
+      }
+    }
+  },
+
+  'counts all matching tasks in total, or says null': async (bench) => {
+    const { rows, since } = await held(bench);
+    const [first] = valuesOf(rows, 'state');
+    for (const states of first ? [[], [first]] : [[]]) {
+      const matching = rows.filter((row) => states.length === 0 || states.includes(row.state)).length;
+      for (const limit of [0, 1, 1000]) {
+        const { total } = await page(bench, taskQuery({ since, states, limit }));
+        if (total !== null && total !== matching) fail(`total with limit ${limit}`, `${matching}`, total);
+      }
+    }
+  },
+
+  'gives no rows for a limit of 0': async (bench) => {
+    const { tasks } = await page(bench, taskQuery({ limit: 0 }));
+    if (tasks.length > 0) fail('listTasks with limit 0', 'no rows', tasks);
+  },
+
+  'filters by state, name, worker and queue, any of several': async (bench) => {
+    const { rows } = await held(bench);
+    const fields = { states: 'state', names: 'name', workers: 'worker', queues: 'queue' } as const;
+    for (const [filter, field] of Object.entries(fields)) {
+      const values = valuesOf(rows, field);
+      for (const wanted of [...values.map((value) => [value]), values, ['no-such-value']]) {
+        if (wanted.length === 0) continue;
+        const what = `listTasks with ${filter} ${wanted.join(', ')}`;
+        await expectFiltered(bench, what, { [filter]: wanted }, (row) => wanted.includes(row[field] ?? ''));
+      }
+    }
+  },
+
+  'filters by root, parent and group': async (bench) => {
+    const { rows } = await held(bench);
+    for (const field of ['rootId', 'parentId', 'groupId'] as const) {
+      for (const wanted of [...valuesOf(rows, field), 'no-such-id']) {
+        const what = `listTasks with ${field} ${wanted}`;
+        await expectFiltered(bench, what, { [field]: wanted }, (row) => row[field] === wanted);
+      }
+    }
+  },
+
+  'combines filters, so that all of them must hold': async (bench) => {
+    const { rows } = await held(bench);
+    const sample = rows.find((row) => row.name && row.worker);
+    if (!sample) return;
+    const { name, worker, state } = sample as { name: string; worker: string; state: string };
+    await expectFiltered(
+      bench,
+      `listTasks with name ${name}, worker ${worker} and state ${state}`,
+      { names: [name], workers: [worker], states: [state] },
+      (row) => row.name === name && row.worker === worker && row.state === state,
+    );
+  },
+
+  'leaves it to search() alone whether a task matches q': async (bench) => {
+    const { rows } = await held(bench);
+    const wanted = new Set(rows.filter((_, index) => index % 3 === 1).map((row) => row.id));
+    const search = (row: Task) => wanted.has(row.id);
+    const holds = (row: Task) => wanted.has(row.id);
+    await expectFiltered(bench, 'listTasks with q', { q: 'in no field at all', search }, holds);
+  },
+
+  'takes since as inclusive and until as exclusive': async (bench) => {
+    const { rows, since: oldest } = await held(bench);
+    const times = rows.map((row) => row.timestamp).filter((time) => time instanceof Date);
+    for (const edge of [times.at(-1), times[Math.floor(times.length / 2)], times[0]]) {
+      if (!edge) continue;
+      const after = (row: Task) => !!row.timestamp && row.timestamp >= edge;
+      const before = (row: Task) => !!row.timestamp && row.timestamp < edge;
+      await expectFiltered(bench, `listTasks since ${edge.toISOString()}`, { since: edge }, after);
+      await expectFiltered(
+        bench,
+        `listTasks until ${edge.toISOString()}`,
+        { until: edge },
+        (row) => before(row) && (!oldest || (row.timestamp ?? edge) >= oldest),
+      );
+    }
+  },
+
+  'sorts by each field in both orders, ties by id, rows without a value last': async (bench) => {
+    const { rows, since } = await held(bench);
+    for (const sort of SORTS) {
+      for (const order of ORDERS) {
+        const answer = await walk(bench, taskQuery({ since, sort, order }));
+        expectOrder(`listTasks by ${sort} ${order}`, answer, sorted(rows, sort, order), sort);
+      }
+    }
+  },
+
+  'gives each row once over pages of any size, in every order': async (bench) => {
+    const { rows, since } = await held(bench);
+    const sizes = rows.length > 200 ? [97] : [1, 7];
+    for (const sort of SORTS) {
+      for (const order of ORDERS) {
+        for (const limit of sizes) {
+          const answer = await walk(bench, taskQuery({ since, sort, order, limit }));
+          expectOrder(`pages of ${limit} by ${sort} ${order}`, answer, sorted(rows, sort, order), sort);
+        }
+      }
+    }
+  },
+
+  'says on the last page that it is the last': async (bench) => {
+    const { rows, since } = await held(bench);
+    // No room left on the page: whoever only compares its length with the limit is wrong here.
+    const { next } = await page(bench, taskQuery({ since, limit: Math.min(rows.length, 1000) }));
+    if (rows.length <= 1000 && next !== null) fail('listTasks().next of the last page', 'null', next);
+  },
+
+  'pages through filtered rows even where it may look at a few only': async (bench) => {
+    const { rows, since } = await held(bench);
+    if (rows.length > 200) return;
+    const wanted = new Set(rows.filter((_, index) => index % 5 === 2).map((row) => row.id));
+    const search = (row: Task) => wanted.has(row.id);
+    const answer = await walk(bench, taskQuery({ since, q: 'x', search, limit: 2, scan: 4 }));
+    expectRows('listTasks with q and a small scan', answer, rows.filter(search));
+  },
+
+  'goes on behind a row that is gone': async (bench) => {
+    const { rows, since } = await held(bench);
+    const placed = rows.filter((row) => row.timestamp);
+    const [middle] = placed.slice(Math.floor(placed.length / 2));
+    if (!middle?.timestamp) return;
+    // A place that no row has: half a character behind the id of one that is there.
+    const after = { key: middle.timestamp.getTime(), id: `${middle.id}!` };
+    const answer = await walk(bench, taskQuery({ since, after }));
+    expectRows('listTasks behind a place between two rows', answer, rows.slice(rows.indexOf(middle) + 1));
+  },
+};
