@@ -79,8 +79,9 @@ export function openExchange(
 
 /** A name may lead where the address itself would have been refused: told before it is connected to. */
 function refuseLinkLocal(socket: Socket, fail: (error: MonitorError) => void): void {
-  socket.on('lookup', (_error, address) => {
-    if (isLinkLocal(address)) fail(new MonitorError('exporter_unavailable'));
+  socket.on('lookup', (_error: unknown, address: unknown) => {
+    // There is no address when the name could not be resolved.
+    if (typeof address === 'string' && isLinkLocal(address)) fail(new MonitorError('exporter_unavailable'));
   });
 }
 
