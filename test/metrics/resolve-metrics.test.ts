@@ -1,0 +1,139 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { type MetricsOptions, resolveMetrics } from '../../src/routes/metrics.ts';
+
+const URL_TEXT = 'http://127.0.0.1:9100/metrics';
+
+/** For what a JavaScript user may write. */
+function resolveUnknown(option: unknown) {
+  return resolveMetrics(option as MetricsOptions);
+}
+
+describe('resolveMetrics', () => {
+  it('is off without an option', () => {
+    expect(resolveMetrics(undefined)).toBeNull();
+    expect(resolveMetrics(false)).toBeNull();
+  });
+
+  it('takes a URL alone and fills in the defaults', () => {
+    const resolved = resolveMetrics(URL_TEXT);
+    expect(resolved).toMatchObject({
+      origin: 'http://127.0.0.1:9100',
+      path: '/metrics',
+      displayUrl: URL_TEXT,
+      query: [],
+      timeoutMs: 5_000,
+      maxBytes: 8 * 1024 * 1024,
+      agent: null,
+    });
+    expect(resolved?.requestHeaders()).toEqual({});
+    expect(Object.isFrozen(resolved)).toBe(true);
+  });
+
+  it('takes every option', () => {
+    const agent = new HttpsAgent();
+    const resolved = resolveMetrics({
+      url: new URL('https://metrics.example:8443/probe?module=a#part'),
+      query: ['name[]', 'name[]', 'target'],
+      headers: { Authorization: 'Bearer abc' },
+      timeoutMs: 1,
+      maxBytes: 1,
+      agent,
+    });
+    expect(resolved).toMatchObject({
+      origin: 'https://metrics.example:8443',
+      path: '/probe?module=a',
+      displayUrl: 'https://metrics.example:8443/probe',
+      query: ['name[]', 'target'],
+      timeoutMs: 1,
+      maxBytes: 1,
+      agent,
+    });
+    expect(resolved?.requestHeaders()).toEqual({ authorization: 'Bearer abc' });
+  });
+
+  it('turns user and password of the URL into a header, and shows them nowhere', () => {
+    const resolved = resolveMetrics({
+      url: 'http://someone:pass%3Aw%C3%B6rd@127.0.0.1:9100/metrics?key=hush',
+      headers: { 'x-token': 'covert' },
+    });
+    const basic = `Basic ${Buffer.from('someone:pass:wörd').toString('base64')}`;
+    expect(resolved?.requestHeaders()).toEqual({ authorization: basic, 'x-token': 'covert' });
+    expect(resolved?.displayUrl).toBe(URL_TEXT);
+    const shown = inspect(resolved, { showHidden: true, depth: null }) + JSON.stringify(resolved);
+    for (const secret of ['someone', 'pass', 'covert', basic]) expect(shown).not.toContain(secret);
+  });
+
+  it.each([
+    ['a number', 9100],
+    ['null', null],
+    ['true', true],
+    ['an array', [URL_TEXT]],
+    ['a URL object in place of an option', new URL(URL_TEXT)],
+    ['an empty string', ''],
+    ['no URL', {}],
+    ['a path', '/metrics'],
+    ['a host alone', 'localhost:9100'],
+    ['a URL that is no text', { url: 9100 }],
+    ['file:', 'file:///var/lib/metrics.prom'],
+    ['unix:', 'unix:/var/run/exporter.sock'],
+    ['another scheme', 'ftp://127.0.0.1/metrics'],
+    ['data:', 'data:text/plain,up 1'],
+    ['a link-local address', 'http://169.254.169.254/latest/meta-data'],
+    ['a link-local address as one number', 'http://2852039166/'],
+    ['a link-local address in hexadecimal', 'http://0xa9.0xfe.0xa9.0xfe/'],
+    ['a link-local address in octal', 'http://0251.0376.0251.0376/'],
+    ['a link-local address inside IPv6', 'http://[::ffff:169.254.169.254]/'],
+    ['a link-local IPv6 address', 'http://[fe80::1]/metrics'],
+    ['the IPv6 address of a metadata service', 'http://[fd00:ec2::254]/'],
+    ['an empty path segment', 'http://127.0.0.1:9100//metrics'],
+    ['broken percent-encoding in the password', 'http://u:%zz@127.0.0.1/metrics'],
+    ['an unknown option', { url: URL_TEXT, uri: URL_TEXT }],
+    ['an option of a known prototype', { url: URL_TEXT, toString: 1 }],
+    ['query as text', { url: URL_TEXT, query: 'name[]' }],
+    ['an empty name in query', { url: URL_TEXT, query: [''] }],
+    ['a query name that the URL sets', { url: `${URL_TEXT}?target=a`, query: ['target'] }],
+    ['headers as text', { url: URL_TEXT, headers: 'a: b' }],
+    ['headers as an array', { url: URL_TEXT, headers: ['a'] }],
+    ['a header that is no text', { url: URL_TEXT, headers: { 'x-a': 1 } }],
+    ['a header with a line break', { url: URL_TEXT, headers: { 'x-a': 'a\r\nb: c' } }],
+    ['a header name with a space', { url: URL_TEXT, headers: { 'x a': 'b' } }],
+    ['an Accept of the host', { url: URL_TEXT, headers: { ACCEPT: 'text/plain' } }],
+    ['an Upgrade of the host', { url: URL_TEXT, headers: { Upgrade: 'websocket' } }],
+    ['credentials given twice', { url: 'http://u:p@127.0.0.1/', headers: { authorization: 'Bearer x' } }],
+    ['a time limit of 0', { url: URL_TEXT, timeoutMs: 0 }],
+    ['a time limit that is no number', { url: URL_TEXT, timeoutMs: '5s' }],
+    ['a time limit beyond a timer', { url: URL_TEXT, timeoutMs: 2 ** 31 }],
+    ['a size that is not whole', { url: URL_TEXT, maxBytes: 0.5 }],
+    ['a size that is NaN', { url: URL_TEXT, maxBytes: Number.NaN }],
+    ['an agent that is none', { url: URL_TEXT, agent: {} }],
+    ['an agent of the other protocol', { url: URL_TEXT, agent: new HttpsAgent() }],
+    ['an agent of the other protocol again', { url: 'https://127.0.0.1/', agent: new HttpAgent() }],
+  ])('refuses %s with a sentence that begins at the option', (_name, option) => {
+    expect(() => resolveUnknown(option)).toThrow(TypeError);
+    expect(() => resolveUnknown(option)).toThrow(/^metrics\b.*\.$/);
+  });
+
+  it('never repeats a secret in what it throws', () => {
+    const options = [
+      'ftp://someone:hunter2@host/metrics',
+      'http://someone:hunter2@169.254.169.254/',
+      'http://someone:hunter2@host//a',
+      'http://someone:hunter2@',
+      'http://someone:hunter2%@host/',
+      { url: 'http://someone:hunter2@host/', headers: { authorization: 'hunter2' } },
+      { url: 'http://host/', headers: { 'x-a': 'hunter2\n' } },
+      { url: 'http://someone:hunter2@host/?a=1', query: ['a'] },
+    ];
+    for (const option of options) {
+      try {
+        resolveUnknown(option);
+        expect.unreachable();
+      } catch (error) {
+        expect(inspect(error)).not.toContain('hunter2');
+      }
+    }
+  });
+});
