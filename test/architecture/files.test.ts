@@ -1,0 +1,87 @@
+import { readdirSync } from 'node:fs';
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
+import { filesBelow, linesWith, ROOT, statementsOf } from './source-files.ts';
+
+const TOP_LEVEL = [
+  'CHANGELOG.md',
+  'LICENSE',
+  'README.md',
+  'benchmarks',
+  'docs',
+  'examples',
+  'package-lock.json',
+  'package.json',
+  'src',
+  'test',
+  'tsconfig.json',
+  'tsup.config.ts',
+];
+/** What tools make and git ignores. */
+const MADE = ['coverage', 'dist', 'node_modules'];
+const MOST_LINES = 250;
+
+const sources = filesBelow('src');
+const everything = [
+  ...sources,
+  ...filesBelow('test'),
+  ...filesBelow('examples', ['.ts', '.js', '.mjs', '.py']),
+  ...filesBelow('benchmarks'),
+];
+
+describe('files', () => {
+  it('has nothing at the top that is not meant to be there', () => {
+    const strays = readdirSync(ROOT).filter(
+      (name) => !name.startsWith('.') && !TOP_LEVEL.includes(name) && !MADE.includes(name),
+    );
+    expect(strays).toEqual([]);
+  });
+
+  it('keeps every file short enough to read in one go', () => {
+    const long = everything
+      .map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n').length }))
+      .filter(({ lines }) => lines > MOST_LINES);
+    expect(long).toEqual([]);
+  });
+
+  it('names files in kebab-case', () => {
+    const strays = everything
+      .map(({ path }) => path)
+      .filter((path) => !/^(?:[a-z0-9]+(?:-[a-z0-9]+)*[/.])+(?:test\.|config\.)?[a-z]+$/.test(path));
+    expect(strays).toEqual([]);
+  });
+
+  it('exports names one by one and nothing by default', () => {
+    const strays = sources.filter((file) =>
+      statementsOf(file).some(
+        (statement) =>
+          ts.isExportAssignment(statement) ||
+          (ts.isExportDeclaration(statement) && !statement.exportClause) ||
+          (ts.canHaveModifiers(statement) &&
+            ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword)),
+      ),
+    );
+    expect(strays.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('keeps to types that the compiler can check', () => {
+    const strays = sources.flatMap((file) => {
+      const places = linesWith(file, ({ kind }) => kind === ts.SyntaxKind.AnyKeyword);
+      const silenced = /@ts-(?:ignore|nocheck|expect-error)/.test(file.text) ? ['silenced'] : [];
+      return [...places, ...silenced].map((place) => `${file.path}:${place}`);
+    });
+    expect(strays).toEqual([]);
+  });
+
+  it('leaves no note of work to be done in the library', () => {
+    const strays = sources.filter(({ text }) => /\b(?:TODO|FIXME|XXX)\b/.test(text)).map(({ path }) => path);
+    expect(strays).toEqual([]);
+  });
+
+  it('never unhinges the whole suite by a focused test', () => {
+    const strays = filesBelow('test')
+      .filter(({ text }) => /\b(?:it|test|describe)\.(?:only|todo)\(/.test(text))
+      .map(({ path }) => path);
+    expect(strays).toEqual([]);
+  });
+});
