@@ -1,0 +1,126 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { freePort, isInstalled, poll, startProcess } from './real-process.ts';
+import { EXPRESS_VERSIONS, type Served, smallApp } from './small-app.ts';
+
+const NODE_EXPORTER = 'prometheus-node-exporter';
+const PROMETHEUS = 'prometheus';
+const hasExporter = isInstalled(NODE_EXPORTER);
+const hasBoth = hasExporter && isInstalled(PROMETHEUS);
+
+/** A test that needs a program says so in its title when it is skipped. */
+function titled(title: string, present: boolean, packages: string): string {
+  return present ? title : `${title} (skipped: install ${packages})`;
+}
+
+const closing: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function startNodeExporter(): Promise<string> {
+  const port = await freePort();
+  const child = startProcess(NODE_EXPORTER, [`--web.listen-address=127.0.0.1:${port}`]);
+  closing.push(() => child.stop());
+  const url = `http://127.0.0.1:${port}/metrics`;
+  await poll(
+    async () => {
+      child.check();
+      return (await fetch(url)).status;
+    },
+    (status) => status === 200,
+    20_000,
+  );
+  return url;
+}
+
+describe.each(EXPRESS_VERSIONS)('with $name', ({ create }) => {
+  const serve = smallApp(create);
+
+  async function start(...options: Parameters<typeof serve>): Promise<Served> {
+    const served = await serve(...options);
+    closing.push(() => served.close());
+    return served;
+  }
+
+  it.skipIf(!hasExporter)(
+    titled("node_exporter's answer comes through unchanged in each format", hasExporter, NODE_EXPORTER),
+    async () => {
+      const direct = await startNodeExporter();
+      const { url } = await start({ url: direct, query: ['collect[]'] });
+      for (const accept of [
+        'text/plain;version=0.0.4',
+        'application/openmetrics-text;version=1.0.0',
+        '*/*',
+      ]) {
+        const [through, straight] = await Promise.all(
+          [url, direct].map((address) => fetch(`${address}?collect[]=uname`, { headers: { accept } })),
+        );
+        expect(through?.status).toBe(200);
+        expect(through?.headers.get('content-type')).toBe(straight?.headers.get('content-type'));
+        const bodies = await Promise.all([through?.text(), straight?.text()]);
+        // Its own process figures move from one scrape to the next.
+        const [own, real] = bodies.map((body) =>
+          body?.split('\n').filter((line) => line.startsWith('node_uname_info')),
+        );
+        expect(own).toHaveLength(1);
+        expect(own).toEqual(real);
+        expect(bodies[0]).not.toContain('node_memory');
+      }
+    },
+  );
+
+  it.skipIf(!hasExporter)(
+    titled('a whole scrape of node_exporter has every family', hasExporter, NODE_EXPORTER),
+    async () => {
+      const { url } = await start(await startNodeExporter());
+      const body = await (await fetch(url)).text();
+      expect(body).toMatch(/^node_exporter_build_info\{.*\} 1$/m);
+      expect(body.split('\n').length).toBeGreaterThan(300);
+      expect(body.endsWith('\n')).toBe(true);
+    },
+  );
+
+  it.skipIf(!hasBoth)(
+    titled('Prometheus scrapes the route and stores its samples', hasBoth, `${PROMETHEUS} ${NODE_EXPORTER}`),
+    async () => {
+      const { port } = await start(await startNodeExporter());
+      const folder = await mkdtemp(join(tmpdir(), 'monitor-prometheus-'));
+      closing.push(() => rm(folder, { recursive: true, force: true }));
+      const config = [
+        'global: { scrape_interval: 1s, scrape_timeout: 1s }',
+        'scrape_configs:',
+        '  - job_name: monitor',
+        '    metrics_path: /monitor/metrics',
+        `    static_configs: [{ targets: ['127.0.0.1:${port}'] }]`,
+      ];
+      await writeFile(join(folder, 'prometheus.yml'), config.join('\n'));
+      const api = `http://127.0.0.1:${await freePort()}`;
+      const prometheus = startProcess(PROMETHEUS, [
+        `--config.file=${join(folder, 'prometheus.yml')}`,
+        `--storage.tsdb.path=${join(folder, 'data')}`,
+        `--web.listen-address=${api.slice('http://'.length)}`,
+      ]);
+      closing.push(() => prometheus.stop());
+      const ask = async (query: string): Promise<string | undefined> => {
+        prometheus.check();
+        const answer = await fetch(`${api}/api/v1/query?query=${encodeURIComponent(query)}`);
+        const { data } = (await answer.json()) as { data: { result: { value: [number, string] }[] } };
+        return data.result[0]?.value[1];
+      };
+      const settled = (query: string, good: (value: number) => boolean) =>
+        poll(
+          () => ask(query),
+          (value) => value !== undefined && good(Number(value)),
+          40_000,
+        );
+      await settled('up{job="monitor"}', (value) => value === 1);
+      await settled('scrape_samples_scraped{job="monitor"}', (value) => value > 100);
+      await settled('node_exporter_build_info{job="monitor"}', (value) => value === 1);
+    },
+    150_000,
+  );
+});
