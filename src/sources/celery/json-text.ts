@@ -1,0 +1,100 @@
+/**
+ * Walks JSON text without parsing it. Python's `json` writes what `JSON.parse` refuses or rounds
+ * (`NaN`, `Infinity`, integers above 2^53, `1.0`), so values that are shown are taken from the text.
+ */
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+
+/** Index of the first character from `index` on that is no JSON white space. */
+export function skipSpace(text: string, index: number): number {
+  let at = index;
+  for (;;) {
+    const code = text.charCodeAt(at);
+    if (code !== 32 && code !== 10 && code !== 13 && code !== 9) return at;
+    at += 1;
+  }
+}
+
+/**
+ * Index behind the string whose opening quote stands at `start`.
+ *
+ * @throws SyntaxError when the string does not end
+ */
+export function stringEnd(text: string, start: number): number {
+  let at = start;
+  for (;;) {
+    at = text.indexOf('"', at + 1);
+    if (at < 0) throw new SyntaxError('The JSON text ends within a string.');
+    let slashes = 0;
+    while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes += 1;
+    if (slashes % 2 === 0) return at + 1;
+  }
+}
+
+/**
+ * Index behind the value that begins at `start`. Nesting costs no stack, and nothing inside the value is
+ * checked but its strings and brackets.
+ *
+ * @throws SyntaxError when there is no value or it does not end
+ */
+export function valueEnd(text: string, start: number): number {
+  let depth = 0;
+  let at = start;
+  for (;;) {
+    const code = text.charCodeAt(at);
+    if (Number.isNaN(code)) {
+      if (depth === 0 && at > start) return at;
+      throw new SyntaxError('The JSON text ends within a value.');
+    }
+    if (code === QUOTE) {
+      at = stringEnd(text, at);
+      if (depth === 0) return at;
+      continue;
+    }
+    const opens = code === 123 || code === 91;
+    const closes = code === 125 || code === 93;
+    if (depth === 0 && (closes || code === 44 || code <= 32)) {
+      if (at === start) throw new SyntaxError('The JSON text has no value where one belongs.');
+      return at;
+    }
+    at += 1;
+    if (opens) depth += 1;
+    else if (closes) {
+      depth -= 1;
+      if (depth === 0) return at;
+    }
+  }
+}
+
+/** The content of the JSON string token at `start`, which ends before `end`. */
+export function readString(text: string, start: number, end: number): string {
+  const inner = text.slice(start + 1, end - 1);
+  return inner.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : inner;
+}
+
+/**
+ * Where the value of each member of the object at `start` begins, by name. Of a name that is given
+ * twice the last one counts, as in Python.
+ *
+ * @throws SyntaxError when there is no object, or it is not one
+ */
+export function objectMembers(text: string, start = 0): Map<string, number> {
+  const members = new Map<string, number>();
+  let at = skipSpace(text, start);
+  if (text[at] !== '{') throw new SyntaxError('The JSON text is no object.');
+  at = skipSpace(text, at + 1);
+  while (text[at] !== '}') {
+    if (text[at] !== '"') throw new SyntaxError('A name is missing in the JSON text.');
+    const nameEnd = stringEnd(text, at);
+    const name = readString(text, at, nameEnd);
+    at = skipSpace(text, nameEnd);
+    if (text[at] !== ':') throw new SyntaxError('A colon is missing in the JSON text.');
+    at = skipSpace(text, at + 1);
+    members.set(name, at);
+    at = skipSpace(text, valueEnd(text, at));
+    if (text[at] === ',') at = skipSpace(text, at + 1);
+    else if (text[at] !== '}') throw new SyntaxError('A comma is missing in the JSON text.');
+  }
+  return members;
+}

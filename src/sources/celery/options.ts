@@ -1,0 +1,104 @@
+import type { RetentionOptions } from '../../history/task-history.ts';
+import { backendEndpoint, brokerEndpoint, type RedisEndpoint } from './endpoints.ts';
+import type { CeleryRedisClient } from './redis-client.ts';
+import { type CelerySettings, checkSettings } from './settings.ts';
+
+/** What `celerySources` takes. */
+export interface CelerySourcesOptions {
+  /**
+   * Where the broker is: `redis://user:password@host:6379/0`, `rediss://…`, `redis+socket:///path`, of a
+   * fail-over list the first; or a client made by `createClient` of the package `redis` (5 or 6), which
+   * is duplicated and never closed. The number of the database is part of the channels' names: it is
+   * that of the URL, and for a client that of `settings.broker_url` or of the client's own options.
+   * Default: `settings.broker_url`.
+   */
+  readonly broker?: string | CeleryRedisClient;
+  /**
+   * Where results are stored, in the same forms. It tells final states that events do not, so give it
+   * where the app has one. Default: `settings.result_backend`; without either, as in Celery itself,
+   * there is none. `null`: do not read it.
+   */
+  readonly backend?: string | CeleryRedisClient | null;
+  /** Name of this source in answers. 1 to 64 of `A-Z a-z 0-9 _ -`. Default `celery`. */
+  readonly name?: string;
+  /** The Celery app's configuration, under Celery's own names. Keys that do not matter here are ignored. */
+  readonly settings?: CelerySettings;
+  /** Bounds of what is held in memory. */
+  readonly retention?: RetentionOptions;
+}
+
+/** Checked options. */
+export interface ResolvedOptions {
+  readonly name: string;
+  readonly settings: CelerySettings;
+  readonly retention: RetentionOptions;
+  readonly broker: RedisEndpoint;
+  readonly backend: RedisEndpoint | null;
+  /** The scheme of a result backend that is not Redis; `null` when there is none. */
+  readonly foreignBackend: string | null;
+}
+
+/** Every option, checked by the compiler to be complete. */
+const OPTIONS: Readonly<Record<keyof CelerySourcesOptions, true>> = {
+  broker: true,
+  backend: true,
+  name: true,
+  settings: true,
+  retention: true,
+};
+
+/** What people write instead of an option, and what to write. */
+const HINTS: Readonly<Record<string, string>> = {
+  url: 'broker',
+  redis: 'broker',
+  client: 'broker',
+  brokerUrl: 'broker',
+  broker_url: 'broker',
+  backendUrl: 'backend',
+  resultBackend: 'backend',
+  result_backend: 'backend',
+  conf: 'settings',
+  config: 'settings',
+  broker_transport_options: 'settings: { broker_transport_options }',
+  result_backend_transport_options: 'settings: { result_backend_transport_options }',
+  event_exchange: 'settings: { event_exchange }',
+  global_keyprefix: 'settings: { broker_transport_options: { global_keyprefix } }',
+  prefix: 'settings: { broker_transport_options: { global_keyprefix } }',
+  maxTasks: 'retention: { maxTasks }',
+};
+
+/**
+ * Checks and completes options.
+ *
+ * @throws TypeError that says what to write; it never holds a URL
+ */
+export function resolveOptions(options: unknown): ResolvedOptions {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new TypeError("celerySources: write celerySources({ broker: 'redis://host:6379/0' }).");
+  }
+  for (const key of Object.keys(options)) checkKey(key);
+  const { broker, backend, name = 'celery', settings, retention = {} } = options as CelerySourcesOptions;
+  if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name)) {
+    throw new TypeError('celerySources: name must be 1 to 64 letters, digits, _ or -, such as celery.');
+  }
+  if (typeof retention !== 'object' || retention === null) {
+    throw new TypeError('celerySources: retention must be an object, such as { maxTasks: 100_000 }.');
+  }
+  const checked = settings === undefined ? {} : checkSettings(settings);
+  return {
+    name,
+    settings: checked,
+    retention,
+    broker: brokerEndpoint(broker, checked),
+    ...backendEndpoint(backend, checked),
+  };
+}
+
+function checkKey(key: string): void {
+  if (Object.hasOwn(OPTIONS, key)) return;
+  const hint = Object.hasOwn(HINTS, key) ? HINTS[key] : undefined;
+  throw new TypeError(
+    `celerySources: there is no option ${JSON.stringify(key.slice(0, 40))}. ` +
+      (hint === undefined ? `Its options are ${Object.keys(OPTIONS).join(', ')}.` : `Write ${hint} instead.`),
+  );
+}

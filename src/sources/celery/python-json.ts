@@ -1,0 +1,46 @@
+import { stringEnd } from './json-text.ts';
+
+/**
+ * Parses JSON as Python's `json` module writes it. Text that `JSON.parse` takes costs nothing more;
+ * otherwise `NaN`, `Infinity` and `-Infinity` are read as `null`. Integers above 2^53 lose digits here:
+ * where a value is shown, use `pythonText`, which keeps the text of every number.
+ *
+ * @throws SyntaxError when the text is not even that
+ */
+export function parsePythonJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const plain = withoutSpecialNumbers(text);
+    if (plain === null) throw error;
+    return JSON.parse(plain);
+  }
+}
+
+/** The text with `null` for each special number, or `null` when there is none. */
+function withoutSpecialNumbers(text: string): string | null {
+  let out = '';
+  let copied = 0;
+  let at = 0;
+  while (at < text.length) {
+    const char = text[at];
+    if (char === '"') {
+      at = stringEnd(text, at);
+      continue;
+    }
+    const length = char === 'N' || char === 'I' || char === '-' ? specialNumberLength(text, at) : 0;
+    if (length > 0) {
+      out += `${text.slice(copied, at)}null`;
+      at += length;
+      copied = at;
+    } else at += 1;
+  }
+  return copied === 0 ? null : out + text.slice(copied);
+}
+
+/** How many characters `NaN`, `Infinity` or `-Infinity` takes at this place; 0 when none stands there. */
+export function specialNumberLength(text: string, at: number): number {
+  if (text.startsWith('NaN', at)) return 3;
+  if (text.startsWith('Infinity', at)) return 8;
+  return text.startsWith('-Infinity', at) ? 9 : 0;
+}

@@ -1,0 +1,94 @@
+/**
+ * JSON text as the Python repr of the value, so that what only the result backend tells looks like what
+ * events tell: they carry reprs.
+ */
+import { objectMembers, readString, skipSpace, stringEnd, valueEnd } from './json-text.ts';
+import { typedValueRepr } from './python-typed.ts';
+
+/** What Python's repr escapes in a string: quotes and backslash aside, all that is not printable. */
+const NOT_PLAIN = /['\\]|(?! )[\p{C}\p{Z}]/u;
+const NOT_PRINTABLE = /\\|(?! )[\p{C}\p{Z}]/gu;
+
+/** A string as Python's `repr` writes it: single quotes, double ones when that saves escapes. */
+export function pythonString(value: string): string {
+  if (!NOT_PLAIN.test(value)) return `'${value}'`;
+  const escaped = value.replace(NOT_PRINTABLE, escapeCharacter);
+  if (!value.includes("'")) return `'${escaped}'`;
+  return value.includes('"') ? `'${escaped.replaceAll("'", "\\'")}'` : `"${escaped}"`;
+}
+
+function escapeCharacter(char: string): string {
+  if (char === '\\') return '\\\\';
+  if (char === '\n') return '\\n';
+  if (char === '\r') return '\\r';
+  if (char === '\t') return '\\t';
+  const code = char.codePointAt(0) ?? 0;
+  if (code < 0x100) return `\\x${code.toString(16).padStart(2, '0')}`;
+  if (code < 0x10000) return `\\u${code.toString(16).padStart(4, '0')}`;
+  return `\\U${code.toString(16).padStart(8, '0')}`;
+}
+
+/** What a word of JSON is called in Python. Any other word is a number and stays as it is written. */
+const WORDS: Readonly<Record<string, string>> = {
+  true: 'True',
+  false: 'False',
+  null: 'None',
+  NaN: 'nan',
+  Infinity: 'inf',
+  '-Infinity': '-inf',
+};
+
+/**
+ * The Python repr of the JSON value that begins at `start`. Numbers keep their digits, so big integers
+ * and `1.0` are exact; kombu's typed values (`{"__type__": "datetime", …}`) are written as Python would.
+ *
+ * @param limit stop soon after this many characters; what is returned is then longer than `limit`
+ * @throws SyntaxError when the value does not end
+ */
+export function pythonText(text: string, start: number, limit = Number.POSITIVE_INFINITY): string {
+  const end = valueEnd(text, start);
+  let out = '';
+  let at = start;
+  while (at < end && out.length <= limit) {
+    const char = text.charAt(at);
+    if (char === '"') {
+      const stop = stringEnd(text, at);
+      // A string of many megabytes is not converted for the sake of its beginning.
+      const value = readString(text, at, stop);
+      out += pythonString(value.length > limit ? value.slice(0, limit + 1) : value);
+      at = stop;
+    } else if (char === '{' && text.startsWith('{"__type__"', at)) {
+      const stop = valueEnd(text, at);
+      const typed = typedValueRepr(text, objectMembers(text, at));
+      out += typed ?? char;
+      at = typed === null ? at + 1 : stop;
+    } else if (char === ',' || char === ':') {
+      out += `${char} `;
+      at += 1;
+    } else if ('{}[]'.includes(char)) {
+      out += char;
+      at += 1;
+    } else if (char === ' ' || char === '\n' || char === '\r' || char === '\t') {
+      at += 1;
+    } else {
+      const stop = Math.max(valueEnd(text, at), at + 1);
+      const word = text.slice(at, stop);
+      out += Object.hasOwn(WORDS, word) ? WORDS[word] : word;
+      at = stop;
+    }
+  }
+  return out;
+}
+
+/** Like {@link pythonText}, for a list that is a tuple in Python: the positional arguments of a task. */
+export function pythonTupleText(text: string, start: number, limit = Number.POSITIVE_INFINITY): string {
+  const list = pythonText(text, start, limit);
+  if (!list.startsWith('[')) return list;
+  if (list.length > limit) return `(${list.slice(1)}`;
+  return `(${list.slice(1, -1)}${hasOneItem(text, start) ? ',' : ''})`;
+}
+
+function hasOneItem(text: string, start: number): boolean {
+  const first = skipSpace(text, start + 1);
+  return text[first] !== ']' && text[skipSpace(text, valueEnd(text, first))] === ']';
+}

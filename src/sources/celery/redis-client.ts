@@ -1,0 +1,118 @@
+/**
+ * The clients of the package `redis` (node-redis 5 and 6), by structure: nothing of it is imported until
+ * a URL asks for a client of our own, so a host that passes its own client keeps its version.
+ */
+import type { RedisAddress } from './urls.ts';
+
+/** What this source uses of a node-redis client; one made by `createClient` or `createSentinel` fits. */
+export interface CeleryRedisClient {
+  /** Makes a client of the same server and credentials. Only duplicates are connected and closed. */
+  duplicate(): CeleryRedisConnection;
+  /** Read for the number of the database and the address that components show. */
+  readonly options?: unknown;
+}
+
+/** A client of our own, or a duplicate of the host's. */
+export interface CeleryRedisConnection {
+  connect(): Promise<unknown>;
+  pSubscribe(patterns: string[], listener: RedisListener): Promise<unknown>;
+  subscribe(channels: string[], listener: RedisListener): Promise<unknown>;
+  ping(): Promise<unknown>;
+  close(): Promise<unknown>;
+  destroy(): unknown;
+  on(event: string, listener: (...values: unknown[]) => void): unknown;
+  unref?(): unknown;
+}
+
+/** Called for each message. */
+export type RedisListener = (message: string, channel: string) => void;
+
+/** How a connection is opened; `signal` ends its socket in whatever phase it is. */
+export type OpenClient = (signal: AbortSignal) => Promise<CeleryRedisConnection>;
+
+/** Time for the TCP and TLS handshake, in milliseconds. */
+const CONNECT_TIMEOUT = 3000;
+
+/** The package is not there. Its `code` is what Node gives an import that finds nothing. */
+const MISSING = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND']);
+
+/** Whether this is the error of an import that found no package. */
+export function isMissingPackage(error: unknown): boolean {
+  return MISSING.has(String((error as { code?: unknown } | null)?.code));
+}
+
+/**
+ * Opens clients of our own. They never reconnect by themselves: the connection above does, since
+ * node-redis gives up for good after some errors and waits for ever after others.
+ */
+export function clientsOf(address: RedisAddress): OpenClient {
+  const { database, username, password, tls } = address;
+  return async (signal) => {
+    const { createClient } = await import('redis');
+    return createClient({
+      // RESP 2 needs no HELLO, which Redis before 6 does not know.
+      RESP: 2,
+      socket: {
+        ...address.socket,
+        ...(tls === null ? {} : { tls: true as const, ...nodeTls(tls) }),
+        ...socketOptions(signal),
+      },
+      database,
+      ...(username === null ? {} : { username }),
+      ...(password === null ? {} : { password }),
+      disableOfflineQueue: true,
+      disableClientInfo: true,
+      commandsQueueMaxLength: 1000,
+      maintNotifications: 'disabled',
+    });
+  };
+}
+
+/** Opens duplicates of the host's client. */
+export function duplicatesOf(client: CeleryRedisClient): OpenClient {
+  return async (signal) => {
+    const socket = (client.options as { socket?: unknown } | undefined)?.socket;
+    // A client of another kind (Sentinel) has no socket of its own and ignores what it is given.
+    const overrides =
+      typeof socket === 'object' && socket !== null
+        ? { socket: { ...socket, ...socketOptions(signal) }, disableOfflineQueue: true }
+        : {};
+    return (client as unknown as { duplicate(overrides: object): CeleryRedisConnection }).duplicate(
+      overrides,
+    );
+  };
+}
+
+function socketOptions(signal: AbortSignal): {
+  connectTimeout: number;
+  reconnectStrategy: false;
+  signal: AbortSignal;
+} {
+  return { connectTimeout: CONNECT_TIMEOUT, reconnectStrategy: false, signal };
+}
+
+function nodeTls(tls: NonNullable<RedisAddress['tls']>): object {
+  const { checkHostname, ...options } = tls;
+  return checkHostname ? options : { ...options, checkServerIdentity: () => undefined };
+}
+
+/**
+ * Whether a value is a client that this source can use.
+ *
+ * @throws TypeError that says what to write
+ */
+export function checkClient(value: unknown, option: string): CeleryRedisClient {
+  const client = value as { duplicate?: unknown; pSubscribe?: unknown } | null;
+  if (
+    typeof client === 'object' &&
+    client !== null &&
+    typeof client.duplicate === 'function' &&
+    typeof client.pSubscribe === 'function'
+  ) {
+    return client as unknown as CeleryRedisClient;
+  }
+  throw new TypeError(
+    `celerySources: ${option} must be a URL such as redis://host:6379/0, or a client made by createClient() ` +
+      'of the package redis, version 5 or 6.',
+  );
+}

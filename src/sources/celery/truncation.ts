@@ -1,0 +1,21 @@
+/** Lengths from which Celery cuts a repr: 1024 by default (`argsrepr_maxsize`, `resultrepr_maxsize`). */
+const USUAL_LENGTH = 1000;
+
+/**
+ * Whether Celery cut this repr. Its `saferepr` writes `...` where it leaves something out: at the end
+ * when the text gets too long, and for what is nested deeper than three levels. Three dots within a
+ * string of the user's are none of that, unless they end a text of the length at which Celery cuts.
+ */
+export function wasCut(repr: string): boolean {
+  const last = repr.lastIndexOf('...');
+  if (last < 0) return false;
+  if (repr.length >= USUAL_LENGTH && last > repr.length - 40) return true;
+  let inString = false;
+  for (let at = 0; at < repr.length; at += 1) {
+    const code = repr.charCodeAt(at);
+    if (code === 92 && inString) at += 1;
+    else if (code === 39) inString = !inString;
+    else if (code === 46 && !inString && repr.startsWith('...', at)) return true;
+  }
+  return false;
+}
