@@ -1,5 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
+// Where the counts go, for `.ci/run`.
+const report = process.env.TASK_MONITOR_REPORT;
+
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
@@ -9,5 +12,6 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 60_000,
+    ...(report ? { reporters: ['default', 'json'], outputFile: { json: report } } : {}),
   },
 });

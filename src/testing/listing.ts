@@ -67,7 +67,7 @@ function travelled(position: TaskPosition): TaskPosition {
 export async function walk(bench: Bench, query: TaskQuery, mostRows = Infinity): Promise<readonly Task[]> {
   const rows: Task[] = [];
   const places = new Set<string>();
-  let after: TaskPosition | null = null;
+  let after: TaskPosition | null = query.after;
   do {
     const answer: TaskPage = await page(bench, taskQuery({ ...query, after }));
     rows.push(...answer.tasks);
