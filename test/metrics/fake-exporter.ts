@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
 
 /** An exporter that does what a test tells it to, byte by byte. */
 export interface FakeExporter {
@@ -18,7 +19,7 @@ export interface FakeExporter {
 export type Script = (socket: Socket, head: string, requestNumber: number) => void;
 
 /**
- * Listens on a free port of the loopback address.
+ * Listens on a free port of the loopback address until the test ends.
  *
  * @param greeting said at once, before anything was asked, and then it hangs up
  */
@@ -48,18 +49,21 @@ export async function startExporter(script: Script, greeting?: string): Promise<
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  return {
+  const exporter: FakeExporter = {
     port,
     url: `http://127.0.0.1:${port}/metrics`,
     requests,
     open: () => sockets.size,
     opened: () => opened,
     async close() {
+      if (!server.listening) return;
       for (const socket of sockets) socket.destroy();
       server.close();
       await once(server, 'close');
     },
   };
+  onTestFinished(() => exporter.close());
+  return exporter;
 }
 
 export const TEXT = 'text/plain; version=0.0.4; charset=utf-8';

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { freePort, isInstalled, poll, startProcess } from './real-process.ts';
 import { EXPRESS_VERSIONS, type Served, smallApp } from './small-app.ts';
 
@@ -15,16 +15,10 @@ function titled(title: string, present: boolean, packages: string): string {
   return present ? title : `${title} (skipped: install ${packages})`;
 }
 
-const closing: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
 async function startNodeExporter(): Promise<string> {
   const port = await freePort();
   const child = startProcess(NODE_EXPORTER, [`--web.listen-address=127.0.0.1:${port}`]);
-  closing.push(() => child.stop());
+  onTestFinished(() => child.stop());
   const url = `http://127.0.0.1:${port}/metrics`;
   await poll(
     async () => {
@@ -42,7 +36,7 @@ describe.each(EXPRESS_VERSIONS)('with $name', ({ create }) => {
 
   async function start(...options: Parameters<typeof serve>): Promise<Served> {
     const served = await serve(...options);
-    closing.push(() => served.close());
+    onTestFinished(() => served.close());
     return served;
   }
 
@@ -89,7 +83,7 @@ describe.each(EXPRESS_VERSIONS)('with $name', ({ create }) => {
     async () => {
       const { port } = await start(await startNodeExporter());
       const folder = await mkdtemp(join(tmpdir(), 'monitor-prometheus-'));
-      closing.push(() => rm(folder, { recursive: true, force: true }));
+      onTestFinished(() => rm(folder, { recursive: true, force: true }));
       const config = [
         'global: { scrape_interval: 1s, scrape_timeout: 1s }',
         'scrape_configs:',
@@ -104,7 +98,7 @@ describe.each(EXPRESS_VERSIONS)('with $name', ({ create }) => {
         `--storage.tsdb.path=${join(folder, 'data')}`,
         `--web.listen-address=${api.slice('http://'.length)}`,
       ]);
-      closing.push(() => prometheus.stop());
+      onTestFinished(() => prometheus.stop());
       const ask = async (query: string): Promise<string | undefined> => {
         prometheus.check();
         const answer = await fetch(`${api}/api/v1/query?query=${encodeURIComponent(query)}`);

@@ -1,30 +1,12 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import {
-  createMetricsProxy,
-  type MetricsOptions,
-  type MetricsProxy,
-  resolveMetrics,
-} from '../../src/routes/metrics.ts';
-import { answer, type FakeExporter, type Script, startExporter, until } from './fake-exporter.ts';
-import { PROXY_VERSIONS } from './proxy-versions.ts';
-
-const closing: (() => unknown)[] = [];
-
-afterEach(async () => {
-  vi.useRealTimers();
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
-async function startFake(script: Script): Promise<FakeExporter> {
-  const exporter = await startExporter(script);
-  closing.push(() => exporter.close());
-  return exporter;
-}
+import { describe, expect, it, vi } from 'vitest';
+import type { MetricsOptions, MetricsProxy } from '../../src/routes/metrics.ts';
+import { answer, type Script, startExporter, until } from './fake-exporter.ts';
+import { connectProxy, PROXY_VERSIONS } from './proxy-versions.ts';
 
 /** An exporter that counts its scrapes, and answers when it is told to. */
 async function startHeld() {
   const waiting: (() => void)[] = [];
-  const exporter = await startFake((socket, _head, number) => {
+  const exporter = await startExporter((socket, _head, number) => {
     waiting.push(() => socket.end(answer(`scrapes ${number + 1}\n`)));
   });
   return { exporter, waiting, release: () => waiting.splice(0).forEach((send) => void send()) };
@@ -33,14 +15,7 @@ async function startHeld() {
 const counting: Script = (socket, _head, number) => socket.end(answer(`scrapes ${number + 1}\n`));
 
 describe.each(PROXY_VERSIONS)('scrapes through $name', ({ load }) => {
-  function connect(options: MetricsOptions): MetricsProxy {
-    const resolved = resolveMetrics(options);
-    if (resolved === null) throw new Error('metrics are off');
-    const proxy = createMetricsProxy(resolved, load);
-    closing.push(() => proxy.close());
-    return proxy;
-  }
-
+  const connect = (options: MetricsOptions) => connectProxy(options, load);
   const text = async (reply: ReturnType<MetricsProxy['scrape']>): Promise<string> =>
     (await reply).body.toString();
 
@@ -57,7 +32,7 @@ describe.each(PROXY_VERSIONS)('scrapes through $name', ({ load }) => {
   });
 
   it('are separate for each query and each format', async () => {
-    const exporter = await startFake(counting);
+    const exporter = await startExporter(counting);
     const proxy = connect({ url: exporter.url, query: ['a'] });
     const bodies = await Promise.all([
       text(proxy.scrape({})),
@@ -69,7 +44,7 @@ describe.each(PROXY_VERSIONS)('scrapes through $name', ({ load }) => {
   });
 
   it('answer later askers for a second at most', async () => {
-    const exporter = await startFake(counting);
+    const exporter = await startExporter(counting);
     const proxy = connect({ url: exporter.url });
     const begin = performance.now();
     const first = await text(proxy.scrape({}));
@@ -80,7 +55,7 @@ describe.each(PROXY_VERSIONS)('scrapes through $name', ({ load }) => {
   });
 
   it('do not answer later askers when they failed', async () => {
-    const exporter = await startFake((socket, head, number) =>
+    const exporter = await startExporter((socket, head, number) =>
       number === 0 ? socket.destroy() : counting(socket, head, number),
     );
     const proxy = connect({ url: exporter.url });
@@ -122,7 +97,7 @@ describe.each(PROXY_VERSIONS)('scrapes through $name', ({ load }) => {
   });
 
   it('are not begun for a client that has already gone', async () => {
-    const exporter = await startFake(counting);
+    const exporter = await startExporter(counting);
     const proxy = connect({ url: exporter.url });
     await expect(proxy.scrape({ signal: AbortSignal.abort() })).rejects.toMatchObject({
       code: 'exporter_unavailable',
@@ -146,7 +121,7 @@ describe.each(PROXY_VERSIONS)('scrapes through $name', ({ load }) => {
   });
 
   it('are refused when a query name was not allowed by the host, naming each', async () => {
-    const exporter = await startFake(counting);
+    const exporter = await startExporter(counting);
     const proxy = connect({ url: exporter.url, query: ['name[]'] });
     await expect(proxy.scrape({ query: 'name[]=a&target=b&__proto__=c&target=d' })).rejects.toMatchObject({
       code: 'invalid_parameter',
@@ -171,7 +146,7 @@ describe.each(PROXY_VERSIONS)('scrapes through $name', ({ load }) => {
   });
 
   it('stop at the first hop when the exporter leads back to a monitor', async () => {
-    const exporter = await startFake(counting);
+    const exporter = await startExporter(counting);
     const proxy = connect({ url: exporter.url });
     await proxy.scrape({});
     const sent = Object.fromEntries(
@@ -185,7 +160,7 @@ describe.each(PROXY_VERSIONS)('scrapes through $name', ({ load }) => {
   });
 
   it('say whether the exporter can be reached, without asking it again', async () => {
-    const exporter = await startFake(counting);
+    const exporter = await startExporter(counting);
     const proxy = connect({ url: exporter.url });
     await proxy.scrape({});
     expect(await Promise.all([proxy.check(), proxy.check()])).toEqual([true, true]);
@@ -193,7 +168,7 @@ describe.each(PROXY_VERSIONS)('scrapes through $name', ({ load }) => {
   });
 
   it('are made by a check when nobody else asked, once for all who check', async () => {
-    const up = await startFake(counting);
+    const up = await startExporter(counting);
     const proxy = connect({ url: up.url });
     expect(await Promise.all([proxy.check(), proxy.check(), proxy.check()])).toEqual([true, true, true]);
     expect(up.requests).toHaveLength(1);
@@ -217,18 +192,15 @@ describe.each(PROXY_VERSIONS)('scrapes through $name', ({ load }) => {
 
 describe('createMetricsProxy', () => {
   it('loads http-proxy-middleware at the first scrape and once, and tries again after a failure', async () => {
-    const exporter = await startFake(counting);
+    const exporter = await startExporter(counting);
     const [version] = PROXY_VERSIONS;
     const load = vi.fn(() => version?.load() ?? Promise.reject(new Error('none')));
     load.mockRejectedValueOnce(new Error('Cannot find package'));
-    const resolved = resolveMetrics(exporter.url);
-    if (resolved === null) throw new Error('metrics are off');
-    const proxy = createMetricsProxy(resolved, load);
+    const proxy = connectProxy(exporter.url, load);
     expect(load).not.toHaveBeenCalled();
     await expect(proxy.scrape({})).rejects.toMatchObject({ code: 'exporter_unavailable' });
     await proxy.scrape({});
     await proxy.scrape({ accept: 'text/plain' });
     expect(load).toHaveBeenCalledTimes(2);
-    proxy.close();
   });
 });
