@@ -79,6 +79,8 @@ export interface TaskChange {
   readonly rootId?: string | null;
   readonly groupId?: string | null;
   readonly chordId?: string | null;
+  /** The engine says that this task is one of these. */
+  readonly kind?: 'map' | 'starmap' | 'chunks' | null;
   /** Text fields of this message that its sender has cut. */
   readonly truncated?: readonly TaskTextField[];
   /** For the feed and the timeline. Default: the exception, if there is one. */
@@ -154,10 +156,10 @@ export interface TaskHistory {
   getStats(): Awaitable<HistoryStats>;
   /** Hostnames that are online now, and those silent without a goodbye for less than five minutes. */
   checkWorkers(): { responding: string[]; missing: string[] };
-  /** Changes whenever an answer could have changed other than by the clock. */
-  revision(): number;
-  /** The next moment at which the clock alone changes an answer; `null`: never. */
-  changesAt(): Date | null;
+  /** Changes whenever an answer of that part could have changed other than by the clock. */
+  revision(part: HistoryPart): number;
+  /** The next moment at which the clock alone changes an answer of that part; `null`: never. */
+  changesAt(part: HistoryPart): Date | null;
   /** Frees what is held. Later messages are ignored, later reads find nothing. */
   close(): void;
 }

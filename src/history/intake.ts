@@ -1,0 +1,150 @@
+/** Puts a message into the timeline of its task, once, however often and in whatever order it comes. */
+import { MAX_ENTRIES } from './fold.ts';
+import type { Records } from './records.ts';
+import type { TaskChange } from './task-history.ts';
+import { KIND, kindOf, STATE_OF } from './timeline.ts';
+
+/** Where a message stands among the others of its task. One object, used again for each message. */
+export interface Placed {
+  kind: number;
+  /** False when the same was told before. */
+  isNew: boolean;
+  /** True when it was not: neither by this message's sender nor, of the same change, by the other one. */
+  isNews: boolean;
+  /** Label of the state, for custom ones. */
+  state: number;
+  /** Label of the worker. */
+  worker: number;
+  /** No message of its kind from its origin has a later time. */
+  isLatestOfKind: boolean;
+  /** Likewise of `sent` and `received` together. */
+  isLatestOpening: boolean;
+  isEarliestOpening: boolean;
+  /** By the sender's clock if it told a time, else the time of arrival. */
+  time: number;
+}
+
+/** @returns a function that places a message; `arrivedAt`, milliseconds, dates those without a time */
+export function createIntake(
+  records: Records,
+): (slot: number, change: TaskChange, arrivedAt: number) => Placed {
+  const { pool } = records;
+  const placed: Placed = {
+    kind: 0,
+    isNew: false,
+    isNews: false,
+    state: 0,
+    worker: 0,
+    isLatestOfKind: true,
+    isLatestOpening: true,
+    isEarliestOpening: true,
+    time: 0,
+  };
+  const fields = { time: 0, kind: 0, isResult: false, isDated: false, retries: -1, worker: 0, state: 0 };
+
+  return function place(slot, change, arrivedAt) {
+    const kind = kindOf(change);
+    const isResult = change.origin === 'result';
+    const isDated = typeof change.time === 'number' && Number.isFinite(change.time);
+    fields.kind = kind;
+    fields.isResult = isResult;
+    fields.isDated = isDated;
+    fields.time = isDated ? (change.time as number) : arrivedAt;
+    fields.retries =
+      typeof change.retries === 'number' && change.retries >= 0 ? Math.trunc(change.retries) : -1;
+    fields.state = kind === KIND.CUSTOM ? records.states.intern(change.state ?? 'UNKNOWN') : 0;
+    fields.worker = typeof change.worker === 'string' ? records.workers.intern(change.worker) : 0;
+    placed.kind = kind;
+    placed.state = fields.state;
+    placed.worker = fields.worker;
+    placed.time = fields.time;
+    placed.isLatestOfKind = true;
+    placed.isLatestOpening = true;
+    placed.isEarliestOpening = true;
+
+    const head = records.heads[slot] as number;
+    const tail = compare(head, kind, isResult, isDated, change);
+    placed.isNew = tail >= 0;
+    if (tail >= 0) {
+      records.workers.retain(fields.worker);
+      records.states.retain(fields.state);
+      const entry = pool.add(tail, fields);
+      if (tail === 0) records.heads[slot] = entry;
+      const detail = change.detail ?? change.exception;
+      if (typeof detail === 'string' && detail !== '') pool.setDetail(entry, detail);
+    } else {
+      placed.isNews = false;
+      forget();
+    }
+    return placed;
+  };
+
+  /** A message that was not kept must not leave its labels behind. */
+  function forget(): void {
+    records.workers.retain(fields.worker);
+    records.workers.release(fields.worker);
+    records.states.retain(fields.state);
+    records.states.release(fields.state);
+  }
+
+  /** @returns the last entry of the chain, or −1 when the message tells nothing new */
+  function compare(
+    head: number,
+    kind: number,
+    isResult: boolean,
+    isDated: boolean,
+    change: TaskChange,
+  ): number {
+    const { time } = fields;
+    const stateText = STATE_OF[kind] as string;
+    let tail = 0;
+    let count = 0;
+    let sameByUs = 0;
+    let sameByOther = 0;
+    let backendRetries = 0;
+    let backendEnded = false;
+    let same = 0;
+    for (let entry = head; entry !== 0; entry = pool.next(entry)) {
+      tail = entry;
+      count++;
+      const other = pool.kind(entry);
+      const byResult = pool.isResult(entry);
+      const at = pool.time(entry);
+      if (other === KIND.RECEIVED) {
+        // What the backend tells after a new `received` is of a new run.
+        backendEnded = false;
+        if (!(fields.retries >= 0 && pool.retries(entry) !== fields.retries)) same = 0;
+      } else if (byResult && pool.isDated(entry)) backendEnded = true;
+      else if (byResult && other === KIND.RETRIED) backendRetries++;
+      if (!byResult && other <= KIND.RECEIVED) {
+        if (at > time) placed.isLatestOpening = false;
+        if (at < time) placed.isEarliestOpening = false;
+      }
+      const sameState = other === kind ? pool.state(entry) === fields.state : STATE_OF[other] === stateText;
+      if (!sameState) continue;
+      if (byResult !== isResult) {
+        sameByOther++;
+        continue;
+      }
+      sameByUs++;
+      if (other !== kind) continue;
+      if (isDated && at === time && pool.worker(entry) === fields.worker) return -1;
+      if (at > time) placed.isLatestOfKind = false;
+      if (!isDated && (fields.retries < 0 || pool.retries(entry) === fields.retries)) same = entry;
+    }
+    if (isResult && !isDated) {
+      if (backendEnded) return -1;
+      if (fields.retries < 0) fields.retries = backendRetries;
+      if (same !== 0 && pool.retries(same) === fields.retries) {
+        if (typeof change.detail === 'string') pool.setDetail(same, change.detail);
+        return -1;
+      }
+    } else if (isResult && fields.retries < 0) fields.retries = backendRetries;
+    placed.isNews = sameByUs + 1 > sameByOther;
+    if (count >= MAX_ENTRIES) {
+      if (tail === pool.next(head)) tail = head;
+      pool.removeAfter(head);
+    }
+    return tail;
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Strings that repeat (task names, workers, queues, states), each stored once and numbered from 1;
+ * 0 stands for none. A label that nothing refers to any more is forgotten and its number used again,
+ * so that invented names cannot fill the memory.
+ */
+export interface Labels {
+  /** Characters of all texts. */
+  readonly length: number;
+  /** The number of this text, given now if it has none. Does not count as a reference. */
+  intern(text: string): number;
+  /** The number of this text; 0 when nothing refers to it. */
+  find(text: string): number;
+  text(label: number): string;
+  retain(label: number): void;
+  release(label: number): void;
+  /** Every text in use. */
+  all(): string[];
+  /** Calls back when a label is forgotten. */
+  onForgotten(callback: (label: number) => void): void;
+}
+
+/** @returns an empty table */
+export function createLabels(): Labels {
+  const numbers = new Map<string, number>();
+  const texts: string[] = [''];
+  const references: number[] = [0];
+  const free: number[] = [];
+  let length = 0;
+  let forgotten: (label: number) => void = () => {};
+
+  return {
+    get length() {
+      return length;
+    },
+    intern(text) {
+      let label = numbers.get(text);
+      if (label === undefined) {
+        label = free.pop() ?? texts.length;
+        texts[label] = text;
+        references[label] = 0;
+        numbers.set(text, label);
+        length += text.length;
+      }
+      return label;
+    },
+    find: (text) => numbers.get(text) ?? 0,
+    text: (label) => texts[label] as string,
+    retain(label) {
+      references[label] = (references[label] as number) + 1;
+    },
+    release(label) {
+      if (label === 0) return;
+      const left = (references[label] as number) - 1;
+      references[label] = left;
+      if (left > 0) return;
+      forgotten(label);
+      numbers.delete(texts[label] as string);
+      length -= (texts[label] as string).length;
+      texts[label] = '';
+      free.push(label);
+    },
+    all: () => [...numbers.keys()],
+    onForgotten(callback) {
+      forgotten = callback;
+    },
+  };
+}

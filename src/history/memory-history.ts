@@ -1,0 +1,267 @@
+/** A history in this process's memory. */
+import { createFacts } from './facts.ts';
+import { createFeed } from './feed.ts';
+import { createFold } from './fold.ts';
+import { createIntake } from './intake.ts';
+import { BYTES_PER_TASK, createRecords } from './records.ts';
+import { type Retention, resolveRetention } from './retention.ts';
+import { createRows } from './rows.ts';
+import { summarize } from './summary.ts';
+import type { RetentionOptions, TaskChange, TaskChangeType, TaskHistory } from './task-history.ts';
+import { createTaskIndex } from './task-index.ts';
+import { createTaskList } from './task-list.ts';
+import { KIND, STATE_OF } from './timeline.ts';
+import { createWorkerTable } from './workers.ts';
+import { workflowOf } from './workflow.ts';
+
+/** The longest id that a client can ask for. */
+const MAX_ID_LENGTH = 512;
+/** Most tasks dropped for their age or bytes at once, so that no message waits for a sweep. */
+const MAX_EVICTED = 5_000;
+const TICK_MS = 10_000;
+/** What a worker takes of memory, about. */
+const BYTES_PER_WORKER = 2_000;
+const BYTES_PER_EVENT = 200;
+
+const FEED_TYPES: Readonly<Record<TaskChangeType, string>> = {
+  sent: 'task-sent',
+  received: 'task-received',
+  started: 'task-started',
+  succeeded: 'task-succeeded',
+  failed: 'task-failed',
+  retried: 'task-retried',
+  revoked: 'task-revoked',
+  rejected: 'task-rejected',
+  requeued: 'task-rejected',
+  custom: 'task-custom',
+};
+
+/** Options of {@link createMemoryHistory}. */
+export interface MemoryHistoryOptions extends RetentionOptions {
+  /** Milliseconds since 1970. Default `Date.now`. */
+  readonly now?: () => number;
+}
+
+/**
+ * A history in memory, of one process. What it holds is lost when the process ends.
+ *
+ * @throws TypeError for an option out of its bounds
+ */
+export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHistory {
+  const clock = options.now ?? Date.now;
+  const retention: Retention = resolveRetention(options);
+  const records = createRecords(retention.maxValueBytes, retention.maxValueLength);
+  const foldChain = createFold(records.pool);
+  const fold = (slot: number) => foldChain(records.heads[slot] as number);
+  let frozenAt: number | null = null;
+  const shownNow = () => frozenAt ?? clock();
+  const workers = createWorkerTable(shownNow, retention.maxWorkers, retention.workerExpiryMs);
+  const rows = createRows(records, fold, { now: shownNow, isLost: workers.isLost });
+  const index = createTaskIndex(records, fold, clock, rows.forget);
+  const place = createIntake(records);
+  const takeFacts = createFacts(records, index);
+  const tasks = createTaskList(records, index, rows, fold);
+  const nameOf = (id: string): string | null => {
+    const slot = records.slots.get(id);
+    if (slot === undefined) return null;
+    const label = records.name[slot] as number;
+    return label === 0 ? null : records.names.text(label);
+  };
+  const feed = createFeed(retention.maxEvents, clock, nameOf);
+  const startedAt = clock();
+  const counts = { evicted: 0, received: 0, dropped: 0 };
+  const revisions = { tasks: 0, workers: 0, events: 0 };
+  let lag: number | null = null;
+  let newestTime = Number.NEGATIVE_INFINITY;
+  let isClosed = false;
+
+  // Ages out what nobody reads; reading does the same at once.
+  const timer = setInterval(catchUp, TICK_MS);
+  timer.unref();
+
+  function bytes(): number {
+    return (
+      records.slots.size * BYTES_PER_TASK +
+      records.textBytes +
+      records.values.bytes +
+      (records.names.length + records.workers.length + records.queues.length + records.states.length) * 2 +
+      workers.size * BYTES_PER_WORKER +
+      feed.size * BYTES_PER_EVENT
+    );
+  }
+
+  function catchUp(): void {
+    index.catchUp();
+    let left = MAX_EVICTED;
+    const tooOld = clock() - retention.maxAgeMs;
+    while (
+      records.slots.size > retention.maxTasks ||
+      (left > 0 && records.slots.size > 0 && (index.all.firstKey() < tooOld || bytes() > retention.maxBytes))
+    ) {
+      const slot = index.all.first();
+      rows.forget(slot);
+      index.drop(slot);
+      counts.evicted++;
+      revisions.tasks++;
+      left--;
+    }
+  }
+
+  function recordTask(change: TaskChange): void {
+    if (isClosed) return;
+    counts.received++;
+    const { id } = change;
+    if (typeof id !== 'string' || id === '' || id.length > MAX_ID_LENGTH) {
+      counts.dropped++;
+      return;
+    }
+    const slot = records.slots.get(id) ?? records.allocate(id);
+    const arrivedAt = clock();
+    const placed = place(slot, change, arrivedAt);
+    if (typeof change.worker === 'string') workers.sign(change.worker, arrivedAt);
+    if (typeof change.time === 'number' && change.time > newestTime) {
+      newestTime = change.time;
+      lag = Math.max(0, arrivedAt - change.time);
+    }
+    if (!placed.isNew) {
+      // Told before; yet a backend that tells the same change may know more of the task.
+      if (change.origin === 'result') revisions.tasks++;
+      if (records.waiting[slot] === 0) rows.forget(slot);
+      return;
+    }
+    const pending = index.touch(slot);
+    takeFacts(slot, change, placed, pending);
+    revisions.tasks++;
+    if (placed.isNews) {
+      revisions.events++;
+      // The texts that are held anyway, not the message's own copies of them.
+      feed.add(
+        {
+          type: change.eventType ?? (FEED_TYPES[change.type] as string),
+          task: pending.name === 0 ? null : records.names.text(pending.name),
+          taskId: records.ids[slot] as string,
+          state:
+            placed.kind === KIND.CUSTOM
+              ? records.states.text(placed.state)
+              : (STATE_OF[placed.kind] as string),
+          worker: placed.worker === 0 ? null : records.workers.text(placed.worker),
+          time: placed.time,
+          detail: change.detail ?? change.exception ?? null,
+        },
+        arrivedAt,
+      );
+    }
+    if (index.isFull()) catchUp();
+  }
+
+  function closeIfOpen(): void {
+    if (isClosed) return;
+    isClosed = true;
+    clearInterval(timer);
+    index.catchUp();
+    while (records.slots.size > 0) index.drop(index.all.first());
+    rows.clear();
+    workers.clear();
+    feed.clear();
+  }
+
+  const slotOf = (id: string): number | undefined => {
+    catchUp();
+    return records.slots.get(id);
+  };
+
+  return {
+    recordTask,
+    recordWorker(change) {
+      if (isClosed) return;
+      counts.received++;
+      if (typeof change.hostname !== 'string' || change.hostname === '') {
+        counts.dropped++;
+        return;
+      }
+      const isNews = workers.record(change);
+      revisions.workers++;
+      if (!isNews) return;
+      // Tasks of a worker that came back or went may gain or lose a flag.
+      revisions.tasks++;
+      revisions.events++;
+      feed.add(
+        {
+          type: `worker-${change.type}`,
+          task: null,
+          taskId: null,
+          state: null,
+          worker: change.hostname,
+          time: change.time,
+          detail: null,
+        },
+        clock(),
+      );
+    },
+    recordDropped(count) {
+      counts.dropped += count;
+    },
+    recordGap() {
+      feed.markGap();
+      revisions.events++;
+    },
+    freezeAt(moment) {
+      frozenAt = moment === null ? null : moment.getTime();
+      revisions.tasks++;
+      revisions.workers++;
+    },
+    listTasks(query) {
+      catchUp();
+      return tasks.list(query);
+    },
+    getTask(id) {
+      const slot = slotOf(id);
+      if (slot === undefined) return null;
+      const children = index.byParent.list(id).map((child) => records.ids[child] as string);
+      return rows.detail(slot, children);
+    },
+    getTaskTree(id) {
+      const slot = slotOf(id);
+      return slot === undefined ? null : workflowOf(slot, records, index, rows.get);
+    },
+    getTaskStats(query, context) {
+      catchUp();
+      return summarize(query, context, tasks, records, rows);
+    },
+    listWorkers: () => workers.list(),
+    listEvents(query) {
+      catchUp();
+      return feed.list(query);
+    },
+    getStats() {
+      catchUp();
+      return {
+        tasks: records.slots.size,
+        workers: workers.size,
+        events: feed.size,
+        since: new Date(startedAt),
+        evicted: counts.evicted,
+        bytes: bytes(),
+        eventsReceived: counts.received,
+        dropped: counts.dropped,
+        lagSeconds: lag === null ? null : lag / 1000,
+      };
+    },
+    checkWorkers: () => workers.check(),
+    revision(part) {
+      if (part === 'tasks' && index.all.firstKey() < clock() - retention.maxAgeMs) catchUp();
+      return revisions[part];
+    },
+    changesAt(part) {
+      if (part === 'events' || frozenAt !== null) return null;
+      let next = workers.nextChange();
+      if (part === 'tasks') {
+        index.catchUp();
+        const due = index.etas.walk('asc', { key: shownNow(), compare: () => -1 });
+        if (due.slot !== -1 && due.key < next) next = due.key;
+      }
+      return Number.isFinite(next) ? new Date(next) : null;
+    },
+    close: closeIfOpen,
+  };
+}

@@ -1,0 +1,42 @@
+import type { RetentionOptions } from './task-history.ts';
+
+/** Every bound, set. */
+export type Retention = Required<RetentionOptions>;
+
+const DAY_MS = 24 * 60 * 60_000;
+const MIB = 1024 * 1024;
+
+/** Lowest, highest and default value of each option. */
+const BOUNDS: Readonly<Record<keyof RetentionOptions, readonly [number, number, number]>> = {
+  maxTasks: [1, 10_000_000, 100_000],
+  maxAgeMs: [1_000, Number.MAX_SAFE_INTEGER, 7 * DAY_MS],
+  maxBytes: [MIB, Number.MAX_SAFE_INTEGER, 256 * MIB],
+  maxValueBytes: [0, Number.MAX_SAFE_INTEGER, 64 * MIB],
+  maxValueLength: [16, 16 * MIB, 65_536],
+  maxEvents: [1, 1_000_000, 10_000],
+  maxWorkers: [1, 100_000, 5_000],
+  workerExpiryMs: [1_000, Number.MAX_SAFE_INTEGER, DAY_MS],
+};
+
+/** Names of the retention options. */
+export const RETENTION_KEYS = Object.keys(BOUNDS) as readonly (keyof RetentionOptions)[];
+
+/**
+ * Sets defaults and checks bounds.
+ *
+ * @throws TypeError that names the option and its bounds
+ */
+export function resolveRetention(options: RetentionOptions): Retention {
+  const maxBytes = within('maxBytes', options.maxBytes);
+  const retention = {} as Record<keyof RetentionOptions, number>;
+  for (const key of RETENTION_KEYS) retention[key] = within(key, options[key]);
+  if (options.maxValueBytes === undefined) retention.maxValueBytes = Math.floor(maxBytes / 4);
+  return retention;
+}
+
+function within(key: keyof RetentionOptions, value: unknown): number {
+  const [low, high, fallback] = BOUNDS[key];
+  if (value === undefined) return fallback;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= low && value <= high) return value;
+  throw new TypeError(`retention.${key} must be a whole number from ${low} to ${high}, such as ${fallback}.`);
+}

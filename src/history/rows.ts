@@ -1,0 +1,179 @@
+/** Makes tasks of records. An unchanged task is handed out as the same object, so that its JSON can be kept. */
+import type { Task, TaskChangeEntry, TaskDetail, TaskFlag, TaskTextField } from '../model.ts';
+import { isDone } from '../model.ts';
+import type { Folded } from './fold.ts';
+import { inOrder } from './lifeline.ts';
+import type { Records } from './records.ts';
+import { KIND, STATE_OF } from './timeline.ts';
+import type { Text } from './values.ts';
+
+/** Most tasks kept as objects. */
+const MAX_ROWS = 2_048;
+
+/** Tasks as objects. */
+export interface Rows {
+  get(slot: number): Task;
+  /** What a search looks at. */
+  brief(slot: number): Task;
+  /** What statistics look at. */
+  figures(slot: number): Task;
+  detail(slot: number, children: readonly string[]): TaskDetail;
+  /** The task has changed. */
+  forget(slot: number): void;
+  clear(): void;
+}
+
+/** What flags depend on beside the task. */
+export interface FlagContext {
+  /** Milliseconds; stands still while the source is cut off. */
+  now(): number;
+  /** Whether a task that this worker took at that moment is lost. */
+  isLost(hostname: string, since: number): boolean;
+}
+
+/** @param fold folds one slot */
+export function createRows(records: Records, fold: (slot: number) => Folded, context: FlagContext): Rows {
+  const rows = new Map<number, Task>();
+  const flagsOf = new Map<number, string>();
+
+  const time = (value: number): Date | null => (Number.isNaN(value) ? null : new Date(value));
+  const named = (labels: Records['names'], label: number): string | null =>
+    label === 0 ? null : labels.text(label);
+
+  function stateOf(kind: number, custom: number): string {
+    return kind === KIND.CUSTOM ? records.states.text(custom) : (STATE_OF[kind] as string);
+  }
+
+  function flags(slot: number, state: string, received: number): readonly TaskFlag[] {
+    if (isDone(state) || state === 'RETRY') return [];
+    const found: TaskFlag[] = [];
+    const worker = named(records.workers, records.worker[slot] as number);
+    if (worker !== null && state !== 'PENDING' && context.isLost(worker, received)) found.push('worker_lost');
+    const eta = records.extras.get(slot)?.eta;
+    if (eta != null && eta <= context.now() && (state === 'PENDING' || state === 'RECEIVED')) {
+      found.push('overdue');
+    }
+    return found;
+  }
+
+  function make(slot: number): Task {
+    const folded = fold(slot);
+    const state = stateOf(folded.kind, folded.state);
+    const more = records.extras.get(slot);
+    const cut: TaskTextField[] = more === undefined ? [] : [...more.cut];
+    const read = (field: TaskTextField, text: Text | null): string | null => {
+      const value = records.values.read(text);
+      if (value.cut && !cut.includes(field)) cut.push(field);
+      return value.text;
+    };
+    // A task that was retried and then succeeded has no exception: the timeline tells of the attempts.
+    const failed = state !== 'SUCCESS' && more !== undefined;
+    const runtime = records.runtimes[slot] as number;
+    return {
+      id: records.ids[slot] as string,
+      state,
+      name: named(records.names, records.name[slot] as number),
+      worker: named(records.workers, folded.worker),
+      queue: named(records.queues, records.queue[slot] as number),
+      sent: time(folded.sent),
+      received: time(folded.received),
+      started: time(folded.started),
+      finished: time(folded.finished),
+      timestamp: time(folded.timestamp),
+      runtime: Number.isNaN(runtime) || state !== 'SUCCESS' ? null : runtime,
+      args: read('args', records.args[slot] ?? null),
+      kwargs: read('kwargs', records.kwargs[slot] ?? null),
+      result: state === 'SUCCESS' ? read('result', records.results[slot] ?? null) : null,
+      exception: failed ? read('exception', more.exception) : null,
+      traceback: failed ? read('traceback', more.traceback) : null,
+      retries: folded.retries < 0 ? null : folded.retries,
+      eta: more?.eta == null ? null : new Date(more.eta),
+      expires: more?.expires == null ? null : new Date(more.expires),
+      parentId: records.parents[slot] ?? null,
+      rootId: records.roots[slot] ?? null,
+      groupId: more?.groupId ?? null,
+      chordId: more?.chordId ?? null,
+      flags: flags(slot, state, folded.received),
+      truncated: cut,
+      kind: more?.kind ?? null,
+    };
+  }
+
+  function get(slot: number): Task {
+    const known = rows.get(slot);
+    if (known !== undefined) {
+      if (isDone(known.state)) return known;
+      const now = flags(slot, known.state, known.received?.getTime() ?? Number.NaN).join();
+      if (now === flagsOf.get(slot)) return known;
+    }
+    const row = make(slot);
+    if (rows.size >= MAX_ROWS) {
+      rows.clear();
+      flagsOf.clear();
+    }
+    rows.set(slot, row);
+    flagsOf.set(slot, row.flags?.join() ?? '');
+    return row;
+  }
+
+  /** What the backend tells without a time has that of its arrival, unless that cannot be right. */
+  function timeOf(entry: number, finished: number): Date | null {
+    const at = records.pool.time(entry);
+    return records.pool.isDated(entry) || !(at > finished) ? new Date(at) : null;
+  }
+
+  function timeline(slot: number): TaskChangeEntry[] {
+    const folded = fold(slot);
+    return inOrder(records.pool, folded).map((entry) => ({
+      state: stateOf(records.pool.kind(entry), records.pool.state(entry)),
+      timestamp: timeOf(entry, folded.finished),
+      worker: named(records.workers, records.pool.worker(entry)),
+      detail: records.pool.detail(entry),
+    }));
+  }
+
+  function brief(slot: number): Task {
+    return {
+      id: records.ids[slot] as string,
+      state: records.states.text(records.state[slot] as number),
+      name: named(records.names, records.name[slot] as number),
+      worker: named(records.workers, records.worker[slot] as number),
+      queue: named(records.queues, records.queue[slot] as number),
+      args: records.values.read(records.args[slot] ?? null).text,
+      kwargs: records.values.read(records.kwargs[slot] ?? null).text,
+    };
+  }
+
+  function figures(slot: number): Task {
+    const folded = fold(slot);
+    const runtime = records.runtimes[slot] as number;
+    return {
+      id: records.ids[slot] as string,
+      state: stateOf(folded.kind, folded.state),
+      name: named(records.names, records.name[slot] as number),
+      worker: named(records.workers, folded.worker),
+      queue: named(records.queues, records.queue[slot] as number),
+      sent: time(folded.sent),
+      received: time(folded.received),
+      started: time(folded.started),
+      finished: time(folded.finished),
+      timestamp: time(folded.timestamp),
+      runtime: Number.isNaN(runtime) ? null : runtime,
+      retries: folded.retries < 0 ? null : folded.retries,
+    };
+  }
+
+  return {
+    get,
+    brief,
+    figures,
+    detail: (slot, children) => ({ ...get(slot), children, timeline: timeline(slot) }),
+    forget(slot) {
+      if (rows.size > 0) rows.delete(slot);
+    },
+    clear() {
+      rows.clear();
+      flagsOf.clear();
+    },
+  };
+}

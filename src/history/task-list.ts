@@ -1,0 +1,190 @@
+/** Answers the task list from the indexes. */
+import type { Awaitable, TaskPage, TaskPosition, TaskQuery, TaskSort } from '../source.ts';
+import { type Candidates, createCandidates, walkTogether } from './candidates.ts';
+import type { Folded } from './fold.ts';
+import { NO_KEY, type SeekTarget } from './ordered-slots.ts';
+import type { Records } from './records.ts';
+import type { Rows } from './rows.ts';
+import type { SlotWalk } from './slot-walk.ts';
+import { compareText, textKey } from './sort-index.ts';
+import type { TaskIndex } from './task-index.ts';
+
+/** The task list. The indexes must have caught up. */
+export interface TaskList {
+  list(query: TaskQuery): Awaitable<TaskPage>;
+  /** Every task that passes the filters, in no order. */
+  slots(query: TaskQuery): number[];
+}
+
+/** @param fold folds one slot */
+export function createTaskList(
+  records: Records,
+  index: TaskIndex,
+  rows: Rows,
+  fold: (slot: number) => Folded,
+): TaskList {
+  const candidatesOf = createCandidates(records, index);
+  const byId = (a: number, b: number) => compareText(records.ids[a] as string, records.ids[b] as string);
+
+  /** The value a slot is sorted by, as a client's cursor holds it. */
+  function sortValue(sort: TaskSort, slot: number): number | string | null {
+    if (sort === 'name') {
+      const label = records.name[slot] as number;
+      return label === 0 ? null : records.names.text(label);
+    }
+    if (sort === 'state') return records.states.text(records.state[slot] as number);
+    const value =
+      sort === 'timestamp'
+        ? (records.timestamp[slot] as number)
+        : sort === 'runtime'
+          ? (records.runtimes[slot] as number)
+          : fold(slot)[sort];
+    return Number.isNaN(value) ? null : value;
+  }
+
+  function positionOf(sort: TaskSort, slot: number): TaskPosition {
+    return { key: sortValue(sort, slot), id: records.ids[slot] as string };
+  }
+
+  function targetOf(sort: TaskSort, after: TaskPosition): SeekTarget {
+    const { key, id } = after;
+    return {
+      key: key === null ? NO_KEY : typeof key === 'string' ? textKey(key) : key,
+      compare(slot) {
+        const byValue =
+          typeof key === 'string' ? compareText((sortValue(sort, slot) as string) ?? '', key) : 0;
+        return byValue || compareText(records.ids[slot] as string, id);
+      },
+    };
+  }
+
+  function compareValues(
+    a: number | string | null,
+    b: number | string | null,
+    order: 'asc' | 'desc',
+  ): number {
+    if (a === b) return 0;
+    if (a === null || b === null) return a === null ? 1 : -1;
+    return (a < b ? -1 : 1) * (order === 'asc' ? 1 : -1);
+  }
+
+  const passes = (query: TaskQuery, candidates: Candidates, slot: number): boolean =>
+    candidates.isExact || (candidates.matches(slot) && (query.q === null || query.search(rows.brief(slot))));
+
+  /** Takes a page off a walk: all of it passes, or `accepts` decides, looking at no more than `scan` rows. */
+  function take(
+    walk: SlotWalk,
+    query: TaskQuery,
+    accepts: ((slot: number) => boolean) | null,
+    total: number | null,
+  ): TaskPage {
+    const { limit, sort, scan } = query;
+    const found: number[] = [];
+    let looked = 0;
+    let last = -1;
+    let more = false;
+    for (; walk.slot !== -1; walk.advance()) {
+      if (accepts !== null && looked >= scan) {
+        more = true;
+        break;
+      }
+      looked++;
+      const isMatch = accepts === null || accepts(walk.slot);
+      if (isMatch && found.length >= limit) {
+        more = true;
+        break;
+      }
+      last = walk.slot;
+      if (isMatch) found.push(walk.slot);
+    }
+    return {
+      tasks: found.map(rows.get),
+      next: more && limit > 0 && last !== -1 ? positionOf(sort, last) : null,
+      total,
+    };
+  }
+
+  function listByTime(query: TaskQuery, candidates: Candidates): TaskPage {
+    const { sort, scan } = query;
+    const after = query.after === null ? null : targetOf(sort, query.after);
+    const walkFrom = (place: SeekTarget | null) => walkTogether(candidates.lists, query, place, byId);
+    if (candidates.isExact) return take(walkFrom(after), query, null, candidates.count);
+    const accepts = (slot: number) => passes(query, candidates, slot);
+    if (candidates.count > scan) return take(walkFrom(after), query, accepts, null);
+    const matching: number[] = [];
+    for (const walk = walkFrom(null); walk.slot !== -1; walk.advance()) {
+      if (accepts(walk.slot)) matching.push(walk.slot);
+    }
+    return pageOf(matching, query);
+  }
+
+  /** A page of all that match, in their order. */
+  function pageOf(matching: readonly number[], query: TaskQuery): TaskPage {
+    const { sort, order, limit, after } = query;
+    let start = 0;
+    if (after !== null) {
+      while (start < matching.length && !isBehind(matching[start] as number, after)) start++;
+    }
+    const page = matching.slice(start, start + limit);
+    const last = page[page.length - 1];
+    const more = last !== undefined && start + limit < matching.length;
+    return { tasks: page.map(rows.get), next: more ? positionOf(sort, last) : null, total: matching.length };
+
+    function isBehind(slot: number, place: TaskPosition): boolean {
+      const byValue = compareValues(sortValue(sort, slot), place.key, order);
+      return byValue !== 0 ? byValue > 0 : compareText(records.ids[slot] as string, place.id) > 0;
+    }
+  }
+
+  function collect(query: TaskQuery, candidates: Candidates): number[] {
+    const matching: number[] = [];
+    const walk = walkTogether(candidates.lists, query, null, byId);
+    for (; walk.slot !== -1; walk.advance()) {
+      if (passes(query, candidates, walk.slot)) matching.push(walk.slot);
+    }
+    return matching;
+  }
+
+  async function listBySort(
+    query: TaskQuery,
+    candidates: Candidates,
+    sort: Exclude<TaskSort, 'timestamp'>,
+  ): Promise<TaskPage> {
+    const isFiltered = !candidates.isExact || candidates.lists[0] !== index.all || query.since !== null;
+    if ((isFiltered || query.until !== null) && candidates.count <= query.scan) {
+      const values = new Map<number, number | string | null>();
+      const matching = collect(query, candidates);
+      for (const slot of matching) values.set(slot, sortValue(sort, slot));
+      matching.sort(
+        (a, b) => compareValues(values.get(a) ?? null, values.get(b) ?? null, query.order) || byId(a, b),
+      );
+      return pageOf(matching, query);
+    }
+    const sorted = await index.sorts.get(sort);
+    index.catchUp();
+    const walk = sorted.walk(query.order, query.after === null ? null : targetOf(sort, query.after));
+    if (!isFiltered && query.until === null) return take(walk, query, null, sorted.size);
+    const accepts = (slot: number): boolean =>
+      isWithin(slot, query) &&
+      candidates.matches(slot) &&
+      (query.q === null || query.search(rows.brief(slot)));
+    return take(walk, query, accepts, null);
+  }
+
+  function isWithin(slot: number, { since, until }: TaskQuery): boolean {
+    if (since === null && until === null) return true;
+    const time = records.timestamp[slot] as number;
+    if (Number.isNaN(time)) return false;
+    return (since === null || time >= since.getTime()) && (until === null || time < until.getTime());
+  }
+
+  return {
+    list(query) {
+      const candidates = candidatesOf(query);
+      return query.sort === 'timestamp'
+        ? listByTime(query, candidates)
+        : listBySort(query, candidates, query.sort);
+    },
+    slots: (query) => collect(query, candidatesOf(query)),
+  };
+}

@@ -1,0 +1,84 @@
+/**
+ * Values longer than 1 KiB, in a store of their own that is capped by bytes: a few huge arguments
+ * must not push out the tasks themselves. What falls out leaves its first 1 KiB behind.
+ */
+const INLINE = 1024;
+
+/** A large value. */
+export interface StoredValue {
+  /** The first 1 KiB. */
+  readonly head: string;
+  /** All of it; `null` once it fell out of the store. */
+  whole: string | null;
+  /** Whether it was longer still when it came. */
+  readonly cut: boolean;
+  newer: StoredValue | null;
+  older: StoredValue | null;
+}
+
+/** Short values as they are, long ones by reference. */
+export type Text = string | StoredValue;
+
+/** The store of large values. */
+export interface ValueStore {
+  readonly bytes: number;
+  keep(text: string): Text;
+  drop(text: Text | null): void;
+  /** @returns the text, and whether something of it is missing */
+  read(text: Text | null): { text: string | null; cut: boolean };
+}
+
+/**
+ * @param maxBytes most bytes held, two per character
+ * @param maxLength longest single value, in characters
+ */
+export function createValueStore(maxBytes: number, maxLength: number): ValueStore {
+  let bytes = 0;
+  let oldest: StoredValue | null = null;
+  let newest: StoredValue | null = null;
+
+  function unlink(value: StoredValue): void {
+    if (value.whole === null) return;
+    bytes -= value.whole.length * 2;
+    value.whole = null;
+    if (value.older === null) oldest = value.newer;
+    else value.older.newer = value.newer;
+    if (value.newer === null) newest = value.older;
+    else value.newer.older = value.older;
+    value.newer = null;
+    value.older = null;
+  }
+
+  return {
+    get bytes() {
+      return bytes;
+    },
+    keep(text) {
+      if (text.length <= INLINE && text.length <= maxLength) return text;
+      const cut = text.length > maxLength;
+      const whole = cut ? copyOf(text, maxLength) : text;
+      if (whole.length <= INLINE && !cut) return whole;
+      const value: StoredValue = { head: copyOf(whole, INLINE), whole, cut, newer: null, older: newest };
+      if (newest === null) oldest = value;
+      else newest.newer = value;
+      newest = value;
+      bytes += whole.length * 2;
+      while (bytes > maxBytes && oldest !== null) unlink(oldest);
+      return value;
+    },
+    drop(text) {
+      if (text !== null && typeof text !== 'string') unlink(text);
+    },
+    read(text) {
+      if (text === null || typeof text === 'string') return { text, cut: false };
+      return { text: text.whole ?? text.head, cut: text.cut || text.whole === null };
+    },
+  };
+}
+
+/** The first characters as a string of their own: a slice would keep the whole original in memory. */
+function copyOf(text: string, length: number): string {
+  const last = text.charCodeAt(length - 1);
+  const whole = last >= 0xd800 && last <= 0xdbff ? length - 1 : length;
+  return Buffer.from(text.slice(0, whole), 'utf16le').toString('utf16le');
+}

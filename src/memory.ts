@@ -1,0 +1,8 @@
+export type { RetentionOptions } from './history/task-history.ts';
+export type { MemoryRecord } from './sources/memory/memory-record.ts';
+export {
+  type MemorySources,
+  type MemorySourcesOptions,
+  type MemoryWorkerRecord,
+  memorySources,
+} from './sources/memory/memory-sources.ts';

@@ -1,0 +1,116 @@
+import type { TaskChange, TaskChangeType } from '../../history/task-history.ts';
+import type { TaskState } from '../../model.ts';
+import { textOf } from '../../text.ts';
+
+/** What a host records of one task. Give what is known; fields left out keep what was recorded before. */
+export interface MemoryRecord {
+  /** Any non-empty string of at most 512 characters. */
+  readonly id: string;
+  /**
+   * What happened: `PENDING` (sent), `RECEIVED`, `STARTED`, `RETRY`, `SUCCESS`, `FAILURE`, `REVOKED`,
+   * `REJECTED`, or a state of the host's own, such as `PROGRESS`.
+   */
+  readonly state: TaskState;
+  /** When it happened. Milliseconds if a number. Default: now. */
+  readonly timestamp?: Date | number;
+  readonly name?: string | null;
+  readonly queue?: string | null;
+  readonly worker?: string | null;
+  /** Shown as they are if text, else as JSON. */
+  readonly args?: unknown;
+  readonly kwargs?: unknown;
+  readonly result?: unknown;
+  /** What made it fail or retry. An `Error` gives exception and traceback. */
+  readonly error?: unknown;
+  /** Number of this attempt, 0 for the first. */
+  readonly retries?: number | null;
+  /** Seconds. Default for `SUCCESS`: the time since `STARTED` is not computed; `null`. */
+  readonly runtime?: number | null;
+  readonly eta?: Date | number | null;
+  readonly expires?: Date | number | null;
+  readonly parentId?: string | null;
+  readonly rootId?: string | null;
+  readonly groupId?: string | null;
+  readonly chordId?: string | null;
+  readonly kind?: 'map' | 'starmap' | 'chunks' | null;
+  /** Said of this change in the feed and the timeline. */
+  readonly detail?: string | null;
+}
+
+const TYPE_OF: Readonly<Record<string, TaskChangeType>> = {
+  PENDING: 'sent',
+  RECEIVED: 'received',
+  STARTED: 'started',
+  RETRY: 'retried',
+  SUCCESS: 'succeeded',
+  FAILURE: 'failed',
+  REVOKED: 'revoked',
+  REJECTED: 'rejected',
+};
+
+/** @throws TypeError that says what to write */
+export function toTaskChange(record: MemoryRecord, now: () => number): TaskChange {
+  if (typeof record !== 'object' || record === null) {
+    throw new TypeError('record({ id, state }): write an object, such as { id: "1", state: "STARTED" }.');
+  }
+  const { id, state } = record;
+  if (typeof id !== 'string' || id === '' || id.length > 512) {
+    throw new TypeError("record({ id }): write the task's id, a string of 1 to 512 characters.");
+  }
+  if (typeof state !== 'string' || state === '') {
+    throw new TypeError(
+      'record({ state }): write PENDING, RECEIVED, STARTED, RETRY, SUCCESS, FAILURE, REVOKED, REJECTED or a state of your own.',
+    );
+  }
+  const type = Object.hasOwn(TYPE_OF, state) ? (TYPE_OF[state] as TaskChangeType) : 'custom';
+  const change: Record<string, unknown> = {
+    id,
+    type,
+    time: timeOf('timestamp', record.timestamp) ?? now(),
+    origin: 'event',
+  };
+  if (type === 'custom') {
+    change.state = state;
+    change.eventType = `task-${state.toLowerCase()}`;
+  }
+  for (const field of [
+    'name',
+    'queue',
+    'worker',
+    'parentId',
+    'rootId',
+    'groupId',
+    'chordId',
+    'detail',
+    'kind',
+  ] as const) {
+    const value = record[field];
+    if (value !== undefined) change[field] = value === null ? null : String(value);
+  }
+  for (const field of ['args', 'kwargs', 'result'] as const) {
+    if (record[field] !== undefined) change[field] = record[field] === null ? null : textOf(record[field]);
+  }
+  for (const field of ['retries', 'runtime'] as const) {
+    const value = record[field];
+    if (typeof value === 'number' && Number.isFinite(value)) change[field] = value;
+  }
+  for (const field of ['eta', 'expires'] as const) {
+    if (record[field] !== undefined) change[field] = timeOf(field, record[field]);
+  }
+  if (record.error !== undefined && record.error !== null) addError(change, record.error);
+  return change as unknown as TaskChange;
+}
+
+function addError(change: Record<string, unknown>, error: unknown): void {
+  if (error instanceof Error) {
+    change.exception = `${error.name}: ${error.message}`;
+    if (typeof error.stack === 'string') change.traceback = error.stack;
+  } else change.exception = textOf(error);
+}
+
+function timeOf(field: string, value: Date | number | null | undefined): number | null {
+  if (value === undefined || value === null) return null;
+  const time = Number(value);
+  if (Number.isFinite(time)) return time;
+  throw new TypeError(`record({ ${field} }): write a Date or milliseconds since 1970.`);
+}

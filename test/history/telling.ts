@@ -1,0 +1,66 @@
+import { createMemoryHistory, type MemoryHistoryOptions } from '../../src/history/memory-history.ts';
+import type { TaskChange, TaskHistory } from '../../src/history/task-history.ts';
+import type { Task, TaskDetail } from '../../src/model.ts';
+import type { ReadContext, TaskPage, TaskQuery } from '../../src/source.ts';
+
+/** A moment that tests count from: 2026-11-21T02:00:00Z. */
+export const T0 = Date.UTC(2026, 10, 21, 2);
+
+export const CONTEXT: ReadContext = { signal: new AbortController().signal };
+
+/** A message about task `a` by an event, unless said otherwise. */
+export function told(change: Partial<TaskChange> & Pick<TaskChange, 'type'>): TaskChange {
+  return { id: 'a', time: T0, origin: 'event', ...change };
+}
+
+/** A history with a clock that stands still, and what was told already taken in. */
+export function historyOf(changes: readonly TaskChange[], options: MemoryHistoryOptions = {}): TaskHistory {
+  const history = createMemoryHistory({ now: () => T0 + 60_000, ...options });
+  for (const change of changes) history.recordTask(change);
+  return history;
+}
+
+/** A query without filters. */
+export function query(part: Partial<TaskQuery> = {}): TaskQuery {
+  return {
+    limit: 100,
+    after: null,
+    states: [],
+    names: [],
+    workers: [],
+    queues: [],
+    rootId: null,
+    parentId: null,
+    groupId: null,
+    q: null,
+    search: () => true,
+    since: null,
+    until: null,
+    sort: 'timestamp',
+    order: 'desc',
+    scan: 20_000,
+    ...part,
+  };
+}
+
+export async function page(history: TaskHistory, part: Partial<TaskQuery> = {}): Promise<TaskPage> {
+  return await history.listTasks(query(part), CONTEXT);
+}
+
+export async function taskOf(changes: readonly TaskChange[], id = 'a'): Promise<TaskDetail> {
+  const history = historyOf(changes);
+  const task = await history.getTask(id, CONTEXT);
+  history.close();
+  if (task === null) throw new Error(`task ${id} is not known`);
+  return task;
+}
+
+/** Every order of a few messages. */
+export function orders<T>(items: readonly T[]): T[][] {
+  if (items.length <= 1) return [[...items]];
+  return items.flatMap((item, at) =>
+    orders([...items.slice(0, at), ...items.slice(at + 1)]).map((rest) => [item, ...rest]),
+  );
+}
+
+export const idsOf = (tasks: readonly Task[]): string[] => tasks.map((task) => task.id);
