@@ -30,7 +30,8 @@ const RANKS: Readonly<Record<string, number>> = {
 /** Packages, and the only places that import them. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   debug: /^src\/debug\.ts$/,
-  express: /^src\/(router\.ts|routes\/)/,
+  // `options.ts` takes the type of what `authorize` is given.
+  express: /^src\/(router\.ts|routes\/|options\.ts)/,
   'http-proxy-middleware': /^src\/routes\/metrics/,
   redis: /^src\/sources\/celery\//,
 };
