@@ -2,6 +2,21 @@
 import { randomBytes } from 'node:crypto';
 import type { TaskEvent } from '../model.ts';
 import type { TaskEventPage, TaskEventQuery } from '../source.ts';
+import type { TaskChangeType } from './task-history.ts';
+
+/** Celery's names of the changes. */
+export const FEED_TYPES: Readonly<Record<TaskChangeType, string>> = {
+  sent: 'task-sent',
+  received: 'task-received',
+  started: 'task-started',
+  succeeded: 'task-succeeded',
+  failed: 'task-failed',
+  retried: 'task-retried',
+  revoked: 'task-revoked',
+  rejected: 'task-rejected',
+  requeued: 'task-rejected',
+  custom: 'task-custom',
+};
 
 /** What an item tells. Time in milliseconds, by the sender's clock. */
 export interface FeedItem {

@@ -10,29 +10,8 @@
  * number of retries. This is where Celery's own reducer (celery.events.state) goes wrong: it ranks
  * states over the task's whole life, so a custom state hides REVOKED and a second run stays SUCCESS.
  */
+import { type Folded, MAX_ENTRIES } from './folded.ts';
 import { KIND, type TimelinePool } from './timeline.ts';
-
-/** Entries kept of one task; of more, the oldest but the first are forgotten. */
-export const MAX_ENTRIES = 64;
-
-/** What is true of a task. Times in milliseconds, NaN where unknown; labels 0 where unknown. */
-export interface Folded {
-  kind: number;
-  /** Label of the state, for custom ones. */
-  state: number;
-  timestamp: number;
-  worker: number;
-  sent: number;
-  received: number;
-  started: number;
-  finished: number;
-  /** −1 when not told. */
-  retries: number;
-  /** Number of entries, and per entry (in the order of arrival) its place among the task's runs. */
-  count: number;
-  readonly entries: Int32Array;
-  readonly runs: Int32Array;
-}
 
 const UNSEEN = -1;
 

@@ -1,5 +1,5 @@
 /** Puts a message into the timeline of its task, once, however often and in whatever order it comes. */
-import { MAX_ENTRIES } from './fold.ts';
+import { MAX_ENTRIES } from './folded.ts';
 import type { Records } from './records.ts';
 import type { TaskChange } from './task-history.ts';
 import { KIND, kindOf, STATE_OF } from './timeline.ts';

@@ -1,4 +1,4 @@
-import type { Folded } from './fold.ts';
+import type { Folded } from './folded.ts';
 import { KIND, type TimelinePool } from './timeline.ts';
 
 /**

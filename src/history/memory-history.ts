@@ -1,13 +1,13 @@
 /** A history in this process's memory. */
 import { createFacts } from './facts.ts';
-import { createFeed } from './feed.ts';
+import { createFeed, FEED_TYPES } from './feed.ts';
 import { createFold } from './fold.ts';
 import { createIntake } from './intake.ts';
 import { BYTES_PER_TASK, createRecords } from './records.ts';
 import { type Retention, resolveRetention } from './retention.ts';
 import { createRows } from './rows.ts';
 import { summarize } from './summary.ts';
-import type { RetentionOptions, TaskChange, TaskChangeType, TaskHistory } from './task-history.ts';
+import type { RetentionOptions, TaskChange, TaskHistory } from './task-history.ts';
 import { createTaskIndex } from './task-index.ts';
 import { createTaskList } from './task-list.ts';
 import { KIND, STATE_OF } from './timeline.ts';
@@ -19,22 +19,6 @@ const MAX_ID_LENGTH = 512;
 /** Most tasks dropped for their age or bytes at once, so that no message waits for a sweep. */
 const MAX_EVICTED = 5_000;
 const TICK_MS = 10_000;
-/** What a worker takes of memory, about. */
-const BYTES_PER_WORKER = 2_000;
-const BYTES_PER_EVENT = 200;
-
-const FEED_TYPES: Readonly<Record<TaskChangeType, string>> = {
-  sent: 'task-sent',
-  received: 'task-received',
-  started: 'task-started',
-  succeeded: 'task-succeeded',
-  failed: 'task-failed',
-  retried: 'task-retried',
-  revoked: 'task-revoked',
-  rejected: 'task-rejected',
-  requeued: 'task-rejected',
-  custom: 'task-custom',
-};
 
 /** Options of {@link createMemoryHistory}. */
 export interface MemoryHistoryOptions extends RetentionOptions {
@@ -79,14 +63,13 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
   const timer = setInterval(catchUp, TICK_MS);
   timer.unref();
 
+  /** Of the tasks: feed and workers are few, and bounded by their number. */
   function bytes(): number {
     return (
       records.slots.size * BYTES_PER_TASK +
       records.textBytes +
       records.values.bytes +
-      (records.names.length + records.workers.length + records.queues.length + records.states.length) * 2 +
-      workers.size * BYTES_PER_WORKER +
-      feed.size * BYTES_PER_EVENT
+      (records.names.length + records.workers.length + records.queues.length + records.states.length) * 2
     );
   }
 

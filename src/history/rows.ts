@@ -1,7 +1,7 @@
 /** Makes tasks of records. An unchanged task is handed out as the same object, so that its JSON can be kept. */
 import type { Task, TaskChangeEntry, TaskDetail, TaskFlag, TaskTextField } from '../model.ts';
 import { isDone } from '../model.ts';
-import type { Folded } from './fold.ts';
+import type { Folded } from './folded.ts';
 import { inOrder } from './lifeline.ts';
 import type { Records } from './records.ts';
 import { KIND, STATE_OF } from './timeline.ts';

@@ -4,7 +4,7 @@
  * date from then on, and dropped when nobody has asked for a while.
  */
 import type { TaskSort } from '../source.ts';
-import type { Folded } from './fold.ts';
+import type { Folded } from './folded.ts';
 import { type CompareSlots, createOrderedSlots, NO_KEY, type OrderedSlots } from './ordered-slots.ts';
 import type { Records } from './records.ts';
 

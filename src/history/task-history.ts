@@ -114,7 +114,7 @@ export interface RetentionOptions {
   readonly maxTasks?: number;
   /** Longest time since a task's last change, in milliseconds. Default 7 days. */
   readonly maxAgeMs?: number;
-  /** Most memory, estimated, in bytes. At least 1 MiB. Default 256 MiB. */
+  /** Most memory of the tasks and their values, estimated, in bytes. At least 1 MiB. Default 256 MiB. */
   readonly maxBytes?: number;
   /** Values longer than 1 KiB live in a store of their own; its most bytes. Default a quarter of `maxBytes`. */
   readonly maxValueBytes?: number;

@@ -5,7 +5,7 @@
  */
 
 import type { Pending, Relatives } from './facts.ts';
-import type { Folded } from './fold.ts';
+import type { Folded } from './folded.ts';
 import type { Labels } from './labels.ts';
 import { createOrderedSlots, NO_KEY, type OrderedSlots } from './ordered-slots.ts';
 import type { Records } from './records.ts';

@@ -1,7 +1,7 @@
 /** Answers the task list from the indexes. */
 import type { Awaitable, TaskPage, TaskPosition, TaskQuery, TaskSort } from '../source.ts';
 import { type Candidates, createCandidates, walkTogether } from './candidates.ts';
-import type { Folded } from './fold.ts';
+import type { Folded } from './folded.ts';
 import { NO_KEY, type SeekTarget } from './ordered-slots.ts';
 import type { Records } from './records.ts';
 import type { Rows } from './rows.ts';

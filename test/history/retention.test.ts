@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import { createMemoryHistory } from '../../src/history/memory-history.ts';
+import { CONTEXT, historyOf, idsOf, page, T0, told } from './telling.ts';
+
+const ended = (n: number, more = {}) => told({ id: `t${n}`, type: 'succeeded', time: T0 + n, ...more });
+const many = (count: number, more = {}) => Array.from({ length: count }, (_, n) => ended(n, more));
+
+describe('retention', () => {
+  it('drops the oldest tasks above the count, whatever the order they came in', async () => {
+    const history = historyOf(many(20).reverse(), { maxTasks: 5 });
+    const { tasks, total } = await page(history);
+    expect(idsOf(tasks)).toEqual(['t19', 't18', 't17', 't16', 't15']);
+    expect(total).toBe(5);
+    expect(await history.getStats()).toMatchObject({ tasks: 5, evicted: 15, eventsReceived: 20 });
+    expect(await history.getTask('t0', CONTEXT)).toBeNull();
+  });
+
+  it('drops tasks by age, as the clock goes on', async () => {
+    let now = T0 + 100;
+    const history = createMemoryHistory({ now: () => now, maxAgeMs: 10_000 });
+    for (const change of many(10)) history.recordTask(change);
+    expect((await page(history)).total).toBe(10);
+    const revision = history.revision('tasks');
+    now = T0 + 10_005;
+    expect(history.revision('tasks')).toBeGreaterThan(revision);
+    expect(idsOf((await page(history)).tasks)).toEqual(['t9', 't8', 't7', 't6', 't5']);
+  });
+
+  it('drops tasks above the bytes', async () => {
+    const args = 'x'.repeat(1_000);
+    const history = historyOf(many(5_000, { type: 'received', args }), { maxBytes: 1024 * 1024 });
+    const { tasks, bytes, evicted } = await history.getStats();
+    expect(bytes).toBeLessThanOrEqual(1024 * 1024);
+    expect(tasks).toBeGreaterThan(600);
+    expect(evicted).toBe(5_000 - tasks);
+  });
+
+  it('keeps the beginning of a large value when there is no room for all of it', async () => {
+    const args = 'y'.repeat(60_000);
+    const history = historyOf(many(5, { type: 'received', args }), { maxValueBytes: 250_000 });
+    const cut = await history.getTask('t0', CONTEXT);
+    expect(cut?.truncated).toEqual(['args']);
+    expect(cut?.args).toBe('y'.repeat(1024));
+    const whole = await history.getTask('t4', CONTEXT);
+    expect(whole).toMatchObject({ truncated: [], args });
+  });
+
+  it('cuts a single value at its longest, never through a character', async () => {
+    const args = `${'z'.repeat(99)}💥tail`;
+    const history = historyOf([told({ type: 'received', args })], { maxValueLength: 100 });
+    expect(await history.getTask('a', CONTEXT)).toMatchObject({ args: 'z'.repeat(99), truncated: ['args'] });
+  });
+
+  it('forgets everything a dropped task was found by', async () => {
+    const chain = {
+      type: 'received',
+      name: 'lab.add',
+      queue: 'q',
+      worker: 'w@h',
+      parentId: 'p',
+      rootId: 'r',
+    };
+    const history = historyOf(many(50, { ...chain, groupId: 'g' }), { maxTasks: 1 });
+    for (const part of [
+      { names: ['lab.add'] },
+      { states: ['RECEIVED'] },
+      { workers: ['w@h'] },
+      { queues: ['q'] },
+      { rootId: 'r' },
+      { parentId: 'p' },
+      { groupId: 'g' },
+    ]) {
+      expect(idsOf((await page(history, part)).tasks), JSON.stringify(part)).toEqual(['t49']);
+    }
+    history.recordTask(told({ id: 'new', type: 'sent', time: T0 + 999, name: 'lab.other' }));
+    expect((await page(history, { names: ['lab.add'] })).total).toBe(0);
+  });
+
+  it('refuses bounds that make no sense, and says what to write', () => {
+    for (const [options, message] of [
+      [{ maxTasks: 0 }, /retention\.maxTasks must be a whole number from 1/],
+      [{ maxTasks: 1.5 }, /maxTasks/],
+      [{ maxAgeMs: Number.NaN }, /maxAgeMs/],
+      [{ maxBytes: 10 }, /maxBytes must be a whole number from 1048576/],
+    ] as const) {
+      expect(() => createMemoryHistory(options)).toThrow(message);
+    }
+  });
+
+  it('ignores ids that nobody could ask for, and counts them', async () => {
+    const history = historyOf([
+      told({ id: '', type: 'sent' }),
+      told({ id: 'x'.repeat(513), type: 'sent' }),
+      told({ id: 7 as unknown as string, type: 'sent' }),
+    ]);
+    expect(await history.getStats()).toMatchObject({ tasks: 0, dropped: 3 });
+  });
+
+  it('holds nothing after it is closed, and takes nothing in', async () => {
+    const history = historyOf(many(3));
+    history.close();
+    history.close();
+    history.recordTask(ended(9));
+    expect(await page(history)).toMatchObject({ tasks: [], total: 0 });
+    expect(await history.getStats()).toMatchObject({ tasks: 0, workers: 0, events: 0 });
+  });
+});

@@ -1,0 +1,198 @@
+import { describe, expect, it } from 'vitest';
+import { createMemoryHistory } from '../../src/history/memory-history.ts';
+import type { TaskHistory, WorkerChange } from '../../src/history/task-history.ts';
+import type { Worker } from '../../src/model.ts';
+import { CONTEXT, page, T0, told } from './telling.ts';
+
+const W1 = 'w1@alpha';
+
+/** A history whose clock the test moves. */
+function clocked(): {
+  history: TaskHistory;
+  wait(ms: number): void;
+  say(change: Partial<WorkerChange>): void;
+} {
+  let now = T0;
+  const history = createMemoryHistory({ now: () => now });
+  return {
+    history,
+    wait: (ms) => {
+      now += ms;
+    },
+    say: (change) =>
+      history.recordWorker({ hostname: W1, type: 'heartbeat', time: now, interval: 2, pid: 7, ...change }),
+  };
+}
+
+const statusOf = async (history: TaskHistory): Promise<string[]> =>
+  ((await history.listWorkers(CONTEXT)) as Worker[]).map(({ status }) => status);
+
+describe('workers', () => {
+  it('are online within two heartbeats and two seconds, stale for a minute, then offline', async () => {
+    const { history, wait, say } = clocked();
+    say({});
+    wait(6_000);
+    expect(await statusOf(history)).toEqual(['online']);
+    wait(1);
+    expect(await statusOf(history)).toEqual(['stale']);
+    wait(54_000 - 1);
+    expect(await statusOf(history)).toEqual(['stale']);
+    wait(1);
+    expect(await statusOf(history)).toEqual(['offline']);
+    wait(24 * 3_600_000);
+    expect(await statusOf(history)).toEqual([]);
+  });
+
+  it('tell when the clock alone will change an answer', () => {
+    const { history, wait, say } = clocked();
+    expect(history.changesAt('workers')).toBeNull();
+    say({});
+    expect(history.changesAt('workers')).toEqual(new Date(T0 + 6_001));
+    wait(6_001);
+    expect(history.changesAt('workers')).toEqual(new Date(T0 + 60_001));
+    wait(60_000);
+    expect(history.changesAt('workers')).toBeNull();
+    expect(history.changesAt('events')).toBeNull();
+  });
+
+  it('are offline at once when they say goodbye, and online again when they come back', async () => {
+    const { history, wait, say } = clocked();
+    say({ type: 'online' });
+    wait(10);
+    say({ type: 'offline' });
+    expect(await statusOf(history)).toEqual(['offline']);
+    wait(10);
+    say({ type: 'online' });
+    expect(await statusOf(history)).toEqual(['online']);
+    const { events } = await history.listEvents(
+      { limit: 10, since: null, states: [], workers: [], tasks: [] },
+      CONTEXT,
+    );
+    expect(events.map(({ type, worker, task }) => [type, worker, task])).toEqual([
+      ['worker-online', W1, null],
+      ['worker-offline', W1, null],
+      ['worker-online', W1, null],
+    ]);
+  });
+
+  it('do not come or go by a message that is delivered twice or late', async () => {
+    const { history, wait, say } = clocked();
+    const online = { type: 'online', time: T0 } as const;
+    say(online);
+    say(online);
+    wait(1_000);
+    say({ time: T0 + 1_000 });
+    say(online);
+    say({ type: 'offline', time: T0 - 5 });
+    expect(await statusOf(history)).toEqual(['online']);
+    const { events } = await history.listEvents(
+      { limit: 10, since: null, states: [], workers: [], tasks: [] },
+      CONTEXT,
+    );
+    expect(events).toHaveLength(1);
+  });
+
+  it('keep what an earlier heartbeat told when a forced one leaves it out', async () => {
+    const { history, wait, say } = clocked();
+    say({ active: 3, processed: 40, loadAverage: [1, 2, 3], software: 'py-celery 5.6.3' });
+    wait(100);
+    say({});
+    expect(await history.listWorkers(CONTEXT)).toMatchObject([
+      { active: 3, processed: 40, loadAverage: [1, 2, 3], software: 'py-celery 5.6.3', pid: 7 },
+    ]);
+    wait(100);
+    say({ pid: 8 });
+    expect(await history.listWorkers(CONTEXT)).toMatchObject([{ active: null, processed: null, pid: 8 }]);
+  });
+
+  it('are known by the tasks they run, also without heartbeats', async () => {
+    const { history } = clocked();
+    history.recordTask(told({ type: 'started', worker: W1 }));
+    expect(await history.listWorkers(CONTEXT)).toMatchObject([
+      { hostname: W1, status: 'online', lastHeartbeat: null, pid: null },
+    ]);
+  });
+
+  it('are missing when they are silent without a goodbye, for five minutes', () => {
+    const { history, wait, say } = clocked();
+    say({});
+    expect(history.checkWorkers()).toEqual({ responding: [W1], missing: [] });
+    wait(10_000);
+    expect(history.checkWorkers()).toEqual({ responding: [], missing: [W1] });
+    wait(300_000);
+    expect(history.checkWorkers()).toEqual({ responding: [], missing: [] });
+  });
+
+  it('keep their status while the source is cut off', async () => {
+    const { history, wait, say } = clocked();
+    say({});
+    history.freezeAt(new Date(T0 + 1_000));
+    wait(600_000);
+    expect(await statusOf(history)).toEqual(['online']);
+    expect(history.changesAt('workers')).toBeNull();
+    history.freezeAt(null);
+    expect(await statusOf(history)).toEqual(['offline']);
+  });
+
+  it('are bounded in number: the one silent for longest is forgotten', async () => {
+    let now = T0;
+    const history = createMemoryHistory({ now: () => now, maxWorkers: 3 });
+    for (const name of ['a', 'b', 'c', 'a', 'd']) {
+      now += 10;
+      history.recordWorker({ hostname: `${name}@h`, type: 'heartbeat', time: now });
+    }
+    const workers = (await history.listWorkers(CONTEXT)) as Worker[];
+    expect(workers.map(({ hostname }) => hostname)).toEqual(['a@h', 'c@h', 'd@h']);
+  });
+});
+
+describe('flags', () => {
+  const started = told({ type: 'started', worker: W1, time: T0 + 1 });
+
+  it('say that the worker of a running task is gone', async () => {
+    const { history, wait, say } = clocked();
+    say({});
+    history.recordTask(started);
+    expect((await page(history)).tasks[0]?.flags).toEqual([]);
+    const before = history.revision('tasks');
+    expect(history.changesAt('tasks')?.getTime()).toBeLessThanOrEqual(T0 + 6_001);
+    wait(60_001);
+    expect((await page(history)).tasks[0]?.flags).toEqual(['worker_lost']);
+    say({ time: T0 + 60_001 });
+    expect((await page(history)).tasks[0]?.flags).toEqual([]);
+    expect(history.revision('tasks')).toBeGreaterThanOrEqual(before);
+  });
+
+  it('say that a worker which was started anew has lost its tasks', async () => {
+    const { history, wait, say } = clocked();
+    say({ type: 'online' });
+    history.recordTask(told({ type: 'received', worker: W1, time: T0 + 1, retries: 0 }));
+    history.recordTask(told({ type: 'started', worker: W1, time: T0 + 2 }));
+    const before = history.revision('tasks');
+    wait(3_000);
+    say({ type: 'online', pid: 8, time: T0 + 3_000 });
+    expect((await page(history)).tasks[0]?.flags).toEqual(['worker_lost']);
+    expect(history.revision('tasks')).toBeGreaterThan(before);
+  });
+
+  it('say nothing of a task that has ended', async () => {
+    const { history, wait, say } = clocked();
+    say({});
+    history.recordTask(started);
+    history.recordTask(told({ type: 'succeeded', worker: W1, time: T0 + 5 }));
+    wait(120_000);
+    expect((await page(history)).tasks[0]?.flags).toEqual([]);
+  });
+
+  it('say that a task should have started by its eta, from that moment on', async () => {
+    const { history, wait } = clocked();
+    history.recordTask(told({ type: 'received', worker: null, retries: 0, eta: T0 + 5_000 }));
+    expect((await page(history)).tasks[0]?.flags).toEqual([]);
+    expect(history.changesAt('tasks')).toEqual(new Date(T0 + 5_000));
+    wait(5_000);
+    expect((await page(history)).tasks[0]?.flags).toEqual(['overdue']);
+    history.recordTask(told({ type: 'started', time: T0 + 5_100 }));
+    expect((await page(history)).tasks[0]?.flags).toEqual([]);
+    expect(history.changesAt('tasks')).toBeNull();
+  });
+});
