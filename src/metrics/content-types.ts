@@ -3,7 +3,7 @@
  * (https://prometheus.io/docs/instrumenting/content_negotiation/). HTML and the like would run in the
  * monitor's own origin.
  */
-const METRICS_TYPES: ReadonlySet<string> = new Set([
+export const METRICS_TYPES: ReadonlySet<string> = new Set([
   'text/plain',
   'application/openmetrics-text',
   'application/vnd.google.protobuf',
