@@ -1,0 +1,94 @@
+/** One OpenAPI path for each row of the route table. */
+import { METRICS_TYPES } from '../metrics/content-types.ts';
+import { MOST_REPEATS, type Parameter } from '../routes/parameter.ts';
+import { COMMON_ERRORS, type Route } from '../routes/route.ts';
+import { header, problemResponses } from './responses.ts';
+import type { Json } from './schemas.ts';
+
+type JsonObject = { readonly [key: string]: Json };
+
+const TASK_ID: JsonObject = {
+  name: 'task_id',
+  in: 'path',
+  required: true,
+  description: 'Any text of 1 to 512 characters without control characters; a slash in it is `%2F`.',
+  schema: { type: 'string', minLength: 1, maxLength: 512 },
+};
+
+const SINCE_TAG: JsonObject = {
+  name: 'If-None-Match',
+  in: 'header',
+  description: 'An `ETag` of an earlier answer: 304 if it is still right.',
+  schema: { type: 'string' },
+};
+
+function parameterOf([name, { description, schema, repeatable }]: [string, Parameter<unknown>]): JsonObject {
+  const one = { ...schema } as JsonObject;
+  return {
+    name,
+    in: 'query',
+    description: repeatable ? `${description} Repeatable: any of the values matches.` : description,
+    schema: repeatable ? { type: 'array', items: one, maxItems: MOST_REPEATS } : one,
+    ...(repeatable ? { style: 'form', explode: true } : {}),
+  };
+}
+
+function contentOf({ body }: Route): JsonObject {
+  if (body !== null) return { 'application/json': { schema: { $ref: `#/components/schemas/${body}` } } };
+  return Object.fromEntries([...METRICS_TYPES].map((type) => [type, { schema: { type: 'string' } }]));
+}
+
+function okOf(row: Route): JsonObject {
+  return {
+    description: row.summary,
+    headers: {
+      'Cache-Control': header('CacheControl'),
+      ...(row.cached ? { ETag: header('ETag') } : {}),
+      ...(row.query.cursor ? { Link: header('Link') } : {}),
+    },
+    content: contentOf(row),
+  };
+}
+
+/** A problem status that can carry the route's own body too, such as the 503 of `/healthcheck`. */
+function withBody(problem: JsonObject | undefined, row: Route): JsonObject {
+  const { content = {}, ...rest } = problem ?? { description: row.summary };
+  return { ...rest, content: { ...contentOf(row), ...(content as JsonObject) } };
+}
+
+function responsesOf(row: Route): JsonObject {
+  const problems = problemResponses([...COMMON_ERRORS, ...row.errors]);
+  const both = (row.alsoWith ?? []).map((status) => [status, withBody(problems[status], row)] as const);
+  return {
+    200: okOf(row),
+    ...(row.cached ? { 304: { $ref: '#/components/responses/NotModified' } } : {}),
+    308: { $ref: '#/components/responses/OtherSlash' },
+    ...problems,
+    ...Object.fromEntries(both),
+  };
+}
+
+function pathOf(row: Route): JsonObject {
+  return {
+    get: {
+      operationId: row.name,
+      summary: row.summary,
+      parameters: [
+        ...(row.path.includes('{task_id}') ? [TASK_ID] : []),
+        ...Object.entries(row.query).map(parameterOf),
+        ...(row.cached ? [SINCE_TAG] : []),
+      ],
+      responses: responsesOf(row),
+    },
+    options: {
+      operationId: `${row.name}_options`,
+      summary: 'What is answered here.',
+      responses: { 204: { description: 'No body.', headers: { Allow: header('Allow') } } },
+    },
+  };
+}
+
+/** All paths of the API, in the order of the table. */
+export function pathsOf(rows: readonly Route[]): JsonObject {
+  return Object.fromEntries(rows.map((row) => [row.path, pathOf(row)]));
+}

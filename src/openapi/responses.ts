@@ -1,0 +1,94 @@
+/** What the routes answer beside their 200: not modified, moved, problems. */
+import { type MonitorErrorCode, STATUS_OF } from '../errors.ts';
+import type { Json } from './schemas.ts';
+
+type JsonObject = { readonly [key: string]: Json };
+
+/** Headers that more than one response has. */
+export const HEADERS: JsonObject = {
+  ETag: {
+    description: 'Weak. Covers everything but `generated_at`, `checked_at`, `as_of` and `latency_ms`.',
+    schema: { type: 'string', examples: ['W/"1f-9Qm0"'] },
+  },
+  Link: {
+    description: 'The next page, as a relative reference with `rel="next"`. Absent on the last page.',
+    schema: { type: 'string', examples: ['<?limit=100&cursor=eyJ2Ijox>; rel="next"'] },
+  },
+  CacheControl: {
+    description: '`private, no-cache` where there is an `ETag`, else `no-store`.',
+    schema: { type: 'string', enum: ['private, no-cache', 'no-store'] },
+  },
+  RetryAfter: { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 0 } },
+  Allow: { description: 'What is answered here.', schema: { type: 'string', const: 'GET, HEAD, OPTIONS' } },
+  Location: {
+    description: 'The canonical path, as a relative reference, with the query.',
+    schema: { type: 'string', format: 'uri-reference' },
+  },
+  Challenge: {
+    description: "How to sign in, if the host's `authorize` says so.",
+    schema: { type: 'string', examples: ['Basic realm="monitor"'] },
+  },
+};
+
+/** A reference to one of {@link HEADERS}. */
+export function header(name: keyof typeof HEADERS & string): Json {
+  return { $ref: `#/components/headers/${name}` };
+}
+
+const EXTRA_HEADERS: Readonly<Record<number, JsonObject>> = {
+  401: { 'WWW-Authenticate': header('Challenge') },
+  405: { Allow: header('Allow') },
+  503: { 'Retry-After': header('RetryAfter') },
+};
+
+const REASONS: Readonly<Record<MonitorErrorCode, string>> = {
+  invalid_parameter: 'A query parameter or the task id cannot be read; `errors` has every fault.',
+  unauthorized: "The host's `authorize` wants the client to sign in.",
+  forbidden: "The host's `authorize` said no.",
+  task_not_found: 'No source knows this id.',
+  metrics_disabled: 'No exporter is configured.',
+  method_not_allowed: 'Any method but GET, HEAD and OPTIONS.',
+  source_not_configured: 'The host gave no source for this route.',
+  source_invalid: 'The source returned something that is not of its type.',
+  exporter_invalid: 'The exporter answered with an error, a redirect, no metrics, a cut body or too much.',
+  source_unavailable: 'The source cannot be reached and has nothing older to show.',
+  exporter_unavailable: 'The exporter cannot be reached.',
+  overloaded: 'Too many requests at once, or the monitor was closed.',
+  source_timeout: 'The source did not answer in time.',
+  exporter_timeout: 'The exporter did not answer in time.',
+};
+
+/** One problem response for each status that these codes have. */
+export function problemResponses(codes: readonly MonitorErrorCode[]): Readonly<Record<string, JsonObject>> {
+  const responses: Record<string, JsonObject> = {};
+  for (const status of new Set(codes.map((code) => STATUS_OF[code]))) {
+    const own = [...new Set(codes)].filter((code) => STATUS_OF[code] === status);
+    responses[String(status)] = {
+      description: own.map((code) => `\`${code}\`: ${REASONS[code]}`).join('\n\n'),
+      headers: { 'Cache-Control': header('CacheControl'), ...EXTRA_HEADERS[status] },
+      content: {
+        'application/problem+json': {
+          schema: {
+            allOf: [
+              { $ref: '#/components/schemas/ProblemBody' },
+              { properties: { status: { const: status }, code: { enum: own } } },
+            ],
+          },
+        },
+      },
+    };
+  }
+  return responses;
+}
+
+/** Responses that look the same on every route. */
+export const SHARED_RESPONSES: JsonObject = {
+  NotModified: {
+    description: 'Nothing has changed since the `ETag` in `If-None-Match`.',
+    headers: { ETag: header('ETag'), 'Cache-Control': header('CacheControl') },
+  },
+  OtherSlash: {
+    description: 'Asked with the other form of the slash at the end.',
+    headers: { Location: header('Location') },
+  },
+};
