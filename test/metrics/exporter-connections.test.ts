@@ -113,7 +113,7 @@ describe.each(PROXY_VERSIONS)('the exporter behind $name', ({ load }) => {
     server.listen(0, '::1');
     const failed = once(server, 'error').then(() => true);
     if (await Promise.race([failed, once(server, 'listening').then(() => false)])) context.skip('needs IPv6');
-    onTestFinished(() => server.close());
+    onTestFinished(() => void server.close());
     const { port } = server.address() as AddressInfo;
     expect(await outcome(connect(`http://[::1]:${port}/metrics`))).toBe(`200 ${TEXT} ${BODY}`);
   });
