@@ -31,7 +31,7 @@ export const date = shape('a valid Date', (value) => value instanceof Date && !N
 /** An id of the model. */
 export const id = shape(
   'a string of 1 to 512 characters',
-  (value) => typeof value === 'string' && value !== '' && value.length <= 512,
+  (value) => typeof value === 'string' && value !== '' && [...value].length <= 512,
 );
 
 /** One of these strings. */

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from './packed.ts';
+
+/** A fenced block of one of our pages. */
+export interface CodeBlock {
+  /** Page and line, for titles. */
+  readonly where: string;
+  readonly language: string;
+  readonly text: string;
+}
+
+/** Every fenced block of a page. */
+export function codeBlocks(page: string): CodeBlock[] {
+  const text = readFileSync(join(ROOT, page), 'utf8');
+  return [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map((match) => ({
+    where: `${page}:${text.slice(0, match.index).split('\n').length}`,
+    language: match[1] ?? '',
+    text: match[2] ?? '',
+  }));
+}
+
+/** Every page of ours. */
+export const PAGES = [
+  'README.md',
+  'docs/writing-a-source.md',
+  'docs/errors.md',
+  'docs/guarding.md',
+  'docs/benchmarks.md',
+  'CHANGELOG.md',
+  'examples/README.md',
+];

@@ -1,0 +1,117 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, it } from 'vitest';
+import { consumerProgram, EXPECTED } from './consumer-program.ts';
+import { installed, pack, TOOLS } from './packed.ts';
+
+const run = promisify(execFile);
+const packed = pack();
+afterAll(packed.remove);
+
+const NODES: Readonly<Record<string, string>> = {
+  [`Node ${process.versions.node.split('.')[0]}`]: process.execPath,
+  'Node 22': join(TOOLS, 'node22', 'bin', 'node'),
+  'Node 24': join(TOOLS, 'node24', 'bin', 'node'),
+};
+const EXPRESSES: Readonly<Record<string, string>> = {
+  'Express 5': installed('express'),
+  'Express 4': installed('express4'),
+  'Express 4.18.0': join(TOOLS, 'express418'),
+};
+const PROXIES: Readonly<Record<string, string>> = {
+  'http-proxy-middleware 3': installed('http-proxy-middleware'),
+  'http-proxy-middleware 4': installed('http-proxy-middleware4'),
+};
+
+const rows = Object.keys(NODES).flatMap((node) =>
+  Object.keys(EXPRESSES).flatMap((express) =>
+    Object.keys(PROXIES).map((proxy) => ({ node, express, proxy })),
+  ),
+);
+
+describe('an app that has the packed package installed', () => {
+  for (const { node, express, proxy } of rows) {
+    const absent = [NODES[node], EXPRESSES[express]].filter((path) => !path || !existsSync(path));
+    const title = `works on ${node} with ${express} and ${proxy}, as ES module and as CommonJS`;
+    const reason = absent.length > 0 ? ' (skipped: .ci/run installs other versions of Node and Express)' : '';
+
+    it.skipIf(reason)(`${title}${reason}`, async () => {
+      const project = packed.consumer({
+        files: { 'app.mjs': consumerProgram('esm'), 'app.cjs': consumerProgram('cjs') },
+        packages: {
+          express: EXPRESSES[express] ?? '',
+          'http-proxy-middleware': PROXIES[proxy] ?? '',
+          debug: installed('debug'),
+          redis: installed('redis'),
+        },
+      });
+      for (const app of ['app.mjs', 'app.cjs']) {
+        // Ends by itself: a timer or socket that is left over runs into the time limit.
+        const { stdout, stderr } = await run(NODES[node] ?? '', ['--unhandled-rejections=strict', app], {
+          cwd: project,
+          timeout: 20_000,
+        });
+        expect(JSON.parse(stdout)).toEqual(EXPECTED);
+        expect(
+          stderr.split('\n').filter((line) => line && !/DEP0060|--trace-deprecation/.test(line)),
+        ).toEqual([]);
+      }
+    });
+  }
+});
+
+describe('importing the packed package', () => {
+  const entries = ['', '/celery', '/memory', '/testing'];
+  const forms = {
+    'as ES modules': (entry: string) => `import 'express-task-monitor${entry}';`,
+    'as CommonJS': (entry: string) => `require('express-task-monitor${entry}');`,
+  };
+
+  it.each(Object.entries(forms))(
+    'does nothing by itself, and needs neither redis nor a proxy, %s',
+    async (_, form) => {
+      const name = form('').startsWith('import') ? 'app.mjs' : 'app.cjs';
+      const project = packed.consumer({
+        files: {
+          [name]: `${entries.map(form).join('\n')}\nconsole.log(process.getActiveResourcesInfo().join());`,
+        },
+        packages: { express: installed('express'), debug: installed('debug') },
+      });
+      const { stdout, stderr } = await run(process.execPath, [name], { cwd: project, timeout: 20_000 });
+      // Standard output is a pipe or a file; nothing else may be open.
+      expect(
+        stdout
+          .trim()
+          .split(',')
+          .filter((resource) => resource && !/^(Pipe|TTY|FS|Close)/.test(resource)),
+      ).toEqual([]);
+      expect(stderr).toBe('');
+    },
+  );
+
+  it('says what to install when Celery is asked for without the package redis', async () => {
+    const project = packed.consumer({
+      files: {
+        'app.mjs': `
+          import { celerySources } from 'express-task-monitor/celery';
+          const { health, close } = celerySources({ broker: 'redis://127.0.0.1:1/0' });
+          let check;
+          for (let tries = 0; tries < 100 && !/install/.test(check?.error ?? ''); tries += 1) {
+            check = await health.checkBroker({ signal: new AbortController().signal });
+            await new Promise((resolve) => setTimeout(resolve, 50));
+          }
+          console.log(JSON.stringify(check));
+          await close();
+        `,
+      },
+      packages: { express: installed('express'), debug: installed('debug') },
+    });
+    const { stdout } = await run(process.execPath, ['app.mjs'], { cwd: project, timeout: 20_000 });
+    expect(JSON.parse(stdout)).toMatchObject({
+      ok: false,
+      error: expect.stringContaining('npm install redis'),
+    });
+  });
+});

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { pack } from './packed.ts';
+
+const packed = pack();
+afterAll(packed.remove);
+
+const manifest = JSON.parse(readFileSync(join(packed.folder, 'package.json'), 'utf8')) as {
+  exports: Record<string, string | Record<string, Record<string, string>>>;
+  dependencies: Record<string, string>;
+  scripts: Record<string, string>;
+};
+
+/** Every file that the map of exports leads to. */
+function targets(value: unknown): string[] {
+  if (typeof value === 'string') return [value.replace('./', '')];
+  return Object.values(value ?? {}).flatMap(targets);
+}
+
+describe('the packed package', () => {
+  it('holds what is meant to be published and nothing else', () => {
+    const stems = packed.files.map((path) =>
+      path.replace(/chunk-[A-Z0-9]+|-[A-Za-z0-9_-]{8}(?=\.d\.c?ts)/, '*'),
+    );
+    expect([...new Set(stems)]).toMatchSnapshot();
+  });
+
+  it('has every file that its exports lead to', () => {
+    for (const target of targets(manifest.exports)) expect(packed.files).toContain(target);
+  });
+
+  it('is small', () => {
+    expect(packed.size).toBeLessThan(250_000);
+    expect(packed.unpackedSize).toBeLessThan(1_000_000);
+  });
+
+  it('depends on two packages at run time', () => {
+    expect(Object.keys(manifest.dependencies)).toEqual(['debug', 'http-proxy-middleware']);
+  });
+
+  it('runs nothing when it is installed', () => {
+    const hooks = ['preinstall', 'install', 'postinstall', 'prepare'];
+    expect(Object.keys(manifest.scripts).filter((name) => hooks.includes(name))).toEqual([]);
+  });
+
+  it('names no path of the machine that built it', () => {
+    const home = new RegExp(`${process.cwd().replaceAll('\\', '/')}|file://`);
+    const strays = packed.files.filter((path) => home.test(readFileSync(join(packed.folder, path), 'utf8')));
+    expect(strays).toEqual([]);
+  });
+});

@@ -1,0 +1,76 @@
+import { createClient } from 'redis';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { celerySources } from '../../src/celery.ts';
+import { redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
+import { codeBlocks } from './code-blocks.ts';
+
+const redis = redisMissing === null ? await startRedis() : null;
+afterAll(() => redis?.close());
+
+const [rule] = codeBlocks('README.md').filter(({ language }) => language === 'redis');
+
+describe.skipIf(redisMissing)(titleUnless(redisMissing, 'the Redis user of the README'), () => {
+  it('may do all that the Celery source does, and nothing else', async () => {
+    const admin = createClient({ url: redis?.url() ?? '' });
+    await admin.connect();
+    await admin.sendCommand(rule?.text.trim().split(/\s+/) ?? []);
+    const url = redis?.url().replace('redis://', 'redis://monitor:change-me@') ?? '';
+    const sources = celerySources({ broker: url, backend: url });
+    const signal = new AbortController().signal;
+    try {
+      await vi.waitFor(
+        async () => expect(await sources.health?.checkBroker?.({ signal })).toMatchObject({ ok: true }),
+        10_000,
+      );
+      expect(await sources.health?.checkBackend?.({ signal })).toMatchObject({ ok: true });
+      await vi.waitFor(async () => {
+        const event = {
+          type: 'task-received',
+          uuid: 'a',
+          name: 'mail.send',
+          hostname: 'celery@a',
+          timestamp: 1_795_226_400,
+          utcoffset: 0,
+          clock: 1,
+          pid: 1,
+          local_received: 1,
+        };
+        const body = Buffer.from(JSON.stringify(event)).toString('base64');
+        const properties = {
+          body_encoding: 'base64',
+          delivery_info: { exchange: 'celeryev', routing_key: 'task.received' },
+        };
+        const message = {
+          body,
+          'content-encoding': 'utf-8',
+          'content-type': 'application/json',
+          headers: {},
+          properties,
+        };
+        await admin.publish('/0.celeryev/task.received', JSON.stringify(message));
+        expect(await sources.tasks?.getTask('a', { signal })).toMatchObject({
+          state: 'RECEIVED',
+          name: 'mail.send',
+        });
+      }, 10_000);
+
+      const other = createClient({ url, RESP: 2, disableClientInfo: true });
+      await other.connect();
+      for (const command of [
+        'SET a 1',
+        'GET a',
+        'KEYS *',
+        'PUBLISH a 1',
+        'FLUSHALL',
+        'CONFIG GET *',
+        'LPUSH celery 1',
+      ]) {
+        await expect(other.sendCommand(command.split(' '))).rejects.toThrow(/NOPERM/);
+      }
+      other.destroy();
+    } finally {
+      await sources.close?.();
+      admin.destroy();
+    }
+  });
+});

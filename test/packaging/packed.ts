@@ -1,0 +1,107 @@
+import { execFileSync } from 'node:child_process';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The checkout. */
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** Where `.ci/run` puts other versions of what consumers have. */
+export const TOOLS = join(ROOT, '.cache', 'tools', 'node_modules');
+
+/** The package as npm would publish it, unpacked. */
+export interface Packed {
+  /** The folder `package` of the tarball. */
+  readonly folder: string;
+  readonly files: readonly string[];
+  /** Bytes of the tarball. */
+  readonly size: number;
+  readonly unpackedSize: number;
+  /** A project that has it installed. */
+  consumer(project: Project): string;
+  /** Removes everything that was made. */
+  remove(): void;
+}
+
+/** A project that uses the package. */
+export interface Project {
+  /** By path. */
+  readonly files: Readonly<Record<string, string>>;
+  /** What it has installed beside the package: its name there, and where it stands here. */
+  readonly packages: Readonly<Record<string, string>>;
+}
+
+interface PackReport {
+  readonly filename: string;
+  readonly size: number;
+  readonly unpackedSize: number;
+  readonly files: readonly { readonly path: string }[];
+}
+
+function newestChange(folder: string): number {
+  return Math.max(
+    ...readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => statSync(join(entry.parentPath, entry.name)).mtimeMs),
+  );
+}
+
+/** What is tested here is `dist`; tests on an old one would tell nothing. */
+function requireFreshBuild(): void {
+  const built = statSync(join(ROOT, 'dist', 'index.d.cts'), { throwIfNoEntry: false });
+  if (!built || built.mtimeMs < newestChange(join(ROOT, 'src'))) {
+    throw new Error('dist is missing or older than src: npm run build');
+  }
+}
+
+/** Packs the package with npm and unpacks it. */
+export function pack(): Packed {
+  requireFreshBuild();
+  const place = mkdtempSync(join(tmpdir(), 'task-monitor-'));
+  const output = execFileSync(
+    'npm',
+    ['pack', '--json', '--ignore-scripts', '--loglevel=error', '--pack-destination', place],
+    { cwd: ROOT, encoding: 'utf8', shell: process.platform === 'win32' },
+  );
+  const [report] = JSON.parse(output) as PackReport[];
+  if (!report) throw new Error('npm pack made nothing');
+  execFileSync('tar', ['-xzf', report.filename], { cwd: place });
+  const folder = join(place, 'package');
+  let projects = 0;
+  return {
+    folder,
+    files: report.files.map(({ path }) => path).toSorted(),
+    size: report.size,
+    unpackedSize: report.unpackedSize,
+    consumer({ files, packages }) {
+      projects += 1;
+      const project = join(place, `consumer-${projects}`);
+      const modules = join(project, 'node_modules');
+      cpSync(folder, join(modules, 'express-task-monitor'), { recursive: true });
+      for (const [name, target] of Object.entries(packages)) {
+        mkdirSync(dirname(join(modules, name)), { recursive: true });
+        symlinkSync(target, join(modules, name), 'junction');
+      }
+      for (const [path, text] of Object.entries(files)) {
+        mkdirSync(dirname(join(project, path)), { recursive: true });
+        writeFileSync(join(project, path), text);
+      }
+      return project;
+    },
+    remove: () => rmSync(place, { recursive: true, force: true }),
+  };
+}
+
+/** A package that the checkout has installed. */
+export function installed(name: string): string {
+  return join(ROOT, 'node_modules', name);
+}

@@ -1,0 +1,91 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, it } from 'vitest';
+import { redisMissing, startRedis } from '../helpers/redis-server.ts';
+import { codeBlocks, PAGES } from './code-blocks.ts';
+import { installed, pack } from './packed.ts';
+
+const run = promisify(execFile);
+const packed = pack();
+afterAll(packed.remove);
+
+const redis = redisMissing === null ? await startRedis() : null;
+afterAll(() => redis?.close());
+
+/** Runs a block as it stands, except that its server takes a free port, and asks that server. */
+const HARNESS = `
+import { once } from 'node:events';
+import { get } from 'node:http';
+import { Server } from 'node:net';
+
+const servers = [];
+const listen = Server.prototype.listen;
+Server.prototype.listen = function (...args) {
+  servers.push(this);
+  return listen.call(this, 0, '127.0.0.1', ...args.filter((arg) => typeof arg === 'function'));
+};
+await import('./block.mjs');
+const statuses = {};
+for (const server of servers) {
+  if (!server.listening) await once(server, 'listening');
+  for (const path of ['api/tasks/', 'api/components/', 'metrics']) {
+    const [response] = await once(
+      get({ port: server.address().port, path: '/monitor/' + path, headers: HEADERS, agent: false }),
+      'response',
+    );
+    statuses[path] = response.statusCode;
+    response.resume();
+  }
+  server.close();
+  server.closeAllConnections();
+}
+if (servers.length > 0) {
+  console.log('statuses ' + JSON.stringify(statuses));
+  process.exit();
+}
+`;
+
+/** What a block's own guard lets through. */
+const HEADERS = {
+  'x-team': 'ops',
+  'x-forwarded-email': 'ann@example.org',
+  authorization: `Basic ${Buffer.from('ops:change-me').toString('base64')}`,
+};
+
+/** What `api/tasks/` answers, by what the block gives it. */
+function expectedStatus(text: string): number {
+  if (text.includes('memorySources(') || text.includes('selectTasks(')) return 200;
+  // The first answer comes before the connection does.
+  return text.includes('celerySources(') ? 503 : 501;
+}
+
+describe('the code of the pages', () => {
+  const blocks = PAGES.flatMap(codeBlocks).filter(({ language }) => language === 'js');
+
+  it.each(blocks)('runs as it stands at $where', async ({ text }) => {
+    const project = packed.consumer({
+      files: {
+        'block.mjs': redis
+          ? text.replaceAll('redis://localhost:6379', redis.url(0).replace(/\/0$/, ''))
+          : text,
+        'harness.mjs': `const HEADERS = ${JSON.stringify(HEADERS)};\\n${HARNESS}`,
+      },
+      packages: {
+        express: installed('express'),
+        debug: installed('debug'),
+        redis: installed('redis'),
+        'http-proxy-middleware': installed('http-proxy-middleware'),
+      },
+    });
+    const { stdout, stderr } = await run(process.execPath, ['harness.mjs'], {
+      cwd: project,
+      timeout: 20_000,
+    });
+    expect(stderr).toBe('');
+    if (!text.includes('app.listen')) return;
+    const statuses = JSON.parse(stdout.split('statuses ')[1] ?? '{}') as Record<string, number>;
+    expect([200, expectedStatus(text)]).toContain(statuses['api/tasks/']);
+    expect(statuses['api/components/']).toBe(200);
+    expect(text.includes('metrics:') ? [200, 503] : [404]).toContain(statuses.metrics);
+  });
+});

@@ -1,0 +1,102 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
+import { DETAIL_OF, STATUS_OF } from '../../src/errors.ts';
+import { ROUTES } from '../../src/routes/index.ts';
+import { codeBlocks, PAGES } from './code-blocks.ts';
+import { ROOT } from './packed.ts';
+
+const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const document = JSON.parse(readFileSync(join(ROOT, 'src/openapi/openapi.json'), 'utf8')) as object;
+const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true, 'uri-reference': true } });
+ajv.addSchema(document, 'openapi');
+
+/** Names of the members of an interface, as its file has them. */
+function membersOf(file: string, name: string): string[] {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  const found = source.statements.find((node) => ts.isInterfaceDeclaration(node) && node.name.text === name);
+  return found && ts.isInterfaceDeclaration(found)
+    ? found.members.map((member) => member.name?.getText(source) ?? '')
+    : [];
+}
+
+/** First cells of a table's rows, without their backticks. */
+function firstCells(page: string, heading: string): string[] {
+  const section = page.split(/^## /m).find((part) => part.startsWith(heading)) ?? '';
+  return [...section.matchAll(/^\| `([^`]+)`/gm)].map((match) => match[1] ?? '');
+}
+
+describe('the pages', () => {
+  it('name every option and no other', () => {
+    const groups = { LimitOptions: 'limits', HealthOptions: 'health' };
+    const nested = Object.entries(groups).flatMap(([type, group]) =>
+      membersOf('src/options.ts', type).map((member) => `${group}.${member}`),
+    );
+    const plain = membersOf('src/options.ts', 'MonitorOptions').filter(
+      (option) => !Object.values(groups).includes(option),
+    );
+    expect(firstCells(readme, 'Options').toSorted()).toEqual([...plain, ...nested].toSorted());
+  });
+
+  it('name every route, and every parameter of the list', () => {
+    expect(firstCells(readme, 'Routes')).toEqual(ROUTES.map(({ path }) => path));
+    const parameters = Object.keys(ROUTES.find(({ name }) => name === 'tasks')?.query ?? {});
+    expect(parameters.filter((name) => !readme.includes(name))).toEqual([]);
+  });
+
+  it('name every error with its status and its sentence', () => {
+    const page = readFileSync(join(ROOT, 'docs/errors.md'), 'utf8');
+    const rows = [...page.matchAll(/^\| `(\w+)`[^|]*\| (\d+) \|/gm)].map((match) => [
+      match[1],
+      Number(match[2]),
+    ]);
+    const codes = [...page.matchAll(/^\| (?:`\w+`(?:, )?)+/gm)].join();
+    expect(Object.keys(DETAIL_OF).filter((code) => !codes.includes(`\`${code}\``))).toEqual([]);
+    for (const [code, status] of rows) expect(STATUS_OF[code as keyof typeof STATUS_OF]).toBe(status);
+  });
+
+  it.each([
+    ['README.md', 0, 'TasksBody'],
+    ['docs/errors.md', 0, 'ProblemBody'],
+    ['docs/errors.md', 1, 'TasksBody/properties/sources'],
+  ])('shows answers of %s as they are (%i)', (page, index, schema) => {
+    const block = codeBlocks(page).filter(({ language }) => language === 'json')[index];
+    const body = JSON.parse(block?.text ?? '') as Record<string, unknown>;
+    const validate = ajv.getSchema(`openapi#/components/schemas/${schema}`);
+    expect(
+      validate?.(schema.endsWith('sources') ? body.sources : body),
+      ajv.errorsText(validate?.errors),
+    ).toBe(true);
+  });
+
+  it('lead somewhere', () => {
+    const dead = PAGES.flatMap((page) => {
+      const text = readFileSync(join(ROOT, page), 'utf8');
+      return [...text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)]
+        .map((match) => join(dirname(page), match[1] ?? ''))
+        .filter((target) => !existsSync(join(ROOT, target)))
+        .map((target) => `${page} -> ${target}`);
+    });
+    expect(dead).toEqual([]);
+  });
+
+  it('give commands that there are', () => {
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    const text = PAGES.map((page) => readFileSync(join(ROOT, page), 'utf8')).join('\n');
+    const asked = [...text.matchAll(/npm (?:run )?(start|test|bench|run \w+)\b/g)].map(
+      (match) => match[1] ?? '',
+    );
+    expect(asked.filter((name) => !scripts[name])).toEqual([]);
+    const files = [...text.matchAll(/node (examples\/\S+\.mjs)/g)].map((match) => match[1] ?? '');
+    expect(files.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
+  });
+
+  it('keeps the README short enough to be read', () => {
+    expect(readme.split('\n').length).toBeLessThanOrEqual(250);
+  });
+});

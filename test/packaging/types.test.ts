@@ -1,0 +1,124 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, it } from 'vitest';
+import { installed, pack, TOOLS } from './packed.ts';
+
+const run = promisify(execFile);
+const packed = pack();
+afterAll(packed.remove);
+
+const COMPILERS: Readonly<Record<string, string>> = {
+  'TypeScript 5.9': join(installed('typescript'), 'bin', 'tsc'),
+  'TypeScript 6.0': join(TOOLS, 'typescript6', 'bin', 'tsc'),
+  'TypeScript 7.0': join(TOOLS, 'typescript7', 'bin', 'tsc'),
+};
+const EXPRESS_TYPES: Readonly<Record<string, string>> = {
+  'the types of Express 5': installed('@types/express'),
+  'the types of Express 4': join(TOOLS, 'types-express4'),
+};
+
+/** Uses names of every entry in the way that a host does, with wrong uses that must not compile. */
+const HOST = `
+import express from 'express';
+import { createMonitorRouter, MonitorError } from 'express-task-monitor';
+import type { MonitorOptions, MonitorSources, Task, TaskSource } from 'express-task-monitor';
+import { celerySources } from 'express-task-monitor/celery';
+import { memorySources } from 'express-task-monitor/memory';
+import { sourceContract } from 'express-task-monitor/testing';
+
+const tasks: TaskSource = {
+  name: 'own',
+  listTasks: async ({ limit }) => ({ tasks: rows.slice(0, limit), next: null, total: rows.length }),
+  getTask: (id) => rows.find((row) => row.id === id) ?? null,
+};
+const rows: Task[] = [{ id: '1', state: 'SUCCESS', runtime: 1 }];
+const queue = memorySources({ name: 'jobs' });
+queue.record({ id: '1', state: 'PROGRESS', timestamp: new Date() });
+const celery: MonitorSources = celerySources({ broker: 'redis://localhost', settings: { timezone: 'UTC' } });
+const options: MonitorOptions = {
+  sources: { ...celery, tasks },
+  authorize: (request, route) => route === 'healthcheck' || request.headers.authorization === 'x',
+};
+const monitor = createMonitorRouter(options);
+express().use('/monitor', monitor);
+void monitor.close();
+for (const { name, run } of sourceContract({ parts: ['tasks'], create: () => ({ sources: { tasks } }) })) {
+  void run().then(() => name.length);
+}
+throw new MonitorError('forbidden');
+
+// @ts-expect-error an option that does not exist
+createMonitorRouter({ source: {} });
+// @ts-expect-error a time that is no Date
+const wrong: Task = { id: '1', state: 'SUCCESS', started: '2026-11-21' };
+void wrong;
+`;
+
+const STRICT = {
+  target: 'ES2022',
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noEmit: true,
+  types: ['node'],
+};
+
+const PROJECTS: Readonly<
+  Record<string, { readonly type: string; readonly options: object; readonly not?: RegExp }>
+> = {
+  'an ES module with nodenext': { type: 'module', options: { module: 'nodenext' } },
+  'CommonJS with nodenext': { type: 'commonjs', options: { module: 'nodenext', esModuleInterop: true } },
+  'an ES module with a bundler': {
+    type: 'module',
+    options: { module: 'esnext', moduleResolution: 'bundler' },
+  },
+  'CommonJS with module commonjs': {
+    type: 'commonjs',
+    options: { module: 'commonjs', esModuleInterop: true, ignoreDeprecations: '6.0' },
+  },
+};
+
+describe('the types of the packed package', () => {
+  for (const [compiler, tsc] of Object.entries(COMPILERS)) {
+    for (const [expressTypes, types] of Object.entries(EXPRESS_TYPES)) {
+      for (const [project, { type, options }] of Object.entries(PROJECTS)) {
+        const reason = [tsc, types].every((path) => existsSync(path))
+          ? ''
+          : ' (skipped: .ci/run installs other versions of TypeScript and of the types)';
+
+        it.skipIf(reason)(
+          `compile in ${project}, ${compiler} and ${expressTypes}${reason}`,
+          async () => {
+            const folder = packed.consumer({
+              files: {
+                'package.json': JSON.stringify({ name: 'host', private: true, type }),
+                'host.ts': HOST,
+                'tsconfig.json': JSON.stringify({
+                  compilerOptions: { ...STRICT, ...options },
+                  files: ['host.ts'],
+                }),
+              },
+              packages: {
+                express: installed('express'),
+                debug: installed('debug'),
+                'http-proxy-middleware': installed('http-proxy-middleware'),
+                '@types/express': types,
+                '@types/node': installed('@types/node'),
+              },
+            });
+            const outcome = await run(process.execPath, [tsc, '-p', folder], {
+              cwd: folder,
+              timeout: 120_000,
+            }).then(
+              ({ stdout }) => stdout,
+              (error: { stdout: string }) => error.stdout,
+            );
+            expect(outcome).toBe('');
+          },
+          120_000,
+        );
+      }
+    }
+  }
+});
