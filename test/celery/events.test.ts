@@ -1,0 +1,303 @@
+import { describe, expect, it } from 'vitest';
+import { decodeEnvelope } from '../../src/sources/celery/envelope.ts';
+import { type CeleryEvent, taskChangeOf } from '../../src/sources/celery/events.ts';
+import { wasCut } from '../../src/sources/celery/truncation.ts';
+import { workerChangeOf } from '../../src/sources/celery/worker-events.ts';
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+/** As kombu writes it. */
+function envelope(body: string, changes: Record<string, unknown> = {}): string {
+  const whole = {
+    body: base64(body),
+    'content-encoding': 'utf-8',
+    'content-type': 'application/json',
+    headers: { hostname: 'w1@alpha' },
+    properties: {
+      delivery_mode: 1,
+      delivery_info: { exchange: 'celeryev', routing_key: 'task.multi' },
+      priority: 0,
+      body_encoding: 'base64',
+      delivery_tag: '7e310f4b',
+    },
+    ...changes,
+  };
+  return JSON.stringify(whole).replaceAll('":', '": ').replaceAll(',"', ', "');
+}
+
+describe('the envelope of events', () => {
+  const events = '[{"type": "task-started", "uuid": "a,\\"b"}]';
+
+  it.each([
+    ['written by kombu', envelope(events)],
+    ['without spaces', envelope(events).replaceAll('": ', '":').replaceAll(', "', ',"')],
+    ['with a plain body', envelope('', { body: events, properties: { body_encoding: 'utf-8' } })],
+    ['without properties', envelope('', { body: events, properties: null })],
+  ])('is read %s', (_, message) => {
+    expect(decodeEnvelope(message)).toEqual([{ type: 'task-started', uuid: 'a,"b' }]);
+  });
+
+  it('may have members in any order', () => {
+    const { body, ...rest } = JSON.parse(envelope(events)) as Record<string, unknown>;
+    expect(decodeEnvelope(JSON.stringify({ ...rest, body }))).toEqual([
+      { type: 'task-started', uuid: 'a,"b' },
+    ]);
+  });
+
+  it('may hold one event, none, and numbers that JSON does not know', () => {
+    expect(decodeEnvelope(envelope('{"type": "x", "runtime": NaN}'))).toEqual({ type: 'x', runtime: null });
+    expect(decodeEnvelope(envelope('[]'))).toEqual([]);
+  });
+
+  it.each([
+    ['pickle', envelope(events, { 'content-type': 'application/x-python-serialize' })],
+    ['a compression', envelope(events, { headers: { compression: 'application/x-gzip' } })],
+    ['a body that is no JSON', envelope('nope')],
+    ['no body', envelope(events, { body: null })],
+    ['no envelope', 'PING'],
+    ['a number', '3'],
+    ['null', 'null'],
+    ['an open end', '{"body": "'],
+  ])('that has %s is not read', (_, message) => {
+    expect(decodeEnvelope(message)).toBeUndefined();
+  });
+});
+
+/** The fields of a change that say something. */
+function told(event: CeleryEvent): Record<string, unknown> {
+  const change = taskChangeOf(event) ?? {};
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+}
+
+const common = { hostname: 'w1@alpha', utcoffset: -1, pid: 7, clock: 3, timestamp: 1795229750.5, uuid: 'a' };
+
+describe('an event about a task', () => {
+  it('of the client tells all of the message and no worker', () => {
+    expect(
+      told({
+        ...common,
+        type: 'task-sent',
+        hostname: 'gen9@vm',
+        pid: 9,
+        name: 'lab.add',
+        args: '(0, 0)',
+        kwargs: '{}',
+        retries: 0,
+        eta: '2026-11-21T02:54:12.222620+00:00',
+        expires: null,
+        queue: 'celery',
+        exchange: '',
+        routing_key: 'celery',
+        root_id: 'a',
+        parent_id: null,
+      }),
+    ).toEqual({
+      id: 'a',
+      type: 'sent',
+      eventType: 'task-sent',
+      time: 1795229750500,
+      origin: 'event',
+      name: 'lab.add',
+      args: '(0, 0)',
+      kwargs: '{}',
+      retries: 0,
+      eta: Date.parse('2026-11-21T02:54:12.222Z'),
+      expires: null,
+      queue: 'celery',
+      rootId: 'a',
+      parentId: null,
+    });
+  });
+
+  it('of the worker tells what Celery sends with it, and nothing else', () => {
+    const worker = { time: 1795229750500, id: 'a', origin: 'event', worker: 'w1@alpha' };
+    expect(told({ ...common, type: 'task-started' })).toEqual({
+      ...worker,
+      type: 'started',
+      eventType: 'task-started',
+    });
+    expect(told({ ...common, type: 'task-succeeded', result: "'ok'", runtime: 0.25 })).toEqual({
+      ...worker,
+      type: 'succeeded',
+      eventType: 'task-succeeded',
+      result: "'ok'",
+      runtime: 0.25,
+    });
+    expect(told({ ...common, type: 'task-retried', exception: "OSError('x')", traceback: 'tb' })).toEqual({
+      ...worker,
+      type: 'retried',
+      eventType: 'task-retried',
+      exception: "OSError('x')",
+      traceback: 'tb',
+    });
+  });
+
+  it('reads an eta without an offset as UTC', () => {
+    expect(told({ ...common, type: 'task-received', eta: '2026-11-21T02:54:12' }).eta).toBe(
+      Date.UTC(2026, 10, 21, 2, 54, 12),
+    );
+    expect(told({ ...common, type: 'task-received', eta: 'soon' })).not.toHaveProperty('eta');
+  });
+
+  it.each([
+    [{ requeue: false }, 'rejected'],
+    [{ requeue: true }, 'requeued'],
+    [{}, 'rejected'],
+  ])('rejected with %j is %s', (fields, type) => {
+    expect(told({ ...common, type: 'task-rejected', ...fields })).toMatchObject({
+      type,
+      eventType: 'task-rejected',
+    });
+  });
+
+  it.each([
+    [{ expired: true, terminated: false, signum: null }, 'expired'],
+    [{ expired: false, terminated: true, signum: 15 }, 'terminated by signal 15'],
+    [{ expired: false, terminated: true, signum: 'SIGKILL' }, 'terminated by signal SIGKILL'],
+    [{ expired: false, terminated: true }, 'terminated'],
+    [{ expired: false, terminated: false }, 'revoked'],
+  ])('revoked with %j says why', (fields, detail) => {
+    expect(told({ ...common, type: 'task-revoked', ...fields })).toMatchObject({ type: 'revoked', detail });
+  });
+
+  it('of its own kind has the state that its type names, and its own fields as detail', () => {
+    expect(told({ ...common, type: 'task-my-progress', current: 1, note: "it's" })).toMatchObject({
+      type: 'custom',
+      state: 'MY-PROGRESS',
+      eventType: 'task-my-progress',
+      worker: 'w1@alpha',
+      detail: `{'current': 1, 'note': "it's"}`,
+    });
+    expect(told({ ...common, type: 'task-done' })).not.toHaveProperty('detail');
+  });
+
+  it.each([
+    ['gen7@alpha', 7, undefined],
+    ['gen7@alpha', 8, 'gen7@alpha'],
+    ['gen7@alpha', undefined, undefined],
+    ['general@alpha', 7, 'general@alpha'],
+    ['gen@alpha', undefined, 'gen@alpha'],
+    ['', 7, undefined],
+    [null, 7, undefined],
+  ])('from %j, process %j, is from the worker %j', (hostname, pid, worker) => {
+    expect(taskChangeOf({ ...common, type: 'task-progress', hostname, pid })?.worker).toBe(worker);
+  });
+
+  it('names the real exception where Celery sends its wrapper', () => {
+    const exception = 'ExceptionWithTraceback()';
+    const of = (last: string): unknown =>
+      told({ ...common, type: 'task-failed', exception, traceback: `Traceback:\n  File "x"\n${last}\n` })
+        .exception;
+    expect(of('billiard.exceptions.TimeLimitExceeded: TimeLimitExceeded(1,)')).toBe('TimeLimitExceeded(1,)');
+    expect(of('billiard.exceptions.WorkerLostError: Worker exited: exitcode 3.')).toBe(
+      "WorkerLostError('Worker exited: exitcode 3.')",
+    );
+    expect(of('KeyboardInterrupt')).toBe('KeyboardInterrupt()');
+    expect(of('and a line of the message')).toBe(exception);
+    expect(told({ ...common, type: 'task-failed', exception }).exception).toBe(exception);
+  });
+
+  it('names the tasks of Celery that run another over many arguments', () => {
+    const kind = (name: string): unknown => told({ ...common, type: 'task-received', name }).kind;
+    expect([kind('celery.map'), kind('celery.starmap'), kind('celery.chunks')]).toEqual([
+      'map',
+      'starmap',
+      'chunks',
+    ]);
+    expect([kind('celery.chord'), kind('map')]).toEqual([undefined, undefined]);
+  });
+
+  it('says nothing without an id, and keeps fields of wrong types out', () => {
+    expect(taskChangeOf({ type: 'task-sent', uuid: null })).toBeNull();
+    expect(taskChangeOf({ type: 'task-sent', uuid: '' })).toBeNull();
+    expect(
+      told({
+        type: 'task-received',
+        uuid: 'a',
+        timestamp: 'now',
+        name: 3,
+        args: [],
+        retries: '1',
+        parent_id: 7,
+      }),
+    ).toEqual({ id: 'a', type: 'received', eventType: 'task-received', time: null, origin: 'event' });
+  });
+
+  it('marks the texts that Celery has cut', () => {
+    const long = `('${'A'.repeat(1024)}...', ...)`;
+    expect(
+      told({ ...common, type: 'task-received', args: long, kwargs: "{'k': [[[...]]]}" }).truncated,
+    ).toEqual(['args', 'kwargs']);
+    expect(told({ ...common, type: 'task-received', args: "('...',)" })).not.toHaveProperty('truncated');
+  });
+
+  it('has one shape whatever its type, which keeps taking it in fast', () => {
+    const shapes = ['task-sent', 'task-started', 'task-progress', 'task-revoked'].map((type) =>
+      Object.keys(taskChangeOf({ ...common, type }) ?? {}).join(),
+    );
+    expect(new Set(shapes).size).toBe(1);
+  });
+});
+
+describe('a repr', () => {
+  it.each([
+    [`'${'A'.repeat(1024)}...'`, true],
+    [`([${'1, '.repeat(340)}22..., ...],)`, true],
+    ["({'a': {'b': {...}}},)", true],
+    ['[[...], (...), (...,)]', true],
+    ["('wait...', 1)", false],
+    ["('it\\'s ...', 1)", false],
+    ['(1, 2)', false],
+    ['', false],
+  ])('%.40s was cut: %s', (repr, cut) => {
+    expect(wasCut(repr)).toBe(cut);
+  });
+});
+
+describe('an event about a worker', () => {
+  const heartbeat = {
+    ...common,
+    type: 'worker-heartbeat',
+    freq: 2.5,
+    active: 1,
+    processed: 9,
+    loadavg: [2.27, 1.89, 1.51],
+    sw_ident: 'py-celery',
+    sw_ver: '5.6.3',
+    sw_sys: 'Linux',
+  };
+
+  it('tells its figures', () => {
+    expect(workerChangeOf(heartbeat)).toEqual({
+      hostname: 'w1@alpha',
+      type: 'heartbeat',
+      time: 1795229750500,
+      interval: 2.5,
+      pid: 7,
+      active: 1,
+      processed: 9,
+      loadAverage: [2.27, 1.89, 1.51],
+      software: 'py-celery 5.6.3',
+    });
+    expect(workerChangeOf({ ...heartbeat, type: 'worker-online' })?.type).toBe('online');
+    expect(workerChangeOf({ ...heartbeat, type: 'worker-offline' })?.type).toBe('offline');
+  });
+
+  it('does not take the interval of a heartbeat that was asked for', () => {
+    const { active: _, processed: __, loadavg: ___, ...forced } = { ...heartbeat, freq: 5 };
+    expect(workerChangeOf(forced)).toEqual({
+      hostname: 'w1@alpha',
+      type: 'heartbeat',
+      time: 1795229750500,
+      pid: 7,
+      software: 'py-celery 5.6.3',
+    });
+  });
+
+  it('says nothing when it is of the election of a leader, or lacks a name or a time', () => {
+    expect(workerChangeOf({ ...heartbeat, type: 'worker-elect' })).toBeNull();
+    expect(workerChangeOf({ ...heartbeat, hostname: undefined })).toBeNull();
+    expect(workerChangeOf({ ...heartbeat, timestamp: null })).toBeNull();
+    expect(workerChangeOf({ ...heartbeat, loadavg: ['x'], freq: 0 })).not.toHaveProperty('interval');
+  });
+});

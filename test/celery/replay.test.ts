@@ -1,0 +1,137 @@
+import { createClient } from 'redis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type CelerySources, celerySources } from '../../src/celery.ts';
+import type { TaskDetail } from '../../src/model.ts';
+import {
+  type Published,
+  RECORDINGS,
+  type Recording,
+  shuffled,
+  type Told,
+  whatIsTold,
+} from '../helpers/celery-recordings.ts';
+import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+
+const context = { signal: new AbortController().signal };
+
+/** The recordings are older than any retention by the time somebody runs this. */
+const retention = { maxAgeMs: 100 * 365 * 86_400_000 };
+
+const ORDERS: readonly [string, (messages: readonly Published[]) => readonly Published[]][] = [
+  ['as it was recorded', (messages) => messages],
+  ['each message twice', (messages) => messages.flatMap((message) => [message, message])],
+  ['the whole twice', (messages) => [...messages, ...messages]],
+  ['senders mixed', (messages) => shuffled(messages, 1, 'mixed')],
+  [
+    'senders mixed otherwise, each message twice',
+    (messages) =>
+      shuffled(
+        messages.flatMap((m) => [m, m]),
+        2,
+        'mixed',
+      ),
+  ],
+  ['one sender after the other', (messages) => shuffled(messages, 3, 'blocks')],
+  ['one sender after the other, otherwise', (messages) => shuffled(messages, 4, 'blocks')],
+];
+
+describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'recorded traffic of Celery'), () => {
+  let redis: RedisServer;
+  let publisher: ReturnType<typeof createClient>;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    publisher = createClient({ url: redis.url() });
+    await publisher.connect();
+  });
+
+  afterAll(async () => {
+    publisher?.destroy();
+    await redis?.close();
+  });
+
+  async function replay(recording: Recording, messages: readonly Published[]): Promise<CelerySources> {
+    const sources = celerySources({
+      broker: redis.url(recording.database),
+      ...(recording.hasResults ? { backend: redis.url(recording.database) } : {}),
+      settings: recording.settings,
+      retention,
+    });
+    await until(() => sources.tasks.status?.().ok === true);
+    const heard = await Promise.all(
+      messages.map(({ channel, message }) => publisher.publish(channel, message)),
+    );
+    const expected = heard.reduce((sum, count) => sum + count, 0);
+    await until(() => collector(sources).messages === expected);
+    return sources;
+  }
+
+  describe.each(RECORDINGS)('of run $name', (recording) => {
+    const told = whatIsTold(recording);
+
+    it.each(ORDERS)('tells the truth of every task: %s', async (_, order) => {
+      const sources = await replay(recording, order(recording.messages));
+      try {
+        const wrong: string[] = [];
+        for (const [id, expected] of told)
+          wrong.push(...differences(id, expected, await taskOf(sources, id)));
+        expect(wrong).toEqual([]);
+        expect(collector(sources).dropped).toBe(0);
+        const known = [...told.values()].filter(({ state }) => state !== null).length;
+        expect(await countOf(sources)).toBe(known);
+        expect(await workersOf(sources)).toEqual(['quiet@gamma', 'w1@alpha', 'w2@beta']);
+      } finally {
+        await sources.close();
+      }
+    });
+  });
+});
+
+function collector(sources: CelerySources): { messages: number; dropped: number } {
+  const components = sources.components.listComponents(context);
+  if (!Array.isArray(components)) throw new Error('The components are an array.');
+  return components.find(({ key }) => key === 'collector').config;
+}
+
+async function taskOf(sources: CelerySources, id: string): Promise<TaskDetail | null> {
+  return await sources.tasks.getTask(id, context);
+}
+
+async function countOf(sources: CelerySources): Promise<number> {
+  return (await sources.history.getHistoryStats(context)).tasks;
+}
+
+async function workersOf(sources: CelerySources): Promise<string[]> {
+  return (await sources.workers.listWorkers(context)).map(({ hostname }) => hostname);
+}
+
+/** What is wrong with a task, in words. */
+function differences(id: string, told: Told, task: TaskDetail | null): string[] {
+  if (told.state === null) return task === null ? [] : [`${id}: nothing tells of it, yet it is listed`];
+  if (task === null) return [`${id}: missing, should be ${told.state}`];
+  const wrong: string[] = [];
+  const compare = (field: string, got: unknown, allowed: readonly unknown[]): void => {
+    if (!allowed.includes(got ?? null))
+      wrong.push(`${id}: ${field} is ${got}, should be ${allowed.join(' or ')}`);
+  };
+  const moment = (field: string, got: Date | null | undefined, expected: number | null): void => {
+    // A Date holds whole milliseconds.
+    if (expected === null ? got != null : Math.abs((got?.getTime() ?? 0) - expected) > 1) {
+      wrong.push(`${id}: ${field} is ${got?.toISOString()}, should be ${expected}`);
+    }
+  };
+  compare('state', task.state, [told.state]);
+  compare('name', task.name, [told.name]);
+  compare('worker', task.worker, [told.worker]);
+  compare('runtime', task.runtime, [told.runtime]);
+  compare('parent', task.parentId, told.parent);
+  compare('root', task.rootId, told.root);
+  moment('sent', task.sent, told.sent);
+  moment('received', task.received, told.received);
+  if (told.started !== undefined) moment('started', task.started, told.started);
+  moment('finished', task.finished, told.finished);
+  if (told.result !== null && !String(task.result).startsWith(told.result)) {
+    wrong.push(`${id}: result is ${String(task.result).slice(0, 80)}, should be ${told.result.slice(0, 80)}`);
+  }
+  return wrong;
+}
