@@ -1,6 +1,7 @@
 /** Holds responses against `src/openapi/openapi.json`, closed schemas and all. */
-import { existsSync, readFileSync } from 'node:fs';
+
 import { isUtf8 } from 'node:buffer';
+import { existsSync, readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Answer } from './ask.ts';
 
@@ -85,21 +86,21 @@ function at(pointer: string): unknown {
   return pointer
     .replace(/^#\//, '')
     .split('/')
-    .reduce<unknown>((value, key) => (value as Record<string, unknown>)[unescape(key)], document);
+    .reduce<unknown>((value, key) => (value as Record<string, unknown>)[unescapePointer(key)], document);
 }
 
-function unescape(key: string): string {
+function unescapePointer(key: string): string {
   return decodeURIComponent(key).replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-function escape(key: string): string {
+function escapePointer(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 function validatorOf(template: string, status: number, type: string): ValidateFunction {
   const response = document?.paths[template]?.get.responses[String(status)];
-  const base = response?.$ref ?? `#/paths/${escape(template)}/get/responses/${status}`;
-  const pointer = encodeURI(`${base}/content/${escape(type)}/schema`);
+  const base = response?.$ref ?? `#/paths/${escapePointer(template)}/get/responses/${status}`;
+  const pointer = encodeURI(`${base}/content/${escapePointer(type)}/schema`);
   const validate = ajv.getSchema(`openapi${pointer}`);
   if (validate === undefined) throw new Error(`openapi.json has no schema at ${pointer}`);
   return validate;

@@ -1,0 +1,98 @@
+/** What `createMonitorRouter` can be told. Every option has a safe default; none is required. */
+import type { Request } from 'express';
+import type { MonitorErrorCode } from './errors.ts';
+import type { MetricsOptions } from './metrics/metrics-options.ts';
+import type { RedactOptions } from './redact.ts';
+import type { Awaitable, MonitorSources } from './source.ts';
+
+/** Names of the eleven routes, as `authorize` and `onError` get them. */
+export type RouteName =
+  | 'healthcheck'
+  | 'components'
+  | 'tasks'
+  | 'task'
+  | 'relations'
+  | 'graph'
+  | 'updates'
+  | 'workers'
+  | 'events'
+  | 'schedules'
+  | 'metrics';
+
+/** How `authorize` refuses with more than a plain 403. */
+export interface Refusal {
+  /** 401: not signed in. 403: signed in, but may not see this. */
+  readonly status: 401 | 403;
+  /** For 401: the `WWW-Authenticate` header, such as `Basic realm="monitor"`. Default: none. */
+  readonly challenge?: string;
+  /** A sentence for the client. Default: one of ours. */
+  readonly detail?: string;
+}
+
+/**
+ * Asked before anything is read. Only `true` lets the request through. `false`, any other value, a throw,
+ * a rejection and no answer within `timeoutMs` answer 403; the last four are reported to `onError`.
+ */
+export type Authorize = (request: Request, route: RouteName) => Awaitable<boolean | Refusal>;
+
+/** Bounds of what one answer holds and costs. */
+export interface LimitOptions {
+  /** Longest text of a value in lists and graphs, in characters. 16 to 65,536. Default 256. */
+  readonly preview?: number;
+  /** Longest text of a value on a task's own page, in characters. 16 to 16,777,216. Default 65,536. */
+  readonly detail?: number;
+  /** Most tasks that one list answer looks at where no index helps. 100 to 10,000,000. Default 20,000. */
+  readonly scan?: number;
+  /** Most reads of sources at once; above it requests answer `overloaded`. 1 to 10,000. Default 64. */
+  readonly concurrency?: number;
+}
+
+/** How `/healthcheck` behaves. */
+export interface HealthOptions {
+  /** Status when a check fails: 503, which load balancers understand, or 200 as celery_root answers. Default 503. */
+  readonly failStatus?: 200 | 503;
+  /** Allows control pings to workers, which are messages through the broker. Default false: heartbeats decide. */
+  readonly ping?: boolean;
+  /** How long a result answers later probes, in milliseconds. 0 to 60,000. Default 1,000. */
+  readonly reuseMs?: number;
+}
+
+/** Where an error came from. */
+export interface MonitorErrorContext {
+  /** What clients are told of it. `null`: a bug of this library or of `authorize`. */
+  readonly code: MonitorErrorCode | null;
+  /** Name of the source; `null` when none is to blame. */
+  readonly source: string | null;
+  /** What failed: the method of the source (`listTasks`), `authorize`, or the route's name. */
+  readonly call: string;
+  /** How many like it (same source, call and code) were kept back since the last one. */
+  readonly suppressed: number;
+}
+
+/** Told of what went wrong behind an answer, at most once in 30 s for each source, call and code. */
+export type OnError = (error: unknown, context: MonitorErrorContext) => void;
+
+/** Options of `createMonitorRouter`. An option that is unknown or of the wrong type throws at creation. */
+export interface MonitorOptions {
+  /** Where the data comes from. A route whose part is absent answers 501. Default: none. */
+  readonly sources?: MonitorSources;
+  /** The metrics exporter behind `/metrics`: its URL or more. Default: `/metrics` answers 404. */
+  readonly metrics?: MetricsOptions | string | false;
+  /**
+   * Decides who may see what. `false` says that the host guards this mount itself. Left out, everybody
+   * may see everything, which warns once in production (`NODE_ENV=production`).
+   */
+  readonly authorize?: Authorize | false;
+  /** Which values are shown as `***`. `false` shows them all. Default: what usually names a secret. */
+  readonly redact?: RedactOptions | false;
+  readonly limits?: LimitOptions;
+  /** Longest time for one read of a source, in milliseconds. 1 to 600,000. Default 5,000. */
+  readonly timeoutMs?: number;
+  readonly health?: HealthOptions;
+  /** Where people find this monitor: a URL or a path. Default: the path that it is mounted at. */
+  readonly publicUrl?: string;
+  /** Names of query parameters that belong to the host and are ignored, such as `['token']`. Default: none. */
+  readonly ignoreQuery?: readonly string[];
+  /** Told of what went wrong behind an answer. What it throws is ignored. Default: nobody is told. */
+  readonly onError?: OnError;
+}

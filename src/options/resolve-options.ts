@@ -1,0 +1,146 @@
+import type { ResolvedMetrics } from '../metrics/metrics-options.ts';
+import { resolveMetrics } from '../metrics/resolve-metrics.ts';
+import type { Authorize, HealthOptions, LimitOptions, MonitorOptions, OnError } from '../options.ts';
+import type { RedactOptions } from '../redact.ts';
+import type { MonitorSources } from '../source.ts';
+import { isRecord, type KeysOf, readGroup, readInteger, refuseUnknownKeys, wrong } from './check.ts';
+import { resolveSources } from './sources.ts';
+
+/** {@link MonitorOptions}, checked, with every default filled in. */
+export interface ResolvedOptions {
+  readonly sources: MonitorSources;
+  readonly metrics: ResolvedMetrics | null;
+  /** `null`: everybody may see everything. */
+  readonly authorize: Authorize | null;
+  /** True when the host said nothing of who may see what. */
+  readonly unguarded: boolean;
+  readonly redact: RedactOptions | false | undefined;
+  readonly limits: Required<LimitOptions>;
+  readonly timeoutMs: number;
+  readonly health: Required<HealthOptions>;
+  /** Without user, password and query; `null`: the mount path. */
+  readonly publicUrl: string | null;
+  readonly ignoreQuery: ReadonlySet<string>;
+  readonly onError: OnError | null;
+}
+
+// The compiler checks that every option has its row, so that none is refused as unknown.
+const OPTIONS: KeysOf<MonitorOptions> = {
+  sources: true,
+  metrics: true,
+  authorize: true,
+  redact: true,
+  limits: true,
+  timeoutMs: true,
+  health: true,
+  publicUrl: true,
+  ignoreQuery: true,
+  onError: true,
+};
+const LIMITS: KeysOf<LimitOptions> = { preview: true, detail: true, scan: true, concurrency: true };
+const HEALTH: KeysOf<HealthOptions> = { failStatus: true, ping: true, reuseMs: true };
+
+/**
+ * Checks options and fills in their defaults.
+ *
+ * @throws TypeError that names the option, what was given, and what to write; never a secret
+ */
+export function resolveOptions(options: unknown = {}): ResolvedOptions {
+  if (!isRecord(options)) throw wrong('options', 'an object such as { sources: memorySources() }', options);
+  refuseUnknownKeys(options, OPTIONS, '');
+  const given: { readonly [Key in keyof MonitorOptions]?: unknown } = options;
+  return Object.freeze({
+    sources: resolveSources(given.sources),
+    metrics: readMetrics(given.metrics),
+    authorize: readAuthorize(given.authorize),
+    unguarded: given.authorize === undefined,
+    redact: readRedact(given.redact),
+    limits: readLimits(given.limits),
+    timeoutMs: readInteger('timeoutMs', given.timeoutMs, { least: 1, most: 600_000, fallback: 5_000 }),
+    health: readHealth(given.health),
+    publicUrl: readPublicUrl(given.publicUrl),
+    ignoreQuery: readIgnoreQuery(given.ignoreQuery),
+    onError: readFunction<OnError>('onError', given.onError, '(error, context) => …') ?? null,
+  });
+}
+
+function readMetrics(value: unknown): ResolvedMetrics | null {
+  try {
+    return resolveMetrics(value as MonitorOptions['metrics']);
+  } catch (error) {
+    throw new TypeError(
+      `createMonitorRouter: ${error instanceof Error ? error.message : 'metrics is unreadable.'}`,
+    );
+  }
+}
+
+function readFunction<T>(option: string, value: unknown, example: string): T | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== 'function') throw wrong(option, `a function such as ${example}`, value);
+  return value as T;
+}
+
+function readAuthorize(value: unknown): Authorize | null {
+  if (value === false) return null;
+  if (value !== undefined && typeof value !== 'function') {
+    throw wrong(
+      'authorize',
+      'a function such as (request) => request.user?.isAdmin === true, or false when the host guards this mount itself',
+      value,
+    );
+  }
+  return (value as Authorize | undefined) ?? null;
+}
+
+function readRedact(value: unknown): RedactOptions | false | undefined {
+  if (value === undefined || value === false) return value;
+  if (!isRecord(value)) throw wrong('redact', 'an object of options, or false to show everything', value);
+  return value;
+}
+
+function readLimits(value: unknown): Required<LimitOptions> {
+  const limits = readGroup('limits', value, LIMITS, '{ preview: 256 }');
+  return Object.freeze({
+    preview: readInteger('limits.preview', limits.preview, { least: 16, most: 65_536, fallback: 256 }),
+    detail: readInteger('limits.detail', limits.detail, { least: 16, most: 16_777_216, fallback: 65_536 }),
+    scan: readInteger('limits.scan', limits.scan, { least: 100, most: 10_000_000, fallback: 20_000 }),
+    concurrency: readInteger('limits.concurrency', limits.concurrency, {
+      least: 1,
+      most: 10_000,
+      fallback: 64,
+    }),
+  });
+}
+
+function readHealth(value: unknown): Required<HealthOptions> {
+  const health = readGroup('health', value, HEALTH, '{ failStatus: 200 }');
+  const { failStatus = 503, ping = false } = health;
+  if (failStatus !== 200 && failStatus !== 503) throw wrong('health.failStatus', '200 or 503', failStatus);
+  if (typeof ping !== 'boolean') throw wrong('health.ping', 'true or false', ping);
+  return Object.freeze({
+    failStatus,
+    ping,
+    reuseMs: readInteger('health.reuseMs', health.reuseMs, { least: 0, most: 60_000, fallback: 1_000 }),
+  });
+}
+
+function readPublicUrl(value: unknown): string | null {
+  if (value === undefined) return null;
+  const expected = "a URL such as 'https://example.com/monitor' or a path such as '/monitor'";
+  if (typeof value !== 'string') throw wrong('publicUrl', expected, value);
+  // A path is read against an origin that is cut off again.
+  const isPath = /^\/(?!\/)/.test(value);
+  if (!isPath && !/^https?:\/\//i.test(value)) throw wrong('publicUrl', expected, value);
+  const base = 'http://localhost';
+  if (!URL.canParse(value, base)) throw wrong('publicUrl', expected, value);
+  const { origin, pathname } = new URL(value, base);
+  return isPath ? pathname : origin + pathname;
+}
+
+function readIgnoreQuery(value: unknown): ReadonlySet<string> {
+  if (value === undefined) return new Set();
+  if (!Array.isArray(value) || !value.every((name) => typeof name === 'string' && name !== '')) {
+    throw wrong('ignoreQuery', "names of query parameters, such as ['token']", value);
+  }
+  return new Set<string>(value);
+}
