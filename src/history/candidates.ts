@@ -3,8 +3,8 @@ import type { TaskQuery } from '../source.ts';
 import { createOrderedSlots, NO_KEY, type OrderedSlots, type SeekTarget } from './ordered-slots.ts';
 import type { Records } from './records.ts';
 import type { SlotWalk } from './slot-walk.ts';
-import { compareText } from './sort-index.ts';
 import { LABELLED, type Labelled, type TaskIndex } from './task-index.ts';
+import { compareText } from './task-orders.ts';
 
 /** Tasks to look at, by time of the last change. */
 export interface Candidates {

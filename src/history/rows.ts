@@ -106,7 +106,8 @@ export function createRows(records: Records, fold: (slot: number) => Folded, con
       const now = flags(slot, known.state, known.received?.getTime() ?? Number.NaN).join();
       if (now === flagsOf.get(slot)) return known;
     }
-    const row = make(slot);
+    // Frozen: whoever keeps its JSON can rely on it.
+    const row = Object.freeze(make(slot));
     if (rows.size >= MAX_ROWS) {
       rows.clear();
       flagsOf.clear();

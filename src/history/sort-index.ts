@@ -5,8 +5,9 @@
  */
 import type { TaskSort } from '../source.ts';
 import type { Folded } from './folded.ts';
-import { type CompareSlots, createOrderedSlots, NO_KEY, type OrderedSlots } from './ordered-slots.ts';
+import { type CompareSlots, NO_KEY } from './ordered-slots.ts';
 import type { Records } from './records.ts';
+import { compareText, orderByNumber, orderByText, type TaskOrder } from './task-orders.ts';
 
 /** Longest stretch of work before the host's event loop gets a turn. */
 const SLICE_MS = 8;
@@ -16,7 +17,7 @@ const UNUSED_MS = 15 * 60_000;
 export type ExtraSort = Exclude<TaskSort, 'timestamp'>;
 
 interface SortIndex {
-  readonly slots: OrderedSlots;
+  readonly order: TaskOrder;
   /** The key under which each slot is listed. */
   readonly keys: SlotKeys;
   usedAt: number;
@@ -26,7 +27,7 @@ interface SortIndex {
 /** The orders that have been asked for. */
 export interface SortIndexes {
   /** Resolves when that order is complete. */
-  get(sort: ExtraSort): Promise<OrderedSlots>;
+  get(sort: ExtraSort): Promise<TaskOrder>;
   /** Takes a slot out before it changes. */
   remove(slot: number): void;
   insert(slot: number, folded: Folded): void;
@@ -43,23 +44,15 @@ export function createSortIndexes(
 ): SortIndexes {
   const indexes = new Map<ExtraSort, SortIndex>();
   const byId: CompareSlots = (a, b) => compareText(records.ids[a] as string, records.ids[b] as string);
-  const byText =
-    (textOf: (slot: number) => string): CompareSlots =>
-    (a, b) => {
-      const [left, right] = [textOf(a), textOf(b)];
-      return left === right ? byId(a, b) : compareText(left, right);
-    };
-  const compareOf: Partial<Record<ExtraSort, CompareSlots>> = {
-    name: byText((slot) => records.names.text(records.name[slot] as number)),
-    state: byText((slot) => records.states.text(records.state[slot] as number)),
-  };
+  const idOf = (slot: number) => records.ids[slot] as string;
+
+  function orderOf(sort: ExtraSort): TaskOrder {
+    if (sort === 'name') return orderByText(records.names, byId, idOf);
+    return sort === 'state' ? orderByText(records.states, byId, idOf) : orderByNumber(byId, idOf);
+  }
 
   function keyOf(sort: ExtraSort, slot: number, folded: Folded): number {
-    if (sort === 'name') {
-      const label = records.name[slot] as number;
-      return label === 0 ? NO_KEY : textKey(records.names.text(label));
-    }
-    if (sort === 'state') return textKey(records.states.text(records.state[slot] as number));
+    if (sort === 'name' || sort === 'state') return records[sort][slot] as number;
     const value = sort === 'runtime' ? (records.runtimes[slot] as number) : folded[sort];
     return Number.isNaN(value) ? NO_KEY : value;
   }
@@ -78,7 +71,7 @@ export function createSortIndexes(
   function add(sort: ExtraSort, index: SortIndex, slot: number, folded: Folded): void {
     const key = keyOf(sort, slot, folded);
     index.keys.set(slot, key);
-    index.slots.insert(key, slot);
+    index.order.insert(key, slot);
   }
 
   return {
@@ -86,7 +79,7 @@ export function createSortIndexes(
       let index = indexes.get(sort);
       if (index === undefined) {
         index = {
-          slots: createOrderedSlots(compareOf[sort] ?? byId),
+          order: orderOf(sort),
           keys: createSlotKeys(),
           usedAt: now(),
           ready: null,
@@ -96,7 +89,7 @@ export function createSortIndexes(
       }
       index.usedAt = now();
       if (index.ready !== null) await index.ready;
-      return index.slots;
+      return index.order;
     },
     remove(slot) {
       if (indexes.size === 0) return;
@@ -106,7 +99,7 @@ export function createSortIndexes(
           continue;
         }
         if (!index.keys.has(slot)) continue;
-        index.slots.remove(index.keys.get(slot), slot);
+        index.order.remove(index.keys.get(slot), slot);
         index.keys.delete(slot);
       }
     },
@@ -142,16 +135,4 @@ function createSlotKeys(): SlotKeys {
       if (slot < keys.length) keys[slot] = Number.NaN;
     },
   };
-}
-
-/** Orders texts by code units, as `<` does. */
-export function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/** The first characters as a number that sorts as the text does; equal numbers are compared as text. */
-export function textKey(text: string): number {
-  return (
-    (text.charCodeAt(0) || 0) * 0x100000000 + (text.charCodeAt(1) || 0) * 0x10000 + (text.charCodeAt(2) || 0)
-  );
 }

@@ -11,7 +11,8 @@ import { createOrderedSlots, NO_KEY, type OrderedSlots } from './ordered-slots.t
 import type { Records } from './records.ts';
 import { createRootIndex, type RootIndex } from './root-index.ts';
 import { createSlotGroups } from './slot-groups.ts';
-import { compareText, createSortIndexes, type SortIndexes } from './sort-index.ts';
+import { createSortIndexes, type SortIndexes } from './sort-index.ts';
+import { compareText } from './task-orders.ts';
 import { KIND } from './timeline.ts';
 
 /** How many changed tasks may wait for their indexes. */

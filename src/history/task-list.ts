@@ -2,12 +2,12 @@
 import type { Awaitable, TaskPage, TaskPosition, TaskQuery, TaskSort } from '../source.ts';
 import { type Candidates, createCandidates, walkTogether } from './candidates.ts';
 import type { Folded } from './folded.ts';
-import { NO_KEY, type SeekTarget } from './ordered-slots.ts';
+import type { SeekTarget } from './ordered-slots.ts';
 import type { Records } from './records.ts';
 import type { Rows } from './rows.ts';
 import type { SlotWalk } from './slot-walk.ts';
-import { compareText, textKey } from './sort-index.ts';
 import type { TaskIndex } from './task-index.ts';
+import { compareText, placeOf } from './task-orders.ts';
 
 /** The task list. The indexes must have caught up. */
 export interface TaskList {
@@ -24,6 +24,7 @@ export function createTaskList(
   fold: (slot: number) => Folded,
 ): TaskList {
   const candidatesOf = createCandidates(records, index);
+  const idOf = (slot: number) => records.ids[slot] as string;
   const byId = (a: number, b: number) => compareText(records.ids[a] as string, records.ids[b] as string);
 
   /** The value a slot is sorted by, as a client's cursor holds it. */
@@ -44,18 +45,6 @@ export function createTaskList(
 
   function positionOf(sort: TaskSort, slot: number): TaskPosition {
     return { key: sortValue(sort, slot), id: records.ids[slot] as string };
-  }
-
-  function targetOf(sort: TaskSort, after: TaskPosition): SeekTarget {
-    const { key, id } = after;
-    return {
-      key: key === null ? NO_KEY : typeof key === 'string' ? textKey(key) : key,
-      compare(slot) {
-        const byValue =
-          typeof key === 'string' ? compareText((sortValue(sort, slot) as string) ?? '', key) : 0;
-        return byValue || compareText(records.ids[slot] as string, id);
-      },
-    };
   }
 
   function compareValues(
@@ -105,8 +94,8 @@ export function createTaskList(
   }
 
   function listByTime(query: TaskQuery, candidates: Candidates): TaskPage {
-    const { sort, scan } = query;
-    const after = query.after === null ? null : targetOf(sort, query.after);
+    const { scan } = query;
+    const after = query.after === null ? null : placeOf(query.after, idOf);
     const walkFrom = (place: SeekTarget | null) => walkTogether(candidates.lists, query, place, byId);
     if (candidates.isExact) return take(walkFrom(after), query, null, candidates.count);
     const accepts = (slot: number) => passes(query, candidates, slot);
@@ -162,7 +151,7 @@ export function createTaskList(
     }
     const sorted = await index.sorts.get(sort);
     index.catchUp();
-    const walk = sorted.walk(query.order, query.after === null ? null : targetOf(sort, query.after));
+    const walk = sorted.walk(query.order, query.after);
     if (!isFiltered && query.until === null) return take(walk, query, null, sorted.size);
     const accepts = (slot: number): boolean =>
       isWithin(slot, query) &&

@@ -1,0 +1,33 @@
+import type { Task } from '../model.ts';
+import type { TaskPage, TaskQuery } from '../source.ts';
+import { passesFilters } from './task-filter.ts';
+import { comparePositions, sortKeyOf } from './task-order.ts';
+
+/**
+ * Answers `listTasks` from all tasks that a source has: filters, sorts and pages them. It looks at every
+ * task, so it is for sources of some thousands.
+ *
+ * @param tasks every task, in any order, each id once
+ * @param query as given to `listTasks`
+ * @returns the page, with the exact total
+ *
+ * @example
+ * const source = { name: 'jobs', listTasks: (query) => selectTasks(jobs.map(toTask), query), … };
+ */
+export function selectTasks(tasks: Iterable<Task>, query: TaskQuery): TaskPage {
+  const { sort, order, limit, after } = query;
+  const matching: { key: number | string | null; id: string; task: Task }[] = [];
+  for (const task of tasks) {
+    if (passesFilters(task, query)) matching.push({ key: sortKeyOf(task, sort), id: task.id, task });
+  }
+  matching.sort((a, b) => comparePositions(a, b, order));
+  const start = after === null ? 0 : matching.findIndex((place) => comparePositions(place, after, order) > 0);
+  const page = start < 0 ? [] : matching.slice(start, start + limit);
+  const last = page[page.length - 1];
+  const hasMore = last !== undefined && start + limit < matching.length;
+  return {
+    tasks: page.map(({ task }) => task),
+    next: hasMore ? { key: last.key, id: last.id } : null,
+    total: matching.length,
+  };
+}

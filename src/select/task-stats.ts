@@ -1,0 +1,132 @@
+import { isDone, type Task } from '../model.ts';
+import type { TaskStats, TaskStatsQuery } from '../source.ts';
+import { passesFilters } from './task-filter.ts';
+
+const MINUTE_MS = 60_000;
+/** Most names that are listed. */
+const MAX_NAMES = 50;
+/** Steps that people read a chart by, in seconds; the smallest one that gives at most 60 is taken. */
+const STEPS = [1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800];
+const MAX_STEPS = 60;
+
+interface NameFigures {
+  count: number;
+  failed: number;
+  readonly runtimes: number[];
+  readonly waits: number[];
+}
+
+/** Sums up tasks one by one, so that a large number can be done in slices. */
+export interface StatsAccumulator {
+  /** Counts a task that has passed the filters. One outside the window is not counted. */
+  add(task: Task): void;
+  result(): TaskStats;
+}
+
+/**
+ * Sums up tasks whose last change lies in the window.
+ * - `received`, `succeeded`, `failed`, `retried` of a step: tasks that were received, that ended as SUCCESS
+ *   or as FAILURE, and whose last change was a RETRY, in that step
+ * - a wait is the time from when a task was sent (where that is not known, received) to its start
+ * - percentiles by nearest rank
+ */
+export function createStatsAccumulator({ minutes, now }: TaskStatsQuery): StatsAccumulator {
+  const stepSeconds = STEPS.find((step) => (minutes * 60) / step <= MAX_STEPS) ?? 1_800;
+  const stepMs = stepSeconds * 1_000;
+  const end = now.getTime();
+  const start = end - minutes * MINUTE_MS;
+  // Steps begin at round times, so that a chart does not jitter from one answer to the next.
+  const first = Math.floor(start / stepMs) * stepMs;
+  const count = Math.floor(end / stepMs) - first / stepMs + 1;
+  const series = Array.from({ length: count }, (_, step) => ({
+    t: new Date(first + step * stepMs),
+    received: 0,
+    succeeded: 0,
+    failed: 0,
+    retried: 0,
+  }));
+  const states = new Map<string, number>();
+  const names = new Map<string, NameFigures>();
+  const workers = new Set<string>();
+  const queues = new Set<string>();
+
+  function stepAt(time: Date | null | undefined): (typeof series)[number] | undefined {
+    const at = time?.getTime() ?? Number.NaN;
+    return at >= start && at <= end ? series[Math.floor((at - first) / stepMs)] : undefined;
+  }
+
+  function addToSeries(task: Task): void {
+    const received = stepAt(task.received);
+    if (received !== undefined) received.received++;
+    const changed = stepAt(isDone(task.state) ? (task.finished ?? task.timestamp) : task.timestamp);
+    if (changed === undefined) return;
+    if (task.state === 'SUCCESS') changed.succeeded++;
+    else if (task.state === 'FAILURE') changed.failed++;
+    else if (task.state === 'RETRY') changed.retried++;
+  }
+
+  function addToName(task: Task, name: string): void {
+    let figures = names.get(name);
+    if (figures === undefined) {
+      figures = { count: 0, failed: 0, runtimes: [], waits: [] };
+      names.set(name, figures);
+    }
+    figures.count++;
+    if (task.state === 'FAILURE') figures.failed++;
+    if (typeof task.runtime === 'number') figures.runtimes.push(task.runtime);
+    const from = task.sent ?? task.received;
+    // Clocks of two machines differ: a start before the sending is no wait.
+    if (from != null && task.started != null && task.started >= from) {
+      figures.waits.push((task.started.getTime() - from.getTime()) / 1_000);
+    }
+  }
+
+  return {
+    add(task) {
+      const time = task.timestamp?.getTime() ?? Number.NaN;
+      if (!(time >= start && time <= end)) return;
+      states.set(task.state, (states.get(task.state) ?? 0) + 1);
+      if (task.worker != null) workers.add(task.worker);
+      if (task.queue != null) queues.add(task.queue);
+      addToSeries(task);
+      if (task.name != null) addToName(task, task.name);
+    },
+    result: () => ({
+      stepSeconds,
+      series,
+      states: Object.fromEntries([...states].sort()),
+      names: [...names]
+        .sort(([a, left], [b, right]) => right.count - left.count || (a < b ? -1 : 1))
+        .slice(0, MAX_NAMES)
+        .map(([name, { count: tasks, failed, runtimes, waits }]) => ({
+          name,
+          count: tasks,
+          failed,
+          ...percentiles('runtime', runtimes),
+          ...percentiles('wait', waits),
+        })),
+      workers: [...workers].sort(),
+      queues: [...queues].sort(),
+    }),
+  };
+}
+
+type Percentiles<Name extends string> = Record<`${Name}P50` | `${Name}P95`, number | null>;
+
+function percentiles<Name extends string>(name: Name, values: readonly number[]): Percentiles<Name> {
+  const sorted = Float64Array.from(values).sort();
+  const rank = (share: number): number | null => sorted[Math.ceil(share * sorted.length) - 1] ?? null;
+  return { [`${name}P50`]: rank(0.5), [`${name}P95`]: rank(0.95) } as Percentiles<Name>;
+}
+
+/**
+ * Answers `getTaskStats` from all tasks that a source has.
+ *
+ * @param tasks every task, in any order
+ * @param query as given to `getTaskStats`
+ */
+export function summarizeTasks(tasks: Iterable<Task>, query: TaskStatsQuery): TaskStats {
+  const statistics = createStatsAccumulator(query);
+  for (const task of tasks) if (passesFilters(task, query.filter)) statistics.add(task);
+  return statistics.result();
+}

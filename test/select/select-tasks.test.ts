@@ -1,0 +1,164 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Task } from '../../src/model.ts';
+import { selectTasks, summarizeTasks } from '../../src/select.ts';
+import type { TaskQuery, TaskSort } from '../../src/source.ts';
+import { query, T0 } from '../history/telling.ts';
+
+const at = (ms: number | null) => (ms === null ? null : new Date(T0 + ms));
+const task = (id: string, more: Partial<Task> = {}): Task => ({
+  id,
+  state: 'SUCCESS',
+  timestamp: at(0),
+  ...more,
+});
+const idsOf = (tasks: readonly Task[]) => tasks.map(({ id }) => id);
+
+describe('selecting tasks', () => {
+  it('lists the newest change first, ties by id, tasks without a time last in both orders', () => {
+    const tasks = [
+      task('c', { timestamp: at(1) }),
+      task('z', { timestamp: null }),
+      task('b', { timestamp: at(1) }),
+      task('a', { timestamp: null }),
+      task('d', { timestamp: at(2) }),
+    ];
+    expect(idsOf(selectTasks(tasks, query()).tasks)).toEqual(['d', 'b', 'c', 'a', 'z']);
+    expect(idsOf(selectTasks(tasks, query({ order: 'asc' })).tasks)).toEqual(['b', 'c', 'd', 'a', 'z']);
+  });
+
+  it('applies every filter', () => {
+    const one = task('1', { name: 'n', worker: 'w', queue: 'q', rootId: 'r', parentId: 'p', groupId: 'g' });
+    const other = task('2', { state: 'FAILURE', timestamp: at(10), parentId: '2' });
+    const found = (part: Partial<TaskQuery>) => idsOf(selectTasks([one, other], query(part)).tasks);
+    for (const part of [
+      { states: ['SUCCESS', 'STARTED'] },
+      { names: ['n'] },
+      { workers: ['x', 'w'] },
+      { queues: ['q'] },
+      { rootId: 'r' },
+      { parentId: 'p' },
+      { groupId: 'g' },
+      { until: new Date(T0 + 10) },
+      { q: 'one', search: ({ id }: Task) => id === '1' },
+    ]) {
+      expect(found(part), Object.keys(part).join()).toEqual(['1']);
+    }
+    expect(found({ since: new Date(T0 + 10) })).toEqual(['2']);
+    expect(found({ parentId: '2' })).toEqual([]);
+  });
+
+  it('shows every task once over any pages', () => {
+    const sorts: TaskSort[] = ['timestamp', 'received', 'started', 'finished', 'runtime', 'name', 'state'];
+    const time = fc.constantFrom(null, 1, 2, 3).map(at);
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(
+          fc.record({
+            id: fc.integer({ min: 0, max: 30 }).map(String),
+            state: fc.constantFrom('SUCCESS', 'STARTED'),
+            name: fc.constantFrom(null, 'a', 'b'),
+            runtime: fc.constantFrom(null, 0, 0.5, Number.NaN),
+            timestamp: time,
+            received: time,
+            started: time,
+            finished: time,
+          }),
+          { selector: ({ id }) => id },
+        ),
+        fc.constantFrom(...sorts),
+        fc.constantFrom('asc' as const, 'desc' as const),
+        fc.integer({ min: 1, max: 4 }),
+        (tasks, sort, order, limit) => {
+          const all = selectTasks(tasks, query({ sort, order, limit: 1000 }));
+          const seen: string[] = [];
+          for (let after: TaskQuery['after'] = null, pages = 0; pages < 40; pages++) {
+            const page = selectTasks(tasks, query({ sort, order, limit, after }));
+            expect(page.total).toBe(tasks.length);
+            seen.push(...idsOf(page.tasks));
+            after = page.next;
+            if (after === null) break;
+          }
+          expect(seen).toEqual(idsOf(all.tasks));
+          expect([...seen].sort()).toEqual(idsOf(tasks).sort());
+        },
+      ),
+      { seed: 5, numRuns: 300 },
+    );
+  });
+});
+
+describe('summing tasks up', () => {
+  const now = new Date(T0 + 600_000);
+  const stats = (tasks: readonly Task[], minutes = 10, filter: Partial<TaskQuery> = {}) =>
+    summarizeTasks(tasks, { minutes, now, filter: query(filter) });
+
+  it('counts states, names, workers and queues of the window alone', () => {
+    const tasks = [
+      task('1', { name: 'a', worker: 'w1', queue: 'q', timestamp: at(1_000) }),
+      task('2', { name: 'a', state: 'FAILURE', worker: 'w2', timestamp: at(2_000) }),
+      task('3', { name: 'b', state: 'STARTED', timestamp: at(3_000) }),
+      task('old', { name: 'a', timestamp: at(-1) }),
+      task('none', { name: 'a', timestamp: null }),
+      task('future', { name: 'a', timestamp: at(600_001) }),
+    ];
+    expect(stats(tasks)).toMatchObject({
+      states: { FAILURE: 1, STARTED: 1, SUCCESS: 1 },
+      names: [
+        { name: 'a', count: 2, failed: 1 },
+        { name: 'b', count: 1, failed: 0 },
+      ],
+      workers: ['w1', 'w2'],
+      queues: ['q'],
+    });
+    expect(stats(tasks, 10, { names: ['b'] }).states).toEqual({ STARTED: 1 });
+  });
+
+  it('gives a series of at most 61 steps that begin at round times', () => {
+    for (const minutes of [1, 5, 10, 60, 61, 720, 1440]) {
+      const { series, stepSeconds } = stats([], minutes);
+      expect(series.length).toBeLessThanOrEqual(61);
+      expect(series.every(({ t }) => t.getTime() % (stepSeconds * 1_000) === 0)).toBe(true);
+      expect((series.length - 1) * stepSeconds).toBeLessThanOrEqual(minutes * 60 + stepSeconds);
+    }
+  });
+
+  it('places what happened in its step', () => {
+    const { series, stepSeconds } = stats([
+      task('1', { received: at(0), started: at(5_000), finished: at(60_000), timestamp: at(60_000) }),
+      task('2', { state: 'RETRY', received: at(1_000), timestamp: at(61_000) }),
+      task('3', { state: 'FAILURE', finished: at(599_000), timestamp: at(599_000) }),
+    ]);
+    expect(stepSeconds).toBe(10);
+    const busy = series.filter(
+      ({ received, succeeded, failed, retried }) => received + succeeded + failed + retried,
+    );
+    expect(busy).toEqual([
+      { t: at(0), received: 2, succeeded: 0, failed: 0, retried: 0 },
+      { t: at(60_000), received: 0, succeeded: 1, failed: 0, retried: 1 },
+      { t: at(590_000), received: 0, succeeded: 0, failed: 1, retried: 0 },
+    ]);
+  });
+
+  it('takes percentiles by nearest rank, and no wait that two clocks make negative', () => {
+    const tasks = Array.from({ length: 20 }, (_, n) =>
+      task(String(n), { name: 'a', runtime: n + 1, sent: at(0), started: at(n * 100), timestamp: at(5_000) }),
+    );
+    tasks.push(task('x', { name: 'a', sent: at(500), started: at(100), timestamp: at(5_000) }));
+    expect(stats(tasks).names).toEqual([
+      { name: 'a', count: 21, failed: 0, runtimeP50: 10, runtimeP95: 19, waitP50: 0.9, waitP95: 1.8 },
+    ]);
+    expect(stats([task('1', { name: 'a', timestamp: at(1) })]).names[0]).toMatchObject({
+      runtimeP50: null,
+      waitP95: null,
+    });
+  });
+
+  it('lists the 50 most frequent names', () => {
+    const tasks = Array.from({ length: 60 }, (_, n) => task(String(n), { name: `n${n}`, timestamp: at(1) }));
+    tasks.push(task('more', { name: 'n59', timestamp: at(1) }));
+    const { names } = stats(tasks);
+    expect(names).toHaveLength(50);
+    expect(names[0]).toMatchObject({ name: 'n59', count: 2 });
+  });
+});
