@@ -1,0 +1,66 @@
+/** Event intake: from raw Redis messages to an updated history, against merely decoding the same messages. */
+import { createMemoryHistory } from '../src/history/memory-history.ts';
+import { createIntake } from '../src/sources/celery/intake.ts';
+import { median, printTable } from './table.ts';
+import { batches, events } from './traffic.ts';
+
+const TASKS = 100_000;
+const ROUNDS = 7;
+const collect = globalThis.gc as () => void;
+
+/** What any reader of these messages has to do: JSON, base64, JSON. */
+function decode(message: string): unknown {
+  const { body } = JSON.parse(message) as { body: string };
+  return JSON.parse(Buffer.from(body, 'base64').toString('utf8'));
+}
+
+function secondsOf(work: () => void): number {
+  collect();
+  const start = performance.now();
+  work();
+  return (performance.now() - start) / 1000;
+}
+
+async function measure(size: number): Promise<{ decoded: number; folded: number; ratio: number }> {
+  const messages = [...batches(events(TASKS, Date.now() - TASKS), size)];
+  const count = TASKS * 4;
+  const decoded: number[] = [];
+  const folded: number[] = [];
+  const ratios: number[] = [];
+  let kept: unknown;
+  for (let round = 0; round <= ROUNDS; round++) {
+    const bare = secondsOf(() => {
+      for (const message of messages) kept = decode(message);
+    });
+    const history = createMemoryHistory({ maxTasks: TASKS });
+    const intake = createIntake(history, 65_536);
+    const whole = secondsOf(() => {
+      for (const message of messages) intake.takeEvents(message);
+      // A read makes the indexes catch up, so that nothing is left undone.
+      void history.getStats();
+    });
+    const { tasks } = await history.getStats();
+    history.close();
+    if (tasks !== TASKS || kept === undefined) throw new Error(`only ${tasks} of ${TASKS} tasks are known`);
+    if (round === 0) continue; // warming up
+    decoded.push(count / bare);
+    folded.push(count / whole);
+    ratios.push(bare / whole);
+  }
+  return { decoded: median(decoded), folded: median(folded), ratio: median(ratios) };
+}
+
+const rows: string[][] = [];
+for (const [label, size] of [
+  ['one event a message', 1],
+  ['100 events a message', 100],
+] as const) {
+  const { decoded, folded, ratio } = await measure(size);
+  const perSecond = (value: number) => Math.round(value).toLocaleString('en');
+  rows.push([label, perSecond(decoded), perSecond(folded), ratio.toFixed(2)]);
+}
+printTable(
+  `Event intake (${(TASKS * 4).toLocaleString('en')} events, events/s of one process)`,
+  ['', 'decoding alone', 'decoding and history', 'ratio'],
+  rows,
+);

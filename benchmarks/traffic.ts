@@ -1,0 +1,78 @@
+/** Celery's traffic as a simulated shop makes it: four events a task, many tasks under way at once. */
+import { randomUUID } from 'node:crypto';
+
+/** An event as Celery sends it (fields as of 5.2 to 5.6). */
+export type RawEvent = Readonly<Record<string, unknown>>;
+
+const ARGS = `(${'x'.repeat(58)})`;
+const HOSTS = ['w1@alpha', 'w2@beta'];
+
+/**
+ * Events in the order of their times: each task is sent, received, started and succeeds, 1 ms apart
+ * from the next one's.
+ */
+export function* events(tasks: number, start: number): Generator<RawEvent> {
+  const UNDER_WAY = 64;
+  const ids: string[] = [];
+  const of = (n: number, time: number, hostname: string, fields: RawEvent): RawEvent => ({
+    hostname,
+    utcoffset: 0,
+    pid: 31_184,
+    clock: n,
+    uuid: ids[n % UNDER_WAY],
+    ...fields,
+    timestamp: time / 1000,
+  });
+  const message = (n: number) => ({
+    name: `shop.task${n % 20}`,
+    args: ARGS,
+    kwargs: '{}',
+    root_id: ids[n % UNDER_WAY],
+    parent_id: null,
+    retries: 0,
+    eta: null,
+    expires: null,
+  });
+  for (let n = 0; n < tasks + 40; n++) {
+    const time = start + n;
+    const host = (m: number) => HOSTS[m % HOSTS.length] as string;
+    if (n < tasks) {
+      ids[n % UNDER_WAY] = randomUUID();
+      const queue = { queue: 'celery', exchange: '', routing_key: 'celery' };
+      yield of(n, time, 'gen31216@web', { ...message(n), ...queue, type: 'task-sent' });
+    }
+    const received = n - 10;
+    if (received >= 0 && received < tasks) {
+      yield of(received, time, host(received), { ...message(received), type: 'task-received' });
+    }
+    const started = n - 20;
+    if (started >= 0 && started < tasks) yield of(started, time, host(started), { type: 'task-started' });
+    const ended = n - 40;
+    if (ended >= 0 && ended < tasks) {
+      yield of(ended, time, host(ended), { type: 'task-succeeded', result: "'ok'", runtime: 0.012 });
+    }
+  }
+}
+
+/** The message that kombu publishes for one event, or for several at once, written as Python writes JSON. */
+export function envelope(body: RawEvent | readonly RawEvent[]): string {
+  const base64 = Buffer.from(JSON.stringify(body)).toString('base64');
+  return (
+    `{"body": "${base64}", "content-encoding": "utf-8", "content-type": "application/json", ` +
+    `"headers": {"hostname": "w1@alpha"}, "properties": {"delivery_mode": 1, "delivery_info": ` +
+    `{"exchange": "celeryev", "routing_key": "task.multi"}, "priority": 0, "body_encoding": "base64", ` +
+    `"delivery_tag": "${randomUUID()}"}}`
+  );
+}
+
+/** Messages of these events, `size` in each. */
+export function* batches(all: Iterable<RawEvent>, size: number): Generator<string> {
+  let batch: RawEvent[] = [];
+  for (const event of all) {
+    batch.push(event);
+    if (batch.length < size) continue;
+    yield envelope(size === 1 ? (batch[0] as RawEvent) : batch);
+    batch = [];
+  }
+  if (batch.length > 0) yield envelope(batch);
+}
