@@ -1,0 +1,8 @@
+export { type GraphSince, parseGraphCursor } from './graph/graph-cursor.ts';
+export {
+  createGraphTracker,
+  type GraphChanges,
+  type GraphTracker,
+  type GraphTrackerOptions,
+  type GraphView,
+} from './graph/graph-tracker.ts';

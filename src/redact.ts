@@ -1,0 +1,3 @@
+export type { RedactFunction, RedactOptions } from './redact/redact-options.ts';
+export { resolveRedact } from './redact/redact-options.ts';
+export { createRedactor, type Redactor } from './redact/redactor.ts';
