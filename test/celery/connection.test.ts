@@ -109,7 +109,7 @@ describe('a Redis that cannot be read', () => {
     ['PING', '-MASTERDOWN Link with MASTER is down\r\n', 'Redis has lost its master.'],
     ['PING', '-BUSY SECRET is running\r\n', 'Redis is busy running a script.'],
     ['PING', '-SECRET is wrong\r\n', 'Redis cannot be reached.'],
-    ['PING', 'HTTP/1.1 400 SECRET\r\n\r\n', 'Redis does not answer.'],
+    ['PING', 'HTTP/1.1 400 SECRET\r\n\r\n', 'Redis cannot be reached.'],
     ['AUTH', '-WRONGPASS invalid username-password pair\r\n', 'Redis refuses the user name or password.'],
     ['AUTH', '-ERR invalid password\r\n', 'Redis refuses the user name or password.'],
     [

@@ -1,0 +1,146 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createClient } from 'redis';
+import { createClient as createClient5 } from 'redis5';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type CelerySources, celerySources } from '../../src/celery.ts';
+import { componentOf, context, received, stateOf } from '../helpers/celery-events.ts';
+import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+
+/** The library as a host gets it that has version 5 of the package `redis` installed. */
+async function withRedis5(): Promise<typeof celerySources> {
+  vi.resetModules();
+  vi.doMock('redis', () => ({ createClient: createClient5 }));
+  return (await import('../../src/celery.ts')).celerySources;
+}
+
+const VERSIONS = [
+  { name: 'node-redis 6', create: createClient, load: async () => celerySources },
+  { name: 'node-redis 5', create: createClient5 as unknown as typeof createClient, load: withRedis5 },
+];
+
+afterEach(() => {
+  vi.doUnmock('redis');
+  vi.resetModules();
+});
+
+/** Runs a script that has `celerySources` in a process of its own; what it prints. */
+async function run(script: string, ...args: string[]): Promise<string> {
+  const file = new URL('../../src/celery.ts', import.meta.url).href;
+  const whole = `import { celerySources } from ${JSON.stringify(file)};\n${script}`;
+  const line = ['--import', 'tsx', ...args, '--input-type=module', '-e', whole];
+  const child = spawn(process.execPath, line, { cwd: new URL('../..', import.meta.url) });
+  let output = '';
+  const collect = (chunk: Buffer): void => {
+    output += String(chunk);
+  };
+  child.stdout.on('data', collect);
+  child.stderr.on('data', collect);
+  const [code] = (await once(child, 'close')) as [number];
+  expect(`${output.trim()}, exit ${code}`).toMatch(/, exit 0$/);
+  return output.trim();
+}
+
+it('a host without the package redis is told to install it', async () => {
+  // Node looks for a package that is not there, and says so as it does to such a host.
+  const hook = `export const resolve = (name, context, next) => next(name === 'redis' ? 'no-such-redis' : name, context);`;
+  const register = `import { register } from 'node:module';
+    register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(hook)}));`;
+  const script = `const sources = celerySources({ broker: 'redis://127.0.0.1:1/0' });
+    const { error } = await sources.health.checkBroker({ signal: AbortSignal.timeout(5000) });
+    console.log(error);
+    await sources.close();`;
+  const output = await run(script, '--import', `data:text/javascript,${encodeURIComponent(register)}`);
+  expect(output).toBe('The package redis is not installed: run npm install redis.');
+});
+
+describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis'), () => {
+  let redis: RedisServer;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+
+  afterAll(async () => {
+    await redis?.close();
+  });
+
+  async function expectEvents(sources: CelerySources, id: string): Promise<void> {
+    await until(() => sources.tasks.status?.().ok === true, 30_000);
+    const client = createClient({ url: redis.url() });
+    await client.connect();
+    await client.publish('/2.celeryev/task.multi', received(id));
+    await client.close();
+    await until(async () => (await stateOf(sources, id)) === 'RECEIVED');
+  }
+
+  async function comesBack(sources: CelerySources): Promise<void> {
+    await expectEvents(sources, 'before');
+    await redis.kill();
+    await until(() => sources.tasks.status?.().ok === false);
+    expect(await sources.health.checkBroker?.({ signal: AbortSignal.timeout(3000) })).toMatchObject({
+      ok: false,
+    });
+    await redis.start();
+    await expectEvents(sources, 'after');
+    expect(await sources.health.checkBroker?.(context)).toEqual({ ok: true, error: null });
+    redis.freeze();
+    await until(() => sources.tasks.status?.().ok === false, 40_000);
+    redis.thaw();
+    await expectEvents(sources, 'thawed');
+  }
+
+  it.each(VERSIONS)('is read and found again by clients of our own made by $name', async ({ load }) => {
+    const sources = (await load())({ broker: redis.url(2) });
+    await comesBack(sources);
+    await sources.close();
+  });
+
+  it.each(VERSIONS)(
+    "is read and found again over a host's own client of $name, which stays open",
+    async ({ create }) => {
+      const client = create({ url: redis.url(2), socket: { reconnectStrategy: 100 } });
+      client.on('error', () => {});
+      await client.connect();
+      const sources = celerySources({ broker: client, backend: client });
+      expect((await componentOf(sources, 'broker')).url).toBe(redis.url(2));
+      await comesBack(sources);
+      await sources.close();
+      await until(() => client.isReady);
+      expect(await client.ping()).toBe('PONG');
+      expect(client.isPubSubActive).toBe(false);
+      const clients = async (): Promise<number> => (await client.clientList()).length;
+      await until(async () => (await clients()) === 1);
+      await client.close();
+    },
+  );
+
+  it.each(VERSIONS)('that freezes while $name connects is left by close() all the same', async ({ load }) => {
+    redis.freeze();
+    const sources = (await load())({ broker: redis.url(2) });
+    // The kernel takes the connection; the handshake waits.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const start = performance.now();
+    await sources.close();
+    expect(performance.now() - start).toBeLessThan(1500);
+    redis.thaw();
+    const client = createClient({ url: redis.url() });
+    await client.connect();
+    await until(async () => (await client.clientList()).length === 1);
+    await client.close();
+  });
+
+  it.each(['one that answers', 'a port where nothing listens', 'a frozen one'])(
+    'does not keep a process alive that forgot to close: %s',
+    async (which) => {
+      const url = which === 'a port where nothing listens' ? 'redis://127.0.0.1:1/0' : redis.url(2);
+      if (which === 'a frozen one') redis.freeze();
+      const output = await run(`
+        const options = { broker: ${JSON.stringify(url)}, backend: ${JSON.stringify(url)} };
+        const sources = celerySources(options);
+        setTimeout(() => console.log(sources.tasks.status().ok), 500);`);
+      if (which === 'a frozen one') redis.thaw();
+      expect(output).toBe(String(which === 'one that answers'));
+    },
+  );
+});
