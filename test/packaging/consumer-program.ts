@@ -4,7 +4,7 @@ const IMPORTS: Readonly<Record<string, string>> = {
   express: 'express',
   '{ createServer, get }': 'node:http',
   '{ once }': 'node:events',
-  '{ createMonitorRouter, MonitorError, isMonitorError }': 'express-task-monitor',
+  '{ createMonitorRouter, MonitorError }': 'express-task-monitor',
   '{ celerySources }': 'express-task-monitor/celery',
   '{ memorySources }': 'express-task-monitor/memory',
   '{ sourceContract }': 'express-task-monitor/testing',
@@ -54,7 +54,7 @@ async function main() {
   await celery.close();
   exporter.close();
   host.close();
-  console.log(JSON.stringify({ statuses, failed, branded: isMonitorError(new MonitorError('forbidden')) }));
+  console.log(JSON.stringify({ statuses, failed, code: new MonitorError('forbidden').code }));
 }
 
 const ROUTES = [
@@ -102,5 +102,5 @@ export const EXPECTED = {
     '/celery/api/tasks/': 503,
   },
   failed: [],
-  branded: true,
+  code: 'forbidden',
 };

@@ -1,0 +1,140 @@
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
+import { filesBelow, statementsOf } from './source-files.ts';
+
+/** Every public name of each entry. A name that comes or goes is seen here, and in the CHANGELOG. */
+const PUBLIC: Readonly<Record<string, readonly string[]>> = {
+  'src/index.ts': [
+    'Authorize',
+    'Awaitable',
+    'Component',
+    'ComponentSource',
+    'HealthCheck',
+    'HealthOptions',
+    'HealthSource',
+    'HistorySource',
+    'HistoryStats',
+    'LimitOptions',
+    'MetricsOptions',
+    'MonitorError',
+    'MonitorErrorCode',
+    'MonitorErrorContext',
+    'MonitorOptions',
+    'MonitorRouter',
+    'MonitorSources',
+    'OnError',
+    'ParameterFault',
+    'QueueDepth',
+    'ReadContext',
+    'RedactFunction',
+    'RedactOptions',
+    'Refusal',
+    'RouteName',
+    'Schedule',
+    'ScheduleSource',
+    'SourcePart',
+    'SourceStatus',
+    'Task',
+    'TaskChangeEntry',
+    'TaskDetail',
+    'TaskEvent',
+    'TaskEventPage',
+    'TaskEventQuery',
+    'TaskEventSource',
+    'TaskFlag',
+    'TaskPage',
+    'TaskPosition',
+    'TaskQuery',
+    'TaskRelation',
+    'TaskRelationKind',
+    'TaskSort',
+    'TaskSource',
+    'TaskState',
+    'TaskStats',
+    'TaskStatsQuery',
+    'TaskTextField',
+    'TaskTree',
+    'Worker',
+    'WorkerHealthCheck',
+    'WorkerSource',
+    'WorkerStatus',
+    'createMonitorRouter',
+    'selectTasks',
+    'summarizeTasks',
+  ],
+  'src/celery.ts': [
+    'CeleryRedisClient',
+    'CeleryRedisConnection',
+    'CelerySettings',
+    'CelerySources',
+    'CelerySourcesOptions',
+    'CeleryTransportOptions',
+    'RedisListener',
+    'celerySources',
+  ],
+  'src/memory.ts': [
+    'MemoryRecord',
+    'MemorySources',
+    'MemorySourcesOptions',
+    'MemoryWorkerRecord',
+    'RetentionOptions',
+    'memorySources',
+  ],
+  'src/testing.ts': ['ContractPart', 'ContractSetup', 'SourceCase', 'SourceUnderTest', 'sourceContract'],
+};
+
+const files = filesBelow('src');
+
+function namesOf(path: string): string[] {
+  const file = files.find((candidate) => candidate.path === path);
+  return (file ? statementsOf(file) : [])
+    .flatMap((statement) =>
+      ts.isExportDeclaration(statement) && statement.exportClause && ts.isNamedExports(statement.exportClause)
+        ? statement.exportClause.elements.map((element) => element.name.text)
+        : [],
+    )
+    .toSorted();
+}
+
+/** Exported declarations of a file, with whether a TSDoc comment stands above. */
+function declarationsOf(path: string): Map<string, boolean> {
+  const file = files.find((candidate) => candidate.path === path);
+  const documented = new Map<string, boolean>();
+  for (const statement of file ? statementsOf(file) : []) {
+    const names = ts.isVariableStatement(statement)
+      ? statement.declarationList.declarations.map((declaration) => declaration.name)
+      : [(statement as ts.DeclarationStatement).name];
+    const has = ts.getJSDocCommentsAndTags(statement).length > 0;
+    for (const name of names) {
+      if (name && ts.isIdentifier(name)) documented.set(name.text, has || documented.get(name.text) === true);
+    }
+  }
+  return documented;
+}
+
+describe('the public names', () => {
+  it.each(Object.entries(PUBLIC))('of %s are these', (path, names) => {
+    expect(namesOf(path)).toEqual(names);
+  });
+
+  it.each(Object.keys(PUBLIC))('of %s are each told what they mean', (path) => {
+    const file = files.find((candidate) => candidate.path === path);
+    const origins = (file ? statementsOf(file) : []).flatMap((statement) =>
+      ts.isExportDeclaration(statement) &&
+      statement.moduleSpecifier &&
+      ts.isStringLiteral(statement.moduleSpecifier)
+        ? [statement.moduleSpecifier.text.replace('./', 'src/')]
+        : [],
+    );
+    const declarations = new Map(origins.flatMap((origin) => [...declarationsOf(origin)]));
+    expect(namesOf(path).filter((name) => declarations.get(name) === false)).toEqual([]);
+  });
+
+  it('export nothing but names of other files', () => {
+    for (const path of Object.keys(PUBLIC)) {
+      const file = files.find((candidate) => candidate.path === path);
+      const own = (file ? statementsOf(file) : []).filter((statement) => !ts.isExportDeclaration(statement));
+      expect(own.map((statement) => statement.getText())).toEqual([]);
+    }
+  });
+});
