@@ -2,7 +2,7 @@
 import type { Request } from 'express';
 import type { MonitorErrorCode } from './errors.ts';
 import type { MetricsOptions } from './metrics/metrics-options.ts';
-import type { RedactOptions } from './redact.ts';
+import type { RedactFunction, RedactOptions } from './redact.ts';
 import type { Awaitable, MonitorSources } from './source.ts';
 
 /** Names of the eleven routes, as `authorize` and `onError` get them. */
@@ -83,8 +83,11 @@ export interface MonitorOptions {
    * may see everything, which warns once in production (`NODE_ENV=production`).
    */
   readonly authorize?: Authorize | false;
-  /** Which values are shown as `***`. `false` shows them all. Default: what usually names a secret. */
-  readonly redact?: RedactOptions | false;
+  /**
+   * Which values are shown as `***`: an object extends what usually names a secret, a function replaces it,
+   * `false` shows everything. Default: what usually names a secret.
+   */
+  readonly redact?: RedactOptions | RedactFunction | false;
   readonly limits?: LimitOptions;
   /** Longest time for one read of a source, in milliseconds. 1 to 600,000. Default 5,000. */
   readonly timeoutMs?: number;

@@ -65,8 +65,10 @@ export function kindOf(value: unknown): string {
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
-/** The known word that differs from a given one by at most a third of its letters; `null` for none. */
+/** The known word that begins with a given one or differs by at most a third of its letters; `null` for none. */
 export function nearest(given: string, known: readonly string[]): string | null {
+  const begun = given.length > 2 ? known.find((word) => word.startsWith(given)) : undefined;
+  if (begun !== undefined) return begun;
   let best: string | null = null;
   let least = Math.max(1, Math.floor(given.length / 3)) + 1;
   for (const word of known) {

@@ -1,7 +1,7 @@
 import type { ResolvedMetrics } from '../metrics/metrics-options.ts';
 import { resolveMetrics } from '../metrics/resolve-metrics.ts';
 import type { Authorize, HealthOptions, LimitOptions, MonitorOptions, OnError } from '../options.ts';
-import type { RedactOptions } from '../redact.ts';
+import { resolveRedact } from '../redact.ts';
 import type { MonitorSources } from '../source.ts';
 import { isRecord, type KeysOf, readGroup, readInteger, refuseUnknownKeys, wrong } from './check.ts';
 import { resolveSources } from './sources.ts';
@@ -14,7 +14,7 @@ export interface ResolvedOptions {
   readonly authorize: Authorize | null;
   /** True when the host said nothing of who may see what. */
   readonly unguarded: boolean;
-  readonly redact: RedactOptions | false | undefined;
+  readonly redact: MonitorOptions['redact'];
   readonly limits: Required<LimitOptions>;
   readonly timeoutMs: number;
   readonly health: Required<HealthOptions>;
@@ -92,10 +92,9 @@ function readAuthorize(value: unknown): Authorize | null {
   return (value as Authorize | undefined) ?? null;
 }
 
-function readRedact(value: unknown): RedactOptions | false | undefined {
-  if (value === undefined || value === false) return value;
-  if (!isRecord(value)) throw wrong('redact', 'an object of options, or false to show everything', value);
-  return value;
+function readRedact(value: unknown): MonitorOptions['redact'] {
+  resolveRedact(value);
+  return value as MonitorOptions['redact'];
 }
 
 function readLimits(value: unknown): Required<LimitOptions> {

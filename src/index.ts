@@ -1,0 +1,58 @@
+/** See Celery and in-process tasks, workers, events and workflows as JSON, from the Express app you already have. */
+export { MonitorError, type MonitorErrorCode, type ParameterFault } from './errors.ts';
+export type { MetricsOptions } from './metrics/metrics-options.ts';
+export type {
+  Component,
+  HealthCheck,
+  QueueDepth,
+  Schedule,
+  Task,
+  TaskChangeEntry,
+  TaskDetail,
+  TaskEvent,
+  TaskFlag,
+  TaskRelation,
+  TaskRelationKind,
+  TaskState,
+  TaskTextField,
+  TaskTree,
+  Worker,
+  WorkerHealthCheck,
+  WorkerStatus,
+} from './model.ts';
+export type {
+  Authorize,
+  HealthOptions,
+  LimitOptions,
+  MonitorErrorContext,
+  MonitorOptions,
+  OnError,
+  Refusal,
+  RouteName,
+} from './options.ts';
+export type { RedactFunction, RedactOptions } from './redact.ts';
+export { createMonitorRouter, type MonitorRouter } from './router.ts';
+export { selectTasks, summarizeTasks } from './select.ts';
+export type {
+  Awaitable,
+  ComponentSource,
+  HealthSource,
+  HistorySource,
+  HistoryStats,
+  MonitorSources,
+  ReadContext,
+  ScheduleSource,
+  SourcePart,
+  SourceStatus,
+  TaskEventPage,
+  TaskEventQuery,
+  TaskEventSource,
+  TaskPage,
+  TaskPosition,
+  TaskQuery,
+  TaskSort,
+  TaskSource,
+  TaskStats,
+  TaskStatsQuery,
+  WorkerSource,
+} from './source.ts';

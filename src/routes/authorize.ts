@@ -1,0 +1,83 @@
+import { validateHeaderValue } from 'node:http';
+import type { Request } from 'express';
+import { MonitorError } from '../errors.ts';
+import type { Authorize, Refusal, RouteName } from '../options.ts';
+import type { Report } from '../read.ts';
+
+/** Why a request was refused; `null`: it may go on. */
+export interface Denial {
+  readonly error: MonitorError;
+  readonly challenge: string | null;
+}
+
+/** Decides a request, at once (no promise) when the host's hook decides at once. Never rejects. */
+export type Guard = (request: Request, route: RouteName) => Denial | null | Promise<Denial | null>;
+
+const UNDECIDED: Denial = {
+  error: new MonitorError('forbidden', 'Whether you may see this could not be found out.'),
+  challenge: null,
+};
+const DENIED: Denial = { error: new MonitorError('forbidden'), challenge: null };
+
+/** Asks the host's hook. Whatever is not a clear yes is a no. */
+export function createGuard(authorize: Authorize | null, timeoutMs: number, report: Report): Guard {
+  if (authorize === null) return () => null;
+
+  function undecided(error: unknown): Denial {
+    report(error, { code: 'forbidden', source: null, call: 'authorize' });
+    return UNDECIDED;
+  }
+
+  function decide(verdict: unknown): Denial | null {
+    if (verdict === true) return null;
+    if (verdict === false) return DENIED;
+    try {
+      return readRefusal(verdict);
+    } catch (error) {
+      return undecided(error);
+    }
+  }
+
+  return function guard(request, route) {
+    try {
+      const verdict: unknown = authorize(request, route);
+      if (typeof verdict === 'boolean') return decide(verdict);
+      return within(timeoutMs, verdict).then(decide, undecided);
+    } catch (error) {
+      return undecided(error);
+    }
+  };
+}
+
+function readRefusal(verdict: unknown): Denial {
+  const { status, challenge, detail } = (verdict ?? {}) as Partial<Refusal>;
+  if (status !== 401 && status !== 403) {
+    throw new TypeError(
+      'authorize must return true, false, or { status: 401 | 403 }; anything else is taken for a no.',
+    );
+  }
+  const sentence = typeof detail === 'string' && detail !== '' ? detail : undefined;
+  return {
+    error: new MonitorError(status === 401 ? 'unauthorized' : 'forbidden', sentence),
+    challenge: status === 401 && challenge !== undefined ? readChallenge(challenge) : null,
+  };
+}
+
+function readChallenge(challenge: unknown): string {
+  if (typeof challenge !== 'string') throw new TypeError("authorize's challenge must be a string.");
+  validateHeaderValue('WWW-Authenticate', challenge);
+  return challenge;
+}
+
+/** The value, or a rejection when it does not come in time. */
+function within(timeoutMs: number, value: unknown): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new Error(`authorize did not decide within ${timeoutMs} ms.`)),
+      timeoutMs,
+    );
+    timer.unref();
+    // A resolver catches whatever a hostile thenable throws.
+    new Promise((adopt) => adopt(value)).then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

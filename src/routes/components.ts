@@ -1,0 +1,182 @@
+import type { Request } from 'express';
+import { isMonitorError } from '../errors.ts';
+import type { Component } from '../model.ts';
+import type { OnLeave } from '../read.ts';
+import { currencyOf } from '../read.ts';
+import type { ComponentSource, HistoryStats } from '../source.ts';
+import type { ComponentBody, ComponentsBody } from '../wire.ts';
+import type { Monitor } from './monitor.ts';
+import { onLeave } from './on-leave.ts';
+import { defineRoute } from './route.ts';
+import { sendDocument, tagOf } from './send.ts';
+import { VERSION } from './version.ts';
+
+type Entries = readonly (readonly [key: string, body: ComponentBody])[];
+
+/** `GET /api/components/`: what the library knows of itself, and what its sources add. */
+export const components = defineRoute({
+  name: 'components',
+  path: '/api/components/',
+  summary: 'Parts of the deployment: status, process id, URL and settings',
+  query: {},
+  body: 'ComponentsBody',
+  errors: [],
+  cached: true,
+  open(monitor) {
+    const readComponents = componentReader(monitor);
+    return () => async (request, response) => {
+      const leave = onLeave(response);
+      const [metrics, history, others] = await Promise.all([
+        describeMetrics(monitor),
+        describeHistory(monitor, leave),
+        readComponents(leave),
+      ]);
+      // A source chooses its keys: they must not reach a prototype.
+      const body: ComponentsBody = Object.create(null);
+      body.web = describeWeb(monitor, request);
+      body.metrics = metrics;
+      body.beat = describeBeat(monitor);
+      body.history = history;
+      for (const [key, component] of others) body[key] = component;
+      const json = JSON.stringify(body);
+      sendDocument(request, response, { body: Buffer.from(json), etag: tagOf(json) });
+    };
+  },
+});
+
+function describeWeb({ options }: Monitor, request: Request): ComponentBody {
+  return {
+    name: 'web',
+    enabled: true,
+    status: 'up',
+    pid: process.pid,
+    url: options.publicUrl ?? (request.baseUrl || '/'),
+    config: { version: VERSION, node: process.versions.node },
+  };
+}
+
+async function describeMetrics({ options, metrics }: Monitor): Promise<ComponentBody> {
+  const reachable = (await metrics?.check()) ?? null;
+  const status = reachable === null ? 'unknown' : reachable ? 'up' : 'down';
+  return {
+    name: 'metrics',
+    enabled: metrics !== null,
+    status: metrics === null ? 'disabled' : status,
+    pid: null,
+    url: options.metrics?.displayUrl ?? null,
+    config: null,
+  };
+}
+
+/** That schedules can be read does not tell whether a beat process runs. */
+function describeBeat({ sources }: Monitor): ComponentBody {
+  const enabled = sources.schedules !== undefined;
+  return {
+    name: 'beat',
+    enabled,
+    status: enabled ? 'unknown' : 'disabled',
+    pid: null,
+    url: null,
+    config: null,
+  };
+}
+
+async function describeHistory(monitor: Monitor, leave: OnLeave): Promise<ComponentBody> {
+  const part = monitor.sources.history;
+  const body: ComponentBody = {
+    name: 'history',
+    enabled: part !== undefined,
+    status: 'disabled',
+    pid: null,
+    url: null,
+    config: { unreadable: monitor.unreadable() },
+  };
+  if (part === undefined) return body;
+  try {
+    const stats = await monitor.reader.read(
+      {
+        part,
+        call: 'getHistoryStats',
+        key: '',
+        read: (context) => part.getHistoryStats(context),
+        map: readHistory,
+      },
+      leave,
+    );
+    const { ok } = currencyOf(part, Date.now(), monitor.report);
+    return { ...body, status: ok ? 'up' : 'down', config: { ...stats, ...body.config } };
+  } catch (error) {
+    if (!isMonitorError(error)) throw error;
+    return { ...body, status: 'unknown', config: { error: error.code, ...body.config } };
+  }
+}
+
+function readHistory(stats: HistoryStats): Readonly<Record<string, string | number | null>> {
+  const count = (value: unknown): number | null =>
+    typeof value === 'number' && Number.isFinite(value) ? value : null;
+  const { since } = stats;
+  return {
+    tasks: count(stats.tasks),
+    workers: count(stats.workers),
+    events: count(stats.events),
+    since: since instanceof Date && !Number.isNaN(since.getTime()) ? since.toISOString() : null,
+    evicted: count(stats.evicted),
+    bytes: count(stats.bytes),
+    events_received: count(stats.eventsReceived),
+    dropped: count(stats.dropped),
+    lag_seconds: count(stats.lagSeconds),
+  };
+}
+
+// More components than any deployment has.
+const MOST_COMPONENTS = 1_000;
+
+/** Reads what a source adds. In an outage its last components stay listed, with a status that nobody knows. */
+function componentReader(monitor: Monitor): (leave: OnLeave) => Promise<Entries> {
+  const part = monitor.sources.components;
+  if (part === undefined) return async () => [];
+  let last: Entries = [];
+
+  return async (leave) => {
+    try {
+      last = await monitor.reader.read(
+        {
+          part,
+          call: 'listComponents',
+          key: '',
+          read: (context) => part.listComponents(context),
+          map: (list) => readList(monitor, part, list),
+        },
+        leave,
+      );
+      return last;
+    } catch (error) {
+      if (!isMonitorError(error)) throw error;
+      const source: ComponentBody = {
+        name: part.name,
+        enabled: true,
+        status: 'down',
+        pid: null,
+        url: null,
+        config: { error: error.code },
+      };
+      return [
+        [`${part.name}.source`, source],
+        ...last.map(([key, body]) => [key, { ...body, status: 'unknown' }] as const),
+      ];
+    }
+  };
+}
+
+function readList(monitor: Monitor, part: ComponentSource, list: readonly Component[]): Entries {
+  if (!Array.isArray(list)) throw new TypeError('listComponents() must return an array.');
+  const entries: (readonly [string, ComponentBody])[] = [];
+  let unreadable = Math.max(0, list.length - MOST_COMPONENTS);
+  for (const component of list.slice(0, MOST_COMPONENTS)) {
+    const body = monitor.serializer.component(component);
+    if (body === null) unreadable += 1;
+    else entries.push([`${part.name}.${component.key}`, body]);
+  }
+  if (unreadable > 0) monitor.countUnreadable(part, 'listComponents', unreadable);
+  return entries;
+}

@@ -1,0 +1,84 @@
+import type { TaskEvent } from '../model.ts';
+import type { TaskEventPage, TaskEventQuery } from '../source.ts';
+import type { EventBody } from '../wire.ts';
+import { cursor, decodeCursor, encodeCursor } from './cursor.ts';
+import { createDocument } from './document.ts';
+import { draftOf, readItems } from './draft.ts';
+import { keyOf } from './key.ts';
+import { readMoment } from './moment.ts';
+import { integer, texts, type ValuesOf } from './parameter.ts';
+import { defineRoute, SOURCE_ERRORS } from './route.ts';
+
+const KIND = 'events';
+
+const QUERY = {
+  limit: integer('Most items.', { minimum: 1, maximum: 1_000, default: 50 }),
+  since: cursor('A `cursor` or a `generated_at` of an answer before: the oldest items after it.', readSince),
+  state: texts('Only items of this state.'),
+  worker: texts('Only items of the worker of this hostname.'),
+  task: texts('Only items of tasks of this name.'),
+};
+
+/** `GET /api/events/latest/` */
+export const events = defineRoute({
+  name: 'events',
+  path: '/api/events/latest/',
+  summary: 'The latest of what happened to tasks and workers, newest first',
+  query: QUERY,
+  body: 'EventsBody',
+  errors: SOURCE_ERRORS,
+  cached: true,
+  open(monitor) {
+    const part = monitor.sources.events;
+    return (asked) => {
+      const query = queryOf(asked.values);
+      return createDocument<TaskEventPage>(monitor, {
+        part,
+        call: 'listEvents',
+        key: keyOf('events', asked),
+        // Without a part this is never called.
+        read: (context) => part?.listEvents(query, context) ?? EMPTY,
+        draft(page) {
+          if (!isPage(page)) throw new TypeError('listEvents() must return { events, cursor, gap }.');
+          const { events: list, gap } = cut(page, query);
+          const { shown, unreadable } = readItems<TaskEvent, EventBody>(list, query.limit, (event) =>
+            monitor.serializer.event(event),
+          );
+          const place = encodeCursor(KIND, page.cursor);
+          return draftOf({ events: shown, cursor: place, gap }, { generatedAt: true, unreadable });
+        },
+      });
+    };
+  },
+});
+
+const EMPTY: TaskEventPage = { events: [], cursor: '', gap: false };
+
+function readSince(text: string): TaskEventQuery['since'] {
+  const [place, ...rest] = decodeCursor(KIND, text) ?? [];
+  if (typeof place === 'string' && rest.length === 0) return { cursor: place };
+  const time = readMoment(text);
+  return time === null ? null : { time };
+}
+
+function queryOf(values: ValuesOf<typeof QUERY>): TaskEventQuery {
+  return Object.freeze({
+    limit: values.limit,
+    since: values.since,
+    states: values.state,
+    workers: values.worker,
+    tasks: values.task,
+  });
+}
+
+function isPage(page: unknown): page is TaskEventPage {
+  if (typeof page !== 'object' || page === null) return false;
+  const { events: list, cursor: place, gap } = page as Partial<Record<keyof TaskEventPage, unknown>>;
+  return Array.isArray(list) && typeof place === 'string' && typeof gap === 'boolean';
+}
+
+/** More than was asked for: what is left out after `since` is a gap, for the cursor lies behind it. */
+function cut({ events: list, gap }: TaskEventPage, { limit, since }: TaskEventQuery) {
+  if (list.length <= limit || since === null) return { events: list, gap };
+  return { events: list.slice(-limit), gap: true };
+}

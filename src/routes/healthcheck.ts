@@ -1,0 +1,147 @@
+import { DETAIL_OF, isMonitorError, type MonitorErrorCode } from '../errors.ts';
+import type { HealthCheck, WorkerHealthCheck } from '../model.ts';
+import type { Awaitable, HealthSource, ReadContext } from '../source.ts';
+import type { HealthBody, HealthCheckBody, WorkerHealthCheckBody } from '../wire.ts';
+import type { Monitor } from './monitor.ts';
+import { subset } from './parameter.ts';
+import { defineRoute } from './route.ts';
+import { sendFresh } from './send.ts';
+
+const CHECKS = ['broker', 'backend', 'workers'] as const;
+
+/** `GET /healthcheck`: checks run side by side, each with the deadline; probes at the same moment share a run. */
+export const healthcheck = defineRoute({
+  name: 'healthcheck',
+  path: '/healthcheck',
+  summary: 'Checks of broker, result backend and workers',
+  query: { checks: subset('Which checks to run, with commas between them; the others are absent.', CHECKS) },
+  body: 'HealthBody',
+  alsoWith: [503],
+  errors: [],
+  cached: false,
+  open(monitor) {
+    const { health } = monitor.options;
+    const runs = createRuns(monitor);
+    return ({ values }) =>
+      async (request, response) => {
+        const [broker, backend, workers] = await Promise.all([
+          values.checks.includes('broker') ? runs.broker() : undefined,
+          values.checks.includes('backend') ? runs.backend() : undefined,
+          values.checks.includes('workers') ? runs.workers() : undefined,
+        ]);
+        const ok = [broker, backend, workers].every((check) => check === undefined || check.ok !== false);
+        const body: HealthBody = {
+          ok,
+          status: ok ? 'pass' : 'fail',
+          checked_at: new Date().toISOString(),
+          checks: { ...(broker && { broker }), ...(backend && { backend }), ...(workers && { workers }) },
+        };
+        const json = Buffer.from(JSON.stringify(body));
+        sendFresh(request, response, ok ? 200 : health.failStatus, 'application/json; charset=utf-8', json);
+      };
+  },
+});
+
+/** The three checks, each run at most once at a time and reused for a moment. None of them rejects. */
+function createRuns(monitor: Monitor) {
+  const { ping, reuseMs } = monitor.options.health;
+  const { health } = monitor.sources;
+  const check = (call: 'checkBroker' | 'checkBackend'): Promise<HealthCheckBody> =>
+    runCheck(monitor, health, call, (part, context) => part[call]?.(context));
+
+  async function checkWorkers(): Promise<WorkerHealthCheckBody> {
+    let workers: Pick<WorkerHealthCheck, 'responding' | 'missing'> = { responding: [], missing: [] };
+    const body = await runCheck(
+      monitor,
+      health,
+      'checkWorkers',
+      (part, context) => part.checkWorkers?.({ ...context, ping }),
+      (result: WorkerHealthCheck) => {
+        workers = { responding: readHostnames(result.responding), missing: readHostnames(result.missing) };
+      },
+    );
+    return { ...body, responding: [...workers.responding], missing: [...workers.missing] };
+  }
+
+  return {
+    broker: shared(() => check('checkBroker'), reuseMs),
+    backend: shared(() => check('checkBackend'), reuseMs),
+    workers: shared(checkWorkers, reuseMs),
+  };
+}
+
+async function runCheck<Result extends HealthCheck>(
+  monitor: Monitor,
+  part: HealthSource | undefined,
+  call: 'checkBroker' | 'checkBackend' | 'checkWorkers',
+  read: (part: HealthSource, context: ReadContext) => Awaitable<Result> | undefined,
+  inspect?: (result: Result) => void,
+): Promise<HealthCheckBody> {
+  if (part?.[call] === undefined) return { ok: null, error: null, latency_ms: null };
+  const start = performance.now();
+  const latency = (): number => Math.round((performance.now() - start) * 10) / 10;
+  try {
+    return await monitor.reader.read({
+      part,
+      call,
+      key: '',
+      // A full house says nothing about the broker.
+      urgent: true,
+      read: (context) => read(part, context) as Awaitable<Result>,
+      map(result) {
+        const body = {
+          ok: readOk(result.ok),
+          error: readError(monitor, result.error),
+          latency_ms: latency(),
+        };
+        inspect?.(result);
+        return body;
+      },
+    });
+  } catch (error) {
+    const code: MonitorErrorCode = isMonitorError(error) ? error.code : 'source_unavailable';
+    return { ok: false, error: DETAIL_OF[code], latency_ms: latency() };
+  }
+}
+
+function readOk(ok: unknown): boolean | null {
+  if (typeof ok !== 'boolean' && ok !== null)
+    throw new TypeError('A check must return { ok: boolean | null }.');
+  return ok;
+}
+
+/** A sentence that the source chose to show; secrets are taken out all the same. */
+function readError({ serializer }: Monitor, error: unknown): string | null {
+  if (error === undefined || error === null) return null;
+  if (typeof error !== 'string') throw new TypeError("A check's error must be a string or null.");
+  return serializer.sentence(error);
+}
+
+function readHostnames(value: unknown): readonly string[] {
+  if (!Array.isArray(value) || !value.every((hostname) => typeof hostname === 'string')) {
+    throw new TypeError('checkWorkers() must return { responding: string[], missing: string[] }.');
+  }
+  return value;
+}
+
+/** One run for all who ask at the same moment, and for those who come within `reuseMs` after its end. */
+function shared<T>(run: () => Promise<T>, reuseMs: number): () => Promise<T> {
+  let running: Promise<T> | null = null;
+  let result: { readonly value: T; readonly at: number } | null = null;
+
+  async function start(): Promise<T> {
+    try {
+      const value = await run();
+      result = { value, at: performance.now() };
+      return value;
+    } finally {
+      running = null;
+    }
+  }
+
+  return async () => {
+    if (result !== null && performance.now() - result.at < reuseMs) return result.value;
+    running ??= start();
+    return running;
+  };
+}

@@ -1,0 +1,27 @@
+/** The eleven routes, one row each: what is served, and what `openapi.json` is made from. */
+import { components } from './components.ts';
+import { events } from './events.ts';
+import { graph } from './graph.ts';
+import { healthcheck } from './healthcheck.ts';
+import { metricsRoute } from './metrics-route.ts';
+import { relations } from './relations.ts';
+import type { Route } from './route.ts';
+import { schedules } from './schedules.ts';
+import { task } from './task.ts';
+import { tasks } from './tasks.ts';
+import { updates } from './updates.ts';
+import { workers } from './workers.ts';
+
+export const ROUTES: readonly Route[] = [
+  healthcheck,
+  components,
+  tasks,
+  task,
+  relations,
+  graph,
+  updates,
+  workers,
+  events,
+  schedules,
+  metricsRoute,
+];

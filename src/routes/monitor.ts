@@ -1,0 +1,82 @@
+/** What the routes of one router share. */
+import { MonitorError } from '../errors.ts';
+import { createGraphTracker, type GraphTracker } from '../graph-updates.ts';
+import type { ResolvedOptions } from '../options/resolve-options.ts';
+import { createReader, createReport, type Reader, type Report } from '../read.ts';
+import { createRedactor } from '../redact.ts';
+import { createSerializer, type Serializer } from '../serialize.ts';
+import type { MonitorSources, SourcePart } from '../source.ts';
+import { type AnswerCache, createAnswerCache } from './answer-cache.ts';
+import type { AnswerEntry } from './document.ts';
+import { createMetricsProxy, type MetricsProxy } from './metrics.ts';
+
+/** The state of one router. */
+export interface Monitor {
+  readonly options: ResolvedOptions;
+  readonly sources: MonitorSources;
+  readonly reader: Reader;
+  readonly report: Report;
+  readonly serializer: Serializer;
+  /** `null` when no exporter is configured. */
+  readonly metrics: MetricsProxy | null;
+  readonly answers: AnswerCache<AnswerEntry>;
+  readonly graphs: GraphTracker;
+  /** Counts items of a source that were left out because they could not be read, and tells the host. */
+  countUnreadable(part: SourcePart, call: string, count: number): void;
+  /** How many items were left out so far. */
+  unreadable(): number;
+  /** Ends reads and scrapes; closes the sources. Resolves within 1.5 s, never rejects. */
+  close(): Promise<void>;
+}
+
+/** Answers that are kept, to be given again. */
+const ANSWERS = { entries: 500, bytes: 16 * 1024 * 1024 };
+
+/** A source that takes longer to close is left to itself. */
+const CLOSE_MS = 1_200;
+
+export function createMonitor(options: ResolvedOptions): Monitor {
+  const { sources, limits, timeoutMs } = options;
+  const redactor = createRedactor(options.redact);
+  const report = createReport({ onError: options.onError, redact: redactor.text });
+  const reader = createReader({ timeoutMs, concurrency: limits.concurrency, report });
+  const metrics = options.metrics === null ? null : createMetricsProxy(options.metrics);
+  const answers = createAnswerCache<AnswerEntry>(ANSWERS);
+  let unreadable = 0;
+
+  return {
+    options,
+    sources,
+    reader,
+    report,
+    serializer: createSerializer({ redactor, preview: limits.preview, detail: limits.detail }),
+    metrics,
+    answers,
+    graphs: createGraphTracker(),
+    countUnreadable(part, call, count) {
+      unreadable += count;
+      const detail = `${call}() returned ${count} items that are too many or cannot be read; they are left out.`;
+      report(new MonitorError('source_invalid', detail), { code: 'source_invalid', source: part.name, call });
+    },
+    unreadable: () => unreadable,
+    async close() {
+      reader.close();
+      metrics?.close();
+      answers.clear();
+      try {
+        await atMost(CLOSE_MS, sources.close?.());
+      } catch (error) {
+        report(error, { code: null, source: null, call: 'close' });
+      }
+    },
+  };
+}
+
+/** Waits for a value, but no longer than this. */
+function atMost(milliseconds: number, value: unknown): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    // A resolver catches whatever a hostile thenable throws.
+    new Promise((adopt) => adopt(value)).then(() => resolve(), reject).finally(() => clearTimeout(timer));
+  });
+}

@@ -1,0 +1,131 @@
+/** Query parameters as data: what is read from a request is what `openapi.json` says. */
+
+/** What became of a parameter's text. */
+export type Reading<T> = { readonly value: T } | { readonly fault: string };
+
+/** What JSON Schema says of one value. */
+export interface ParameterSchema {
+  readonly type: 'integer' | 'string';
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly enum?: readonly string[];
+  readonly default?: number | string;
+  readonly examples?: readonly string[];
+}
+
+/** One query parameter. */
+export interface Parameter<T> {
+  /** What it does, in a sentence for the API's documentation. */
+  readonly description: string;
+  /** Of one value as the client writes it. */
+  readonly schema: ParameterSchema;
+  /** Whether it may be given up to 50 times; any of the values matches. */
+  readonly repeatable: boolean;
+  /** Reads the values as given, none of them empty; an empty list when it is absent. */
+  read(values: readonly string[]): Reading<T>;
+}
+
+/** The parameters of a route by name. */
+export type Query = Readonly<Record<string, Parameter<unknown>>>;
+
+/** What a query reads as. */
+export type ValuesOf<Q extends Query> = {
+  readonly [Name in keyof Q]: Q[Name] extends Parameter<infer T> ? T : never;
+};
+
+/** A parameter given more often than this is a fault. */
+export const MOST_REPEATS = 50;
+
+/** A whole number. */
+export function integer(
+  description: string,
+  bounds: { readonly minimum: number; readonly maximum: number; readonly default: number },
+): Parameter<number>;
+export function integer(
+  description: string,
+  bounds: { readonly minimum: number; readonly maximum: number },
+): Parameter<number | null>;
+export function integer(
+  description: string,
+  bounds: { readonly minimum: number; readonly maximum: number; readonly default?: number },
+): Parameter<number | null> {
+  const fault = `Write a whole number from ${bounds.minimum} to ${bounds.maximum}.`;
+  return single(description, { type: 'integer', ...bounds }, bounds.default ?? null, (text) => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : -1;
+    return value >= bounds.minimum && value <= bounds.maximum ? { value } : { fault };
+  });
+}
+
+/** Any text. */
+export function text(description: string, maxLength?: number): Parameter<string | null> {
+  const schema = { type: 'string', minLength: 1, ...(maxLength && { maxLength }) } as const;
+  return single(description, schema, null, (value) =>
+    maxLength === undefined || lengthOf(value) <= maxLength
+      ? { value }
+      : { fault: `Write at most ${maxLength} characters.` },
+  );
+}
+
+/** Any texts; one of them has to match. The order in which they come does not matter. */
+export function texts(description: string): Parameter<readonly string[]> {
+  return {
+    description,
+    schema: { type: 'string', minLength: 1 },
+    repeatable: true,
+    read: (values) => ({ value: [...new Set(values)].sort() }),
+  };
+}
+
+/** One of the words listed. */
+export function choice<const Word extends string>(
+  description: string,
+  words: readonly Word[],
+  fallback: Word,
+): Parameter<Word> {
+  const fault = `Write one of: ${words.join(', ')}.`;
+  return single(description, { type: 'string', enum: words, default: fallback }, fallback, (given) => {
+    const value = words.find((word) => word === given);
+    return value === undefined ? { fault } : { value };
+  });
+}
+
+/** Some of the words listed, with commas between them; all of them when it is absent. */
+export function subset<const Word extends string>(
+  description: string,
+  words: readonly Word[],
+): Parameter<readonly Word[]> {
+  const all = words.join(',');
+  const fault = `Write one or more of ${words.join(', ')}, with commas between them.`;
+  return single<readonly Word[]>(
+    description,
+    { type: 'string', default: all, examples: [all] },
+    words,
+    (given) => {
+      const named = given.split(',');
+      const value = words.filter((word) => named.includes(word));
+      return named.every((word) => words.some((known) => known === word)) ? { value } : { fault };
+    },
+  );
+}
+
+/** A parameter given at most once and read by a function of its own. */
+export function single<T>(
+  description: string,
+  schema: ParameterSchema,
+  fallback: T,
+  readOne: (text: string) => Reading<T>,
+): Parameter<T> {
+  return {
+    description,
+    schema,
+    repeatable: false,
+    read: ([first]) => (first === undefined ? { value: fallback } : readOne(first)),
+  };
+}
+
+/** Length in characters, not in UTF-16 units. */
+function lengthOf(value: string): number {
+  return [...value].length;
+}

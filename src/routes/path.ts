@@ -1,0 +1,84 @@
+/** Which route a path belongs to. Decided on the raw path, so that no setting of the host changes it. */
+
+/** A path that is one of ours. */
+export interface PathMatch<Row> {
+  readonly row: Row;
+  /** The segment for `{task_id}`, not yet decoded; `null` for routes without it. */
+  readonly segment: string | null;
+  /** Where the canonical form is, relative to this path; `null` when this is it. */
+  readonly canonical: string | null;
+}
+
+/** Splits a request's target into path and query. It may have a scheme and host in front (RFC 9112, 3.2.2). */
+export function splitTarget(target: string): { readonly path: string; readonly search: string } {
+  const [whole = ''] = target.split('#', 1);
+  const origin = /^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i.exec(whole)?.[0] ?? '';
+  const mark = whole.indexOf('?', origin.length);
+  const end = mark === -1 ? whole.length : mark;
+  return { path: whole.slice(origin.length, end) || '/', search: whole.slice(end + 1) };
+}
+
+/** @param rows their `path` is canonical, such as `/api/tasks/{task_id}/` or `/metrics` */
+export function createMatcher<Row extends { readonly path: string }>(
+  rows: readonly Row[],
+): (path: string) => PathMatch<Row> | null {
+  const patterns = rows.map((row) => ({ row, ...split(row.path) }));
+
+  return function match(path) {
+    if (!path.startsWith('/')) return null;
+    const given = split(path);
+    for (const { row, segments, slash } of patterns) {
+      if (segments.length !== given.segments.length) continue;
+      if (!segments.every((part, index) => part === PARAMETER || part === given.segments[index])) continue;
+      const at = segments.indexOf(PARAMETER);
+      return {
+        row,
+        segment: at === -1 ? null : (given.segments[at] ?? ''),
+        canonical: slash === given.slash ? null : otherForm(given.segments, slash),
+      };
+    }
+    return null;
+  };
+}
+
+const PARAMETER = '{task_id}';
+
+function split(path: string): { readonly segments: readonly string[]; readonly slash: boolean } {
+  const slash = path.endsWith('/');
+  return { segments: path.slice(1, slash ? -1 : undefined).split('/'), slash };
+}
+
+/** Begins with a dot, so that an id such as `a:b` is not read as a scheme (RFC 3986, 4.2). */
+function otherForm(segments: readonly string[], slash: boolean): string {
+  const last = segments.at(-1) ?? '';
+  return slash ? `./${last}/` : `../${last}`;
+}
+
+const LONGEST_ID = 512;
+
+/**
+ * Decodes a `{task_id}`; `%2F` stays part of it.
+ *
+ * @returns `null`, having found fault, when it is not readable
+ */
+export function readTaskId(
+  segment: string,
+  fault: (parameter: string, detail: string) => void,
+): string | null {
+  const id = decode(segment);
+  if (id === null) fault('task_id', 'Write a percent-encoding of UTF-8.');
+  else if (id === '') fault('task_id', 'Write an id; this one is empty.');
+  else if (/\p{Cc}/u.test(id)) fault('task_id', 'Write an id without control characters.');
+  else if (id.length > LONGEST_ID && [...id].length > LONGEST_ID) {
+    fault('task_id', `Write an id of at most ${LONGEST_ID} characters.`);
+  } else return id;
+  return null;
+}
+
+function decode(segment: string): string | null {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,82 @@
+import { MOST_REPEATS, type Parameter, type Query } from './parameter.ts';
+import type { Fault } from './route.ts';
+
+/** A query as it was read. */
+export interface QueryReading {
+  /** By parameter, in the order of the table. */
+  readonly values: Readonly<Record<string, unknown>>;
+  /** As the client wrote them. */
+  readonly pairs: readonly [name: string, value: string][];
+}
+
+/** Which names a query may have. */
+export interface QueryNames {
+  readonly query: Query;
+  /** Passed on as they are. */
+  readonly passed: readonly string[];
+  /** The host's own. */
+  readonly ignored: ReadonlySet<string>;
+}
+
+/** Reads a query (without its `?`), finding every fault that it has. */
+export function readQuery(
+  search: string,
+  { query, passed, ignored }: QueryNames,
+  fault: Fault,
+): QueryReading {
+  // The mark is put back because URLSearchParams takes one off.
+  const pairs = [...new URLSearchParams(`?${search}`)];
+  const broken = findBroken(search);
+  const given = new Map<string, { values: string[]; broken: boolean }>();
+  for (const [index, [name, value]] of pairs.entries()) {
+    if (ignored.has(name)) continue;
+    const entry = given.get(name) ?? { values: [], broken: false };
+    entry.values.push(value);
+    entry.broken ||= broken.has(index);
+    given.set(name, entry);
+  }
+  for (const [name, { broken: unreadable }] of given) {
+    if (!Object.hasOwn(query, name) && !passed.includes(name)) {
+      fault(name, 'There is no parameter of this name.');
+    } else if (unreadable) fault(name, 'Write a percent-encoding of UTF-8.');
+  }
+  const values: Record<string, unknown> = {};
+  for (const [name, parameter] of Object.entries(query)) {
+    const entry = given.get(name);
+    values[name] = readValue(name, parameter, entry === undefined || entry.broken ? [] : entry.values, fault);
+  }
+  return { values, pairs };
+}
+
+function readValue(
+  name: string,
+  parameter: Parameter<unknown>,
+  given: readonly string[],
+  fault: Fault,
+): unknown {
+  if (given.includes('')) {
+    fault(name, 'Write a value, or leave the parameter out.');
+  } else if (given.length > (parameter.repeatable ? MOST_REPEATS : 1)) {
+    fault(name, parameter.repeatable ? `Write it at most ${MOST_REPEATS} times.` : 'Write it once.');
+  } else {
+    const reading = parameter.read(given);
+    if ('value' in reading) return reading.value;
+    fault(name, reading.fault);
+  }
+  const absent = parameter.read([]);
+  return 'value' in absent ? absent.value : null;
+}
+
+/** Positions of pairs that URLSearchParams read with replacement characters or literal percent signs. */
+function findBroken(search: string): ReadonlySet<number> {
+  const broken = new Set<number>();
+  if (!search.includes('%')) return broken;
+  for (const [index, piece] of search.split('&').filter(Boolean).entries()) {
+    try {
+      decodeURIComponent(piece);
+    } catch {
+      broken.add(index);
+    }
+  }
+  return broken;
+}

@@ -1,0 +1,90 @@
+/** From a request's target to what answers it. Each target is read once. */
+
+import { MonitorError, type ParameterFault } from '../errors.ts';
+import type { RouteName } from '../options.ts';
+import type { Monitor } from './monitor.ts';
+import { createMatcher, readTaskId, splitTarget } from './path.ts';
+import { readQuery } from './query.ts';
+import type { Respond, Route } from './route.ts';
+
+/** What a request's target means. */
+export interface Target {
+  readonly route: RouteName;
+  /** Where the canonical form is, relative to the target; `null` when this is it. */
+  readonly canonical: string | null;
+  /** Answers it, after `authorize`. */
+  readonly respond: Respond;
+}
+
+/** Reads targets. */
+export interface Targets {
+  /** @returns `null` for a path that is not ours */
+  find(url: string): Target | null;
+}
+
+const MOST_REMEMBERED = 1_000;
+const LONGEST_REMEMBERED = 1_024;
+
+export function createTargets(monitor: Monitor, routes: readonly Route[]): Targets {
+  const match = createMatcher(
+    routes.map((route) => ({
+      path: route.path,
+      route,
+      prepare: route.open(monitor),
+      passed: route.passes?.(monitor) ?? [],
+    })),
+  );
+  const remembered = new Map<string, Target>();
+
+  function read(url: string): Target | null {
+    const { path, search } = splitTarget(asText(url));
+    const found = match(path);
+    if (found === null) return null;
+    const { route, prepare, passed } = found.row;
+    const target = { route: route.name, canonical: null };
+    if (found.canonical !== null) {
+      // The query goes back as it came.
+      const query = splitTarget(url).search;
+      const canonical = query === '' ? found.canonical : `${found.canonical}?${query}`;
+      return { ...target, canonical, respond: () => {} };
+    }
+
+    const faults: ParameterFault[] = [];
+    const fault = (parameter: string, detail: string): void => void faults.push({ parameter, detail });
+    const taskId = found.segment === null ? '' : readTaskId(found.segment, fault);
+    const names = { query: route.query, passed, ignored: monitor.options.ignoreQuery };
+    const { values, pairs } = readQuery(search, names, fault);
+    const faulty = new Set(faults.map(({ parameter }) => parameter));
+    const respond = prepare({ values, faulty, taskId: taskId ?? '', pairs }, fault);
+    return { ...target, respond: faults.length === 0 ? respond : () => refuse(route, faults) };
+  }
+
+  return {
+    find(url) {
+      const known = remembered.get(url);
+      if (known !== undefined) return known;
+      const target = read(url);
+      if (target !== null && url.length <= LONGEST_REMEMBERED) {
+        // What is forgotten is read again: better than to keep books on what was used when.
+        if (remembered.size >= MOST_REMEMBERED) remembered.clear();
+        remembered.set(url, target);
+      }
+      return target;
+    },
+  };
+}
+
+/** A target with bytes that no encoding was needed for is taken for UTF-8; Node reads it as Latin-1. */
+function asText(url: string): string {
+  return /[\x80-\xff]/.test(url) ? Buffer.from(url, 'latin1').toString('utf8') : url;
+}
+
+function refuse(route: Route, faults: readonly ParameterFault[]): never {
+  const names = Object.keys(route.query);
+  const takes = names.length === 0 ? 'no query parameters' : `the query parameters ${names.join(', ')}`;
+  throw new MonitorError(
+    'invalid_parameter',
+    `The request has parameters that cannot be read. This path takes ${takes}.`,
+    faults,
+  );
+}

@@ -1,0 +1,186 @@
+import { TASK_STATES, type Task } from '../model.ts';
+import type { TaskPage, TaskQuery, TaskSource, TaskStats } from '../source.ts';
+import { cursor } from './cursor.ts';
+import { createDocument, type Draft } from './document.ts';
+import { draftOfMembers, readItems } from './draft.ts';
+import { keyOf } from './key.ts';
+import { moment } from './moment.ts';
+import type { Monitor } from './monitor.ts';
+import { choice, integer, text, texts, type ValuesOf } from './parameter.ts';
+import { type Asked, defineRoute, type Fault, SOURCE_ERRORS } from './route.ts';
+import { decodeTaskCursor, encodeTaskCursor, isTaskPosition, listNameOf } from './task-cursor.ts';
+
+const SORTS = ['timestamp', 'received', 'started', 'finished', 'runtime', 'name', 'state'] as const;
+
+const QUERY = {
+  limit: integer('Most tasks of the page; 0 with `stats` alone.', {
+    minimum: 0,
+    maximum: 1_000,
+    default: 100,
+  }),
+  cursor: cursor('`next_cursor` of the page before; the list must be the same.', decodeTaskCursor),
+  state: texts(`Only tasks in this state: ${TASK_STATES.join(', ')}, or any other.`),
+  name: texts('Only tasks of this name.'),
+  worker: texts('Only tasks of the worker of this hostname.'),
+  queue: texts('Only tasks of this queue.'),
+  root_id: text('Only tasks of the workflow that began with this task.'),
+  parent_id: text('Only tasks that this task sent.'),
+  group_id: text('Only members of this group.'),
+  q: text(
+    'Only tasks whose id, name, worker, args or kwargs, as shown, contain this text, in whatever case.',
+    200,
+  ),
+  since: moment('Only tasks whose last change is not before this moment.'),
+  until: moment('Only tasks whose last change is before this moment.'),
+  sort: choice('What to sort by; tasks without it come last.', SORTS, 'timestamp'),
+  order: choice('Which way to sort.', ['asc', 'desc'], 'desc'),
+  stats: integer('Adds figures over the last so many minutes.', { minimum: 1, maximum: 1_440 }),
+};
+type Values = ValuesOf<typeof QUERY>;
+
+/** What makes a list another list, so that a cursor of one does not fit the other. */
+const LIST = [
+  'sort',
+  'order',
+  'state',
+  'name',
+  'worker',
+  'queue',
+  'root_id',
+  'parent_id',
+  'group_id',
+  'q',
+  'since',
+  'until',
+] as const satisfies readonly (keyof Values)[];
+
+// Figures move on with the clock, not only with the tasks.
+const STATS_HOLD_MS = 1_000;
+
+/** `GET /api/tasks/` */
+export const tasks = defineRoute({
+  name: 'tasks',
+  path: '/api/tasks/',
+  summary: 'Recent tasks, newest activity first',
+  query: QUERY,
+  body: 'TasksBody',
+  errors: SOURCE_ERRORS,
+  cached: true,
+  open(monitor) {
+    const part = monitor.sources.tasks;
+    const source = part?.name ?? '';
+    const writeRow = (task: Task): string | null => monitor.serializer.taskRowJson(task, source);
+
+    return (asked, fault) => {
+      const { values, pairs } = asked;
+      const list = listNameOf(LIST.map((name) => values[name]));
+      findFaults(asked, list, fault);
+      const query = queryOf(values, monitor);
+      const link = (next: string): string => linkTo(pairs, next);
+      const key = keyOf('tasks', asked);
+
+      function members(page: TaskPage): {
+        readonly text: string;
+        readonly next: string | null;
+        readonly unreadable: number;
+      } {
+        if (!isPage(page)) throw new TypeError('listTasks() must return { tasks, next, total }.');
+        const { shown, unreadable } = readItems(page.tasks, query.limit, writeRow);
+        const next = page.next === null ? null : encodeTaskCursor({ list, position: page.next });
+        const text = `"tasks":[${shown.join(',')}],"next_cursor":${JSON.stringify(next)},"total":${page.total}`;
+        return { text, next, unreadable };
+      }
+
+      if (values.stats === null) {
+        return createDocument<TaskPage>(monitor, {
+          part,
+          call: 'listTasks',
+          key,
+          link,
+          read: (context) => (part as TaskSource).listTasks(query, context),
+          draft(page): Draft {
+            const { text, next, unreadable } = members(page);
+            return draftOfMembers(text, { generatedAt: true, nextCursor: next, unreadable });
+          },
+        });
+      }
+      const minutes = values.stats;
+      return createDocument<readonly [TaskPage, TaskStats | null]>(monitor, {
+        part,
+        call: 'listTasks',
+        key,
+        link,
+        // Async functions, so that of two failures none goes unhandled.
+        read: (context, now) =>
+          Promise.all([
+            (async () => (part as TaskSource).listTasks(query, context))(),
+            (async () =>
+              part?.getTaskStats?.({ minutes, now: new Date(now), filter: query }, context) ?? null)(),
+          ]),
+        draft([page, stats], now): Draft {
+          const { text, next, unreadable } = members(page);
+          const figures = stats === null ? null : monitor.serializer.stats(stats);
+          if (stats !== null && figures === null) throw new TypeError('getTaskStats() returned no figures.');
+          return draftOfMembers(`${text},"stats":${JSON.stringify(figures)}`, {
+            generatedAt: true,
+            nextCursor: next,
+            unreadable,
+            changesAt: now + STATS_HOLD_MS,
+          });
+        },
+      });
+    };
+  },
+});
+
+/** Faults that lie between parameters. */
+function findFaults({ values, faulty }: Asked<Values>, list: string, fault: Fault): void {
+  if (values.limit === 0 && values.stats === null && !faulty.has('stats')) {
+    fault('limit', 'Write a whole number from 1 to 1000; 0 goes with stats only.');
+  }
+  if (values.cursor !== null && values.cursor.list !== list && !LIST.some((name) => faulty.has(name))) {
+    fault(
+      'cursor',
+      'Write a cursor of this list: it goes with the sort, order and filters that it came with.',
+    );
+  }
+}
+
+function queryOf(values: Values, { options, serializer }: Monitor): TaskQuery {
+  const q = values.q?.toLowerCase() ?? null;
+  return Object.freeze({
+    limit: values.limit,
+    after: values.cursor?.position ?? null,
+    states: values.state,
+    names: values.name,
+    workers: values.worker,
+    queues: values.queue,
+    rootId: values.root_id,
+    parentId: values.parent_id,
+    groupId: values.group_id,
+    q,
+    search: q === null ? () => true : serializer.matcher(q),
+    since: values.since,
+    until: values.until,
+    sort: values.sort,
+    order: values.order,
+    scan: options.limits.scan,
+  });
+}
+
+function isPage(page: unknown): page is TaskPage {
+  if (typeof page !== 'object' || page === null) return false;
+  const { tasks: rows, next, total } = page as Partial<Record<keyof TaskPage, unknown>>;
+  return (
+    Array.isArray(rows) &&
+    (next === null || isTaskPosition(next)) &&
+    (total === null || (Number.isSafeInteger(total) && Number(total) >= 0))
+  );
+}
+
+/** Relative, and with the parameters of the host: right wherever the router is mounted (RFC 8288). */
+function linkTo(pairs: Asked<Values>['pairs'], next: string): string {
+  const query = new URLSearchParams(pairs.filter(([name]) => name !== 'cursor'));
+  query.append('cursor', next);
+  return `<?${query}>; rel="next"`;
+}

@@ -1,0 +1,51 @@
+import type { Worker } from '../model.ts';
+import type { WorkerBody } from '../wire.ts';
+import { createDocument } from './document.ts';
+import { readItems } from './draft.ts';
+import { keyOf } from './key.ts';
+import { defineRoute, SOURCE_ERRORS } from './route.ts';
+
+// Twice what a history holds.
+const MOST_WORKERS = 10_000;
+
+/** `GET /api/workers/` */
+export const workers = defineRoute({
+  name: 'workers',
+  path: '/api/workers/',
+  summary: 'Workers, by hostname',
+  query: {},
+  body: 'WorkersBody',
+  errors: SOURCE_ERRORS,
+  cached: true,
+  open(monitor) {
+    const part = monitor.sources.workers;
+    return (asked) =>
+      createDocument<readonly Worker[]>(monitor, {
+        part,
+        call: 'listWorkers',
+        key: keyOf('workers', asked),
+        read: (context) => part?.listWorkers(context) ?? [],
+        draft(list, now) {
+          const { shown, unreadable } = readItems<Worker, WorkerBody>(list, MOST_WORKERS, (worker) =>
+            monitor.serializer.worker(worker, part?.name ?? '', new Date(now)),
+          );
+          shown.sort((a, b) => (a.hostname < b.hostname ? -1 : a.hostname > b.hostname ? 1 : 0));
+          return {
+            unreadable,
+            // How long ago a heartbeat was changes with every moment, and says nothing new.
+            stable: JSON.stringify(shown.map((row) => ({ ...row, last_seen_seconds: null }))),
+            render(moment, sources) {
+              const rows = shown.map((row) => ({ ...row, last_seen_seconds: secondsSince(row, moment) }));
+              const generatedAt = new Date(moment).toISOString();
+              return `{"workers":${JSON.stringify(rows)},"generated_at":"${generatedAt}","sources":${sources}}`;
+            },
+          };
+        },
+      });
+  },
+});
+
+/** Clocks differ: a heartbeat is never seen before it was sent. */
+function secondsSince({ last_heartbeat: heartbeat }: WorkerBody, moment: number): number | null {
+  return heartbeat === null ? null : Math.max(0, Math.floor((moment - Date.parse(heartbeat)) / 1_000));
+}

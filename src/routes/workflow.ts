@@ -1,0 +1,53 @@
+/** What the three routes of a task's workflow have in common. */
+import type { Request, Response } from 'express';
+import type { TaskTree } from '../model.ts';
+import type { RouteName } from '../options.ts';
+import type { TaskSource } from '../source.ts';
+import { createDocument, type Draft } from './document.ts';
+import { keyOf } from './key.ts';
+import type { Monitor } from './monitor.ts';
+import { integer } from './parameter.ts';
+import type { Asked } from './route.ts';
+
+/** Parameters of the graph and of its updates. */
+export const NODE_LIMIT = integer('Most nodes; the nearest relatives of the task come first.', {
+  minimum: 1,
+  maximum: 20_000,
+  default: 5_000,
+});
+
+/** Answers one URL from the workflow of its task. */
+export function createWorkflowDocument(
+  monitor: Monitor,
+  route: RouteName,
+  asked: Asked<unknown>,
+  draft: (tree: TaskTree) => Draft,
+): (request: Request, response: Response) => void | Promise<void> {
+  return createDocument<TaskTree | null>(monitor, {
+    part: partWithTrees(monitor),
+    call: 'getTaskTree',
+    key: keyOf(route, asked),
+    read: (context) => monitor.sources.tasks?.getTaskTree?.(asked.taskId, context) ?? null,
+    draft(tree) {
+      if (tree === null) return null;
+      if (!isTree(tree)) throw new TypeError('getTaskTree() must return { rootId, tasks }, or null.');
+      return draft(tree);
+    },
+  });
+}
+
+/** A source that knows tasks but not their workflows is none for these routes. */
+function partWithTrees({ sources: { tasks } }: Monitor): TaskSource | undefined {
+  return tasks?.getTaskTree === undefined ? undefined : tasks;
+}
+
+function isTree(tree: unknown): tree is TaskTree {
+  if (typeof tree !== 'object' || tree === null) return false;
+  const { rootId, tasks, relations } = tree as Partial<Record<keyof TaskTree, unknown>>;
+  return (
+    typeof rootId === 'string' &&
+    rootId !== '' &&
+    Array.isArray(tasks) &&
+    (relations === undefined || Array.isArray(relations))
+  );
+}

@@ -1,0 +1,138 @@
+import { describe, expect, it, vi } from 'vitest';
+import { currencyOf } from '../../src/read/currency.ts';
+import { createReport } from '../../src/read/report.ts';
+
+const CONTEXT = { code: 'source_unavailable', source: 'celery', call: 'listTasks' } as const;
+
+function setUp(onError = vi.fn()) {
+  let time = 0;
+  const report = createReport({ onError, redact: (text) => text, now: () => time });
+  return {
+    report,
+    onError,
+    wait(milliseconds: number) {
+      time += milliseconds;
+    },
+  };
+}
+
+describe('a report', () => {
+  it('hands the host what was thrown, and where it came from', () => {
+    const { report, onError } = setUp();
+    const error = new Error('secret');
+    report(error, CONTEXT);
+    expect(onError.mock.calls).toEqual([[error, { ...CONTEXT, suppressed: 0 }]]);
+  });
+
+  it('keeps back the like of it for 30 s, and then says how many', () => {
+    const { report, onError, wait } = setUp();
+    for (let count = 0; count < 1_000; count += 1) report(new Error(), CONTEXT);
+    report(new Error(), { ...CONTEXT, call: 'getTask' });
+    expect(onError).toHaveBeenCalledTimes(2);
+    wait(30_000);
+    report(new Error(), CONTEXT);
+    expect(onError).toHaveBeenLastCalledWith(expect.any(Error), { ...CONTEXT, suppressed: 999 });
+  });
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('host');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('host'))],
+  ])('does not mind a hook that %s', (_, hook) => {
+    const { report } = setUp(vi.fn(hook));
+    expect(() => report(new Error(), CONTEXT)).not.toThrow();
+  });
+
+  it('does not mind a value that cannot be looked at', () => {
+    const hostile = new Proxy(
+      {},
+      {
+        get() {
+          throw new Error('no');
+        },
+        getPrototypeOf() {
+          throw new Error('no');
+        },
+      },
+    );
+    const { report, onError } = setUp();
+    report(hostile, CONTEXT);
+    expect(onError).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe('the currency of a part', () => {
+  const NOW = Date.UTC(2026, 10, 21);
+  const THEN = new Date(NOW - 60_000);
+
+  it('is that of the moment when the part does not say', () => {
+    expect(currencyOf({ name: 'a' }, NOW, () => {})).toEqual({
+      ok: true,
+      asOf: NOW,
+      error: null,
+      revision: null,
+      changesAt: Infinity,
+    });
+  });
+
+  it('is what the part says', () => {
+    const status = () => ({
+      ok: false,
+      asOf: THEN,
+      error: 'source_timeout' as const,
+      revision: 7,
+      changesAt: THEN,
+    });
+    expect(currencyOf({ name: 'a', status }, NOW, () => {})).toEqual({
+      ok: false,
+      asOf: NOW - 60_000,
+      error: 'source_timeout',
+      revision: 7,
+      changesAt: NOW - 60_000,
+    });
+  });
+
+  it.each([
+    ['no object', null],
+    ['no ok', { asOf: THEN }],
+    ['an ok that is no boolean', { ok: 'yes', asOf: THEN }],
+  ])('is that of an outage when its status has %s', (_, result) => {
+    const report = vi.fn();
+    const part = { name: 'a', status: () => result as never };
+    expect(currencyOf(part, NOW, report)).toMatchObject({
+      ok: false,
+      asOf: null,
+      error: 'source_unavailable',
+    });
+    expect(report).toHaveBeenCalledTimes(1);
+  });
+
+  it('is that of an outage when its status throws', () => {
+    const status = () => {
+      throw new Error('no');
+    };
+    expect(currencyOf({ name: 'a', status }, NOW, () => {})).toMatchObject({ ok: false, asOf: null });
+  });
+
+  it('never trusts a moment that is none: such an answer is computed each time', () => {
+    const status = () => ({
+      ok: true,
+      asOf: new Date(Number.NaN),
+      revision: 1,
+      changesAt: new Date(Number.NaN),
+    });
+    expect(currencyOf({ name: 'a', status }, NOW, () => {})).toMatchObject({
+      asOf: NOW,
+      changesAt: -Infinity,
+    });
+  });
+
+  it('names an outage by a code of sources, whatever the part calls it', () => {
+    const status = () => ({ ok: false, asOf: THEN, error: 'forbidden' as const });
+    expect(currencyOf({ name: 'a', status }, NOW, () => {})).toMatchObject({ error: 'source_unavailable' });
+  });
+});

@@ -1,0 +1,75 @@
+/** Hosts for tests: an app with the router in it, a route of its own, and an error handler that should stay idle. */
+import type { ErrorRequestHandler, Express } from 'express';
+import { expect, onTestFinished } from 'vitest';
+import type { MonitorOptions } from '../../src/options.ts';
+import type { MonitorRouter } from '../../src/router.ts';
+import { type Answer, type AskOptions, ask } from '../helpers/ask.ts';
+import { type ExpressMajor, listen } from '../helpers/hosts.ts';
+
+/** A host that listens. */
+export interface Host {
+  /** The address that the router is mounted at. */
+  readonly base: string;
+  /** The host's own address. */
+  readonly url: string;
+  readonly router: MonitorRouter;
+  /** What reached the host's error handler. The test fails when it is not empty at its end. */
+  readonly errors: unknown[];
+  get<Body = unknown>(path: string, options?: AskOptions): Promise<Answer<Body>>;
+}
+
+/** How to set a host up. */
+export interface HostOptions {
+  /** Path in Express's own words. Default `/monitor`. */
+  readonly mount?: string;
+  /** The same path in a request. Default: `mount`. */
+  readonly path?: string;
+  /** Settings and middleware in front of the router. */
+  readonly before?: (app: Express) => void;
+  /** Mounts the router. Default: `app.use(mount, router)`. */
+  readonly place?: (app: Express, router: MonitorRouter) => void;
+}
+
+/** Serves a router until the test is over. */
+export async function serve(
+  { express, createMonitorRouter }: ExpressMajor,
+  options: MonitorOptions,
+  { mount = '/monitor', path = mount, before, place }: HostOptions = {},
+): Promise<Host> {
+  const app = express();
+  const errors: unknown[] = [];
+  const router = createMonitorRouter({ authorize: false, ...options });
+  before?.(app);
+  if (place === undefined) app.use(mount, router);
+  else place(app, router);
+  app.get('/canary', (_request, response) => void response.end('sings'));
+  app.use((_request, response) => void response.status(404).end('host'));
+  const onError: ErrorRequestHandler = (error, _request, response, _next) => {
+    errors.push(error);
+    response.status(500).end('host');
+  };
+  app.use(onError);
+  const server = await listen(app);
+  onTestFinished(async () => {
+    await router.close();
+    await server.close();
+    expect(errors).toEqual([]);
+  });
+  const base = `${server.url}${path}`.replace(/\/$/, '');
+  return {
+    base,
+    url: server.url,
+    router,
+    errors,
+    get: (target, init) => ask(base, target, init),
+  };
+}
+
+/** Waits until something holds, for as long as a slow machine may need. */
+export async function until(holds: () => boolean | Promise<boolean>, milliseconds = 10_000): Promise<void> {
+  const end = performance.now() + milliseconds;
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error('It did not come to hold in time.');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
