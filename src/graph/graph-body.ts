@@ -1,6 +1,6 @@
 import type { Task } from '../model.ts';
 import type { GraphNodeBody, GraphNodeUpdateBody } from '../wire.ts';
-import type { GraphNode } from './build-graph.ts';
+import type { GraphNode } from './graph-types.ts';
 
 /** How texts of a node are shown: redacted and cut. */
 export interface NodePreviews {

@@ -1,18 +1,5 @@
 import type { TaskState } from '../model.ts';
-
-/** Tasks per bucket of states; `total` is their sum. */
-export interface StateCounts {
-  readonly total: number;
-  /** PENDING and RECEIVED. */
-  readonly pending: number;
-  /** STARTED, and every state that is in no other bucket. */
-  readonly running: number;
-  readonly retry: number;
-  readonly success: number;
-  readonly failure: number;
-  /** REVOKED and REJECTED. */
-  readonly revoked: number;
-}
+import type { StateCounts } from './graph-types.ts';
 
 const BUCKETS: Readonly<Record<string, keyof StateCounts>> = {
   PENDING: 'pending',

@@ -1,0 +1,215 @@
+import { describe, expect, it } from 'vitest';
+import { graphBody, graphUpdateBody } from '../../src/graph/graph-body.ts';
+import { countStates } from '../../src/graph/state-counts.ts';
+import { buildGraph, isComplete, relationsOf } from '../../src/graph.ts';
+import type { Task, TaskRelation, TaskTree } from '../../src/model.ts';
+import { T0 } from '../history/telling.ts';
+
+const task = (id: string, more: Partial<Task> = {}): Task => ({ id, state: 'SUCCESS', ...more });
+const treeOf = (tasks: readonly Task[], relations: readonly TaskRelation[] = []): TaskTree => ({
+  rootId: tasks[0]?.id ?? '',
+  tasks,
+  relations,
+});
+const graphOf = (tree: TaskTree, asked = tree.rootId, limit = 5_000) => buildGraph(tree, asked, limit);
+const edgesOf = (tree: TaskTree) => graphOf(tree).edges.map(({ id }) => id);
+
+describe('the graph of a workflow', () => {
+  it('links a parent with its child', () => {
+    const graph = graphOf(treeOf([task('a'), task('b', { parentId: 'a' })]));
+    expect(graph.edges).toEqual([{ id: 'a->b:child', source: 'a', target: 'b', kind: 'child' }]);
+    expect(graph.nodes.map(({ id, kind }) => [id, kind])).toEqual([
+      ['a', null],
+      ['b', null],
+    ]);
+  });
+
+  it('names an edge by the most telling relation known', () => {
+    const tasks = [task('a'), task('b', { parentId: 'a' }), task('c', { parentId: 'a' })];
+    const relations = [
+      { parent: 'a', child: 'b', relation: 'chain' },
+      { parent: 'a', child: 'b', relation: 'child' },
+      { parent: 'a', child: 'c', relation: 'link_error' },
+      { parent: 'a', child: 'c', relation: 'link' },
+    ];
+    expect(edgesOf(treeOf(tasks, relations))).toEqual(['a->b:chain', 'a->c:link_error']);
+  });
+
+  it('shows a group as a node with its members, beside their parent', () => {
+    const tasks = [
+      task('p'),
+      task('m1', { parentId: 'p', groupId: 'g' }),
+      task('m2', { parentId: 'p', groupId: 'g', state: 'STARTED' }),
+    ];
+    const graph = graphOf(treeOf(tasks));
+    expect(graph.edges.map(({ id }) => id).sort()).toEqual([
+      'g->m1:group',
+      'g->m2:group',
+      'p->m1:child',
+      'p->m2:child',
+    ]);
+    const group = graph.nodes.find(({ id }) => id === 'g');
+    expect(group).toEqual({
+      id: 'g',
+      task: null,
+      kind: 'group',
+      members: { total: 2, pending: 0, running: 1, retry: 0, success: 1, failure: 0, revoked: 0 },
+    });
+  });
+
+  it('shows a chord whose body has not been seen as a node, and as the task once it has', () => {
+    const header = [
+      task('h1', { groupId: 'g', chordId: 'body' }),
+      task('h2', { groupId: 'g', chordId: 'body', state: 'PENDING' }),
+    ];
+    const waiting = graphOf(treeOf(header));
+    expect(waiting.nodes.find(({ id }) => id === 'body')).toMatchObject({
+      kind: 'chord',
+      task: null,
+      members: { total: 2, success: 1, pending: 1 },
+    });
+    expect(waiting.isComplete).toBe(false);
+    const body = task('body', { parentId: 'h2', groupId: 'g' });
+    const done = graphOf(
+      treeOf([
+        task('h1', { groupId: 'g', chordId: 'body' }),
+        task('h2', { groupId: 'g', chordId: 'body' }),
+        body,
+      ]),
+    );
+    expect(done.nodes.find(({ id }) => id === 'body')).toMatchObject({
+      kind: null,
+      task: body,
+      members: null,
+    });
+    expect(done.edges.map(({ id }) => id).sort()).toEqual([
+      'g->h1:group',
+      'g->h2:group',
+      'h1->body:chord',
+      'h2->body:chord',
+    ]);
+    expect(done.isComplete).toBe(true);
+    expect([isComplete(treeOf(header)), isComplete(treeOf([body]))]).toEqual([false, true]);
+  });
+
+  it('has a node for a parent that is known by its id alone', () => {
+    const graph = graphOf(treeOf([task('b', { parentId: 'gone' })]));
+    expect(graph.nodes.map(({ id, task: seen, kind }) => [id, seen?.state ?? null, kind])).toEqual([
+      ['b', 'SUCCESS', null],
+      ['gone', null, null],
+    ]);
+    expect(graph.counts.total).toBe(1);
+    expect(graph.isComplete).toBe(true);
+  });
+
+  it('ends at cycles and never points from a task to itself', () => {
+    const tasks = [task('a', { parentId: 'b' }), task('b', { parentId: 'a' }), task('c', { parentId: 'c' })];
+    expect(edgesOf(treeOf(tasks)).sort()).toEqual(['a->b:child', 'b->a:child']);
+  });
+
+  it('keeps the nearest relatives above the limit, and the first members of a group', () => {
+    const members = Array.from({ length: 20 }, (_, n) => task(`m${n}`, { groupId: 'g', parentId: 'p' }));
+    const far = task('far', { parentId: 'm0' });
+    const graph = buildGraph(treeOf([task('p'), ...members, far]), 'p', 8);
+    expect(graph.nodes.map(({ id }) => id)).toEqual(['p', 'm0', 'm1', 'm2', 'm3', 'm4', 'm5', 'm6']);
+    expect(graph).toMatchObject({ isTruncated: true, counts: { total: 22 } });
+    for (const { source, target } of graph.edges) {
+      expect(graph.nodes.some(({ id }) => id === source)).toBe(true);
+      expect(graph.nodes.some(({ id }) => id === target)).toBe(true);
+    }
+    expect(buildGraph(treeOf([task('p'), ...members, far]), 'p', 23)).toMatchObject({ isTruncated: false });
+  });
+
+  it('has edges and relations that tell the same', () => {
+    const tree = treeOf(
+      [task('a'), task('b', { parentId: 'a', groupId: 'g' }), task('c', { groupId: 'g', chordId: 'd' })],
+      [{ parent: 'a', child: 'b', relation: 'map' }],
+    );
+    const relations = relationsOf(tree).map(
+      ({ parent, child, relation }) => `${parent}->${child}:${relation}`,
+    );
+    expect(relations).toEqual(edgesOf(tree));
+  });
+
+  it('takes ids that look like properties of objects', () => {
+    const tasks = ['__proto__', 'constructor', 'toString'].map((id) => task(id, { groupId: '__proto__' }));
+    const graph = graphOf(treeOf(tasks));
+    expect(graph.nodes).toHaveLength(3);
+    expect(graph.edges.map(({ id }) => id)).toEqual([
+      '__proto__->constructor:group',
+      '__proto__->toString:group',
+    ]);
+  });
+
+  it('is made of 10,000 tasks in well under a second', () => {
+    const tasks = Array.from({ length: 10_000 }, (_, n) =>
+      task(`t${n}`, n === 0 ? {} : { parentId: `t${(n - 1) >> 2}`, groupId: `g${n >> 5}` }),
+    );
+    const start = performance.now();
+    const graph = graphOf(treeOf(tasks), 't0', 20_000);
+    // The aim is 100 ms.
+    expect(performance.now() - start).toBeLessThan(1_000);
+    expect(graph.nodes.length).toBeGreaterThan(10_000);
+  });
+});
+
+describe('states', () => {
+  it('are counted in their buckets, those that nobody knows as running', () => {
+    expect(
+      countStates([
+        'PENDING',
+        'RECEIVED',
+        'STARTED',
+        'PROGRESS',
+        'toString',
+        'RETRY',
+        'SUCCESS',
+        'FAILURE',
+        'REVOKED',
+        'REJECTED',
+      ]),
+    ).toEqual({ total: 10, pending: 2, running: 3, retry: 1, success: 1, failure: 1, revoked: 2 });
+  });
+});
+
+describe('a node', () => {
+  const previews = {
+    preview: (value: unknown) => (value == null ? null : String(value)),
+    tracebackPreview: () => null,
+  };
+
+  it("takes the engine's run time, else the time between start and end, never a negative one", () => {
+    const at = (ms: number) => new Date(T0 + ms);
+    const durationOf = (more: Partial<Task>) =>
+      graphUpdateBody({ id: 'a', task: task('a', more), kind: null, members: null }).duration_ms;
+    expect(durationOf({ runtime: 0.09048794299997098 })).toBe(90.488);
+    expect(durationOf({ started: at(0), finished: at(30) })).toBe(30);
+    expect(durationOf({ started: at(30), finished: at(0) })).toBeNull();
+    expect(durationOf({ started: at(0) })).toBeNull();
+    expect(durationOf({ runtime: Number.NaN })).toBeNull();
+  });
+
+  it('of a group has null for all that only tasks have', () => {
+    const group = { id: 'g', task: null, kind: 'group', members: countStates(['SUCCESS']) } as const;
+    expect(graphBody(group, previews)).toEqual({
+      id: 'g',
+      task_name: null,
+      state: null,
+      started_at: null,
+      finished_at: null,
+      duration_ms: null,
+      retries: null,
+      queue: null,
+      worker: null,
+      args_preview: null,
+      kwargs_preview: null,
+      result_preview: null,
+      traceback_preview: null,
+      stamps_preview: null,
+      parent_id: null,
+      root_id: null,
+      kind: 'group',
+      members: { total: 1, pending: 0, running: 0, retry: 0, success: 1, failure: 0, revoked: 0 },
+    });
+  });
+});
