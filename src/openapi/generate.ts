@@ -5,8 +5,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ROUTES } from '../routes/index.ts';
-import { pathsOf } from './paths.ts';
-import { HEADERS, SHARED_RESPONSES } from './responses.ts';
+import { pathsOf, responsesFor } from './paths.ts';
+import { HEADERS } from './responses.ts';
 import { wireSchemas } from './schemas.ts';
 
 const FILE = fileURLToPath(new URL('openapi.json', import.meta.url));
@@ -33,7 +33,7 @@ function openapi(): string {
     },
     servers: [{ url: '/monitor', description: 'Wherever the host mounts the router.' }],
     paths: pathsOf(ROUTES),
-    components: { schemas: wireSchemas(), responses: SHARED_RESPONSES, headers: HEADERS },
+    components: { schemas: wireSchemas(), responses: responsesFor(ROUTES), headers: HEADERS },
   };
   return `${JSON.stringify(document, null, 2)}\n`;
 }

@@ -1,8 +1,15 @@
 /** One OpenAPI path for each row of the route table. */
+import { type MonitorErrorCode, STATUS_OF } from '../errors.ts';
 import { METRICS_TYPES } from '../metrics/content-types.ts';
 import { MOST_REPEATS, type Parameter } from '../routes/parameter.ts';
 import { COMMON_ERRORS, type Route } from '../routes/route.ts';
-import { header, problemResponses } from './responses.ts';
+import {
+  header,
+  problemReferences,
+  problemResponse,
+  problemResponses,
+  SHARED_RESPONSES,
+} from './responses.ts';
 import type { Json } from './schemas.ts';
 
 type JsonObject = { readonly [key: string]: Json };
@@ -15,7 +22,7 @@ const TASK_ID: JsonObject = {
   schema: { type: 'string', minLength: 1, maxLength: 512 },
 };
 
-const SINCE_TAG: JsonObject = {
+const IF_NONE_MATCH: JsonObject = {
   name: 'If-None-Match',
   in: 'header',
   description: 'An `ETag` of an earlier answer: 304 if it is still right.',
@@ -50,20 +57,29 @@ function okOf(row: Route): JsonObject {
   };
 }
 
+/** Every code that a route can answer with. */
+function codesOf(row: Route): readonly MonitorErrorCode[] {
+  return [...COMMON_ERRORS, ...row.errors];
+}
+
 /** A problem status that can carry the route's own body too, such as the 503 of `/healthcheck`. */
-function withBody(problem: JsonObject | undefined, row: Route): JsonObject {
-  const { content = {}, ...rest } = problem ?? { description: row.summary };
-  return { ...rest, content: { ...contentOf(row), ...(content as JsonObject) } };
+function withBody(status: number, row: Route): JsonObject {
+  const problem = problemResponse(codesOf(row).filter((code) => STATUS_OF[code] === status));
+  const { content, description, ...rest } = problem;
+  return {
+    ...rest,
+    description: `The body of 200, when not all is well.\n\n${description}`,
+    content: { ...contentOf(row), ...(content as JsonObject) },
+  };
 }
 
 function responsesOf(row: Route): JsonObject {
-  const problems = problemResponses([...COMMON_ERRORS, ...row.errors]);
-  const both = (row.alsoWith ?? []).map((status) => [status, withBody(problems[status], row)] as const);
+  const both = (row.alsoWith ?? []).map((status) => [status, withBody(status, row)] as const);
   return {
     200: okOf(row),
     ...(row.cached ? { 304: { $ref: '#/components/responses/NotModified' } } : {}),
     308: { $ref: '#/components/responses/OtherSlash' },
-    ...problems,
+    ...problemReferences(codesOf(row)),
     ...Object.fromEntries(both),
   };
 }
@@ -76,7 +92,7 @@ function pathOf(row: Route): JsonObject {
       parameters: [
         ...(row.path.includes('{task_id}') ? [TASK_ID] : []),
         ...Object.entries(row.query).map(parameterOf),
-        ...(row.cached ? [SINCE_TAG] : []),
+        ...(row.cached ? [IF_NONE_MATCH] : []),
       ],
       responses: responsesOf(row),
     },
@@ -91,4 +107,9 @@ function pathOf(row: Route): JsonObject {
 /** All paths of the API, in the order of the table. */
 export function pathsOf(rows: readonly Route[]): JsonObject {
   return Object.fromEntries(rows.map((row) => [row.path, pathOf(row)]));
+}
+
+/** The responses that the paths refer to. */
+export function responsesFor(rows: readonly Route[]): JsonObject {
+  return { ...SHARED_RESPONSES, ...problemResponses(rows.map(codesOf)) };
 }

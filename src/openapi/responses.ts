@@ -58,27 +58,49 @@ const REASONS: Readonly<Record<MonitorErrorCode, string>> = {
   exporter_timeout: 'The exporter did not answer in time.',
 };
 
-/** One problem response for each status that these codes have. */
-export function problemResponses(codes: readonly MonitorErrorCode[]): Readonly<Record<string, JsonObject>> {
-  const responses: Record<string, JsonObject> = {};
-  for (const status of new Set(codes.map((code) => STATUS_OF[code]))) {
-    const own = [...new Set(codes)].filter((code) => STATUS_OF[code] === status);
-    responses[String(status)] = {
-      description: own.map((code) => `\`${code}\`: ${REASONS[code]}`).join('\n\n'),
-      headers: { 'Cache-Control': header('CacheControl'), ...EXTRA_HEADERS[status] },
-      content: {
-        'application/problem+json': {
-          schema: {
-            allOf: [
-              { $ref: '#/components/schemas/ProblemBody' },
-              { properties: { status: { const: status }, code: { enum: own } } },
-            ],
-          },
+/** Codes by the status that they are answered with. */
+function byStatus(codes: readonly MonitorErrorCode[]): ReadonlyMap<number, readonly MonitorErrorCode[]> {
+  const groups = new Map<number, MonitorErrorCode[]>();
+  for (const code of new Set(codes)) {
+    const group = groups.get(STATUS_OF[code]) ?? [];
+    groups.set(STATUS_OF[code], [...group, code]);
+  }
+  return groups;
+}
+
+const nameOf = (codes: readonly MonitorErrorCode[]) => codes.join('_or_');
+
+/** What one problem response looks like, with all codes that it can have. */
+export function problemResponse(codes: readonly MonitorErrorCode[]): JsonObject {
+  const status = STATUS_OF[codes[0] ?? 'overloaded'];
+  return {
+    description: codes.map((code) => `\`${code}\`: ${REASONS[code]}`).join('\n\n'),
+    headers: { 'Cache-Control': header('CacheControl'), ...EXTRA_HEADERS[status] },
+    content: {
+      'application/problem+json': {
+        schema: {
+          allOf: [
+            { $ref: '#/components/schemas/ProblemBody' },
+            { properties: { status: { const: status }, code: { enum: codes } } },
+          ],
         },
       },
-    };
-  }
-  return responses;
+    },
+  };
+}
+
+/** References to a problem response for each status that these codes have. */
+export function problemReferences(codes: readonly MonitorErrorCode[]): JsonObject {
+  const groups = [...byStatus(codes)];
+  return Object.fromEntries(
+    groups.map(([status, own]) => [String(status), { $ref: `#/components/responses/${nameOf(own)}` }]),
+  );
+}
+
+/** What those references lead to, for the codes of all routes. */
+export function problemResponses(routes: readonly (readonly MonitorErrorCode[])[]): JsonObject {
+  const groups = routes.flatMap((codes) => [...byStatus(codes).values()]);
+  return Object.fromEntries(groups.map((codes) => [nameOf(codes), problemResponse(codes)]));
 }
 
 /** Responses that look the same on every route. */

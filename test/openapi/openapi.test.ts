@@ -1,0 +1,99 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, it } from 'vitest';
+import { ROUTES } from '../../src/routes/index.ts';
+
+const file = new URL('../../src/openapi/openapi.json', import.meta.url);
+const text = readFileSync(file, 'utf8');
+const document = JSON.parse(text) as {
+  readonly paths: Readonly<Record<string, { readonly get: Operation }>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+};
+
+interface Operation {
+  readonly operationId: string;
+  readonly parameters: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly description?: string;
+  }[];
+  readonly responses: Readonly<Record<string, unknown>>;
+}
+
+interface Schema {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly additionalProperties?: unknown;
+  readonly description?: string;
+}
+
+function lookUp(pointer: string): unknown {
+  return pointer
+    .slice(2)
+    .split('/')
+    .reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], document);
+}
+
+describe('openapi.json', () => {
+  it('is what the wire types and the route table say now', () => {
+    // Fails with the command that writes it anew.
+    execFileSync(process.execPath, ['--import', 'tsx', 'src/openapi/generate.ts', '--check'], {
+      cwd: new URL('../..', import.meta.url),
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+  });
+
+  it('has each route, with each of its parameters explained', () => {
+    expect(Object.keys(document.paths)).toEqual(ROUTES.map(({ path }) => path));
+    for (const { path, query } of ROUTES) {
+      const parameters = document.paths[path]?.get.parameters ?? [];
+      expect(parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name)).toEqual(
+        Object.keys(query),
+      );
+      expect(parameters.filter(({ description }) => !description)).toEqual([]);
+    }
+  });
+
+  it('leads every reference somewhere', () => {
+    const references = [...text.matchAll(/"\$ref": "([^"]+)"/g)].map((match) => match[1] ?? '');
+    expect(references.length).toBeGreaterThan(50);
+    expect(references.filter((reference) => lookUp(reference) === undefined)).toEqual([]);
+  });
+
+  it('uses every schema that it has', () => {
+    const unused = Object.keys(document.components.schemas).filter(
+      (name) => !text.includes(`"#/components/schemas/${name}"`),
+    );
+    expect(unused).toEqual([]);
+  });
+
+  it('has schemas that compile, closed wherever fields are named, each with a description', () => {
+    const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, formats: { 'date-time': true } });
+    ajv.addVocabulary(['openapi', 'info', 'servers', 'paths', 'components']);
+    ajv.addSchema(document, 'openapi');
+    for (const [name, schema] of Object.entries(document.components.schemas)) {
+      expect(() => ajv.getSchema(`openapi#/components/schemas/${name}`)).not.toThrow();
+      if (schema.properties) expect(schema.additionalProperties, name).toBe(false);
+      expect(schema.description, name).toBeTruthy();
+    }
+  });
+
+  it('lets null be null where it is documented', () => {
+    const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } });
+    ajv.addSchema(document, 'openapi');
+    const validate = ajv.getSchema('openapi#/components/schemas/QueueBody');
+    expect(validate?.({ name: 'celery', waiting: null, reserved: null, consumers: 3 })).toBe(true);
+    expect(validate?.({ name: 'celery', waiting: 1.5, reserved: null, consumers: 3 })).toBe(false);
+    expect(validate?.({ name: 'celery', reserved: null, consumers: 3 })).toBe(false);
+    expect(validate?.({ name: 'celery', waiting: 1, reserved: null, consumers: 3, depth: 4 })).toBe(false);
+  });
+
+  it('tells of every route how it refuses', () => {
+    for (const { get } of Object.values(document.paths)) {
+      expect(Object.keys(get.responses)).toEqual(
+        expect.arrayContaining(['200', '308', '400', '401', '403', '405', '503']),
+      );
+    }
+  });
+});
