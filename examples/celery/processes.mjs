@@ -1,0 +1,90 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const FOLDER = new URL('.', import.meta.url);
+
+/** The first Python that has Celery: PYTHON, the one on the PATH, the system's own (Debian's python3-celery). */
+export function findPython() {
+  const candidates = [process.env.PYTHON, 'python3', '/usr/bin/python3'].filter(Boolean);
+  return candidates.find((python) => spawnSync(python, ['-c', 'import celery, redis']).status === 0) ?? null;
+}
+
+export function hasRedisServer() {
+  return spawnSync('redis-server', ['--version']).status === 0;
+}
+
+/**
+ * Programs that end together: when one of them ends by itself, `onFailure` is told.
+ *
+ * @param {(message: string) => void} onFailure
+ */
+export function createProcesses(onFailure) {
+  const running = [];
+  let ending = false;
+
+  return {
+    start(name, program, args, { env = {}, stdout = 'ignore' } = {}) {
+      const child = spawn(program, args, {
+        cwd: FOLDER,
+        env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1', ...env },
+        stdio: ['ignore', stdout, 'pipe'],
+        // Ctrl+C is for us alone: we end them in the right order.
+        detached: true,
+      });
+      let said = '';
+      child.stderr.on('data', (chunk) => {
+        said = (said + chunk).slice(-2_000);
+      });
+      const entry = { child, ended: false };
+      child.on('error', (error) => onEnd(error.message));
+      child.on('exit', (code, signal) => onEnd(`it ended with ${signal ?? code}`));
+      function onEnd(reason) {
+        if (entry.ended) return;
+        entry.ended = true;
+        if (!ending) onFailure(`${name}: ${reason}\n${said}`);
+      }
+      running.push(entry);
+      return child;
+    },
+    /** Ends them, the last that was started first, and waits for each: workers finish what they run. */
+    async end() {
+      ending = true;
+      for (const entry of running.reverse()) {
+        if (entry.ended) continue;
+        const gone = once(entry.child, 'exit');
+        entry.child.kill('SIGTERM');
+        const patience = setTimeout(() => entry.child.kill('SIGKILL'), 8_000);
+        await gone;
+        clearTimeout(patience);
+      }
+    },
+  };
+}
+
+/** A port of this machine that nothing listens on. */
+export async function findPort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Resolves when something accepts connections there. */
+export async function waitForPort(port) {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const socket = connect(port, '127.0.0.1');
+    try {
+      await once(socket, 'connect');
+      return;
+    } catch {
+      await sleep(100);
+    } finally {
+      socket.destroy();
+    }
+  }
+  throw new Error(`Nothing answers on port ${port}.`);
+}

@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import { createWorkers } from './workers.mjs';
+
+const HOUR = 3_600_000;
+const MINUTE = 60_000;
+
+/**
+ * A shop that lives from a task queue: orders as chains that end in a chord, photos as groups, and
+ * periodic work. Nothing in it is real except that it tells what happens.
+ *
+ * @param {object} options
+ * @param {ReturnType<typeof import('./timeline.mjs').createTimeline>} options.timeline begins in the past
+ * @param {(record: object) => void} options.record
+ * @param {(record: object) => void} options.recordWorker
+ * @param {() => number} [options.random] 0 to 1
+ */
+export function createShop({ timeline, record, recordWorker, random = Math.random }) {
+  const shop = createWorkers({ timeline, random, record, recordWorker });
+  const schedules = createSchedules(timeline, shop.send);
+  let orderNumber = 10_000;
+  let lastOrder = null;
+  let timer;
+
+  function placeOrder() {
+    orderNumber += 1;
+    const number = orderNumber;
+    const rootId = randomUUID();
+    const amount = Math.round(500 + random() * 20_000) / 100;
+    // A chain: each task is sent when the one before has ended well, and is its child.
+    const next = (name, parentId, task, then) => {
+      const id = randomUUID();
+      shop.send({ id, name, args: [number], parentId, rootId, ...task }, (state) => then(state, id));
+    };
+    shop.send(
+      { id: rootId, name: 'orders.place', args: [number], kwargs: { items: 1 + (number % 5) } },
+      () => {
+        next('orders.reserve_stock', rootId, {}, (reserved, reserveId) => {
+          if (reserved !== 'SUCCESS') return;
+          const card = { amount, currency: 'EUR', card_token: `tok_${randomUUID()}` };
+          next('payments.charge', reserveId, { kwargs: card, result: { paid: amount } }, (paid, chargeId) => {
+            if (paid === 'SUCCESS') pack(number, chargeId, rootId);
+            else next('orders.cancel', chargeId, {}, () => {});
+          });
+        });
+      },
+    );
+  }
+
+  /** A chord: three tasks side by side, and one that waits for all of them. */
+  function pack(number, parentId, rootId) {
+    const groupId = randomUUID();
+    const chordId = randomUUID();
+    const header = ['invoices.render', 'labels.print', 'mail.confirmation'];
+    let open = header.length;
+    for (const name of header) {
+      const id = randomUUID();
+      shop.send({ id, name, args: [number], parentId, rootId, groupId, chordId }, (state) => {
+        if (state === 'SUCCESS') open -= 1;
+        if (open > 0 || state !== 'SUCCESS') return;
+        lastOrder = rootId;
+        shop.send({ id: chordId, name: 'orders.complete', args: [number], parentId: id, rootId });
+        if (random() < 0.1) {
+          const eta = timeline.now() + 10 * MINUTE;
+          shop.send({
+            id: randomUUID(),
+            name: 'mail.review_request',
+            args: [number],
+            parentId: chordId,
+            rootId,
+            eta,
+          });
+        }
+      });
+    }
+  }
+
+  /** A group: one photo in many sizes. */
+  function importPhotos() {
+    const rootId = randomUUID();
+    shop.send({ id: rootId, name: 'photos.import', args: [`s3://photos/${rootId}.jpg`] }, () => {
+      const groupId = randomUUID();
+      const sizes = [64, 128, 256, 512, 1024, 2048].slice(0, 2 + Math.floor(random() * 5));
+      for (const width of sizes) {
+        shop.send({
+          id: randomUUID(),
+          name: 'photos.resize',
+          kwargs: { width },
+          parentId: rootId,
+          rootId,
+          groupId,
+        });
+      }
+    });
+  }
+
+  shop.addWorker('orders@shop-1', 4, ['orders', 'payments']);
+  shop.addWorker('documents@shop-2', 4, ['documents']);
+  const photos = shop.addWorker('photos@shop-3', 3, ['photos']);
+  const mail = shop.addWorker('mail@shop-3', 2, ['mail']);
+  timeline.every(2_500, () => timeline.after(random() * 2_000, placeOrder));
+  timeline.every(20_000, importPhotos);
+  timeline.every(17 * MINUTE, () => shop.crash(photos, 90_000));
+  timeline.every(23 * MINUTE, () => shop.restart(mail, 15_000));
+  timeline.every(7_000, () => random() < 0.2 && shop.revoke('photos'));
+  placeOrder();
+
+  return {
+    /** Plays the past until now, then goes on by the clock. */
+    open() {
+      timeline.playUntil(Date.now());
+      timer = setInterval(() => {
+        const late = Date.now() - timeline.now() - MINUTE;
+        if (late > 0) timeline.postpone(late);
+        timeline.playUntil(Date.now());
+      }, 100);
+    },
+    close: () => clearInterval(timer),
+    depths: shop.depths,
+    schedules: schedules.list,
+    /** Id of the newest order that has come to its end, with a whole workflow around it. */
+    lastOrder: () => lastOrder,
+  };
+}
+
+/** The periodic work, sent as `celery beat` would. */
+function createSchedules(timeline, send) {
+  const entries = [
+    { id: 'stock', name: 'Sync the stock', task: 'stock.sync', schedule: 'every 30 s', ms: 30_000 },
+    { id: 'carts', name: 'Empty old carts', task: 'carts.expire', schedule: 'every 5 min', ms: 5 * MINUTE },
+    {
+      id: 'hourly',
+      name: 'Figures of the hour',
+      task: 'reports.hourly',
+      schedule: '0 * * * * (m/h/dM/MY/d)',
+      ms: HOUR,
+    },
+    {
+      id: 'newsletter',
+      name: 'Newsletter',
+      task: 'mail.newsletter',
+      schedule: '0 7 * * 1 (m/h/dM/MY/d)',
+      ms: null,
+    },
+  ];
+  for (const entry of entries) {
+    Object.assign(entry, { lastRunAt: null, nextRunAt: null, totalRunCount: 0 });
+    if (entry.ms === null) continue;
+    const run = () => {
+      entry.lastRunAt = new Date(timeline.now());
+      entry.totalRunCount += 1;
+      send({ id: randomUUID(), name: entry.task });
+      plan();
+    };
+    const plan = () => {
+      const wait = entry.ms - (timeline.now() % entry.ms);
+      entry.nextRunAt = new Date(timeline.now() + wait);
+      timeline.after(wait, run);
+    };
+    plan();
+  }
+  return {
+    list: () =>
+      entries.map(({ ms, ...entry }) => ({
+        ...entry,
+        enabled: ms !== null,
+        args: [],
+        kwargs: {},
+        timezone: 'UTC',
+      })),
+  };
+}

@@ -1,0 +1,45 @@
+/** Task names, their queue, how long they take (seconds, least to most) and how often they go wrong. */
+export const TASKS = {
+  'orders.place': { queue: 'orders', seconds: [0.02, 0.1] },
+  'orders.reserve_stock': {
+    queue: 'orders',
+    seconds: [0.05, 0.4],
+    fails: 0.01,
+    error: 'OutOfStock: no more of sku 4711',
+  },
+  'orders.complete': { queue: 'orders', seconds: [0.05, 0.2] },
+  'orders.cancel': { queue: 'orders', seconds: [0.05, 0.2] },
+  'payments.charge': {
+    queue: 'payments',
+    seconds: [0.4, 2.5],
+    retries: 0.12,
+    retryError: 'GatewayTimeout: the bank did not answer within 2 s',
+    fails: 0.03,
+    error: 'CardDeclined: insufficient funds (51)',
+  },
+  'invoices.render': {
+    queue: 'documents',
+    seconds: [0.5, 3],
+    fails: 0.005,
+    error: 'TemplateError: no such field "vat"',
+  },
+  'labels.print': { queue: 'documents', seconds: [0.3, 1.5], rejects: 0.004 },
+  'mail.confirmation': {
+    queue: 'mail',
+    seconds: [0.1, 0.8],
+    retries: 0.05,
+    retryError: 'SmtpError: 421 try again later',
+  },
+  'mail.review_request': { queue: 'mail', seconds: [0.1, 0.8] },
+  'photos.import': { queue: 'photos', seconds: [0.5, 2] },
+  'photos.resize': {
+    queue: 'photos',
+    seconds: [2, 12],
+    progress: true,
+    fails: 0.02,
+    error: 'DecodeError: not a JPEG',
+  },
+  'stock.sync': { queue: 'orders', seconds: [0.5, 2] },
+  'carts.expire': { queue: 'orders', seconds: [0.2, 1] },
+  'reports.hourly': { queue: 'documents', seconds: [5, 20], progress: true },
+};
