@@ -32,6 +32,8 @@ function openapi(): string {
       ].join('\n\n'),
     },
     servers: [{ url: '/monitor', description: 'Wherever the host mounts the router.' }],
+    // Whether and how clients sign in is up to the host.
+    security: [],
     paths: pathsOf(ROUTES),
     components: { schemas: wireSchemas(), responses: responsesFor(ROUTES), headers: HEADERS },
   };

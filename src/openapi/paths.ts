@@ -86,14 +86,11 @@ function responsesOf(row: Route): JsonObject {
 
 function pathOf(row: Route): JsonObject {
   return {
+    ...(row.path.includes('{task_id}') ? { parameters: [TASK_ID] } : {}),
     get: {
       operationId: row.name,
       summary: row.summary,
-      parameters: [
-        ...(row.path.includes('{task_id}') ? [TASK_ID] : []),
-        ...Object.entries(row.query).map(parameterOf),
-        ...(row.cached ? [IF_NONE_MATCH] : []),
-      ],
+      parameters: [...Object.entries(row.query).map(parameterOf), ...(row.cached ? [IF_NONE_MATCH] : [])],
       responses: responsesOf(row),
     },
     options: {
