@@ -1,8 +1,3 @@
 export { isoTime } from './serialize/moments.ts';
-export {
-  createSerializer,
-  type GraphParts,
-  type Serializer,
-  type SerializerOptions,
-  type UpdateParts,
-} from './serialize/serializer.ts';
+export { createSerializer, type Serializer, type SerializerOptions } from './serialize/serializer.ts';
+export type { GraphParts, UpdateParts } from './serialize/workflow.ts';

@@ -2,89 +2,118 @@
 
 const MAX_DEPTH = 8;
 
+// Longer numbers take ever longer to write: a million digits, a second.
+const MOST_BITS = 4_096;
+
+/** What is left to write, and which members not to. */
+interface Writing {
+  left: number;
+  readonly above: Set<object>;
+  readonly isSecretKey: (key: string) => boolean;
+}
+
 /**
  * A text as it is, anything else as JSON: `BigInt` as a string, `NaN` and infinities as `null`, dates in
  * ISO 8601, bytes as `<bytes n>`, maps as entries, sets as arrays, errors as `name: message`. What cannot
- * be shown reads `[Circular]`, `[Depth]` (below 8 levels) or `[Unreadable]`.
+ * be shown reads `[Circular]`, `[Depth]` (below 8 levels) or `[Unreadable]`. Those that JSON shows as a
+ * string stand without quotes when they are the whole value.
  *
  * @param maxLength stop once this many characters are made; the text may be a little longer
+ * @param isSecretKey members whose value reads `***`; of a map, entries whose key is such a text. Default: none
  */
-export function textOf(value: unknown, maxLength = 65_536): string {
+export function textOf(
+  value: unknown,
+  maxLength = 65_536,
+  isSecretKey: (key: string) => boolean = () => false,
+): string {
   if (typeof value === 'string') return value;
-  const budget = { left: maxLength };
-  return write(value, 0, new Set(), budget) ?? 'null';
+  const json = write(value, 0, { left: maxLength, above: new Set(), isSecretKey }) ?? 'null';
+  return json.startsWith('"') ? (JSON.parse(json) as string) : json;
 }
 
 /** @returns the JSON of a value; `undefined` for what JSON leaves out */
-function write(
-  value: unknown,
-  depth: number,
-  above: Set<object>,
-  budget: { left: number },
-): string | undefined {
+function write(value: unknown, depth: number, writing: Writing): string | undefined {
   switch (typeof value) {
-    case 'string':
-      return spend(
-        JSON.stringify(value.length > budget.left + 1 ? value.slice(0, budget.left + 1) : value),
-        budget,
-      );
+    case 'string': {
+      const most = Math.max(0, writing.left) + 1;
+      return spend(JSON.stringify(value.length > most ? value.slice(0, most) : value), writing);
+    }
     case 'number':
-      return spend(Number.isFinite(value) ? String(value) : 'null', budget);
+      return spend(Number.isFinite(value) ? String(value + 0) : 'null', writing);
     case 'bigint':
-      return spend(`"${value}"`, budget);
+      return spend(BigInt.asIntN(MOST_BITS, value) === value ? `"${value}"` : '"<bigint>"', writing);
     case 'boolean':
-      return spend(String(value), budget);
+      return spend(String(value), writing);
     case 'object':
-      return value === null ? spend('null', budget) : writeObject(value, depth, above, budget);
+      return value === null ? spend('null', writing) : writeObject(value, depth, writing);
     default:
       return undefined;
   }
 }
 
-function spend(text: string, budget: { left: number }): string {
-  budget.left -= text.length;
+function spend(text: string, writing: Writing): string {
+  writing.left -= text.length;
   return text;
 }
 
-function writeObject(value: object, depth: number, above: Set<object>, budget: { left: number }): string {
-  if (above.has(value)) return spend('"[Circular]"', budget);
-  if (depth >= MAX_DEPTH) return spend('"[Depth]"', budget);
-  above.add(value);
+function writeObject(value: object, depth: number, writing: Writing): string {
+  if (writing.above.has(value)) return spend('"[Circular]"', writing);
+  if (depth >= MAX_DEPTH) return spend('"[Depth]"', writing);
+  writing.above.add(value);
   try {
-    return describe(value, depth, above, budget);
+    return describe(value, depth, writing);
   } catch {
-    // A throwing getter, toJSON or Proxy trap.
-    return spend('"[Unreadable]"', budget);
+    // A throwing getter or Proxy trap.
+    return spend('"[Unreadable]"', writing);
   } finally {
-    above.delete(value);
+    writing.above.delete(value);
   }
 }
 
-function describe(value: object, depth: number, above: Set<object>, budget: { left: number }): string {
+function describe(value: object, depth: number, writing: Writing): string {
   if (value instanceof Date) {
-    return spend(Number.isNaN(value.getTime()) ? 'null' : `"${value.toISOString()}"`, budget);
+    return spend(Number.isNaN(value.getTime()) ? 'null' : `"${value.toISOString()}"`, writing);
   }
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) {
-    return spend(`"<bytes ${value.byteLength}>"`, budget);
+    return spend(`"<bytes ${value.byteLength}>"`, writing);
   }
-  if (value instanceof Error) return spend(JSON.stringify(`${value.name}: ${value.message}`), budget);
-  if (Array.isArray(value)) return list(value, depth, above, budget);
-  if (value instanceof Set || value instanceof Map) return list(value, depth, above, budget);
+  if (value instanceof Error) return write(`${value.name}: ${value.message}`, depth, writing) ?? 'null';
+  if (value instanceof Map) return list(shownEntries(value, writing), depth, writing);
+  if (Array.isArray(value) || value instanceof Set) return list(value, depth, writing);
+  return members(value, depth, writing);
+}
+
+function members(value: object, depth: number, writing: Writing): string {
   const parts: string[] = [];
   for (const key of Object.keys(value)) {
-    if (budget.left <= 0) break;
-    const text = write((value as Record<string, unknown>)[key], depth + 1, above, budget);
-    if (text !== undefined) parts.push(`${spend(JSON.stringify(key), budget)}:${text}`);
+    if (writing.left <= 0) break;
+    const member: unknown = writing.isSecretKey(key) ? '***' : memberOf(value, key);
+    const name = JSON.stringify(key);
+    const text = write(member, depth + 1, writing);
+    if (text !== undefined) parts.push(`${spend(name, writing)}:${text}`);
   }
   return `{${parts.join(',')}}`;
 }
 
-function list(items: Iterable<unknown>, depth: number, above: Set<object>, budget: { left: number }): string {
+/** One member that throws does not hide the others. */
+function memberOf(value: object, key: string): unknown {
+  try {
+    return (value as Record<string, unknown>)[key];
+  } catch {
+    return '[Unreadable]';
+  }
+}
+
+function* shownEntries(map: ReadonlyMap<unknown, unknown>, { isSecretKey }: Writing): Generator<unknown[]> {
+  for (const [key, value] of map) yield [key, typeof key === 'string' && isSecretKey(key) ? '***' : value];
+}
+
+function list(items: Iterable<unknown>, depth: number, writing: Writing): string {
   const parts: string[] = [];
   for (const item of items) {
-    if (budget.left <= 0) break;
-    parts.push(write(item, depth + 1, above, budget) ?? 'null');
-    budget.left--;
+    if (writing.left <= 0) break;
+    parts.push(write(item, depth + 1, writing) ?? 'null');
+    writing.left--;
   }
   return `[${parts.join(',')}]`;
 }

@@ -6,8 +6,6 @@ import type { TaskStats } from '../source.ts';
 import type {
   ComponentBody,
   EventBody,
-  GraphBody,
-  GraphUpdatesBody,
   RelationBody,
   ScheduleBody,
   TaskBody,
@@ -15,6 +13,17 @@ import type {
   TaskStatsBody,
   WorkerBody,
 } from '../wire.ts';
+import { componentBody } from './components.ts';
+import { eventBody, scheduleBody, workerBody } from './deployment.ts';
+import { createMatcher } from './matcher.ts';
+import { createRowCache } from './row-cache.ts';
+import { createShowText } from './shown-text.ts';
+import { statsBody } from './stats.ts';
+import { taskBody, taskDetailBody } from './tasks.ts';
+import { type GraphParts, graphParts, relationBodies, type UpdateParts, updateParts } from './workflow.ts';
+
+// Longest sentence that a source chose to show.
+const SENTENCE = 1_024;
 
 /** What a serializer is made of. */
 export interface SerializerOptions {
@@ -24,17 +33,6 @@ export interface SerializerOptions {
   /** Longest text of a value elsewhere, in characters. Default 65,536. */
   readonly detail?: number;
 }
-
-/** A graph but for the moment it is answered at and where it came from. */
-export interface GraphParts {
-  /** Without `generated_at` and `cursor`. */
-  readonly meta: Omit<GraphBody['meta'], 'generated_at' | 'cursor'>;
-  readonly nodes: GraphBody['nodes'];
-  readonly edges: GraphBody['edges'];
-}
-
-/** Graph updates but for the moment they are answered at, the cursor, and where they came from. */
-export type UpdateParts = Omit<GraphUpdatesBody, 'generated_at' | 'cursor' | 'sources'>;
 
 /**
  * Turns what sources give into what clients get. Every method takes anything: what is not of its type is
@@ -70,39 +68,52 @@ export interface Serializer {
   matcher(q: string): (task: Task) => boolean;
 }
 
-export function createSerializer(options: SerializerOptions): Serializer {
-  void options;
-  const none = (): null => null;
+export function createSerializer({
+  redactor,
+  preview = 256,
+  detail = 65_536,
+}: SerializerOptions): Serializer {
+  const showPreview = createShowText(redactor, preview);
+  const showDetail = createShowText(redactor, detail);
+  const showSentence = createShowText(redactor, SENTENCE);
+  const caches = new Map<string, ReturnType<typeof createRowCache>>();
+
+  function taskRow(task: Task, source: string): TaskBody | null {
+    return readable(() => taskBody(task, source, showPreview));
+  }
+
+  function rowsOf(source: string): ReturnType<typeof createRowCache> {
+    const cache = caches.get(source) ?? createRowCache();
+    caches.set(source, cache);
+    return cache;
+  }
+
   return {
-    taskRow: none,
-    taskRowJson: none,
-    taskDetail: none,
-    stats: none,
-    relations: () => [],
-    graph: (graph) => ({
-      meta: {
-        root_id: graph.rootId,
-        counts: { ...graph.counts },
-        node_count: 0,
-        edge_count: 0,
-        truncated: false,
-      },
-      nodes: [],
-      edges: [],
-    }),
-    updates: (graph, { topologyChanged }) => ({
-      node_updates: [],
-      meta_counts: { ...graph.counts },
-      topology_changed: topologyChanged,
-      node_count: 0,
-      edge_count: 0,
-      complete: graph.isComplete,
-    }),
-    worker: none,
-    event: none,
-    schedule: none,
-    component: none,
-    sentence: (text) => text,
-    matcher: () => () => false,
+    taskRow,
+    taskRowJson: (task, source) =>
+      rowsOf(source).get(task, () => {
+        const row = taskRow(task, source);
+        return row === null ? null : JSON.stringify(row);
+      }),
+    taskDetail: (task, source) => readable(() => taskDetailBody(task, source, showDetail)),
+    stats: (stats) => readable(() => statsBody(stats)),
+    relations: relationBodies,
+    graph: (graph) => graphParts(graph, showPreview, redactor),
+    updates: updateParts,
+    worker: (worker, source, now) => readable(() => workerBody(worker, source, now)),
+    event: (event) => readable(() => eventBody(event, showPreview)),
+    schedule: (schedule, source) => readable(() => scheduleBody(schedule, source, showPreview)),
+    component: (component) => readable(() => componentBody(component, redactor)),
+    sentence: (text) => showSentence(text, 'error').text ?? '',
+    matcher: (q) => createMatcher(q, showPreview, redactor),
   };
+}
+
+/** A throwing getter, a Proxy, no object at all: `null`. */
+function readable<Body>(read: () => Body | null): Body | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
 }

@@ -1,0 +1,84 @@
+/** Workers, the feed and schedules. */
+import type { Schedule, TaskEvent, Worker } from '../model.ts';
+import type { EventBody, ScheduleBody, WorkerBody } from '../wire.ts';
+import { isoTime } from './moments.ts';
+import { figure, label, labels, whole } from './scalars.ts';
+import type { ShowText } from './shown-text.ts';
+
+const STATUSES: readonly WorkerBody['status'][] = ['online', 'stale', 'offline'];
+
+/** `null` when it has no hostname or no status. */
+export function workerBody(worker: Worker, source: string, now: Date): WorkerBody | null {
+  const hostname = label(worker.hostname);
+  const given: unknown = worker.status;
+  const status = STATUSES.find((known) => known === given);
+  if (hostname === null || status === undefined) return null;
+  const heartbeat = isoTime(worker.lastHeartbeat);
+  const registered = labels(worker.registeredTasks);
+  const load: unknown = worker.loadAverage;
+  return {
+    hostname,
+    status,
+    last_heartbeat: heartbeat,
+    last_seen_seconds: heartbeat === null ? null : secondsBetween(heartbeat, now),
+    pid: whole(worker.pid),
+    pool: label(worker.pool),
+    pool_size: whole(worker.poolSize),
+    concurrency: whole(worker.concurrency),
+    active: whole(worker.active),
+    processed: whole(worker.processed),
+    registered: registered?.length ?? null,
+    registered_tasks: registered,
+    queues: labels(worker.queues),
+    software: label(worker.software),
+    load_average: Array.isArray(load) ? load.map(figure).filter((value) => value !== null) : null,
+    uptime_seconds: figure(worker.uptimeSeconds),
+    source,
+  };
+}
+
+/** Clocks differ: a heartbeat is never seen before it was sent. */
+function secondsBetween(heartbeat: string, now: Date): number | null {
+  return whole(Math.max(0, Math.floor((now.getTime() - Date.parse(heartbeat)) / 1_000)));
+}
+
+/** `null` when it has no id or no type. */
+export function eventBody(event: TaskEvent, show: ShowText): EventBody | null {
+  const id = label(event.id);
+  const type = label(event.type);
+  if (id === null || type === null) return null;
+  return {
+    id,
+    type,
+    task: label(event.task),
+    task_id: label(event.taskId),
+    state: label(event.state),
+    worker: label(event.worker),
+    timestamp: isoTime(event.timestamp),
+    detail: show(event.detail, 'detail').text,
+  };
+}
+
+/** `null` when it has no id or no name. */
+export function scheduleBody(schedule: Schedule, source: string, show: ShowText): ScheduleBody | null {
+  const id = label(schedule.id);
+  const name = label(schedule.name);
+  if (id === null || name === null) return null;
+  const enabled: unknown = schedule.enabled;
+  return {
+    id,
+    app: label(schedule.app),
+    name,
+    task: label(schedule.task),
+    schedule: show(schedule.schedule, 'schedule').text,
+    enabled: typeof enabled === 'boolean' ? enabled : null,
+    args: show(schedule.args, 'args').text,
+    kwargs: show(schedule.kwargs, 'kwargs').text,
+    queue: label(schedule.queue),
+    timezone: label(schedule.timezone),
+    last_run_at: isoTime(schedule.lastRunAt),
+    next_run_at: isoTime(schedule.nextRunAt),
+    total_run_count: whole(schedule.totalRunCount),
+    source,
+  };
+}

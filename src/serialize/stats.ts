@@ -1,0 +1,73 @@
+import type { TaskStats } from '../source.ts';
+import type { StatsNameBody, StatsStepBody, TaskStatsBody } from '../wire.ts';
+import { isoTime } from './moments.ts';
+import { figure, label, labels, whole } from './scalars.ts';
+
+// A day of minutes, and some.
+const MOST_STEPS = 1_500;
+const MOST_NAMES = 50;
+
+type Given<T> = { readonly [Key in keyof T]?: unknown };
+
+/** `null` when there is no length of a step. */
+export function statsBody(stats: TaskStats): TaskStatsBody | null {
+  const given: Given<TaskStats> = stats;
+  const step = figure(given.stepSeconds);
+  if (step === null || step <= 0) return null;
+  return {
+    step_seconds: step,
+    series: rows<TaskStats['series'][number], StatsStepBody>(given.series, MOST_STEPS, stepBody),
+    states: countsOf(given.states),
+    names: rows<TaskStats['names'][number], StatsNameBody>(given.names, MOST_NAMES, nameBody),
+    workers: labels(given.workers) ?? [],
+    queues: labels(given.queues) ?? [],
+  };
+}
+
+function stepBody({ t, received, succeeded, failed, retried }: Given<TaskStats['series'][number]>) {
+  const time = isoTime(t);
+  if (time === null) return null;
+  return {
+    t: time,
+    received: whole(received) ?? 0,
+    succeeded: whole(succeeded) ?? 0,
+    failed: whole(failed) ?? 0,
+    retried: whole(retried) ?? 0,
+  };
+}
+
+function nameBody(given: Given<TaskStats['names'][number]>): StatsNameBody | null {
+  const name = label(given.name);
+  if (name === null) return null;
+  return {
+    name,
+    count: whole(given.count) ?? 0,
+    failed: whole(given.failed) ?? 0,
+    runtime_p50: figure(given.runtimeP50),
+    runtime_p95: figure(given.runtimeP95),
+    wait_p50: figure(given.waitP50),
+    wait_p95: figure(given.waitP95),
+  };
+}
+
+/** A state may have any name: `fromEntries` gives `__proto__` a member of its own. */
+function countsOf(states: unknown): TaskStatsBody['states'] {
+  if (typeof states !== 'object' || states === null) return {};
+  return Object.fromEntries(
+    Object.entries(states).flatMap(([state, count]) => {
+      const known = whole(count);
+      return known === null ? [] : [[state, known]];
+    }),
+  );
+}
+
+/** The items of a list that can be read. */
+function rows<Item, Body>(list: unknown, most: number, bodyOf: (item: Given<Item>) => Body | null): Body[] {
+  if (!Array.isArray(list)) return [];
+  const bodies: Body[] = [];
+  for (const item of list.slice(0, most)) {
+    const body = typeof item === 'object' && item !== null ? bodyOf(item as Given<Item>) : null;
+    if (body !== null) bodies.push(body);
+  }
+  return bodies;
+}

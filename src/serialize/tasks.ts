@@ -1,0 +1,91 @@
+import { isDone, type Task, type TaskDetail, type TaskFlag, type TaskTextField } from '../model.ts';
+import type { TaskBody, TaskDetailBody, TimelineEntryBody } from '../wire.ts';
+import { isoTime } from './moments.ts';
+import { figure, label, labels, whole } from './scalars.ts';
+import type { ShowText } from './shown-text.ts';
+
+const FLAGS: readonly TaskFlag[] = ['worker_lost', 'overdue', 'never_received'];
+
+/** `null` when it has no id or no state. */
+export function taskBody(task: Task, source: string, show: ShowText): TaskBody | null {
+  const id = label(task.id);
+  const state = label(task.state);
+  if (id === null || state === null) return null;
+  const known = task.truncated;
+  const engineCut: readonly unknown[] = Array.isArray(known) ? known : [];
+  const truncated: string[] = [];
+
+  function text(field: TaskTextField): string | null {
+    const wasCut = engineCut.length > 0 && engineCut.includes(field);
+    const shown = show(task[field], field, wasCut);
+    if ((wasCut || shown.isCut) && shown.text !== null) truncated.push(field);
+    return shown.text;
+  }
+
+  const parentId = label(task.parentId);
+  return {
+    task_id: id,
+    name: label(task.name),
+    state,
+    worker: label(task.worker),
+    queue: label(task.queue),
+    sent: isoTime(task.sent),
+    received: isoTime(task.received),
+    started: isoTime(task.started),
+    finished: isoTime(task.finished),
+    timestamp: isoTime(task.timestamp),
+    done: isDone(state),
+    runtime: figure(task.runtime),
+    args: text('args'),
+    kwargs: text('kwargs'),
+    result: text('result'),
+    exception: text('exception'),
+    traceback: text('traceback'),
+    retries: whole(task.retries),
+    eta: isoTime(task.eta),
+    expires: isoTime(task.expires),
+    parent_id: parentId === id ? null : parentId,
+    root_id: label(task.rootId),
+    group_id: label(task.groupId),
+    chord_id: label(task.chordId),
+    source,
+    flags: flagsOf(task.flags),
+    truncated,
+  };
+}
+
+/** `null` when it has no id or no state. */
+export function taskDetailBody(
+  task: TaskDetail,
+  source: string,
+  show: ShowText,
+): Omit<TaskDetailBody, 'sources'> | null {
+  const body = taskBody(task, source, show);
+  if (body === null) return null;
+  const { timeline } = task;
+  return {
+    ...body,
+    children: labels(task.children) ?? [],
+    timeline: Array.isArray(timeline) ? timeline.flatMap((entry) => timelineEntry(entry, show)) : [],
+  };
+}
+
+function timelineEntry(entry: unknown, show: ShowText): TimelineEntryBody[] {
+  if (typeof entry !== 'object' || entry === null) return [];
+  const { state, timestamp, worker, detail } = entry as Record<string, unknown>;
+  const name = label(state);
+  if (name === null) return [];
+  return [
+    {
+      state: name,
+      timestamp: isoTime(timestamp),
+      worker: label(worker),
+      detail: show(detail, 'detail').text,
+    },
+  ];
+}
+
+function flagsOf(flags: unknown): TaskFlag[] {
+  if (!Array.isArray(flags) || flags.length === 0) return [];
+  return FLAGS.filter((flag) => flags.includes(flag));
+}
