@@ -70,7 +70,7 @@ describe('openapi.json', () => {
 
   it('has schemas that compile, closed wherever fields are named, each with a description', () => {
     const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, formats: { 'date-time': true } });
-    ajv.addVocabulary(['openapi', 'info', 'servers', 'paths', 'components']);
+    ajv.addVocabulary(Object.keys(document));
     ajv.addSchema(document, 'openapi');
     for (const [name, schema] of Object.entries(document.components.schemas)) {
       expect(() => ajv.getSchema(`openapi#/components/schemas/${name}`)).not.toThrow();
