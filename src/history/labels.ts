@@ -26,6 +26,9 @@ export function createLabels(): Labels {
   const references: number[] = [0];
   const free: number[] = [];
   let length = 0;
+  // Messages come in bursts of one worker or name.
+  let lastText = '';
+  let lastLabel = 0;
   let forgotten: (label: number) => void = () => {};
 
   return {
@@ -33,6 +36,7 @@ export function createLabels(): Labels {
       return length;
     },
     intern(text) {
+      if (lastLabel !== 0 && text === lastText) return lastLabel;
       let label = numbers.get(text);
       if (label === undefined) {
         label = free.pop() ?? texts.length;
@@ -41,6 +45,8 @@ export function createLabels(): Labels {
         numbers.set(text, label);
         length += text.length;
       }
+      lastText = text;
+      lastLabel = label;
       return label;
     },
     find: (text) => numbers.get(text) ?? 0,
@@ -54,6 +60,7 @@ export function createLabels(): Labels {
       references[label] = left;
       if (left > 0) return;
       forgotten(label);
+      if (label === lastLabel) lastLabel = 0;
       numbers.delete(texts[label] as string);
       length -= (texts[label] as string).length;
       texts[label] = '';

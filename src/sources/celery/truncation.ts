@@ -7,8 +7,9 @@ const USUAL_LENGTH = 1000;
  * string of the user's are none of that, unless they end a text of the length at which Celery cuts.
  */
 export function wasCut(repr: string): boolean {
+  // Most reprs have no dots at all, and looking forwards is the faster search.
+  if (!repr.includes('...')) return false;
   const last = repr.lastIndexOf('...');
-  if (last < 0) return false;
   if (repr.length >= USUAL_LENGTH && last > repr.length - 40) return true;
   let inString = false;
   for (let at = 0; at < repr.length; at += 1) {
