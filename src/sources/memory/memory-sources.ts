@@ -1,8 +1,8 @@
-import { historySources } from '../../history/history-sources.ts';
+import { type HistorySources, historySources } from '../../history/history-sources.ts';
 import { createMemoryHistory } from '../../history/memory-history.ts';
 import type { RetentionOptions, WorkerChange } from '../../history/task-history.ts';
 import type { Schedule } from '../../model.ts';
-import type { Awaitable, MonitorSources } from '../../source.ts';
+import type { Awaitable, HealthSource, MonitorSources } from '../../source.ts';
 import { resolveMemoryOptions } from './memory-options.ts';
 import { type MemoryRecord, toTaskChange } from './memory-record.ts';
 
@@ -30,7 +30,8 @@ export interface MemoryWorkerRecord extends Partial<Omit<WorkerChange, 'time'>> 
 }
 
 /** Sources that hold what the host records. */
-export interface MemorySources extends MonitorSources {
+export interface MemorySources extends HistorySources, Pick<MonitorSources, 'schedules'> {
+  readonly health: HealthSource;
   /**
    * Records that a task was sent, started, ended … Never throws: a queue must not fail because it is
    * watched. A record that cannot be read goes to `onError` and is counted as dropped.
@@ -38,6 +39,8 @@ export interface MemorySources extends MonitorSources {
   record(record: MemoryRecord): void;
   /** Records that a worker came, lives or went. */
   recordWorker(record: MemoryWorkerRecord): void;
+  /** Frees what is held. Later records are ignored. Called by the router's `close()`. */
+  close(): void;
 }
 
 /**

@@ -1,0 +1,180 @@
+import { describe, expect, it } from 'vitest';
+import { type MemorySources, type MemorySourcesOptions, memorySources } from '../../src/memory.ts';
+import type { Schedule, Task } from '../../src/model.ts';
+import type { TaskEventPage, TaskPage } from '../../src/source.ts';
+import { sourceContract } from '../../src/testing.ts';
+import { CONTEXT, query, T0 } from '../history/telling.ts';
+
+const SCHEDULES: readonly Schedule[] = [
+  { id: 'nightly', name: 'nightly', schedule: '30 2 * * * (m/h/dM/MY/d)' },
+];
+
+/** Records what brought a task to where it is, as a host's queue would have. */
+function recordLife(sources: MemorySources, task: Task): void {
+  const { id, name, queue, worker, args, kwargs, parentId, rootId, groupId, chordId, retries } = task;
+  const said = { id, name, queue, args, kwargs, parentId, rootId, groupId, chordId, retries } as const;
+  const by = worker === undefined ? {} : { worker };
+  if (task.sent) sources.record({ ...said, state: 'PENDING', timestamp: task.sent });
+  if (task.received) sources.record({ ...said, ...by, state: 'RECEIVED', timestamp: task.received });
+  if (task.started) sources.record({ id, ...by, state: 'STARTED', timestamp: task.started });
+  if (['PENDING', 'RECEIVED', 'STARTED'].includes(task.state)) return;
+  sources.record({
+    id,
+    ...by,
+    state: task.state,
+    timestamp: task.finished ?? task.timestamp ?? T0,
+    result: task.result,
+    error: task.exception,
+    ...(task.runtime === undefined ? {} : { runtime: task.runtime }),
+  });
+}
+
+describe('the contract of sources', () => {
+  const parts = [
+    'tasks',
+    'tasks.tree',
+    'tasks.stats',
+    'workers',
+    'events',
+    'schedules',
+    'health',
+    'history',
+  ] as const;
+  const create = () => {
+    const sources = memorySources({ schedules: SCHEDULES });
+    const seed = (tasks: readonly Task[]) => {
+      for (const task of tasks) recordLife(sources, task);
+    };
+    return { sources, seed };
+  };
+  for (const { name, run } of sourceContract({ parts, create })) it(name, run);
+});
+
+function recording(options: MemorySourcesOptions = {}) {
+  const errors: TypeError[] = [];
+  const sources = memorySources({ now: () => T0, onError: (error) => errors.push(error), ...options });
+  const tasks = async (): Promise<readonly Task[]> =>
+    ((await sources.tasks.listTasks(query(), CONTEXT)) as TaskPage).tasks;
+  return { sources, errors, tasks };
+}
+
+describe('memory sources', () => {
+  it('read back what was recorded', async () => {
+    const { sources, tasks } = recording();
+    sources.record({
+      id: '1',
+      state: 'PENDING',
+      name: 'mail.send',
+      queue: 'mail',
+      args: ['ann', 7n],
+      eta: T0 + 5,
+    });
+    sources.record({ id: '1', state: 'STARTED', worker: 'mailer@h', timestamp: new Date(T0 + 10) });
+    expect(await tasks()).toMatchObject([
+      {
+        id: '1',
+        state: 'STARTED',
+        name: 'mail.send',
+        queue: 'mail',
+        worker: 'mailer@h',
+        args: '["ann","7"]',
+        sent: new Date(T0),
+        started: new Date(T0 + 10),
+        eta: new Date(T0 + 5),
+      },
+    ]);
+  });
+
+  it('take an error as exception and traceback, and a state of the host as it is', async () => {
+    const { sources, tasks } = recording();
+    sources.record({ id: '1', state: 'FAILURE', error: new RangeError('too far') });
+    sources.record({ id: '2', state: 'uploading', detail: '3 of 4' });
+    const [first, second] = await tasks();
+    expect(first).toMatchObject({ exception: 'RangeError: too far' });
+    expect(String(first?.traceback)).toContain('memory-sources.test.ts');
+    expect(second?.state).toBe('uploading');
+    const feed = (await sources.events.listEvents(
+      { limit: 1, since: null, states: [], workers: [], tasks: [] },
+      CONTEXT,
+    )) as TaskEventPage;
+    expect(feed.events[0]).toMatchObject({ type: 'task-uploading', state: 'uploading', detail: '3 of 4' });
+  });
+
+  it('know a name that only a later record gives', async () => {
+    const { sources, tasks } = recording();
+    sources.record({ id: '1', state: 'STARTED', name: 'late.name', args: '(1,)', queue: 'q' });
+    expect(await tasks()).toMatchObject([{ name: 'late.name', args: '(1,)', queue: 'q' }]);
+  });
+
+  it('know workers by what they say', async () => {
+    const { sources } = recording();
+    sources.recordWorker({ hostname: 'w@h', active: 2, pid: 12, pool: 'threads' });
+    expect(await sources.workers.listWorkers(CONTEXT)).toMatchObject([
+      { hostname: 'w@h', status: 'online', active: 2, pid: 12, pool: 'threads' },
+    ]);
+    const check = { ...CONTEXT, ping: false };
+    expect(await sources.health.checkWorkers?.(check)).toMatchObject({ ok: true, responding: ['w@h'] });
+    sources.recordWorker({ hostname: 'w@h', type: 'offline', timestamp: T0 + 1 });
+    expect(await sources.health.checkWorkers?.(check)).toMatchObject({ ok: null, responding: [] });
+  });
+
+  it('never throw at a record that cannot be read: they say what to write, count it and go on', async () => {
+    const { sources, errors, tasks } = recording();
+    for (const record of [
+      undefined,
+      null,
+      7,
+      {},
+      { id: '' },
+      { id: 'x'.repeat(513), state: 'STARTED' },
+      { id: '1' },
+      { id: '1', state: 7 },
+      { id: '1', state: 'STARTED', timestamp: 'yesterday' },
+      { id: '1', state: 'STARTED', eta: new Date(Number.NaN) },
+      new Proxy(
+        {},
+        {
+          get: () => {
+            throw new Error('no');
+          },
+        },
+      ),
+    ]) {
+      expect(() => sources.record(record as never)).not.toThrow();
+    }
+    expect(() => sources.recordWorker({} as never)).not.toThrow();
+    expect(errors).toHaveLength(12);
+    expect(errors.every((error) => error instanceof TypeError && error.message.length > 10)).toBe(true);
+    expect(errors[6]?.message).toMatch(/state/);
+    expect(await tasks()).toEqual([]);
+    expect(await sources.history.getHistoryStats(CONTEXT)).toMatchObject({ dropped: 12 });
+  });
+
+  it('show values that JSON cannot hold', async () => {
+    const { sources, tasks } = recording();
+    const circle: Record<string, unknown> = {};
+    circle.self = circle;
+    sources.record({ id: '1', state: 'PENDING', args: circle, kwargs: new Map([['a', 1n]]) });
+    expect(await tasks()).toMatchObject([{ args: '{"self":"[Circular]"}', kwargs: '[["a","1"]]' }]);
+  });
+
+  it('read schedules from a function, and have none without', async () => {
+    expect(memorySources().schedules).toBeUndefined();
+    const { sources } = recording({ schedules: async () => SCHEDULES });
+    expect(await sources.schedules?.listSchedules(CONTEXT)).toEqual(SCHEDULES);
+  });
+
+  it.each([
+    [null, /options must be an object/],
+    [{ nme: 'x' }, /unknown option "nme"\. Known: name, retention/],
+    [{ name: 'a b' }, /1 to 64 of A-Z/],
+    [{ retention: { maxTask: 1 } }, /unknown option "maxTask"/],
+    [{ retention: 7 }, /write an object/],
+    [{ retention: { maxTasks: -1 } }, /retention\.maxTasks must be a whole number/],
+    [{ now: 7 }, /write a function/],
+    [{ onError: 7 }, /write a function/],
+    [{ schedules: 'daily' }, /an array of schedules or a function/],
+  ])('refuse %j and say what to write', (options, message) => {
+    expect(() => memorySources(options as never)).toThrow(message);
+  });
+});
