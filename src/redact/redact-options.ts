@@ -1,4 +1,5 @@
 /** The `redact` option: what is taken for a secret, and its check. */
+import { wordsOf } from './secret-keys.ts';
 
 /**
  * A host's own way to take secrets out of a text.
@@ -27,7 +28,7 @@ export interface RedactOptions {
   readonly redact?: RedactFunction;
 }
 
-/** {@link RedactOptions}, checked, with every default filled in. `null`: nothing is masked. */
+/** {@link RedactOptions}, checked, with every default filled in. */
 export interface ResolvedRedact {
   /** False: only the host's function decides. */
   readonly rules: boolean;
@@ -36,13 +37,47 @@ export interface ResolvedRedact {
   readonly redact: RedactFunction | null;
 }
 
+// The compiler checks that every key has its row.
+const KNOWN: Readonly<Record<keyof RedactOptions, true>> = { keys: true, replaceKeys: true, redact: true };
+
+const OURS: ResolvedRedact = Object.freeze({ rules: true, keys: [], replaceKeys: false, redact: null });
+
 /**
  * Checks the `redact` option and fills in its defaults.
  *
  * @param option `false` shows everything, a function replaces every rule of ours, an object extends them
- * @throws TypeError that names the option, what was given, and what to write
+ * @returns `null` when nothing is masked
+ * @throws TypeError that names the option and says what to write
  */
 export function resolveRedact(option: unknown): ResolvedRedact | null {
+  if (option === undefined) return OURS;
   if (option === false) return null;
-  return { rules: true, keys: [], replaceKeys: false, redact: null };
+  if (typeof option === 'function') return { ...OURS, rules: false, redact: option as RedactFunction };
+  if (typeof option !== 'object' || option === null || Array.isArray(option)) {
+    throw wrong(
+      "'redact' must be an object such as { keys: ['tax id'] }, a function (text, field) => text, or false",
+    );
+  }
+  const unknown = Object.keys(option).find((key) => !Object.hasOwn(KNOWN, key));
+  if (unknown !== undefined) {
+    throw wrong(`'redact.${unknown}' is not an option; known are ${Object.keys(KNOWN).join(', ')}`);
+  }
+  const { keys = [], replaceKeys = false, redact = null } = option as Readonly<Record<string, unknown>>;
+  if (!Array.isArray(keys) || !keys.every(isKey)) {
+    throw wrong("'redact.keys' must be an array of names and patterns such as ['tax id', /^x-internal-/i]");
+  }
+  if (typeof replaceKeys !== 'boolean') throw wrong("'redact.replaceKeys' must be true or false");
+  if (redact !== null && typeof redact !== 'function') {
+    throw wrong("'redact.redact' must be a function such as (text, field) => text");
+  }
+  return { rules: true, keys, replaceKeys, redact: redact as RedactFunction | null };
+}
+
+/** A name has letters, or it would name every key. */
+function isKey(key: unknown): key is string | RegExp {
+  return key instanceof RegExp || (typeof key === 'string' && wordsOf(key).length > 0);
+}
+
+function wrong(message: string): TypeError {
+  return new TypeError(`createMonitorRouter: ${message}.`);
 }
