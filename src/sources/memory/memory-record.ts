@@ -12,10 +12,10 @@ export interface MemoryRecord {
    */
   readonly state: TaskState;
   /** When it happened. Milliseconds if a number. Default: now. */
-  readonly timestamp?: Date | number;
-  readonly name?: string | null;
-  readonly queue?: string | null;
-  readonly worker?: string | null;
+  readonly timestamp?: Date | number | undefined;
+  readonly name?: string | null | undefined;
+  readonly queue?: string | null | undefined;
+  readonly worker?: string | null | undefined;
   /** Shown as they are if text, else as JSON. */
   readonly args?: unknown;
   readonly kwargs?: unknown;
@@ -23,18 +23,18 @@ export interface MemoryRecord {
   /** What made it fail or retry. An `Error` gives exception and traceback. */
   readonly error?: unknown;
   /** Number of this attempt, 0 for the first. */
-  readonly retries?: number | null;
-  /** Seconds. Default for `SUCCESS`: the time since `STARTED` is not computed; `null`. */
-  readonly runtime?: number | null;
-  readonly eta?: Date | number | null;
-  readonly expires?: Date | number | null;
-  readonly parentId?: string | null;
-  readonly rootId?: string | null;
-  readonly groupId?: string | null;
-  readonly chordId?: string | null;
-  readonly kind?: 'map' | 'starmap' | 'chunks' | null;
+  readonly retries?: number | null | undefined;
+  /** Seconds. As the queue measured it: it is not computed from the times. */
+  readonly runtime?: number | null | undefined;
+  readonly eta?: Date | number | null | undefined;
+  readonly expires?: Date | number | null | undefined;
+  readonly parentId?: string | null | undefined;
+  readonly rootId?: string | null | undefined;
+  readonly groupId?: string | null | undefined;
+  readonly chordId?: string | null | undefined;
+  readonly kind?: 'map' | 'starmap' | 'chunks' | null | undefined;
   /** Said of this change in the feed and the timeline. */
-  readonly detail?: string | null;
+  readonly detail?: string | null | undefined;
 }
 
 const TYPE_OF: Readonly<Record<string, TaskChangeType>> = {
