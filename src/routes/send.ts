@@ -35,6 +35,7 @@ export function sendDocument(
   if (link !== null) response.appendHeader('Link', link);
   const known = request.headers['if-none-match'];
   if (known !== undefined && matchesTag(known, etag)) {
+    response.removeHeader('Content-Type');
     response.statusCode = 304;
     response.end();
     return;
@@ -95,7 +96,11 @@ export function sendEmpty(
 ): void {
   if (isOver(response)) return;
   setCommon(response, 'no-store');
+  // The host may have set one for what it thought would follow.
+  response.removeHeader('Content-Type');
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  // A 204 must not have it (RFC 9110, 8.6).
+  if (status !== 204) response.setHeader('Content-Length', 0);
   response.statusCode = status;
   response.end();
 }

@@ -1,0 +1,135 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it, vi } from 'vitest';
+import type { MonitorOptions, Refusal } from '../../src/options.ts';
+import type { ProblemBody } from '../../src/wire.ts';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { serve } from './host-kit.ts';
+import { createShop } from './shop-sources.ts';
+
+type Hook = NonNullable<MonitorOptions['authorize']>;
+
+const NEVER = new Promise<boolean>(() => {});
+
+describe.each(EXPRESS_MAJORS)('on $name, authorize', (major) => {
+  it('gets the request and the name of the route', async () => {
+    const authorize = vi.fn(() => true);
+    const { get } = await serve(major, { sources: createShop().sources, authorize });
+    await get('/api/tasks/task-0001/graph/updates/', { headers: { 'x-user': 'ada' } });
+    expect(authorize).toHaveBeenCalledTimes(1);
+    expect(authorize).toHaveBeenCalledWith(
+      expect.objectContaining({ headers: expect.objectContaining({ 'x-user': 'ada' }) }),
+      'updates',
+    );
+  });
+
+  it.each<[string, Hook]>([
+    ['returns true', () => true],
+    ['resolves with true', async () => true],
+  ])('lets a request through when it %s', async (_, authorize) => {
+    const { get } = await serve(major, { sources: createShop().sources, authorize });
+    expect((await get('/api/tasks/')).status).toBe(200);
+  });
+
+  it.each<[string, Hook]>([
+    ['returns false', () => false],
+    ['resolves with false', async () => false],
+    [
+      'throws',
+      () => {
+        throw new Error('secret');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('secret'))],
+    ['rejects with nothing', () => Promise.reject(undefined)],
+    ['forgets to return', () => undefined as unknown as boolean],
+    ['returns something truthy that is not true', () => 'yes' as unknown as boolean],
+    ['returns an unknown status', () => ({ status: 200 }) as unknown as Refusal],
+    ['returns a challenge that is no header', () => ({ status: 401, challenge: 'Basic\r\nSet-Cookie: a=b' })],
+    ['does not decide in time', () => NEVER],
+  ])('answers 403 when it %s', async (_, authorize) => {
+    const shop = createShop();
+    const { get } = await serve(major, { sources: shop.sources, authorize, timeoutMs: 50 });
+    const { status, body, headers, text } = await get<ProblemBody>('/api/tasks/');
+    expect(status).toBe(403);
+    expect(body.code).toBe('forbidden');
+    expect(headers['cache-control']).toBe('no-store');
+    expect(text).not.toContain('secret');
+    expect(headers['set-cookie']).toBeUndefined();
+    expect(shop.calls).toEqual({});
+  });
+
+  it('can answer 401 with a challenge and words of its own', async () => {
+    const authorize = () => ({ status: 401, challenge: 'Basic realm="shop"', detail: 'Ask Ada.' }) as const;
+    const { get } = await serve(major, { authorize });
+    const { status, body, headers } = await get<ProblemBody>('/api/tasks/');
+    expect(status).toBe(401);
+    expect(headers['www-authenticate']).toBe('Basic realm="shop"');
+    expect(body).toMatchObject({ code: 'unauthorized', detail: 'Ask Ada.' });
+  });
+
+  it('tells onError why it could not decide', async () => {
+    const onError = vi.fn();
+    const error = new Error('session store is down');
+    const { get } = await serve(major, { authorize: () => Promise.reject(error), onError });
+    await get('/api/tasks/');
+    expect(onError.mock.calls).toEqual([
+      [error, { code: 'forbidden', source: null, call: 'authorize', suppressed: 0 }],
+    ]);
+  });
+
+  it('is asked after path, method and slash, and before query, id and source', async () => {
+    const authorize = vi.fn(() => false);
+    const { get } = await serve(major, { authorize });
+    expect((await get('/x', { ours: false })).status).toBe(404);
+    expect((await get('/api/tasks/', { method: 'POST' })).status).toBe(405);
+    expect((await get('/api/tasks/', { method: 'OPTIONS' })).status).toBe(204);
+    expect((await get('/api/tasks')).status).toBe(308);
+    expect(authorize).not.toHaveBeenCalled();
+    for (const path of [
+      '/api/tasks/?nonsense=1',
+      '/api/tasks/%zz/',
+      '/api/tasks/',
+      '/metrics',
+      '/healthcheck',
+    ]) {
+      expect([path, (await get(path)).status]).toEqual([path, 403]);
+    }
+  });
+
+  it('is asked before a 304', async () => {
+    let allowed = true;
+    const { get } = await serve(major, { sources: createShop().sources, authorize: () => allowed });
+    const { etag } = (await get('/api/workers/')).headers;
+    const headers = { 'if-none-match': String(etag) };
+    expect((await get('/api/workers/', { headers })).status).toBe(304);
+    allowed = false;
+    expect((await get('/api/workers/', { headers })).status).toBe(403);
+  });
+});
+
+describe('a monitor without authorize', () => {
+  /** What a process with these options writes to its standard error. */
+  function warningsOf(options: string, environment: string): string {
+    const script = `
+      import { createMonitorRouter } from './src/index.ts';
+      createMonitorRouter(${options}); createMonitorRouter(${options});`;
+    const { stderr, status } = spawnSync(
+      process.execPath,
+      ['--import', 'tsx', '--input-type=module', '-e', script],
+      { env: { ...process.env, NODE_ENV: environment }, encoding: 'utf8' },
+    );
+    expect(status).toBe(0);
+    return stderr;
+  }
+
+  it('warns once in production', () => {
+    const warnings = warningsOf('{}', 'production');
+    expect(warnings.match(/EXPRESS_TASK_MONITOR_UNGUARDED/g)).toHaveLength(1);
+    expect(warnings).toContain('authorize: false');
+  });
+
+  it('is silent elsewhere, and where the host says that it guards the mount', () => {
+    expect(warningsOf('{}', 'development')).toBe('');
+    expect(warningsOf('{ authorize: false }', 'production')).toBe('');
+  });
+});
