@@ -1,4 +1,29 @@
-/** A moment as the API writes it: ISO 8601, UTC, milliseconds. `null` for anything but a valid `Date`. */
+// Moments of one row mostly lie in the same minute, and `toISOString` takes most of the time of a row.
+const MINUTE_MS = 60_000;
+const SECONDS = Array.from({ length: 60 }, (_, second) => `${String(second).padStart(2, '0')}.`);
+const MILLISECONDS = Array.from({ length: 1_000 }, (_, milli) => `${String(milli).padStart(3, '0')}Z`);
+
+const last = { minute: Number.NaN, prefix: '' };
+
+// The years 0000 to 9999: others need a form of ISO 8601 (`+010000-…`) that few clients read.
+const FIRST = -62_167_219_200_000;
+const LAST = 253_402_300_799_999;
+
+/**
+ * A moment as the API writes it: ISO 8601, UTC, milliseconds. `null` for anything but a `Date` within the
+ * years 0000 to 9999.
+ */
 export function isoTime(value: unknown): string | null {
-  return value instanceof Date && !Number.isNaN(value.getTime()) ? value.toISOString() : null;
+  if (!(value instanceof Date)) return null;
+  const time = value.getTime();
+  // What a class of the host's own makes of `getTime` is none of ours.
+  if (!Number.isInteger(time) || time < FIRST || time > LAST) return null;
+  const minute = Math.floor(time / MINUTE_MS);
+  if (minute !== last.minute) {
+    last.prefix = new Date(time).toISOString().slice(0, -'00.000Z'.length);
+    last.minute = minute;
+  }
+  const rest = time - minute * MINUTE_MS;
+  const second = Math.floor(rest / 1_000);
+  return `${last.prefix}${SECONDS[second]}${MILLISECONDS[rest - second * 1_000]}`;
 }

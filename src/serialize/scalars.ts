@@ -25,8 +25,9 @@ export function whole(value: unknown): number | null {
 
 /** JSON holds half a character only as an escape that strict readers refuse. */
 export function wellFormed(text: string): string {
-  return LONE.test(text) ? text.replace(EVERY_LONE, '\ufffd') : text;
+  return HALVES.test(text) ? text.replace(LONE_HALVES, '\ufffd') : text;
 }
 
-const LONE = /\p{Surrogate}/u;
-const EVERY_LONE = /\p{Surrogate}/gu;
+// Without the flag `u` this costs nothing for the many texts of one byte per character.
+const HALVES = /[\ud800-\udfff]/;
+const LONE_HALVES = /\p{Surrogate}/gu;
