@@ -123,6 +123,11 @@ function differences(id: string, told: Told, task: TaskDetail | null): string[] 
   compare('state', task.state, [told.state]);
   compare('name', task.name, [told.name]);
   compare('worker', task.worker, [told.worker]);
+  compare('queue', task.queue, [told.queue]);
+  compare('retries', task.retries, told.retries === null ? [null, 0] : [told.retries]);
+  if (told.args !== undefined) compare('args', task.args, [told.args]);
+  if (told.kwargs !== undefined) compare('kwargs', task.kwargs, [told.kwargs]);
+  moment('eta', task.eta, told.eta);
   compare('runtime', task.runtime, [told.runtime]);
   compare('parent', task.parentId, told.parent);
   compare('root', task.rootId, told.root);

@@ -151,6 +151,12 @@ export interface Told {
   /** `null`: nothing was published about this task. */
   readonly state: string | null;
   readonly worker: string | null;
+  readonly queue: string | null;
+  readonly retries: number | null;
+  /** `undefined`: no event tells them. */
+  readonly args: string | undefined;
+  readonly kwargs: string | undefined;
+  readonly eta: number | null;
   readonly sent: number | null;
   readonly received: number | null;
   /** `undefined`: only the result backend says that it started, without a time. */
@@ -207,10 +213,23 @@ function tellOf(
   const isNamed = events.some((event) => event.name !== undefined) || meta?.name != null;
   const isPlaced = events.some((event) => event.root_id !== undefined);
   const state = stateOf(task, recording, events.length > 0 || metas.length > 0);
+  const opening = events
+    .filter((event) => event.args !== undefined)
+    .sort((a, b) => Number(a.timestamp) - Number(b.timestamp))
+    .at(-1);
+  const sent = events.filter((event) => event.type === 'task-sent').at(-1);
+  const retries = [...events, ...metas]
+    .map((item) => item.retries)
+    .filter((count) => typeof count === 'number');
   return {
     name: isNamed ? (task.replaced_by ?? task.name) : null,
     state,
     worker: (byWorker.at(-1)?.hostname ?? startedBy(metas) ?? meta?.worker ?? null) as string | null,
+    queue: (sent?.queue ?? meta?.queue ?? null) as string | null,
+    retries: retries.length > 0 ? Math.max(...retries) : null,
+    args: opening?.args as string | undefined,
+    kwargs: opening?.kwargs as string | undefined,
+    eta: typeof opening?.eta === 'string' ? Date.parse(opening.eta.replace(/(?:\+00:00)?$/, 'Z')) : null,
     sent: time('task-sent'),
     received,
     started: started === undefined ? (metas.length > 0 ? undefined : null) : Number(started.timestamp) * 1000,
