@@ -25,11 +25,12 @@ const PROXIES: Readonly<Record<string, string>> = {
   'http-proxy-middleware 4': installed('http-proxy-middleware4'),
 };
 
-const rows = Object.keys(NODES).flatMap((node) =>
-  Object.keys(EXPRESSES).flatMap((express) =>
-    Object.keys(PROXIES).map((proxy) => ({ node, express, proxy })),
-  ),
-);
+/** Versions that hosts have together: each Node with each Express, and each proxy with each Node. */
+const rows = Object.keys(NODES).flatMap((node) => [
+  { node, express: 'Express 5', proxy: 'http-proxy-middleware 4' },
+  { node, express: 'Express 4', proxy: 'http-proxy-middleware 3' },
+  { node, express: 'Express 4.18.0', proxy: 'http-proxy-middleware 3' },
+]);
 
 describe('an app that has the packed package installed', () => {
   for (const { node, express, proxy } of rows) {

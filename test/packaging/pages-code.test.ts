@@ -68,7 +68,7 @@ describe('the code of the pages', () => {
         'block.mjs': redis
           ? text.replaceAll('redis://localhost:6379', redis.url(0).replace(/\/0$/, ''))
           : text,
-        'harness.mjs': `const HEADERS = ${JSON.stringify(HEADERS)};\\n${HARNESS}`,
+        'harness.mjs': `const HEADERS = ${JSON.stringify(HEADERS)};\n${HARNESS}`,
       },
       packages: {
         express: installed('express'),

@@ -88,8 +88,8 @@ describe('the pages', () => {
       scripts: Record<string, string>;
     };
     const text = PAGES.map((page) => readFileSync(join(ROOT, page), 'utf8')).join('\n');
-    const asked = [...text.matchAll(/npm (?:run )?(start|test|bench|run \w+)\b/g)].map(
-      (match) => match[1] ?? '',
+    const asked = [...text.matchAll(/npm (?:run )?(start|test|bench|run \w+)\b/g)].map((match) =>
+      (match[1] ?? '').replace('run ', ''),
     );
     expect(asked.filter((name) => !scripts[name])).toEqual([]);
     const files = [...text.matchAll(/node (examples\/\S+\.mjs)/g)].map((match) => match[1] ?? '');

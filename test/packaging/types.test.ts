@@ -60,65 +60,68 @@ const STRICT = {
   target: 'ES2022',
   strict: true,
   exactOptionalPropertyTypes: true,
+  esModuleInterop: true,
   noEmit: true,
   types: ['node'],
 };
 
-const PROJECTS: Readonly<
-  Record<string, { readonly type: string; readonly options: object; readonly not?: RegExp }>
-> = {
+const PROJECTS: Readonly<Record<string, { readonly type: string; readonly options: object }>> = {
   'an ES module with nodenext': { type: 'module', options: { module: 'nodenext' } },
-  'CommonJS with nodenext': { type: 'commonjs', options: { module: 'nodenext', esModuleInterop: true } },
+  'CommonJS with nodenext': { type: 'commonjs', options: { module: 'nodenext' } },
   'an ES module with a bundler': {
     type: 'module',
     options: { module: 'esnext', moduleResolution: 'bundler' },
   },
-  'CommonJS with module commonjs': {
-    type: 'commonjs',
-    options: { module: 'commonjs', esModuleInterop: true, ignoreDeprecations: '6.0' },
-  },
+  // Its way of finding modules is the oldest one in 5.9, which knows no exports.
+  'CommonJS with module commonjs': { type: 'commonjs', options: { module: 'commonjs' } },
 };
 
-describe('the types of the packed package', () => {
-  for (const [compiler, tsc] of Object.entries(COMPILERS)) {
-    for (const [expressTypes, types] of Object.entries(EXPRESS_TYPES)) {
-      for (const [project, { type, options }] of Object.entries(PROJECTS)) {
-        const reason = [tsc, types].every((path) => existsSync(path))
-          ? ''
-          : ' (skipped: .ci/run installs other versions of TypeScript and of the types)';
+/** Every project with every compiler; the older types of Express with one. */
+const rows = Object.keys(COMPILERS).flatMap((compiler) =>
+  Object.keys(PROJECTS).flatMap((project) =>
+    Object.keys(EXPRESS_TYPES)
+      .filter((types) => types.endsWith('5') || compiler.endsWith('5.9'))
+      .map((types) => ({ compiler, project, types })),
+  ),
+);
 
-        it.skipIf(reason)(
-          `compile in ${project}, ${compiler} and ${expressTypes}${reason}`,
-          async () => {
-            const folder = packed.consumer({
-              files: {
-                'package.json': JSON.stringify({ name: 'host', private: true, type }),
-                'host.ts': HOST,
-                'tsconfig.json': JSON.stringify({
-                  compilerOptions: { ...STRICT, ...options },
-                  files: ['host.ts'],
-                }),
-              },
-              packages: {
-                express: installed('express'),
-                debug: installed('debug'),
-                'http-proxy-middleware': installed('http-proxy-middleware'),
-                '@types/express': types,
-                '@types/node': installed('@types/node'),
-              },
-            });
-            const outcome = await run(process.execPath, [tsc, '-p', folder], {
-              cwd: folder,
-              timeout: 120_000,
-            }).then(
-              ({ stdout }) => stdout,
-              (error: { stdout: string }) => error.stdout,
-            );
-            expect(outcome).toBe('');
+describe('the types of the packed package', () => {
+  for (const { compiler, project, types } of rows) {
+    const tsc = COMPILERS[compiler] ?? '';
+    const expressTypes = EXPRESS_TYPES[types] ?? '';
+    const { type, options } = PROJECTS[project] ?? {};
+    const reason = [tsc, expressTypes].every((path) => existsSync(path))
+      ? ''
+      : ' (skipped: .ci/run installs other versions of TypeScript and of the types)';
+
+    it.skipIf(reason)(
+      `compile in ${project}, with ${compiler} and ${types}${reason}`,
+      async () => {
+        const compilerOptions = { ...STRICT, ...options };
+        const folder = packed.consumer({
+          files: {
+            'package.json': JSON.stringify({ name: 'host', private: true, type }),
+            'host.ts': HOST,
+            'tsconfig.json': JSON.stringify({ compilerOptions, files: ['host.ts'] }),
           },
-          120_000,
+          packages: {
+            express: installed('express'),
+            debug: installed('debug'),
+            'http-proxy-middleware': installed('http-proxy-middleware'),
+            '@types/express': expressTypes,
+            '@types/node': installed('@types/node'),
+          },
+        });
+        const outcome = await run(process.execPath, [tsc, '-p', folder], {
+          cwd: folder,
+          timeout: 120_000,
+        }).then(
+          ({ stdout }) => stdout,
+          (error: { stdout: string }) => error.stdout,
         );
-      }
-    }
+        expect(outcome).toBe('');
+      },
+      120_000,
+    );
   }
 });
