@@ -14,9 +14,9 @@ interface Writing {
 
 /**
  * A text as it is, anything else as JSON: `BigInt` as a string, `NaN` and infinities as `null`, dates in
- * ISO 8601, bytes as `<bytes n>`, maps as entries, sets as arrays, errors as `name: message`. What cannot
- * be shown reads `[Circular]`, `[Depth]` (below 8 levels) or `[Unreadable]`. Those that JSON shows as a
- * string stand without quotes when they are the whole value.
+ * ISO 8601, bytes as `<bytes n>`, maps as entries, sets as arrays, errors as `name: message`, others by
+ * `toJSON` where they have it. What cannot be shown reads `[Circular]`, `[Depth]` (below 8 levels) or
+ * `[Unreadable]`. What JSON shows as a string stands without quotes when it is the whole value.
  *
  * @param maxLength stop once this many characters are made; the text may be a little longer
  * @param isSecretKey members whose value reads `***`; of a map, entries whose key is such a text. Default: none
@@ -80,6 +80,9 @@ function describe(value: object, depth: number, writing: Writing): string {
   if (value instanceof Error) return write(`${value.name}: ${value.message}`, depth, writing) ?? 'null';
   if (value instanceof Map) return list(shownEntries(value, writing), depth, writing);
   if (Array.isArray(value) || value instanceof Set) return list(value, depth, writing);
+  // Classes say so what they are (a URL, a decimal), or what they do not show.
+  const { toJSON } = value as { readonly toJSON?: unknown };
+  if (typeof toJSON === 'function') return write(toJSON.call(value), depth + 1, writing) ?? 'null';
   return members(value, depth, writing);
 }
 

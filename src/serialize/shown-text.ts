@@ -40,7 +40,8 @@ export function createShowText(redactor: Redactor, limit: number): ShowText {
 export function rawText(value: unknown, most: number, redactor: Redactor): string | null {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return null;
-  return textOf(value, most, redactor.isSecretKey);
+  const text = textOf(value, most, redactor.isSecretKey);
+  return text === 'null' ? null : text;
 }
 
 /** The beginning of a text and `…`, together at most `limit` long; no character is split. */

@@ -41,7 +41,7 @@ it.each([
   ['a text', '2026-11-21T02:00:00.000Z'],
   ['null', null],
   ['undefined', undefined],
-  ['what only looks like a date', { getTime: () => 0 }],
+  ['what only looks like a date', { getTime: (): number => 0 }],
 ])('gives null for %s', (_what, value) => {
   expect(isoTime(value)).toBeNull();
 });
