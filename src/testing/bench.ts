@@ -74,7 +74,7 @@ export interface Bench {
 }
 
 /** Waits for `call`, but no longer than `timeoutMs`. */
-export async function within<T>(timeoutMs: number, what: string, call: () => Awaitable<T>): Promise<T> {
+async function within<T>(timeoutMs: number, what: string, call: () => Awaitable<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     // Not unref'ed: a call that never settles must end as a failure, not as an early exit of the runner.
