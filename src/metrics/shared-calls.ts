@@ -39,7 +39,10 @@ const CLOSED = 'The monitor was closed.';
 
 export function createSharedCalls<T>(options: SharedCallsOptions<T>): SharedCalls<T> {
   const flights = new Map<string, Flight<T>>();
-  const kept = new Map<string, { readonly value: T; readonly timer: NodeJS.Timeout }>();
+  const kept = new Map<
+    string,
+    { readonly value: T; readonly until: number; readonly timer: NodeJS.Timeout }
+  >();
   let closed = false;
 
   function launch(key: string, start: () => Call<T>): Flight<T> {
@@ -51,7 +54,7 @@ export function createSharedCalls<T>(options: SharedCallsOptions<T>): SharedCall
     call.result.then(
       (value) => {
         leave(key, flight);
-        keep(key, value, options.keepMs - (performance.now() - startedAt));
+        keep(key, value, startedAt + options.keepMs);
         options.onOutcome(value);
       },
       (error: MonitorError) => {
@@ -66,12 +69,13 @@ export function createSharedCalls<T>(options: SharedCallsOptions<T>): SharedCall
     return flights.get(key) === flight && flights.delete(key);
   }
 
-  function keep(key: string, value: T, forMs: number): void {
+  function keep(key: string, value: T, until: number): void {
+    const forMs = until - performance.now();
     if (closed || forMs <= 0) return;
     drop(key);
     const timer = setTimeout(() => kept.delete(key), forMs);
     timer.unref();
-    kept.set(key, { value, timer });
+    kept.set(key, { value, until, timer });
     for (const oldest of kept.keys()) {
       if (kept.size <= options.mostKept) break;
       drop(oldest);
@@ -103,7 +107,8 @@ export function createSharedCalls<T>(options: SharedCallsOptions<T>): SharedCall
       if (closed) throw new MonitorError('overloaded', CLOSED);
       if (signal?.aborted) throw new MonitorError('exporter_unavailable', LEFT);
       const fresh = kept.get(key);
-      if (fresh !== undefined) return fresh.value;
+      // The timer frees the memory; on a busy machine it is late.
+      if (fresh !== undefined && performance.now() < fresh.until) return fresh.value;
       const running = flights.get(key);
       if (running !== undefined) return wait(key, running, signal);
       if (flights.size >= options.mostCalls) throw new MonitorError('overloaded');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { freePort, isInstalled, poll, startProcess } from './real-process.ts';
-import { EXPRESS_VERSIONS, type Served, smallApp } from './small-app.ts';
+import { ROUTER_HOSTS } from './router-hosts.ts';
 
 const NODE_EXPORTER = 'prometheus-node-exporter';
 const PROMETHEUS = 'prometheus';
@@ -31,27 +31,21 @@ async function startNodeExporter(): Promise<string> {
   return url;
 }
 
-describe.each(EXPRESS_VERSIONS)('with $name', ({ create }) => {
-  const serve = smallApp(create);
-
-  async function start(...options: Parameters<typeof serve>): Promise<Served> {
-    const served = await serve(...options);
-    onTestFinished(() => served.close());
-    return served;
-  }
-
+describe.each(ROUTER_HOSTS)('with $name', ({ mount }) => {
   it.skipIf(!hasExporter)(
     titled("node_exporter's answer comes through unchanged in each format", hasExporter, NODE_EXPORTER),
     async () => {
       const direct = await startNodeExporter();
-      const { url } = await start({ url: direct, query: ['collect[]'] });
+      const { base } = await mount({ url: direct, query: ['collect[]'] });
       for (const accept of [
         'text/plain;version=0.0.4',
         'application/openmetrics-text;version=1.0.0',
         '*/*',
       ]) {
         const [through, straight] = await Promise.all(
-          [url, direct].map((address) => fetch(`${address}?collect[]=uname`, { headers: { accept } })),
+          [`${base}/metrics`, direct].map((address) =>
+            fetch(`${address}?collect[]=uname`, { headers: { accept } }),
+          ),
         );
         expect(through?.status).toBe(200);
         expect(through?.headers.get('content-type')).toBe(straight?.headers.get('content-type'));
@@ -70,8 +64,8 @@ describe.each(EXPRESS_VERSIONS)('with $name', ({ create }) => {
   it.skipIf(!hasExporter)(
     titled('a whole scrape of node_exporter has every family', hasExporter, NODE_EXPORTER),
     async () => {
-      const { url } = await start(await startNodeExporter());
-      const body = await (await fetch(url)).text();
+      const { base } = await mount(await startNodeExporter());
+      const body = await (await fetch(`${base}/metrics`)).text();
       expect(body).toMatch(/^node_exporter_build_info\{.*\} 1$/m);
       expect(body.split('\n').length).toBeGreaterThan(300);
       expect(body.endsWith('\n')).toBe(true);
@@ -81,14 +75,14 @@ describe.each(EXPRESS_VERSIONS)('with $name', ({ create }) => {
   it.skipIf(!hasBoth)(
     titled('Prometheus scrapes the route and stores its samples', hasBoth, `${PROMETHEUS} ${NODE_EXPORTER}`),
     async () => {
-      const { port } = await start(await startNodeExporter());
+      const { port, path } = await mount(await startNodeExporter());
       const folder = await mkdtemp(join(tmpdir(), 'monitor-prometheus-'));
       onTestFinished(() => rm(folder, { recursive: true, force: true }));
       const config = [
         'global: { scrape_interval: 1s, scrape_timeout: 1s }',
         'scrape_configs:',
         '  - job_name: monitor',
-        '    metrics_path: /monitor/metrics',
+        `    metrics_path: ${path}/metrics`,
         `    static_configs: [{ targets: ['127.0.0.1:${port}'] }]`,
       ];
       await writeFile(join(folder, 'prometheus.yml'), config.join('\n'));

@@ -46,11 +46,12 @@ describe.each(PROXY_VERSIONS)('scrapes through $name', ({ load }) => {
   it('answer later askers for a second at most', async () => {
     const exporter = await startExporter(counting);
     const proxy = connect({ url: exporter.url });
-    const begin = performance.now();
+    const before = performance.now();
     const first = await text(proxy.scrape({}));
+    const after = performance.now();
     const again = await text(proxy.scrape({}));
-    if (performance.now() - begin < 1_000) expect(again).toBe(first);
-    await until(() => performance.now() - begin > 1_010, 'a second has passed');
+    if (performance.now() - before < 1_000) expect(again).toBe(first);
+    await until(() => performance.now() - after >= 1_000, 'a second has passed');
     expect(await text(proxy.scrape({}))).not.toBe(first);
   });
 
