@@ -112,6 +112,8 @@ async function describeHistory(monitor: Monitor, leave: OnLeave): Promise<Compon
 }
 
 function readHistory(stats: HistoryStats): Readonly<Record<string, string | number | null>> {
+  if (typeof stats.tasks !== 'number')
+    throw new TypeError('getHistoryStats() must return { tasks: number, … }.');
   const count = (value: unknown): number | null =>
     typeof value === 'number' && Number.isFinite(value) ? value : null;
   const { since } = stats;

@@ -32,21 +32,21 @@ export interface Draft {
 }
 
 /** How a route answers one URL. */
-export interface DocumentOptions<Raw> {
+export interface DocumentOptions<Part extends SourcePart, Raw> {
   /** Absent: `source_not_configured`. */
-  readonly part: SourcePart | undefined;
+  readonly part: Part | undefined;
   /** Name of the method that is read, for reports. */
   readonly call: string;
   /** Path parameters and query in a canonical form. */
   readonly key: string;
-  read(context: ReadContext, now: number): Awaitable<Raw>;
+  read(part: Part, context: ReadContext, now: number): Awaitable<Raw>;
   /**
    * Makes the answer.
    *
    * @returns `null` when the source does not know what was asked for
    * @throws MonitorError `source_invalid`
    */
-  draft(raw: Raw, now: number): Draft | null;
+  draft(raw: Raw, part: Part, now: number): Draft | null;
   /** The `Link` header to the page that begins at this cursor. */
   link?(cursor: string): string;
 }
@@ -70,7 +70,10 @@ const AWAY: ReadonlySet<MonitorErrorCode> = new Set<MonitorErrorCode>([
 ]);
 
 /** Answers one URL, whoever asks and however often. */
-export function createDocument<Raw>(monitor: Monitor, options: DocumentOptions<Raw>): Respond {
+export function createDocument<Part extends SourcePart, Raw>(
+  monitor: Monitor,
+  options: DocumentOptions<Part, Raw>,
+): Respond {
   const { part } = options;
   if (part === undefined) {
     return () => {
@@ -92,7 +95,7 @@ export function createDocument<Raw>(monitor: Monitor, options: DocumentOptions<R
   }
 
   /** The answer that was given before, if it still holds. */
-  function reuse(source: SourcePart, currency: Currency, now: number): AnswerEntry | null {
+  function reuse(source: Part, currency: Currency, now: number): AnswerEntry | null {
     const held = answers.get(key);
     if (held === undefined || !isUnchanged(held, currency, now)) return null;
     if (Math.abs(now - held.renderedAt) < SHARED_MS) return held;
@@ -102,15 +105,15 @@ export function createDocument<Raw>(monitor: Monitor, options: DocumentOptions<R
   }
 
   /** What the source last said, marked as old. */
-  function lastKnown(source: SourcePart, error: SourceErrorCode, now: number): AnswerEntry {
+  function lastKnown(source: Part, error: SourceErrorCode, now: number): AnswerEntry {
     const held = answers.get(key);
     if (held === undefined) throw new MonitorError(error);
     return render(source, held.draft, { ...held.currency, ok: false, error }, now);
   }
 
-  function keep(source: SourcePart, before: Currency, raw: Raw, now: number): AnswerEntry {
+  function keep(source: Part, before: Currency, raw: Raw, now: number): AnswerEntry {
     const currency = merge(before, currencyOf(source, before.asOf ?? now, report));
-    const draft = options.draft(raw, now);
+    const draft = options.draft(raw, source, now);
     if (draft === null) {
       // What it does not know now may be what it cannot reach.
       throw new MonitorError(currency.ok ? 'task_not_found' : (currency.error ?? 'source_unavailable'));
@@ -121,7 +124,7 @@ export function createDocument<Raw>(monitor: Monitor, options: DocumentOptions<R
     return entry;
   }
 
-  async function readAnew(source: SourcePart, before: Currency, now: number, response: Response) {
+  async function readAnew(source: Part, before: Currency, now: number, response: Response) {
     if (!before.ok && before.asOf === null) {
       return lastKnown(source, before.error ?? 'source_unavailable', now);
     }
@@ -131,7 +134,7 @@ export function createDocument<Raw>(monitor: Monitor, options: DocumentOptions<R
           part: source,
           call: options.call,
           key,
-          read: (context) => options.read(context, now),
+          read: (context) => options.read(source, context, now),
           map: (raw: Raw) => keep(source, before, raw, now),
         },
         onLeave(response),

@@ -32,12 +32,11 @@ export const events = defineRoute({
     const part = monitor.sources.events;
     return (asked) => {
       const query = queryOf(asked.values);
-      return createDocument<TaskEventPage>(monitor, {
+      return createDocument(monitor, {
         part,
         call: 'listEvents',
         key: keyOf('events', asked),
-        // Without a part this is never called.
-        read: (context) => part?.listEvents(query, context) ?? EMPTY,
+        read: (source, context) => source.listEvents(query, context),
         draft(page) {
           if (!isPage(page)) throw new TypeError('listEvents() must return { events, cursor, gap }.');
           const { events: list, gap } = cut(page, query);
@@ -51,8 +50,6 @@ export const events = defineRoute({
     };
   },
 });
-
-const EMPTY: TaskEventPage = { events: [], cursor: '', gap: false };
 
 function readSince(text: string): TaskEventQuery['since'] {
   const [place, ...rest] = decodeCursor(KIND, text) ?? [];

@@ -22,14 +22,14 @@ export const schedules = defineRoute({
     const part = monitor.sources.schedules;
     if (part === undefined) return notEnabled;
     return (asked) =>
-      createDocument<readonly Schedule[]>(monitor, {
+      createDocument(monitor, {
         part,
         call: 'listSchedules',
         key: keyOf('schedules', asked),
-        read: (context) => part.listSchedules(context),
-        draft(list) {
+        read: (source, context) => source.listSchedules(context),
+        draft(list, source) {
           const { shown, unreadable } = readItems<Schedule, ScheduleBody>(list, MOST_SCHEDULES, (schedule) =>
-            monitor.serializer.schedule(schedule, part.name),
+            monitor.serializer.schedule(schedule, source.name),
           );
           return draftOf({ enabled: true, schedules: shown }, { unreadable });
         },

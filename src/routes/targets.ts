@@ -37,15 +37,14 @@ export function createTargets(monitor: Monitor, routes: readonly Route[]): Targe
   const remembered = new Map<string, Target>();
 
   function read(url: string): Target | null {
-    const { path, search } = splitTarget(asText(url));
+    const { path, search } = splitTarget(url);
     const found = match(path);
     if (found === null) return null;
     const { route, prepare, passed } = found.row;
     const target = { route: route.name, canonical: null };
     if (found.canonical !== null) {
       // The query goes back as it came.
-      const query = splitTarget(url).search;
-      const canonical = query === '' ? found.canonical : `${found.canonical}?${query}`;
+      const canonical = search === '' ? found.canonical : `${found.canonical}?${search}`;
       return { ...target, canonical, respond: () => {} };
     }
 
@@ -72,11 +71,6 @@ export function createTargets(monitor: Monitor, routes: readonly Route[]): Targe
       return target;
     },
   };
-}
-
-/** A target with bytes that no encoding was needed for is taken for UTF-8; Node reads it as Latin-1. */
-function asText(url: string): string {
-  return /[\x80-\xff]/.test(url) ? Buffer.from(url, 'latin1').toString('utf8') : url;
 }
 
 function refuse(route: Route, faults: readonly ParameterFault[]): never {

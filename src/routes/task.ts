@@ -16,14 +16,15 @@ export const task = defineRoute({
   open(monitor) {
     const part = monitor.sources.tasks;
     return (asked) =>
-      createDocument<TaskDetail | null>(monitor, {
+      createDocument(monitor, {
         part,
         call: 'getTask',
         key: keyOf('task', asked),
-        read: (context) => part?.getTask(asked.taskId, context) ?? null,
-        draft(detail) {
-          if (detail === null) return null;
-          const body = monitor.serializer.taskDetail(detail, part?.name ?? '');
+        read: (source, context) => source.getTask(asked.taskId, context),
+        draft(detail: TaskDetail | null | undefined, source) {
+          // What a Map gives for a key that it has not is a way to say so, too.
+          if (detail === null || detail === undefined) return null;
+          const body = monitor.serializer.taskDetail(detail, source.name);
           if (body === null) throw new TypeError('getTask() must return a task with id and state, or null.');
           return draftOf(body);
         },

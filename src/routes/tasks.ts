@@ -1,7 +1,7 @@
 import { TASK_STATES, type Task } from '../model.ts';
-import type { TaskPage, TaskQuery, TaskSource, TaskStats } from '../source.ts';
+import type { TaskPage, TaskQuery, TaskStats } from '../source.ts';
 import { cursor } from './cursor.ts';
-import { createDocument, type Draft } from './document.ts';
+import { createDocument } from './document.ts';
 import { draftOfMembers, readItems } from './draft.ts';
 import { keyOf } from './key.ts';
 import { moment } from './moment.ts';
@@ -92,32 +92,34 @@ export const tasks = defineRoute({
       }
 
       if (values.stats === null) {
-        return createDocument<TaskPage>(monitor, {
+        return createDocument(monitor, {
           part,
           call: 'listTasks',
           key,
           link,
-          read: (context) => (part as TaskSource).listTasks(query, context),
-          draft(page): Draft {
+          read: (source, context) => source.listTasks(query, context),
+          draft(page: TaskPage) {
             const { text, next, unreadable } = members(page);
             return draftOfMembers(text, { generatedAt: true, nextCursor: next, unreadable });
           },
         });
       }
       const minutes = values.stats;
-      return createDocument<readonly [TaskPage, TaskStats | null]>(monitor, {
+      return createDocument(monitor, {
         part,
         call: 'listTasks',
         key,
         link,
         // Async functions, so that of two failures none goes unhandled.
-        read: (context, now) =>
+        read: (source, context, now) =>
           Promise.all([
-            (async () => (part as TaskSource).listTasks(query, context))(),
+            (async () => source.listTasks(query, context))(),
             (async () =>
-              part?.getTaskStats?.({ minutes, now: new Date(now), filter: query }, context) ?? null)(),
+              source.getTaskStats === undefined
+                ? null
+                : source.getTaskStats({ minutes, now: new Date(now), filter: query }, context))(),
           ]),
-        draft([page, stats], now): Draft {
+        draft([page, stats]: readonly [TaskPage, TaskStats | null], _source, now) {
           const { text, next, unreadable } = members(page);
           const figures = stats === null ? null : monitor.serializer.stats(stats);
           if (stats !== null && figures === null) throw new TypeError('getTaskStats() returned no figures.');

@@ -20,14 +20,14 @@ export const workers = defineRoute({
   open(monitor) {
     const part = monitor.sources.workers;
     return (asked) =>
-      createDocument<readonly Worker[]>(monitor, {
+      createDocument(monitor, {
         part,
         call: 'listWorkers',
         key: keyOf('workers', asked),
-        read: (context) => part?.listWorkers(context) ?? [],
-        draft(list, now) {
+        read: (source, context) => source.listWorkers(context),
+        draft(list, source, now) {
           const { shown, unreadable } = readItems<Worker, WorkerBody>(list, MOST_WORKERS, (worker) =>
-            monitor.serializer.worker(worker, part?.name ?? '', new Date(now)),
+            monitor.serializer.worker(worker, source.name, new Date(now)),
           );
           shown.sort((a, b) => (a.hostname < b.hostname ? -1 : a.hostname > b.hostname ? 1 : 0));
           return {

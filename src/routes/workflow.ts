@@ -23,22 +23,25 @@ export function createWorkflowDocument(
   asked: Asked<unknown>,
   draft: (tree: TaskTree) => Draft,
 ): (request: Request, response: Response) => void | Promise<void> {
-  return createDocument<TaskTree | null>(monitor, {
+  return createDocument(monitor, {
     part: partWithTrees(monitor),
     call: 'getTaskTree',
     key: keyOf(route, asked),
-    read: (context) => monitor.sources.tasks?.getTaskTree?.(asked.taskId, context) ?? null,
-    draft(tree) {
-      if (tree === null) return null;
+    read: (source, context) => source.getTaskTree(asked.taskId, context),
+    draft(tree: TaskTree | null | undefined) {
+      // What a Map gives for a key that it has not is a way to say so, too.
+      if (tree === null || tree === undefined) return null;
       if (!isTree(tree)) throw new TypeError('getTaskTree() must return { rootId, tasks }, or null.');
       return draft(tree);
     },
   });
 }
 
+type TreeSource = TaskSource & Required<Pick<TaskSource, 'getTaskTree'>>;
+
 /** A source that knows tasks but not their workflows is none for these routes. */
-function partWithTrees({ sources: { tasks } }: Monitor): TaskSource | undefined {
-  return tasks?.getTaskTree === undefined ? undefined : tasks;
+function partWithTrees({ sources: { tasks } }: Monitor): TreeSource | undefined {
+  return tasks?.getTaskTree === undefined ? undefined : (tasks as TreeSource);
 }
 
 function isTree(tree: unknown): tree is TaskTree {

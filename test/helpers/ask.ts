@@ -38,7 +38,8 @@ export async function ask<Body = unknown>(
   const target = `${pathname.replace(/\/$/, '')}${path}`;
   const answer = await new Promise<Answer<Body>>((resolve, reject) => {
     // No agent: a connection that Node ends after a bad request must not be offered to the next one.
-    const outgoing = request({ hostname, port, path: target, method, headers, agent: false });
+    const sent = send === undefined ? headers : { ...headers, 'content-length': Buffer.byteLength(send) };
+    const outgoing = request({ hostname, port, path: target, method, headers: sent, agent: false });
     outgoing.on('error', reject);
     outgoing.on('response', (incoming) => {
       const chunks: Buffer[] = [];

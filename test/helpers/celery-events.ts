@@ -64,3 +64,11 @@ export async function feedOf(
     context,
   );
 }
+
+/** The broker's check, as `/healthcheck` asks for it, given up after a while. */
+export async function checkBroker(
+  sources: CelerySources,
+  ms = 5000,
+): Promise<{ ok: boolean | null; error?: string | null }> {
+  return (await sources.health.checkBroker?.({ signal: AbortSignal.timeout(ms) })) ?? { ok: null };
+}

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import type { ProblemBody } from '../../src/wire.ts';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { serve } from './host-kit.ts';
+import { HEADERS, IDS, LONG, QUERIES, VALUES } from './hostile-tables.ts';
+import { createShop } from './shop-sources.ts';
+
+const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
+  '/api/tasks/': ['limit', 'cursor', 'state', 'q', 'since', 'sort', 'order', 'stats', 'root_id'],
+  '/api/tasks/task-0001/graph/': ['limit'],
+  '/api/tasks/task-0001/graph/updates/': ['since', 'limit'],
+  '/api/events/latest/': ['limit', 'since', 'task'],
+  '/healthcheck': ['checks'],
+};
+const PATHS = [
+  ...Object.keys(PARAMETERS),
+  '/api/components/',
+  '/api/tasks/task-0001/',
+  '/api/tasks/task-0001/relations/',
+  '/api/workers/',
+  '/api/beat/schedules/',
+  '/metrics',
+];
+const ALLOWED = [200, 304, 308, 400, 404, 405, 431];
+
+const QUERY_TARGETS = [
+  ...Object.entries(PARAMETERS).flatMap(([path, names]) =>
+    names.flatMap((name) => VALUES.map((value) => `${path}?${name}=${value}`)),
+  ),
+  ...PATHS.flatMap((path) => QUERIES.map((query) => `${path}?${query}`)),
+];
+const ID_TARGETS = IDS.flatMap((id) =>
+  ['', '/', '/relations/', '/graph/', '/graph/updates/', '/graph'].map((rest) => `/api/tasks/${id}${rest}`),
+);
+
+describe.each(EXPRESS_MAJORS)('on $name, the router', (major) => {
+  async function hostOf() {
+    const shop = createShop();
+    const host = await serve(major, { sources: shop.sources, health: { reuseMs: 60_000 } });
+    return { ...host, shop };
+  }
+
+  it(`answers ${QUERY_TARGETS.length} hostile queries as contracted`, { timeout: 120_000 }, async () => {
+    const { get } = await hostOf();
+    for (const target of QUERY_TARGETS) {
+      const answer = await get<ProblemBody>(target);
+      const where = target.slice(0, 100);
+      expect([where, ALLOWED.includes(answer.status)]).toEqual([where, true]);
+      if (answer.status === 400) {
+        expect([where, answer.body.code]).toEqual([where, 'invalid_parameter']);
+        expect(answer.body.errors?.length).toBeGreaterThan(0);
+      }
+    }
+    expect((await get('/canary', { ours: false })).status).toBe(404);
+    expect(({} as Record<string, unknown>).a).toBeUndefined();
+  });
+
+  it(`answers ${ID_TARGETS.length} hostile ids as contracted`, { timeout: 120_000 }, async () => {
+    const { get } = await hostOf();
+    for (const target of ID_TARGETS) {
+      const answer = await get(target);
+      const where = target.slice(0, 100);
+      expect([where, ALLOWED.includes(answer.status)]).toEqual([where, true]);
+      expect([where, answer.headers.location?.startsWith('.') ?? true]).toEqual([where, true]);
+    }
+  });
+
+  it(`answers ${HEADERS.length} hostile headers on each path as contracted`, {
+    timeout: 120_000,
+  }, async () => {
+    const { get } = await hostOf();
+    for (const path of PATHS) {
+      for (const headers of HEADERS) {
+        const answer = await get(path, { headers });
+        const where = `${path} ${JSON.stringify(headers).slice(0, 80)}`;
+        expect([where, ALLOWED.includes(answer.status)]).toEqual([where, true]);
+        expect(answer.text).not.toContain('evil.example');
+        expect(JSON.stringify(answer.headers)).not.toContain('evil.example');
+      }
+    }
+  });
+
+  it('takes a body that nobody asked for', async () => {
+    const { get } = await hostOf();
+    const headers = { 'content-type': 'application/json' };
+    for (const send of ['{"limit":1}', '{', LONG]) {
+      expect((await get('/api/tasks/', { headers, send })).status).toBe(200);
+    }
+  });
+
+  it('finds ids that hold a slash, dots or any other text', async () => {
+    const { get, shop } = await hostOf();
+    const ids = ['a/b', '..', 'a:b', '100%', 'ünï', '💣', '__proto__', 'x'.repeat(512), 'graph', 'a?b#c'];
+    shop.tasks = ids.map((id) => ({ id, state: 'STARTED' }));
+    for (const id of ids) {
+      const { status, body } = await get<{ task_id: string }>(`/api/tasks/${encodeURIComponent(id)}/`);
+      expect([id, status, body.task_id]).toEqual([id, 200, id]);
+    }
+  });
+});
