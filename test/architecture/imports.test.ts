@@ -11,6 +11,7 @@ const RANKS: Readonly<Record<string, number>> = {
   source: 1,
   serialize: 1,
   graph: 1,
+  'graph-updates': 1,
   redact: 1,
   select: 1,
   history: 1,

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { filesBelow } from './source-files.ts';
+
+/**
+ * Tests ask by `test/helpers/ask.ts`, which holds every response against openapi.json. These do otherwise,
+ * and why.
+ */
+const OTHERS: Readonly<Record<string, string>> = {
+  'test/helpers/ask.ts': 'is the way itself',
+  'test/metrics/real-prometheus.test.ts': 'asks the exporter and Prometheus, too, and compares',
+  'test/packaging/consumer-program.ts': 'is run in a project that has nothing of the checkout',
+  'test/packaging/pages-code.test.ts': 'is run in a project that has nothing of the checkout',
+  'test/router/hostile-sources.test.ts': "asks a route of the host's own",
+  'test/router/lifecycle.test.ts': 'leaves before the answer comes',
+};
+
+const SENDS =
+  /\bfetch\(|\bhttps?\.(?:get|request)\(|import \{[^}]*\b(?:get|request)\b[^}]*\} from 'node:https?'/;
+
+describe('requests of tests', () => {
+  it('go by the helper that checks every response', () => {
+    const strays = filesBelow('test')
+      .filter(({ path, text }) => !path.startsWith('test/architecture/') && SENDS.test(text))
+      .map(({ path }) => path)
+      .filter((path) => !Object.hasOwn(OTHERS, path));
+    expect(strays).toEqual([]);
+  });
+});
