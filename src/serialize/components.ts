@@ -20,7 +20,7 @@ export function componentBody(component: Component, redactor: Redactor): Compone
     enabled: component.enabled === true,
     status,
     pid: whole(component.pid),
-    url: typeof url === 'string' && url !== '' ? displayUrl(url) : null,
+    url: typeof url === 'string' && url !== '' ? redactor.text(displayUrl(url), 'config') : null,
     config: plainRecord(component.config, redactor),
     ...(Array.isArray(queues) && { queues: queues.flatMap(queueBody) }),
   };

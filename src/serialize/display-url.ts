@@ -12,7 +12,7 @@ export function displayUrl(url: string): string {
 }
 
 function withoutSecrets(url: string): string {
-  const scheme = /^\s*[a-z][a-z0-9+.-]*:(?:\/\/)?/i.exec(url)?.[0] ?? '';
+  const scheme = /^\s*[a-z][a-z0-9+.-]*:\/\//i.exec(url)?.[0] ?? '';
   const rest = url.slice(scheme.length);
   // A password may hold `/`, `?` and `#` as they are: whatever stands before the last `@` is dropped.
   const address = rest.slice(rest.lastIndexOf('@') + 1);

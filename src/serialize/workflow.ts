@@ -42,7 +42,7 @@ export function graphParts(graph: Graph, show: ShowText, redactor: Redactor): Gr
       edge_count: graph.edges.length,
       truncated: graph.isTruncated,
     },
-    nodes: graph.nodes.map((node) => nodeBody(node, show, redactor)),
+    nodes: graph.nodes.map((node) => readable(node, (known) => nodeBody(known, show, redactor))),
     edges: graph.edges.map(({ id, source, target, kind }) => ({
       id: wellFormed(id),
       source: wellFormed(source),
@@ -57,13 +57,22 @@ export function updateParts(
   { nodes, topologyChanged }: { readonly nodes: readonly GraphNode[]; readonly topologyChanged: boolean },
 ): UpdateParts {
   return {
-    node_updates: nodes.map(nodeUpdate),
+    node_updates: nodes.map((node) => readable(node, nodeUpdate)),
     meta_counts: countsBody(graph.counts),
     topology_changed: topologyChanged,
     node_count: graph.nodes.length,
     edge_count: graph.edges.length,
     complete: graph.isComplete,
   };
+}
+
+/** A task that throws when it is read stays in the graph, as one that is known only by reference. */
+function readable<Body>(node: GraphNode, bodyOf: (node: GraphNode) => Body): Body {
+  try {
+    return bodyOf(node);
+  } catch {
+    return bodyOf({ ...node, task: null });
+  }
 }
 
 function nodeBody(node: GraphNode, show: ShowText, redactor: Redactor): GraphNodeBody {

@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Task } from '../../src/model.ts';
+import { createRedactor } from '../../src/redact.ts';
+import { createSerializer } from '../../src/serialize.ts';
+
+const serializer = createSerializer({ redactor: createRedactor(), preview: 64 });
+const task: Task = {
+  id: 'ABC-1',
+  state: 'SUCCESS',
+  name: 'shop.Charge',
+  worker: 'celery@Host',
+  queue: 'orders',
+  args: "('Größe', 12)",
+  kwargs: "{'password': 'hunter2', 'note': 'a.*b', 'path': 'C:\\\\x'}",
+  result: 'invisible',
+};
+const finds = (q: string, given: Task = task): boolean => serializer.matcher(q.toLowerCase())(given);
+
+describe('a search', () => {
+  it.each(['abc-1', 'charge', 'CELERY@h', 'größe', '12', "'note': 'a.*b'", '***', "': '***'", 'c:\\\\x'])(
+    'finds %s',
+    (q) => {
+      expect(finds(q)).toBe(true);
+    },
+  );
+
+  it.each(
+    ['hunter2', 'hunter', 'orders', 'invisible', 'success', 'a..b', '.*', '^abc', 'zzz'].filter(
+      (q) => q !== '.*',
+    ),
+  )('does not find %s', (q) => {
+    expect(finds(q)).toBe(false);
+  });
+
+  it('takes every character as it is', () => {
+    expect(finds('a.*b')).toBe(true);
+    expect(finds('(')).toBe(true);
+    expect(finds('[')).toBe(false);
+  });
+
+  it('finds what is shown and nothing behind the cut', () => {
+    const long = { ...task, args: `${'x'.repeat(62)}yz${'w'.repeat(50)}` };
+    expect(finds('xy…', long)).toBe(true);
+    expect(finds('xyz', long)).toBe(false);
+    expect(finds('ww', long)).toBe(false);
+  });
+
+  it('looks at what the redaction of the host makes of a text', () => {
+    const redactor = createRedactor({ redact: (text) => text.replaceAll('12', 'twelve') });
+    const { matcher } = createSerializer({ redactor });
+    expect(matcher('twelve')(task)).toBe(true);
+    expect(matcher('12')(task)).toBe(false);
+  });
+
+  it('looks at values that are no text as they are shown', () => {
+    const given = { ...task, args: [{ token: 'hunter2', size: 7 }], kwargs: new Map([['a', 1]]) };
+    expect(finds('"size":7', given)).toBe(true);
+    expect(finds('[["a",1]]', given)).toBe(true);
+    expect(finds('hunter2', given)).toBe(false);
+  });
+
+  it.each<[string, unknown]>([
+    ['null', null],
+    ['a text', 'abc'],
+    ['an empty object', {}],
+    [
+      'a throwing getter',
+      Object.defineProperty({}, 'args', {
+        get: () => {
+          throw new Error('no');
+        },
+      }),
+    ],
+  ])('finds nothing in %s', (_what, given) => {
+    expect(finds('a', given as Task)).toBe(false);
+  });
+
+  it('agrees with what rows show, for any text and any search', () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        "'password': 'x y'",
+        'token=abc&',
+        '"',
+        "'",
+        '\\',
+        ', ',
+        '{',
+        '}',
+        'redis://u:p@h',
+        '…',
+        '*',
+        'Σς',
+        'İ',
+      ),
+      fc.string({ unit: 'binary', maxLength: 6 }),
+      fc.string({ maxLength: 6 }),
+    );
+    const text = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(''));
+    fc.assert(
+      fc.property(text, text, fc.nat(80), fc.integer({ min: 1, max: 6 }), (args, kwargs, from, length) => {
+        const given: Task = { id: 'i', state: 'S', args, kwargs };
+        const row = serializer.taskRow(given, 's');
+        const shown = `${row?.args}\n${row?.kwargs}`.toLowerCase();
+        const raw = `${args}\n${kwargs}`.toLowerCase();
+        for (const q of [shown.slice(from, from + length), raw.slice(from, from + length)]) {
+          if (q === '') continue;
+          const isShown = [row?.task_id, row?.args, row?.kwargs].some((field) =>
+            field?.toLowerCase().includes(q),
+          );
+          expect(serializer.matcher(q)(given)).toBe(isShown);
+        }
+      }),
+      { numRuns: 1_000, seed: 21 },
+    );
+  });
+});

@@ -1,0 +1,81 @@
+import { expect, it } from 'vitest';
+import { createRedactor } from '../../src/redact.ts';
+import { createSerializer } from '../../src/serialize.ts';
+import type { TaskStats } from '../../src/source.ts';
+
+const { stats } = createSerializer({ redactor: createRedactor() });
+
+const figures: TaskStats = {
+  stepSeconds: 60,
+  series: [{ t: new Date(0), received: 1, succeeded: 2, failed: 3, retried: 4 }],
+  states: { SUCCESS: 5, ['__proto__']: 6 },
+  names: [
+    { name: 'a', count: 1, failed: 0, runtimeP50: 0.5, runtimeP95: null, waitP50: 0, waitP95: Number.NaN },
+  ],
+  workers: ['w'],
+  queues: ['q'],
+};
+
+it('has every figure', () => {
+  const body = stats(figures);
+  expect(body).toMatchObject({
+    step_seconds: 60,
+    series: [{ t: '1970-01-01T00:00:00.000Z', received: 1, succeeded: 2, failed: 3, retried: 4 }],
+    names: [
+      { name: 'a', count: 1, failed: 0, runtime_p50: 0.5, runtime_p95: null, wait_p50: 0, wait_p95: null },
+    ],
+    workers: ['w'],
+    queues: ['q'],
+  });
+  expect(JSON.stringify(body?.states)).toBe('{"SUCCESS":5,"__proto__":6}');
+});
+
+it('leaves out what cannot be read', () => {
+  const hostile = {
+    stepSeconds: 60,
+    series: [null, { t: 'x' }, { t: new Date(0), received: '1' }],
+    states: { SUCCESS: 'x', FAILURE: 1 },
+    names: [{}, 7, { name: 'a' }],
+    workers: 'w',
+    queues: [1, 'q'],
+  };
+  expect(stats(hostile as unknown as TaskStats)).toEqual({
+    step_seconds: 60,
+    series: [{ t: '1970-01-01T00:00:00.000Z', received: 0, succeeded: 0, failed: 0, retried: 0 }],
+    states: { FAILURE: 1 },
+    names: [
+      {
+        name: 'a',
+        count: 0,
+        failed: 0,
+        runtime_p50: null,
+        runtime_p95: null,
+        wait_p50: null,
+        wait_p95: null,
+      },
+    ],
+    workers: [],
+    queues: ['q'],
+  });
+});
+
+it('lists no more than was promised, whatever a source gives', () => {
+  const [name] = figures.names;
+  const [step] = figures.series;
+  const many = {
+    ...figures,
+    names: Array.from({ length: 1_000 }, () => name),
+    series: Array.from({ length: 100_000 }, () => step),
+  };
+  expect(stats(many as TaskStats)?.names).toHaveLength(50);
+  expect(stats(many as TaskStats)?.series).toHaveLength(1_500);
+});
+
+it.each<[string, unknown]>([
+  ['nothing', undefined],
+  ['a text', 'x'],
+  ['no length of a step', { ...figures, stepSeconds: null }],
+  ['a step of no length', { ...figures, stepSeconds: 0 }],
+])('are none when they are %s', (_what, given) => {
+  expect(stats(given as TaskStats)).toBeNull();
+});
