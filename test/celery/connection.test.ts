@@ -1,17 +1,16 @@
-import { once } from 'node:events';
-import { createServer, type Server, type Socket } from 'node:net';
 import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type CelerySources, celerySources } from '../../src/celery.ts';
-import { componentOf, context, feedOf, heartbeat, received, stateOf } from '../helpers/celery-events.ts';
 import {
-  freePort,
-  type RedisServer,
-  redisMissing,
-  startRedis,
-  titleUnless,
-  until,
-} from '../helpers/redis-server.ts';
+  checkBroker,
+  componentOf,
+  context,
+  feedOf,
+  heartbeat,
+  received,
+  stateOf,
+} from '../helpers/celery-events.ts';
+import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 
 const open: CelerySources[] = [];
 
@@ -28,108 +27,6 @@ afterEach(async () => {
 
 const isUp = (sources: CelerySources) => () => sources.tasks.status?.().ok === true;
 const isDown = (sources: CelerySources) => () => sources.tasks.status?.().ok === false;
-
-/** The broker's check, as `/healthcheck` asks for it, given up after a while. */
-async function checkBroker(
-  sources: CelerySources,
-  ms = 5000,
-): Promise<{ ok: boolean | null; error?: string | null }> {
-  return (await sources.health.checkBroker?.({ signal: AbortSignal.timeout(ms) })) ?? { ok: null };
-}
-
-/** A server that answers every command as told; `null`: not at all. */
-async function scripted(
-  answer: (command: string) => string | null,
-): Promise<{ url: string; close(): Promise<void> }> {
-  const sockets = new Set<Socket>();
-  const server: Server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
-    socket.on('data', (chunk) => {
-      // One command to a chunk is enough here: each waits for the answer to the one before.
-      for (const command of chunk.toString('latin1').split(/(?=\*\d+\r\n)/)) {
-        const reply = answer(command.split('\r\n')[2]?.toUpperCase() ?? '');
-        if (reply !== null) socket.write(reply);
-      }
-    });
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
-  return {
-    url: `redis://:SECRET@127.0.0.1:${port}/0`,
-    async close() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}
-
-describe('a Redis that cannot be read', () => {
-  /** Every sentence and component must be free of what the URL holds. */
-  async function expectNoSecret(sources: CelerySources): Promise<void> {
-    const components = await sources.components.listComponents(context);
-    expect(JSON.stringify([components, sources.tasks.status?.()])).not.toContain('SECRET');
-  }
-
-  it('because nothing listens there is told so, and data answers as unavailable', async () => {
-    const sources = start({ broker: `redis://u:SECRET@127.0.0.1:${await freePort()}/0` });
-    expect(await checkBroker(sources)).toEqual({
-      ok: false,
-      error: 'Redis refuses connections: nothing listens at that address.',
-    });
-    await until(async () => (await componentOf(sources, 'broker')).status === 'down');
-    expect(sources.tasks.status?.()).toMatchObject({ ok: false, asOf: null, error: 'source_unavailable' });
-    expect(await sources.health.checkWorkers?.({ ...context, ping: false })).toMatchObject({ ok: false });
-    expect((await componentOf(sources, 'collector')).config.error).toMatch(/refuses connections/);
-    await expectNoSecret(sources);
-  });
-
-  it('because its name is not known is told so', async () => {
-    const sources = start({ broker: 'redis://u:SECRET@no-such-host.invalid/0' });
-    expect(await checkBroker(sources)).toEqual({ ok: false, error: 'The host name of Redis is not known.' });
-    await expectNoSecret(sources);
-  });
-
-  it('because it never answers does not hold up a check, nor closing', async () => {
-    const server = await scripted(() => null);
-    const sources = start({ broker: server.url });
-    const before = performance.now();
-    expect(await checkBroker(sources, 300)).toEqual({ ok: false, error: 'Redis does not answer.' });
-    expect(performance.now() - before).toBeLessThan(3000);
-    await sources.close();
-    expect(performance.now() - before).toBeLessThan(4500);
-    await server.close();
-  });
-
-  it.each([
-    ['PING', '-LOADING Redis is loading the dataset in memory\r\n', 'Redis is loading its data.'],
-    ['PING', '-MASTERDOWN Link with MASTER is down\r\n', 'Redis has lost its master.'],
-    ['PING', '-BUSY SECRET is running\r\n', 'Redis is busy running a script.'],
-    ['PING', '-SECRET is wrong\r\n', 'Redis cannot be reached.'],
-    ['PING', 'HTTP/1.1 400 SECRET\r\n\r\n', 'Redis cannot be reached.'],
-    ['AUTH', '-WRONGPASS invalid username-password pair\r\n', 'Redis refuses the user name or password.'],
-    ['AUTH', '-ERR invalid password\r\n', 'Redis refuses the user name or password.'],
-    [
-      'AUTH',
-      '-ERR Client sent AUTH, but no password is set\r\n',
-      'This Redis has no password set, but one was given.',
-    ],
-    ['AUTH', '-ERR max number of clients reached\r\n', 'Redis has no connection left for another client.'],
-  ])('because %s is answered with %j says: %s', async (command, reply, sentence) => {
-    const server = await scripted((given) =>
-      given === command ? reply : given === 'PING' ? '+PONG\r\n' : '+OK\r\n',
-    );
-    const sources = start({ broker: server.url });
-    const health = await checkBroker(sources, 2000);
-    expect(health.ok).toBe(false);
-    expect(health.error).toBe(sentence);
-    await expectNoSecret(sources);
-    await server.close();
-  });
-});
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis'), () => {
   let redis: RedisServer;
@@ -213,14 +110,6 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis'), () 
     expect((await componentOf(without, 'backend')).status).toBe('disabled');
   });
 
-  it('without a database of that number says so', async () => {
-    const sources = start({ broker: redis.url(99) });
-    expect(await checkBroker(sources)).toEqual({
-      ok: false,
-      error: 'This Redis has no database of that number.',
-    });
-  });
-
   it('judges workers by their heartbeats', async () => {
     const sources = start({ broker: redis.url() });
     const check = () => sources.health.checkWorkers?.({ ...context, ping: false });
@@ -254,52 +143,6 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis'), () 
     await until(isUp(sources), 30_000);
     expect((await feedOf(sources, cursor)).gap).toBe(true);
     expect((await componentOf(sources, 'collector')).config.reconnects).toBe(1);
-  });
-
-  it('with a password is read with it, and refused without', async () => {
-    const guarded = await startRedis('--requirepass', 'SE/CRET');
-    const url = (auth: string): string => guarded.url().replace('redis://', `redis://${auth}`);
-    const right = start({ broker: url(':SE%2FCRET@') });
-    await until(isUp(right));
-    expect(await checkBroker(right)).toEqual({ ok: true, error: null });
-    const wrong = start({ broker: url(':nope@') });
-    expect(await checkBroker(wrong)).toEqual({
-      ok: false,
-      error: 'Redis refuses the user name or password.',
-    });
-    const none = start({ broker: url('') });
-    expect(await checkBroker(none)).toEqual({ ok: false, error: 'Redis asks for a password.' });
-    expect(
-      JSON.stringify([await componentOf(right, 'broker'), await componentOf(wrong, 'broker')]),
-    ).not.toMatch(/CRET/);
-    await guarded.close();
-  });
-
-  it('is read by a user that may do nothing but subscribe and ask for a sign of life', async () => {
-    const channels = ['&/0.celeryev/*', '&celery-task-meta-*'];
-    const guarded = await startRedis(
-      '--user',
-      'mon',
-      'on',
-      '>pw',
-      ...channels,
-      '-@all',
-      '+psubscribe',
-      '+ping',
-    );
-    const sources = start({
-      broker: guarded.url().replace('redis://', 'redis://mon:pw@'),
-      backend: guarded.url().replace('redis://', 'redis://mon:pw@'),
-    });
-    await until(isUp(sources));
-    expect(await checkBroker(sources)).toEqual({ ok: true, error: null });
-    const other = start({
-      broker: guarded.url().replace('redis://', 'redis://mon:pw@'),
-      settings: { event_exchange: 'other' },
-    });
-    await until(async () => (await componentOf(other, 'collector')).status === 'down');
-    expect((await componentOf(other, 'collector')).config.error).toMatch(/may not do/);
-    await guarded.close();
   });
 
   it('is left without a trace by close()', async () => {

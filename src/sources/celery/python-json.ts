@@ -39,7 +39,7 @@ function withoutSpecialNumbers(text: string): string | null {
 }
 
 /** How many characters `NaN`, `Infinity` or `-Infinity` takes at this place; 0 when none stands there. */
-export function specialNumberLength(text: string, at: number): number {
+function specialNumberLength(text: string, at: number): number {
   if (text.startsWith('NaN', at)) return 3;
   if (text.startsWith('Infinity', at)) return 8;
   return text.startsWith('-Infinity', at) ? 9 : 0;
