@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import type { ComponentsBody } from '../../src/wire.ts';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { serve } from '../router/host-kit.ts';
+import { at, createShop } from '../router/shop-sources.ts';
+
+describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
+  it('lists the four of the library, whatever is configured', async () => {
+    const { get } = await serve(major, {});
+    const { body } = await get<ComponentsBody>('/api/components/');
+    expect(Object.keys(body)).toEqual(['web', 'metrics', 'beat', 'history']);
+    expect(body.web).toMatchObject({
+      enabled: true,
+      status: 'up',
+      pid: process.pid,
+      url: '/monitor',
+      config: { version: expect.stringMatching(/^\d+\.\d+\.\d+/) },
+    });
+    for (const key of ['metrics', 'beat', 'history']) {
+      expect(body[key]).toMatchObject({ enabled: false, status: 'disabled' });
+    }
+  });
+
+  it('adds those of a source under its name', async () => {
+    const { get } = await serve(major, { sources: createShop().sources });
+    const { body, text } = await get<ComponentsBody>('/api/components/');
+    expect(body['shop.broker']).toMatchObject({
+      name: 'Redis',
+      status: 'up',
+      url: 'redis://db:6379/0',
+      queues: [{ name: 'default', waiting: 3, reserved: 1, consumers: 2 }],
+    });
+    expect(text).not.toContain('hunter2');
+    expect(body.beat).toMatchObject({ enabled: true, status: 'unknown' });
+  });
+
+  it('tells what the history holds', async () => {
+    const shop = createShop();
+    const { get } = await serve(major, { sources: shop.sources });
+    const config = {
+      tasks: 25,
+      since: '2026-11-21T02:00:00.000Z',
+      evicted: 0,
+      bytes: 1_000,
+      events_received: 100,
+      dropped: 0,
+      lag_seconds: 0.25,
+      unreadable: 0,
+    };
+    expect((await get<ComponentsBody>('/api/components/')).body.history).toMatchObject({
+      status: 'up',
+      config,
+    });
+    shop.status = { ok: false, asOf: at(0) };
+    expect((await get<ComponentsBody>('/api/components/')).body.history).toMatchObject({
+      status: 'down',
+      config,
+    });
+  });
+
+  it('shows the exporter without user, password and query, and whether it answers', async () => {
+    const { get } = await serve(major, { metrics: 'http://user:hunter2@127.0.0.1:9/metrics?a=hunter2' });
+    const { body, text } = await get<ComponentsBody>('/api/components/');
+    expect(body.metrics).toMatchObject({ enabled: true, status: 'down', url: 'http://127.0.0.1:9/metrics' });
+    expect(text).not.toContain('hunter2');
+  });
+
+  it('keeps the components of a source that fails, with a status that nobody knows', async () => {
+    const { sources } = createShop();
+    let fails = false;
+    const components = {
+      ...sources.components,
+      listComponents: (context: { signal: AbortSignal }) => {
+        if (fails) throw new Error('down');
+        return sources.components.listComponents(context);
+      },
+    };
+    const { get } = await serve(major, { sources: { components } });
+    expect((await get<ComponentsBody>('/api/components/')).body['shop.broker']?.status).toBe('up');
+    fails = true;
+    const { status, body } = await get<ComponentsBody>('/api/components/');
+    expect(status).toBe(200);
+    expect(body['shop.broker']).toMatchObject({ name: 'Redis', status: 'unknown' });
+    expect(body['shop.source']).toMatchObject({ status: 'down', config: { error: 'source_unavailable' } });
+  });
+
+  it('takes a key of any name for a name', async () => {
+    const shop = createShop();
+    const broken = { name: 'a', enabled: true, status: 'up' } as const;
+    shop.components = [
+      { ...broken, key: '__proto__' },
+      { ...broken, key: 'constructor' },
+      { ...broken, key: 5 as never },
+    ];
+    const { get } = await serve(major, { sources: shop.sources });
+    const { body } = await get<ComponentsBody>('/api/components/');
+    expect(Object.keys(body).slice(4)).toEqual(['shop.__proto__', 'shop.constructor']);
+  });
+});
