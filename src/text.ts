@@ -19,7 +19,8 @@ interface Writing {
  * `[Unreadable]`. What JSON shows as a string stands without quotes when it is the whole value.
  *
  * @param maxLength stop once this many characters are made; the text may be a little longer
- * @param isSecretKey members whose value reads `***`; of a map, entries whose key is such a text. Default: none
+ * @param isSecretKey whether the value of a member, of a map's entry or of a pair in an array reads `***`.
+ *   Default: none does
  */
 export function textOf(
   value: unknown,
@@ -78,8 +79,8 @@ function describe(value: object, depth: number, writing: Writing): string {
     return spend(`"<bytes ${value.byteLength}>"`, writing);
   }
   if (value instanceof Error) return write(`${value.name}: ${value.message}`, depth, writing) ?? 'null';
-  if (value instanceof Map) return list(shownEntries(value, writing), depth, writing);
-  if (Array.isArray(value) || value instanceof Set) return list(value, depth, writing);
+  if (Array.isArray(value)) return list(withoutSecret(value, writing), depth, writing);
+  if (value instanceof Map || value instanceof Set) return list(value, depth, writing);
   // Classes say so what they are (a URL, a decimal), or what they do not show.
   const { toJSON } = value as { readonly toJSON?: unknown };
   if (typeof toJSON === 'function') return write(toJSON.call(value), depth + 1, writing) ?? 'null';
@@ -107,8 +108,11 @@ function memberOf(value: object, key: string): unknown {
   }
 }
 
-function* shownEntries(map: ReadonlyMap<unknown, unknown>, { isSecretKey }: Writing): Generator<unknown[]> {
-  for (const [key, value] of map) yield [key, typeof key === 'string' && isSecretKey(key) ? '***' : value];
+/** A name and its value, as entries of maps and headers are. */
+function withoutSecret(items: readonly unknown[], { isSecretKey }: Writing): readonly unknown[] {
+  if (items.length !== 2) return items;
+  const [key] = items;
+  return typeof key === 'string' && isSecretKey(key) ? [key, '***'] : items;
 }
 
 function list(items: Iterable<unknown>, depth: number, writing: Writing): string {
