@@ -47,6 +47,8 @@ describe('the options of celerySources', () => {
     expect(resolved.backend?.server).toBe(resolved.broker.server);
     const elsewhere = resolveOptions({ broker: client, settings: { broker_url: 'redis://inside/9' } });
     expect(elsewhere.broker.database).toBe(9);
+    const sentinels = { broker_url: 'sentinel://:SECRET@a:26379/8;sentinel://b:26379/8' };
+    expect(resolveOptions({ broker: client, settings: sentinels }).broker.database).toBe(8);
   });
 
   it.each<[unknown, RegExp]>([

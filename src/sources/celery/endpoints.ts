@@ -74,7 +74,7 @@ function clientEndpoint(client: CeleryRedisClient, url: string | undefined): Red
     socket?: { host?: unknown; port?: unknown; path?: unknown; tls?: unknown };
   };
   const own = typeof options.database === 'number' ? options.database : 0;
-  const database = url !== undefined && isRedisUrl(url) ? parseRedisUrl(url, 'settings').database : own;
+  const database = (url === undefined ? null : databaseOf(url)) ?? own;
   const { host, port, path, tls } = options.socket ?? {};
   let shown: string | null = null;
   if (typeof path === 'string') shown = `redis+socket://${path}`;
@@ -82,4 +82,11 @@ function clientEndpoint(client: CeleryRedisClient, url: string | undefined): Red
     shown = `${tls === true ? 'rediss' : 'redis'}://${host}:${Number(port ?? 6379)}/${own}`;
   }
   return { open: duplicatesOf(client), server: client, database, url: shown };
+}
+
+/** The number that a URL of the configuration ends in. Clients of Sentinels do not tell theirs. */
+function databaseOf(url: string): number | null {
+  if (isRedisUrl(url)) return parseRedisUrl(url, 'settings').database;
+  const digits = /^sentinel:\/\/[^/;]*\/(\d{1,6})\b/i.exec(url)?.[1];
+  return digits === undefined ? null : Number(digits);
 }

@@ -7,8 +7,8 @@ import { type CelerySettings, checkSettings } from './settings.ts';
 export interface CelerySourcesOptions {
   /**
    * Where the broker is: `redis://user:password@host:6379/0`, `rediss://…`, `redis+socket:///path`, of a
-   * fail-over list the first; or a client made by `createClient` of the package `redis` (5 or 6), which
-   * is duplicated and never closed. The number of the database is part of the channels' names: it is
+   * fail-over list the first; or a client made by `createClient` of the package `redis` (5 or 6) or by
+   * its `createSentinel` (6), which is duplicated and never closed. The number of the database is part of the channels' names: it is
    * that of the URL, and for a client that of `settings.broker_url` or of the client's own options.
    * Default: `settings.broker_url`.
    */

@@ -4,7 +4,10 @@
  */
 import type { RedisAddress } from './urls.ts';
 
-/** What this source uses of a node-redis client; one made by `createClient` or `createSentinel` fits. */
+/**
+ * What this source uses of a node-redis client; one made by `createClient`, or by `createSentinel` of
+ * version 6, fits.
+ */
 export interface CeleryRedisClient {
   /** Makes a client of the same server and credentials. Only duplicates are connected and closed. */
   duplicate(): CeleryRedisConnection;

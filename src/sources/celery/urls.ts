@@ -44,7 +44,7 @@ export function parseRedisUrl(url: string, option: string): RedisAddress {
   if (scheme === 'sentinel:') {
     throw new TypeError(
       `celerySources: ${option} is a Sentinel URL, which this source does not open itself. ` +
-        'Pass a client made by createSentinel() of the package redis instead.',
+        'Pass a client made by createSentinel() of the package redis, version 6, instead.',
     );
   }
   if (!NETWORK.has(scheme) && !SOCKET.has(scheme)) {

@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClient, createSentinel } from 'redis';
+import { describe, expect, it } from 'vitest';
+import { celerySources } from '../../src/celery.ts';
+import { checkBroker, componentOf, received, stateOf } from '../helpers/celery-events.ts';
+import { freePort, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+
+/** Starts a Sentinel that watches the Redis on that port. */
+async function startSentinel(master: number): Promise<{ port: number; close(): Promise<void> }> {
+  const port = await freePort();
+  const folder = mkdtempSync(join(tmpdir(), 'monitor-sentinel-'));
+  const file = join(folder, 'sentinel.conf');
+  writeFileSync(file, `port ${port}\nbind 127.0.0.1\nsentinel monitor shop 127.0.0.1 ${master} 1\n`);
+  const child = spawn(process.env.REDIS_SERVER_BIN ?? 'redis-server', [file, '--sentinel'], {
+    stdio: 'ignore',
+  });
+  const client = createClient({ url: `redis://127.0.0.1:${port}`, socket: { reconnectStrategy: 50 } });
+  client.on('error', () => {});
+  await client.connect();
+  client.destroy();
+  return {
+    port,
+    async close() {
+      const exited = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exited;
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis behind Sentinels'), () => {
+  it('is read over a client of node-redis 6, under both names that kombu has for it', async () => {
+    const redis = await startRedis();
+    const sentinel = await startSentinel(redis.port);
+    const root = { host: '127.0.0.1', port: sentinel.port };
+    const client = createSentinel({
+      name: 'shop',
+      sentinelRootNodes: [root],
+      nodeClientOptions: { database: 4 },
+    });
+    client.on('error', () => {});
+    const sources = celerySources({
+      broker: client,
+      settings: {
+        broker_url: 'sentinel://inside:26379/4',
+        broker_transport_options: { master_name: 'shop' },
+      },
+    });
+    await until(() => sources.tasks.status?.().ok === true);
+    const publisher = createClient({ url: redis.url() });
+    await publisher.connect();
+    await publisher.publish('/4.celeryev/task.multi', received('new'));
+    await publisher.publish('/{db}.celeryev/task.multi', received('old'));
+    await until(async () => (await stateOf(sources, 'new')) === 'RECEIVED');
+    await until(async () => (await stateOf(sources, 'old')) === 'RECEIVED');
+    expect(await checkBroker(sources)).toEqual({ ok: true, error: null });
+    expect(await componentOf(sources, 'broker')).toMatchObject({ url: null, config: { database: 4 } });
+    await sources.close();
+    const monitors = async (): Promise<number> =>
+      (await publisher.clientList()).filter(({ db, psub }) => db === 4 || psub > 0).length;
+    await until(async () => (await monitors()) === 0);
+    publisher.destroy();
+    await sentinel.close();
+    await redis.close();
+  });
+});
