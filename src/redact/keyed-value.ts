@@ -6,6 +6,7 @@ import {
   isQuote,
   lineEnd,
   memberEnd,
+  type Reading,
   readDelimiter,
   readDelimiterBefore,
   stringEnd,
@@ -13,7 +14,7 @@ import {
 } from './value-end.ts';
 
 /** What to put in place of a part of a text. */
-export interface Replacement {
+export interface Masked {
   readonly start: number;
   readonly end: number;
   readonly text: string;
@@ -23,6 +24,12 @@ const MASK = '***';
 
 /** Values that tell that there is no secret. */
 const NOTHING = /(?:None|null|undefined|nil|True|False|true|false)(?![\w.])/y;
+
+/** Between a key and its value. Two colons and a URL's are none. */
+const SEPARATOR = /:?=[=>]?|!=|:(?![:/])/y;
+
+/** Before a string in Python. */
+const STRING_PREFIX = /[bBrRuUfF]{0,2}/y;
 
 /** Where a key stands, and how its value is written. */
 interface Place {
@@ -38,19 +45,26 @@ interface Place {
   readonly isPair: boolean;
 }
 
-/**
- * @param start where the key begins
- * @param end behind the key
- * @param isHeader whether the key is one whose values have blanks in them, such as `Authorization`
- * @returns what to mask; `null` when no value follows or there is nothing to hide
- */
-export function keyedValue(text: string, start: number, end: number, isHeader: boolean): Replacement | null {
-  const place = findPlace(text, start, end, isHeader);
-  if (place === null || place.value >= text.length) return null;
-  return maskString(text, place) ?? (place.onlyString ? null : maskBare(text, place));
+/** A key that names a secret. */
+export interface KeyPlace {
+  readonly start: number;
+  readonly end: number;
+  /** Whether its values have blanks in them, as those of `Authorization` have. */
+  readonly isHeader: boolean;
+  /** Whether it is hidden already: only a string or brackets can then reach further. */
+  readonly isHidden: boolean;
+  /** Where the last backslash of the text is: behind it there is but one reading. */
+  readonly lastBackslash: number;
 }
 
-function findPlace(text: string, start: number, end: number, isHeader: boolean): Place | null {
+/** @returns what to mask; `null` when no value follows or there is nothing to hide */
+export function keyedValue(text: string, key: KeyPlace): Masked | null {
+  const place = findPlace(text, key);
+  if (place === null || place.value >= text.length) return null;
+  return maskString(text, place) ?? (place.onlyString ? null : maskBare(text, place, key));
+}
+
+function findPlace(text: string, { start, end, isHeader }: KeyPlace): Place | null {
   const none = { quotes: null, onlyString: false, isPair: false };
   if (text[end] === '>' && (text[start - 1] === '<' || text[start - 1] === ':')) {
     return { ...none, value: end + 1, bare: 'element' };
@@ -60,11 +74,10 @@ function findPlace(text: string, start: number, end: number, isHeader: boolean):
   if (text[at] === '[' && text[at + 1] === ']') at += 2;
   else if (text[at] === ']') at++;
   const mark = skipBlanks(text, at);
-  const separator = /:?=[=>]?|!=|:(?![:/])/y;
-  separator.lastIndex = mark;
-  const match = separator.exec(text);
+  SEPARATOR.lastIndex = mark;
+  const match = SEPARATOR.exec(text);
   if (match !== null) {
-    const behind = separator.lastIndex;
+    const behind = SEPARATOR.lastIndex;
     const value = match[0] === ':' && quotes !== null ? skipSpace(text, behind) : skipBlanks(text, behind);
     if (match[0] === ':' && quotes !== null) return { ...none, value, bare: 'member', quotes };
     const isLine = match[0] === ':' || isHeader || mark > at;
@@ -88,39 +101,56 @@ function opensPair(text: string, start: number): boolean {
 }
 
 /** Masks a string and keeps its quotes. */
-function maskString(text: string, { value, bare, quotes, isPair }: Place): Replacement | null {
-  const prefix = /[bBrRuUfF]{0,2}/y;
-  prefix.lastIndex = value;
-  prefix.exec(text);
-  const open = readDelimiter(text, prefix.lastIndex);
+function maskString(text: string, { value, quotes, isPair }: Place): Masked | null {
+  STRING_PREFIX.lastIndex = value;
+  STRING_PREFIX.test(text);
+  const open = readDelimiter(text, STRING_PREFIX.lastIndex);
   if (open === null) return null;
-  const { content, end, isClosed } = stringEnd(text, open, bare === 'member' || quotes !== null);
-  if (isPair && !/[)\]]/.test(text[skipBlanks(text, end)] ?? ')')) return null;
+  const where = quotes === null ? 'text' : 'value';
+  const usual = stringEnd(text, open, where, 'paired');
+  if (isPair && !/[)\]]/.test(text[skipBlanks(text, usual.end)] ?? ')')) return null;
   // Nothing is hidden where nothing is.
-  if (isClosed && content === open.end) return { start: open.end, end: content, text: '' };
-  return { start: open.end, end: content, text: MASK };
+  if (usual.isClosed && usual.content === open.end) return null;
+  const { end, isClosed } = stringEnd(text, open, where, 'exact');
+  const closing = text.slice(usual.content, usual.end);
+  const isAny = usual.isClosed || isClosed;
+  return { start: open.end, end: Math.max(usual.end, end), text: isAny ? `${MASK}${closing}` : MASK };
 }
 
-function maskBare(text: string, { value, bare, quotes }: Place): Replacement | null {
+function maskBare(text: string, { value, bare, quotes }: Place, key: KeyPlace): Masked | null {
   NOTHING.lastIndex = value;
   if (bare !== 'element' && NOTHING.test(text) && endsHere(text, NOTHING.lastIndex)) return null;
-  const end = bareEnd(text, value, bare);
+  const isBracketed = '([{'.includes(text[value] as string);
+  if (key.isHidden && !isBracketed) return null;
+  const end = bareEnd(
+    text,
+    value,
+    isBracketed && bare === 'line' ? 'bracket' : bare,
+    value < key.lastBackslash,
+  );
   if (end <= value) return null;
-  const isMasked = text.startsWith(MASK, value) && !/\w/.test(text[value + MASK.length] ?? '');
-  if (isMasked) return { start: value, end: value + MASK.length, text: MASK };
+  if (text.startsWith(MASK, value) && !/\w/.test(text[value + MASK.length] ?? '')) return null;
   // In place of a number or an object stands a string, so that JSON stays JSON.
   const quote = quotes === null ? '' : `${'\\'.repeat(quotes.backslashes)}${quotes.quote}`;
   return { start: value, end, text: `${quote}${MASK}${quote}` };
 }
 
-function bareEnd(text: string, value: number, bare: Place['bare']): number {
+const READINGS: readonly Reading[] = ['paired', 'exact', 'none'];
+
+function bareEnd(
+  text: string,
+  value: number,
+  bare: Place['bare'] | 'bracket',
+  hasBackslash: boolean,
+): number {
+  if (bare === 'line') return lineEnd(text, value);
   if (bare === 'element') {
     const close = text.indexOf('<', value);
     return close === -1 ? text.length : close;
   }
-  if (bare === 'line')
-    return '([{'.includes(text[value] as string) ? bracketEnd(text, value) : lineEnd(text, value);
-  return bare === 'member' ? memberEnd(text, value) : wordEnd(text, value);
+  const endOf = bare === 'bracket' ? bracketEnd : bare === 'member' ? memberEnd : wordEnd;
+  if (!hasBackslash) return endOf(text, value, 'paired');
+  return Math.max(...READINGS.map((reading) => endOf(text, value, reading)));
 }
 
 function endsHere(text: string, at: number): boolean {

@@ -1,5 +1,5 @@
 /** Finds secrets in a text: values under keys that name one, and what shows by its form. */
-import { keyedValue, type Replacement } from './keyed-value.ts';
+import { type KeyPlace, keyedValue, type Masked } from './keyed-value.ts';
 import { hasWords, namesSecret, wordsOf } from './secret-keys.ts';
 import { SHAPE_STEMS, shapeAt } from './shapes.ts';
 
@@ -12,6 +12,15 @@ const HEADER = /(?:authorization|cookie)$/i;
 
 const LONGEST_KEY = 128;
 const MOST_KNOWN = 2_000;
+
+/** How often a part of a text may belong to one more value; the rest of a text that is made of such is hidden. */
+const MOST_WORK = 16;
+
+/** A text is looked at again until nothing more is found in it: what is left may read in another way. */
+const MOST_PASSES = 8;
+
+/** What a look at one place depends on beside the text. */
+type Pass = Pick<KeyPlace, 'isHidden' | 'lastBackslash'> & { readonly isCut: boolean };
 
 /** Finds secrets. */
 export interface SecretFinder {
@@ -52,43 +61,64 @@ export function createSecretFinder(extra: readonly (string | RegExp)[], ownKeys:
     return judged;
   }
 
-  function find(text: string, stem: RegExpExecArray, from: number, isCut: boolean): Replacement | number {
+  /** @returns what to mask, or where to look on */
+  function find(
+    text: string,
+    stem: RegExpExecArray,
+    { isCut, isHidden, lastBackslash }: Pass,
+  ): Masked | number {
     const at = stem.index;
     if (SHAPE_START.test(stem[0])) {
-      const span = shapeAt(text, stem[0], at, isCut);
-      if (span !== null && span.start >= from) return { ...span, text: '***' };
+      const span = isHidden ? null : shapeAt(text, stem[0], at, isCut);
+      if (span !== null) return { ...span, text: '***' };
       if (!/^bearer/i.test(stem[0])) return at + stem[0].length;
     }
-    const start = keyStart(text, at, from);
+    const start = keyStart(text, at);
     const end = keyEnd(text, at);
-    for (const begin of keyStarts(text, start, from)) {
+    for (const begin of keyStarts(text, start)) {
       const key = text.slice(begin, end);
       if (!isSecretKey(key)) continue;
-      const found = keyedValue(text, start, end, HEADER.test(key));
+      const isHeader = HEADER.test(key);
+      const found = keyedValue(text, { start, end, isHeader, isHidden, lastBackslash });
       return found === null || isCount(text, key, found) ? end : found;
     }
     return end;
   }
 
+  function maskOnce(text: string, isCut: boolean): string {
+    let shown = '';
+    let done = 0;
+    let work = 0;
+    stems.lastIndex = 0;
+    const pass = { isCut, isHidden: false, lastBackslash: text.lastIndexOf('\\') };
+    for (let stem = stems.exec(text); stem !== null && done < text.length; stem = stems.exec(text)) {
+      pass.isHidden = stem.index < done;
+      const found = find(text, stem, pass);
+      if (typeof found === 'number') {
+        stems.lastIndex = found;
+        continue;
+      }
+      if (found.start >= done) shown += text.slice(done, found.start) + found.text;
+      done = Math.max(done, found.end);
+      // Notations are ambiguous, so a value may have been taken to be too short or too long: keys are looked
+      // for within it as well, and what belongs to them is hidden, too.
+      stems.lastIndex = found.start;
+      work += found.end - found.start;
+      if (work > MOST_WORK * text.length) done = text.length;
+    }
+    return shown + text.slice(done);
+  }
+
   return {
     isSecretKey,
     mask(text, isCut) {
-      stems.lastIndex = 0;
-      let stem = stems.exec(text);
-      if (stem === null) return text;
-      let shown = '';
-      let done = 0;
-      for (; stem !== null; stem = stems.exec(text)) {
-        const found = find(text, stem, done, isCut);
-        if (typeof found === 'number') {
-          stems.lastIndex = found;
-          continue;
-        }
-        shown += text.slice(done, found.start) + found.text;
-        done = found.end;
-        stems.lastIndex = done;
+      let shown = text;
+      for (let pass = 0; pass < MOST_PASSES; pass++) {
+        const before = shown;
+        shown = maskOnce(before, isCut);
+        if (shown === before) break;
       }
-      return shown + text.slice(done);
+      return shown;
     },
   };
 }
@@ -115,9 +145,10 @@ function isKeyCharacter(code: number): boolean {
   );
 }
 
-function keyStart(text: string, at: number, from: number): number {
+function keyStart(text: string, at: number): number {
+  const first = Math.max(0, at - LONGEST_KEY);
   let start = at;
-  while (start > from && isKeyCharacter(text.charCodeAt(start - 1))) start--;
+  while (start > first && isKeyCharacter(text.charCodeAt(start - 1))) start--;
   return start;
 }
 
@@ -128,18 +159,18 @@ function keyEnd(text: string, at: number): number {
 }
 
 /** A key may be written in words: `API key: x`, `"Secret Access Key": "x"`. */
-function keyStarts(text: string, start: number, from: number): number[] {
+function keyStarts(text: string, start: number): number[] {
   const starts = [start];
   let begin = start;
   for (let words = 0; words < 2; words++) {
-    if (text[begin - 1] !== ' ' || begin - 2 < from || !isKeyCharacter(text.charCodeAt(begin - 2))) break;
-    begin = keyStart(text, begin - 1, Math.max(from, begin - 1 - LONGEST_KEY));
+    if (text[begin - 1] !== ' ' || begin < 2 || !isKeyCharacter(text.charCodeAt(begin - 2))) break;
+    begin = keyStart(text, begin - 1);
     starts.push(begin);
   }
   return starts;
 }
 
 /** `tokens: 512` is how many there are. */
-function isCount(text: string, key: string, { start, end }: Replacement): boolean {
+function isCount(text: string, key: string, { start, end }: Masked): boolean {
   return /tokens$/i.test(key) && /^\d+$/.test(text.slice(start, Math.min(end, start + 16)));
 }

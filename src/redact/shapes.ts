@@ -63,12 +63,13 @@ function run(
   return isToken(token) || isCutAt(text, end, isCut) ? { start, end } : null;
 }
 
+const SCHEME_TOKEN = /[ \t]*([\w.~+/=*-]*)/y;
+
 function schemeToken(text: string, from: number, isToken: (token: string) => boolean): Span | null {
-  const characters = /[ \t]*([\w.~+/=*-]*)/y;
-  characters.lastIndex = from;
-  const token = characters.exec(text)?.[1] ?? '';
+  SCHEME_TOKEN.lastIndex = from;
+  const token = SCHEME_TOKEN.exec(text)?.[1] ?? '';
   if (token === '' || !isToken(token)) return null;
-  return { start: characters.lastIndex - token.length, end: characters.lastIndex };
+  return { start: SCHEME_TOKEN.lastIndex - token.length, end: SCHEME_TOKEN.lastIndex };
 }
 
 function privateKey(text: string, start: number, from: number): Span | null {
@@ -97,11 +98,12 @@ function credentials(text: string, start: number, isCut: boolean): Span | null {
   return { start, end: end - (/(?:\.{3}|…)$/.exec(region)?.[0].length ?? 0) };
 }
 
+const REGION_END = /[\s"'`]|\\[nrt"'`]|:\/\//g;
+
 /** Where a URL must have ended: at a blank, a quote, or the next URL. */
 function regionEnd(text: string, start: number): number {
-  const ends = /[\s"'`]|\\[nrt"'`]|:\/\//g;
-  ends.lastIndex = start;
-  return ends.exec(text)?.index ?? text.length;
+  REGION_END.lastIndex = start;
+  return REGION_END.exec(text)?.index ?? text.length;
 }
 
 /** Whether a colon in a list of hosts has anything but a port behind it. */

@@ -50,89 +50,120 @@ export interface StringEnd {
 }
 
 /**
- * Finds the end of a string. A quote closes it when its backslashes are those of the opening one (more mean
- * that the quote belongs to the content), and what follows is what follows a value: Celery's reprs do not
- * escape backslashes, so that a quote alone proves nothing.
- *
- * @param isStrict whether the string stands in a JSON object, a dict or a list, where little can follow it
+ * How backslashes before a quote are read, which a text does not tell. `paired`: two of them are one
+ * backslash, and the quote closes. `exact`: the quote closes with none beside those of the opening one, as
+ * in a JSON text within a repr, where two belong to an escaped quote. `none`: backslashes mean nothing, as
+ * Celery's reprs escape quotes but not backslashes.
  */
-export function stringEnd(text: string, open: Delimiter, isStrict: boolean): StringEnd {
+export type Reading = 'paired' | 'exact' | 'none';
+
+/** Where a string stands, which tells what can follow it: a value in a dict or list, any of their strings, a text. */
+export type StringPlace = 'value' | 'member' | 'text';
+
+/**
+ * Finds the end of a string. A quote closes it when it has the right backslashes, and what follows is what
+ * follows a string in this place: Celery's reprs do not escape backslashes, so that a quote alone proves
+ * nothing.
+ */
+export function stringEnd(text: string, open: Delimiter, place: StringPlace, reading: Reading): StringEnd {
   const step = 2 * (open.backslashes + 1);
-  for (
-    let quote = text.indexOf(open.quote, open.end);
-    quote !== -1;
-    quote = text.indexOf(open.quote, quote + 1)
-  ) {
+  let quote = text.indexOf(open.quote, open.end);
+  for (; quote !== -1; quote = text.indexOf(open.quote, quote + 1)) {
     let first = quote;
     while (first > open.end && text.charCodeAt(first - 1) === BACKSLASH) first--;
     const backslashes = quote - first;
-    if (backslashes % step !== open.backslashes || !canFollow(text, quote + 1, open, isStrict)) continue;
+    const isClosing =
+      reading === 'none'
+        ? backslashes >= open.backslashes
+        : (reading === 'exact' ? backslashes : backslashes % step) === open.backslashes;
+    if (!isClosing || !canFollow(text, quote + 1, open, place)) continue;
     return { content: quote - open.backslashes, end: quote + 1, isClosed: true };
   }
   return { content: text.length, end: text.length, isClosed: false };
 }
 
-/** Whether what stands here can follow a value. */
-function canFollow(text: string, at: number, open: Delimiter, isStrict: boolean): boolean {
+/** Whether what stands here can follow a string. */
+function canFollow(text: string, at: number, open: Delimiter, place: StringPlace): boolean {
   const next = text[at];
-  if (next === undefined || '\r\n,}]);:'.includes(next)) return true;
+  if (endsItem(next) || (next === ':' && place !== 'value')) return true;
   // The end of the string that this one stands in.
   if (isQuote(next)) return next !== open.quote || open.backslashes > 0;
   if (next === '\\') return /[nrt"'`\\]/.test(text[at + 1] ?? '');
-  if (!isStrict) return !/[\p{L}\p{N}_]/u.test(next);
+  if (place === 'text') return !/[\p{L}\p{N}_]/u.test(next as string);
   if (next !== ' ' && next !== '\t') return false;
   const behind = text[skipBlanks(text, at)];
-  return behind === undefined || '\r\n,}]);:'.includes(behind);
+  return endsItem(behind) || (behind === ':' && place !== 'value');
 }
 
-const OPENING = '([{';
-const CLOSING = ')]}';
+/** Whether a character, or the end of the text, ends an item of a list or an object. */
+function endsItem(character: string | undefined): boolean {
+  return character === undefined || '\r\n,}]);'.includes(character);
+}
+
+/** Finds the next character that matters; everything between does not end a value. */
+function nextOf(characters: RegExp, text: string, at: number): number {
+  characters.lastIndex = at;
+  return characters.test(text) ? characters.lastIndex - 1 : text.length;
+}
+
+const BRACKETS_AND_QUOTES = /[()[\]{}"']/g;
 
 /** The end of a bracketed value that begins here, behind its closing bracket; the end of the text if it has none. */
-export function bracketEnd(text: string, start: number): number {
+export function bracketEnd(text: string, start: number, reading: Reading): number {
   let depth = 0;
-  for (let at = start; at < text.length; at++) {
+  let at = start;
+  for (; at < text.length; at = nextOf(BRACKETS_AND_QUOTES, text, at)) {
     const character = text[at] as string;
-    if (OPENING.includes(character)) depth++;
-    else if (CLOSING.includes(character)) {
-      depth--;
-      if (depth <= 0) return at + 1;
-    } else if (character === '"' || character === "'") {
-      const open = readDelimiterBefore(text, at + 1);
-      if (open !== null) at = stringEnd(text, open, true).end - 1;
+    if (isQuote(character)) {
+      const open = readDelimiterBefore(text, at + 1) as Delimiter;
+      at = stringEnd(text, open, 'member', reading).end;
+      continue;
     }
+    depth += isOpening(character) ? 1 : -1;
+    at++;
+    if (depth <= 0) return at;
   }
   return text.length;
 }
 
+const MEMBER_MARKS = /[,\r\n()[\]{}<"']/g;
+
 /** The end of a bare value in a dict or an object: `12}`, `Decimal('1'), `, `<Token x>]`. */
-export function memberEnd(text: string, start: number): number {
-  let at = start;
-  while (at < text.length) {
+export function memberEnd(text: string, start: number, reading: Reading): number {
+  let at = nextOf(MEMBER_MARKS, text, start);
+  for (; at < text.length; at = nextOf(MEMBER_MARKS, text, at)) {
     const character = text[at] as string;
-    if (',\r\n'.includes(character) || CLOSING.includes(character)) break;
-    if (OPENING.includes(character)) at = bracketEnd(text, at);
+    if (isOpening(character)) at = bracketEnd(text, at, reading);
     else if (character === '<') at = behind(text, '>', at);
-    else if (character === '"' || character === "'") {
-      const open = readDelimiterBefore(text, at + 1);
+    else if (isQuote(character)) {
+      const open = readDelimiterBefore(text, at + 1) as Delimiter;
       // A quote that closes what this object stands in.
-      if (open === null || at === start || canFollow(text, at + 1, open, true)) break;
-      at = stringEnd(text, open, true).end;
-    } else at++;
+      if (at === start || canFollow(text, at + 1, open, 'value')) break;
+      at = stringEnd(text, open, 'member', reading).end;
+    } else break;
   }
   return withoutBlanks(text, start, at);
 }
 
+const WORD_MARKS = /[ \t\r\n&;<"'`\\,()[\]{}]/g;
+
 /** The end of a bare value behind `=`, in a query, a call or a list of settings. */
-export function wordEnd(text: string, start: number): number {
-  let at = start;
-  for (; at < text.length; at++) {
+export function wordEnd(text: string, start: number, reading: Reading): number {
+  let at = nextOf(WORD_MARKS, text, start);
+  for (; at < text.length; at = nextOf(WORD_MARKS, text, at)) {
     const character = text[at] as string;
-    if (' \t\r\n&;<"\'`'.includes(character) || isWrittenBreak(text, at)) break;
-    if (OPENING.includes(character)) at = bracketEnd(text, at) - 1;
-    else if ((character === ',' || CLOSING.includes(character)) && endsWord(text, at)) break;
+    if (isOpening(character)) at = bracketEnd(text, at, reading);
+    else if (
+      character === '\\' ? !isWrittenBreak(text, at) : ',)]}'.includes(character) && !endsWord(text, at)
+    )
+      at++;
+    else break;
   }
   return at;
+}
+
+function isOpening(character: string): boolean {
+  return character === '(' || character === '[' || character === '{';
 }
 
 /** Whether a comma or a closing bracket ends a word: a password may hold one. */
@@ -141,16 +172,19 @@ function endsWord(text: string, at: number): boolean {
   return next === undefined || ' \t\r\n,;&"\'`\\)]}.:'.includes(next);
 }
 
+const LINE_MARKS = /[\r\n\\"'`]/g;
+
 /** The end of a line, or of the string that it stands in. */
 export function lineEnd(text: string, start: number): number {
-  for (let at = start; at < text.length; at++) {
+  let at = nextOf(LINE_MARKS, text, start);
+  for (; at < text.length; at = nextOf(LINE_MARKS, text, at + 1)) {
     const character = text[at] as string;
-    if (character === '\n' || character === '\r' || isWrittenBreak(text, at))
-      return withoutBlanks(text, start, at);
-    if (isQuote(character) && endsOuterString(text, at + 1)) {
+    if (isQuote(character)) {
+      if (!endsOuterString(text, at + 1)) continue;
       while (at > start && text.charCodeAt(at - 1) === BACKSLASH) at--;
       return at;
     }
+    if (character !== '\\' || isWrittenBreak(text, at)) return withoutBlanks(text, start, at);
   }
   return text.length;
 }
