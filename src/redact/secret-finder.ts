@@ -5,7 +5,7 @@ import { SHAPE_STEMS, shapeAt } from './shapes.ts';
 
 /** What part of a word leads to a key that may name a secret. */
 const KEY_STEMS =
-  'pass|pwd|secret|token|auth|cookie|sess|sid|cred|bearer|dsn|jwt|otp|cv[vc]|key|conn[a-z]*[-_ ]?str|signature';
+  'pass|pwd|secret|token|auth|cookie|sess|sid|cred|bearer|dsn|jwt|otp|cv[vc]|key|conn(?:ection)?[-_ ]?str|signature';
 
 /** Keys whose values may have blanks and semicolons in them. */
 const HEADER = /(?:authorization|cookie)$/i;

@@ -81,21 +81,30 @@ function privateKey(text: string, start: number, from: number): Span | null {
   return { start, end: close === -1 ? text.length : close + 5 };
 }
 
-/** User and password of a URL, which RFC 3986 puts before `@`. Passwords that should have been encoded count. */
+/** User and password of a URL, or what may be the beginning of them. */
 function credentials(text: string, start: number, isCut: boolean): Span | null {
   const end = regionEnd(text, start);
   const region = text.slice(start, end);
-  const slash = region.search(/[/?#]/);
-  const authority = slash === -1 ? region : region.slice(0, slash);
-  const at = authority.lastIndexOf('@');
-  if (at !== -1) return { start, end: start + at };
-  if (hasPassword(authority)) {
-    const later = region.lastIndexOf('@');
-    return { start, end: start + (later === -1 ? authority.length : later) };
-  }
+  const length = credentialsLength(region);
+  if (length > 0) return { start, end: start + length };
   // The rest of it may be a password.
-  if (slash !== -1 || region === '' || !isCutAt(text, end, isCut)) return null;
+  if (region === '' || /[/?#]/.test(region) || !isCutAt(text, end, isCut)) return null;
   return { start, end: end - (/(?:\.{3}|…)$/.exec(region)?.[0].length ?? 0) };
+}
+
+/**
+ * How much of a URL, behind its scheme, is user and password, the `@` behind them left out; 0 for none.
+ * RFC 3986 puts them before the last `@` of what stands before the path, but passwords that should have been
+ * encoded may hold `/` and `@`: where a colon has no port behind it, the last `@` of all counts. Where there
+ * is none, the URL was cut, and all up to the path is hidden.
+ */
+export function credentialsLength(address: string): number {
+  const authority = address.slice(0, /[/?#]/.exec(address)?.index);
+  const at = authority.lastIndexOf('@');
+  const isPlain = at === -1 ? !hasPassword(authority) : !authority.slice(0, at).includes(':');
+  if (isPlain) return Math.max(0, at);
+  const last = address.lastIndexOf('@');
+  return last === -1 ? authority.length : last;
 }
 
 const REGION_END = /[\s"'`]|\\[nrt"'`]|:\/\//g;

@@ -50,6 +50,7 @@ describe('texts', () => {
     ['user and password', 'redis://u:p@h:6379/0', 'redis://***@h:6379/0'],
     ['a password with signs that should be encoded', 'redis://:p/s?s#x@h:6379/0', 'redis://***@h:6379/0'],
     ['a password with an at sign', 'postgres://u:p@ss@h/db', 'postgres://***@h/db'],
+    ['a password with all of them', 'redis://:p@s/s?s#x@h/0', 'redis://***@h/0'],
     ['a token for a user', 'https://ghp@github.com/a', 'https://***@github.com/a'],
     ['lists of URLs', 'amqp://a:b@h//;amqp://c:d@i//', 'amqp://***@h//;amqp://***@i//'],
     ['a URL that was cut before its host', "'redis://user:pas...', ...", "'redis://***', ..."],
