@@ -198,7 +198,9 @@ export const BROKEN: Readonly<Record<string, Break>> = {
   'hangs when read after close': (sources) => {
     let closed = false;
     const listWorkers = () => (closed ? never() : []);
-    const close = () => void (closed = true);
+    const close = () => {
+      closed = true;
+    };
     return { ...sources, workers: { ...sources.workers, listWorkers }, close };
   },
   'answers one read at a time and mixes them up': (sources) => {

@@ -51,11 +51,14 @@ describe('the contract suite', () => {
 
   it('closes what it made, also after a case that failed', async () => {
     let open = 0;
+    const close = () => {
+      open -= 1;
+    };
     const create = () => {
       open += 1;
       const made = arraySources();
       const sources = { ...made.sources, workers: { name: 'not a name!', listWorkers: () => [] } };
-      return { ...made, sources, close: () => void (open -= 1) };
+      return { ...made, sources, close };
     };
     await Promise.allSettled(sourceContract({ parts: ALL, create }).map(({ run }) => run()));
     expect(open).toBe(0);
