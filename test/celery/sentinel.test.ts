@@ -7,7 +7,14 @@ import { createClient, createSentinel } from 'redis';
 import { describe, expect, it } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
 import { checkBroker, componentOf, received, stateOf } from '../helpers/celery-events.ts';
-import { freePort, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+import {
+  endWithProcess,
+  freePort,
+  redisMissing,
+  startRedis,
+  titleUnless,
+  until,
+} from '../helpers/redis-server.ts';
 
 /** Starts a Sentinel that watches the Redis on that port. */
 async function startSentinel(master: number): Promise<{ port: number; close(): Promise<void> }> {
@@ -18,6 +25,7 @@ async function startSentinel(master: number): Promise<{ port: number; close(): P
   const child = spawn(process.env.REDIS_SERVER_BIN ?? 'redis-server', [file, '--sentinel'], {
     stdio: 'ignore',
   });
+  endWithProcess(child);
   const client = createClient({ url: `redis://127.0.0.1:${port}`, socket: { reconnectStrategy: 50 } });
   client.on('error', () => {});
   await client.connect();

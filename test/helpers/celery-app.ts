@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CelerySettings } from '../../src/celery.ts';
+import { endWithProcess } from './redis-server.ts';
 
 const PYTHON = process.env.CELERY_PYTHON ?? '/usr/bin/python3';
 const FOLDER = new URL('../celery/app/', import.meta.url).pathname;
@@ -60,6 +61,7 @@ export function celeryApp(settings: CelerySettings): CeleryApp {
   } {
     const child = spawn(PYTHON, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
     children.push(child);
+    endWithProcess(child);
     let output = '';
     let errors = '';
     let look: () => void = () => {};

@@ -42,6 +42,7 @@ export async function startRedis(...args: string[]): Promise<RedisServer> {
     const line = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
     const started = spawn(BINARY, [...line, '--dir', directory, ...args, ...more], { stdio: 'ignore' });
     child = started;
+    endWithProcess(started);
     const failed = new Promise<never>((_, reject) => {
       started.once('error', reject);
       started.once('exit', (code) => reject(new Error(`redis-server ended with ${code}`)));
@@ -73,6 +74,13 @@ export async function startRedis(...args: string[]): Promise<RedisServer> {
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** A test that fails half-way must leave no server behind. */
+export function endWithProcess(child: ChildProcess): void {
+  const end = (): boolean => child.kill('SIGKILL');
+  process.once('exit', end);
+  child.once('exit', () => process.off('exit', end));
 }
 
 /** A port that nothing listens on now. */
