@@ -1,6 +1,7 @@
 import { isDone, type Task, type TaskTree } from '../model.ts';
 import type { Graph, GraphEdge, GraphNode } from './graph-types.ts';
-import { relationsOf } from './relations.ts';
+import { type ReadableTree, readTree } from './readable-tree.ts';
+import { relationsIn } from './relations.ts';
 import { countStates } from './state-counts.ts';
 
 /**
@@ -11,8 +12,9 @@ import { countStates } from './state-counts.ts';
  * @param limit most nodes; of more, the nearest relatives stay, and of a group its first members
  */
 export function buildGraph(tree: TaskTree, askedId: string, limit: number): Graph {
-  const tasks = tasksOf(tree);
-  const edges = edgesOf(tree);
+  const readable = readTree(tree);
+  const { tasks } = readable;
+  const edges = edgesOf(readable);
   const order = nearestFirst(edges, tasks, askedId);
   const listed = new Set(order.slice(0, limit));
   const members = membersOf(edges);
@@ -28,7 +30,8 @@ export function buildGraph(tree: TaskTree, askedId: string, limit: number): Grap
 
 /** Whether every task of a workflow has ended. */
 export function isComplete(tree: TaskTree): boolean {
-  return hasEnded(tree, tasksOf(tree), edgesOf(tree));
+  const readable = readTree(tree);
+  return hasEnded(tree, readable.tasks, edgesOf(readable));
 }
 
 function hasEnded(tree: TaskTree, tasks: ReadonlyMap<string, Task>, edges: readonly GraphEdge[]): boolean {
@@ -38,15 +41,9 @@ function hasEnded(tree: TaskTree, tasks: ReadonlyMap<string, Task>, edges: reado
   return edges.every(({ target }) => tasks.has(target));
 }
 
-function tasksOf(tree: TaskTree): Map<string, Task> {
-  const tasks = new Map<string, Task>();
-  for (const task of tree.tasks) if (!tasks.has(task.id)) tasks.set(task.id, task);
-  return tasks;
-}
-
-function edgesOf(tree: TaskTree): GraphEdge[] {
+function edgesOf(tree: ReadableTree): GraphEdge[] {
   const edges: GraphEdge[] = [];
-  for (const { parent, child, relation } of relationsOf(tree)) {
+  for (const { parent, child, relation } of relationsIn(tree)) {
     if (parent === null) continue;
     edges.push({ id: `${parent}->${child}:${relation}`, source: parent, target: child, kind: relation });
   }
@@ -96,10 +93,17 @@ function push(lists: Map<string, string[]>, key: string, value: string): void {
 
 function nodeOf(id: string, tasks: ReadonlyMap<string, Task>, { groups, chords }: Members): GraphNode {
   const task = tasks.get(id);
-  if (task !== undefined) return { id, task, kind: task.kind ?? null, members: null };
+  if (task !== undefined) return { id, task, kind: sortOf(task), members: null };
   const group = groups.get(id);
   const members = group ?? chords.get(id);
   if (members === undefined) return { id, task: null, kind: null, members: null };
   const states = members.flatMap((member) => tasks.get(member)?.state ?? []);
   return { id, task: null, kind: group === undefined ? 'chord' : 'group', members: countStates(states) };
+}
+
+const SORTS: readonly unknown[] = ['map', 'starmap', 'chunks'];
+
+/** A real task is never a group or a chord, whatever its source says. */
+function sortOf({ kind }: Task): GraphNode['kind'] {
+  return SORTS.includes(kind) ? (kind ?? null) : null;
 }

@@ -143,9 +143,9 @@ export function createGraphTracker(options: GraphTrackerOptions = {}): GraphTrac
           };
         },
         issue(generatedAt) {
-          // Of answers of one millisecond the first one counts: what changed in it comes after.
-          if (issued.has(generatedAt)) return;
-          issued.set(generatedAt, sequence);
+          // Of answers of one millisecond the oldest one counts: what changed in it comes after.
+          const before = issued.get(generatedAt);
+          issued.set(generatedAt, before === undefined ? sequence : Math.min(before, sequence));
           if (issued.size <= MAX_ISSUED) return;
           for (const oldest of issued.keys()) {
             issued.delete(oldest);

@@ -4,7 +4,7 @@ import { label } from './scalars.ts';
 import type { ShowText } from './shown-text.ts';
 
 // What masking, cutting and mending of characters put into a text; lower-casing of ASCII looks at no neighbour.
-const PLAIN = /^(?:(?![*"'\\])[\x20-\x7e])*$/;
+const PLAIN = /^(?:(?![*"'`\\])[\x20-\x7e])*$/;
 
 /** @param show as list rows show texts: a search in anything else would be an oracle for secrets */
 export function createMatcher(q: string, show: ShowText, redactor: Redactor): (task: Task) => boolean {
