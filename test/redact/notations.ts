@@ -4,7 +4,7 @@
 export type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
 
 /** How a value is written. */
-export type Notation = (value: Value) => string;
+type Notation = (value: Value) => string;
 
 /** The quotes that Python's `repr` takes: single ones, unless the text has only such. */
 function quoted(text: string, backslash: string): string {
@@ -27,28 +27,28 @@ function python(value: Value, write: (text: string) => string): string {
 }
 
 /** `repr(value)` */
-export const pythonRepr: Notation = (value) =>
+const pythonRepr: Notation = (value) =>
   python(value, (text) => quoted(text, '\\\\').replaceAll('\n', '\\n').replaceAll('\r', '\\r'));
 
 /** Celery's `saferepr`: it escapes neither backslashes nor line breaks. */
-export const celeryRepr: Notation = (value) => python(value, (text) => quoted(text, '\\'));
+const celeryRepr: Notation = (value) => python(value, (text) => quoted(text, '\\'));
 
 /** `repr` of bytes for every text. */
-export const bytesRepr: Notation = (value) =>
+const bytesRepr: Notation = (value) =>
   python(value, (text) => `b${quoted(text, '\\\\').replaceAll('\n', '\\n').replaceAll('\r', '\\r')}`);
 
-export const json: Notation = (value) => JSON.stringify(value);
+const json: Notation = (value) => JSON.stringify(value);
 
-export const prettyJson: Notation = (value) => JSON.stringify(value, null, 2);
+const prettyJson: Notation = (value) => JSON.stringify(value, null, 2);
 
-export const jsonInJson: Notation = (value) => JSON.stringify({ message: JSON.stringify(value), attempt: 1 });
+const jsonInJson: Notation = (value) => JSON.stringify({ message: JSON.stringify(value), attempt: 1 });
 
-export const jsonInRepr: Notation = (value) => pythonRepr([JSON.stringify(value), 7]);
+const jsonInRepr: Notation = (value) => pythonRepr([JSON.stringify(value), 7]);
 
-export const reprInJson: Notation = (value) => JSON.stringify([pythonRepr(value), null]);
+const reprInJson: Notation = (value) => JSON.stringify([pythonRepr(value), null]);
 
 /** `repr` of keyword arguments as a call shows them: `f(a='x', b=1)`. */
-export const call: Notation = (value) =>
+const call: Notation = (value) =>
   value === null || typeof value !== 'object' || Array.isArray(value)
     ? `f(${pythonRepr(value)})`
     : `f(${Object.entries(value)
