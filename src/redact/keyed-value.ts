@@ -28,6 +28,13 @@ const NOTHING = /(?:None|null|undefined|nil|True|False|true|false)(?![\w.])/y;
 /** Between a key and its value. Two colons and a URL's are none. */
 const SEPARATOR = /:?=[=>]?|!=|:(?![:/])/y;
 
+/** The same in a query within a query: `token%3Dabc`, `%22token%22%3A%22abc%22`. */
+const ENCODED_SEPARATOR = /(?:%2[27])?%3[ad](?:%2[27])?/iy;
+
+/** Between a name and its value where both are values: `{'name': 'token', 'value': 'abc'}`. */
+const NAMED_VALUE = /,\s{0,64}\\*["'](?:value|val|content)\\*["']\s{0,64}:/iy;
+const NAME_OF_VALUE = /["'](?:name|key|header|field|variable|param|parameter)\\*["']\s{0,64}:\s{0,64}[bu]?$/i;
+
 /** Before a string in Python. */
 const STRING_PREFIX = /[bBrRuUfF]{0,2}/y;
 
@@ -69,11 +76,13 @@ function findPlace(text: string, { start, end, isHeader }: KeyPlace): Place | nu
   if (text[end] === '>' && (text[start - 1] === '<' || text[start - 1] === ':')) {
     return { ...none, value: end + 1, bare: 'element' };
   }
+  ENCODED_SEPARATOR.lastIndex = end;
+  if (ENCODED_SEPARATOR.test(text)) return { ...none, value: ENCODED_SEPARATOR.lastIndex, bare: 'word' };
   const quotes = readDelimiter(text, end);
   let at = quotes?.end ?? end;
   if (text[at] === '[' && text[at + 1] === ']') at += 2;
   else if (text[at] === ']') at++;
-  const mark = skipBlanks(text, at);
+  const mark = quotes === null ? skipBlanks(text, at) : skipSpace(text, at);
   SEPARATOR.lastIndex = mark;
   const match = SEPARATOR.exec(text);
   if (match !== null) {
@@ -85,6 +94,10 @@ function findPlace(text: string, { start, end, isHeader }: KeyPlace): Place | nu
   }
   const isOption = text.startsWith('--', start);
   if (quotes !== null && text[mark] === ',') {
+    NAMED_VALUE.lastIndex = mark;
+    if (NAMED_VALUE.test(text) && isName(text, start)) {
+      return { ...none, value: skipSpace(text, NAMED_VALUE.lastIndex), bare: 'member', quotes };
+    }
     const isPair = !isOption && opensPair(text, start);
     if (!isOption && !isPair) return null;
     return { value: skipSpace(text, mark + 1), bare: 'word', quotes, onlyString: true, isPair };
@@ -98,6 +111,12 @@ function opensPair(text: string, start: number): boolean {
   if (quotes === null) return false;
   const before = text.slice(Math.max(0, quotes.start - 2), quotes.start);
   return /[([][bBuU]?$/.test(before);
+}
+
+/** Whether a quoted key is itself the value of a member that holds names. */
+function isName(text: string, start: number): boolean {
+  const quotes = readDelimiterBefore(text, start);
+  return quotes !== null && NAME_OF_VALUE.test(text.slice(Math.max(0, quotes.start - 160), quotes.start));
 }
 
 /** Masks a string and keeps its quotes. */
@@ -129,7 +148,7 @@ function maskBare(text: string, { value, bare, quotes }: Place, key: KeyPlace): 
     value < key.lastBackslash,
   );
   if (end <= value) return null;
-  if (text.startsWith(MASK, value) && !/\w/.test(text[value + MASK.length] ?? '')) return null;
+  if (text.startsWith(MASK, value) && !/[\w*]/.test(text[value + MASK.length] ?? '')) return null;
   // In place of a number or an object stands a string, so that JSON stays JSON.
   const quote = quotes === null ? '' : `${'\\'.repeat(quotes.backslashes)}${quotes.quote}`;
   return { start: value, end, text: `${quote}${MASK}${quote}` };

@@ -96,7 +96,7 @@ function credentials(text: string, start: number, isCut: boolean): Span | null {
  * How much of a URL, behind its scheme, is user and password, the `@` behind them left out; 0 for none.
  * RFC 3986 puts them before the last `@` of what stands before the path, but passwords that should have been
  * encoded may hold `/` and `@`: where a colon has no port behind it, the last `@` of all counts. Where there
- * is none, the URL was cut, and all up to the path is hidden.
+ * is none, the URL was cut, and all of it is hidden: what looks like a path may be the password.
  */
 export function credentialsLength(address: string): number {
   const authority = address.slice(0, /[/?#]/.exec(address)?.index);
@@ -104,7 +104,7 @@ export function credentialsLength(address: string): number {
   const isPlain = at === -1 ? !hasPassword(authority) : !authority.slice(0, at).includes(':');
   if (isPlain) return Math.max(0, at);
   const last = address.lastIndexOf('@');
-  return last === -1 ? authority.length : last;
+  return last === -1 ? address.length : last;
 }
 
 const REGION_END = /[\s"'`]|\\[nrt"'`]|:\/\//g;
