@@ -4,6 +4,7 @@ const IMPORTS: Readonly<Record<string, string>> = {
   express: 'express',
   '{ createServer, get }': 'node:http',
   '{ once }': 'node:events',
+  '{ createRequire }': 'node:module',
   '{ createMonitorRouter, MonitorError }': 'express-task-monitor',
   '{ celerySources }': 'express-task-monitor/celery',
   '{ memorySources }': 'express-task-monitor/memory',
@@ -50,11 +51,13 @@ async function main() {
   const create = () => ({ sources: { workers: { name: 'own', listWorkers: () => [{ hostname: 'a', status: 'online' }] } } });
   for (const { name, run } of sourceContract({ parts: ['workers'], create })) await run().catch(() => failed.push(name));
 
+  const { openapi } = createRequire(process.argv[1])('express-task-monitor/openapi.json');
+
   await monitor.close();
   await celery.close();
   exporter.close();
   host.close();
-  console.log(JSON.stringify({ statuses, failed, code: new MonitorError('forbidden').code }));
+  console.log(JSON.stringify({ statuses, failed, code: new MonitorError('forbidden').code, openapi }));
 }
 
 const ROUTES = [
@@ -103,4 +106,5 @@ export const EXPECTED = {
   },
   failed: [],
   code: 'forbidden',
+  openapi: '3.1.0',
 };
