@@ -45,7 +45,7 @@ export function rawText(value: unknown, most: number, redactor: Redactor): strin
 }
 
 /** The beginning of a text and `…`, together at most `limit` long; no character is split. */
-export function ellipsize(text: string, limit: number): string {
+function ellipsize(text: string, limit: number): string {
   let end = Math.min(text.length, limit - 1);
   const last = text.charCodeAt(end - 1);
   if (last >= 0xd800 && last <= 0xdbff) end -= 1;
