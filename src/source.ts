@@ -2,243 +2,151 @@
  * What a host implements to show its own queue: plain objects with reads that may be async or not.
  * Every part is optional; a route without its part answers 501.
  */
-import type { MonitorErrorCode } from "./errors.ts";
+import type { MonitorErrorCode } from './errors.ts';
 import type {
-	Component,
-	HealthCheck,
-	Schedule,
-	Task,
-	TaskDetail,
-	TaskEvent,
-	TaskTree,
-	Worker,
-	WorkerHealthCheck,
-} from "./model.ts";
+  Component,
+  HealthCheck,
+  Schedule,
+  TaskDetail,
+  TaskEvent,
+  TaskTree,
+  Worker,
+  WorkerHealthCheck,
+} from './model.ts';
+
+import type { TaskPage, TaskQuery, TaskStats, TaskStatsQuery } from './source/task-query.ts';
+
+export type {
+  TaskPage,
+  TaskPosition,
+  TaskQuery,
+  TaskSort,
+  TaskStats,
+  TaskStatsQuery,
+} from './source/task-query.ts';
 
 /** A value or a promise of it. */
 export type Awaitable<T> = T | PromiseLike<T>;
 
 /** Given to every read. */
 export interface ReadContext {
-	/** Aborted at the time limit and when the last client that waits has gone. */
-	readonly signal: AbortSignal;
+  /** Aborted at the time limit and when the last client that waits has gone. */
+  readonly signal: AbortSignal;
 }
 
 /**
  * How current a source is. Asked before and after each read, so it must be cheap and must not throw.
  */
 export interface SourceStatus {
-	/** False while what it reads from cannot be reached; what it holds is then shown as old. */
-	readonly ok: boolean;
-	/** When it was last known to be current; `null` if it never was. */
-	readonly asOf: Date | null;
-	/** Why `ok` is false. Default: `source_unavailable`. */
-	readonly error?: MonitorErrorCode | null;
-	/**
-	 * Changes whenever an answer of this part could change other than by the clock. With it, unchanged
-	 * answers are not computed again; without it, every request asks the source.
-	 */
-	readonly revision?: string | number;
-	/** The next moment at which the clock alone changes an answer (a flag, a worker's status). Default: never. */
-	readonly changesAt?: Date | null;
+  /** False while what it reads from cannot be reached; what it holds is then shown as old. */
+  readonly ok: boolean;
+  /** When it was last known to be current; `null` if it never was. */
+  readonly asOf: Date | null;
+  /** Why `ok` is false. Default: `source_unavailable`. */
+  readonly error?: MonitorErrorCode | null;
+  /**
+   * Changes whenever an answer of this part could change other than by the clock. With it, unchanged
+   * answers are not computed again; without it, every request asks the source.
+   */
+  readonly revision?: string | number;
+  /** The next moment at which the clock alone changes an answer (a flag, a worker's status). Default: never. */
+  readonly changesAt?: Date | null;
 }
 
 /** What all parts of a source have in common. */
 export interface SourcePart {
-	/** Name of the source in `sources` and in each row, such as `celery`. 1 to 64 of `A-Z a-z 0-9 _ -`. */
-	readonly name: string;
-	/** Default: `ok`, current at the moment of each read. */
-	status?(): SourceStatus;
-}
-
-/** Fields that the task list can be sorted by. */
-export type TaskSort =
-	| "timestamp"
-	| "received"
-	| "started"
-	| "finished"
-	| "runtime"
-	| "name"
-	| "state";
-
-/** A place in a sorted list: the sort value and id of a row. Paging goes on behind it. */
-export interface TaskPosition {
-	/** Milliseconds for times, seconds for `runtime`, text for `name` and `state`; `null` when the row has none. */
-	readonly key: number | string | null;
-	readonly id: string;
-	/** The source's own addition, for rows that key and id do not place. */
-	readonly mark?: string;
-}
-
-/** Which tasks to list. Every filter has been validated; an empty array or `null` filters nothing. */
-export interface TaskQuery {
-	/** 0 to 1000; 0 asks for counts alone. */
-	readonly limit: number;
-	/** List what comes after this place; `null` from the start. */
-	readonly after: TaskPosition | null;
-	/** Any of them matches. */
-	readonly states: readonly string[];
-	readonly names: readonly string[];
-	readonly workers: readonly string[];
-	readonly queues: readonly string[];
-	readonly rootId: string | null;
-	readonly parentId: string | null;
-	readonly groupId: string | null;
-	/** The text searched for, lower case; decide with {@link TaskQuery.search}. */
-	readonly q: string | null;
-	/**
-	 * Whether a task matches `q`, in the text that a list row shows (redacted and cut). Only this
-	 * function may decide: matching raw values would let a search find secrets.
-	 */
-	search(task: Task): boolean;
-	/** On `timestamp`, inclusive. */
-	readonly since: Date | null;
-	/** On `timestamp`, exclusive. */
-	readonly until: Date | null;
-	readonly sort: TaskSort;
-	readonly order: "asc" | "desc";
-	/** Look at no more than this many rows for one answer where no index helps. */
-	readonly scan: number;
-}
-
-/** A page of tasks, in the order asked for, ties by id ascending, rows without a sort value last. */
-export interface TaskPage {
-	readonly tasks: readonly Task[];
-	/** Where the next page begins; `null` when this was the last. */
-	readonly next: TaskPosition | null;
-	/** How many tasks match; `null` when that is not known cheaply. */
-	readonly total: number | null;
-}
-
-/** Which tasks to sum up: the filters of a {@link TaskQuery}, over the last `minutes`. */
-export interface TaskStatsQuery {
-	/** 1 to 1440. */
-	readonly minutes: number;
-	/** End of the window. */
-	readonly now: Date;
-	/** `limit`, `after`, `sort` and `order` do not matter here. */
-	readonly filter: TaskQuery;
-}
-
-/** Figures over the tasks whose last change lies in the window. */
-export interface TaskStats {
-	readonly stepSeconds: number;
-	readonly series: readonly {
-		readonly t: Date;
-		readonly received: number;
-		readonly succeeded: number;
-		readonly failed: number;
-		readonly retried: number;
-	}[];
-	readonly states: Readonly<Record<string, number>>;
-	/** The 50 most frequent names. Run time and wait in seconds; `null` where none is known. */
-	readonly names: readonly {
-		readonly name: string;
-		readonly count: number;
-		readonly failed: number;
-		readonly runtimeP50: number | null;
-		readonly runtimeP95: number | null;
-		readonly waitP50: number | null;
-		readonly waitP95: number | null;
-	}[];
-	readonly workers: readonly string[];
-	readonly queues: readonly string[];
+  /** Name of the source in `sources` and in each row, such as `celery`. 1 to 64 of `A-Z a-z 0-9 _ -`. */
+  readonly name: string;
+  /** Default: `ok`, current at the moment of each read. */
+  status?(): SourceStatus;
 }
 
 /** Tasks: the list, one task, its workflow. */
 export interface TaskSource extends SourcePart {
-	/** Called for `/api/tasks/`. `selectTasks` answers it for a host that holds its tasks in an array. */
-	listTasks(query: TaskQuery, context: ReadContext): Awaitable<TaskPage>;
-	/** Called for `/api/tasks/{task_id}/`; `null` when this id is not known. */
-	getTask(id: string, context: ReadContext): Awaitable<TaskDetail | null>;
-	/** Called for relations, graph and graph updates; `null` when this id is not known. Absent: 501. */
-	getTaskTree?(id: string, context: ReadContext): Awaitable<TaskTree | null>;
-	/** Called for `stats`. Absent: `stats` is `null`. `summarizeTasks` answers it from an array. */
-	getTaskStats?(
-		query: TaskStatsQuery,
-		context: ReadContext,
-	): Awaitable<TaskStats>;
+  /** Called for `/api/tasks/`. `selectTasks` answers it for a host that holds its tasks in an array. */
+  listTasks(query: TaskQuery, context: ReadContext): Awaitable<TaskPage>;
+  /** Called for `/api/tasks/{task_id}/`; `null` when this id is not known. */
+  getTask(id: string, context: ReadContext): Awaitable<TaskDetail | null>;
+  /** Called for relations, graph and graph updates; `null` when this id is not known. Absent: 501. */
+  getTaskTree?(id: string, context: ReadContext): Awaitable<TaskTree | null>;
+  /** Called for `stats`. Absent: `stats` is `null`. `summarizeTasks` answers it from an array. */
+  getTaskStats?(query: TaskStatsQuery, context: ReadContext): Awaitable<TaskStats>;
 }
 
 /** Workers, called for `/api/workers/`. */
 export interface WorkerSource extends SourcePart {
-	listWorkers(context: ReadContext): Awaitable<readonly Worker[]>;
+  listWorkers(context: ReadContext): Awaitable<readonly Worker[]>;
 }
 
 /** Which items of the feed to list. */
 export interface TaskEventQuery {
-	/** 1 to 1000. */
-	readonly limit: number;
-	/**
-	 * `null`: the newest `limit` items. A cursor that this source issued, or a moment: the **oldest**
-	 * `limit` items after it. What arrived in the moment's own millisecond counts as after it.
-	 */
-	readonly since: { readonly cursor: string } | { readonly time: Date } | null;
-	readonly states: readonly string[];
-	readonly workers: readonly string[];
-	/** Task names. */
-	readonly tasks: readonly string[];
+  /** 1 to 1000. */
+  readonly limit: number;
+  /**
+   * `null`: the newest `limit` items. A cursor that this source issued, or a moment: the **oldest**
+   * `limit` items after it. What arrived in the moment's own millisecond counts as after it.
+   */
+  readonly since: { readonly cursor: string } | { readonly time: Date } | null;
+  readonly states: readonly string[];
+  readonly workers: readonly string[];
+  /** Task names. */
+  readonly tasks: readonly string[];
 }
 
 /** A part of the feed, newest first. */
 export interface TaskEventPage {
-	readonly events: readonly TaskEvent[];
-	/** The place behind the newest item listed, or the one asked for when none is listed. Opaque. */
-	readonly cursor: string;
-	/** True when something after `since` is no longer held or was missed. */
-	readonly gap: boolean;
+  readonly events: readonly TaskEvent[];
+  /** The place behind the newest item listed, or the one asked for when none is listed. Opaque. */
+  readonly cursor: string;
+  /** True when something after `since` is no longer held or was missed. */
+  readonly gap: boolean;
 }
 
 /** The activity feed, called for `/api/events/latest/`. */
 export interface TaskEventSource extends SourcePart {
-	/** A cursor that this source cannot place (restarted, too old) is answered with what it holds and `gap: true`. */
-	listEvents(
-		query: TaskEventQuery,
-		context: ReadContext,
-	): Awaitable<TaskEventPage>;
+  /** A cursor that this source cannot place (restarted, too old) is answered with what it holds and `gap: true`. */
+  listEvents(query: TaskEventQuery, context: ReadContext): Awaitable<TaskEventPage>;
 }
 
 /** Periodic schedules, called for `/api/beat/schedules/`. Absent: beat is not enabled. */
 export interface ScheduleSource extends SourcePart {
-	listSchedules(context: ReadContext): Awaitable<readonly Schedule[]>;
+  listSchedules(context: ReadContext): Awaitable<readonly Schedule[]>;
 }
 
 /** Checks, called for `/healthcheck`. A check that is absent is not configured (`ok: null`). */
 export interface HealthSource extends SourcePart {
-	checkBroker?(context: ReadContext): Awaitable<HealthCheck>;
-	checkBackend?(context: ReadContext): Awaitable<HealthCheck>;
-	/** `ping`: the host allows control pings (`health: { ping: true }`); otherwise judge by heartbeats. */
-	checkWorkers?(
-		context: ReadContext & { readonly ping: boolean },
-	): Awaitable<WorkerHealthCheck>;
+  checkBroker?(context: ReadContext): Awaitable<HealthCheck>;
+  checkBackend?(context: ReadContext): Awaitable<HealthCheck>;
+  /** `ping`: the host allows control pings (`health: { ping: true }`); otherwise judge by heartbeats. */
+  checkWorkers?(context: ReadContext & { readonly ping: boolean }): Awaitable<WorkerHealthCheck>;
 }
 
 /** Parts of the deployment, called for `/api/components/`. */
 export interface ComponentSource extends SourcePart {
-	listComponents(context: ReadContext): Awaitable<readonly Component[]>;
+  listComponents(context: ReadContext): Awaitable<readonly Component[]>;
 }
 
 /** What a source holds in memory and how it came there; shown as the `history` component. */
 export interface HistoryStats {
-	readonly tasks: number;
-	readonly workers: number;
-	readonly events: number;
-	/** Since when events have been taken in. */
-	readonly since: Date | null;
-	/** Tasks dropped because of count, age or bytes. */
-	readonly evicted: number;
-	/** Estimate of what is held, in bytes. */
-	readonly bytes: number;
-	readonly eventsReceived: number;
-	/** Messages that could not be read, by reason or in sum. */
-	readonly dropped: number;
-	/** Seconds between a change at its sender and its arrival here, of the newest one; `null` if none came. */
-	readonly lagSeconds: number | null;
+  readonly tasks: number;
+  readonly workers: number;
+  readonly events: number;
+  /** Since when events have been taken in. */
+  readonly since: Date | null;
+  /** Tasks dropped because of count, age or bytes. */
+  readonly evicted: number;
+  /** Estimate of what is held, in bytes. */
+  readonly bytes: number;
+  readonly eventsReceived: number;
+  /** Messages that could not be read, by reason or in sum. */
+  readonly dropped: number;
+  /** Seconds between a change at its sender and its arrival here, of the newest one; `null` if none came. */
+  readonly lagSeconds: number | null;
 }
 
 /** Called for the `history` component. */
 export interface HistorySource extends SourcePart {
-	getHistoryStats(context: ReadContext): Awaitable<HistoryStats>;
+  getHistoryStats(context: ReadContext): Awaitable<HistoryStats>;
 }
 
 /**
@@ -246,13 +154,13 @@ export interface HistorySource extends SourcePart {
  * `{ ...celerySources({ broker }), schedules: mySchedules }`.
  */
 export interface MonitorSources {
-	readonly tasks?: TaskSource;
-	readonly workers?: WorkerSource;
-	readonly events?: TaskEventSource;
-	readonly schedules?: ScheduleSource;
-	readonly health?: HealthSource;
-	readonly components?: ComponentSource;
-	readonly history?: HistorySource;
-	/** Called once by the router's `close()`. */
-	close?(): Awaitable<void>;
+  readonly tasks?: TaskSource;
+  readonly workers?: WorkerSource;
+  readonly events?: TaskEventSource;
+  readonly schedules?: ScheduleSource;
+  readonly health?: HealthSource;
+  readonly components?: ComponentSource;
+  readonly history?: HistorySource;
+  /** Called once by the router's `close()`. */
+  close?(): Awaitable<void>;
 }

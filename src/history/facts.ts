@@ -94,7 +94,8 @@ export function createFacts(records: Records, relatives: Relatives) {
     }
     if (typeof change.queue === 'string') {
       const known = records.facts[slot] as number;
-      if (isWeak ? (known & FACT.QUEUE_EVENT) === 0 : placed.isLatestOpening) {
+      // Of what opens a run only `sent` tells the queue, and it may come behind the worker's `received`.
+      if ((known & FACT.QUEUE_EVENT) === 0 || (!isWeak && placed.isLatestOfKind)) {
         pending.queue = moveLabel(records.queues, pending.queue, records.queue[slot] as number, change.queue);
         if (!isWeak) records.facts[slot] = known | FACT.QUEUE_EVENT;
       }

@@ -183,7 +183,7 @@ export function createFold(pool: TimelinePool): (head: number) => Folded {
       if (lastSent === 0 || pool.time(entry) > pool.time(lastSent)) lastSent = entry;
       if (retries > sentRetries) sentRetries = retries;
     }
-    if (lastSent !== 0) out.sent = pool.time(lastSent);
+    if (lastSent !== 0) out.sent = Math.floor(pool.time(lastSent));
     out.received = Number.NaN;
     out.started = Number.NaN;
     out.finished = Number.NaN;
@@ -207,15 +207,16 @@ export function createFold(pool: TimelinePool): (head: number) => Folded {
     const top = runTop[run] as number;
     out.kind = pool.kind(top);
     out.state = pool.state(top);
-    out.timestamp = pool.time(top);
+    // A moment is shown, sorted and paged by in whole milliseconds; within one, ids decide.
+    out.timestamp = Math.floor(pool.time(top));
     out.worker = pool.worker(top) || (runWorker[run] as number) || workerOfRun(run);
     if (out.kind >= KIND.REVOKED || out.kind === KIND.REVOKING) out.finished = out.timestamp;
     const received = runReceived[run] as number;
-    if (received !== 0) out.received = pool.time(received);
+    if (received !== 0) out.received = Math.floor(pool.time(received));
     const started = runStarted[run] as number;
     // The backend's STARTED has only a time of arrival, of use while nothing contradicts it.
     if (started !== 0 && (pool.isDated(started) || !(pool.time(started) > out.finished))) {
-      out.started = pool.time(started);
+      out.started = Math.floor(pool.time(started));
     }
   }
 

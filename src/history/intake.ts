@@ -102,8 +102,10 @@ export function createIntake(
     let sameByUs = 0;
     let sameByOther = 0;
     let backendRetries = 0;
-    let backendEnded = false;
+    let backendEnd = Number.NEGATIVE_INFINITY;
+    let lastReceived = Number.NEGATIVE_INFINITY;
     let same = 0;
+    let lastOfBackend = -1;
     for (let entry = head; entry !== 0; entry = pool.next(entry)) {
       tail = entry;
       count++;
@@ -111,15 +113,15 @@ export function createIntake(
       const byResult = pool.isResult(entry);
       const at = pool.time(entry);
       if (other === KIND.RECEIVED) {
-        // What the backend tells after a new `received` is of a new run.
-        backendEnded = false;
+        if (at > lastReceived) lastReceived = at;
         if (!(fields.retries >= 0 && pool.retries(entry) !== fields.retries)) same = 0;
-      } else if (byResult && pool.isDated(entry)) backendEnded = true;
+      } else if (byResult && pool.isDated(entry)) backendEnd = Math.max(backendEnd, at);
       else if (byResult && other === KIND.RETRIED) backendRetries++;
       if (!byResult && other <= KIND.RECEIVED) {
         if (at > time) placed.isLatestOpening = false;
         if (at < time) placed.isEarliestOpening = false;
       }
+      if (byResult) lastOfBackend = other;
       const sameState = other === kind ? pool.state(entry) === fields.state : STATE_OF[other] === stateText;
       if (!sameState) continue;
       if (byResult !== isResult) {
@@ -133,7 +135,10 @@ export function createIntake(
       if (!isDated && (fields.retries < 0 || pool.retries(entry) === fields.retries)) same = entry;
     }
     if (isResult && !isDated) {
-      if (backendEnded) return -1;
+      // After its end the backend tells of that run no more; what it tells is of a run received later.
+      if (backendEnd > lastReceived) return -1;
+      // Without a number of retries, a second RETRY in a row is the first one told twice.
+      if (fields.retries < 0 && kind === KIND.RETRIED && lastOfBackend === kind) return -1;
       if (fields.retries < 0) fields.retries = backendRetries;
       if (same !== 0 && pool.retries(same) === fields.retries) {
         if (typeof change.detail === 'string') pool.setDetail(same, change.detail);

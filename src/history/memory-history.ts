@@ -3,8 +3,9 @@ import { createFacts } from './facts.ts';
 import { createFeed, FEED_TYPES } from './feed.ts';
 import { createFold } from './fold.ts';
 import { createIntake } from './intake.ts';
-import { BYTES_PER_TASK, createRecords } from './records.ts';
-import { type Retention, resolveRetention } from './retention.ts';
+import { createKeeper } from './keeper.ts';
+import { createRecords } from './records.ts';
+import { resolveRetention } from './retention.ts';
 import { createRows } from './rows.ts';
 import { summarize } from './summary.ts';
 import type { RetentionOptions, TaskChange, TaskHistory } from './task-history.ts';
@@ -16,8 +17,6 @@ import { workflowOf } from './workflow.ts';
 
 /** The longest id that a client can ask for. */
 const MAX_ID_LENGTH = 512;
-/** Most tasks dropped for their age or bytes at once, so that no message waits for a sweep. */
-const MAX_EVICTED = 5_000;
 const TICK_MS = 10_000;
 
 /** Options of {@link createMemoryHistory}. */
@@ -33,7 +32,7 @@ export interface MemoryHistoryOptions extends RetentionOptions {
  */
 export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHistory {
   const clock = options.now ?? Date.now;
-  const retention: Retention = resolveRetention(options);
+  const retention = resolveRetention(options);
   const records = createRecords(retention.maxValueBytes, retention.maxValueLength);
   const foldChain = createFold(records.pool);
   const fold = (slot: number) => foldChain(records.heads[slot] as number);
@@ -41,7 +40,11 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
   const shownNow = () => frozenAt ?? clock();
   const workers = createWorkerTable(shownNow, retention.maxWorkers, retention.workerExpiryMs);
   const rows = createRows(records, fold, { now: shownNow, isLost: workers.isLost });
-  const index = createTaskIndex(records, fold, clock, rows.forget);
+  const keeper = createKeeper(records, () => index, retention, clock, rows.forget);
+  const index = createTaskIndex(records, fold, clock, (slot) => {
+    rows.forget(slot);
+    keeper.heardOf(slot);
+  });
   const place = createIntake(records);
   const takeFacts = createFacts(records, index);
   const tasks = createTaskList(records, index, rows, fold);
@@ -63,31 +66,11 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
   const timer = setInterval(catchUp, TICK_MS);
   timer.unref();
 
-  /** Of the tasks: feed and workers are few, and bounded by their number. */
-  function bytes(): number {
-    return (
-      records.slots.size * BYTES_PER_TASK +
-      records.textBytes +
-      records.values.bytes +
-      (records.names.length + records.workers.length + records.queues.length + records.states.length) * 2
-    );
-  }
-
   function catchUp(): void {
     index.catchUp();
-    let left = MAX_EVICTED;
-    const tooOld = clock() - retention.maxAgeMs;
-    while (
-      records.slots.size > retention.maxTasks ||
-      (left > 0 && records.slots.size > 0 && (index.all.firstKey() < tooOld || bytes() > retention.maxBytes))
-    ) {
-      const slot = index.all.first();
-      rows.forget(slot);
-      index.drop(slot);
-      counts.evicted++;
-      revisions.tasks++;
-      left--;
-    }
+    const evicted = keeper.evict();
+    counts.evicted += evicted;
+    revisions.tasks += evicted;
   }
 
   function recordTask(change: TaskChange): void {
@@ -142,7 +125,7 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
     isClosed = true;
     clearInterval(timer);
     index.catchUp();
-    while (records.slots.size > 0) index.drop(index.all.first());
+    keeper.clear();
     rows.clear();
     workers.clear();
     feed.clear();
@@ -189,6 +172,8 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
       revisions.events++;
     },
     freezeAt(moment) {
+      // Nobody could be heard meanwhile: that was no silence of theirs.
+      if (moment === null && frozenAt !== null) workers.excuse(clock() - frozenAt);
       frozenAt = moment === null ? null : moment.getTime();
       revisions.tasks++;
       revisions.workers++;
@@ -224,7 +209,7 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
         events: feed.size,
         since: new Date(startedAt),
         evicted: counts.evicted,
-        bytes: bytes(),
+        bytes: keeper.bytes(),
         eventsReceived: counts.received,
         dropped: counts.dropped,
         lagSeconds: lag === null ? null : lag / 1000,
@@ -232,7 +217,7 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
     },
     checkWorkers: () => workers.check(),
     revision(part) {
-      if (part === 'tasks' && index.all.firstKey() < clock() - retention.maxAgeMs) catchUp();
+      if (part === 'tasks' && keeper.isOverdue()) catchUp();
       return revisions[part];
     },
     changesAt(part) {

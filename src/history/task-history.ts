@@ -112,7 +112,7 @@ export interface WorkerChange {
 export interface RetentionOptions {
   /** Most tasks held. 1 to 10,000,000. Default 100,000. */
   readonly maxTasks?: number;
-  /** Longest time since a task's last change, in milliseconds. Default 7 days. */
+  /** Longest time since a task's last change came in, in milliseconds, by this process's clock. Default 7 days. */
   readonly maxAgeMs?: number;
   /** Most memory of the tasks and their values, estimated, in bytes. At least 1 MiB. Default 256 MiB. */
   readonly maxBytes?: number;
@@ -143,7 +143,7 @@ export interface TaskHistory {
   recordGap(): void;
   /**
    * While the source is cut off, the clock of the workers' statuses and of the flags stands still at
-   * the moment given; `null` lets it go on.
+   * the moment given; `null` lets it go on, and the time in between counts as silence of no worker.
    */
   freezeAt(moment: Date | null): void;
 

@@ -27,6 +27,8 @@ export interface WorkerTable {
   record(change: WorkerChange): boolean;
   /** A message about a task counts as a sign of life. */
   sign(hostname: string, heardAt: number): void;
+  /** A time, in milliseconds, in which no worker could be heard does not count as silence. */
+  excuse(ms: number): void;
   list(): Worker[];
   check(): { responding: string[]; missing: string[] };
   /** Whether a task that this worker took at that moment (its clock, NaN: unknown) will not be finished by it. */
@@ -136,6 +138,9 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
       // Messages of one worker come in bursts.
       if (last === null || last.hostname !== hostname) last = known(hostname, Number.NEGATIVE_INFINITY);
       last.heardAt = heardAt;
+    },
+    excuse(ms) {
+      for (const worker of workers.values()) worker.heardAt = Math.min(worker.heardAt + ms, now() + ms);
     },
     list() {
       dropExpired();

@@ -15,15 +15,21 @@ describe('retention', () => {
     expect(await history.getTask('t0', CONTEXT)).toBeNull();
   });
 
-  it('drops tasks by age, as the clock goes on', async () => {
-    let now = T0 + 100;
+  it('drops tasks by age since they came in, as the clock goes on, whatever the sender says', async () => {
+    let now = T0;
     const history = createMemoryHistory({ now: () => now, maxAgeMs: 10_000 });
-    for (const change of many(10)) history.recordTask(change);
+    for (const change of many(5)) history.recordTask({ ...change, time: T0 - 30 * 86_400_000 });
+    expect((await page(history)).total).toBe(5);
+    now = T0 + 5_000;
+    history.recordTask(ended(2, { type: 'received', time: T0 - 29 * 86_400_000, retries: 1 }));
+    for (const change of many(10).slice(5)) history.recordTask(change);
     expect((await page(history)).total).toBe(10);
     const revision = history.revision('tasks');
-    now = T0 + 10_005;
+    now = T0 + 11_000;
     expect(history.revision('tasks')).toBeGreaterThan(revision);
-    expect(idsOf((await page(history)).tasks)).toEqual(['t9', 't8', 't7', 't6', 't5']);
+    expect(idsOf((await page(history)).tasks)).toEqual(['t9', 't8', 't7', 't6', 't5', 't2']);
+    now = T0 + 16_000;
+    expect((await page(history)).total).toBe(0);
   });
 
   it('drops tasks above the bytes', async () => {

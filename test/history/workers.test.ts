@@ -131,7 +131,9 @@ describe('workers', () => {
     expect(await statusOf(history)).toEqual(['online']);
     expect(history.changesAt('workers')).toBeNull();
     history.freezeAt(null);
-    expect(await statusOf(history)).toEqual(['offline']);
+    expect(await statusOf(history)).toEqual(['online']);
+    wait(5_001);
+    expect(await statusOf(history)).toEqual(['stale']);
   });
 
   it('are bounded in number: the one silent for longest is forgotten', async () => {

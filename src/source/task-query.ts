@@ -1,0 +1,89 @@
+/** What a source is asked for when tasks are listed and summed up, and what it answers. */
+import type { Task } from '../model.ts';
+
+/** Fields that the task list can be sorted by. */
+export type TaskSort = 'timestamp' | 'received' | 'started' | 'finished' | 'runtime' | 'name' | 'state';
+
+/** A place in a sorted list: the sort value and id of a row. Paging goes on behind it. */
+export interface TaskPosition {
+  /** Milliseconds for times, seconds for `runtime`, text for `name` and `state`; `null` when the row has none. */
+  readonly key: number | string | null;
+  readonly id: string;
+  /** The source's own addition, for rows that key and id do not place. */
+  readonly mark?: string;
+}
+
+/** Which tasks to list. Every filter has been validated; an empty array or `null` filters nothing. */
+export interface TaskQuery {
+  /** 0 to 1000; 0 asks for counts alone. */
+  readonly limit: number;
+  /** List what comes after this place; `null` from the start. */
+  readonly after: TaskPosition | null;
+  /** Any of them matches. */
+  readonly states: readonly string[];
+  readonly names: readonly string[];
+  readonly workers: readonly string[];
+  readonly queues: readonly string[];
+  readonly rootId: string | null;
+  readonly parentId: string | null;
+  readonly groupId: string | null;
+  /** The text searched for, lower case; decide with {@link TaskQuery.search}. */
+  readonly q: string | null;
+  /**
+   * Whether a task matches `q`, in the text that a list row shows (redacted and cut). Only this
+   * function may decide: matching raw values would let a search find secrets.
+   */
+  search(task: Task): boolean;
+  /** On `timestamp`, inclusive. */
+  readonly since: Date | null;
+  /** On `timestamp`, exclusive. */
+  readonly until: Date | null;
+  readonly sort: TaskSort;
+  readonly order: 'asc' | 'desc';
+  /** Look at no more than this many rows for one answer where no index helps. */
+  readonly scan: number;
+}
+
+/** A page of tasks, in the order asked for, ties by id ascending, rows without a sort value last. */
+export interface TaskPage {
+  readonly tasks: readonly Task[];
+  /** Where the next page begins; `null` when this was the last. */
+  readonly next: TaskPosition | null;
+  /** How many tasks match; `null` when that is not known cheaply. */
+  readonly total: number | null;
+}
+
+/** Which tasks to sum up: the filters of a {@link TaskQuery}, over the last `minutes`. */
+export interface TaskStatsQuery {
+  /** 1 to 1440. */
+  readonly minutes: number;
+  /** End of the window. */
+  readonly now: Date;
+  /** `limit`, `after`, `sort` and `order` do not matter here. */
+  readonly filter: TaskQuery;
+}
+
+/** Figures over the tasks whose last change lies in the window. */
+export interface TaskStats {
+  readonly stepSeconds: number;
+  readonly series: readonly {
+    readonly t: Date;
+    readonly received: number;
+    readonly succeeded: number;
+    readonly failed: number;
+    readonly retried: number;
+  }[];
+  readonly states: Readonly<Record<string, number>>;
+  /** The 50 most frequent names. Run time and wait in seconds; `null` where none is known. */
+  readonly names: readonly {
+    readonly name: string;
+    readonly count: number;
+    readonly failed: number;
+    readonly runtimeP50: number | null;
+    readonly runtimeP95: number | null;
+    readonly waitP50: number | null;
+    readonly waitP95: number | null;
+  }[];
+  readonly workers: readonly string[];
+  readonly queues: readonly string[];
+}
