@@ -59,11 +59,11 @@ export interface HealthOptions {
 
 /** Where an error came from. */
 export interface MonitorErrorContext {
-  /** What clients are told of it. `null`: a bug of this library or of `authorize`. */
+  /** What clients are told of it. `null`: a bug of this library, or a source that could not be closed. */
   readonly code: MonitorErrorCode | null;
   /** Name of the source; `null` when none is to blame. */
   readonly source: string | null;
-  /** What failed: the method of the source (`listTasks`), `authorize`, or the route's name. */
+  /** What failed: the method of the source (`listTasks`), `authorize`, `close`, or the route's name. */
   readonly call: string;
   /** How many like it (same source, call and code) were kept back since the last one. */
   readonly suppressed: number;

@@ -10,7 +10,7 @@ import type { Awaitable, ReadContext, SourcePart } from './source.ts';
 
 export { type Currency, currencyOf } from './read/currency.ts';
 export { CLIENT_GONE, type OnLeave } from './read/flight.ts';
-export { createReport, type Report, type ReportContext } from './read/report.ts';
+export { createReport, type Report } from './read/report.ts';
 
 /** One read, and what is made of it. */
 export interface ReadTask<Raw, Result> {

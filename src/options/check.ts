@@ -57,7 +57,7 @@ export function readGroup(
 }
 
 /** What a value is, without showing it. */
-export function kindOf(value: unknown): string {
+function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
   if (value === undefined) return 'undefined';

@@ -60,6 +60,6 @@ function readCode(code: MonitorErrorCode | null | undefined): SourceErrorCode {
 }
 
 /** Whether a code is one that `sources[].error` can carry. */
-export function isSourceErrorCode(code: MonitorErrorCode | null | undefined): code is SourceErrorCode {
+function isSourceErrorCode(code: MonitorErrorCode | null | undefined): code is SourceErrorCode {
   return code !== null && code !== undefined && CODES.has(code);
 }

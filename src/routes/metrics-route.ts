@@ -1,4 +1,5 @@
-import { MonitorError } from '../errors.ts';
+import { isMonitorError, MonitorError } from '../errors.ts';
+import { CLIENT_GONE } from '../read.ts';
 import { onLeave } from './on-leave.ts';
 import { defineRoute } from './route.ts';
 import { sendFresh } from './send.ts';
@@ -13,7 +14,7 @@ export const metricsRoute = defineRoute({
   errors: ['metrics_disabled', 'exporter_invalid', 'exporter_unavailable', 'exporter_timeout'],
   cached: false,
   passes: ({ options }) => options.metrics?.query ?? [],
-  open({ metrics, options }) {
+  open({ metrics, options, report }) {
     return ({ pairs }) => {
       const query = new URLSearchParams(pairs.filter(([name]) => options.metrics?.query.includes(name)));
       return async (request, response) => {
@@ -22,10 +23,18 @@ export const metricsRoute = defineRoute({
         const stay = onLeave(response)(() => client.abort());
         const { headers, method } = request;
         const { accept } = headers;
-        const reply = await metrics
-          .scrape({ accept, query, method, headers, signal: client.signal })
-          .finally(stay);
-        sendFresh(request, response, 200, reply.contentType, reply.body);
+        try {
+          const { signal } = client;
+          const reply = await metrics.scrape({ accept, query, method, headers, signal });
+          sendFresh(request, response, 200, reply.contentType, reply.body);
+        } catch (error) {
+          // Of an exporter that was asked for nobody there is nothing to tell.
+          if (client.signal.aborted) throw CLIENT_GONE;
+          if (isMonitorError(error)) report(error, { code: error.code, source: null, call: 'metrics' });
+          throw error;
+        } finally {
+          stay();
+        }
       };
     };
   },

@@ -113,7 +113,7 @@ export function tagOf(...texts: readonly string[]): string {
 }
 
 /** `If-None-Match` compares weakly (RFC 9110, 13.1.2). */
-export function matchesTag(header: string, etag: string): boolean {
+function matchesTag(header: string, etag: string): boolean {
   if (header === etag) return true;
   const opaque = etag.slice(2);
   return header.split(',').some((item) => {

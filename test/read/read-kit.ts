@@ -2,7 +2,7 @@ import { MonitorError } from '../../src/errors.ts';
 import { createReader, type OnLeave, type ReadTask } from '../../src/read.ts';
 import type { Awaitable, ReadContext } from '../../src/source.ts';
 
-export const PART = { name: 'fake' };
+const PART = { name: 'fake' };
 export const OTHER_PART = { name: 'other' };
 
 /** A client that leaves when told to. */

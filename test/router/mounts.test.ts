@@ -187,6 +187,23 @@ describe.each(EXPRESS_MAJORS)('on $name, a router', (major) => {
     expect((await ask(`${url}/other`, '/api/tasks/')).status).toBe(501);
   });
 
+  it('asks routes that the host adds to it after its own', async () => {
+    const { get } = await serve(
+      major,
+      {},
+      {
+        place(app, router) {
+          router.get('/extra', (_request, response) => void response.end('extra'));
+          router.get('/metrics', (_request, response) => void response.end('never'));
+          app.use('/monitor', router);
+        },
+        path: '/monitor',
+      },
+    );
+    expect((await get('/extra', { ours: false })).text).toBe('extra');
+    expect((await get('/metrics')).status).toBe(404);
+  });
+
   it('leaves links that the host has set', async () => {
     const before = (app: Express): void =>
       void app.use((_request, response, next) => {
