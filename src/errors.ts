@@ -51,8 +51,9 @@ export interface ParameterFault {
 }
 
 /**
- * A failure with a code that the API knows. A source may throw one to choose how it is answered;
- * anything else that a source throws is answered as `source_unavailable`, its message unseen.
+ * A failure with a code that the API knows. A source may throw one to choose the code that is answered with;
+ * anything else that a source throws is answered as `source_unavailable`. Clients read the code's own
+ * sentence either way: what a source says reaches the host's `onError` alone.
  */
 export class MonitorError extends Error {
   readonly code: MonitorErrorCode;
@@ -61,7 +62,7 @@ export class MonitorError extends Error {
 
   /**
    * @param code the stable code, which decides the status
-   * @param detail a sentence for the client; it is sent as it is, so it must hold no secret
+   * @param detail what happened, for `onError`. Only errors of the router itself show it to clients
    * @param faults query faults, for `invalid_parameter`
    */
   constructor(code: MonitorErrorCode, detail?: string, faults: readonly ParameterFault[] = []) {
