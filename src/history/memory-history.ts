@@ -8,7 +8,7 @@ import { createRecords } from './records.ts';
 import { resolveRetention } from './retention.ts';
 import { createRows } from './rows.ts';
 import { summarize } from './summary.ts';
-import type { RetentionOptions, TaskChange, TaskHistory } from './task-history.ts';
+import type { HistoryPart, RetentionOptions, TaskChange, TaskHistory } from './task-history.ts';
 import { createTaskIndex } from './task-index.ts';
 import { createTaskList } from './task-list.ts';
 import { KIND, STATE_OF } from './timeline.ts';
@@ -58,6 +58,8 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
   const startedAt = clock();
   const counts = { evicted: 0, received: 0, dropped: 0 };
   const revisions = { tasks: 0, workers: 0, events: 0 };
+  const unknown = { state: -1, until: 0, at: null as Date | null };
+  const moments = { tasks: unknown, workers: unknown };
   let lag: number | null = null;
   let newestTime = Number.NEGATIVE_INFINITY;
   let isClosed = false;
@@ -84,7 +86,10 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
     const slot = records.slots.get(id) ?? records.allocate(id);
     const arrivedAt = clock();
     const placed = place(slot, change, arrivedAt);
-    if (typeof change.worker === 'string') workers.sign(change.worker, arrivedAt);
+    if (typeof change.worker === 'string' && workers.sign(change.worker, arrivedAt)) {
+      revisions.workers++;
+      revisions.tasks++;
+    }
     if (typeof change.time === 'number' && change.time > newestTime) {
       newestTime = change.time;
       lag = Math.max(0, arrivedAt - change.time);
@@ -118,6 +123,23 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
       );
     }
     if (index.isFull()) catchUp();
+  }
+
+  /** Asked for at every request, so it is found out once for each state of things. */
+  function changesAt(part: HistoryPart): Date | null {
+    if (part === 'events' || frozenAt !== null) return null;
+    const state = revisions.tasks + revisions.workers;
+    const known = moments[part];
+    if (known.state === state && clock() < known.until) return known.at;
+    let next = workers.nextChange();
+    if (part === 'tasks') {
+      index.catchUp();
+      const due = index.etas.walk('asc', { key: clock(), compare: () => -1 });
+      if (due.slot !== -1 && due.key < next) next = due.key;
+    }
+    const at = Number.isFinite(next) ? new Date(next) : null;
+    moments[part] = { state, until: next, at };
+    return at;
   }
 
   function closeIfOpen(): void {
@@ -220,16 +242,7 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
       if (part === 'tasks' && keeper.isOverdue()) catchUp();
       return revisions[part];
     },
-    changesAt(part) {
-      if (part === 'events' || frozenAt !== null) return null;
-      let next = workers.nextChange();
-      if (part === 'tasks') {
-        index.catchUp();
-        const due = index.etas.walk('asc', { key: shownNow(), compare: () => -1 });
-        if (due.slot !== -1 && due.key < next) next = due.key;
-      }
-      return Number.isFinite(next) ? new Date(next) : null;
-    },
+    changesAt,
     close: closeIfOpen,
   };
 }

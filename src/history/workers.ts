@@ -25,8 +25,8 @@ export interface WorkerTable {
   readonly size: number;
   /** @returns whether the message is news for the feed (it came or went) */
   record(change: WorkerChange): boolean;
-  /** A message about a task counts as a sign of life. */
-  sign(hostname: string, heardAt: number): void;
+  /** A message about a task counts as a sign of life. @returns whether the worker's status is another now */
+  sign(hostname: string, heardAt: number): boolean;
   /** A time, in milliseconds, in which no worker could be heard does not count as silence. */
   excuse(ms: number): void;
   list(): Worker[];
@@ -81,8 +81,18 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
   function statusOf(worker: WorkerRecord): WorkerStatus {
     if (worker.saidGoodbye) return 'offline';
     const silent = now() - worker.heardAt;
-    if (silent <= 2 * worker.intervalMs + GRACE_MS) return 'online';
-    return silent <= Math.max(STALE_MS, 2 * worker.intervalMs + GRACE_MS) ? 'stale' : 'offline';
+    if (silent <= onlineMs(worker)) return 'online';
+    return silent <= Math.max(STALE_MS, onlineMs(worker)) ? 'stale' : 'offline';
+  }
+
+  /** When the worker's status, or whether it is listed, next changes by the clock alone. */
+  function nextChangeOf(worker: WorkerRecord): number {
+    const stale = worker.heardAt + onlineMs(worker);
+    const offline = Math.max(stale, worker.heardAt + STALE_MS);
+    // Just after these moments, not at them.
+    if (!worker.saidGoodbye && now() <= stale) return stale + 1;
+    if (!worker.saidGoodbye && now() <= offline) return offline + 1;
+    return worker.heardAt + expiryMs + 1;
   }
 
   function show(worker: WorkerRecord): Worker {
@@ -136,8 +146,14 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
     },
     sign(hostname, heardAt) {
       // Messages of one worker come in bursts.
-      if (last === null || last.hostname !== hostname) last = known(hostname, Number.NEGATIVE_INFINITY);
+      if (last === null || last.hostname !== hostname) {
+        const isNew = !workers.has(hostname);
+        last = known(hostname, Number.NEGATIVE_INFINITY);
+        if (isNew) return true;
+      }
+      const wasSilent = !last.saidGoodbye && heardAt - last.heardAt > onlineMs(last);
       last.heardAt = heardAt;
+      return wasSilent;
     },
     excuse(ms) {
       for (const worker of workers.values()) worker.heardAt = Math.min(worker.heardAt + ms, now() + ms);
@@ -164,14 +180,7 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
     },
     nextChange() {
       let next = Number.POSITIVE_INFINITY;
-      for (const worker of workers.values()) {
-        if (worker.saidGoodbye) continue;
-        const stale = worker.heardAt + 2 * worker.intervalMs + GRACE_MS;
-        const offline = Math.max(stale, worker.heardAt + STALE_MS);
-        // The status changes just after these moments, not at them.
-        const at = now() <= stale ? stale + 1 : now() <= offline ? offline + 1 : Number.POSITIVE_INFINITY;
-        if (at < next) next = at;
-      }
+      for (const worker of workers.values()) next = Math.min(next, nextChangeOf(worker));
       return next;
     },
     clear() {
@@ -179,6 +188,11 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
       last = null;
     },
   };
+}
+
+/** How long a worker may be silent and count as online, in milliseconds. */
+function onlineMs({ intervalMs }: WorkerRecord): number {
+  return 2 * intervalMs + GRACE_MS;
 }
 
 /** What a message tells, over what was known before: a forced heartbeat leaves most fields out. */

@@ -43,7 +43,7 @@ describe('workers', () => {
     expect(await statusOf(history)).toEqual([]);
   });
 
-  it('tell when the clock alone will change an answer', () => {
+  it('tell when the clock alone will change an answer', async () => {
     const { history, wait, say } = clocked();
     expect(history.changesAt('workers')).toBeNull();
     say({});
@@ -51,6 +51,9 @@ describe('workers', () => {
     wait(6_001);
     expect(history.changesAt('workers')).toEqual(new Date(T0 + 60_001));
     wait(60_000);
+    expect(history.changesAt('workers')).toEqual(new Date(T0 + 24 * 3_600_000 + 1));
+    wait(24 * 3_600_000);
+    expect(await statusOf(history)).toEqual([]);
     expect(history.changesAt('workers')).toBeNull();
     expect(history.changesAt('events')).toBeNull();
   });
@@ -111,6 +114,21 @@ describe('workers', () => {
     expect(await history.listWorkers(CONTEXT)).toMatchObject([
       { hostname: W1, status: 'online', lastHeartbeat: null, pid: null },
     ]);
+  });
+
+  it('show at once that a task of theirs was heard of', async () => {
+    const { history, wait, say } = clocked();
+    const before = history.revision('workers');
+    history.recordTask(told({ type: 'started', worker: W1 }));
+    const known = history.revision('workers');
+    expect(known).toBeGreaterThan(before);
+    say({});
+    wait(30_000);
+    expect(await statusOf(history)).toEqual(['stale']);
+    const silent = history.revision('workers');
+    history.recordTask(told({ type: 'succeeded', worker: W1, time: T0 + 30_000 }));
+    expect(history.revision('workers')).toBeGreaterThan(silent);
+    expect(await statusOf(history)).toEqual(['online']);
   });
 
   it('are missing when they are silent without a goodbye, for five minutes', () => {
