@@ -1,2 +1,2 @@
 export { selectTasks } from './select/select-tasks.ts';
-export { createStatsAccumulator, type StatsAccumulator, summarizeTasks } from './select/task-stats.ts';
+export { createStatsAccumulator, summarizeTasks } from './select/task-stats.ts';

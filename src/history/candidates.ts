@@ -97,12 +97,12 @@ function sum(lists: readonly OrderedSlots[]): number {
 }
 
 /** The place before every slot of this key. */
-export function before(key: number): SeekTarget {
+function before(key: number): SeekTarget {
   return { key, compare: () => 1 };
 }
 
 /** The place behind every slot of this key. */
-export function behind(key: number): SeekTarget {
+function behind(key: number): SeekTarget {
   return { key, compare: () => -1 };
 }
 

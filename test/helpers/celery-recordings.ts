@@ -101,7 +101,7 @@ export function resultIn({ channel, message }: Published): Record<string, unknow
 }
 
 /** A small generator of repeatable numbers from 0 to 1 (mulberry32). */
-export function randomOf(seed: number): () => number {
+function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -107,7 +107,7 @@ export function startSession(options: SessionOptions): Session {
   return {
     over,
     close() {
-      if (ready && client !== null) closeGently(client).then(() => fail(silence()));
+      if (ready && client !== null) void closeGently(client).then(() => fail(silence()));
       else fail(silence());
     },
   };
