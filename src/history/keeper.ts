@@ -34,13 +34,9 @@ export function createKeeper(
   const arrivals = createArrivals();
 
   function bytes(): number {
-    const labels = records.names.length + records.workers.length + records.queues.length;
-    return (
-      records.slots.size * BYTES_PER_TASK +
-      records.textBytes +
-      records.values.bytes +
-      (labels + records.states.length) * 2
-    );
+    const { names, workers, queues, states } = records;
+    const labels = names.bytes + workers.bytes + queues.bytes + states.bytes;
+    return records.slots.size * BYTES_PER_TASK + records.textBytes + records.values.bytes + labels;
   }
 
   const isOverdue = (): boolean => arrivals.oldestAt() < clock() - retention.maxAgeMs;

@@ -4,8 +4,8 @@
  * so that invented names cannot fill the memory.
  */
 export interface Labels {
-  /** Characters of all texts. */
-  readonly length: number;
+  /** Estimate of what the texts and their lists take. */
+  readonly bytes: number;
   /** The number of this text, given now if it has none. Does not count as a reference. */
   intern(text: string): number;
   /** The number of this text; 0 when nothing refers to it. */
@@ -18,6 +18,9 @@ export interface Labels {
   /** Calls back when a label is forgotten. */
   onForgotten(callback: (label: number) => void): void;
 }
+
+/** A label's list in the index, its place in the table and its string header, about. */
+const BYTES_PER_LABEL = 500;
 
 /** @returns an empty table */
 export function createLabels(): Labels {
@@ -32,8 +35,8 @@ export function createLabels(): Labels {
   let forgotten: (label: number) => void = () => {};
 
   return {
-    get length() {
-      return length;
+    get bytes() {
+      return length * 2 + numbers.size * BYTES_PER_LABEL;
     },
     intern(text) {
       if (lastLabel !== 0 && text === lastText) return lastLabel;

@@ -41,6 +41,18 @@ describe('retention', () => {
     expect(evicted).toBe(5_000 - tasks);
   });
 
+  it('does not let invented names fill the memory', async () => {
+    const names = Array.from({ length: 6_000 }, (_, n) =>
+      ended(n, { type: 'received', name: `made.up.${n}` }),
+    );
+    const history = historyOf(names, { maxBytes: 2 * 1024 * 1024 });
+    const { tasks, bytes } = await history.getStats();
+    expect(bytes).toBeLessThanOrEqual(2 * 1024 * 1024);
+    expect(tasks).toBeLessThan(3_000);
+    expect((await page(history, { names: ['made.up.0'] })).total).toBe(0);
+    expect((await page(history, { names: ['made.up.5999'] })).total).toBe(1);
+  });
+
   it('keeps the beginning of a large value when there is no room for all of it', async () => {
     const args = 'y'.repeat(60_000);
     const history = historyOf(many(5, { type: 'received', args }), { maxValueBytes: 250_000 });
