@@ -36,6 +36,7 @@ export function createFold(pool: TimelinePool): (head: number) => Folded {
     received: Number.NaN,
     started: Number.NaN,
     finished: Number.NaN,
+    runtime: Number.NaN,
     retries: -1,
     count: 0,
     entries,

@@ -12,6 +12,8 @@ export interface Folded {
   received: number;
   started: number;
   finished: number;
+  /** Seconds; of a last run that succeeded. */
+  runtime: number;
   /** −1 when not told. */
   retries: number;
   /** Number of entries, and per entry (in the order of arrival) its place among the task's runs. */

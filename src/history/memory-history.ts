@@ -1,7 +1,7 @@
 /** A history in this process's memory. */
 import { createFacts } from './facts.ts';
 import { createFeed, FEED_TYPES } from './feed.ts';
-import { createFold } from './fold.ts';
+import { createSlotFold } from './fold-slot.ts';
 import { createIntake } from './intake.ts';
 import { createKeeper } from './keeper.ts';
 import { createRecords } from './records.ts';
@@ -34,8 +34,7 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
   const clock = options.now ?? Date.now;
   const retention = resolveRetention(options);
   const records = createRecords(retention.maxValueBytes, retention.maxValueLength);
-  const foldChain = createFold(records.pool);
-  const fold = (slot: number) => foldChain(records.heads[slot] as number);
+  const fold = createSlotFold(records);
   let frozenAt: number | null = null;
   const shownNow = () => frozenAt ?? clock();
   const workers = createWorkerTable(shownNow, retention.maxWorkers, retention.workerExpiryMs);

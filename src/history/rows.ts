@@ -56,6 +56,24 @@ export function createRows(records: Records, fold: (slot: number) => Folded, con
     return found;
   }
 
+  /** What the task's changes tell. */
+  function told(slot: number, folded: Folded): Task {
+    return {
+      id: records.ids[slot] as string,
+      state: stateOf(folded.kind, folded.state),
+      name: named(records.names, records.name[slot] as number),
+      worker: named(records.workers, folded.worker),
+      queue: named(records.queues, records.queue[slot] as number),
+      sent: time(folded.sent),
+      received: time(folded.received),
+      started: time(folded.started),
+      finished: time(folded.finished),
+      timestamp: time(folded.timestamp),
+      runtime: Number.isNaN(folded.runtime) ? null : folded.runtime,
+      retries: folded.retries < 0 ? null : folded.retries,
+    };
+  }
+
   function make(slot: number): Task {
     const folded = fold(slot);
     const state = stateOf(folded.kind, folded.state);
@@ -68,25 +86,13 @@ export function createRows(records: Records, fold: (slot: number) => Folded, con
     };
     // A task that was retried and then succeeded has no exception: the timeline tells of the attempts.
     const failed = state !== 'SUCCESS' && more !== undefined;
-    const runtime = records.runtimes[slot] as number;
     return {
-      id: records.ids[slot] as string,
-      state,
-      name: named(records.names, records.name[slot] as number),
-      worker: named(records.workers, folded.worker),
-      queue: named(records.queues, records.queue[slot] as number),
-      sent: time(folded.sent),
-      received: time(folded.received),
-      started: time(folded.started),
-      finished: time(folded.finished),
-      timestamp: time(folded.timestamp),
-      runtime: Number.isNaN(runtime) || state !== 'SUCCESS' ? null : runtime,
+      ...told(slot, folded),
       args: read('args', records.args[slot] ?? null),
       kwargs: read('kwargs', records.kwargs[slot] ?? null),
       result: state === 'SUCCESS' ? read('result', records.results[slot] ?? null) : null,
       exception: failed ? read('exception', more.exception) : null,
       traceback: failed ? read('traceback', more.traceback) : null,
-      retries: folded.retries < 0 ? null : folded.retries,
       eta: more?.eta == null ? null : new Date(more.eta),
       expires: more?.expires == null ? null : new Date(more.expires),
       parentId: records.parents[slot] ?? null,
@@ -145,29 +151,10 @@ export function createRows(records: Records, fold: (slot: number) => Folded, con
     };
   }
 
-  function figures(slot: number): Task {
-    const folded = fold(slot);
-    const runtime = records.runtimes[slot] as number;
-    return {
-      id: records.ids[slot] as string,
-      state: stateOf(folded.kind, folded.state),
-      name: named(records.names, records.name[slot] as number),
-      worker: named(records.workers, folded.worker),
-      queue: named(records.queues, records.queue[slot] as number),
-      sent: time(folded.sent),
-      received: time(folded.received),
-      started: time(folded.started),
-      finished: time(folded.finished),
-      timestamp: time(folded.timestamp),
-      runtime: Number.isNaN(runtime) ? null : runtime,
-      retries: folded.retries < 0 ? null : folded.retries,
-    };
-  }
-
   return {
     get,
     brief,
-    figures,
+    figures: (slot) => told(slot, fold(slot)),
     detail: (slot, children) => ({ ...get(slot), children, timeline: timeline(slot) }),
     forget(slot) {
       if (rows.size > 0) rows.delete(slot);

@@ -53,7 +53,7 @@ export function createSortIndexes(
 
   function keyOf(sort: ExtraSort, slot: number, folded: Folded): number {
     if (sort === 'name' || sort === 'state') return records[sort][slot] as number;
-    const value = sort === 'runtime' ? (records.runtimes[slot] as number) : folded[sort];
+    const value = folded[sort];
     return Number.isNaN(value) ? NO_KEY : value;
   }
 

@@ -34,12 +34,7 @@ export function createTaskList(
       return label === 0 ? null : records.names.text(label);
     }
     if (sort === 'state') return records.states.text(records.state[slot] as number);
-    const value =
-      sort === 'timestamp'
-        ? (records.timestamp[slot] as number)
-        : sort === 'runtime'
-          ? (records.runtimes[slot] as number)
-          : fold(slot)[sort];
+    const value = sort === 'timestamp' ? (records.timestamp[slot] as number) : fold(slot)[sort];
     return Number.isNaN(value) ? null : value;
   }
 

@@ -29,7 +29,7 @@ describe('ordered slots', () => {
     const key = fc.oneof(fc.integer({ min: 0, max: 8 }), fc.constant(NO_KEY));
     fc.assert(
       fc.property(
-        fc.array(fc.tuple(fc.integer({ min: 0, max: 40 }), key), { maxLength: 120 }),
+        fc.array(fc.tuple(fc.integer({ min: 0, max: 40 }), key), { maxLength: 120, size: 'max' }),
         fc.tuple(key, fc.integer({ min: -1, max: 41 })),
         (steps, place) => {
           const list = createOrderedSlots(bySlot);

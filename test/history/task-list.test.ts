@@ -34,13 +34,13 @@ const changes = fc.array(
     worker: fc.constantFrom('w1@a', 'w2@b', null),
     name: fc.constantFrom('lab.add', 'lab.mul', 'zoo', undefined),
     queue: fc.constantFrom('q1', 'q2', undefined),
-    runtime: fc.constantFrom(0.5, 1, undefined),
+    runtime: fc.constantFrom(0.5, 1, 2),
     rootId: fc.constantFrom('t1', 't2', undefined),
     parentId: fc.constantFrom('t1', 't3', undefined),
     groupId: fc.constantFrom('g', undefined),
     args: fc.constantFrom('(1,)', '(needle,)', undefined),
   }),
-  { maxLength: 80 },
+  { maxLength: 80, size: 'max' },
 );
 
 const asChange = (given: Record<string, unknown>) =>
