@@ -155,7 +155,7 @@ export function createFacts(records: Records, relatives: Relatives) {
     if (typeof change.result !== 'string') return;
     const known = (facts & FACT.RESULT_EVENT) !== 0;
     const cut = change.truncated?.includes('result') === true;
-    if (isResult ? known && (facts & FACT.RESULT_CUT) === 0 : !placed.isLatestOfKind) return;
+    if (!placed.isLatestOfKind || (isResult && known && (facts & FACT.RESULT_CUT) === 0)) return;
     // The backend's whole value stays when the event's cut one comes behind it.
     if (!isResult && cut && !known && records.results[slot] !== null) {
       records.facts[slot] = facts | FACT.RESULT_EVENT | FACT.RESULT_CUT;

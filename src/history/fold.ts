@@ -114,7 +114,8 @@ export function createFold(pool: TimelinePool): (head: number) => Folded {
     let own = -1;
     let any = -1;
     for (let run = 0; run < runCount; run++) {
-      if ((runTime[run] as number) > time) continue;
+      // A run whose beginning was not seen stands behind the others in the list, not in time.
+      if ((runTime[run] as number) > time || runTime[run] === -Infinity) continue;
       any = run;
       if (worker !== 0 && runWorker[run] === worker) own = run;
     }
@@ -139,7 +140,12 @@ export function createFold(pool: TimelinePool): (head: number) => Folded {
     let match = -1;
     let earliest = -1;
     let before = -1;
+    let told = -1;
     for (let run = 0; run < runCount; run++) {
+      if (runReceived[run] === 0) {
+        if (runRetries[run] === retries) told = run;
+        continue;
+      }
       const inTime = dated ? (runTime[run] as number) <= time : (runArrival[run] as number) < at;
       if (runRetries[run] === retries) {
         if (earliest < 0) earliest = run;
@@ -148,9 +154,10 @@ export function createFold(pool: TimelinePool): (head: number) => Folded {
     }
     if (match >= 0) return match;
     if (earliest >= 0) return earliest;
-    if (before >= 0) return before;
+    // The backend counts attempts only as far as we heard of them: a later run's end may carry a lower number.
+    if (before >= 0 && retries < (runRetries[before] as number)) return before;
     // `received` was missed or never sent (events off): the backend's word opens the run.
-    return setRun(runCount++, -Infinity, 0, retries, at);
+    return told >= 0 ? told : setRun(runCount++, -Infinity, 0, retries, at);
   }
 
   function put(at: number, entry: number, run: number): void {
@@ -221,12 +228,15 @@ export function createFold(pool: TimelinePool): (head: number) => Folded {
     }
   }
 
+  /** Who spoke of it last. */
   function workerOfRun(run: number): number {
-    for (let at = out.count - 1; at >= 0; at--) {
-      const worker = pool.worker(entries[at] as number);
-      if (runs[at] === run && worker !== 0) return worker;
+    let last = 0;
+    for (let at = 0; at < out.count; at++) {
+      const entry = entries[at] as number;
+      if (runs[at] !== run || pool.worker(entry) === 0) continue;
+      if (last === 0 || pool.time(entry) > pool.time(last)) last = entry;
     }
-    return 0;
+    return last === 0 ? 0 : pool.worker(last);
   }
 
   function isLater(run: number, other: number): boolean {

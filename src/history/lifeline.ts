@@ -53,7 +53,9 @@ export function inOrder(pool: TimelinePool, folded: Folded): number[] {
       const entry = entries[at] as number;
       if (from.kind(entry) === KIND.SENT || Math.max(0, from.retries(entry)) !== retries) continue;
       if (from.kind(entry) !== KIND.RECEIVED) continue;
-      const distance = Math.abs(from.time(entry) - from.time(sent));
+      // Of two as near, the one that came after it.
+      const distance =
+        Math.abs(from.time(entry) - from.time(sent)) + (from.time(entry) < from.time(sent) ? 0.001 : 0);
       if (distance < matchDistance) {
         match = fold.runs[at] as number;
         matchDistance = distance;
