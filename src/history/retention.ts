@@ -18,15 +18,18 @@ const BOUNDS: Readonly<Record<keyof RetentionOptions, readonly [number, number, 
   workerExpiryMs: [1_000, Number.MAX_SAFE_INTEGER, DAY_MS],
 };
 
-/** Names of the retention options. */
-export const RETENTION_KEYS = Object.keys(BOUNDS) as readonly (keyof RetentionOptions)[];
+const RETENTION_KEYS = Object.keys(BOUNDS) as readonly (keyof RetentionOptions)[];
 
 /**
  * Sets defaults and checks bounds.
  *
- * @throws TypeError that names the option and its bounds
+ * @throws TypeError that names the option that is unknown, or its bounds
  */
 export function resolveRetention(options: RetentionOptions): Retention {
+  const unknown = Object.keys(options).find((key) => key !== 'now' && !Object.hasOwn(BOUNDS, key));
+  if (unknown !== undefined) {
+    throw new TypeError(`retention has no option "${unknown}". Known: ${RETENTION_KEYS.join(', ')}.`);
+  }
   const maxBytes = within('maxBytes', options.maxBytes);
   const retention = {} as Record<keyof RetentionOptions, number>;
   for (const key of RETENTION_KEYS) retention[key] = within(key, options[key]);

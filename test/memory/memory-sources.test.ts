@@ -168,7 +168,7 @@ describe('memory sources', () => {
     [null, /options must be an object/],
     [{ nme: 'x' }, /unknown option "nme"\. Known: name, retention/],
     [{ name: 'a b' }, /1 to 64 of A-Z/],
-    [{ retention: { maxTask: 1 } }, /unknown option "maxTask"/],
+    [{ retention: { maxTask: 1 } }, /retention has no option "maxTask"\. Known: maxTasks/],
     [{ retention: 7 }, /write an object/],
     [{ retention: { maxTasks: -1 } }, /retention\.maxTasks must be a whole number/],
     [{ now: 7 }, /write a function/],

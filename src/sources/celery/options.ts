@@ -1,3 +1,4 @@
+import { resolveRetention } from '../../history/retention.ts';
 import type { RetentionOptions } from '../../history/task-history.ts';
 import { backendEndpoint, brokerEndpoint, type RedisEndpoint } from './endpoints.ts';
 import type { CeleryRedisClient } from './redis-client.ts';
@@ -84,6 +85,8 @@ export function resolveOptions(options: unknown): ResolvedOptions {
   if (typeof retention !== 'object' || retention === null) {
     throw new TypeError('celerySources: retention must be an object, such as { maxTasks: 100_000 }.');
   }
+  // Before anything is connected.
+  resolveRetention(retention);
   const checked = settings === undefined ? {} : checkSettings(settings);
   return {
     name,

@@ -1,4 +1,3 @@
-import { RETENTION_KEYS } from '../../history/retention.ts';
 import type { RetentionOptions } from '../../history/task-history.ts';
 import type { Schedule } from '../../model.ts';
 import type { Awaitable } from '../../source.ts';
@@ -26,7 +25,7 @@ export function resolveMemoryOptions(options: MemorySourcesOptions): ResolvedMem
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new TypeError('memorySources(options): options must be an object, such as { name: "jobs" }.');
   }
-  refuseUnknown('memorySources', options, Object.keys(KEYS));
+  refuseUnknown(options);
   const { name = 'memory', retention = {}, schedules = null, now = Date.now } = options;
   if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
     throw new TypeError('memorySources({ name }): write 1 to 64 of A-Z a-z 0-9 _ -, such as "memory".');
@@ -34,7 +33,6 @@ export function resolveMemoryOptions(options: MemorySourcesOptions): ResolvedMem
   if (typeof retention !== 'object' || retention === null) {
     throw new TypeError('memorySources({ retention }): write an object, such as { maxTasks: 50000 }.');
   }
-  refuseUnknown('memorySources({ retention })', retention, RETENTION_KEYS);
   if (typeof now !== 'function')
     throw new TypeError('memorySources({ now }): write a function, such as Date.now.');
   if (options.onError !== undefined && typeof options.onError !== 'function') {
@@ -54,10 +52,10 @@ export function resolveMemoryOptions(options: MemorySourcesOptions): ResolvedMem
   };
 }
 
-function refuseUnknown(where: string, given: object, known: readonly string[]): void {
-  const unknown = Object.keys(given).find((key) => !known.includes(key));
+function refuseUnknown(given: object): void {
+  const unknown = Object.keys(given).find((key) => !Object.hasOwn(KEYS, key));
   if (unknown === undefined) return;
-  throw new TypeError(`${where}: unknown option "${unknown}". Known: ${known.join(', ')}.`);
+  throw new TypeError(`memorySources: unknown option "${unknown}". Known: ${Object.keys(KEYS).join(', ')}.`);
 }
 
 function warnOnce(): (error: TypeError) => void {
