@@ -3,7 +3,6 @@
  * what has changed since. It compares answers and asks nothing of who gives them: any source will do.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { graphUpdateBody } from './graph-body.ts';
 import { formatGraphCursor, type GraphSince } from './graph-cursor.ts';
 import type { Graph, GraphNode } from './graph-types.ts';
 
@@ -161,11 +160,16 @@ function viewOf(taskId: string, limit: number): string {
   return createHash('sha256').update(`${limit} ${taskId}`).digest('hex').slice(0, 12);
 }
 
-/** What updates carry of a node. */
-function printOf(node: GraphNode): string {
-  if (node.task === null) return JSON.stringify(node.members);
-  const { state, duration_ms, retries, started_at, finished_at, worker } = graphUpdateBody(node);
-  return `${state}\n${duration_ms}\n${retries}\n${started_at}\n${finished_at}\n${worker}`;
+/** What decides all that updates carry of a node. */
+function printOf({ task, members }: GraphNode): string {
+  if (task === null) return JSON.stringify(members);
+  try {
+    const { state, runtime, retries, started, finished, worker } = task;
+    return `${state}\n${runtime}\n${retries}\n${Number(started)}\n${Number(finished)}\n${worker}`;
+  } catch {
+    // A host's task that cannot be read is shown as one that is known by its id alone.
+    return 'unreadable';
+  }
 }
 
 /** The shape: which nodes there are, of which kind, seen or only named, and the edges. */

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { graphBody, graphUpdateBody } from '../../src/graph/graph-body.ts';
 import { countStates } from '../../src/graph/state-counts.ts';
 import { buildGraph, isComplete, relationsOf } from '../../src/graph.ts';
 import type { Task, TaskRelation, TaskTree } from '../../src/model.ts';
-import { T0 } from '../history/telling.ts';
 
 const task = (id: string, more: Partial<Task> = {}): Task => ({ id, state: 'SUCCESS', ...more });
 const treeOf = (tasks: readonly Task[], relations: readonly TaskRelation[] = []): TaskTree => ({
@@ -169,47 +167,5 @@ describe('states', () => {
         'REJECTED',
       ]),
     ).toEqual({ total: 10, pending: 2, running: 3, retry: 1, success: 1, failure: 1, revoked: 2 });
-  });
-});
-
-describe('a node', () => {
-  const previews = {
-    preview: (value: unknown) => (value == null ? null : String(value)),
-    tracebackPreview: () => null,
-  };
-
-  it("takes the engine's run time, else the time between start and end, never a negative one", () => {
-    const at = (ms: number) => new Date(T0 + ms);
-    const durationOf = (more: Partial<Task>) =>
-      graphUpdateBody({ id: 'a', task: task('a', more), kind: null, members: null }).duration_ms;
-    expect(durationOf({ runtime: 0.09048794299997098 })).toBe(90.488);
-    expect(durationOf({ started: at(0), finished: at(30) })).toBe(30);
-    expect(durationOf({ started: at(30), finished: at(0) })).toBeNull();
-    expect(durationOf({ started: at(0) })).toBeNull();
-    expect(durationOf({ runtime: Number.NaN })).toBeNull();
-  });
-
-  it('of a group has null for all that only tasks have', () => {
-    const group = { id: 'g', task: null, kind: 'group', members: countStates(['SUCCESS']) } as const;
-    expect(graphBody(group, previews)).toEqual({
-      id: 'g',
-      task_name: null,
-      state: null,
-      started_at: null,
-      finished_at: null,
-      duration_ms: null,
-      retries: null,
-      queue: null,
-      worker: null,
-      args_preview: null,
-      kwargs_preview: null,
-      result_preview: null,
-      traceback_preview: null,
-      stamps_preview: null,
-      parent_id: null,
-      root_id: null,
-      kind: 'group',
-      members: { total: 1, pending: 0, running: 0, retry: 0, success: 1, failure: 0, revoked: 0 },
-    });
   });
 });
