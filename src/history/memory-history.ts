@@ -166,11 +166,11 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
         counts.dropped++;
         return;
       }
-      const isNews = workers.record(change);
+      const { isNews, isChanged } = workers.record(change);
       revisions.workers++;
-      if (!isNews) return;
       // Tasks of a worker that came back or went may gain or lose a flag.
-      revisions.tasks++;
+      if (isNews || isChanged) revisions.tasks++;
+      if (!isNews) return;
       revisions.events++;
       feed.add(
         {

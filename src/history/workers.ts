@@ -23,8 +23,8 @@ interface WorkerRecord {
 /** The workers, known from what they say. */
 export interface WorkerTable {
   readonly size: number;
-  /** @returns whether the message is news for the feed (it came or went) */
-  record(change: WorkerChange): boolean;
+  /** @returns whether the message is news for the feed (it came or went), and whether its status changed */
+  record(change: WorkerChange): { isNews: boolean; isChanged: boolean };
   /** A message about a task counts as a sign of life. @returns whether the worker's status is another now */
   sign(hostname: string, heardAt: number): boolean;
   /** A time, in milliseconds, in which no worker could be heard does not count as silence. */
@@ -131,7 +131,9 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
       const worker = known(change.hostname, change.time);
       const before = isKnown ? statusOf(worker) : 'offline';
       // A message that was overtaken by a later one of the same worker tells nothing new.
-      if (worker.heartbeatAt !== null && change.time < worker.heartbeatAt) return false;
+      if (worker.heartbeatAt !== null && change.time < worker.heartbeatAt) {
+        return { isNews: false, isChanged: false };
+      }
       const repeated = worker.heartbeatAt === change.time && change.type !== 'heartbeat';
       const restarted = change.pid != null && worker.facts.pid != null && change.pid !== worker.facts.pid;
       if (restarted) worker.bornAt = change.time;
@@ -140,9 +142,8 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
       worker.saidGoodbye = change.type === 'offline';
       if (change.interval != null && change.interval > 0) worker.intervalMs = change.interval * 1000;
       worker.facts = restarted ? factsOf(change, {}) : factsOf(change, worker.facts);
-      if (change.type === 'heartbeat') return false;
-      if (repeated && !restarted && before === statusOf(worker)) return false;
-      return true;
+      const isChanged = restarted || before !== statusOf(worker);
+      return { isNews: change.type !== 'heartbeat' && (isChanged || !repeated), isChanged };
     },
     sign(hostname, heardAt) {
       // Messages of one worker come in bursts.

@@ -29,8 +29,13 @@ export function workflowOf(
     seen.add(other);
     queue.push(other);
   };
-  const reachAll = (others: readonly number[]): void => {
-    for (const other of others) reach(other);
+  // Each group once: every member of a large one names it again.
+  const done = { parent: new Set<string>(), group: new Set<string>(), chord: new Set<string>() };
+  const members = { parent: index.byParent, group: index.byGroup, chord: index.byChord };
+  const reachAll = (kind: keyof typeof done, key: string): void => {
+    if (done[kind].has(key)) return;
+    done[kind].add(key);
+    for (const other of members[kind].list(key)) reach(other);
   };
 
   for (const current of queue) {
@@ -40,15 +45,15 @@ export function workflowOf(
     if (parent !== null) {
       reach(records.slots.get(parent));
       // Siblings hang together over a parent that is known by its id alone.
-      if (!records.slots.has(parent)) reachAll(index.byParent.list(parent));
+      if (!records.slots.has(parent)) reachAll('parent', parent);
     }
-    if (more?.groupId != null) reachAll(index.byGroup.list(more.groupId));
+    if (more?.groupId != null) reachAll('group', more.groupId);
     if (more?.chordId != null) {
       reach(records.slots.get(more.chordId));
-      reachAll(index.byChord.list(more.chordId));
+      reachAll('chord', more.chordId);
     }
-    reachAll(index.byParent.list(id));
-    reachAll(index.byChord.list(id));
+    reachAll('parent', id);
+    reachAll('chord', id);
   }
   return {
     rootId: records.roots[slot] ?? (records.ids[slot] as string),

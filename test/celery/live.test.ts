@@ -5,6 +5,7 @@ import type { TaskPosition } from '../../src/source.ts';
 import { type CeleryApp, celeryApp, celeryMissing, type Submitted } from '../helpers/celery-app.ts';
 import { context } from '../helpers/celery-events.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+import { query } from '../history/telling.ts';
 
 const missing = redisMissing ?? celeryMissing;
 
@@ -68,27 +69,7 @@ function checkDeployment(deployment: (typeof DEPLOYMENTS)[number]): void {
     const tasks: Task[] = [];
     let after: TaskPosition | null = null;
     do {
-      const page = await sources.tasks.listTasks(
-        {
-          limit: 100,
-          after,
-          states: [],
-          names: [],
-          workers: [],
-          queues: [],
-          rootId: null,
-          parentId: null,
-          groupId: null,
-          q: null,
-          search: () => true,
-          since: null,
-          until: null,
-          sort: 'timestamp',
-          order: 'desc',
-          scan: 20_000,
-        },
-        context,
-      );
+      const page = await sources.tasks.listTasks(query({ after }), context);
       tasks.push(...page.tasks);
       after = page.next;
     } while (after !== null);

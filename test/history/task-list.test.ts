@@ -164,6 +164,19 @@ describe('the task list', () => {
     expect(ids).toEqual(['t3']);
   });
 
+  it('finds the workflow of a large group without asking each member for all others', async () => {
+    const history = historyOf(
+      Array.from({ length: 15_000 }, (_, n) =>
+        told({ id: `t${n}`, type: 'sent', time: T0 + n, groupId: 'g', chordId: 'body', parentId: 'gone' }),
+      ),
+    );
+    const start = performance.now();
+    const tree = await history.getTaskTree('t7', CONTEXT);
+    // Some 20 ms; with each member asking, many seconds.
+    expect(performance.now() - start).toBeLessThan(1_000);
+    expect(tree?.tasks).toHaveLength(15_000);
+  });
+
   it('finds the workflow of a task over parents, groups and chords', async () => {
     const history = historyOf([
       told({ id: 'root', type: 'sent' }),
