@@ -1,6 +1,6 @@
 /**
  * When each task was last heard of, by our own clock, oldest first: what is kept for seven days is kept
- * so from its arrival, whatever the clock of its sender says.
+ * so from its arrival, whatever the clock of its sender says. Also for other rows that go by their age.
  */
 const NONE = 0xffffffff;
 
@@ -13,40 +13,42 @@ export interface Arrivals {
   oldest(): number;
   /** When that was, milliseconds; Infinity when there is none. */
   oldestAt(): number;
+  has(slot: number): boolean;
+  /** The slot heard of next after this one; −1 when it is the last. */
+  next(slot: number): number;
+  /** When a listed slot was put at the end, milliseconds. */
+  at(slot: number): number;
 }
 
-/** @returns an empty order: a linked list in typed arrays, 12 bytes a task */
+/** @returns an empty order: a linked list in typed arrays, 16 bytes a task */
 export function createArrivals(): Arrivals {
   let capacity = 1024;
   let before = new Uint32Array(capacity).fill(NONE);
   let after = new Uint32Array(capacity).fill(NONE);
-  /** Whole seconds, plus one; 0: not listed. */
-  let seconds = new Uint32Array(capacity);
+  /** NaN: not listed. */
+  let times = new Float64Array(capacity).fill(Number.NaN);
   let first = NONE;
   let last = NONE;
 
   function grow(slot: number): void {
     const from = capacity;
     capacity = Math.max(slot + 1, Math.ceil(capacity * 1.5));
-    const wider = (column: Uint32Array) => {
-      const to = new Uint32Array(capacity);
-      to.set(column);
-      return to;
-    };
-    before = wider(before).fill(NONE, from);
-    after = wider(after).fill(NONE, from);
-    seconds = wider(seconds);
+    before = widen(before, new Uint32Array(capacity)).fill(NONE, from);
+    after = widen(after, new Uint32Array(capacity)).fill(NONE, from);
+    times = widen(times, new Float64Array(capacity)).fill(Number.NaN, from);
   }
 
+  const has = (slot: number): boolean => slot < capacity && !Number.isNaN(times[slot] as number);
+
   function unlink(slot: number): void {
-    if (slot >= capacity || seconds[slot] === 0) return;
+    if (!has(slot)) return;
     const previous = before[slot] as number;
     const next = after[slot] as number;
     if (previous === NONE) first = next;
     else after[previous] = next;
     if (next === NONE) last = previous;
     else before[next] = previous;
-    seconds[slot] = 0;
+    times[slot] = Number.NaN;
   }
 
   return {
@@ -55,13 +57,24 @@ export function createArrivals(): Arrivals {
       unlink(slot);
       before[slot] = last;
       after[slot] = NONE;
-      seconds[slot] = Math.floor(at / 1_000) + 1;
+      times[slot] = at;
       if (last === NONE) first = slot;
       else after[last] = slot;
       last = slot;
     },
     remove: unlink,
     oldest: () => (first === NONE ? -1 : first),
-    oldestAt: () => (first === NONE ? Number.POSITIVE_INFINITY : ((seconds[first] as number) - 1) * 1_000),
+    oldestAt: () => (first === NONE ? Number.POSITIVE_INFINITY : (times[first] as number)),
+    has,
+    next(slot) {
+      const next = after[slot] as number;
+      return next === NONE ? -1 : next;
+    },
+    at: (slot) => times[slot] as number,
   };
+}
+
+function widen<T extends Float64Array | Uint32Array>(from: T, to: T): T {
+  to.set(from as ArrayLike<number>);
+  return to;
 }

@@ -1,6 +1,6 @@
 /**
  * Which of several messages is believed about each field of a task, independent of their order:
- * - name: the client's (`sent`) before the backend's before the worker's, whose `task-received` may
+ * - name: the client's (`sent`) before the backend's or a queue's before the worker's, whose `task-received` may
  *   carry a shadow name; of equals the latest (`replace()` gives a task a new name)
  * - args, queue, eta: an event's before the backend's, of equals the latest
  * - parent and root: the earliest, since a retry names the task itself as its parent
@@ -9,12 +9,19 @@
  */
 import type { TaskTextField } from '../model.ts';
 import type { Placed } from './intake.ts';
-import type { Labels } from './labels.ts';
-import { FACT, inlineBytes, type Records } from './records.ts';
+import type { Lineage } from './lineage.ts';
+import { FACT, type Records } from './records.ts';
 import type { SlotGroups } from './slot-groups.ts';
+import { keepStamps } from './stamps.ts';
 import type { TaskChange } from './task-history.ts';
+import { createTexts, moveLabel } from './texts.ts';
 import { KIND } from './timeline.ts';
-import type { Text } from './values.ts';
+
+const COLUMN_OF: { readonly [Field in TaskTextField]?: 'args' | 'kwargs' | 'results' } = {
+  args: 'args',
+  kwargs: 'kwargs',
+  result: 'results',
+};
 
 /** Labels of a task whose indexes are behind. */
 export interface Pending {
@@ -33,30 +40,37 @@ export interface Relatives {
 }
 
 /** @returns a function that takes over what a message tells beside the change itself */
-export function createFacts(records: Records, relatives: Relatives) {
+export function createFacts(records: Records, lineage: Lineage) {
+  const texts = createTexts(records);
+
   return function takeFacts(slot: number, change: TaskChange, placed: Placed, pending: Pending): void {
     const opens = placed.kind === KIND.SENT || placed.kind === KIND.RECEIVED;
     const isResult = change.origin === 'result';
     // What does not open a run tells of the message only as far as nothing better is known.
-    const isWeak = isResult || !opens;
-    if (typeof change.name === 'string') takeName(slot, change.name, isResult, placed, pending);
+    const isWeak = isResult || !opens || change.stored === true;
+    if (typeof change.name === 'string') {
+      takeName(slot, change.name, isResult || change.stored === true, placed, pending);
+    }
     if (change.args !== undefined || change.queue !== undefined || change.eta !== undefined) {
       takeMessage(slot, change, isWeak, placed, pending);
     }
-    if (change.parentId !== undefined || change.rootId !== undefined)
-      takeLineage(slot, change, isWeak, placed);
-    if (typeof change.groupId === 'string' || typeof change.chordId === 'string') takeGroup(slot, change);
+    if (change.parentId !== undefined || change.rootId !== undefined) {
+      lineage.take(slot, change, isWeak, placed.isEarliestOpening);
+    }
+    if (typeof change.groupId === 'string') lineage.setGroup(slot, change.groupId, true);
+    if (typeof change.chordId === 'string') lineage.setChord(slot, change.chordId, true);
+    if (change.stamps !== undefined) takeStamps(slot, change.stamps);
     if (change.kind !== undefined && change.kind !== null) records.extra(slot).kind = change.kind;
     if (placed.kind === KIND.SUCCEEDED) takeResult(slot, change, isResult, placed);
     if (typeof change.exception === 'string' || typeof change.traceback === 'string') {
       takeException(slot, change, isResult, placed);
     }
-    if (change.truncated !== undefined && change.truncated.length > 0) markCut(slot, change, isResult);
+    if (change.truncated !== undefined && change.truncated.length > 0) markCut(slot, change);
   };
 
-  function takeName(slot: number, name: string, isResult: boolean, placed: Placed, pending: Pending): void {
-    const sent = placed.kind === KIND.SENT && !isResult;
-    const strength = sent ? FACT.NAME_SENT : isResult ? FACT.NAME_RESULT : FACT.NAME_ANY;
+  function takeName(slot: number, name: string, isRead: boolean, placed: Placed, pending: Pending): void {
+    const sent = placed.kind === KIND.SENT;
+    const strength = isRead ? FACT.NAME_RESULT : sent ? FACT.NAME_SENT : FACT.NAME_ANY;
     const facts = records.facts[slot] as number;
     const known = facts & (FACT.NAME_SENT | FACT.NAME_RESULT | FACT.NAME_ANY);
     // The lower bit is the stronger word.
@@ -65,15 +79,6 @@ export function createFacts(records: Records, relatives: Relatives) {
     if (strongest === strength && !placed.isLatestOfKind) return;
     records.facts[slot] = facts | strength;
     pending.name = moveLabel(records.names, pending.name, records.name[slot] as number, name);
-  }
-
-  /** Lets a waiting label hold its text until the indexes take it over. */
-  function moveLabel(labels: Labels, waiting: number, indexed: number, text: string): number {
-    const label = labels.intern(text);
-    if (label === waiting) return label;
-    if (label !== indexed) labels.retain(label);
-    if (waiting !== indexed) labels.release(waiting);
-    return label;
   }
 
   function takeMessage(
@@ -85,13 +90,17 @@ export function createFacts(records: Records, relatives: Relatives) {
   ): void {
     const facts = records.facts[slot] as number;
     if (isWeak ? (facts & FACT.ARGS_EVENT) === 0 : placed.isLatestOpening) {
-      if (typeof change.args === 'string') setText(records.args, slot, change.args);
-      if (typeof change.kwargs === 'string') setText(records.kwargs, slot, change.kwargs);
+      if (typeof change.args === 'string') {
+        texts.set(records.args, slot, change.args);
+        uncut(slot, 'args');
+      }
+      if (typeof change.kwargs === 'string') {
+        texts.set(records.kwargs, slot, change.kwargs);
+        uncut(slot, 'kwargs');
+      }
       if (!isWeak && typeof change.args === 'string') records.facts[slot] = facts | FACT.ARGS_EVENT;
-      if (typeof change.eta === 'number') records.extra(slot).eta = change.eta;
-      else if (change.eta === null && records.extras.has(slot)) records.extra(slot).eta = null;
-      if (typeof change.expires === 'number') records.extra(slot).expires = change.expires;
     }
+    takeTimes(slot, change, isWeak, placed);
     if (typeof change.queue === 'string') {
       const known = records.facts[slot] as number;
       // Of what opens a run only `sent` tells the queue, and it may come behind the worker's `received`.
@@ -102,49 +111,24 @@ export function createFacts(records: Records, relatives: Relatives) {
     }
   }
 
-  function takeLineage(slot: number, change: TaskChange, isWeak: boolean, placed: Placed): void {
+  function takeTimes(slot: number, { eta, expires }: TaskChange, isWeak: boolean, placed: Placed): void {
     const facts = records.facts[slot] as number;
-    const fromEvent = (facts & FACT.LINEAGE_EVENT) !== 0;
-    if (isWeak ? fromEvent : fromEvent && !placed.isEarliestOpening) return;
-    if (!isWeak) records.facts[slot] = facts | FACT.LINEAGE_EVENT;
-    const id = records.ids[slot] as string;
-    if (change.parentId !== undefined) {
-      const parent = change.parentId === id ? null : shared(change.parentId);
-      const old = records.parents[slot] ?? null;
-      if (parent !== old) {
-        if (old !== null) relatives.byParent.remove(old, slot);
-        records.parents[slot] = parent;
-        if (parent !== null) relatives.byParent.add(parent, slot);
-      }
+    if (isWeak ? (facts & FACT.ETA_EVENT) === 0 : placed.isLatestOpening) {
+      if (typeof eta === 'number') records.extra(slot).eta = eta;
+      else if (eta === null && records.extras.has(slot)) records.extra(slot).eta = null;
+      if (!isWeak && eta !== undefined) records.facts[slot] = facts | FACT.ETA_EVENT;
     }
-    if (change.rootId !== undefined) {
-      const root = change.rootId === id ? id : shared(change.rootId);
-      if (root !== (records.roots[slot] ?? null)) {
-        relatives.setRoot(slot, root);
-        records.roots[slot] = root;
-      }
-    }
-  }
-
-  /** The id as the table of tasks holds it: a relative's id is stored once. */
-  function shared(id: string | null): string | null {
-    if (id === null) return null;
-    const slot = records.slots.get(id);
-    return slot === undefined ? id : (records.ids[slot] as string);
-  }
-
-  function takeGroup(slot: number, change: TaskChange): void {
+    if (typeof expires !== 'number') return;
     const more = records.extra(slot);
-    if (typeof change.groupId === 'string' && change.groupId !== more.groupId) {
-      if (more.groupId !== null) relatives.byGroup.remove(more.groupId, slot);
-      more.groupId = change.groupId;
-      relatives.byGroup.add(change.groupId, slot);
-    }
-    if (typeof change.chordId === 'string' && change.chordId !== more.chordId) {
-      if (more.chordId !== null) relatives.byChord.remove(more.chordId, slot);
-      more.chordId = change.chordId;
-      relatives.byChord.add(change.chordId, slot);
-    }
+    if (isWeak ? more.expires === null : placed.isLatestOpening) more.expires = expires;
+  }
+
+  function takeStamps(slot: number, given: unknown): void {
+    const stamps = keepStamps(given);
+    if (stamps === null) return;
+    const more = records.extra(slot);
+    records.textBytes += stamps.size - (more.stamps?.size ?? 0);
+    more.stamps = stamps;
   }
 
   function takeResult(slot: number, change: TaskChange, isResult: boolean, placed: Placed): void {
@@ -161,11 +145,9 @@ export function createFacts(records: Records, relatives: Relatives) {
       records.facts[slot] = facts | FACT.RESULT_EVENT | FACT.RESULT_CUT;
       return;
     }
-    setText(records.results, slot, change.result);
-    if (isResult) {
-      const more = records.extras.get(slot);
-      if (more !== undefined) more.cut = more.cut.filter((field) => field !== 'result');
-    } else records.facts[slot] = facts | FACT.RESULT_EVENT | (cut ? FACT.RESULT_CUT : 0);
+    texts.set(records.results, slot, change.result);
+    if (isResult) uncut(slot, 'result');
+    else records.facts[slot] = facts | FACT.RESULT_EVENT | (cut ? FACT.RESULT_CUT : 0);
   }
 
   function takeException(slot: number, change: TaskChange, isResult: boolean, placed: Placed): void {
@@ -173,33 +155,25 @@ export function createFacts(records: Records, relatives: Relatives) {
     const rank = (placed.kind === KIND.RETRIED ? 0 : 2) + (isResult ? 1 : 2);
     if (rank < more.exceptionRank || (rank === more.exceptionRank && !placed.isLatestOfKind)) return;
     more.exceptionRank = rank;
-    if (typeof change.exception === 'string') more.exception = replaceText(more.exception, change.exception);
-    if (typeof change.traceback === 'string') more.traceback = replaceText(more.traceback, change.traceback);
+    if (typeof change.exception === 'string')
+      more.exception = texts.replace(more.exception, change.exception);
+    if (typeof change.traceback === 'string')
+      more.traceback = texts.replace(more.traceback, change.traceback);
   }
 
-  function markCut(slot: number, change: TaskChange, isResult: boolean): void {
+  function uncut(slot: number, field: TaskTextField): void {
+    const more = records.extras.size === 0 ? undefined : records.extras.get(slot);
+    if (more?.cut.includes(field)) more.cut = more.cut.filter((other) => other !== field);
+  }
+
+  /** Only of what was taken: another message may have told the whole. */
+  function markCut(slot: number, change: TaskChange): void {
     const more = records.extra(slot);
     for (const field of change.truncated as readonly TaskTextField[]) {
-      if (field === 'result' && !isResult && records.results[slot] !== null && !wasTaken(slot, change))
-        continue;
+      const column = COLUMN_OF[field];
+      const held = column === undefined ? null : records[column][slot];
+      if (held != null && records.values.read(held).text !== change[field]) continue;
       if (!more.cut.includes(field)) more.cut.push(field);
     }
-  }
-
-  function wasTaken(slot: number, change: TaskChange): boolean {
-    return records.values.read(records.results[slot] ?? null).text === change.result;
-  }
-
-  function setText(column: (Text | null)[], slot: number, text: string): void {
-    column[slot] = replaceText(column[slot] ?? null, text);
-  }
-
-  function replaceText(old: Text | null, text: string): Text {
-    if (old === text) return old;
-    records.textBytes -= inlineBytes(old);
-    records.values.drop(old);
-    const kept = records.values.keep(text);
-    records.textBytes += inlineBytes(kept);
-    return kept;
   }
 }

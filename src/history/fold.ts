@@ -10,6 +10,7 @@
  * number of retries. This is where Celery's own reducer (celery.events.state) goes wrong: it ranks
  * states over the task's whole life, so a custom state hides REVOKED and a second run stays SUCCESS.
  */
+import { createSentFold } from './fold-sent.ts';
 import { type Folded, MAX_ENTRIES } from './folded.ts';
 import { KIND, type TimelinePool } from './timeline.ts';
 
@@ -26,6 +27,7 @@ export function createFold(pool: TimelinePool): (head: number) => Folded {
   const runTop = new Int32Array(MAX_ENTRIES + 2);
   const runStarted = new Int32Array(MAX_ENTRIES + 2);
   const runReceived = new Int32Array(MAX_ENTRIES + 2);
+  const sentOf = createSentFold(pool);
   let runCount = 0;
   const out: Folded = {
     kind: KIND.SENT,
@@ -60,7 +62,8 @@ export function createFold(pool: TimelinePool): (head: number) => Folded {
     }
     for (let at = 0; at < count; at++) {
       const entry = entries[at] as number;
-      if (pool.isResult(entry)) put(at, entry, runOfResult(at, entry, received));
+      if (pool.isResult(entry) && pool.kind(entry) !== KIND.SENT)
+        put(at, entry, runOfResult(at, entry, received));
     }
     conclude(count);
     return out;
@@ -179,19 +182,13 @@ export function createFold(pool: TimelinePool): (head: number) => Folded {
   function conclude(count: number): void {
     let current = -1;
     for (let run = 0; run < runCount; run++) if (current < 0 || isLater(run, current)) current = run;
-    out.sent = Number.NaN;
+    const sent = sentOf(entries, count);
+    out.sent = sent.time;
     out.retries = -1;
-    let lastSent = 0;
-    let sentRetries = -1;
     for (let at = 0; at < count; at++) {
-      const entry = entries[at] as number;
-      const retries = pool.retries(entry);
+      const retries = pool.retries(entries[at] as number);
       if (retries > out.retries) out.retries = retries;
-      if (pool.kind(entry) !== KIND.SENT) continue;
-      if (lastSent === 0 || pool.time(entry) > pool.time(lastSent)) lastSent = entry;
-      if (retries > sentRetries) sentRetries = retries;
     }
-    if (lastSent !== 0) out.sent = Math.floor(pool.time(lastSent));
     out.received = Number.NaN;
     out.started = Number.NaN;
     out.finished = Number.NaN;
@@ -205,9 +202,9 @@ export function createFold(pool: TimelinePool): (head: number) => Folded {
     tellOf(current);
     // Sent again for another attempt, while the message that the last one ended was lost.
     const unfinished = out.kind < KIND.RETRIED && out.kind !== KIND.REVOKING;
-    if (unfinished && sentRetries > Math.max(0, runRetries[current] as number)) {
+    if (unfinished && sent.retries > Math.max(0, runRetries[current] as number)) {
       out.kind = KIND.RETRIED;
-      out.timestamp = out.sent;
+      if (!sent.isVague) out.timestamp = out.sent;
     }
   }
 
@@ -218,12 +215,14 @@ export function createFold(pool: TimelinePool): (head: number) => Folded {
     // A moment is shown, sorted and paged by in whole milliseconds; within one, ids decide.
     out.timestamp = Math.floor(pool.time(top));
     out.worker = pool.worker(top) || (runWorker[run] as number) || workerOfRun(run);
-    if (out.kind >= KIND.REVOKED || out.kind === KIND.REVOKING) out.finished = out.timestamp;
+    const hasEnded = out.kind >= KIND.REVOKED || out.kind === KIND.REVOKING;
+    if (hasEnded && !pool.isVague(top)) out.finished = out.timestamp;
     const received = runReceived[run] as number;
     if (received !== 0) out.received = Math.floor(pool.time(received));
     const started = runStarted[run] as number;
     // The backend's STARTED has only a time of arrival, of use while nothing contradicts it.
-    if (started !== 0 && (pool.isDated(started) || !(pool.time(started) > out.finished))) {
+    const isTimely = started !== 0 && !pool.isVague(started) && !(pool.time(started) > out.finished);
+    if (started !== 0 && (pool.isDated(started) || isTimely)) {
       out.started = Math.floor(pool.time(started));
     }
   }

@@ -12,7 +12,8 @@ export function inOrder(pool: TimelinePool, folded: Folded): number[] {
   const listed: { entry: number; place: number; time: number }[] = [];
   for (let at = 0; at < count; at++) {
     const entry = entries[at] as number;
-    if (pool.isResult(entry) && isToldByWorker(pool, folded, at)) continue;
+    if (pool.kind(entry) === KIND.SENT ? isSentBefore(pool, folded, at) : isToldByWorker(pool, folded, at))
+      continue;
     listed.push({ entry, place: placeOf(pool, folded, at), time: pool.time(entry) });
   }
   listed.sort((a, b) => a.place - b.place || a.time - b.time);
@@ -78,8 +79,22 @@ function startOf(pool: TimelinePool, folded: Folded, run: number): number {
   return start;
 }
 
+/** Whether a message found in its queue is one that its sender told of, or that was found there before. */
+function isSentBefore(pool: TimelinePool, folded: Folded, at: number): boolean {
+  const entry = folded.entries[at] as number;
+  if (!pool.isVague(entry)) return false;
+  const retries = Math.max(0, pool.retries(entry));
+  for (let other = 0; other < folded.count; other++) {
+    const candidate = folded.entries[other] as number;
+    if (pool.kind(candidate) !== KIND.SENT || Math.max(0, pool.retries(candidate)) !== retries) continue;
+    if (other < at || !pool.isVague(candidate)) return true;
+  }
+  return false;
+}
+
 function isToldByWorker(pool: TimelinePool, folded: Folded, at: number): boolean {
   const entry = folded.entries[at] as number;
+  if (!pool.isResult(entry)) return false;
   const kind = pool.kind(entry);
   for (let other = 0; other < folded.count; other++) {
     const candidate = folded.entries[other] as number;

@@ -1,22 +1,13 @@
 /** A history in this process's memory. */
-import { createFacts } from './facts.ts';
-import { createFeed, FEED_TYPES } from './feed.ts';
-import { createSlotFold } from './fold-slot.ts';
-import { createIntake } from './intake.ts';
-import { createKeeper } from './keeper.ts';
-import { createRecords } from './records.ts';
+import { createFeed } from './feed.ts';
+import { createRecorder } from './recorder.ts';
 import { resolveRetention } from './retention.ts';
-import { createRows } from './rows.ts';
 import { summarize } from './summary.ts';
-import type { HistoryPart, RetentionOptions, TaskChange, TaskHistory } from './task-history.ts';
-import { createTaskIndex } from './task-index.ts';
-import { createTaskList } from './task-list.ts';
-import { KIND, STATE_OF } from './timeline.ts';
+import { createTables } from './tables.ts';
+import type { HistoryPart, RetentionOptions, TaskHistory } from './task-history.ts';
 import { createWorkerTable } from './workers.ts';
-import { workflowOf } from './workflow.ts';
+import { childrenOf, workflowOf } from './workflow.ts';
 
-/** The longest id that a client can ask for. */
-const MAX_ID_LENGTH = 512;
 const TICK_MS = 10_000;
 
 /** Options of {@link createMemoryHistory}. */
@@ -33,20 +24,11 @@ export interface MemoryHistoryOptions extends RetentionOptions {
 export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHistory {
   const clock = options.now ?? Date.now;
   const retention = resolveRetention(options);
-  const records = createRecords(retention.maxValueBytes, retention.maxValueLength);
-  const fold = createSlotFold(records);
   let frozenAt: number | null = null;
   const shownNow = () => frozenAt ?? clock();
   const workers = createWorkerTable(shownNow, retention.maxWorkers, retention.workerExpiryMs);
-  const rows = createRows(records, fold, { now: shownNow, isLost: workers.isLost });
-  const keeper = createKeeper(records, () => index, retention, clock, rows.forget);
-  const index = createTaskIndex(records, fold, clock, (slot) => {
-    rows.forget(slot);
-    keeper.heardOf(slot);
-  });
-  const place = createIntake(records);
-  const takeFacts = createFacts(records, index);
-  const tasks = createTaskList(records, index, rows, fold);
+  const tables = createTables(retention, clock, { now: shownNow, isLost: workers.isLost });
+  const { records, index, keeper, rows, relations, list } = tables;
   const nameOf = (id: string): string | null => {
     const slot = records.slots.get(id);
     if (slot === undefined) return null;
@@ -59,8 +41,6 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
   const revisions = { tasks: 0, workers: 0, events: 0 };
   const unknown = { state: -1, until: 0, at: null as Date | null };
   const moments = { tasks: unknown, workers: unknown };
-  let lag: number | null = null;
-  let newestTime = Number.NEGATIVE_INFINITY;
   let isClosed = false;
 
   // Ages out what nobody reads; reading does the same at once.
@@ -74,55 +54,16 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
     revisions.tasks += evicted;
   }
 
-  function recordTask(change: TaskChange): void {
-    if (isClosed) return;
-    counts.received++;
-    const { id } = change;
-    if (typeof id !== 'string' || id === '' || id.length > MAX_ID_LENGTH) {
-      counts.dropped++;
-      return;
-    }
-    const slot = records.slots.get(id) ?? records.allocate(id);
-    const arrivedAt = clock();
-    const placed = place(slot, change, arrivedAt);
-    if (typeof change.worker === 'string' && workers.sign(change.worker, arrivedAt)) {
-      revisions.workers++;
-      revisions.tasks++;
-    }
-    if (typeof change.time === 'number' && change.time > newestTime) {
-      newestTime = change.time;
-      lag = Math.max(0, arrivedAt - change.time);
-    }
-    if (!placed.isNew) {
-      // Told before; yet a backend that tells the same change may know more of the task.
-      if (change.origin === 'result') revisions.tasks++;
-      if (records.waiting[slot] === 0) rows.forget(slot);
-      return;
-    }
-    const pending = index.touch(slot);
-    takeFacts(slot, change, placed, pending);
-    revisions.tasks++;
-    if (placed.isNews) {
-      revisions.events++;
-      // The texts that are held anyway, not the message's own copies of them.
-      feed.add(
-        {
-          type: change.eventType ?? (FEED_TYPES[change.type] as string),
-          task: pending.name === 0 ? null : records.names.text(pending.name),
-          taskId: records.ids[slot] as string,
-          state:
-            placed.kind === KIND.CUSTOM
-              ? records.states.text(placed.state)
-              : (STATE_OF[placed.kind] as string),
-          worker: placed.worker === 0 ? null : records.workers.text(placed.worker),
-          time: placed.time,
-          detail: change.detail ?? change.exception ?? null,
-        },
-        arrivedAt,
-      );
-    }
-    if (index.isFull()) catchUp();
-  }
+  const recorder = createRecorder({
+    tables,
+    workers,
+    feed,
+    counts,
+    revisions,
+    maxAgeMs: retention.maxAgeMs,
+    clock,
+    catchUp,
+  });
 
   /** Asked for at every request, so it is found out once for each state of things. */
   function changesAt(part: HistoryPart): Date | null {
@@ -147,6 +88,7 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
     clearInterval(timer);
     index.catchUp();
     keeper.clear();
+    relations.clear();
     rows.clear();
     workers.clear();
     feed.clear();
@@ -158,10 +100,31 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
   };
 
   return {
-    recordTask,
+    recordTask(change) {
+      if (!isClosed) recorder.recordTask(change);
+    },
+    recordFacts: (facts) => !isClosed && recorder.recordFacts(facts),
+    recordRelation(relation) {
+      if (!isClosed) recorder.recordRelation(relation);
+    },
+    recordMissing(id, missing) {
+      if (!isClosed) recorder.recordMissing(id, missing);
+    },
+    listOpen(limit) {
+      catchUp();
+      return tables.open.list(limit);
+    },
+    stateOf(id) {
+      const slot = records.slots.get(id);
+      return slot === undefined ? null : rows.state(slot);
+    },
+    wouldKeep(time) {
+      catchUp();
+      return keeper.wouldKeep(time);
+    },
     recordWorker(change) {
       if (isClosed) return;
-      counts.received++;
+      if (change.type !== 'reply') counts.received++;
       if (typeof change.hostname !== 'string' || change.hostname === '') {
         counts.dropped++;
         return;
@@ -201,21 +164,20 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
     },
     listTasks(query) {
       catchUp();
-      return tasks.list(query);
+      return list.list(query);
     },
     getTask(id) {
       const slot = slotOf(id);
       if (slot === undefined) return null;
-      const children = index.byParent.list(id).map((child) => records.ids[child] as string);
-      return rows.detail(slot, children);
+      return rows.detail(slot, childrenOf(id, tables));
     },
     getTaskTree(id) {
       const slot = slotOf(id);
-      return slot === undefined ? null : workflowOf(slot, records, index, rows.get);
+      return slot === undefined ? null : workflowOf(slot, tables);
     },
     getTaskStats(query, context) {
       catchUp();
-      return summarize(query, context, tasks, records, rows);
+      return summarize(query, context, list, records, rows);
     },
     listWorkers: () => workers.list(),
     listEvents(query) {
@@ -224,6 +186,7 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
     },
     getStats() {
       catchUp();
+      const lag = recorder.lag();
       return {
         tasks: records.slots.size,
         workers: workers.size,

@@ -4,6 +4,7 @@
  */
 import type { TaskTextField } from '../model.ts';
 import { createLabels, type Labels } from './labels.ts';
+import type { Stamps } from './stamps.ts';
 import { createTimelinePool, STATE_OF, type TimelinePool } from './timeline.ts';
 import { createValueStore, type Text, type ValueStore } from './values.ts';
 
@@ -18,6 +19,7 @@ export interface Extra {
   groupId: string | null;
   chordId: string | null;
   kind: 'map' | 'starmap' | 'chunks' | null;
+  stamps: Stamps | null;
   cut: TaskTextField[];
 }
 
@@ -31,6 +33,15 @@ export const FACT = {
   LINEAGE_EVENT: 32,
   RESULT_EVENT: 64,
   RESULT_CUT: 128,
+  /** Somebody said that there is no parent. */
+  NO_PARENT: 256,
+  /** The root follows from the parent's. */
+  ROOT_DERIVED: 512,
+  GROUP_TOLD: 1024,
+  CHORD_TOLD: 2048,
+  /** In no queue and on no worker. */
+  MISSING: 4096,
+  ETA_EVENT: 8192,
 } as const;
 
 /** Bytes of a task without its texts: columns, indexes, maps, four timeline entries. Measured by the benchmark. */
@@ -157,6 +168,7 @@ export function createRecords(maxValueBytes: number, maxValueLength: number): Re
         records.textBytes -= inlineBytes(text);
         records.values.drop(text);
       }
+      records.textBytes -= more.stamps?.size ?? 0;
       records.extras.delete(slot);
     }
     records.slots.delete(records.ids[slot] as string);
@@ -200,6 +212,7 @@ export function createRecords(maxValueBytes: number, maxValueLength: number): Re
         groupId: null,
         chordId: null,
         kind: null,
+        stamps: null,
         cut: [],
       };
       records.extras.set(slot, more);

@@ -3,16 +3,18 @@ import type { Task, TaskChangeEntry, TaskDetail, TaskFlag, TaskTextField } from 
 import { isDone } from '../model.ts';
 import type { Folded } from './folded.ts';
 import { inOrder } from './lifeline.ts';
-import type { Records } from './records.ts';
+import { FACT, type Records } from './records.ts';
 import { KIND, STATE_OF } from './timeline.ts';
 import type { Text } from './values.ts';
 
-/** Most tasks kept as objects. */
-const MAX_ROWS = 2_048;
+/** Most tasks kept as objects: those of the largest graph, and some pages. Only what is asked for becomes one. */
+const MAX_ROWS = 24_000;
 
 /** Tasks as objects. */
 export interface Rows {
   get(slot: number): Task;
+  /** The state alone, also of a task whose indexes are behind. */
+  state(slot: number): string;
   /** What a search looks at. */
   brief(slot: number): Task;
   /** What statistics look at. */
@@ -44,14 +46,18 @@ export function createRows(records: Records, fold: (slot: number) => Folded, con
     return kind === KIND.CUSTOM ? records.states.text(custom) : (STATE_OF[kind] as string);
   }
 
-  function flags(slot: number, state: string, received: number): readonly TaskFlag[] {
+  /** @param since when its worker took it, at the latest; NaN: unknown */
+  function flags(slot: number, state: string, since: number): readonly TaskFlag[] {
     if (isDone(state) || state === 'RETRY') return [];
     const found: TaskFlag[] = [];
     const worker = named(records.workers, records.worker[slot] as number);
-    if (worker !== null && state !== 'PENDING' && context.isLost(worker, received)) found.push('worker_lost');
+    if (worker !== null && state !== 'PENDING' && context.isLost(worker, since)) found.push('worker_lost');
     const eta = records.extras.get(slot)?.eta;
     if (eta != null && eta <= context.now() && (state === 'PENDING' || state === 'RECEIVED')) {
       found.push('overdue');
+    }
+    if (state === 'PENDING' && ((records.facts[slot] as number) & FACT.MISSING) !== 0) {
+      found.push('never_received');
     }
     return found;
   }
@@ -87,7 +93,6 @@ export function createRows(records: Records, fold: (slot: number) => Folded, con
     // A task that was retried and then succeeded has no exception: the timeline tells of the attempts.
     const failed = state !== 'SUCCESS' && more !== undefined;
     return {
-      ...told(slot, folded),
       args: read('args', records.args[slot] ?? null),
       kwargs: read('kwargs', records.kwargs[slot] ?? null),
       result: state === 'SUCCESS' ? read('result', records.results[slot] ?? null) : null,
@@ -99,9 +104,12 @@ export function createRows(records: Records, fold: (slot: number) => Folded, con
       rootId: records.roots[slot] ?? null,
       groupId: more?.groupId ?? null,
       chordId: more?.chordId ?? null,
-      flags: flags(slot, state, folded.received),
+      flags: flags(slot, state, Number.isNaN(folded.received) ? folded.timestamp : folded.received),
       truncated: cut,
       kind: more?.kind ?? null,
+      stamps: more?.stamps?.value ?? null,
+      // Last: in front, so many members behind it make V8 keep a hash table, at twenty times the cost.
+      ...told(slot, folded),
     };
   }
 
@@ -109,7 +117,8 @@ export function createRows(records: Records, fold: (slot: number) => Folded, con
     const known = rows.get(slot);
     if (known !== undefined) {
       if (isDone(known.state)) return known;
-      const now = flags(slot, known.state, known.received?.getTime() ?? Number.NaN).join();
+      const since = known.received ?? known.timestamp;
+      const now = flags(slot, known.state, since?.getTime() ?? Number.NaN).join();
       if (now === flagsOf.get(slot)) return known;
     }
     // Frozen: whoever keeps its JSON can rely on it.
@@ -126,7 +135,8 @@ export function createRows(records: Records, fold: (slot: number) => Folded, con
   /** What the backend tells without a time has that of its arrival, unless that cannot be right. */
   function timeOf(entry: number, finished: number): Date | null {
     const at = records.pool.time(entry);
-    return records.pool.isDated(entry) || !(at > finished) ? new Date(at) : null;
+    if (records.pool.isDated(entry)) return new Date(at);
+    return records.pool.isVague(entry) || at > finished ? null : new Date(at);
   }
 
   function timeline(slot: number): TaskChangeEntry[] {
@@ -153,6 +163,11 @@ export function createRows(records: Records, fold: (slot: number) => Folded, con
 
   return {
     get,
+    state(slot) {
+      if (records.waiting[slot] === 0) return records.states.text(records.state[slot] as number);
+      const { kind, state } = fold(slot);
+      return stateOf(kind, state);
+    },
     brief,
     figures: (slot) => told(slot, fold(slot)),
     detail: (slot, children) => ({ ...get(slot), children, timeline: timeline(slot) }),

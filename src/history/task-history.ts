@@ -2,7 +2,7 @@
  * The history: folds what task queues tell (events, results) into tasks, workers and a feed, and
  * answers every read from it. This file is its interface; one in memory stands beside it.
  */
-import type { TaskDetail, TaskState, TaskTextField, TaskTree, Worker } from '../model.ts';
+import type { TaskDetail, TaskRelation, TaskState, TaskTextField, TaskTree, Worker } from '../model.ts';
 import type {
   Awaitable,
   HistoryStats,
@@ -53,6 +53,13 @@ export interface TaskChange {
    * same changes a second time, without a time unless the task has ended.
    */
   readonly origin: 'event' | 'result';
+  /**
+   * It was read where it is kept, not heard when it happened: no sign of life of its worker, and
+   * nothing for the feed.
+   */
+  readonly stored?: boolean;
+  /** Without `time`: when it happened at the latest, as far as is known. Default: now. */
+  readonly heardAt?: number | null;
   /** Hostname of the worker; `null` or absent for clients. */
   readonly worker?: string | null;
   /** Number of this attempt, 0 for the first. */
@@ -81,17 +88,49 @@ export interface TaskChange {
   readonly chordId?: string | null;
   /** The engine says that this task is one of these. */
   readonly kind?: 'map' | 'starmap' | 'chunks' | null;
+  /** Celery's stamps. */
+  readonly stamps?: unknown;
   /** Text fields of this message that its sender has cut. */
   readonly truncated?: readonly TaskTextField[];
   /** For the feed and the timeline. Default: the exception, if there is one. */
   readonly detail?: string | null;
 }
 
+/** What is known of a task beside the changes in its life, as the header of its message tells it. */
+export type TaskFacts = Pick<
+  TaskChange,
+  | 'id'
+  | 'name'
+  | 'queue'
+  | 'args'
+  | 'kwargs'
+  | 'retries'
+  | 'eta'
+  | 'expires'
+  | 'parentId'
+  | 'rootId'
+  | 'groupId'
+  | 'chordId'
+  | 'kind'
+  | 'stamps'
+  | 'truncated'
+>;
+
+/** A task that has not ended. */
+export interface OpenTask {
+  readonly id: string;
+  readonly state: TaskState;
+  readonly worker: string | null;
+  /** When it was last heard of, by our clock, milliseconds since 1970. */
+  readonly heardAt: number;
+}
+
 /** What a worker says of itself. Any message about a task counts as a sign of life of its worker, too. */
 export interface WorkerChange {
   readonly hostname: string;
-  readonly type: 'online' | 'heartbeat' | 'offline';
-  /** By the sender's clock, milliseconds since 1970. */
+  /** `reply`: it answered a question; a sign of life like a heartbeat, yet none. */
+  readonly type: 'online' | 'heartbeat' | 'offline' | 'reply';
+  /** By the sender's clock, milliseconds since 1970; of a reply by ours. */
   readonly time: number;
   /** Seconds between heartbeats. */
   readonly interval?: number | null;
@@ -112,7 +151,10 @@ export interface WorkerChange {
 export interface RetentionOptions {
   /** Most tasks held. 1 to 10,000,000. Default 100,000. */
   readonly maxTasks?: number;
-  /** Longest time since a task's last change came in, in milliseconds, by this process's clock. Default 7 days. */
+  /**
+   * Longest time since a task's last change came in, in milliseconds, by this process's clock. A task that is
+   * read where it is kept, and is older than that, is not taken in. Default 7 days.
+   */
   readonly maxAgeMs?: number;
   /** Most memory of the tasks and their values, estimated, in bytes. At least 1 MiB. Default 256 MiB. */
   readonly maxBytes?: number;
@@ -135,6 +177,28 @@ export type HistoryPart = 'tasks' | 'workers' | 'events';
 export interface TaskHistory {
   /** Takes in one message about a task. Never throws; unreadable parts are left out. */
   recordTask(change: TaskChange): void;
+  /**
+   * Takes in what is known of a task without anything having happened to it. A weaker word than any
+   * message about the task itself; of one that is not known nothing is kept. It says that the task is
+   * somewhere, and that it was looked at: of the open ones it becomes the last.
+   *
+   * @returns whether the task is known
+   */
+  recordFacts(facts: TaskFacts): boolean;
+  /**
+   * Takes in how two tasks belong together, whether they are known yet or not; each relation is kept
+   * once. `group`: `parent` is the id of the group, which becomes the `groupId` of the child; `chord`:
+   * `parent` is a header task, whose `chordId` becomes the child.
+   */
+  recordRelation(relation: TaskRelation): void;
+  /** Whether a task that was sent is in no queue and on no worker; any later message of it says that it is not so. */
+  recordMissing(id: string, missing: boolean): void;
+  /** Tasks that have not ended, the one not heard of for longest first; any word of a task counts. */
+  listOpen(limit: number): OpenTask[];
+  /** The state of a task, `null` when it is not known; cheaper than reading it. */
+  stateOf(id: string): TaskState | null;
+  /** Whether a task whose last change was at that moment (milliseconds) would be kept, by the retention. */
+  wouldKeep(time: number): boolean;
   /** Takes in one message of a worker. */
   recordWorker(change: WorkerChange): void;
   /** Counts messages that could not be read. */

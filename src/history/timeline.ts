@@ -58,8 +58,10 @@ const KIND_BITS = 0xf;
 const FROM_RESULT = 0x10;
 const DATED = 0x20;
 const RETRIES_KNOWN = 0x40;
-const RETRIES_SHIFT = 7;
-const MAX_RETRIES = 0xffffff;
+const STORED = 0x80;
+const VAGUE = 0x100;
+const RETRIES_SHIFT = 9;
+const MAX_RETRIES = 0x7fffff;
 
 /** The entries of all tasks. Entry 0 is none. */
 export interface TimelinePool {
@@ -69,6 +71,10 @@ export interface TimelinePool {
   readonly kind: (entry: number) => number;
   readonly isResult: (entry: number) => boolean;
   readonly isDated: (entry: number) => boolean;
+  /** Read where it is kept, and not heard since. */
+  readonly isStored: (entry: number) => boolean;
+  /** Its time is the one at which it was read: it happened at some time before. */
+  readonly isVague: (entry: number) => boolean;
   /** −1 when not told. */
   readonly retries: (entry: number) => number;
   /** Label of the worker. */
@@ -77,6 +83,10 @@ export interface TimelinePool {
   readonly state: (entry: number) => number;
   readonly detail: (entry: number) => string | null;
   setDetail(entry: number, detail: string): void;
+  /** What was read has now been heard. */
+  markHeard(entry: number): void;
+  /** A message without a time that tells the same is better dated. */
+  redate(entry: number, time: number, isVague: boolean): void;
   /** Adds an entry behind `tail` (0: it begins a chain). */
   add(tail: number, fields: EntryFields): number;
   /** Takes the entry behind this one out of its chain. */
@@ -93,6 +103,8 @@ export interface EntryFields {
   readonly kind: number;
   readonly isResult: boolean;
   readonly isDated: boolean;
+  readonly isStored: boolean;
+  readonly isVague: boolean;
   readonly retries: number;
   readonly worker: number;
   readonly state: number;
@@ -141,6 +153,8 @@ export function createTimelinePool(): TimelinePool {
     kind: (entry) => (infos[entry] as number) & KIND_BITS,
     isResult: (entry) => ((infos[entry] as number) & FROM_RESULT) !== 0,
     isDated: (entry) => ((infos[entry] as number) & DATED) !== 0,
+    isStored: (entry) => ((infos[entry] as number) & STORED) !== 0,
+    isVague: (entry) => ((infos[entry] as number) & VAGUE) !== 0,
     retries: (entry) => {
       const info = infos[entry] as number;
       return (info & RETRIES_KNOWN) === 0 ? -1 : info >>> RETRIES_SHIFT;
@@ -149,6 +163,13 @@ export function createTimelinePool(): TimelinePool {
     state: (entry) => states[entry] as number,
     detail: (entry) => details.get(entry) ?? null,
     setDetail: (entry, detail) => details.set(entry, detail),
+    markHeard(entry) {
+      infos[entry] = (infos[entry] as number) & ~STORED;
+    },
+    redate(entry, time, isVague) {
+      times[entry] = time;
+      infos[entry] = isVague ? (infos[entry] as number) | VAGUE : (infos[entry] as number) & ~VAGUE;
+    },
     add(tail, fields) {
       const entry = allocate();
       times[entry] = fields.time;
@@ -157,6 +178,8 @@ export function createTimelinePool(): TimelinePool {
         fields.kind |
         (fields.isResult ? FROM_RESULT : 0) |
         (fields.isDated ? DATED : 0) |
+        (fields.isStored ? STORED : 0) |
+        (fields.isVague ? VAGUE : 0) |
         (fields.retries < 0 ? 0 : RETRIES_KNOWN | (Math.min(fields.retries, MAX_RETRIES) << RETRIES_SHIFT));
       workers[entry] = fields.worker;
       states[entry] = fields.state;

@@ -1,24 +1,17 @@
 import type { Worker, WorkerStatus } from '../model.ts';
 import type { WorkerChange } from './task-history.ts';
+import {
+  factsOf,
+  GRACE_MS,
+  goesBefore,
+  newWorker,
+  onlineMs,
+  takeBirth,
+  type WorkerRecord,
+} from './worker-record.ts';
 
-/** Celery's own default, used until a worker tells its interval. */
-const DEFAULT_INTERVAL_MS = 2_000;
-const GRACE_MS = 2_000;
 const STALE_MS = 60_000;
 const MISSING_MS = 5 * 60_000;
-
-interface WorkerRecord {
-  readonly hostname: string;
-  /** When it was last heard of, by our clock. */
-  heardAt: number;
-  /** When it last said a heartbeat, by its own clock. */
-  heartbeatAt: number | null;
-  intervalMs: number;
-  /** When its present process was first heard of, by its own clock. */
-  bornAt: number;
-  saidGoodbye: boolean;
-  facts: Omit<WorkerChange, 'hostname' | 'type' | 'time'>;
-}
 
 /** The workers, known from what they say. */
 export interface WorkerTable {
@@ -27,6 +20,11 @@ export interface WorkerTable {
   record(change: WorkerChange): { isNews: boolean; isChanged: boolean };
   /** A message about a task counts as a sign of life. @returns whether the worker's status is another now */
   sign(hostname: string, heardAt: number): boolean;
+  /**
+   * A stored message names it: it is given the time that any worker has to be heard, before its tasks
+   * count as lost. @returns whether it is new
+   */
+  mention(hostname: string): boolean;
   /** A time, in milliseconds, in which no worker could be heard does not count as silence. */
   excuse(ms: number): void;
   list(): Worker[];
@@ -46,20 +44,14 @@ export interface WorkerTable {
 export function createWorkerTable(now: () => number, maxWorkers: number, expiryMs: number): WorkerTable {
   const workers = new Map<string, WorkerRecord>();
   let last: WorkerRecord | null = null;
+  /** Some were forgotten for want of room, so that one that is not known may well be alive. */
+  let hasForgotten = false;
 
-  function known(hostname: string, time: number): WorkerRecord {
+  function known(hostname: string): WorkerRecord {
     let worker = workers.get(hostname);
     if (worker === undefined) {
       if (workers.size >= maxWorkers) forgetOldest();
-      worker = {
-        hostname,
-        heardAt: now(),
-        heartbeatAt: null,
-        intervalMs: DEFAULT_INTERVAL_MS,
-        bornAt: time,
-        saidGoodbye: false,
-        facts: {},
-      };
+      worker = newWorker(hostname, now());
       workers.set(hostname, worker);
     }
     return worker;
@@ -67,10 +59,10 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
 
   function forgetOldest(): void {
     let oldest: WorkerRecord | null = null;
-    for (const worker of workers.values()) {
-      if (oldest === null || worker.heardAt < oldest.heardAt) oldest = worker;
-    }
-    if (oldest !== null) drop(oldest);
+    for (const worker of workers.values()) if (oldest === null || goesBefore(worker, oldest)) oldest = worker;
+    if (oldest === null) return;
+    if (statusOf(oldest) !== 'offline') hasForgotten = true;
+    drop(oldest);
   }
 
   function drop(worker: WorkerRecord): void {
@@ -81,7 +73,7 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
   function statusOf(worker: WorkerRecord): WorkerStatus {
     if (worker.saidGoodbye) return 'offline';
     const silent = now() - worker.heardAt;
-    if (silent <= onlineMs(worker)) return 'online';
+    if (worker.isHeard && silent <= onlineMs(worker)) return 'online';
     return silent <= Math.max(STALE_MS, onlineMs(worker)) ? 'stale' : 'offline';
   }
 
@@ -90,7 +82,7 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
     const stale = worker.heardAt + onlineMs(worker);
     const offline = Math.max(stale, worker.heardAt + STALE_MS);
     // Just after these moments, not at them.
-    if (!worker.saidGoodbye && now() <= stale) return stale + 1;
+    if (worker.isHeard && !worker.saidGoodbye && now() <= stale) return stale + 1;
     if (!worker.saidGoodbye && now() <= offline) return offline + 1;
     return worker.heardAt + expiryMs + 1;
   }
@@ -111,14 +103,14 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
       queues: facts.queues ?? null,
       software: facts.software ?? null,
       loadAverage: facts.loadAverage ?? null,
-      uptimeSeconds: facts.uptimeSeconds ?? null,
+      // As it was told last: one that counts on would make every answer a new one.
+      uptimeSeconds: facts.uptimeSeconds == null ? null : Math.floor(facts.uptimeSeconds),
     };
   }
 
   function dropExpired(): void {
     for (const worker of workers.values()) {
-      if (statusOf(worker) === 'offline' && now() - worker.heardAt > expiryMs)
-        workers.delete(worker.hostname);
+      if (statusOf(worker) === 'offline' && now() - worker.heardAt > expiryMs) drop(worker);
     }
   }
 
@@ -128,33 +120,44 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
     },
     record(change) {
       const isKnown = workers.has(change.hostname);
-      const worker = known(change.hostname, change.time);
+      const worker = known(change.hostname);
       const before = isKnown ? statusOf(worker) : 'offline';
+      const isReply = change.type === 'reply';
       // A message that was overtaken by a later one of the same worker tells nothing new.
-      if (worker.heartbeatAt !== null && change.time < worker.heartbeatAt) {
+      if (!isReply && worker.heartbeatAt !== null && change.time < worker.heartbeatAt) {
         return { isNews: false, isChanged: false };
       }
       const repeated = worker.heartbeatAt === change.time && change.type !== 'heartbeat';
-      const restarted = change.pid != null && worker.facts.pid != null && change.pid !== worker.facts.pid;
-      if (restarted) worker.bornAt = change.time;
-      worker.heardAt = now();
-      worker.heartbeatAt = change.time;
-      worker.saidGoodbye = change.type === 'offline';
+      const isOther = change.pid != null && worker.facts.pid != null && change.pid !== worker.facts.pid;
+      const isReborn = takeBirth(worker, change, isOther);
+      // What it answered before it went may come behind its goodbye.
+      const isLate = isReply && worker.saidGoodbye && now() - worker.heardAt < GRACE_MS;
+      worker.isHeard = true;
+      if (!isLate) {
+        worker.heardAt = now();
+        worker.saidGoodbye = change.type === 'offline';
+      }
+      if (!isReply) worker.heartbeatAt = change.time;
       if (change.interval != null && change.interval > 0) worker.intervalMs = change.interval * 1000;
-      worker.facts = restarted ? factsOf(change, {}) : factsOf(change, worker.facts);
-      const isChanged = restarted || before !== statusOf(worker);
-      return { isNews: change.type !== 'heartbeat' && (isChanged || !repeated), isChanged };
+      worker.facts = factsOf(change, isOther ? {} : worker.facts);
+      const isChanged = isReborn || before !== statusOf(worker);
+      const isEvent = change.type === 'online' || change.type === 'offline';
+      return { isNews: isEvent && (isChanged || !repeated), isChanged };
     },
     sign(hostname, heardAt) {
       // Messages of one worker come in bursts.
-      if (last === null || last.hostname !== hostname) {
-        const isNew = !workers.has(hostname);
-        last = known(hostname, Number.NEGATIVE_INFINITY);
-        if (isNew) return true;
-      }
-      const wasSilent = !last.saidGoodbye && heardAt - last.heardAt > onlineMs(last);
+      if (last === null || last.hostname !== hostname) last = known(hostname);
+      const wasSilent = !last.isHeard || (!last.saidGoodbye && heardAt - last.heardAt > onlineMs(last));
+      last.isHeard = true;
       last.heardAt = heardAt;
       return wasSilent;
+    },
+    mention(hostname) {
+      if (workers.has(hostname)) return false;
+      // It must not push out one that was heard.
+      if (workers.size < maxWorkers) known(hostname);
+      else hasForgotten = true;
+      return true;
     },
     excuse(ms) {
       for (const worker of workers.values()) worker.heardAt = Math.min(worker.heardAt + ms, now() + ms);
@@ -170,13 +173,17 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
       const missing: string[] = [];
       for (const worker of workers.values()) {
         if (statusOf(worker) === 'online') responding.push(worker.hostname);
-        else if (!worker.saidGoodbye && now() - worker.heardAt < MISSING_MS) missing.push(worker.hostname);
+        // One that is known only from what was read may have gone long ago.
+        else if (worker.isHeard && !worker.saidGoodbye && now() - worker.heardAt < MISSING_MS) {
+          missing.push(worker.hostname);
+        }
       }
       return { responding: responding.sort(), missing: missing.sort() };
     },
     isLost(hostname, since) {
       const worker = workers.get(hostname);
-      if (worker === undefined) return false;
+      // Not listed any more: it was silent for longer than workers stay listed.
+      if (worker === undefined) return !hasForgotten;
       return statusOf(worker) === 'offline' || since < worker.bornAt;
     },
     nextChange() {
@@ -189,20 +196,4 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
       last = null;
     },
   };
-}
-
-/** How long a worker may be silent and count as online, in milliseconds. */
-function onlineMs({ intervalMs }: WorkerRecord): number {
-  return 2 * intervalMs + GRACE_MS;
-}
-
-/** What a message tells, over what was known before: a forced heartbeat leaves most fields out. */
-function factsOf(change: WorkerChange, before: WorkerRecord['facts']): WorkerRecord['facts'] {
-  const facts: Record<string, unknown> = { ...before };
-  for (const [field, value] of Object.entries(change)) {
-    if (value !== undefined && value !== null && !['hostname', 'type', 'time'].includes(field)) {
-      facts[field] = value;
-    }
-  }
-  return facts;
 }

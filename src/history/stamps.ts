@@ -1,0 +1,26 @@
+/** Celery's stamps: small plain data that a host puts on its tasks. */
+const MOST_CHARACTERS = 4_096;
+
+/** Stamps as they are kept. */
+export interface Stamps {
+  readonly value: unknown;
+  /** Estimate in bytes. */
+  readonly size: number;
+}
+
+/** @returns a copy of its own; `null` for what is too large, no plain data, or nothing */
+export function keepStamps(given: unknown): Stamps | null {
+  if (given === undefined || given === null) return null;
+  let left = MOST_CHARACTERS;
+  const weigh = (key: string, value: unknown): unknown => {
+    left -= key.length + (typeof value === 'string' ? value.length : 8);
+    if (left < 0) throw new RangeError('too large');
+    return typeof value === 'bigint' ? '' : value;
+  };
+  try {
+    if (JSON.stringify(given, weigh) === undefined) return null;
+    return { value: structuredClone(given), size: 2 * (MOST_CHARACTERS - left) };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest';
+import { createMemoryHistory, type MemoryHistoryOptions } from '../../src/history/memory-history.ts';
+import type { TaskChange, TaskHistory } from '../../src/history/task-history.ts';
+import { CONTEXT, historyOf, page, T0, told } from './telling.ts';
+
+/** A history whose clock goes on by a second before each message. */
+function ticking(options: MemoryHistoryOptions = {}) {
+  let now = T0;
+  const history = createMemoryHistory({ now: () => now, ...options });
+  return {
+    history,
+    wait: (ms: number) => {
+      now += ms;
+    },
+    tell: (change: Partial<TaskChange> & Pick<TaskChange, 'type'>) => {
+      now += 1_000;
+      history.recordTask(told({ time: now, ...change }));
+    },
+  };
+}
+
+const openOf = (history: TaskHistory, limit = 100) => history.listOpen(limit).map(({ id }) => id);
+const waiting = (id: string): TaskChange =>
+  told({ id, type: 'sent', origin: 'result', time: null, stored: true, retries: 0 });
+
+describe('open tasks', () => {
+  it('are listed with the one not heard of for longest first', () => {
+    const { history, tell } = ticking();
+    for (const id of ['a', 'b', 'c', 'd']) tell({ id, type: 'sent' });
+    tell({ id: 'a', type: 'started', worker: 'w@h' });
+    tell({ id: 'c', type: 'succeeded' });
+    expect(history.listOpen(10)).toEqual([
+      { id: 'b', state: 'PENDING', worker: null, heardAt: T0 + 2_000 },
+      { id: 'd', state: 'PENDING', worker: null, heardAt: T0 + 4_000 },
+      { id: 'a', state: 'STARTED', worker: 'w@h', heardAt: T0 + 5_000 },
+    ]);
+    expect(openOf(history, 1)).toEqual(['b']);
+    expect(openOf(history, 0)).toEqual([]);
+  });
+
+  it('are those in any state that is no end, and again those that run once more', () => {
+    const { history, tell } = ticking();
+    for (const type of ['succeeded', 'failed', 'revoked', 'rejected'] as const) tell({ id: type, type });
+    tell({ id: 'tentative', type: 'revoked', origin: 'result', tentative: true });
+    expect(openOf(history)).toEqual([]);
+    for (const type of ['received', 'started', 'retried', 'requeued', 'custom'] as const) {
+      tell({ id: type, type, ...(type === 'custom' ? { state: 'PROGRESS' } : {}) });
+    }
+    expect(openOf(history)).toEqual(['received', 'started', 'retried', 'requeued', 'custom']);
+    tell({ id: 'succeeded', type: 'received', retries: 0 });
+    expect(openOf(history)).toContain('succeeded');
+  });
+
+  it('move to the end whenever something is told of them, so that each gets its turn', () => {
+    const { history, tell, wait } = ticking();
+    const started: TaskChange = told({
+      id: 'a',
+      type: 'started',
+      origin: 'result',
+      time: null,
+      stored: true,
+    });
+    history.recordTask(started);
+    for (const id of ['b', 'c', 'd']) tell({ id, type: 'sent' });
+    wait(1_000);
+    history.recordTask(started);
+    expect(openOf(history)).toEqual(['b', 'c', 'd', 'a']);
+    history.recordFacts({ id: 'b' });
+    expect(openOf(history)).toEqual(['c', 'd', 'a', 'b']);
+    history.recordMissing('c', true);
+    expect(openOf(history)).toEqual(['d', 'a', 'b', 'c']);
+    tell({ id: 'd', type: 'failed' });
+    history.recordFacts({ id: 'd' });
+    history.recordMissing('d', false);
+    expect(openOf(history)).toEqual(['a', 'b', 'c']);
+  });
+
+  it('are found without a look at those that have ended', () => {
+    const { history, tell } = ticking();
+    tell({ id: 'open', type: 'started' });
+    for (let n = 0; n < 50_000; n++) tell({ id: `t${n}`, type: 'succeeded' });
+    const start = performance.now();
+    for (let n = 0; n < 1_000; n++) expect(openOf(history)).toEqual(['open']);
+    expect(performance.now() - start).toBeLessThan(2_000);
+  });
+
+  it('are gone when they are dropped', () => {
+    const { history, tell } = ticking({ maxTasks: 2 });
+    for (const id of ['a', 'b', 'c']) tell({ id, type: 'sent' });
+    expect(openOf(history)).toEqual(['b', 'c']);
+    history.close();
+    expect(openOf(history)).toEqual([]);
+  });
+});
+
+describe('the state of a task', () => {
+  it('is told at once, also before anything is read', () => {
+    const { history, tell } = ticking();
+    expect(history.stateOf('a')).toBeNull();
+    tell({ type: 'sent' });
+    expect(history.stateOf('a')).toBe('PENDING');
+    tell({ type: 'custom', state: 'PROGRESS' });
+    expect(history.stateOf('a')).toBe('PROGRESS');
+    history.listOpen(1);
+    expect(history.stateOf('a')).toBe('PROGRESS');
+  });
+});
+
+describe('a task that is missing', () => {
+  const flagsOf = async (history: TaskHistory) => (await page(history)).tasks[0]?.flags;
+
+  it('is flagged while it is PENDING, until anything is told of it', async () => {
+    for (const tell of [
+      (history: TaskHistory) => history.recordTask(waiting('a')),
+      (history: TaskHistory) => history.recordTask(told({ type: 'sent', time: T0 - 5 })),
+      (history: TaskHistory) => history.recordTask(told({ type: 'started', worker: 'w@h' })),
+      (history: TaskHistory) => history.recordFacts({ id: 'a', queue: 'celery' }),
+      (history: TaskHistory) => history.recordMissing('a', false),
+    ]) {
+      const history = historyOf([told({ type: 'sent', time: T0 - 5 }), waiting('a')]);
+      expect(await flagsOf(history)).toEqual([]);
+      const before = history.revision('tasks');
+      history.recordMissing('a', true);
+      const flagged = history.revision('tasks');
+      expect(flagged).toBeGreaterThan(before);
+      expect(await flagsOf(history)).toEqual(['never_received']);
+      history.recordMissing('a', true);
+      expect(history.revision('tasks')).toBe(flagged);
+      tell(history);
+      expect(history.revision('tasks')).toBeGreaterThan(flagged);
+      expect(await flagsOf(history)).toEqual([]);
+    }
+  });
+
+  it('is not flagged in another state, nor one that is not known', async () => {
+    const history = historyOf([told({ type: 'started', worker: 'w@h' })]);
+    const before = history.revision('tasks');
+    history.recordMissing('a', true);
+    history.recordMissing('nobody', true);
+    history.recordMissing('nobody', false);
+    expect(history.revision('tasks')).toBe(before);
+    expect(await flagsOf(history)).toEqual([]);
+    expect(await history.getTask('nobody', CONTEXT)).toBeNull();
+  });
+});
+
+describe('what would be kept', () => {
+  it('is anything within the age while there is room', () => {
+    const { history, tell } = ticking({ maxAgeMs: 10_000, maxTasks: 3 });
+    tell({ id: 'a', type: 'succeeded' });
+    expect(history.wouldKeep(T0 - 8_000)).toBe(true);
+    expect(history.wouldKeep(T0 - 9_001)).toBe(false);
+  });
+
+  it('is nothing older than the oldest task when there is no room', () => {
+    const { history, tell } = ticking({ maxTasks: 3 });
+    for (const id of ['a', 'b', 'c', 'd']) tell({ id, type: 'succeeded' });
+    expect(history.wouldKeep(T0 + 1_999)).toBe(false);
+    expect(history.wouldKeep(T0 + 2_000)).toBe(true);
+  });
+
+  it('is told by the oldest also when it waits in a queue, of which nobody knows since when', () => {
+    const { history, tell, wait } = ticking({ maxTasks: 2 });
+    history.recordTask(waiting('q'));
+    expect(openOf(history)).toEqual(['q']);
+    wait(10_000);
+    tell({ id: 'a', type: 'succeeded' });
+    expect(history.wouldKeep(T0 - 1)).toBe(false);
+    expect(history.wouldKeep(T0 + 1)).toBe(true);
+  });
+});
+
+describe('tasks known from their queue alone', () => {
+  it('do not push out everything that comes later', async () => {
+    const { history, wait } = ticking({ maxTasks: 10 });
+    for (let n = 0; n < 10; n++) history.recordTask(waiting(`q${n}`));
+    expect((await page(history)).total).toBe(10);
+    wait(1_000);
+    for (let n = 0; n < 6; n++)
+      history.recordTask(told({ id: `t${n}`, type: 'succeeded', time: T0 + 500 + n }));
+    wait(1_000);
+    const ids = async () => (await page(history)).tasks.map(({ id }) => id);
+    expect(await ids()).toEqual(['t5', 't4', 't3', 't2', 't1', 't0', 'q6', 'q7', 'q8', 'q9']);
+    for (let n = 0; n < 2; n++) history.recordTask(waiting(`q${n}`));
+    expect(await ids()).toEqual(['t5', 't4', 't3', 't2', 't1', 't0', 'q0', 'q1', 'q8', 'q9']);
+  });
+});

@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import { createMemoryHistory, type MemoryHistoryOptions } from '../../src/history/memory-history.ts';
+import type { TaskChange, TaskHistory } from '../../src/history/task-history.ts';
+import { CONTEXT, historyOf, idsOf, orders, page, T0, taskOf, told } from './telling.ts';
+
+const W1 = 'w1@alpha';
+const DAY = 24 * 3_600_000;
+
+/** A message read from the backend, or from a queue. */
+const read = (change: Partial<TaskChange> & Pick<TaskChange, 'type'>): TaskChange =>
+  told({ origin: 'result', time: null, stored: true, ...change });
+
+/** A history whose clock the test moves. */
+function clocked(options: MemoryHistoryOptions = {}) {
+  let now = T0;
+  const history = createMemoryHistory({ now: () => now, ...options });
+  return {
+    history,
+    wait: (ms: number) => {
+      now += ms;
+    },
+  };
+}
+
+const feedOf = async (history: TaskHistory): Promise<string[]> => {
+  const query = { limit: 50, since: null, states: [], workers: [], tasks: [] };
+  return (await history.listEvents(query, CONTEXT)).events.map(({ type }) => type);
+};
+describe('a message that was read, not heard', () => {
+  const end = read({ type: 'succeeded', time: T0 - 5_000, result: '4', worker: W1, name: 'lab.add' });
+
+  it('tells the task like one that was heard', async () => {
+    expect(await taskOf([end])).toMatchObject({
+      state: 'SUCCESS',
+      worker: W1,
+      name: 'lab.add',
+      result: '4',
+      finished: new Date(T0 - 5_000),
+    });
+  });
+
+  it('adds nothing to the feed, no lag, and counts as no event', async () => {
+    const history = historyOf([end, read({ id: 'b', type: 'started', worker: W1 })]);
+    expect(await feedOf(history)).toEqual([]);
+    expect(await history.getStats()).toMatchObject({ tasks: 2, lagSeconds: null, eventsReceived: 0 });
+  });
+
+  it('does not keep what is heard of the same change later out of the feed', async () => {
+    const heard = told({ type: 'succeeded', time: T0 - 5_000, worker: W1 });
+    const published = { ...end, stored: false };
+    for (const order of orders([heard, published])) {
+      const history = historyOf([end, ...order, end, ...order]);
+      expect(await feedOf(history)).toEqual(['task-succeeded']);
+      expect((await history.getTask('a', CONTEXT))?.timeline).toHaveLength(1);
+    }
+    expect(await feedOf(historyOf([published, end]))).toEqual(['task-succeeded']);
+  });
+
+  it('is dated by the moment at which it happened at the latest', async () => {
+    const started = read({ type: 'started', retries: 0, heardAt: T0 - 9_000 });
+    for (const order of orders([started, { ...started, heardAt: T0 - 7_000 }])) {
+      expect(await taskOf(order)).toMatchObject({
+        state: 'STARTED',
+        started: new Date(T0 - 9_000),
+        timestamp: new Date(T0 - 9_000),
+      });
+    }
+    expect((await taskOf([{ ...started, heardAt: T0 + DAY }])).started).toEqual(new Date(T0 + 60_000));
+  });
+
+  it('does not claim that a task started when it was read', async () => {
+    const task = await taskOf([read({ type: 'started', retries: 0 })]);
+    expect(task).toMatchObject({ state: 'STARTED', started: null, timestamp: new Date(T0 + 60_000) });
+    expect(task.timeline).toMatchObject([{ state: 'STARTED', timestamp: null }]);
+    const { history, wait } = clocked();
+    history.recordTask(read({ type: 'started', retries: 0 }));
+    wait(70);
+    history.recordTask(read({ type: 'started', retries: 0, stored: false }));
+    expect((await page(history)).tasks[0]).toMatchObject({ started: new Date(T0 + 70) });
+  });
+
+  it('says of a task in its queue that it waits, not since when', async () => {
+    const { history, wait } = clocked();
+    for (const origin of ['event', 'result'] as const) {
+      for (let time = 0; time < 3; time++) {
+        wait(1_000);
+        history.recordTask(
+          read({ id: origin, type: 'sent', origin, retries: 0, queue: 'mail', heardAt: T0 + time }),
+        );
+      }
+    }
+    for (const task of (await page(history)).tasks) {
+      expect(task).toMatchObject({ state: 'PENDING', sent: null, timestamp: null, queue: 'mail' });
+      const detail = await history.getTask(task.id, CONTEXT);
+      expect(detail?.timeline).toMatchObject([{ state: 'PENDING', timestamp: null, worker: null }]);
+    }
+  });
+
+  it('gives way to what the sender tells of the same message', async () => {
+    const found = read({ type: 'sent', retries: 0, name: 'lab.add', args: '(1,)', rootId: 'x' });
+    const sent = told({ type: 'sent', retries: 0, name: 'lab.real', args: '(2,)', rootId: 'r', time: T0 });
+    const received = told({
+      type: 'received',
+      time: T0 + 4,
+      retries: 0,
+      worker: W1,
+      name: 'shadow',
+      args: '(2,)',
+    });
+    for (const order of orders([found, sent, received, found])) {
+      const task = await taskOf(order);
+      expect(task).toMatchObject({
+        state: 'RECEIVED',
+        sent: new Date(T0),
+        name: 'lab.real',
+        args: '(2,)',
+        rootId: 'r',
+      });
+      expect(task.timeline?.map(({ state }) => state)).toEqual(['PENDING', 'RECEIVED']);
+    }
+  });
+
+  it('shows a retry that waits in its queue, at the time of its last change', async () => {
+    const ran = [told({ type: 'received', retries: 0, worker: W1 }), told({ type: 'started', time: T0 + 1 })];
+    expect(await taskOf([...ran, read({ type: 'sent', retries: 1 })])).toMatchObject({
+      state: 'RETRY',
+      timestamp: new Date(T0 + 1),
+    });
+  });
+
+  it('shows a retry that waits at the time at which its sender sent it, if that is told', async () => {
+    const ran = [told({ type: 'received', retries: 0, worker: W1 }), told({ type: 'started', time: T0 + 1 })];
+    const again = [
+      read({ type: 'sent', retries: 1 }),
+      told({ type: 'sent', retries: 1, time: T0 + 8 }),
+      ...ran,
+    ];
+    for (const order of orders(again)) {
+      expect(await taskOf(order)).toMatchObject({ state: 'RETRY', timestamp: new Date(T0 + 8) });
+    }
+  });
+
+  it('says of an end without a time that it has come, not when', async () => {
+    const end = read({ type: 'revoked', retries: 0 });
+    expect(await taskOf([end])).toMatchObject({ state: 'REVOKED', finished: null });
+    expect((await taskOf([{ ...end, heardAt: T0 - 5 }])).finished).toEqual(new Date(T0 - 5));
+  });
+
+  it('is not kept when it is older than anything that is kept', async () => {
+    const { history } = clocked({ maxAgeMs: DAY });
+    history.recordTask(read({ id: 'old', type: 'succeeded', time: T0 - DAY - 1 }));
+    history.recordTask(read({ id: 'stale', type: 'started', heardAt: T0 - DAY - 1 }));
+    history.recordTask(read({ id: 'new', type: 'succeeded', time: T0 - DAY }));
+    history.recordTask(told({ id: 'heard', type: 'succeeded', time: T0 - 9 * DAY }));
+    expect(idsOf((await page(history)).tasks)).toEqual(['new', 'heard']);
+  });
+
+  it('changes no revision when it tells the same again', () => {
+    const started = read({ id: 'b', type: 'started', retries: 0, worker: W1 });
+    const history = historyOf([end, started]);
+    const before = history.revision('tasks');
+    history.recordTask(end);
+    history.recordTask(started);
+    expect(history.revision('tasks')).toBe(before);
+  });
+});

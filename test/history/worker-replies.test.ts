@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { createMemoryHistory } from '../../src/history/memory-history.ts';
+import type { WorkerChange } from '../../src/history/task-history.ts';
+import type { Worker } from '../../src/model.ts';
+import { CONTEXT, page, T0, told } from './telling.ts';
+
+const W1 = 'w1@alpha';
+
+function clocked() {
+  let now = T0;
+  const history = createMemoryHistory({ now: () => now });
+  const say = (change: Partial<WorkerChange>) =>
+    history.recordWorker({ hostname: W1, type: 'reply', time: now, ...change });
+  return {
+    history,
+    say,
+    wait: (ms: number) => {
+      now += ms;
+    },
+    worker: async (): Promise<Worker | undefined> => ((await history.listWorkers(CONTEXT)) as Worker[])[0],
+    flags: async () => (await page(history)).tasks[0]?.flags,
+  };
+}
+
+describe('a reply of a worker', () => {
+  it('is a sign of life without being a heartbeat, and no news', async () => {
+    const { history, say, wait, worker } = clocked();
+    say({ type: 'heartbeat', interval: 2, time: T0 - 3 });
+    wait(30_000);
+    const before = history.revision('events');
+    say({});
+    expect(await worker()).toMatchObject({ status: 'online', lastHeartbeat: new Date(T0 - 3) });
+    say({ hostname: 'w2@beta' });
+    expect((await history.listWorkers(CONTEXT)).map(({ hostname }) => hostname)).toEqual([W1, 'w2@beta']);
+    expect(history.revision('events')).toBe(before);
+    expect(history.checkWorkers().responding).toEqual([W1, 'w2@beta']);
+  });
+
+  it('tells facts, and erases none by leaving them out or saying null', async () => {
+    const { say, worker } = clocked();
+    say({ pool: 'prefork', concurrency: 4, queues: ['celery'], registeredTasks: ['lab.add'], pid: 7 });
+    say({ type: 'heartbeat', active: 2, pid: 7 });
+    say({ pool: null, queues: null, pid: null, concurrency: 8 });
+    expect(await worker()).toMatchObject({
+      pool: 'prefork',
+      concurrency: 8,
+      queues: ['celery'],
+      registeredTasks: ['lab.add'],
+      active: 2,
+      pid: 7,
+    });
+  });
+
+  it('shows the uptime as it was told, in whole seconds', async () => {
+    const { say, wait, worker } = clocked();
+    say({ uptimeSeconds: 59.8 });
+    wait(5_000);
+    expect((await worker())?.uptimeSeconds).toBe(59);
+  });
+
+  it('is not taken for old, though clocks of workers may be ahead', async () => {
+    const { say, wait, worker } = clocked();
+    say({ type: 'heartbeat', time: T0 + 3_600_000 });
+    wait(20_000);
+    say({ concurrency: 2 });
+    expect(await worker()).toMatchObject({ status: 'online', concurrency: 2 });
+  });
+
+  it('that comes behind the goodbye does not bring the worker back, a later one does', async () => {
+    const { say, wait, worker } = clocked();
+    say({ type: 'offline' });
+    wait(500);
+    say({});
+    expect((await worker())?.status).toBe('offline');
+    wait(5_000);
+    say({});
+    expect((await worker())?.status).toBe('online');
+  });
+
+  it('says since when the worker is there: what it ran before is lost', async () => {
+    const { history, say, wait, flags } = clocked();
+    history.recordTask(
+      told({ type: 'started', origin: 'result', time: null, stored: true, worker: W1, heardAt: T0 - 30_000 }),
+    );
+    say({ type: 'heartbeat', pid: 9 });
+    expect(await flags()).toEqual([]);
+    say({ pid: 9, uptimeSeconds: 3_600 });
+    expect(await flags()).toEqual([]);
+    const before = history.revision('tasks');
+    say({ pid: 10, uptimeSeconds: 20 });
+    expect(await flags()).toEqual(['worker_lost']);
+    expect(history.revision('tasks')).toBeGreaterThan(before);
+    wait(10_000);
+    const settled = history.revision('tasks');
+    say({ pid: 10, uptimeSeconds: 31 });
+    say({ pid: 10, uptimeSeconds: 30 });
+    // It fell silent and came back in between.
+    expect(history.revision('tasks')).toBe(settled + 1);
+  });
+
+  it('of a new process whose beginning is not known takes no task away from it', async () => {
+    const { history, say, wait, flags } = clocked();
+    say({ type: 'heartbeat', pid: 7 });
+    history.recordTask(told({ type: 'started', worker: W1, time: T0 + 4_000 }));
+    wait(5_000);
+    say({ pid: 8 });
+    expect(await flags()).toEqual([]);
+  });
+});
+
+describe('a worker that was listed no more', () => {
+  it('is listed again by its next task', async () => {
+    const { history, wait, worker } = clocked();
+    history.recordTask(told({ type: 'started', worker: W1 }));
+    wait(25 * 3_600_000);
+    expect(await worker()).toBeUndefined();
+    history.recordTask(told({ id: 'b', type: 'started', worker: W1, time: T0 + 1 }));
+    expect((await worker())?.status).toBe('online');
+  });
+});
