@@ -48,7 +48,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis'), () 
     return count;
   }
 
-  it('on which broker and backend are databases is read over one connection', async () => {
+  it('on which broker and backend are databases is told of as both', async () => {
     const sources = start({ broker: redis.url(1), backend: redis.url(2) });
     await until(isUp(sources));
     expect(await publish('/1.celeryev/task.multi', received('a'))).toBe(1);
@@ -60,7 +60,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis'), () 
       config: { transport: 'redis', database: 2, error: null },
     });
     expect((await componentOf(sources, 'collector')).config).toMatchObject({
-      channels: ['/1.celeryev/*', 'celery-task-meta-*'],
+      channels: ['/1.celeryev/*', 'celery-task-meta-*', 'celery-taskset-meta-*'],
       messages: 2,
       dropped: 0,
       reconnects: 0,

@@ -25,7 +25,17 @@ describe.skipIf(redisMissing !== null)(
     });
 
     const cases = sourceContract({
-      parts: ['tasks', 'tasks.tree', 'tasks.stats', 'workers', 'events', 'health', 'components', 'history'],
+      parts: [
+        'tasks',
+        'tasks.tree',
+        'tasks.stats',
+        'workers',
+        'events',
+        'schedules',
+        'health',
+        'components',
+        'history',
+      ],
       async create() {
         const retention = { maxAgeMs: 100 * 365 * 86_400_000 };
         const sources = celerySources({ broker: redis.url(), backend: redis.url(), retention });

@@ -20,9 +20,9 @@ describe('the options of celerySources', () => {
       task_queues: ['any'],
     };
     const resolved = resolveOptions({ settings });
-    expect([resolved.broker.database, resolved.backend?.database]).toEqual([3, 2]);
+    expect([resolved.broker?.database, resolved.backend?.database]).toEqual([3, 2]);
     expect(resolveOptions({ settings, backend: null }).backend).toBeNull();
-    expect(resolveOptions({ settings, broker: 'redis://x/5' }).broker.database).toBe(5);
+    expect(resolveOptions({ settings, broker: 'redis://x/5' }).broker?.database).toBe(5);
   });
 
   it('do not read a result backend of the settings that is not Redis', () => {
@@ -44,11 +44,11 @@ describe('the options of celerySources', () => {
     const options: CelerySourcesOptions = { broker: client, backend: client };
     const resolved = resolveOptions(options);
     expect(resolved.broker).toMatchObject({ database: 4, url: 'redis://h:7/4', server: client });
-    expect(resolved.backend?.server).toBe(resolved.broker.server);
+    expect(resolved.backend?.server).toBe(resolved.broker?.server);
     const elsewhere = resolveOptions({ broker: client, settings: { broker_url: 'redis://inside/9' } });
-    expect(elsewhere.broker.database).toBe(9);
+    expect(elsewhere.broker?.database).toBe(9);
     const sentinels = { broker_url: 'sentinel://:SECRET@a:26379/8;sentinel://b:26379/8' };
-    expect(resolveOptions({ broker: client, settings: sentinels }).broker.database).toBe(8);
+    expect(resolveOptions({ broker: client, settings: sentinels }).broker?.database).toBe(8);
   });
 
   it.each<[unknown, RegExp]>([

@@ -9,6 +9,9 @@ import type { TaskDetail } from '../../src/model.ts';
 import { createIntake } from '../../src/sources/celery/intake.ts';
 import { context, eventMessage } from '../helpers/celery-events.ts';
 
+/** Nobody else looks at what comes in. */
+const NOBODY = { changed() {}, stored() {}, saved() {}, sized() {}, worker() {}, unreadable() {} };
+
 const START = 1_795_229_750;
 const histories: TaskHistory[] = [];
 
@@ -25,7 +28,7 @@ const CLIENT = { hostname: 'gen9@vm', pid: 9 };
 async function taskAfter(steps: readonly Step[]): Promise<TaskDetail> {
   const history = createMemoryHistory({ now: () => (START + 60) * 1000 });
   histories.push(history);
-  const intake = createIntake(history, 1000);
+  const intake = createIntake(history, NOBODY, 1000);
   for (const [type, seconds, fields] of steps) {
     if (type === 'meta') {
       intake.takeResult(JSON.stringify({ task_id: 'a', traceback: null, ...fields }), 'a');

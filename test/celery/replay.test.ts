@@ -2,6 +2,7 @@ import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CelerySources, celerySources } from '../../src/celery.ts';
 import type { TaskDetail } from '../../src/model.ts';
+import { componentOf } from '../helpers/celery-events.ts';
 import { type Published, RECORDINGS, type Recording, shuffled } from '../helpers/celery-recordings.ts';
 import { type Told, whatIsTold } from '../helpers/celery-truth.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
@@ -56,7 +57,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'recorded traff
       messages.map(({ channel, message }) => publisher.publish(channel, message)),
     );
     const expected = heard.reduce((sum, count) => sum + count, 0);
-    await until(() => collector(sources).messages === expected);
+    await until(async () => (await collector(sources)).messages === expected);
     return sources;
   }
 
@@ -70,7 +71,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'recorded traff
         for (const [id, expected] of told)
           wrong.push(...differences(id, expected, await taskOf(sources, id)));
         expect(wrong).toEqual([]);
-        expect(collector(sources).dropped).toBe(0);
+        expect((await collector(sources)).dropped).toBe(0);
         const known = [...told.values()].filter(({ state }) => state !== null).length;
         expect(await countOf(sources)).toBe(known);
         expect(await workersOf(sources)).toEqual(['quiet@gamma', 'w1@alpha', 'w2@beta']);
@@ -81,10 +82,8 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'recorded traff
   });
 });
 
-function collector(sources: CelerySources): { messages: number; dropped: number } {
-  const components = sources.components.listComponents(context);
-  if (!Array.isArray(components)) throw new Error('The components are an array.');
-  return components.find(({ key }) => key === 'collector').config;
+async function collector(sources: CelerySources): Promise<Record<string, unknown>> {
+  return (await componentOf(sources, 'collector')).config;
 }
 
 async function taskOf(sources: CelerySources, id: string): Promise<TaskDetail | null> {

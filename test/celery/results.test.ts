@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { decodeResult } from '../../src/sources/celery/results.ts';
 
@@ -17,15 +19,25 @@ function meta(changes: Record<string, unknown> = {}): string {
 
 /** What a message tells, without what it does not. */
 function told(message: string, limit = 65_536): Record<string, unknown> | null {
-  const change = decodeResult(message, 'from-the-channel', limit);
-  return change && Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+  const change = decodeResult(message, 'from-the-channel', limit)?.change;
+  return change === undefined
+    ? null
+    : Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
 }
 
 const done = Date.UTC(2026, 10, 21, 2, 55, 13, 177);
 
 describe('a stored result', () => {
   it('tells state, time and value', () => {
-    expect(told(meta())).toEqual({ id: 'a', type: 'succeeded', time: done, origin: 'result', result: '4' });
+    const expected = {
+      id: 'a',
+      type: 'succeeded',
+      time: done,
+      origin: 'result',
+      result: '4',
+      parentId: null,
+    };
+    expect(told(meta())).toEqual(expected);
   });
 
   it('reads a time without an offset as UTC, and one with an offset as it says', () => {
@@ -60,10 +72,17 @@ describe('a stored result', () => {
     expect(told(meta(unknown))).toEqual(told(meta()));
   });
 
+  it('says that a task which has run has no parent, and nothing of one that has not', () => {
+    const failure = { status: 'FAILURE', result: { exc_type: 'ValueError', exc_message: ['boom'] } };
+    expect(told(meta({ ...failure, worker: 'w1@alpha' }))?.parentId).toBeNull();
+    expect(told(meta({ ...failure, worker: null }))).not.toHaveProperty('parentId');
+    expect(told(meta({ ...failure, parent_id: 'b' }))?.parentId).toBe('b');
+  });
+
   it('of a started task names its worker and no time', () => {
     expect(
       told(meta({ status: 'STARTED', result: { pid: 30304, hostname: 'w1@alpha' }, date_done: null })),
-    ).toEqual({ id: 'a', type: 'started', time: null, origin: 'result', worker: 'w1@alpha' });
+    ).toEqual({ id: 'a', type: 'started', time: null, origin: 'result', worker: 'w1@alpha', parentId: null });
   });
 
   it('shows numbers that JSON does not know', () => {
@@ -121,18 +140,55 @@ describe('a stored result', () => {
   });
 
   it('does not take a stamp for what Celery wrote', () => {
-    const stamps = {
-      stamped_headers: ['name', 'worker', 'retries', 'tenant'],
-      name: 'acme',
-      worker: 'x',
-      retries: 3,
-    };
-    expect(told(meta({ ...stamps, tenant: 'acme' }))).toEqual(told(meta()));
+    const stamps = { name: 'acme', worker: 'x', retries: 3, tenant: ['acme', null] };
+    expect(told(meta({ stamped_headers: Object.keys(stamps), ...stamps }))).toEqual({
+      ...told(meta()),
+      stamps,
+    });
     expect(told(meta({ stamped_headers: ['status'], status: 'acme' }))).toBeNull();
+  });
+
+  it('keeps small stamps alone, whatever they are called', () => {
+    const stamps = JSON.parse('{"__proto__": 1, "constructor": "x", "long": ""}') as Record<string, unknown>;
+    const names = ['__proto__', 'constructor', 'long', 'absent', 7, null];
+    const seen = told(meta({ stamped_headers: names, ...stamps, long: 'x'.repeat(10_000) }));
+    expect(JSON.stringify(seen?.stamps)).toBe('{"__proto__":1,"constructor":"x"}');
+    const number = meta({ stamped_headers: ['ratio'], ratio: '@' }).replace('"@"', 'NaN');
+    expect(told(number)?.stamps).toEqual({ ratio: null });
+    expect(told(meta({ stamped_headers: null }))).toEqual(told(meta()));
+    expect(told(meta({ stamped_headers: 'tenant', tenant: 1 }))).toEqual(told(meta()));
   });
 
   it('without an id is of the task that the channel names', () => {
     expect(told(meta({ task_id: undefined }))?.id).toBe('from-the-channel');
+  });
+
+  it('keeps nothing of a long message but what it tells', () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const padding = 'x'.repeat(1_000_000);
+    const heap = (): number => {
+      collect();
+      return process.memoryUsage().heapUsed;
+    };
+    const before = heap();
+    const changes = Array.from({ length: 60 }, (_, at) => {
+      const failed = { status: 'FAILURE', result: { exc_type: 'E', exc_message: [`no such item ${at}`] } };
+      const more = {
+        task_id: `8090b94c-6a1e-4d4e-${at}`,
+        parent_id: `p090b94c-6a1e-4d4e-${at}`,
+        name: `shop.tasks.number_${at}`,
+        args: [`argument number ${at}`],
+        kwargs: { argument: `number ${at}` },
+        traceback: `Traceback of number ${at}`,
+        stamped_headers: ['padding', 'tenant'],
+        tenant: `the tenant ${at}`,
+        padding,
+      };
+      return decodeResult(meta({ ...more, ...(at % 2 === 0 ? failed : {}) }), 'a', 100);
+    });
+    expect(heap() - before).toBeLessThan(10_000_000);
+    expect(changes.every((change) => change !== null)).toBe(true);
   });
 
   it('makes no longer texts than it is told to', () => {

@@ -1,45 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createClient, createSentinel } from 'redis';
 import { describe, expect, it } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
 import { checkBroker, componentOf, received, stateOf } from '../helpers/celery-events.ts';
-import {
-  endWithProcess,
-  freePort,
-  redisMissing,
-  startRedis,
-  titleUnless,
-  until,
-} from '../helpers/redis-server.ts';
-
-/** Starts a Sentinel that watches the Redis on that port. */
-async function startSentinel(master: number): Promise<{ port: number; close(): Promise<void> }> {
-  const port = await freePort();
-  const folder = mkdtempSync(join(tmpdir(), 'monitor-sentinel-'));
-  const file = join(folder, 'sentinel.conf');
-  writeFileSync(file, `port ${port}\nbind 127.0.0.1\nsentinel monitor shop 127.0.0.1 ${master} 1\n`);
-  const child = spawn(process.env.REDIS_SERVER_BIN ?? 'redis-server', [file, '--sentinel'], {
-    stdio: 'ignore',
-  });
-  endWithProcess(child);
-  const client = createClient({ url: `redis://127.0.0.1:${port}`, socket: { reconnectStrategy: 50 } });
-  client.on('error', () => {});
-  await client.connect();
-  client.destroy();
-  return {
-    port,
-    async close() {
-      const exited = once(child, 'exit');
-      child.kill('SIGKILL');
-      await exited;
-      rmSync(folder, { recursive: true });
-    },
-  };
-}
+import { startSentinel } from '../helpers/redis-sentinel.ts';
+import { redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis behind Sentinels'), () => {
   it('is read over a client of node-redis 6, under both names that kombu has for it', async () => {

@@ -57,7 +57,7 @@ describe('a URL of Redis', () => {
     ['amqp://user:SECRET@h//', /begins with amqp:.*This source reads Redis/],
     ['SECRET', /is no URL/],
     ['', /is no URL/],
-    ['sentinel://:SECRET@h:26379/0', /createSentinel/],
+    ['sentinel://:SECRET@h:26379/0', /begins with sentinel:/],
     ['redis://user:SE#CRET@h/0', /percent-encoded/],
     ['redis://user:SE/CRET@h/0', /percent-encoded|number of a database/],
     ['redis://user:%SECRET@h/0', /two hexadecimal digits/],
@@ -90,6 +90,8 @@ describe('a URL of Redis', () => {
     expect(
       ['redis://', 'rediss://h', 'socket:///x', 'redis+socket:///x', 'REDIS://h'].every(isRedisUrl),
     ).toBe(true);
-    expect(['rpc://', 'db+sqlite:///x', 'redis', 'disabled', ''].some(isRedisUrl)).toBe(false);
+    expect(['rpc://', 'sentinel://h', 'db+sqlite:///x', 'redis', 'disabled', ''].some(isRedisUrl)).toBe(
+      false,
+    );
   });
 });

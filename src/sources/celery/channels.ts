@@ -49,6 +49,12 @@ export function resultSubscription(settings: CelerySettings): Subscription & { r
   return { kind: 'pattern', name: `${escapeGlob(prefix)}*`, prefix };
 }
 
+/** Where groups and the sizes of chords are published, and what stands before the group's id. */
+export function groupSubscription(settings: CelerySettings): Subscription & { readonly prefix: string } {
+  const prefix = resultSubscription(settings).prefix.replace(/task-meta-$/, 'taskset-meta-');
+  return { kind: 'pattern', name: `${escapeGlob(prefix)}*`, prefix };
+}
+
 /** The text as a Redis pattern that matches it alone. */
 export function escapeGlob(text: string): string {
   return text.replace(/[\\*?[\]]/g, '\\$&');

@@ -1,24 +1,21 @@
 import type { TaskHistory } from '../../history/task-history.ts';
 import type { SourceStatus } from '../../source.ts';
-import { eventSubscriptions, resultSubscription, type Subscription } from './channels.ts';
+import { eventSubscriptions, groupSubscription, resultSubscription, type Subscription } from './channels.ts';
 import { type Connection, createConnection } from './connection.ts';
-import { createIntake } from './intake.ts';
+import type { Intake } from './intake.ts';
 import type { ResolvedOptions } from './options.ts';
 import type { CeleryRedisConnection, RedisListener } from './redis-client.ts';
 
-/** Longest value made of a stored result when `retention.maxValueLength` does not say. */
-const VALUE_LENGTH = 65_536;
-
 /** Listens to a deployment and tells the history. */
 export interface Collector {
-  /** The connection that events come over. */
-  readonly events: Connection;
-  /** The one that results come over, the same where both are on one server; `null` without a backend. */
+  /** The connection that events come over; `null` where the broker is not Redis. */
+  readonly events: Connection | null;
+  /** The one that results come over; `null` without a backend in Redis. */
   readonly results: Connection | null;
   /** What is subscribed. */
   readonly subscriptions: readonly Subscription[];
-  /** Messages that came, and those of them that could not be read. */
-  counts(): { messages: number; dropped: number };
+  /** Messages that came. */
+  messages(): number;
   /** How current the tasks and the feed are. */
   status(): Pick<SourceStatus, 'ok' | 'asOf' | 'error'>;
   /** How current the workers are: only events tell of them. */
@@ -26,22 +23,27 @@ export interface Collector {
   close(): Promise<void>;
 }
 
-/** Subscribes to events and results, and goes on doing so. */
-export function createCollector(options: ResolvedOptions, history: TaskHistory): Collector {
-  const { broker, backend, settings, retention } = options;
-  const intake = createIntake(history, retention.maxValueLength ?? VALUE_LENGTH);
-  const events = eventSubscriptions(settings, broker.database);
-  const results = backend === null ? null : resultSubscription(settings);
-  const prefixLength = results?.prefix.length ?? 0;
+/** Told when a connection is there. */
+export interface CollectorWatch {
+  /** @param again whether it had been up before, so that something may have been missed */
+  connected(place: 'broker' | 'backend', again: boolean): void;
+}
+
+/**
+ * Subscribes to events and results, and goes on doing so. Each has a connection of its own, also where
+ * both are on one server: a user who may hear only one of them then hears that.
+ */
+export function createCollector(
+  { broker, backend, settings }: ResolvedOptions,
+  history: TaskHistory,
+  intake: Intake,
+  watch: CollectorWatch,
+): Collector {
+  const ofEvents = broker === null ? [] : eventSubscriptions(settings, broker.database);
+  const ofResults = backend === null ? null : resultSubscription(settings);
+  const prefixLength = ofResults?.prefix.length ?? 0;
+  const ofGroups = groupSubscription(settings);
   let messages = 0;
-
-  function onEvent(message: string): void {
-    intake.takeEvents(message);
-  }
-
-  function onResult(message: string, channel: string): void {
-    intake.takeResult(message, channel.slice(prefixLength));
-  }
 
   /** Nothing that somebody else sends may throw into the host's event loop. */
   function guarded(take: RedisListener, heard: () => void): RedisListener {
@@ -56,44 +58,59 @@ export function createCollector(options: ResolvedOptions, history: TaskHistory):
     };
   }
 
-  function missed(again: boolean): void {
+  function onUp(place: 'broker' | 'backend', again: boolean): void {
+    if (place === 'broker') history.freezeAt(null);
     if (again) history.recordGap();
+    watch.connected(place, again);
   }
 
-  const shared = backend !== null && backend.server === broker.server;
-  const eventConnection = createConnection({
-    label: 'broker',
-    open: broker.open,
-    prepare: async (client, heard) => {
-      await subscribe(client, events, guarded(onEvent, heard));
-      if (shared && results !== null) await subscribe(client, [results], guarded(onResult, heard));
-    },
-    onUp: (again) => {
-      history.freezeAt(null);
-      missed(again);
-    },
-    onDown: (asOf) => history.freezeAt(new Date(asOf)),
-  });
-  let resultConnection = shared ? eventConnection : null;
-  if (backend !== null && results !== null && !shared) {
-    resultConnection = createConnection({
-      label: 'result backend',
-      open: backend.open,
-      prepare: (client, heard) => subscribe(client, [results], guarded(onResult, heard)),
-      onUp: missed,
-    });
-  }
+  // Nobody can be heard before the first connection: that is no silence of the workers.
+  if (broker !== null) history.freezeAt(new Date());
+  const events =
+    broker === null
+      ? null
+      : createConnection({
+          label: 'broker',
+          open: (signal) => broker.open(signal),
+          prepare: (client, heard) =>
+            subscribe(
+              client,
+              ofEvents,
+              guarded((message) => intake.takeEvents(message), heard),
+            ),
+          onUp: (again) => onUp('broker', again),
+          onDown: (asOf) => history.freezeAt(new Date(asOf)),
+        });
+  const results =
+    backend === null || ofResults === null
+      ? null
+      : createConnection({
+          label: 'result backend',
+          open: (signal) => backend.open(signal),
+          async prepare(client, heard) {
+            await subscribe(
+              client,
+              [ofResults],
+              guarded((message, channel) => intake.takeResult(message, channel.slice(prefixLength)), heard),
+            );
+            const takeGroup: RedisListener = (message, channel) =>
+              intake.takeGroup(message, channel.slice(ofGroups.prefix.length));
+            // A user who may not hear them still hears the results.
+            await subscribe(client, [ofGroups], guarded(takeGroup, heard)).catch(() => {});
+          },
+          onUp: (again) => onUp('backend', again),
+        });
+  const connections = [events, results].filter((connection) => connection !== null);
 
   return {
-    events: eventConnection,
-    results: resultConnection,
-    subscriptions: results === null ? events : [...events, results],
-    counts: () => ({ messages, dropped: intake.dropped() }),
-    status: () =>
-      statusOf(resultConnection === null ? [eventConnection] : [eventConnection, resultConnection]),
-    workerStatus: () => statusOf([eventConnection]),
+    events,
+    results,
+    subscriptions: ofResults === null ? ofEvents : [...ofEvents, ofResults, ofGroups],
+    messages: () => messages,
+    status: () => statusOf(connections),
+    workerStatus: () => statusOf(events === null ? connections : [events]),
     async close() {
-      await Promise.all([eventConnection.close(), resultConnection?.close()]);
+      await Promise.all(connections.map((connection) => connection.close()));
     },
   };
 }
@@ -110,7 +127,7 @@ async function subscribe(
 }
 
 /**
- * With one of two servers away, what the other tells goes on being shown, as current as the older of
+ * With one of two connections away, what the other tells goes on being shown, as current as the older of
  * both.
  */
 function statusOf(connections: readonly Connection[]): Pick<SourceStatus, 'ok' | 'asOf' | 'error'> {

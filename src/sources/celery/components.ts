@@ -1,32 +1,54 @@
-import type { Component } from '../../model.ts';
+import type { Component, QueueDepth } from '../../model.ts';
 import type { ComponentSource } from '../../source.ts';
+import type { Backend } from './backend/backend.ts';
 import type { Collector } from './collector.ts';
 import type { Connection } from './connection.ts';
+import type { WorkerControl } from './control/worker-control.ts';
 import type { RedisEndpoint } from './endpoints.ts';
+import type { Hints } from './hints/hints.ts';
 import type { ResolvedOptions } from './options.ts';
 
-/** Answers `/api/components/`: the broker, the result backend, and what listens to both. */
-export function componentsOf(options: ResolvedOptions, collector: Collector): ComponentSource {
+/** What components tell of. */
+export interface ComponentParts {
+  readonly options: ResolvedOptions;
+  readonly collector: Collector;
+  readonly hints: Hints;
+  /** Messages and events that could not be read. */
+  readonly dropped: () => number;
+  /** `null` without a backend in Redis. */
+  readonly backend: Backend | null;
+  /** What waits in the broker's queues, with who takes from them. */
+  readonly queues: () => readonly QueueDepth[];
+  /** Messages in queues that could not be read. */
+  readonly unreadableMessages: () => number;
+  /** `null` where the host does not want it. */
+  readonly control: WorkerControl | null;
+  readonly beat: () => Promise<Component>;
+}
+
+/** Answers `/api/components/`: broker, result backend, what listens to both, remote control, and beat. */
+export function componentsOf(parts: ComponentParts): ComponentSource {
   return {
-    name: options.name,
-    listComponents: () => [
-      redis('broker', 'Broker', options.broker, collector.events, options.settings.broker_transport_options),
-      backendComponent(options, collector),
-      collectorComponent(collector),
-    ],
+    name: parts.options.name,
+    async listComponents() {
+      const hints = parts.hints.byComponent();
+      return [
+        brokerComponent(parts, hints.broker),
+        backendComponent(parts, hints.backend),
+        collectorComponent(parts, hints.collector),
+        controlComponent(parts.control),
+        await parts.beat(),
+      ];
+    },
   };
 }
 
 function redis(
-  key: string,
-  name: string,
   endpoint: RedisEndpoint,
   connection: Connection,
   transportOptions: object | undefined,
-): Component {
+): Omit<Component, 'key' | 'name'> & { readonly config: Record<string, unknown> } {
   return {
-    key,
-    name,
     enabled: true,
     status: statusOf([connection]),
     url: endpoint.url,
@@ -40,22 +62,50 @@ function redis(
   };
 }
 
-function backendComponent(options: ResolvedOptions, collector: Collector): Component {
-  const { backend, foreignBackend, settings } = options;
-  const key = 'backend';
-  const name = 'Result backend';
-  if (backend !== null && collector.results !== null) {
-    return redis(key, name, backend, collector.results, settings.result_backend_transport_options);
+function brokerComponent(parts: ComponentParts, hints: readonly string[]): Component {
+  const { options, collector, queues, unreadableMessages } = parts;
+  const label = { key: 'broker', name: 'Broker' };
+  if (options.broker === null || collector.events === null) {
+    const config = { transport: options.foreignBroker, hints };
+    return { ...label, enabled: true, status: 'unknown', config };
   }
-  if (foreignBackend === null) return { key, name, enabled: false, status: 'disabled' };
-  const hints = [`Results in ${foreignBackend} are not read; states come from events alone.`];
-  return { key, name, enabled: true, status: 'unknown', config: { transport: foreignBackend, hints } };
+  const broker = redis(options.broker, collector.events, options.settings.broker_transport_options);
+  const config = { ...broker.config, unreadable_messages: unreadableMessages(), hints };
+  return { ...label, ...broker, config, queues: queues() };
 }
 
-function collectorComponent(collector: Collector): Component {
-  const connections = connectionsOf(collector);
+function backendComponent(parts: ComponentParts, hints: readonly string[]): Component {
+  const { options, collector, backend } = parts;
+  const { foreignBackend, settings } = options;
+  const label = { key: 'backend', name: 'Result backend' };
+  if (options.backend !== null && collector.results !== null && backend !== null) {
+    const part = redis(options.backend, collector.results, settings.result_backend_transport_options);
+    return { ...label, ...part, config: { ...part.config, results: progressOf(backend), hints } };
+  }
+  if (foreignBackend === null) return { ...label, enabled: false, status: 'disabled', config: { hints } };
+  return { ...label, enabled: true, status: 'unknown', config: { transport: foreignBackend, hints } };
+}
+
+/** How far reading in has come. */
+function progressOf(backend: Backend): Record<string, unknown> {
+  const { done, keys, read, kept, unreadable, commands, since, finishedAt, problem } = backend.progress();
+  return {
+    done,
+    keys,
+    read,
+    kept,
+    unreadable,
+    commands,
+    since: since?.toISOString() ?? null,
+    finished_at: finishedAt?.toISOString() ?? null,
+    error: problem?.sentence ?? null,
+  };
+}
+
+function collectorComponent(parts: ComponentParts, hints: readonly string[]): Component {
+  const { collector, dropped } = parts;
+  const connections = [collector.events, collector.results].filter((connection) => connection !== null);
   const states = connections.map((connection) => connection.state());
-  const { messages, dropped } = collector.counts();
   const since = states.map((state) => state.since);
   const up = since.every((moment) => moment !== null);
   return {
@@ -65,17 +115,27 @@ function collectorComponent(collector: Collector): Component {
     status: statusOf(connections),
     config: {
       channels: collector.subscriptions.map((subscription) => subscription.name),
-      messages,
-      dropped,
+      messages: collector.messages(),
+      dropped: dropped(),
       connected_since: up ? new Date(Math.max(...since.map(Number))).toISOString() : null,
       reconnects: states.reduce((sum, state) => sum + state.reconnects, 0),
       error: states.find((state) => state.problem !== null)?.problem?.sentence ?? null,
+      hints,
     },
   };
 }
 
-function connectionsOf({ events, results }: Collector): Connection[] {
-  return results === null || results === events ? [events] : [events, results];
+function controlComponent(control: WorkerControl | null): Component {
+  const label = { key: 'control', name: 'Remote control' };
+  if (control === null) return { ...label, enabled: false, status: 'disabled' };
+  const problem = control.problem();
+  return {
+    ...label,
+    enabled: true,
+    // Before somebody has asked, nobody knows.
+    status: problem !== null ? 'down' : control.inspection.queuesOf() === null ? 'unknown' : 'up',
+    config: { error: problem?.sentence ?? null },
+  };
 }
 
 /** Before the first attempt has ended, nobody knows. */

@@ -1,4 +1,5 @@
 import { debugChannel } from '../../debug.ts';
+import { unlessLate } from './deadline.ts';
 import type { CeleryRedisConnection } from './redis-client.ts';
 import { describeError, type RedisProblem, silence } from './redis-errors.ts';
 import { type Session, type SessionOptions, startSession } from './session.ts';
@@ -35,6 +36,8 @@ export interface ConnectionOptions extends Pick<SessionOptions, 'open' | 'prepar
 /** A connection that comes back by itself, for as long as it takes. */
 export interface Connection {
   state(): ConnectionState;
+  /** The client, once the first attempt to connect has ended; `null` while Redis is away. */
+  client(): Promise<CeleryRedisConnection | null>;
   /** Asks Redis for a sign of life: what is wrong with it, or `null`. Never rejects. */
   check(signal: AbortSignal): Promise<RedisProblem | null>;
   /** Resolves within about a second, whatever Redis does. */
@@ -107,11 +110,15 @@ export function createConnection(options: ConnectionOptions): Connection {
   const ran = run();
   return {
     state: () => state,
+    async client() {
+      await first;
+      return client;
+    },
     async check(signal) {
       try {
-        await unlessAborted(first, signal);
+        await unlessLate(first, signal);
         if (client === null) return state.problem ?? describeError(silence());
-        await unlessAborted(client.ping(), signal);
+        await unlessLate(client.ping(), signal);
         return null;
       } catch (error) {
         return describeError(error);
@@ -124,16 +131,6 @@ export function createConnection(options: ConnectionOptions): Connection {
       await ran;
     },
   };
-}
-
-/** The promise, or a rejection as soon as nobody waits any more. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const leave = (): void => reject(silence());
-    if (signal.aborted) leave();
-    signal.addEventListener('abort', leave, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
-  });
 }
 
 /** One line for each kind of problem in half a minute, so that an outage does not flood the log. */

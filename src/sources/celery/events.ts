@@ -36,6 +36,8 @@ export function taskChangeOf(event: CeleryEvent): TaskChange | null {
     eventType,
     time: typeof timestamp === 'number' ? timestamp * 1000 : null,
     origin: 'event',
+    stored: undefined,
+    heardAt: undefined,
     worker: type === 'sent' ? undefined : workerName(event),
     retries: typeof event.retries === 'number' ? event.retries : undefined,
     tentative: undefined,
@@ -54,6 +56,7 @@ export function taskChangeOf(event: CeleryEvent): TaskChange | null {
     groupId: undefined,
     chordId: undefined,
     kind: kindOf(name),
+    stamps: undefined,
     truncated: undefined,
     detail: undefined,
   };

@@ -2,47 +2,34 @@ import type { TaskHistory } from '../../history/task-history.ts';
 import type { HealthCheck, WorkerHealthCheck } from '../../model.ts';
 import type { HealthSource, ReadContext } from '../../source.ts';
 import type { Collector } from './collector.ts';
-import { type Connection, createConnection } from './connection.ts';
-import type { RedisEndpoint } from './endpoints.ts';
-import type { ResolvedOptions } from './options.ts';
+import type { Reader } from './reader.ts';
 
-/** The health part, which owns the connections that it asks over. */
-export interface CeleryHealth {
-  readonly source: HealthSource;
-  close(): Promise<void>;
+/** What checks are made of. */
+export interface HealthOptions {
+  readonly name: string;
+  readonly history: TaskHistory;
+  readonly collector: Collector;
+  /** Of the broker; `null` where it is not Redis. */
+  readonly broker: Reader | null;
+  /** Of the result backend; `null` without one in Redis. */
+  readonly backend: Reader | null;
+  /** Asks the workers themselves; `null` when they could not be asked, or must not be. */
+  readonly ping: ((signal: AbortSignal) => Promise<WorkerHealthCheck | null>) | null;
 }
 
 /**
- * Answers `/healthcheck`: broker and backend by PING, workers by their heartbeats. Over connections of
- * its own, made when first asked: on the one that events come over, PING would wait behind them.
+ * Answers `/healthcheck`: broker and backend by PING over the connections that commands go over, workers
+ * by their heartbeats, or by a ping of Celery's own where the host allows it.
  */
-export function createHealth(
-  options: ResolvedOptions,
-  history: TaskHistory,
-  collector: Collector,
-): CeleryHealth {
-  const { broker, backend } = options;
-  const connections = new Map<RedisEndpoint, Connection>();
-  const sameDatabase =
-    backend !== null && backend.server === broker.server && backend.database === broker.database;
-  let closed = false;
+export function createHealth(options: HealthOptions): HealthSource {
+  const { name, history, collector, broker, backend, ping } = options;
 
-  async function check(
-    endpoint: RedisEndpoint,
-    label: string,
-    { signal }: ReadContext,
-  ): Promise<HealthCheck> {
-    if (closed) return { ok: false, error: 'The monitor has been closed.' };
-    let connection = connections.get(endpoint);
-    if (connection === undefined) {
-      connection = createConnection({ label, open: endpoint.open });
-      connections.set(endpoint, connection);
-    }
-    const problem = await connection.check(signal);
+  async function check(reader: Reader, { signal }: ReadContext): Promise<HealthCheck> {
+    const problem = await reader.check(signal);
     return problem === null ? { ok: true, error: null } : { ok: false, error: problem.sentence };
   }
 
-  function checkWorkers(): WorkerHealthCheck {
+  function byHeartbeats(): WorkerHealthCheck {
     if (!collector.workerStatus().ok) {
       const error = 'The broker is away, so nobody can tell whether workers respond.';
       return { ok: false, error, responding: [], missing: [] };
@@ -53,20 +40,12 @@ export function createHealth(
   }
 
   return {
-    source: {
-      name: options.name,
-      checkBroker: (context) => check(broker, 'broker', context),
-      ...(backend === null
-        ? {}
-        : {
-            checkBackend: (context: ReadContext) =>
-              check(sameDatabase ? broker : backend, 'result backend', context),
-          }),
-      checkWorkers,
-    },
-    async close() {
-      closed = true;
-      await Promise.all([...connections.values()].map((connection) => connection.close()));
+    name,
+    ...(broker === null ? {} : { checkBroker: (context: ReadContext) => check(broker, context) }),
+    ...(backend === null ? {} : { checkBackend: (context: ReadContext) => check(backend, context) }),
+    async checkWorkers(context) {
+      const asked = context.ping && ping !== null && collector.workerStatus().ok;
+      return (asked ? await ping(context.signal) : null) ?? byHeartbeats();
     },
   };
 }

@@ -1,8 +1,26 @@
-import type { TaskHistory } from '../../history/task-history.ts';
+import type { TaskChange, TaskHistory, WorkerChange } from '../../history/task-history.ts';
+import { decodeGroup } from './backend/result-nodes.ts';
 import { decodeEnvelope } from './envelope.ts';
 import { type CeleryEvent, taskChangeOf } from './events.ts';
+import type { ResultNode, StoredResult } from './messages.ts';
 import { decodeResult } from './results.ts';
 import { workerChangeOf } from './worker-events.ts';
+
+/** Who else wants to know what comes in, after the history. */
+export interface IntakeWatch {
+  /** An event about a task. */
+  changed(change: TaskChange): void;
+  /** A published result. */
+  stored(result: StoredResult): void;
+  /** A published group. */
+  saved(group: ResultNode): void;
+  /** The published size of a chord's header. */
+  sized(groupId: string, size: number): void;
+  /** An event of a worker. */
+  worker(change: WorkerChange): void;
+  /** A message that could not be read. */
+  unreadable(place: 'event' | 'result', message: string): void;
+}
 
 /** Turns raw messages into entries of a history. */
 export interface Intake {
@@ -10,46 +28,63 @@ export interface Intake {
   takeEvents(message: string): void;
   /** A message of a result channel. */
   takeResult(message: string, taskId: string): void;
+  /** A message of a channel of groups; what follows the prefix is the group's id, and what is told of it. */
+  takeGroup(message: string, key: string): void;
   /** Messages and events that could not be read. */
   dropped(): number;
 }
 
 /**
  * @param history is told everything, what could not be read included
+ * @param watch is told the same
  * @param valueLength longest text to make of one stored value, in characters
  */
-export function createIntake(history: TaskHistory, valueLength: number): Intake {
+export function createIntake(history: TaskHistory, watch: IntakeWatch, valueLength: number): Intake {
   let dropped = 0;
 
-  function drop(): void {
+  function drop(place: 'event' | 'result', message: string): void {
     dropped += 1;
     history.recordDropped(1);
+    watch.unreadable(place, message);
   }
 
-  function takeEvent(event: unknown): void {
+  /** @returns false when it could not be read */
+  function takeEvent(event: unknown): boolean {
     const type = typeof event === 'object' && event !== null ? (event as CeleryEvent).type : undefined;
-    if (typeof type !== 'string') {
-      drop();
-    } else if (type.startsWith('task-')) {
+    if (typeof type !== 'string') return false;
+    if (type.startsWith('task-')) {
       const change = taskChangeOf(event as CeleryEvent);
-      if (change === null) drop();
-      else history.recordTask(change);
+      if (change === null) return false;
+      history.recordTask(change);
+      watch.changed(change);
     } else if (type.startsWith('worker-')) {
       const change = workerChangeOf(event as CeleryEvent);
-      if (change !== null) history.recordWorker(change);
+      if (change === null) return true;
+      history.recordWorker(change);
+      watch.worker(change);
     }
+    return true;
   }
 
   return {
     takeEvents(message) {
       const body = decodeEnvelope(message);
-      if (Array.isArray(body)) for (const event of body) takeEvent(event);
-      else takeEvent(body);
+      if (!Array.isArray(body)) {
+        if (!takeEvent(body)) drop('event', message);
+        return;
+      }
+      for (const event of body) if (!takeEvent(event)) drop('event', message);
     },
     takeResult(message, taskId) {
-      const change = decodeResult(message, taskId, valueLength);
-      if (change === null) drop();
-      else history.recordTask(change);
+      const result = decodeResult(message, taskId, valueLength);
+      if (result === null) return drop('result', message);
+      history.recordTask(result.change);
+      watch.stored(result);
+    },
+    takeGroup(message, key) {
+      if (key.endsWith('.s')) return watch.sized(key.slice(0, -2), Number(message));
+      const group = decodeGroup(message);
+      if (group !== null) watch.saved(group);
     },
     dropped: () => dropped,
   };

@@ -1,17 +1,18 @@
 import { resolveRetention } from '../../history/retention.ts';
 import type { RetentionOptions } from '../../history/task-history.ts';
-import { backendEndpoint, brokerEndpoint, type RedisEndpoint } from './endpoints.ts';
+import { type DeploymentEndpoints, deploymentEndpoints } from './endpoints.ts';
 import type { CeleryRedisClient } from './redis-client.ts';
 import { type CelerySettings, checkSettings } from './settings.ts';
 
 /** What `celerySources` takes. */
 export interface CelerySourcesOptions {
   /**
-   * Where the broker is: `redis://user:password@host:6379/0`, `rediss://…`, `redis+socket:///path`, of a
+   * Where the broker is: `redis://user:password@host:6379/0`, `rediss://…`, `redis+socket:///path`,
+   * `sentinel://host:26379/0;sentinel://…` (with `settings.broker_transport_options.master_name`), of a
    * fail-over list the first; or a client made by `createClient` of the package `redis` (5 or 6) or by
    * its `createSentinel` (6), which is duplicated and never closed. The number of the database is part of the channels' names: it is
    * that of the URL, and for a client that of `settings.broker_url` or of the client's own options.
-   * Default: `settings.broker_url`.
+   * Default: `settings.broker_url`. Where that is not Redis, only results are read.
    */
   readonly broker?: string | CeleryRedisClient;
   /**
@@ -26,17 +27,35 @@ export interface CelerySourcesOptions {
   readonly settings?: CelerySettings;
   /** Bounds of what is held in memory. */
   readonly retention?: RetentionOptions;
+  /** Names of queues to show beside those that Redis and the workers name. Default none. */
+  readonly queues?: readonly string[];
+  /**
+   * Whether the results that are stored already are read in at the start, a few at a time. Without it
+   * the history begins at the start; single tasks are still looked up. Default true.
+   */
+  readonly readResults?: boolean;
+  /**
+   * Whether workers are asked what only they know (pool, queues, registered tasks, what runs), by Celery's
+   * remote control. It needs a Redis user who may publish to the workers and keep a list for the replies,
+   * which is removed again. Default true; where the user may not, the fields are `null`.
+   */
+  readonly control?: boolean;
+  /**
+   * Whether workers that send no events are told to, until they restart: the one thing that changes what
+   * they do. Default false.
+   */
+  readonly enableEvents?: boolean;
 }
 
 /** Checked options. */
-export interface ResolvedOptions {
+export interface ResolvedOptions extends DeploymentEndpoints {
   readonly name: string;
   readonly settings: CelerySettings;
   readonly retention: RetentionOptions;
-  readonly broker: RedisEndpoint;
-  readonly backend: RedisEndpoint | null;
-  /** The scheme of a result backend that is not Redis; `null` when there is none. */
-  readonly foreignBackend: string | null;
+  readonly queues: readonly string[];
+  readonly readResults: boolean;
+  readonly control: boolean;
+  readonly enableEvents: boolean;
 }
 
 /** Every option, checked by the compiler to be complete. */
@@ -46,6 +65,10 @@ const OPTIONS: Readonly<Record<keyof CelerySourcesOptions, true>> = {
   name: true,
   settings: true,
   retention: true,
+  queues: true,
+  readResults: true,
+  control: true,
+  enableEvents: true,
 };
 
 /** What people write instead of an option, and what to write. */
@@ -66,6 +89,9 @@ const HINTS: Readonly<Record<string, string>> = {
   global_keyprefix: 'settings: { broker_transport_options: { global_keyprefix } }',
   prefix: 'settings: { broker_transport_options: { global_keyprefix } }',
   maxTasks: 'retention: { maxTasks }',
+  task_queues: 'queues',
+  enable_events: 'enableEvents',
+  inspect: 'control',
 };
 
 /**
@@ -78,12 +104,21 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     throw new TypeError("celerySources: write celerySources({ broker: 'redis://host:6379/0' }).");
   }
   for (const key of Object.keys(options)) checkKey(key);
-  const { broker, backend, name = 'celery', settings, retention = {} } = options as CelerySourcesOptions;
+  const given = options as CelerySourcesOptions;
+  const { broker, backend, name = 'celery', settings, retention = {}, queues = [] } = given;
   if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name)) {
     throw new TypeError('celerySources: name must be 1 to 64 letters, digits, _ or -, such as celery.');
   }
   if (typeof retention !== 'object' || retention === null) {
     throw new TypeError('celerySources: retention must be an object, such as { maxTasks: 100_000 }.');
+  }
+  if (!Array.isArray(queues) || !queues.every((queue) => typeof queue === 'string' && queue !== '')) {
+    throw new TypeError("celerySources: queues must be names of queues, such as ['celery', 'mail'].");
+  }
+  const control = flag(given, 'control', true);
+  const enableEvents = flag(given, 'enableEvents', false);
+  if (enableEvents && !control) {
+    throw new TypeError('celerySources: enableEvents is sent by remote control. Leave control: false out.');
   }
   // Before anything is connected.
   resolveRetention(retention);
@@ -92,9 +127,22 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     name,
     settings: checked,
     retention,
-    broker: brokerEndpoint(broker, checked),
-    ...backendEndpoint(backend, checked),
+    queues: [...queues],
+    readResults: flag(given, 'readResults', true),
+    control,
+    enableEvents,
+    ...deploymentEndpoints(broker, backend, checked),
   };
+}
+
+function flag(
+  options: CelerySourcesOptions,
+  key: 'readResults' | 'control' | 'enableEvents',
+  fallback: boolean,
+): boolean {
+  const value: unknown = options[key] ?? fallback;
+  if (typeof value !== 'boolean') throw new TypeError(`celerySources: ${key} must be true or false.`);
+  return value;
 }
 
 function checkKey(key: string): void {

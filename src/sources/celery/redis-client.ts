@@ -21,6 +21,8 @@ export interface CeleryRedisConnection {
   pSubscribe(patterns: string[], listener: RedisListener): Promise<unknown>;
   subscribe(channels: string[], listener: RedisListener): Promise<unknown>;
   ping(): Promise<unknown>;
+  /** That of `createSentinel` takes another list of arguments: use {@link sendCommand}. */
+  sendCommand(...args: readonly unknown[]): Promise<unknown>;
   close(): Promise<unknown>;
   destroy(): unknown;
   on(event: string, listener: (...values: unknown[]) => void): unknown;
@@ -30,8 +32,19 @@ export interface CeleryRedisConnection {
 /** Called for each message. */
 export type RedisListener = (message: string, channel: string) => void;
 
-/** How a connection is opened; `signal` ends its socket in whatever phase it is. */
-export type OpenClient = (signal: AbortSignal) => Promise<CeleryRedisConnection>;
+/** A client that is not connected yet. */
+export interface OpenedClient {
+  readonly client: CeleryRedisConnection;
+  /** To be called once it is connected: rejects when it is not connected to what was wanted. */
+  readonly verify?: () => Promise<void>;
+}
+
+/**
+ * How a connection is opened; `signal` ends its socket in whatever phase it is. One for commands speaks
+ * RESP 2, whose replies have one shape whatever the host has chosen for its own client. One that
+ * subscribes speaks what the host chose: under RESP 2, node-redis could not renew a login that expires.
+ */
+export type OpenClient = (signal: AbortSignal, use?: 'commands' | 'subscriptions') => Promise<OpenedClient>;
 
 /** Time for the TCP and TLS handshake, in milliseconds. */
 const CONNECT_TIMEOUT = 3000;
@@ -45,45 +58,78 @@ export function isMissingPackage(error: unknown): boolean {
 }
 
 /**
- * Opens clients of our own. They never reconnect by themselves: the connection above does, since
- * node-redis gives up for good after some errors and waits for ever after others.
+ * A client of our own. It never reconnects by itself: the connection above does, since node-redis gives
+ * up for good after some errors and waits for ever after others.
  */
-export function clientsOf(address: RedisAddress): OpenClient {
+export async function createOwnClient(
+  address: RedisAddress,
+  signal: AbortSignal,
+): Promise<CeleryRedisConnection> {
   const { database, username, password, tls } = address;
-  return async (signal) => {
-    const { createClient } = await import('redis');
-    return createClient({
-      // RESP 2 needs no HELLO, which Redis before 6 does not know.
-      RESP: 2,
-      socket: {
-        ...address.socket,
-        ...(tls === null ? {} : { tls: true as const, ...nodeTls(tls) }),
-        ...socketOptions(signal),
-      },
-      database,
-      ...(username === null ? {} : { username }),
-      ...(password === null ? {} : { password }),
-      disableOfflineQueue: true,
-      disableClientInfo: true,
-      commandsQueueMaxLength: 1000,
-      maintNotifications: 'disabled',
-    });
-  };
+  const { createClient } = await import('redis');
+  return createClient({
+    // RESP 2 needs no HELLO, which Redis before 6 does not know.
+    RESP: 2,
+    socket: {
+      ...address.socket,
+      ...(tls === null ? {} : { tls: true as const, ...nodeTls(tls) }),
+      ...socketOptions(signal),
+    },
+    database,
+    ...(username === null ? {} : { username }),
+    ...(password === null ? {} : { password }),
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+    commandsQueueMaxLength: 2000,
+    maintNotifications: 'disabled',
+  });
+}
+
+/** Opens clients of our own. */
+export function clientsOf(address: RedisAddress): OpenClient {
+  return async (signal) => ({ client: await createOwnClient(address, signal) });
 }
 
 /** Opens duplicates of the host's client. */
 export function duplicatesOf(client: CeleryRedisClient): OpenClient {
-  return async (signal) => {
+  return async (signal, use) => {
     const socket = (client.options as { socket?: unknown } | undefined)?.socket;
-    // A client of another kind (Sentinel) has no socket of its own and ignores what it is given.
-    const overrides =
-      typeof socket === 'object' && socket !== null
-        ? { socket: { ...socket, ...socketOptions(signal) }, disableOfflineQueue: true }
-        : {};
-    return (client as unknown as { duplicate(overrides: object): CeleryRedisConnection }).duplicate(
-      overrides,
-    );
+    const overrides = {
+      // A cache of the host's is its own: the end of a duplicate would empty it.
+      clientSideCache: undefined,
+      ...(use === 'commands' ? { RESP: 2 } : {}),
+      // A client of another kind (Sentinel) has no socket of its own and ignores what it is given.
+      ...(typeof socket === 'object' && socket !== null
+        ? {
+            socket: { ...socket, ...socketOptions(signal) },
+            disableOfflineQueue: true,
+            ...(use === 'commands' ? { maintNotifications: 'disabled', emitInvalidate: false } : {}),
+          }
+        : {}),
+    };
+    const host = client as unknown as { duplicate(overrides: object): CeleryRedisConnection };
+    return { client: host.duplicate(overrides) };
   };
+}
+
+/** Instead of the host's own: no types of its choice, and no deadline, which would end with the writing. */
+const OPTIONS = { typeMapping: {}, timeout: undefined, abortSignal: undefined };
+
+/** Sends a command as it is. The deadline is the caller's. */
+export function sendCommand(client: CeleryRedisConnection, args: readonly string[]): Promise<unknown> {
+  if ('getSentinelNode' in client) return client.sendCommand(false, args, OPTIONS);
+  // A cluster finds the node by itself when it is told of a wrong one.
+  if ('masters' in client) return client.sendCommand(undefined, false, args, OPTIONS);
+  return client.sendCommand(args, OPTIONS);
+}
+
+/** Ends a client at once. */
+export function destroyClient(client: CeleryRedisConnection): void {
+  try {
+    client.destroy();
+  } catch {
+    // node-redis 5 throws when the client has closed itself.
+  }
 }
 
 function socketOptions(signal: AbortSignal): {

@@ -4,10 +4,13 @@
  * without `-E`, of thread pools that lose events, of chains that failed before a link.
  */
 import type { TaskChange, TaskChangeType } from '../../history/task-history.ts';
+import { childrenAt } from './backend/result-nodes.ts';
 import { storedException, storedReason } from './exceptions.ts';
 import { type FullChange, kindOf } from './full-change.ts';
 import { objectMembers, readString, stringEnd, valueEnd } from './json-text.ts';
+import type { StoredResult } from './messages.ts';
 import { parseMoment } from './moments.ts';
+import { parsePythonJson } from './python-json.ts';
 import { pythonText, pythonTupleText } from './python-repr.ts';
 
 const TYPES: Readonly<Record<string, TaskChangeType>> = {
@@ -28,23 +31,32 @@ const TYPES: Readonly<Record<string, TaskChangeType>> = {
  * @param limit longest text to make of one value, in characters
  * @returns `null` when the value is of another serializer, or not readable
  */
-export function decodeResult(message: string, taskId: string, limit: number): TaskChange | null {
+export function decodeResult(message: string, taskId: string, limit: number): StoredResult | null {
   if (message.charCodeAt(0) !== OPENING_BRACE) return null;
   try {
     const members = objectMembers(message);
-    // Stamps are members of the meta itself, where they may hide one that Celery wrote.
-    for (const stamp of stampNames(message, members)) members.delete(stamp);
-    return changeOf(message, members, taskId, limit);
+    const stamps = takeStamps(message, members);
+    const change = changeOf(message, members, taskId, limit, stamps);
+    return change === null ? null : { change, children: childrenAt(message, members.get('children')) };
   } catch {
     return null;
   }
 }
 
 const OPENING_BRACE = 123;
+/** Stamps beyond these bounds are left out. */
+const MOST_STAMPS = 64;
+const LONGEST_STAMP = 4_096;
 
 type Members = ReadonlyMap<string, number>;
 
-function changeOf(text: string, members: Members, taskId: string, limit: number): TaskChange | null {
+function changeOf(
+  text: string,
+  members: Members,
+  taskId: string,
+  limit: number,
+  stamps: object | undefined,
+): TaskChange | null {
   const status = stringOf(text, members, 'status');
   if (status === undefined || status === '') return null;
   const type = Object.hasOwn(TYPES, status) ? (TYPES[status] ?? 'custom') : 'custom';
@@ -52,6 +64,7 @@ function changeOf(text: string, members: Members, taskId: string, limit: number)
   const result = members.get('result');
   const failed = type === 'failed' || type === 'retried' || type === 'revoked';
   const name = stringOf(text, members, 'name');
+  const worker = stringOf(text, members, 'worker');
   const change: FullChange = {
     id: stringOf(text, members, 'task_id') ?? taskId,
     type,
@@ -59,7 +72,9 @@ function changeOf(text: string, members: Members, taskId: string, limit: number)
     eventType: type === 'custom' ? `task-${status.toLowerCase()}` : undefined,
     time: (final ? parseMoment(stringOf(text, members, 'date_done')) : undefined) ?? null,
     origin: 'result',
-    worker: stringOf(text, members, 'worker') ?? (type === 'started' ? startedBy(text, result) : undefined),
+    stored: undefined,
+    heardAt: undefined,
+    worker: worker ?? (type === 'started' ? startedBy(text, result) : undefined),
     retries: integerOf(text, members, 'retries'),
     // Celery 5.6.2 and later store this when a revoke command arrives, whatever the task is doing.
     tentative:
@@ -68,17 +83,19 @@ function changeOf(text: string, members: Members, taskId: string, limit: number)
     queue: stringOf(text, members, 'queue'),
     args: textOf(text, members.get('args'), limit, pythonTupleText),
     kwargs: textOf(text, members.get('kwargs'), limit, pythonText),
-    result: type === 'succeeded' && result !== undefined ? pythonText(text, result, limit) : undefined,
-    exception: failed && result !== undefined ? storedException(text, result, limit) : undefined,
+    result:
+      type === 'succeeded' && result !== undefined ? detached(pythonText(text, result, limit)) : undefined,
+    exception: failed && result !== undefined ? exceptionOf(text, result, limit) : undefined,
     traceback: stringOf(text, members, 'traceback'),
     runtime: undefined,
     eta: undefined,
     expires: undefined,
-    parentId: stringOf(text, members, 'parent_id'),
+    parentId: stringOf(text, members, 'parent_id') ?? (hasRun(type, worker) ? null : undefined),
     rootId: undefined,
     groupId: stringOf(text, members, 'group_id'),
     chordId: undefined,
     kind: kindOf(name),
+    stamps,
     truncated: undefined,
     detail:
       type === 'custom'
@@ -88,13 +105,31 @@ function changeOf(text: string, members: Members, taskId: string, limit: number)
   return change as TaskChange;
 }
 
+/**
+ * Whether a worker has run the task, which then stores its parent if it has one. What is stored in place of
+ * a task that never ran (behind a failed link, by a revoke) says nothing of it.
+ */
+function hasRun(type: TaskChangeType, worker: string | undefined): boolean {
+  return worker !== undefined || type === 'succeeded' || type === 'retried' || type === 'started';
+}
+
 /** Longest text made of what a task reports of its progress. */
 const DETAIL_LENGTH = 1024;
 
 function stringOf(text: string, members: Members, name: string): string | undefined {
   const at = members.get(name);
-  return at !== undefined && text[at] === '"' ? readString(text, at, stringEnd(text, at)) : undefined;
+  if (at === undefined || text[at] !== '"') return undefined;
+  return detached(readString(text, at, stringEnd(text, at)));
 }
+
+/** A copy: a part of a text keeps all of it in memory, and what is kept here may be a small part of megabytes. */
+function detached(part: string): string {
+  // Joined and cut again, it is a part of a text of its own length.
+  return part.length < SHORTEST_PART ? part : `.${part}`.slice(1);
+}
+
+/** V8 copies what is shorter. */
+const SHORTEST_PART = 13;
 
 function integerOf(text: string, members: Members, name: string): number | undefined {
   const at = members.get(name);
@@ -110,7 +145,13 @@ function textOf(
   limit: number,
   write: (text: string, start: number, limit: number) => string,
 ): string | undefined {
-  return start === undefined || text.startsWith('null', start) ? undefined : write(text, start, limit);
+  if (start === undefined || text.startsWith('null', start)) return undefined;
+  return detached(write(text, start, limit));
+}
+
+function exceptionOf(text: string, result: number, limit: number): string | undefined {
+  const exception = storedException(text, result, limit);
+  return exception === undefined ? undefined : detached(exception);
 }
 
 /** With `task_track_started`, the result of a started task says who runs it. */
@@ -119,9 +160,23 @@ function startedBy(text: string, result: number | undefined): string | undefined
   return stringOf(text, objectMembers(text, result), 'hostname');
 }
 
-function stampNames(text: string, members: Members): string[] {
-  const at = members.get('stamped_headers');
-  if (at === undefined || text[at] !== '[') return [];
-  const names: unknown = JSON.parse(text.slice(at, valueEnd(text, at)));
-  return Array.isArray(names) ? names.filter((name) => typeof name === 'string' && name !== 'task_id') : [];
+/**
+ * Stamps are members of the meta itself, where they may hide one that Celery wrote: each that
+ * `stamped_headers` names is taken out of the members.
+ */
+function takeStamps(text: string, members: Map<string, number>): object | undefined {
+  const listAt = members.get('stamped_headers');
+  if (listAt === undefined || text[listAt] !== '[') return undefined;
+  const names: unknown = JSON.parse(text.slice(listAt, valueEnd(text, listAt)));
+  if (!Array.isArray(names)) return undefined;
+  const stamps: [name: string, value: unknown][] = [];
+  for (const name of names) {
+    const at = typeof name === 'string' && name !== 'task_id' ? members.get(name) : undefined;
+    if (at === undefined) continue;
+    members.delete(name);
+    const end = valueEnd(text, at);
+    const fits = end - at <= LONGEST_STAMP && stamps.length < MOST_STAMPS;
+    if (fits) stamps.push([name, parsePythonJson(text.slice(at, end))]);
+  }
+  return stamps.length === 0 ? undefined : Object.fromEntries(stamps);
 }

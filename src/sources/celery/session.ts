@@ -3,7 +3,7 @@
  * node-redis can neither be relied on to come back after every error, nor to notice that the other side
  * is gone.
  */
-import type { CeleryRedisConnection, OpenClient } from './redis-client.ts';
+import { type CeleryRedisConnection, destroyClient, type OpenClient } from './redis-client.ts';
 import { silence } from './redis-errors.ts';
 
 /** All in milliseconds. */
@@ -45,10 +45,10 @@ export function startSession(options: SessionOptions): Session {
   failed.catch(() => {});
 
   async function handshake(signal: AbortSignal): Promise<void> {
-    const opened = await options.open(signal);
+    const { client: opened, verify } = await options.open(signal);
     client = opened;
     // The session may have ended while the package was loading.
-    if (signal.aborted) return destroy(opened);
+    if (signal.aborted) return destroyClient(opened);
     // Without a listener, an error event would end the host's process.
     opened.on('error', fail);
     opened.on('end', () => fail(silence()));
@@ -57,6 +57,7 @@ export function startSession(options: SessionOptions): Session {
     await opened.connect();
     // PING tells of a missing password or of LOADING, which a subscription does not.
     await opened.ping();
+    await verify?.();
     await options.prepare?.(opened, () => {
       silentTicks = 0;
     });
@@ -96,7 +97,7 @@ export function startSession(options: SessionOptions): Session {
     } finally {
       clearTimeout(late);
       clearInterval(ticker);
-      destroy(client);
+      if (client !== null) destroyClient(client);
       // A client that is still connecting has no socket yet that `destroy` could end.
       attempt.abort();
     }
@@ -126,13 +127,5 @@ async function closeGently(client: CeleryRedisConnection): Promise<void> {
     // It had closed itself.
   } finally {
     clearTimeout(timer);
-  }
-}
-
-function destroy(client: CeleryRedisConnection | null): void {
-  try {
-    client?.destroy();
-  } catch {
-    // node-redis 5 throws when the client has closed itself.
   }
 }

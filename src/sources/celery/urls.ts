@@ -2,7 +2,7 @@
  * Broker and backend URLs in every form that Celery takes for Redis (kombu/utils/url.py,
  * celery/backends/redis.py).
  */
-import { readFileSync } from 'node:fs';
+import { type TlsOptions, type TlsParameters, tlsOptions } from './tls.ts';
 
 /** Where a Redis is and how to log in. */
 export interface RedisAddress {
@@ -14,17 +14,19 @@ export interface RedisAddress {
   readonly tls: TlsOptions | null;
 }
 
-/** TLS settings of a `rediss://` URL, in Node's terms. */
-export interface TlsOptions {
-  readonly rejectUnauthorized: boolean;
-  readonly checkHostname: boolean;
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
+/** What a URL consists of, decoded. */
+export interface UrlParts {
+  readonly host: string;
+  readonly port: number | null;
+  readonly path: string;
+  readonly username: string | null;
+  readonly password: string | null;
+  readonly query: URLSearchParams;
 }
 
 const NETWORK = new Set(['redis:', 'rediss:']);
 const SOCKET = new Set(['socket:', 'redis+socket:', 'unix:']);
+const SENTINEL = 'sentinel:';
 
 /** Whether this is a URL of a form that {@link parseRedisUrl} reads. */
 export function isRedisUrl(url: string): boolean {
@@ -32,73 +34,90 @@ export function isRedisUrl(url: string): boolean {
   return NETWORK.has(scheme) || SOCKET.has(scheme);
 }
 
+/** Whether Sentinels are to be asked where the Redis is. */
+export function isSentinelUrl(url: string): boolean {
+  return schemeOf(url) === SENTINEL;
+}
+
 /**
- * Reads a URL. Of a fail-over list (`redis://a;redis://b`) the first is used.
+ * Reads a URL of one Redis. Of a fail-over list (`redis://a;redis://b`) the first is used.
  *
  * @param option the option it was given in, for the error
+ * @param ssl a setting that asks for TLS whatever the URL says; where both tell, the URL decides
  * @throws TypeError that says what to write; it never holds the URL, which may have a password
  */
-export function parseRedisUrl(url: string, option: string): RedisAddress {
+export function parseRedisUrl(url: string, option: string, ssl: TlsParameters | null = null): RedisAddress {
   const first = url.split(';')[0]?.trim() ?? '';
   const scheme = schemeOf(first);
-  if (scheme === 'sentinel:') {
-    throw new TypeError(
-      `celerySources: ${option} is a Sentinel URL, which this source does not open itself. ` +
-        'Pass a client made by createSentinel() of the package redis, version 6, instead.',
-    );
-  }
-  if (!NETWORK.has(scheme) && !SOCKET.has(scheme)) {
+  const isSocket = SOCKET.has(scheme);
+  if (!NETWORK.has(scheme) && !isSocket) {
     throw new TypeError(
       `celerySources: ${option} ${scheme === '' ? 'is no URL' : `begins with ${scheme}`}. ` +
         'This source reads Redis; write redis://host:6379/0.',
     );
   }
-  const parsed = parse(first.replace(/^[a-z+]+:(\/\/)?/i, 'redis://'), SOCKET.has(scheme), option);
-  const query = parsed.searchParams;
-  const database =
-    query.get('virtual_host') ?? query.get('db') ?? (SOCKET.has(scheme) ? '' : parsed.pathname);
+  const { host, port, path, query, username, password } = isSocket
+    ? splitUrl(first, option, 'redis+socket:///path/to/redis.sock', (parsed) => parsed.pathname.length > 1)
+    : splitUrl(first, option, 'redis://user:password@host:6379/0');
+  const database = query.get('virtual_host') ?? query.get('db') ?? (isSocket ? '' : path);
   return {
-    socket: SOCKET.has(scheme)
-      ? { path: decode(parsed.pathname, option) }
-      : { host: hostOf(parsed), port: parsed.port === '' ? 6379 : Number(parsed.port) },
-    database: databaseNumber(database, option),
-    username: decode(parsed.username, option) || null,
-    password: decode(parsed.password, option) || null,
-    tls: scheme === 'rediss:' ? tlsOptions(query, option) : null,
+    socket: isSocket ? { path } : { host, port: port ?? 6379 },
+    database: databaseNumber(database, option, 'redis://host:6379/0'),
+    username,
+    password,
+    // Celery takes a socket for safe enough, whatever its settings say.
+    tls: !isSocket && (scheme === 'rediss:' || ssl !== null) ? tlsOptions(tables(query, option, ssl)) : null,
   };
+}
+
+function tables(query: URLSearchParams, option: string, ssl: TlsParameters | null): TlsParameters[] {
+  const ofUrl = { option, values: Object.fromEntries(query) };
+  return ssl === null ? [ofUrl] : [ofUrl, ssl];
 }
 
 /** The address as people write it, without user, password and query. */
 export function displayUrl(address: RedisAddress): string {
   if ('path' in address.socket) return `redis+socket://${address.socket.path}`;
-  const { host, port } = address.socket;
-  const name = host.includes(':') ? `[${host}]` : host;
-  return `${address.tls === null ? 'redis' : 'rediss'}://${name}:${port}/${address.database}`;
+  return `${address.tls === null ? 'redis' : 'rediss'}://${hostAndPort(address.socket)}/${address.database}`;
 }
 
-function schemeOf(url: string): string {
+/** In lower case and with its colon; empty when there is none. */
+export function schemeOf(url: string): string {
   return /^[a-z][a-z0-9+.-]*:/i.exec(url.trim())?.[0].toLowerCase() ?? '';
 }
 
-function parse(url: string, isSocket: boolean, option: string): URL {
+/**
+ * Takes a URL apart.
+ *
+ * @param example what to write when it cannot be read
+ * @param isWhole tells what is a URL but not of the form that is wanted
+ * @throws TypeError that says what to write
+ */
+export function splitUrl(
+  url: string,
+  option: string,
+  example: string,
+  isWhole: (parsed: URL) => boolean = () => true,
+): UrlParts {
+  // URL knows the parts of a scheme like this one, whatever its name.
+  const known = url.replace(/^[a-z][a-z0-9+.-]*:(\/\/)?/i, 'redis://');
   // An empty host is localhost in Celery, and there is none in a socket's URL.
-  const withHost = url.replace(/^redis:\/\/((?:[^/?#]*@)?)(?=[:/?#]|$)(?![^/?#]*@)/, 'redis://$1localhost');
-  try {
-    const parsed = new URL(withHost);
-    // `socket://path` without the third slash names no file.
-    if (!isSocket || parsed.pathname.length > 1) return parsed;
-  } catch {
-    // Answered below, without the URL.
+  const named = known.replace(/^redis:\/\/((?:[^/?#]*@)?)(?=[:/?#]|$)(?![^/?#]*@)/, 'redis://$1localhost');
+  const parsed = URL.canParse(named) ? new URL(named) : null;
+  if (parsed === null || !isWhole(parsed)) {
+    throw new TypeError(
+      `celerySources: ${option} cannot be read as a URL. Write ${example}; ` +
+        'characters such as @ / # in a password must be percent-encoded.',
+    );
   }
-  throw new TypeError(
-    `celerySources: ${option} cannot be read as a URL. Write ${
-      isSocket ? 'redis+socket:///path/to/redis.sock' : 'redis://user:password@host:6379/0'
-    }; characters such as @ / # in a password must be percent-encoded.`,
-  );
-}
-
-function hostOf(url: URL): string {
-  return url.hostname.replace(/^\[(.*)\]$/, '$1');
+  return {
+    host: parsed.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: parsed.port === '' ? null : Number(parsed.port),
+    path: decode(parsed.pathname, option),
+    username: decode(parsed.username, option) || null,
+    password: decode(parsed.password, option) || null,
+    query: parsed.searchParams,
+  };
 }
 
 function decode(text: string, option: string): string {
@@ -109,37 +128,18 @@ function decode(text: string, option: string): string {
   }
 }
 
-function databaseNumber(text: string, option: string): number {
-  const digits = text.replace(/^\/|\/$/g, '');
+/**
+ * The number that a path such as `/3` stands for; 0 when it is empty.
+ *
+ * @throws TypeError that says what to write
+ */
+export function databaseNumber(path: string, option: string, example: string): number {
+  const digits = path.replace(/^\/|\/$/g, '');
   if (/^\d{0,6}$/.test(digits)) return Number(digits);
-  throw new TypeError(
-    `celerySources: ${option} must end in the number of a database, as redis://host:6379/0.`,
-  );
+  throw new TypeError(`celerySources: ${option} must end in the number of a database, as ${example}.`);
 }
 
-function tlsOptions(query: URLSearchParams, option: string): TlsOptions {
-  const requirement = (query.get('ssl_cert_reqs') ?? 'required').toLowerCase().replace(/^cert_/, '');
-  if (!['required', 'optional', 'none'].includes(requirement)) {
-    throw new TypeError(`celerySources: ssl_cert_reqs in ${option} must be required, optional or none.`);
-  }
-  const ca = certificate(query, 'ssl_ca_certs', option);
-  const cert = certificate(query, 'ssl_certfile', option);
-  const key = certificate(query, 'ssl_keyfile', option);
-  return {
-    rejectUnauthorized: requirement !== 'none',
-    checkHostname: !/^(false|0|no)$/i.test(query.get('ssl_check_hostname') ?? ''),
-    ...(ca === null ? {} : { ca }),
-    ...(cert === null ? {} : { cert }),
-    ...(key === null ? {} : { key }),
-  };
-}
-
-function certificate(query: URLSearchParams, parameter: string, option: string): string | null {
-  const path = query.get(parameter);
-  if (path === null || path === '') return null;
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    throw new TypeError(`celerySources: the file that ${parameter} in ${option} names cannot be read.`);
-  }
+/** As in a URL. */
+export function hostAndPort({ host, port }: { host: string; port: number }): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

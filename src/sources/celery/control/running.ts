@@ -1,0 +1,87 @@
+import type { TaskHistory } from '../../../history/task-history.ts';
+import type { Replies } from './broadcast.ts';
+import type { Control } from './control.ts';
+import { type HeldItem, heldItems, startOf } from './held-tasks.ts';
+
+/** Where a worker has a task. */
+export interface HeldTask {
+  readonly worker: string;
+  /** `scheduled`: it waits for its eta; `reserved`: it is next; `active`: it runs. */
+  readonly place: 'scheduled' | 'reserved' | 'active';
+}
+
+/** What is on the workers. */
+export interface Running {
+  /** By task id. */
+  readonly tasks: ReadonlyMap<string, HeldTask>;
+  /**
+   * The places of which every worker told. `reserved` and `scheduled` lack where a worker takes messages
+   * in other encodings than JSON and could not answer; the broker's `unacked` holds all of both.
+   */
+  readonly complete: readonly HeldTask['place'][];
+  /** Milliseconds since 1970, by this process's clock. */
+  readonly askedAt: number;
+}
+
+/** How to ask. */
+export interface RunningOptions {
+  /** Ask for tasks that wait for their eta, too. They come whole, so not where there may be many. Default false. */
+  readonly scheduled?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** In the order that a task passes them, so that none slips through while it moves on. */
+const PLACES = ['scheduled', 'reserved', 'active'] as const;
+
+/** States that a task may be shown in that has started, where its worker's word was missed. */
+const BEFORE_START: ReadonlySet<string> = new Set(['PENDING', 'RECEIVED', 'REVOKED']);
+
+/**
+ * Asks the workers for their tasks and tells the history of those that run and are not known to.
+ * Tasks that are reserved are not told of: workers do not say when they took them.
+ *
+ * @returns a function that answers `null` when the workers could not be asked
+ */
+export function createRunning(control: Control, history: TaskHistory) {
+  async function record(item: HeldItem, worker: string, signal: AbortSignal): Promise<void> {
+    const state = history.stateOf(item.id);
+    if (state !== null && !BEFORE_START.has(state)) return;
+    let retries: number | null | undefined;
+    try {
+      if (state !== null) retries = (await history.getTask(item.id, { signal }))?.retries;
+    } catch {
+      // The number of the attempt is then not known.
+    }
+    history.recordTask(startOf(item, worker, retries ?? undefined));
+  }
+
+  return async function running(options: RunningOptions = {}): Promise<Running | null> {
+    const { scheduled = false, signal = new AbortController().signal } = options;
+    const tasks = new Map<string, HeldTask>();
+    const askedAt = Date.now();
+    const complete: HeldTask['place'][] = [];
+    for (const place of scheduled ? PLACES : PLACES.slice(1)) {
+      const replies = await control.ask(place, { signal });
+      if (replies === null) return null;
+      let isComplete = isWhole(replies);
+      for (const [worker, value] of replies.values) {
+        if (value === null) continue;
+        const { items, dropped } = heldItems(value);
+        if (dropped > 0) {
+          isComplete = false;
+          history.recordDropped(dropped);
+        }
+        for (const item of items) {
+          tasks.set(item.id, { worker, place });
+          if (place === 'active') await record(item, worker, signal);
+        }
+      }
+      if (isComplete) complete.push(place);
+    }
+    return { tasks, complete, askedAt };
+  };
+}
+
+function isWhole({ isComplete, errors, unreadable }: Replies): boolean {
+  return isComplete && errors === 0 && unreadable === 0;
+}

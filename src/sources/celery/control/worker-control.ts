@@ -1,0 +1,84 @@
+import type { TaskHistory } from '../../../history/task-history.ts';
+import type { WorkerHealthCheck } from '../../../model.ts';
+import type { RedisEndpoint } from '../endpoints.ts';
+import type { CelerySettings } from '../settings.ts';
+import type { Replies } from './broadcast.ts';
+import { createControl } from './control.ts';
+import { createEventEnabler } from './event-enabler.ts';
+import type { ControlProblem } from './failure.ts';
+import { createInspection, type Inspection } from './inspection.ts';
+import { createPing } from './ping.ts';
+import { createRunning, type Running } from './running.ts';
+
+/** What the workers of a deployment are asked for. */
+export interface WorkerControl {
+  readonly inspection: Inspection;
+  ping(signal: AbortSignal): Promise<WorkerHealthCheck | null>;
+  running(): Promise<Running | null>;
+  /** What each worker has configured; `null` when they could not be asked. */
+  conf(): Promise<ReadonlyMap<string, Record<string, unknown>> | null>;
+  /** To be called for each `worker-online`. */
+  workerOnline(hostname: string): void;
+  /** Why workers could not be asked the last time. */
+  problem(): ControlProblem | null;
+  close(): Promise<void>;
+}
+
+/** What remote control needs. */
+export interface WorkerControlOptions {
+  readonly endpoint: RedisEndpoint;
+  readonly settings: CelerySettings;
+  readonly history: TaskHistory;
+  /** Whether the host wants events to be switched on. */
+  readonly enableEvents: boolean;
+  /** Told of every answer. */
+  readonly onReplies: (replies: Replies) => void;
+}
+
+/** Nothing is sent before somebody asks, unless events are to be switched on. */
+export function createWorkerControl(options: WorkerControlOptions): WorkerControl {
+  const { endpoint, settings, history, enableEvents, onReplies } = options;
+  const bare = createControl({
+    endpoint,
+    settings,
+    known: () => history.checkWorkers().responding,
+    mayEnableEvents: enableEvents,
+  });
+  const control: typeof bare = {
+    ...bare,
+    async ask(command, asking) {
+      const replies = await bare.ask(command, asking);
+      if (replies !== null) onReplies(replies);
+      return replies;
+    },
+  };
+  const inspection = createInspection(control, history);
+  const ping = createPing(control, history);
+  const running = createRunning(control, history);
+  const enabler = enableEvents ? createEventEnabler(control) : null;
+
+  return {
+    inspection,
+    ping,
+    running: () => running(),
+    async conf() {
+      const replies = await control.ask('conf');
+      if (replies === null) return null;
+      const read = [...replies.values].filter((entry): entry is [string, Record<string, unknown>] => {
+        const [, value] = entry;
+        return typeof value === 'object' && value !== null && !Array.isArray(value);
+      });
+      return new Map(read);
+    },
+    workerOnline(hostname) {
+      inspection.workerOnline(hostname);
+      enabler?.workerOnline(hostname);
+    },
+    problem: bare.problem,
+    async close() {
+      inspection.close();
+      enabler?.close();
+      await bare.close();
+    },
+  };
+}

@@ -1,0 +1,107 @@
+/** What workers answer about themselves, as changes of the history (celery/worker/control.py). */
+import type { WorkerChange } from '../../../history/task-history.ts';
+
+const MAX_LIST = 10_000;
+const MAX_NAME = 512;
+
+/** The replies of one worker; `undefined` or `null` where it gave none that can be read. */
+export interface WorkerReplies {
+  readonly stats?: unknown;
+  readonly active_queues?: unknown;
+  readonly registered?: unknown;
+}
+
+/**
+ * What the replies tell of the worker; of hostile ones, nothing.
+ *
+ * @param time when they came, milliseconds since 1970
+ */
+export function workerFactsOf(hostname: string, replies: WorkerReplies, time: number): WorkerChange {
+  const stats = tableOf(replies.stats);
+  const pool = tableOf(stats?.pool);
+  const pid = count(stats?.pid);
+  return {
+    hostname,
+    type: 'reply',
+    time,
+    ...defined('pid', pid),
+    ...defined('uptimeSeconds', count(stats?.uptime)),
+    ...defined('processed', sumOf(stats?.total)),
+    ...defined('concurrency', count(pool?.['max-concurrency'])),
+    ...defined('pool', poolName(pool, pid)),
+    ...defined('poolSize', poolSize(pool)),
+    ...defined('registeredTasks', registeredNames(replies.registered)),
+    ...defined('queues', queueNames(replies.active_queues)),
+  };
+}
+
+/** Names of the queues that a worker takes from; `undefined` when the reply does not tell. */
+export function queueNames(reply: unknown): string[] | undefined {
+  if (!Array.isArray(reply)) return undefined;
+  return namesIn(reply.map((queue) => tableOf(queue)?.name));
+}
+
+/** `shop.pay`, or with what else is set of the task: `shop.pay [rate_limit=5/s]`. */
+function registeredNames(reply: unknown): string[] | undefined {
+  if (!Array.isArray(reply)) return undefined;
+  return namesIn(reply.map((name) => (typeof name === 'string' ? withoutInfo(name) : null)));
+}
+
+function withoutInfo(text: string): string {
+  const start = text.endsWith(']') ? text.search(/ \[\w{1,40}=/) : -1;
+  return start < 0 ? text : text.slice(0, start);
+}
+
+function namesIn(values: readonly unknown[]): string[] {
+  const names = values.filter(
+    (name): name is string => typeof name === 'string' && name !== '' && name.length <= MAX_NAME,
+  );
+  return [...new Set(names)].sort().slice(0, MAX_LIST);
+}
+
+/** Celery 5.3 and later say it, as `celery.concurrency.prefork:TaskPool`; before, each pool has marks of its own. */
+function poolName(pool: Table | null, pid: number | undefined): string | undefined {
+  if (pool === null) return undefined;
+  const { implementation, processes } = pool;
+  if (typeof implementation === 'string' && implementation !== '' && implementation.length <= MAX_NAME) {
+    const own = /^celery\.concurrency\.(\w+):TaskPool$/.exec(implementation)?.[1];
+    return own === 'thread' ? 'threads' : (own ?? implementation);
+  }
+  if (typeof pool.threads === 'number') return 'threads';
+  if (pool['free-threads'] !== undefined) return 'eventlet';
+  if (!Array.isArray(processes)) return undefined;
+  if (pool.writes !== undefined) return 'prefork';
+  // The solo pool has one process, the worker's own.
+  return processes.length === 1 && processes[0] === pid ? 'solo' : undefined;
+}
+
+function poolSize(pool: Table | null): number | undefined {
+  return Array.isArray(pool?.processes) ? pool.processes.length : count(pool?.threads);
+}
+
+/** The figure that heartbeats call `processed`, kept by the name of the task. */
+function sumOf(total: unknown): number | undefined {
+  const table = tableOf(total);
+  if (table === null) return undefined;
+  const counts = Object.values(table).map(count);
+  return counts.every((value) => value !== undefined)
+    ? counts.reduce((sum, value) => sum + value, 0)
+    : undefined;
+}
+
+type Table = Readonly<Record<string, unknown>>;
+
+function tableOf(value: unknown): Table | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Table) : null;
+}
+
+function count(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
+}
+
+function defined<K extends keyof WorkerChange>(
+  key: K,
+  value: WorkerChange[K] | undefined,
+): Partial<Pick<WorkerChange, K>> {
+  return value === undefined ? {} : ({ [key]: value } as Pick<WorkerChange, K>);
+}

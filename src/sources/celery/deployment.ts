@@ -1,0 +1,210 @@
+/** Puts the parts together that read one deployment. */
+import type { HistorySources } from '../../history/history-sources.ts';
+import type { TaskHistory } from '../../history/task-history.ts';
+import type { QueueDepth } from '../../model.ts';
+import type { ComponentSource, HealthSource, ScheduleSource, WorkerSource } from '../../source.ts';
+import { createBackend } from './backend/backend.ts';
+import { type Collector, createCollector } from './collector.ts';
+import { componentsOf } from './components.ts';
+import { createWorkerControl } from './control/worker-control.ts';
+import { createHealth } from './health.ts';
+import { createHints } from './hints/hints.ts';
+import { createObserver } from './hints/observer.ts';
+import { createIntake, type IntakeWatch } from './intake.ts';
+import { createLineage, type Lineage } from './lineage.ts';
+import type { ResolvedOptions } from './options.ts';
+import { createQueues } from './queues/queues.ts';
+import { withWaiting } from './queues/waiting-tasks.ts';
+import { createReader } from './reader.ts';
+import { redbeatEndpoint } from './schedules/redbeat-settings.ts';
+import { createSchedules } from './schedules/schedules.ts';
+import { createTaskWatch } from './task-watch.ts';
+
+/** Longest value made of a stored result when `retention.maxValueLength` does not say. */
+const VALUE_LENGTH = 65_536;
+
+/** Everything that is read of a deployment. */
+export interface Deployment {
+  readonly collector: Collector;
+  /** The history's tasks, with what only the backend and the queues know. */
+  withTasks(tasks: HistorySources['tasks']): HistorySources['tasks'];
+  /** The history's workers, with what only they know. */
+  withWorkers(workers: WorkerSource): WorkerSource;
+  readonly schedules: ScheduleSource;
+  readonly health: HealthSource;
+  readonly components: ComponentSource;
+  /** Resolves within about two seconds, whatever Redis does. */
+  close(): Promise<void>;
+}
+
+/** Connects at once, and goes on reading. */
+export function createDeployment(options: ResolvedOptions, history: TaskHistory): Deployment {
+  const { name, settings, broker, backend: results, retention } = options;
+  const valueLength = retention.maxValueLength ?? VALUE_LENGTH;
+  const observer = createObserver();
+  const lineage = createLineage(history);
+  /** What is read, not heard, goes the same ways. */
+  const told: Lineage = {
+    ...lineage,
+    stored(result) {
+      lineage.stored(result);
+      observer.task(result.change);
+    },
+  };
+
+  const brokerReader = broker === null ? null : createReader('broker', broker);
+  const isOneDatabase = broker?.server === results?.server && broker?.database === results?.database;
+  const resultReader =
+    results === null ? null : isOneDatabase ? brokerReader : createReader('result backend', results);
+
+  const control =
+    broker === null || !options.control
+      ? null
+      : createWorkerControl({
+          endpoint: broker,
+          settings,
+          history,
+          enableEvents: options.enableEvents,
+          onReplies: observer.replies,
+        });
+  const backend =
+    resultReader === null
+      ? null
+      : createBackend({
+          reader: resultReader,
+          settings,
+          history,
+          lineage: told,
+          valueLength,
+          readsStored: options.readResults,
+        });
+  const queues =
+    brokerReader === null
+      ? null
+      : createQueues({
+          reader: brokerReader,
+          settings,
+          history,
+          lineage,
+          given: options.queues,
+          known: () => control?.inspection.knownQueues() ?? [],
+        });
+  const redbeat = broker === null ? null : redbeatEndpoint(settings, broker);
+  const redbeatReader =
+    redbeat === null || redbeat === broker ? brokerReader : createReader('redbeat', redbeat);
+  const schedules = createSchedules({
+    name,
+    settings,
+    reader: redbeatReader,
+    conf: async () => (await control?.conf()) ?? null,
+  });
+
+  const watch: IntakeWatch = {
+    changed(change) {
+      lineage.changed(change);
+      observer.task(change);
+      schedules.observe(change);
+    },
+    stored: told.stored,
+    saved: lineage.saved,
+    sized: lineage.sized,
+    worker(change) {
+      observer.worker(change);
+      if (change.type !== 'online') return;
+      control?.workerOnline(change.hostname);
+      void schedules.refresh();
+    },
+    unreadable: observer.unreadable,
+  };
+  const intake = createIntake(history, watch, valueLength);
+  const taskWatch =
+    control === null
+      ? null
+      : createTaskWatch({
+          history,
+          running: control.running,
+          isQueued: (id) => queues?.holds(id) ?? null,
+          lookUp: async (ids) => backend?.lookup(ids, AbortSignal.timeout(5_000)),
+          isBlind: () =>
+            hints.silentWorkers().length > 0 ||
+            (observer.facts().taskEvents === 0 && observer.facts().workers.size > 0),
+        });
+  const collector = createCollector(options, history, intake, {
+    connected(place, again) {
+      observer.connected(place);
+      if (place === 'broker') void schedules.refresh();
+      if (!again) return;
+      backend?.onGap();
+      taskWatch?.askSoon();
+    },
+  });
+  const hints = createHints(options, observer, collector);
+  backend?.start();
+  queues?.start();
+
+  /** What hints need to know of the queues. */
+  function noteQueues(): void {
+    observer.access('queues', queues?.problem() ?? null);
+    observer.queues(queues?.depths() ?? []);
+  }
+
+  /** How reading went, for the hints. */
+  function noteAccess(): void {
+    observer.access('results', backend?.progress().problem ?? null);
+    observer.access('schedules', schedules.problem());
+    observer.access('control', control?.problem() ?? null);
+  }
+
+  function queueDepths(): QueueDepth[] {
+    const consumers = control?.inspection.queuesOf() ?? null;
+    return (queues?.depths() ?? []).map((depth) => ({
+      ...depth,
+      consumers: consumers === null ? null : (consumers.get(depth.name) ?? 0),
+    }));
+  }
+
+  return {
+    collector,
+    withTasks(tasks) {
+      const known = backend?.withLookup(tasks) ?? tasks;
+      return queues === null ? known : withWaiting(known, queues, history);
+    },
+    withWorkers: (workers) => control?.inspection.withInspection(workers) ?? workers,
+    schedules: schedules.source,
+    health: createHealth({
+      name,
+      history,
+      collector,
+      broker: brokerReader,
+      backend: resultReader,
+      ping: control?.ping ?? null,
+    }),
+    components: componentsOf({
+      options,
+      collector,
+      hints: {
+        ...hints,
+        byComponent() {
+          noteQueues();
+          noteAccess();
+          return hints.byComponent();
+        },
+      },
+      dropped: intake.dropped,
+      backend,
+      queues: queueDepths,
+      unreadableMessages: () => queues?.counts().unreadable ?? 0,
+      control,
+      beat: schedules.component,
+    }),
+    async close() {
+      taskWatch?.close();
+      backend?.stop();
+      queues?.stop();
+      schedules.close();
+      const readers = new Set([brokerReader, resultReader, redbeatReader]);
+      await Promise.all([collector.close(), hints.close(), control?.close()]);
+      await Promise.all([...readers].map((reader) => reader?.close()));
+    },
+  };
+}

@@ -1,0 +1,156 @@
+/** Hints from what workers and clients send, or do not. */
+
+import type { UnreadableFacts, WorkerFacts } from './facts.ts';
+import type { Hint } from './hint.ts';
+import { listed } from './hint.ts';
+import { type HintInput, upFor } from './input.ts';
+
+/** A worker that has not been heard of for this long, in milliseconds, is not spoken of. */
+const GONE = 120_000;
+
+/**
+ * Workers whose task events are off (celery/worker: `worker_send_task_events`, off by default).
+ *
+ * Evidence: its heartbeats say that it has begun two tasks or more, for 5 s no event about a task has
+ * come from it, and each begun task would have been told by `task-started` at the same moment. Where it
+ * sends no heartbeats: three of its results within 10 s, and never an event. Events that get lost are no
+ * evidence, as with thread pools, which lose ends, but no starts. Any event about a task refutes it.
+ */
+export function workersWithoutEvents({ facts, now, broker }: HintInput): string[] {
+  if (broker?.up !== true) return [];
+  return [...facts.workers].filter(([, worker]) => isSilent(worker, now)).map(([hostname]) => hostname);
+}
+
+function isSilent(worker: Readonly<WorkerFacts>, now: number): boolean {
+  const { lastHeard, lastBeat, silentRuns, silentSince, taskEvents, results, firstResult } = worker;
+  if (now - lastHeard > GONE) return false;
+  if (lastBeat !== null) return silentRuns >= 2 && silentSince !== null && now - silentSince >= 5000;
+  return taskEvents === 0 && results >= 3 && firstResult !== null && now - firstResult >= 10_000;
+}
+
+/** Hints about events, workers and their clocks. */
+export function eventHints(input: HintInput): Hint[] {
+  return [
+    ...eventsOff(input),
+    ...sentEventsOff(input),
+    ...noWorkers(input),
+    ...clockSkew(input),
+    ...otherSerializers(input),
+  ];
+}
+
+function eventsOff(input: HintInput): Hint[] {
+  const hostnames = workersWithoutEvents(input);
+  if (hostnames.length === 0) return [];
+  const one = hostnames.length === 1;
+  const { control, enableEvents } = input.options;
+  const canEnable = control && !enableEvents && input.facts.problems.control === null;
+  const more = canEnable ? ', or let this monitor do it: enableEvents: true' : '';
+  const line = 'worker_send_task_events = True';
+  return [
+    {
+      code: 'events_off',
+      component: 'collector',
+      sentence:
+        `${one ? 'Worker' : 'Workers'} ${listed(hostnames)} ${one ? 'runs tasks but sends' : 'run tasks but send'} ` +
+        `no events about them. Start ${one ? 'it' : 'them'} with -E or set ${line}${more}.`,
+      line,
+    },
+  ];
+}
+
+/**
+ * Evidence: of the tasks received lately, five or more and at least a quarter had not been announced
+ * within 10 s. Only first attempts count that were received after the queues had been seen to be empty,
+ * or later than a minute after we were connected: earlier ones may have been sent before.
+ */
+function sentEventsOff({ facts, broker }: HintInput): Hint[] {
+  const { announced, unannounced, names } = facts.sent;
+  if (broker?.up !== true || unannounced < 5 || unannounced * 3 < announced) return [];
+  const such = names.length === 0 ? '' : ` such as ${listed(names)}`;
+  const line = 'task_send_sent_event = True';
+  return [
+    {
+      code: 'sent_events_off',
+      component: 'collector',
+      sentence:
+        `Tasks${such} are received that no event had announced, so it is not known when they were sent. ` +
+        `Set ${line} in the configuration of whatever sends them.`,
+      line,
+    },
+  ];
+}
+
+/** Evidence: tasks wait in the queues, we are connected, and for 30 s nothing came from any worker. */
+function noWorkers({ facts, broker, now }: HintInput): Hint[] {
+  const waiting = (facts.queues ?? []).filter((queue) => (queue.waiting ?? 0) > 0);
+  const silence = Math.min(upFor(broker, now), now - (facts.lastWorker ?? 0));
+  if (waiting.length === 0 || silence < 30_000) return [];
+  const names = waiting.map(({ name }) => name);
+  // Somebody may paste this into a shell.
+  const plain = names
+    .filter((name) => /^[\w.:@-]+$/.test(name))
+    .toSorted()
+    .slice(0, 5);
+  const line = `celery -A <app> worker -E${plain.length === 0 ? '' : ` -Q ${plain.join(',')}`}`;
+  return [
+    {
+      code: 'no_workers',
+      component: 'collector',
+      sentence: `Tasks wait in ${listed(names)}, and no worker has been heard of for 30 s. Start one: ${line}`,
+      line,
+    },
+  ];
+}
+
+/** Evidence: three heartbeats in a row were more than a minute off; one that is not refutes it. */
+function clockSkew({ facts, now }: HintInput): Hint[] {
+  const skewed = [...facts.workers].filter(
+    ([, { skewed, lastHeard }]) => skewed >= 3 && now - lastHeard < GONE,
+  );
+  if (skewed.length === 0) return [];
+  const names = skewed.map(([hostname]) => hostname);
+  const worst = Math.max(...skewed.map(([, { skew }]) => Math.abs(skew)));
+  const line = 'timedatectl set-ntp true';
+  return [
+    {
+      code: 'clock_skew',
+      component: 'collector',
+      sentence:
+        `The clock of ${listed(names)} differs from the one here by ${Math.round(worst / 1000)} s, so times ` +
+        `and orders may be wrong. Synchronize the clocks, as with ${line}.`,
+      line,
+    },
+  ];
+}
+
+/** How long unreadable messages are spoken of, in milliseconds, and how many readable ones refute them. */
+const UNREAD_FOR = 600_000;
+const READ_AGAIN = 20;
+
+/**
+ * Whether messages come in another serializer: three or more did, the last within ten minutes, and fewer
+ * than twenty have come since that could be read.
+ */
+export function areUnreadable(facts: Readonly<UnreadableFacts>, now: number): boolean {
+  return facts.count >= 3 && facts.readSince < READ_AGAIN && now - facts.last < UNREAD_FOR;
+}
+
+function otherSerializers({ facts, now }: HintInput): Hint[] {
+  const hints: Hint[] = [];
+  const { event } = facts.unreadable;
+  if (areUnreadable(event, now)) {
+    const line = "event_serializer = 'json'";
+    const sentence = `Events come that are not written as JSON and are not read. Set ${line}.`;
+    hints.push({ code: 'event_serializer', component: 'collector', sentence, line });
+  }
+  if (facts.repliesUnreadable) {
+    const writers = facts.repliers.length === 0 ? 'Workers' : listed(facts.repliers);
+    const line = "task_serializer = 'json'";
+    const sentence =
+      `${writers} answer questions in another serializer than JSON, so their pool, queues and tasks are not ` +
+      `shown. Set ${line}, which their answers are written with.`;
+    hints.push({ code: 'control_serializer', component: 'collector', sentence, line });
+  }
+  return hints;
+}

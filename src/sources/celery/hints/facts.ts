@@ -1,0 +1,128 @@
+/** What was observed, as far as hints need it. Times in milliseconds since 1970, by our clock. */
+import type { QueueDepth } from '../../../model.ts';
+import type { ResolvedOptions } from '../options.ts';
+import type { RedisProblem } from '../redis-errors.ts';
+import type { SentFacts } from './sent-watch.ts';
+
+/** What of the options hints depend on. */
+export type HintOptions = Pick<
+  ResolvedOptions,
+  'settings' | 'broker' | 'backend' | 'foreignBroker' | 'foreignBackend' | 'control' | 'enableEvents'
+>;
+
+/** What can be forbidden to the Redis user, beside the subscriptions. */
+export type AccessPlace = 'results' | 'queues' | 'schedules' | 'control';
+
+/** What may come in another serializer than JSON. */
+export type WrittenPlace = 'event' | 'result';
+
+/** One worker, since it was first heard of, came online, or we were connected. */
+export interface WorkerFacts {
+  lastHeard: number;
+  /** When a heartbeat with figures last came. */
+  lastBeat: number | null;
+  /** Tasks that it had begun, by its own count, at that time. */
+  processed: number | null;
+  /** Events about tasks since then: its next count is of what they told. */
+  eventsSinceBeat: number;
+  /** Tasks begun since its last event about a task. */
+  silentRuns: number;
+  /** When the first of them was noticed. */
+  silentSince: number | null;
+  /** Events about tasks. */
+  taskEvents: number;
+  /** Published results that name it. */
+  results: number;
+  firstResult: number | null;
+  /** How far its clock is ahead of ours, in milliseconds, by the last heartbeat. */
+  skew: number;
+  /** Heartbeats in a row whose clock was far off. */
+  skewed: number;
+}
+
+/** Results heard since we were connected, and stored ones that were read. */
+export interface ResultFacts {
+  /** Results published. */
+  heard: number;
+  /** Of them, ends with success, which a task only has after it has run. */
+  successes: number;
+  firstSuccess: number | null;
+  /** Starts, published or stored. */
+  started: number;
+  /** Successes in a row without the name of the task; 0 after one with it. */
+  nameless: number;
+  named: number;
+  /** The same of stored ones that were read, not in a row. */
+  storedNameless: number;
+  storedNamed: number;
+  /** The task whose result was last heard. */
+  lastId: string | null;
+}
+
+/** Messages in another serializer. */
+export interface UnreadableFacts {
+  count: number;
+  last: number;
+  /** Messages since then that could be read. */
+  readSince: number;
+}
+
+/** All of it. */
+export interface Facts {
+  readonly workers: ReadonlyMap<string, Readonly<WorkerFacts>>;
+  readonly results: Readonly<ResultFacts>;
+  readonly sent: SentFacts;
+  readonly unreadable: Readonly<Record<WrittenPlace, Readonly<UnreadableFacts>>>;
+  /** Messages on the channels of events since we were connected, readable or not. */
+  readonly events: number;
+  /** Events of workers about tasks since then. */
+  readonly taskEvents: number;
+  /** Of them, successful ends; and the first of those. */
+  readonly finished: number;
+  readonly firstFinished: number | null;
+  /** When any worker was last heard of. */
+  readonly lastWorker: number | null;
+  /** Depths of the queues; `null` while they have not been read. */
+  readonly queues: readonly QueueDepth[] | null;
+  readonly problems: Readonly<Record<AccessPlace, RedisProblem | null>>;
+  /** Whether workers last answered in another serializer, and which, as far as they are known. */
+  readonly repliesUnreadable: boolean;
+  readonly repliers: readonly string[];
+}
+
+/** A worker that has just been heard of. */
+export function newWorker(now: number): WorkerFacts {
+  return {
+    lastHeard: now,
+    lastBeat: null,
+    processed: null,
+    eventsSinceBeat: 0,
+    silentRuns: 0,
+    silentSince: null,
+    taskEvents: 0,
+    results: 0,
+    firstResult: null,
+    skew: 0,
+    skewed: 0,
+  };
+}
+
+/** Before anything has come. */
+export function newResults(): ResultFacts {
+  return {
+    heard: 0,
+    successes: 0,
+    firstSuccess: null,
+    started: 0,
+    nameless: 0,
+    named: 0,
+    storedNameless: 0,
+    storedNamed: 0,
+    lastId: null,
+  };
+}
+
+/** Before anything has come. */
+export function newUnreadable(): UnreadableFacts {
+  return { count: 0, last: 0, readSince: 0 };
+}

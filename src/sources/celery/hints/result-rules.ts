@@ -1,0 +1,131 @@
+/** Hints from what the result backend tells, or does not. */
+import { areUnreadable, workersWithoutEvents } from './event-rules.ts';
+import type { Hint } from './hint.ts';
+import { shown } from './hint.ts';
+import { type HintInput, resultsSeen, upFor } from './input.ts';
+
+/** Hints about results. */
+export function resultHints(input: HintInput): Hint[] {
+  return [
+    ...trackStartedOff(input),
+    ...resultExtendedOff(input),
+    ...noResults(input),
+    ...withoutBackend(input),
+    ...otherSerializer(input),
+  ];
+}
+
+/**
+ * Whether events leave tasks out: a worker's are off, or none about a task has come in ten seconds in
+ * which results did.
+ */
+function eventsAreMissing(input: HintInput): boolean {
+  const { facts, broker, now } = input;
+  if (workersWithoutEvents(input).length > 0) return true;
+  const { firstSuccess } = facts.results;
+  const silent = facts.taskEvents === 0 && firstSuccess !== null && now - firstSuccess >= 10_000;
+  return silent && upFor(broker, now) >= 10_000;
+}
+
+/**
+ * Evidence: three tasks or more have succeeded by their results, none was ever stored as started, and no
+ * events could have told instead. Where events are on, this setting hides nothing.
+ */
+function trackStartedOff(input: HintInput): Hint[] {
+  const { successes, started } = input.facts.results;
+  if (successes < 3 || started > 0 || !eventsAreMissing(input)) return [];
+  const line = 'task_track_started = True';
+  return [
+    {
+      code: 'track_started_off',
+      component: 'backend',
+      sentence:
+        `Results tell of tasks when they end, never when they start, and no events do. Set ${line}, ` +
+        'or start the workers with -E.',
+      line,
+    },
+  ];
+}
+
+/**
+ * Evidence: the last three successes published had no name, or three stored ones that were read had
+ * none and nothing newer has. Failures are no evidence: those of a broken chain or chord never have one.
+ *
+ * Where events tell the names of what runs now, nothing is hidden at the moment, but what has ended will
+ * be nameless after a restart: a hint of its own, further down.
+ */
+function resultExtendedOff(input: HintInput): Hint[] {
+  const { nameless, named, storedNameless, storedNamed } = input.facts.results;
+  const isStored = storedNameless >= 3 && storedNameless > storedNamed && named === 0;
+  if (nameless < 3 && !isStored) return [];
+  const line = 'result_extended = True';
+  const isHiding = isStored || eventsAreMissing(input);
+  return [
+    {
+      code: isHiding ? 'result_extended_off' : 'result_extended_off_restart',
+      component: 'backend',
+      sentence: isHiding
+        ? `Results are stored without name, arguments and worker, and for some tasks nothing else tells. Set ${line}.`
+        : 'Results are stored without name, arguments and worker, so tasks that have ended are shown ' +
+          `without them once this monitor has been restarted. Set ${line}.`,
+      line,
+    },
+  ];
+}
+
+/**
+ * Evidence: five tasks or more have succeeded by their events, the first 10 s ago, and neither was a
+ * result published nor did reading find one. Looking further may tell where they are.
+ */
+function noResults({ facts, findings, options, backend, now }: HintInput): Hint[] {
+  if (resultsSeen(facts) > 0 || options.backend === null || upFor(backend, now) < 10_000) return [];
+  if (facts.finished < 5 || now - (facts.firstFinished ?? now) < 10_000) return [];
+  if (findings.results !== null && findings.results.prefixes.length > 0) return [];
+  const line = "backend: '<result_backend of the app>'";
+  return [
+    {
+      code: 'no_results',
+      component: 'backend',
+      sentence:
+        'Tasks succeed, yet not one result has come. Either the app stores them elsewhere, then write ' +
+        `${line}; or it stores none, then history does not survive a restart: set task_ignore_result = False.`,
+      line,
+    },
+  ];
+}
+
+/** Evidence: the options alone. */
+function withoutBackend({ options }: HintInput): Hint[] {
+  if (options.foreignBackend !== null) {
+    const line = "result_backend = 'redis://…/1'";
+    return [
+      {
+        code: 'foreign_backend',
+        component: 'backend',
+        sentence:
+          `Results in ${shown(options.foreignBackend)} are not read: states come from events alone, and history ` +
+          `does not survive a restart. Only results in Redis are read: ${line}.`,
+        line,
+      },
+    ];
+  }
+  if (options.backend !== null) return [];
+  const line = "backend: 'redis://…/1'";
+  return [
+    {
+      code: 'no_backend',
+      component: 'backend',
+      sentence:
+        'No result backend is read, so history does not survive a restart and results of lost events are ' +
+        `missing. Write ${line} with the app's result_backend, which must be set.`,
+      line,
+    },
+  ];
+}
+
+function otherSerializer({ facts, now }: HintInput): Hint[] {
+  if (!areUnreadable(facts.unreadable.result, now)) return [];
+  const line = "result_serializer = 'json'";
+  const sentence = `Results come that are not written as JSON and are not read. Set ${line}.`;
+  return [{ code: 'result_serializer', component: 'backend', sentence, line }];
+}

@@ -1,0 +1,42 @@
+/** Intervals: in seconds, and in the texts that Python and Celery make of them. */
+
+const UNITS: readonly (readonly [seconds: number, name: string])[] = [
+  [86_400, 'd'],
+  [3600, 'h'],
+  [60, 'min'],
+];
+
+/** `every 30 s`, `every 5 min`, `every 1.5 s`: in the largest unit that it is a whole number of. */
+export function everyText(seconds: number, relative = false): string {
+  const [size, name] = UNITS.find(([unit]) => seconds >= unit && seconds % unit === 0) ?? [1, 's'];
+  return `every ${seconds / size} ${name}${relative ? ' (relative)' : ''}`;
+}
+
+/** Seconds of a Python timedelta's text, such as `0:00:05`, `1 day, 0:00:00` or `0:00:00.500000`. */
+export function readTimedelta(text: string): number | null {
+  const match = /^(?:(-?\d{1,9}) days?, )?(\d{1,2}):(\d\d):(\d\d(?:\.\d{1,6})?)$/.exec(text);
+  if (match === null) return null;
+  const [, days = '0', hours, minutes, seconds] = match;
+  return ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60 + Number(seconds);
+}
+
+/**
+ * What the repr of a Celery interval says, such as `<freq: 30.00 seconds>` (`humanize_seconds` in
+ * celery/utils/time.py).
+ *
+ * @returns its seconds, `null` where two decimals of the unit do not tell them to the second; or `null`
+ *   when the text is no such repr
+ */
+export function readFrequency(
+  text: string,
+): { readonly seconds: number | null; readonly text: string } | null {
+  if (text === '<freq: now>') return { seconds: 0, text: everyText(0) };
+  const match = /^<freq: (\d{1,12}\.\d\d) (second|minute|hour|day)s?>$/.exec(text);
+  if (match === null) return null;
+  const [, number = '', word = ''] = match;
+  if (word === 'hour' || word === 'day') {
+    return { seconds: null, text: `every ${Number(number)} ${word === 'hour' ? 'h' : 'd'}` };
+  }
+  const seconds = word === 'minute' ? Math.round(Number(number) * 60) : Number(number);
+  return { seconds, text: everyText(seconds) };
+}

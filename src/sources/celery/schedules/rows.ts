@@ -1,0 +1,70 @@
+/** Entries as `/api/beat/schedules/` shows them. */
+import type { Schedule } from '../../../model.ts';
+import type { RedbeatEntry } from './redbeat-entry.ts';
+import { runAfter } from './rule.ts';
+import type { StaticEntry } from './static-entry.ts';
+
+/** When an entry last ran, and what time it is, in milliseconds since 1970. */
+export interface RunFacts {
+  readonly last: number | null;
+  readonly now: number;
+}
+
+/** How long beat may be late before nobody can tell what it does, in milliseconds. */
+const LATE = 60_000;
+
+/**
+ * The zone of the app. Beat writes in it: what it has written is better than what is only configured.
+ *
+ * @param configured the zone by the configuration, or by default
+ */
+export function appTimezone(entries: readonly RedbeatEntry[], configured: string | null): string | null {
+  const written = new Set(entries.flatMap(({ appTimezone }) => appTimezone ?? []));
+  if (written.size === 1) return [...written][0] ?? null;
+  return configured === 'UTC' && entries.some(({ isOffUtc }) => isOffUtc) ? null : configured;
+}
+
+/**
+ * Redbeat notes the next run in whole seconds, and too early by the time between the last run and the
+ * writing of the note (`due_at` in redbeat/schedulers.py), which after a restart of beat is long. It looks
+ * at the entry then, and runs it when its rule says so.
+ *
+ * @param timezone that of the app
+ */
+export function redbeatSchedule(entry: RedbeatEntry, timezone: string | null): Schedule {
+  const { schedule, rule, countedFrom } = entry;
+  const zone = rule.timezone ?? timezone;
+  const noted = schedule.nextRunAt ?? null;
+  const next = noted === null || countedFrom === null ? null : runAfter(rule, countedFrom.getTime(), zone);
+  return { ...schedule, timezone: zone, nextRunAt: next === null ? noted : new Date(next) };
+}
+
+/** @param runs `null` when no beat is known to run it */
+export function staticSchedule(id: string, entry: StaticEntry, runs: RunFacts | null): Schedule {
+  const { name, task, rule, enabled, args, kwargs, queue, timezone } = entry;
+  const last = runs?.last ?? null;
+  const next = runs === null || !enabled ? null : nextRun(entry, runs);
+  return {
+    id,
+    app: null,
+    name,
+    task,
+    schedule: rule.text,
+    enabled: runs === null ? null : enabled,
+    args,
+    kwargs,
+    queue,
+    timezone,
+    lastRunAt: last === null ? null : new Date(last),
+    nextRunAt: next === null ? null : new Date(next),
+    // Beat counts in a file of its own.
+    totalRunCount: null,
+  };
+}
+
+/** Of an interval only what follows a run that was seen. */
+function nextRun({ rule, timezone }: StaticEntry, { last, now }: RunFacts): number | null {
+  const next = last === null ? null : runAfter(rule, last, timezone);
+  if (rule.crontab !== null) return next !== null && next > now ? next : runAfter(rule, now, timezone);
+  return next !== null && next > now - LATE ? next : null;
+}

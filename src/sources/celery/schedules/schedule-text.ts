@@ -1,0 +1,114 @@
+/**
+ * When an entry runs, from whatever says so: what workers answer to `conf`, what redbeat stores, and what
+ * a host writes in `settings.beat_schedule`.
+ */
+import { type CrontabFields, crontabText, readCrontab } from './crontab.ts';
+import { everyText, readFrequency, readTimedelta } from './interval.ts';
+import { rruleText } from './rrule.ts';
+import { type ScheduleRule, shownRule } from './rule.ts';
+import { isTimeZone } from './zones.ts';
+
+/** Longest text shown of a schedule that is not understood. */
+const LONGEST = 300;
+/** Longer texts than anybody writes are not looked at. */
+const LONGEST_READ = 4000;
+
+/**
+ * Reads a schedule:
+ * - a number: seconds from run to run
+ * - five fields in the order of cron and of `crontab.from_string`, as `30 2 * * mon-fri` (minute, hour,
+ *   day of month, month, day of week)
+ * - an object with fields of a crontab under Celery's names: `{ minute: 30, hour: 2, day_of_week:
+ *   'mon-fri' }`; those left out are `*`. With `timezone`, it is read in that zone
+ * - `{ every: 30 }` in seconds, or `{ every: 5, period: 'minutes' }` as django-celery-beat has it; with
+ *   `relative: true` like Celery's
+ * - `{ event: 'sunset', lat: 51.5, lon: -0.12 }`
+ * - the texts that Python makes: `<crontab: 30 2 mon-fri * * (m/h/d/dM/MY)>` of Celery 5.2, `<crontab: 30 2
+ *   * * mon-fri (m/h/dM/MY/d)>` of later ones, `0:00:05`, `1 day, 0:00:00`, `<freq: 30.00 seconds>`,
+ *   `<solar: sunset at latitude 51.5, longitude: -0.12>`
+ *
+ * What is none of these is shown as it is and has no next run.
+ *
+ * @param relative the entry's own `relative`
+ */
+export function readSchedule(value: unknown, relative = false): ScheduleRule {
+  if (typeof value === 'number') return interval(value, relative);
+  if (typeof value === 'string') return ofText(value.trim(), relative);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return shownRule(null);
+  return ofObject(value as Readonly<Record<string, unknown>>, relative);
+}
+
+function interval(seconds: number, relative: boolean): ScheduleRule {
+  if (!Number.isFinite(seconds) || seconds > 1e12) return shownRule(null);
+  // Celery runs one below zero as often as it can.
+  const every = Math.max(0, seconds);
+  return { text: everyText(every, relative), crontab: null, every, relative, timezone: null };
+}
+
+function crontab(fields: CrontabFields, timezone: unknown = null): ScheduleRule {
+  const zone = isTimeZone(timezone) ? timezone : null;
+  const text = crontabText(fields);
+  return { text, crontab: readCrontab(fields), every: null, relative: false, timezone: zone };
+}
+
+function ofText(text: string, relative: boolean): ScheduleRule {
+  if (text.length > LONGEST_READ) return shownRule(`${text.slice(0, LONGEST)}…`);
+  const cron = /^(?:<crontab: )?(.+) \((m\/h\/d\/dM\/MY|m\/h\/dM\/MY\/d)\)>?$/.exec(text);
+  const fields = fieldsOf(cron?.[1] ?? text, cron?.[2] === 'm/h/d/dM/MY');
+  const rule = fields === null ? null : crontab(fields);
+  // Five words without the suffix may be anything.
+  if (rule !== null && (cron !== null || rule.crontab !== null)) return rule;
+  const seconds = readTimedelta(text);
+  if (seconds !== null) return interval(seconds, relative);
+  const frequency = readFrequency(text);
+  if (frequency !== null) return { ...shownRule(frequency.text), every: frequency.seconds };
+  const solar = /^<solar: (\w+) at latitude ([\d.e+-]+), longitude: ([\d.e+-]+)>$/.exec(text);
+  if (solar !== null) return shownRule(solarText(solar[1], solar[2], solar[3]));
+  return shownRule(text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text || null);
+}
+
+/** Five fields; what Python shows of a list or a set (`[0, 30]`) is one. */
+function fieldsOf(text: string, weekdayThird: boolean): CrontabFields | null {
+  const parts = text.replace(/[[{(]([\d, ]*)[\]})]/g, listOf).split(/(?<!,)\s+/);
+  const [minute, hour, third, fourth, fifth] = parts;
+  if (parts.length !== 5) return null;
+  return weekdayThird
+    ? { minute, hour, day_of_week: third, day_of_month: fourth, month_of_year: fifth }
+    : { minute, hour, day_of_month: third, month_of_year: fourth, day_of_week: fifth };
+}
+
+/** `0, 30` as `0,30`; a tuple of one ends in a comma. */
+function listOf(_: string, items: string): string {
+  return items
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+    .join(',');
+}
+
+const FIELDS = ['minute', 'hour', 'day_of_month', 'month_of_year', 'day_of_week'];
+const PERIODS: Readonly<Record<string, number>> = {
+  days: 86_400,
+  hours: 3600,
+  minutes: 60,
+  seconds: 1,
+  microseconds: 1e-6,
+};
+
+function ofObject(value: Readonly<Record<string, unknown>>, relative: boolean): ScheduleRule {
+  const { every, period = 'seconds', freq, event, lat, lon } = value;
+  if (typeof every === 'number') {
+    const known = typeof period === 'string' && Object.hasOwn(PERIODS, period);
+    return known
+      ? interval(every * (PERIODS[period] ?? 1), relative || value.relative === true)
+      : shownRule(null);
+  }
+  if (freq !== undefined) return shownRule(rruleText(value));
+  if (FIELDS.some((field) => Object.hasOwn(value, field))) return crontab(value, value.timezone ?? value.tz);
+  if (typeof event !== 'string' || typeof lat !== 'number' || typeof lon !== 'number') return shownRule(null);
+  return shownRule(solarText(event, lat, lon));
+}
+
+function solarText(event = '', latitude: string | number = '', longitude: string | number = ''): string {
+  return `${event.slice(0, LONGEST)} at latitude ${latitude}, longitude ${longitude}`;
+}

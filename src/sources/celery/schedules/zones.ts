@@ -1,0 +1,56 @@
+/**
+ * Local time of a zone and back. A local time is written as the moment at which UTC shows it, in
+ * milliseconds since 1970.
+ */
+
+const DAY = 86_400_000;
+
+// More names than there are zones; their spelling comes from outside.
+const MOST_FORMATS = 1000;
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** Whether this is a zone that can be read, such as `Europe/Prague`. */
+export function isTimeZone(name: unknown): name is string {
+  return typeof name === 'string' && name !== '' && name.length <= 64 && formatOf(name) !== null;
+}
+
+/** What the clocks of the zone show at a moment. */
+export function localTime(time: number, zone: string): number {
+  return time + offsetAt(time, zone);
+}
+
+/**
+ * The moment at which the clocks of the zone show a local time. One that they skip in spring counts from
+ * before the change, so `02:30` is the moment that they call `03:30`; of one that they show twice in
+ * autumn it is the first that comes after `after` (Python's `fold`, which Celery 5.3 and later goes by).
+ */
+export function momentOf(local: number, zone: string, after = Number.NEGATIVE_INFINITY): number {
+  const before = local - offsetAt(local - DAY, zone);
+  const behind = local - offsetAt(local + DAY, zone);
+  if (before === behind) return before;
+  const shown = [before, behind].filter((moment) => localTime(moment, zone) === local);
+  return shown.find((moment) => moment > after) ?? shown[0] ?? before;
+}
+
+function offsetAt(time: number, zone: string): number {
+  const format = formatOf(zone);
+  const part = format?.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value ?? '';
+  const match = /([+-])(\d\d):(\d\d)(?::(\d\d))?$/.exec(part);
+  if (match === null) return 0;
+  const [, sign, hours, minutes, seconds = '0'] = match;
+  const size = (Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds);
+  return (sign === '-' ? -size : size) * 1000;
+}
+
+function formatOf(zone: string): Intl.DateTimeFormat | null {
+  const known = formats.get(zone);
+  if (known !== undefined) return known;
+  try {
+    const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
+    if (formats.size >= MOST_FORMATS) formats.clear();
+    formats.set(zone, format);
+    return format;
+  } catch {
+    return null;
+  }
+}

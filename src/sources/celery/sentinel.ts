@@ -1,0 +1,105 @@
+/** Finds the master that Sentinels watch (https://redis.io/docs/latest/develop/reference/sentinel-clients/). */
+import { unlessLate } from './deadline.ts';
+import {
+  type CeleryRedisConnection,
+  createOwnClient,
+  destroyClient,
+  type OpenClient,
+  sendCommand,
+} from './redis-client.ts';
+import { describeError, errorOf, type RedisProblem } from './redis-errors.ts';
+import type { SentinelAddress } from './sentinel-urls.ts';
+
+/** For one Sentinel, in milliseconds: several that are dead must fit into one attempt to connect. */
+const ANSWER_TIMEOUT = 1000;
+
+type HostAndPort = SentinelAddress['sentinels'][number];
+
+const NO_SENTINEL: RedisProblem = { code: 'NOSENTINEL', sentence: 'No Sentinel answers.' };
+const NO_LOGIN: RedisProblem = {
+  code: 'SENTINELLOGIN',
+  sentence:
+    'The Sentinels do not let this monitor in: their own user name and password belong into sentinel_kwargs.',
+};
+const NO_MASTER: RedisProblem = {
+  code: 'NOMASTER',
+  sentence: 'The Sentinels know no master of the name that master_name says.',
+};
+const NOT_MASTER: RedisProblem = {
+  code: 'NOTMASTER',
+  sentence: 'The Sentinels name a Redis that is no master; a failover may be under way.',
+};
+
+const LOGIN_CODES = new Set(['NOAUTH', 'WRONGPASS', 'NOPASSWORD', 'NOPERM']);
+const CANNOT_TELL = new Set(['NOPERM', 'UNKNOWNCOMMAND']);
+
+/** Opens clients of the master of the moment. Sentinels are asked again for each. */
+export function mastersOf(address: SentinelAddress): OpenClient {
+  // One that does not answer moves to the end, so that the next attempt begins with another.
+  const sentinels = [...address.sentinels];
+  return async (signal) => {
+    const socket = await findMaster(address, sentinels, signal);
+    const client = await createOwnClient({ ...address.login, socket, database: address.database }, signal);
+    return { client, verify: () => verifyMaster(client) };
+  };
+}
+
+async function findMaster(
+  address: SentinelAddress,
+  sentinels: HostAndPort[],
+  signal: AbortSignal,
+): Promise<HostAndPort> {
+  let reason = NO_SENTINEL;
+  for (const sentinel of [...sentinels]) {
+    try {
+      const master = await askSentinel(sentinel, address, signal);
+      if (master !== null) return master;
+      reason = NO_MASTER;
+    } catch (error) {
+      const { code } = describeError(error);
+      // Nobody waits any more, or another Sentinel cannot help.
+      if (signal.aborted || code === 'NOPACKAGE') throw error;
+      if (LOGIN_CODES.has(code) && reason === NO_SENTINEL) reason = NO_LOGIN;
+    }
+    sentinels.push(...sentinels.splice(sentinels.indexOf(sentinel), 1));
+  }
+  throw errorOf(reason);
+}
+
+/** The master's address; `null` when this Sentinel knows none of that name. */
+async function askSentinel(
+  socket: HostAndPort,
+  { sentinelLogin, masterName }: SentinelAddress,
+  signal: AbortSignal,
+): Promise<HostAndPort | null> {
+  const attempt = new AbortController();
+  const client = await createOwnClient({ ...sentinelLogin, socket, database: 0 }, attempt.signal);
+  client.on('error', () => {});
+  client.unref?.();
+  async function ask(): Promise<unknown> {
+    await client.connect();
+    return sendCommand(client, ['SENTINEL', 'get-master-addr-by-name', masterName]);
+  }
+  try {
+    const reply = await unlessLate(ask(), signal, ANSWER_TIMEOUT);
+    if (!Array.isArray(reply)) return null;
+    return { host: String(reply[0]), port: Number(reply[1]) };
+  } finally {
+    destroyClient(client);
+    // A client that is still connecting has no socket yet that `destroy` could end.
+    attempt.abort();
+  }
+}
+
+/** A master that has been replaced is told so late; what is written to it, and what it publishes, is lost. */
+async function verifyMaster(client: CeleryRedisConnection): Promise<void> {
+  let role: unknown;
+  try {
+    role = await sendCommand(client, ['ROLE']);
+  } catch (error) {
+    // A user without the right to ask is no reason to show nothing.
+    if (CANNOT_TELL.has(describeError(error).code)) return;
+    throw error;
+  }
+  if (Array.isArray(role) && role[0] !== 'master') throw errorOf(NOT_MASTER);
+}

@@ -1,0 +1,101 @@
+/** Asks the workers which tasks they hold, where nothing else tells, and finds tasks that are nowhere. */
+import type { TaskHistory } from '../../history/task-history.ts';
+import type { Running } from './control/running.ts';
+
+/** All in milliseconds. */
+const TICK = 10_000;
+/** A message is on its way for a moment, and the queues are looked at about once a second. */
+const SETTLED = 30_000;
+/** A task that was found nowhere is looked for again this much later. */
+const AGAIN = 120_000;
+/** Open tasks gone through, and tasks looked for, at once. */
+const MAX_OPEN = 5_000;
+const MAX_LOOKED_FOR = 500;
+
+/** What the watch asks. */
+export interface TaskWatchOptions {
+  readonly history: TaskHistory;
+  /** Asks the workers and tells the history of what runs; `null` when they could not be asked. */
+  readonly running: () => Promise<Running | null>;
+  /** Whether a message of this task waits or is held by a worker; `null` when that cannot be told. */
+  readonly isQueued: (id: string) => boolean | null;
+  /** Looks for stored results and tells the history of them. */
+  readonly lookUp: (ids: string[]) => Promise<unknown>;
+  /** Whether there are workers of which no event tells. */
+  readonly isBlind: () => boolean;
+}
+
+/** Goes on by itself. */
+export interface TaskWatch {
+  /** Something may have been missed: the workers are asked soon. */
+  askSoon(): void;
+  close(): void;
+}
+
+/**
+ * A task is nowhere (`never_received`) when it was sent a while ago and is in no queue, held by no worker
+ * and without a result, and all of them could be asked.
+ */
+export function createTaskWatch(options: TaskWatchOptions): TaskWatch {
+  const { history, running, isQueued, lookUp, isBlind } = options;
+  /** When each task that was not found may be looked for again, in monotonic milliseconds. */
+  const lookedFor = new Map<string, number>();
+  let isWanted = true;
+  let isBusy = false;
+  let closed = false;
+
+  function candidates(): string[] {
+    const now = performance.now();
+    for (const [id, until] of lookedFor) if (until <= now) lookedFor.delete(id);
+    const settled = Date.now() - SETTLED;
+    return history
+      .listOpen(MAX_OPEN)
+      .filter(({ id, state, heardAt }) => state === 'PENDING' && heardAt < settled && !lookedFor.has(id))
+      .map(({ id }) => id)
+      .filter((id) => isQueued(id) === false)
+      .slice(0, MAX_LOOKED_FOR);
+  }
+
+  async function look(): Promise<void> {
+    const ids = candidates();
+    if (ids.length === 0 && !isWanted && !isBlind()) return;
+    const held = await running();
+    if (held === null) return;
+    isWanted = false;
+    // What workers have reserved lies in the broker's `unacked`, which has been looked at.
+    if (!held.complete.includes('active')) return;
+    const lost = ids.filter((id) => !held.tasks.has(id));
+    if (lost.length === 0) return;
+    await lookUp(lost);
+    for (const id of lost) {
+      if (closed || history.stateOf(id) !== 'PENDING' || isQueued(id) !== false) continue;
+      history.recordMissing(id, true);
+      lookedFor.set(id, performance.now() + AGAIN);
+    }
+  }
+
+  async function tick(): Promise<void> {
+    if (isBusy) return;
+    isBusy = true;
+    try {
+      await look();
+    } catch {
+      // Redis is away; what could be missed is asked for when it is back.
+    } finally {
+      isBusy = false;
+    }
+  }
+
+  const first = setTimeout(() => void tick(), 1_000).unref();
+  const ticker = setInterval(() => void tick(), TICK).unref();
+  return {
+    askSoon() {
+      isWanted = true;
+    },
+    close() {
+      closed = true;
+      clearTimeout(first);
+      clearInterval(ticker);
+    },
+  };
+}

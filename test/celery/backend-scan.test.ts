@@ -1,0 +1,246 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { CelerySettings } from '../../src/celery.ts';
+import type { RetentionOptions } from '../../src/history/task-history.ts';
+import { context } from '../helpers/celery-events.ts';
+import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+import { query } from '../history/telling.ts';
+import { type Monitor, meta, monitorOf, stored, type Writer, writerOf } from './backend-redis.ts';
+
+const DAY = 86_400_000;
+
+/** Commands that a monitor may send. */
+const READS = ['hello', 'ping', 'select', 'info', 'scan', 'dbsize', 'mget', 'strlen', 'getrange', 'pttl'];
+
+describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'reading in what lies in a backend'), () => {
+  let redis: RedisServer;
+  let writer: Writer;
+  let monitor: Monitor | null;
+
+  beforeEach(async () => {
+    // Ten times what is aimed at: a machine that is busy with other tests interrupts Redis for that long.
+    redis = await startRedis('--slowlog-log-slower-than', '100000');
+    writer = await writerOf(redis);
+    monitor = null;
+  });
+
+  afterEach(async () => {
+    await monitor?.close();
+    writer.close();
+    await redis.close();
+  });
+
+  function start(settings: CelerySettings = {}, retention: RetentionOptions = {}): Monitor {
+    monitor = monitorOf(redis.url(), settings, retention);
+    monitor.backend.start();
+    return monitor;
+  }
+
+  /** Reads everything in. */
+  async function readIn(settings: CelerySettings = {}, retention: RetentionOptions = {}): Promise<Monitor> {
+    const started = start(settings, retention);
+    await until(() => started.backend.progress().done, 60_000);
+    return started;
+  }
+
+  const ids = async ({ history }: Monitor): Promise<string[]> => {
+    const { tasks } = await history.listTasks(query({ limit: 1000 }), context);
+    return tasks.map(({ id }) => id).sort();
+  };
+
+  /** Repeatable numbers from 0 to 1. */
+  function randomOf(seed: number): () => number {
+    let state = seed;
+    return () => {
+      state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+      return state / 0x7fffffff;
+    };
+  }
+
+  it('finds each of 24,000 results of any size among other keys, with short commands that only read', {
+    timeout: 120_000,
+  }, async ({ annotate }) => {
+    const random = randomOf(7);
+    const date = (): string => new Date(Date.now() - random() * DAY).toISOString().replace('Z', '000');
+    const commands: string[][] = [];
+    for (let at = 0; at < 24_000; at += 1) {
+      const length = at % 3000 === 1 ? 400_000 : Math.floor(3000 * random() ** 6);
+      const failed = at % 10 === 0;
+      commands.push(
+        stored(`task-${at}`, {
+          status: failed ? 'FAILURE' : 'SUCCESS',
+          result: failed ? { exc_type: 'E', exc_message: [at] } : 'x'.repeat(length),
+          date_done: date(),
+        }),
+      );
+      if (at % 4 === 0) commands.push(['SET', `cache:${at}`, 'x']);
+    }
+    // Longer than what is read at all.
+    commands.push(stored('vast', { result: 'x'.repeat(50_000_000), date_done: date() }));
+    commands.push(['RPUSH', 'celery', '{}'], ['HSET', 'celery-task-meta-hash', 'a', 'b']);
+    await writer.send(commands);
+    await writer.send([
+      ['SLOWLOG', 'RESET'],
+      ['CONFIG', 'RESETSTAT'],
+    ]);
+
+    const { history, backend } = await readIn();
+    const { since, finishedAt, ...progress } = backend.progress();
+    expect(progress).toMatchObject({ done: true, keys: 30_003, kept: 24_001, unreadable: 0, problem: null });
+    expect(progress.read).toBeGreaterThanOrEqual(24_002);
+    await annotate(`${progress.commands} commands in ${Number(finishedAt) - Number(since)} ms`);
+    expect((await history.getStats()).tasks).toBe(24_001);
+    expect(await history.getTask('task-3000', context)).toMatchObject({
+      state: 'FAILURE',
+      exception: 'E(3000)',
+    });
+    expect((await history.getTask('task-9001', context))?.result).toHaveLength(65_536);
+    const vast = await history.getTask('vast', context);
+    expect([vast?.state, vast?.result === null, vast?.truncated]).toEqual(['SUCCESS', true, ['result']]);
+    expect(await writer.send([['SLOWLOG', 'GET', '10']])).toEqual([[]]);
+    // Less than the one that is too long.
+    expect(await writer.bytes()).toBeLessThan(40_000_000);
+    const sent = Object.keys(await writer.calls()).filter((name) => !/^(slowlog|config)/.test(name));
+    expect(sent.filter((name) => !READS.includes(name))).toEqual([]);
+  });
+
+  it('keeps the newest within the retention, whatever lies before them', async () => {
+    const now = Date.now();
+    const at = (second: number): string => new Date(now - second * 1000).toISOString();
+    await writer.send(
+      Array.from({ length: 5000 }, (_, number) => stored(`t${number}`, { date_done: at(number) })),
+    );
+    const { history, backend } = await readIn({}, { maxTasks: 100 });
+    expect(await ids(monitor as Monitor)).toEqual(
+      Array.from({ length: 100 }, (_, number) => `t${number}`).sort(),
+    );
+    expect((await history.getStats()).evicted).toBeLessThan(2000);
+    expect(backend.progress().read).toBeGreaterThanOrEqual(5000);
+  });
+
+  it('does not read a date in what a task itself returns for the date of the task', async () => {
+    const old = { date_done: '2001-01-01T00:00:00' };
+    await writer.send([
+      stored('nested', { result: old }),
+      stored('started', { status: 'PROGRESS', result: { '"date_done": "2001': old }, date_done: null }),
+      stored('ancient', old),
+    ]);
+    await readIn();
+    expect(await ids(monitor as Monitor)).toEqual(['nested', 'started']);
+  });
+
+  it('reads under the prefix of the backend alone', async () => {
+    await writer.send([
+      stored('ours', {}, 'acme[1]_'),
+      stored('other', {}, 'acme1_'),
+      stored('plain'),
+      ['SET', 'acme[1]_celery-taskset-meta-g', '{"result": [["g", null], [[["ours", null], null]]]}'],
+    ]);
+    await readIn({ result_backend_transport_options: { global_keyprefix: 'acme[1]' } });
+    expect(await ids(monitor as Monitor)).toEqual(['ours']);
+  });
+
+  it('counts values of other serializers and goes on', async () => {
+    await writer.send([
+      ['SET', 'celery-task-meta-pickle', '\u0080\u0004\u0095}'],
+      ['SET', 'celery-task-meta-yaml', 'status: SUCCESS\nresult: 4\n'],
+      ['SET', 'celery-task-meta-zlib', 'x\u009cabc'],
+      ['SET', 'celery-task-meta-broken', meta('broken').slice(0, -5)],
+      ['SET', 'celery-task-meta-empty', ''],
+      ['SET', 'celery-taskset-meta-pickle', '\u0080\u0004\u0095}'],
+      ['ZADD', 'celery-taskset-meta-g.j', '1', 'x'],
+      ['SET', 'celery-taskset-meta-g.s', '3'],
+      ['LPUSH', 'celery-taskset-meta-list', 'x'],
+      stored('good'),
+    ]);
+    await readIn();
+    expect(await ids(monitor as Monitor)).toEqual(['good']);
+    expect(monitor?.backend.progress()).toMatchObject({ unreadable: 5, kept: 1, problem: null });
+  });
+
+  it('tells since when tasks are what they are by the remaining life of their keys', async () => {
+    const life = 5 * 3_600_000;
+    const put = (id: string, age: number, more: object): string[] => [
+      'SET',
+      `celery-task-meta-${id}`,
+      meta(id, { date_done: new Date(Date.now() - age).toISOString(), ...more }),
+      'PX',
+      String(life - age),
+    ];
+    const undated = { date_done: null, result: { pid: 1, hostname: 'w1@alpha' } };
+    await writer.send([
+      ...Array.from({ length: 50 }, (_, number) => put(`done-${number}`, number * 60_000, {})),
+      put('running', 120_000, { status: 'STARTED', ...undated }),
+      put('retrying', 60_000, { status: 'RETRY', ...undated }),
+      ['SET', 'celery-task-meta-eternal', meta('eternal', { status: 'STARTED', ...undated })],
+    ]);
+    const { history } = await readIn();
+    const ageOf = async (id: string): Promise<number> =>
+      Date.now() - Number((await history.getTask(id, context))?.timestamp);
+    expect(Math.abs((await ageOf('running')) - 120_000)).toBeLessThan(10_000);
+    expect(Math.abs((await ageOf('retrying')) - 60_000)).toBeLessThan(10_000);
+    expect(await history.getTask('running', context)).toMatchObject({ state: 'STARTED', worker: 'w1@alpha' });
+    // Nothing tells since when.
+    expect(await history.getTask('eternal', context)).toMatchObject({ state: 'STARTED', started: null });
+  });
+
+  it('does not mind keys that vanish or become another type meanwhile', { timeout: 60_000 }, async () => {
+    await writer.send(Array.from({ length: 8000 }, (_, number) => stored(`t${number}`)));
+    const { backend } = start();
+    for (let number = 0; number < 8000; number += 1) {
+      const key = `celery-task-meta-t${number}`;
+      if (number % 2 === 0) await writer.send([['DEL', key]]);
+      if (number % 4 === 0) await writer.send([['LPUSH', key, 'x']]);
+    }
+    await until(() => backend.progress().done, 30_000);
+    expect(backend.progress()).toMatchObject({ unreadable: 0, problem: null });
+    expect(backend.progress().kept).toBeGreaterThanOrEqual(4000);
+  });
+
+  it('goes on when Redis comes back, and ends with the reason when it may not look', async () => {
+    await writer.send(Array.from({ length: 9000 }, (_, number) => stored(`t${number}`)));
+    const { backend, history } = start();
+    await until(() => backend.progress().read > 0);
+    redis.freeze();
+    await until(() => backend.progress().problem !== null, 30_000);
+    redis.thaw();
+    await until(() => backend.progress().done, 30_000);
+    expect(backend.progress().problem).toBeNull();
+    expect((await history.getStats()).tasks).toBe(9000);
+
+    await writer.send([['ACL', 'SETUSER', 'blind', 'on', '>pw', '~*', '-@all', '+ping', '+mget', '+strlen']]);
+    const blind = monitorOf(redis.url().replace('//', '//blind:pw@'));
+    try {
+      blind.backend.start();
+      await until(() => blind.backend.progress().done);
+      expect(blind.backend.progress()).toMatchObject({ problem: { code: 'NOPERM' }, keys: null, read: 0 });
+      // What is known by its id is found all the same.
+      expect(await blind.tasks.getTask('t7', context)).toMatchObject({ state: 'SUCCESS' });
+    } finally {
+      await blind.close();
+    }
+  });
+
+  it('after a gap reads again what is not known to have succeeded', async () => {
+    await writer.send([stored('a'), stored('b', { status: 'FAILURE' })]);
+    const { backend, history } = await readIn();
+    expect(backend.progress().kept).toBe(2);
+    await writer.send([stored('b'), stored('c')]);
+    backend.onGap();
+    await until(() => history.stateOf('c') === 'SUCCESS' && history.stateOf('b') === 'SUCCESS');
+    await until(() => backend.progress().done);
+    expect(backend.progress()).toMatchObject({ read: 3, kept: 2 });
+  });
+
+  it('ends when it is stopped, wherever it is', async () => {
+    await writer.send(Array.from({ length: 5000 }, (_, number) => stored(`t${number}`)));
+    const { backend, history } = start();
+    await until(() => backend.progress().kept > 0);
+    await monitor?.close();
+    const { commands } = backend.progress();
+    backend.onGap();
+    backend.start();
+    expect(await backend.lookup(['t1'], context.signal)).toBe(0);
+    expect(backend.progress().commands).toBe(commands);
+    expect(history.listOpen(10)).toEqual([]);
+  });
+});

@@ -1,0 +1,155 @@
+import { writeFileSync } from 'node:fs';
+import { formatWithOptions, inspect } from 'node:util';
+import createDebug from 'debug';
+import { createClient, createSentinel } from 'redis';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { celerySources } from '../../src/celery.ts';
+import { brokerEndpoint } from '../../src/sources/celery/endpoints.ts';
+import { createReader } from '../../src/sources/celery/reader.ts';
+import type { CelerySettings } from '../../src/sources/celery/settings.ts';
+import { checkBroker, componentOf, context } from '../helpers/celery-events.ts';
+import { type Certificates, makeCertificates, tlsMissing } from '../helpers/certificates.ts';
+import { freePort, until } from '../helpers/redis-server.ts';
+import { scriptedRedis } from '../helpers/scripted-redis.ts';
+
+/** In every user name, password, file and thing that a server says. */
+const SECRET = /S3CRET/;
+
+/** How a server treats whoever comes; the port is its own. */
+type Answers = (command: string, port: number) => string | null;
+
+const ECHO = 'AUTH S3CRETuser S3CRETpassword';
+
+const failures: Readonly<Record<string, Answers>> = {
+  'says nothing': () => null,
+  'refuses the password and repeats it': () => `-WRONGPASS ${ECHO}\r\n`,
+  'asks for a password': () => `-NOAUTH ${ECHO}\r\n`,
+  'refuses every command': () => "-NOPERM User S3CRETuser has no permissions to run the 'ping' command\r\n",
+  'fails in words of its own': () => `-ERR ${ECHO}\r\n`,
+  'fails with a word of its own': () => '-S3CRET\r\n',
+  'is no Redis': () => `HTTP/1.1 400 ${ECHO}\r\n\r\n`,
+  'lets in, then refuses': (command) =>
+    /^(AUTH|SELECT|PING|HELLO)$/.test(command) ? '+OK\r\n' : `-NOPERM ${ECHO}\r\n`,
+  'names itself the master, then refuses': (command, port) =>
+    command === 'SENTINEL'
+      ? `*2\r\n$9\r\n127.0.0.1\r\n$${`${port}`.length}\r\n${port}\r\n`
+      : `-LOADING ${ECHO}\r\n`,
+};
+
+let written: string[] = [];
+
+/** Everything that this process writes. */
+function listen(): void {
+  written = [];
+  createDebug.enable('express-task-monitor*');
+  createDebug.log = (...values: unknown[]) => written.push(formatWithOptions({}, ...values));
+  for (const stream of [process.stdout, process.stderr]) {
+    vi.spyOn(stream, 'write').mockImplementation((chunk) => written.push(String(chunk)) > 0);
+  }
+}
+
+function expectNoSecret(...values: unknown[]): void {
+  for (const value of values) expect(inspect(value, { depth: 20, showHidden: true })).not.toMatch(SECRET);
+}
+
+let files: Certificates | null = null;
+let keyfile = '';
+
+beforeAll(() => {
+  if (tlsMissing !== null) return;
+  files = makeCertificates();
+  keyfile = `${files.folder}/S3CRET.key`;
+  writeFileSync(keyfile, '-----BEGIN PRIVATE KEY-----\nS3CRET\n-----END PRIVATE KEY-----\n');
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  createDebug.disable();
+});
+
+afterAll(() => files?.remove());
+
+const login = 'S3CRETuser:S3CRETpassword@';
+
+function forms(port: number): [string, unknown, CelerySettings][] {
+  const name = { master_name: 'shop' };
+  const kwargs = { sentinel_kwargs: { username: 'S3CRETuser', password: 'S3CRETkwargs' } };
+  const sentinel = `sentinel://${login}127.0.0.1:${port}/2`;
+  const ssl = files === null ? {} : { ssl_certfile: files.client.cert, ssl_keyfile: keyfile };
+  const client = createClient({ url: `redis://${login}127.0.0.1:${port}/2` });
+  const sentinels = createSentinel({
+    name: 'shop',
+    sentinelRootNodes: [{ host: '127.0.0.1', port }],
+    nodeClientOptions: { username: 'S3CRETuser', password: 'S3CRETpassword' },
+    sentinelClientOptions: { password: 'S3CRETkwargs' },
+  });
+  for (const host of [client, sentinels]) host.on('error', () => {});
+  return [
+    ['a URL', `redis://${login}127.0.0.1:${port}/2?S3CRET=S3CRET`, {}],
+    [
+      'a URL of TLS',
+      `rediss://${login}127.0.0.1:${port}/2`,
+      { broker_use_ssl: { ...ssl, S3CRET: 'S3CRET' } },
+    ],
+    ['a URL of a socket', `redis+socket://${login}/no/such/file?virtual_host=2`, {}],
+    ['a URL of a Sentinel', sentinel, { broker_transport_options: name }],
+    ['a URL of a Sentinel with a password', sentinel, { broker_transport_options: { ...name, ...kwargs } }],
+    ["a host's client", client, {}],
+    ["a host's client of Sentinels", sentinels, {}],
+  ];
+}
+
+describe('credentials', () => {
+  async function expectKept(broker: unknown, settings: CelerySettings): Promise<void> {
+    const reader = createReader('test', brokerEndpoint(broker, settings));
+    const error = await reader.command(['GET', 'key'], { timeoutMs: 400 }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ name: 'ReaderError', problem: { code: expect.any(String) } });
+    expectNoSecret(
+      error,
+      (error as Error).stack,
+      reader.state(),
+      await reader.check(AbortSignal.timeout(200)),
+    );
+    const sources = celerySources({ broker: broker as string, settings });
+    const health = await checkBroker(sources, 400);
+    const components = await sources.components.listComponents(context);
+    expectNoSecret(
+      health,
+      components,
+      sources.tasks.status?.(),
+      await sources.health.checkWorkers?.({ ...context, ping: false }),
+    );
+    await Promise.all([reader.close(), sources.close()]);
+  }
+
+  it.each(Object.entries(failures))(
+    'are told to nobody when a server %s',
+    async (_, answers) => {
+      let port = 0;
+      const server = await scriptedRedis((command) => answers(command, port));
+      port = Number(new URL(server.url).port);
+      listen();
+      for (const [, broker, settings] of forms(port)) await expectKept(broker, settings);
+      await server.close();
+      expectNoSecret(written);
+    },
+    60_000,
+  );
+
+  it('are told to nobody when nothing listens, or the host has no such name', async () => {
+    listen();
+    for (const [, broker, settings] of forms(await freePort())) await expectKept(broker, settings);
+    await expectKept(`redis://${login}no-such-host.invalid/1`, {});
+    expect(written.join('\n')).toMatch(/refuses connections/);
+    expectNoSecret(written);
+  }, 60_000);
+
+  it('are not in what is shown of a broker', async () => {
+    for (const [, broker, settings] of forms(1)) {
+      const sources = celerySources({ broker: broker as string, settings });
+      await until(async () => (await componentOf(sources, 'broker')).status === 'down');
+      expectNoSecret(await componentOf(sources, 'broker'));
+      await sources.close();
+    }
+  }, 60_000);
+});

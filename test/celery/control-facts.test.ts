@@ -1,0 +1,206 @@
+import { createClient } from 'redis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createMemoryHistory } from '../../src/history/memory-history.ts';
+import type { TaskChange, TaskHistory } from '../../src/history/task-history.ts';
+import type { Task, Worker } from '../../src/model.ts';
+import type { WorkerSource } from '../../src/source.ts';
+import { type Control, createControl } from '../../src/sources/celery/control/control.ts';
+import { createEventEnabler } from '../../src/sources/celery/control/event-enabler.ts';
+import { createInspection, type Inspection } from '../../src/sources/celery/control/inspection.ts';
+import { createPing } from '../../src/sources/celery/control/ping.ts';
+import { createRunning } from '../../src/sources/celery/control/running.ts';
+import { brokerEndpoint } from '../../src/sources/celery/endpoints.ts';
+import { decodeEnvelope } from '../../src/sources/celery/envelope.ts';
+import { type CeleryEvent, taskChangeOf } from '../../src/sources/celery/events.ts';
+import { type CeleryApp, type CeleryWorker, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
+import { context } from '../helpers/celery-events.ts';
+import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+
+const missing = redisMissing ?? celeryMissing;
+
+describe.skipIf(missing !== null)(titleUnless(missing, 'what running workers tell of themselves'), () => {
+  let redis: RedisServer;
+  let app: CeleryApp;
+  let prefork: CeleryWorker;
+  let control: Control;
+  let history: TaskHistory;
+  let inspection: Inspection;
+  let client: ReturnType<typeof connect>;
+  let events: ReturnType<typeof connect>;
+  const starts: TaskChange[] = [];
+
+  function connect() {
+    return createClient({ url: redis.url() });
+  }
+
+  /** Answers from a history, as the source's own part does. */
+  const source: WorkerSource = {
+    name: 'celery',
+    status: () => ({ ok: true, asOf: new Date() }),
+    listWorkers: (asked) => history.listWorkers(asked),
+  };
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    const settings = { broker_url: redis.url(), result_backend: redis.url(2), worker_prefetch_multiplier: 1 };
+    app = celeryApp(settings);
+    history = createMemoryHistory();
+    const known = (): string[] => history.checkWorkers().responding;
+    const endpoint = brokerEndpoint(undefined, settings);
+    control = createControl({ endpoint, settings, known, mayEnableEvents: true });
+    inspection = createInspection(control, history);
+    const started = await Promise.all([
+      app.plainWorker('-n', 'w1@a', '-P', 'prefork', '-c', '2', '-Q', 'celery,slow'),
+      app.plainWorker('-n', 'w2@b', '-P', 'threads', '-c', '3', '-Q', 'slow'),
+      app.plainWorker('-n', 'w3@c', '-P', 'solo', '-Q', 'lone'),
+    ]);
+    prefork = started[0];
+    client = connect();
+    await client.connect();
+    events = client.duplicate();
+    await events.connect();
+    await events.pSubscribe('/0.celeryev/task.*', (message) => {
+      for (const event of [decodeEnvelope(message)].flat()) {
+        const change = taskChangeOf(event as CeleryEvent);
+        if (change?.type === 'started') starts.push(change);
+      }
+    });
+  });
+
+  afterAll(async () => {
+    inspection?.close();
+    await control?.close();
+    events?.destroy();
+    client?.destroy();
+    await app?.close();
+    await redis?.close();
+  }, 30_000);
+
+  const send = (task: string, ...args: string[]): Promise<unknown> => app.process('-', 'call', task, ...args);
+
+  async function workers(): Promise<Map<string, Worker>> {
+    const listed = await inspection.withInspection(source).listWorkers(context);
+    return new Map(listed.map((worker) => [worker.hostname, worker]));
+  }
+
+  it('is in the first list that somebody asks for, though nothing was heard of them before', async () => {
+    await send('shop.add', '--args=[1,2]');
+    await until(() => prefork.output().includes('succeeded'));
+    // Once answers came within the half second that the first list waits, else in a later one.
+    let listed = await workers();
+    await until(async () => {
+      listed = await workers();
+      return listed.size === 3;
+    });
+    expect([...listed.keys()]).toEqual(['w1@a', 'w2@b', 'w3@c']);
+    const first = listed.get('w1@a');
+    expect(first).toMatchObject({
+      status: 'online',
+      pool: 'prefork',
+      poolSize: 2,
+      concurrency: 2,
+      processed: 1,
+      queues: ['celery', 'slow'],
+    });
+    expect(first?.registeredTasks).toContain('shop.add');
+    expect(first?.uptimeSeconds).toBeGreaterThanOrEqual(0);
+    expect(prefork.output()).not.toMatch(/Traceback/);
+    expect([listed.get('w2@b')?.pool, listed.get('w2@b')?.concurrency]).toEqual(['threads', 3]);
+    expect([listed.get('w3@c')?.pool, listed.get('w3@c')?.poolSize]).toEqual(['solo', 1]);
+    expect(inspection.knownQueues()).toEqual(['celery', 'lone', 'slow']);
+    expect(Object.fromEntries(inspection.queuesOf() ?? [])).toEqual({ celery: 1, slow: 2, lone: 1 });
+  });
+
+  it('is not asked for again while it is new', async () => {
+    const count = async (): Promise<number> =>
+      Number(/cmdstat_sadd:calls=(\d+)/.exec(await client.info('commandstats'))?.[1]);
+    const before = await count();
+    await Promise.all([workers(), workers(), workers()]);
+    inspection.withInspection(source).status?.();
+    expect(await count()).toBe(before);
+  });
+
+  it('shows what runs and what is reserved, and tells of starts that nobody heard of', async () => {
+    const running = createRunning(control, history);
+    for (let sent = 0; sent < 3; sent += 1) await send('shop.slow', '--args=[8]', '--queue=celery');
+    await send('shop.add', '--args=[1,2]', '--queue=lone', '--countdown=60');
+    let found = await running({ scheduled: true });
+    const places = (): string[] => [...(found?.tasks.values() ?? [])].map(({ place }) => place).sort();
+    await until(async () => {
+      found = await running({ scheduled: true });
+      return places().join() === 'active,active,reserved,scheduled';
+    });
+    expect(found?.complete).toEqual(['scheduled', 'reserved', 'active']);
+    expect(await running()).toMatchObject({ complete: ['reserved', 'active'], tasks: { size: 3 } });
+    for (const [id, { place, worker }] of found?.tasks ?? []) {
+      expect(worker).toBe(place === 'scheduled' ? 'w3@c' : 'w1@a');
+      const task = await history.getTask(id, context);
+      if (place !== 'active') {
+        expect(task).toBeNull();
+        continue;
+      }
+      expect(task).toMatchObject({
+        state: 'STARTED',
+        name: 'shop.slow',
+        worker: 'w1@a',
+        queue: 'celery',
+        args: '[8]',
+      });
+      expect(task?.timeline?.map(({ state }) => state)).toEqual(['STARTED']);
+    }
+    expect(
+      (
+        await history.listEvents({ limit: 9, since: null, states: [], workers: [], tasks: [] }, context)
+      ).events.filter(({ taskId }) => taskId !== null),
+    ).toEqual([]);
+  });
+
+  it('moves no start that an event has told of, nor tells of it twice', async () => {
+    expect((await control.enableEvents())?.isComplete).toBe(true);
+    await send('shop.slow', '--args=[6]', '--queue=slow');
+    await until(() => starts.length === 1);
+    const [start] = starts as [TaskChange];
+    const unheard = createMemoryHistory();
+    const overtaken = createMemoryHistory();
+    overtaken.recordTask(start);
+    const times: (Task | null)[] = [];
+    for (const told of [unheard, overtaken]) {
+      const running = createRunning(control, told);
+      await until(async () => (await running())?.tasks.get(start.id)?.place === 'active');
+      times.push(await told.getTask(start.id, context));
+    }
+    const [asked, heard] = times;
+    expect(asked?.state).toBe('STARTED');
+    expect(heard?.started?.getTime()).toBe(Math.floor(start.time ?? 0));
+    expect((await overtaken.getTask(start.id, context))?.timeline).toHaveLength(1);
+    // The event comes behind the answer.
+    unheard.recordTask(start);
+    const late = await unheard.getTask(start.id, context);
+    expect(late?.started).toEqual(heard?.started);
+    expect(late?.state).toBe('STARTED');
+  });
+
+  it('answers no ping from a worker that was killed, which is missing then', async () => {
+    const pingWorkers = createPing(control, history);
+    await until(async () => (await pingWorkers())?.responding.length === 3);
+    await prefork.kill();
+    await until(async () => (await pingWorkers())?.responding.length === 2);
+    expect(await pingWorkers()).toEqual({
+      ok: true,
+      error: null,
+      responding: ['w2@b', 'w3@c'],
+      missing: ['w1@a'],
+    });
+  });
+
+  it('switches task events on where the host asked for it, also of a worker that comes later', async () => {
+    const enabler = createEventEnabler(control);
+    const late = await app.plainWorker('-n', 'w4@d', '-P', 'solo', '-Q', 'late');
+    enabler.workerOnline('w4@d');
+    const before = starts.length;
+    await until(() => late.output().includes('Events of group {task} enabled by remote.'));
+    await send('shop.add', '--args=[1,2]', '--queue=late');
+    await until(() => starts.length > before);
+    enabler.close();
+  });
+});

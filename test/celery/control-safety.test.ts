@@ -1,0 +1,140 @@
+import { createClient } from 'redis';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { controlAddress } from '../../src/sources/celery/control/address.ts';
+import {
+  type Control,
+  type ControlOptions,
+  createControl,
+} from '../../src/sources/celery/control/control.ts';
+import { brokerEndpoint } from '../../src/sources/celery/endpoints.ts';
+import type { CelerySettings } from '../../src/sources/celery/settings.ts';
+import { type RedisServer, redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
+
+type Client = ReturnType<typeof createClient>;
+
+const SEPARATOR = '\x06\x16';
+
+describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what remote control does not send'), () => {
+  let redis: RedisServer;
+  let client: Client;
+  const ends: (() => Promise<unknown>)[] = [];
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    client = createClient({ url: redis.url() });
+    await client.connect();
+    return async () => {
+      client.destroy();
+      await redis.close();
+    };
+  });
+
+  beforeEach(() => client.flushAll());
+
+  afterEach(async () => {
+    for (const end of ends.splice(0).reverse()) await end();
+  });
+
+  function control(more: Partial<ControlOptions> = {}, url = redis.url()): Control {
+    const settings = more.settings ?? {};
+    const endpoint = brokerEndpoint(url, settings);
+    const made = createControl({ endpoint, settings, known: () => [], ...more });
+    ends.push(() => made.close());
+    return made;
+  }
+
+  /** Something that hears messages as a worker does; `answer` makes the elements of the reply list. */
+  async function listener(
+    answer: (ticket: string, method: string) => string[],
+    settings: CelerySettings = {},
+  ): Promise<{ heard: string[] }> {
+    const heard: string[] = [];
+    const own = client.duplicate();
+    await own.connect();
+    const address = controlAddress(settings, 0);
+    await own.pSubscribe([...address.channels], async (message) => {
+      const { method, ticket, reply_to } = JSON.parse(
+        Buffer.from(JSON.parse(message).body, 'base64').toString(),
+      );
+      heard.push(method);
+      for (const reply of answer(ticket, method))
+        await client.lPush(address.replyKey(reply_to.routing_key), reply);
+    });
+    ends.push(async () => own.destroy());
+    return { heard };
+  }
+
+  function reply(ticket: string, body: object): string {
+    return JSON.stringify({
+      body: Buffer.from(JSON.stringify(body)).toString('base64'),
+      'content-type': 'application/json',
+      headers: { ticket },
+      properties: { body_encoding: 'base64' },
+    });
+  }
+
+  const pong = (name: string) => (ticket: string) => [reply(ticket, { [name]: { ok: 'pong' } })];
+
+  it('sends nothing to workers that no message could reach unharmed', async () => {
+    const settings = { broker_transport_options: { fanout_prefix: 'mon.' } };
+    const { heard } = await listener(() => [], settings);
+    const asked = control({ settings });
+    expect(await asked.ask('ping')).toBeNull();
+    expect(asked.problem()).toMatchObject({ code: 'UNSAFE', missingRights: null });
+    expect(heard).toEqual([]);
+  });
+
+  it('sends nothing to workers that write bindings in another way', async () => {
+    const listeners = '_kombu.binding.celery.pidbox';
+    await client.sAdd(listeners, `${SEPARATOR}${SEPARATOR}w1@a.celery.pidbox`);
+    const { heard } = await listener(() => []);
+    const asked = control({ settings: { broker_transport_options: { sep: ':' } } });
+    expect(await asked.ask('ping')).toBeNull();
+    expect(asked.problem()?.sentence).toMatch(/broker_transport_options\.sep/);
+    expect(heard).toEqual([]);
+    expect(await client.keys('*')).toEqual([listeners]);
+    expect(await control().ask('ping', { timeoutMs: 50 })).toMatchObject({ receivers: 1 });
+  });
+
+  it('asks nobody for more than a ping whose answers are not JSON', async () => {
+    const odd = (ticket: string): string =>
+      JSON.stringify({ ...JSON.parse(reply(ticket, {})), 'content-type': 'application/x-yaml' });
+    const { heard } = await listener((ticket) => [odd(ticket)]);
+    const asked = control();
+    for (const command of ['stats', 'active', 'reserved', 'scheduled', 'conf'] as const) {
+      expect(await asked.ask(command)).toMatchObject({ isComplete: false, unreadable: 1 });
+    }
+    expect(new Set(heard)).toEqual(new Set(['ping']));
+  });
+
+  it('asks nobody for what it may not be able to put into JSON', async () => {
+    let conf: object = { accept_content: ['json', 'pickle'], broker_transport_options: { a: '<object>' } };
+    const { heard } = await listener((ticket, method) => [
+      reply(ticket, { 'w1@a': method === 'conf' ? conf : { ok: method } }),
+    ]);
+    const asked = control();
+    for (const command of ['stats', 'reserved', 'scheduled'] as const) {
+      const replies = await asked.ask(command);
+      expect(replies).toMatchObject({ isComplete: false });
+      expect(replies?.values.size).toBe(0);
+    }
+    expect(await asked.ask('active')).toMatchObject({ isComplete: true });
+    expect(new Set(heard)).toEqual(new Set(['ping', 'conf', 'active']));
+    expect(heard.filter((method) => method === 'conf')).toHaveLength(1);
+    // A worker that comes online may have another configuration.
+    conf = {};
+    asked.workerOnline('w1@a');
+    for (const command of ['stats', 'reserved', 'scheduled'] as const) {
+      expect(await asked.ask(command)).toMatchObject({ isComplete: true });
+      expect(heard).toContain(command);
+    }
+  });
+
+  it('switches no events on unless the host allowed it', async () => {
+    const { heard } = await listener(pong('w1@a'));
+    expect(await control().enableEvents()).toBeNull();
+    expect(heard).toEqual([]);
+    expect(await control({ mayEnableEvents: true }).enableEvents()).toMatchObject({ isComplete: true });
+    expect(heard).toEqual(['enable_events']);
+  });
+});

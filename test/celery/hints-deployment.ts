@@ -1,0 +1,63 @@
+/** A deployment whose hints are judged at moments of a clock that only the test moves. */
+import type { TaskChange, TaskChangeType } from '../../src/history/task-history.ts';
+import type { ConnectionState } from '../../src/sources/celery/connection.ts';
+import type { HintOptions } from '../../src/sources/celery/hints/facts.ts';
+import { type Findings, NO_FINDINGS } from '../../src/sources/celery/hints/findings.ts';
+import type { Hint } from '../../src/sources/celery/hints/hint.ts';
+import { hintsFor } from '../../src/sources/celery/hints/hints-for.ts';
+import { createObserver, type Observer } from '../../src/sources/celery/hints/observer.ts';
+import { resolveOptions } from '../../src/sources/celery/options.ts';
+
+/** Broker and backend on one server. */
+export const OPTIONS = resolveOptions({
+  broker: 'redis://u:SECRET@h/0',
+  backend: 'redis://u:SECRET@h/1',
+  control: false,
+});
+/** What a right that is missing is described as. */
+export const NOPERM = { code: 'NOPERM', sentence: 'The Redis user may not do what this monitor needs.' };
+/** A connection that has been up since the clock stood at 0. */
+export const UP: ConnectionState = { up: true, asOf: 0, since: 0, reconnects: 0, problem: null };
+/** One that Redis refuses what it asks for. */
+export const DENIED: ConnectionState = { ...UP, up: false, since: null, problem: NOPERM };
+
+/** A deployment that is told of step by step, at moments of a clock that only `pass` moves. */
+export function deployment(options: HintOptions = OPTIONS) {
+  let now = 0;
+  let findings: Findings = NO_FINDINGS;
+  let states = { broker: UP, backend: UP };
+  const observer = createObserver(() => now);
+  observer.connected('broker');
+  const hints = (): Hint[] => hintsFor({ options, facts: observer.facts(), findings, ...states, now });
+  return {
+    observer,
+    hints,
+    codes: () => hints().map(({ code }) => code),
+    hint: (code: string) => hints().find((hint) => hint.code === code),
+    pass: (seconds: number) => {
+      now += seconds * 1000;
+    },
+    find: (found: Partial<Findings>) => {
+      findings = { ...findings, ...found };
+    },
+    connections: (changed: Partial<typeof states>) => {
+      states = { ...states, ...changed };
+    },
+    beat: (processed: number, hostname = 'w1@alpha', skew = 0) =>
+      observer.worker({ hostname, type: 'heartbeat', time: now + skew, processed }),
+  };
+}
+
+let lastId = 0;
+
+/** An event of `w1@alpha` about another task. */
+export function event(observer: Observer, type: TaskChangeType, fields: Partial<TaskChange> = {}): void {
+  lastId += 1;
+  observer.task({ id: `id-${lastId}`, type, time: 0, origin: 'event', worker: 'w1@alpha', ...fields });
+}
+
+/** A published success of another task. */
+export function result(observer: Observer, fields: Partial<TaskChange> = {}): void {
+  lastId += 1;
+  observer.task({ id: `id-${lastId}`, type: 'succeeded', time: 0, origin: 'result', ...fields });
+}

@@ -1,0 +1,139 @@
+/** Queues of a private Redis, looked at as a monitor does. */
+
+import { historySources } from '../../src/history/history-sources.ts';
+import { createMemoryHistory } from '../../src/history/memory-history.ts';
+import type { TaskHistory } from '../../src/history/task-history.ts';
+import type { Task } from '../../src/model.ts';
+import type { TaskPosition, TaskQuery, TaskSource } from '../../src/source.ts';
+import { brokerEndpoint } from '../../src/sources/celery/endpoints.ts';
+import { createLineage } from '../../src/sources/celery/lineage.ts';
+import { createMessageIntake } from '../../src/sources/celery/queues/message-intake.ts';
+import { queueKeys } from '../../src/sources/celery/queues/queue-keys.ts';
+import { createQueueNames } from '../../src/sources/celery/queues/queue-names.ts';
+import { createQueuePoll, type QueuePoll } from '../../src/sources/celery/queues/queue-poll.ts';
+import { createQueues, type Queues } from '../../src/sources/celery/queues/queues.ts';
+import { withWaiting } from '../../src/sources/celery/queues/waiting-tasks.ts';
+import { createReader, type Reader } from '../../src/sources/celery/reader.ts';
+import type { CelerySettings } from '../../src/sources/celery/settings.ts';
+
+export const context = { signal: new AbortController().signal };
+
+/** A monitor's view of queues. */
+export interface Lab {
+  readonly queues: Queues;
+  readonly history: TaskHistory;
+  readonly tasks: TaskSource;
+  readonly reader: Reader;
+  close(): Promise<void>;
+}
+
+/** Begins to look at the queues of a Redis. */
+export function openLab(url: string, settings: CelerySettings = {}, given: readonly string[] = []): Lab {
+  const reader = createReader('test', brokerEndpoint(url, settings));
+  const history = createMemoryHistory();
+  const queues = createQueues({ reader, settings, history, lineage: createLineage(history), given });
+  const tasks = withWaiting(historySources('celery', history).tasks, queues, history);
+  queues.start();
+  return {
+    queues,
+    history,
+    tasks,
+    reader,
+    async close() {
+      queues.stop();
+      history.close();
+      await reader.close();
+    },
+  };
+}
+
+/** The same without a clock: it looks when it is told to. */
+export function openPoll(
+  url: string,
+  settings: CelerySettings = {},
+): Pick<Lab, 'close'> & { poll: QueuePoll } {
+  const reader = createReader('test', brokerEndpoint(url, settings));
+  const history = createMemoryHistory();
+  const keys = queueKeys(settings);
+  const names = createQueueNames(reader, keys, settings, { given: [], known: () => [] });
+  const intake = createMessageIntake(history, createLineage(history), names.find);
+  return {
+    poll: createQueuePoll(reader, keys, names, intake),
+    async close() {
+      history.close();
+      await reader.close();
+    },
+  };
+}
+
+/** A query without filters but for those given. */
+export function queryOf(given: Partial<TaskQuery> = {}): TaskQuery {
+  return {
+    limit: 100,
+    after: null,
+    states: [],
+    names: [],
+    workers: [],
+    queues: [],
+    rootId: null,
+    parentId: null,
+    groupId: null,
+    q: null,
+    search: () => true,
+    since: null,
+    until: null,
+    sort: 'timestamp',
+    order: 'desc',
+    scan: 20_000,
+    ...given,
+  };
+}
+
+/** All pages one after the other; `between` is called behind each of them. */
+export async function walkPages(
+  tasks: TaskSource,
+  given: Partial<TaskQuery>,
+  between: () => Promise<void> = async () => {},
+): Promise<Task[]> {
+  const all: Task[] = [];
+  let after: TaskPosition | null = null;
+  do {
+    const page = await tasks.listTasks(queryOf({ ...given, after }), context);
+    all.push(...page.tasks);
+    after = page.next;
+    if (after !== null) await between();
+  } while (after !== null);
+  return all;
+}
+
+/** A message as Celery writes it. */
+export function messageOf(id: string, more: { args?: string; body?: string; tag?: string } = {}): string {
+  const plain = '[[], {}, {"callbacks": null, "errbacks": null, "chain": null, "chord": null}]';
+  return JSON.stringify({
+    body: more.body ?? Buffer.from(plain).toString('base64'),
+    'content-encoding': 'utf-8',
+    'content-type': 'application/json',
+    headers: {
+      lang: 'py',
+      task: 'yard.add',
+      id,
+      eta: null,
+      expires: null,
+      group: null,
+      retries: 0,
+      root_id: id,
+      parent_id: null,
+      argsrepr: more.args ?? '()',
+      kwargsrepr: '{}',
+    },
+    properties: { delivery_info: {}, body_encoding: 'base64', delivery_tag: more.tag ?? `tag-${id}` },
+  })
+    .replace('{"body":"', '{"body": "')
+    .replace('","content-encoding"', '", "content-encoding"');
+}
+
+/** The same with more headers. */
+export function waiting(id: string, headers: object = {}): string {
+  const plain = JSON.parse(messageOf(id)) as { headers: object };
+  return JSON.stringify({ ...plain, headers: { ...plain.headers, ...headers } });
+}

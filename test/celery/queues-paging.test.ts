@@ -1,0 +1,205 @@
+import fc from 'fast-check';
+import { createClient } from 'redis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TaskPosition } from '../../src/source.ts';
+import { FIRST_PLACE, type Place } from '../../src/sources/celery/queues/place.ts';
+import { walkCopies } from '../../src/sources/celery/queues/walk.ts';
+import { type RedisServer, redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
+import { context, messageOf, openLab, openPoll, queryOf } from './queues-lab.ts';
+
+/** More than are copied, in a queue that is listed last. */
+const FILLER = 10_001;
+
+const fillers = (length: number): string[] =>
+  Array.from({ length }, (_, index) => messageOf(`filler-${index}`));
+
+/** What others do to the queue between two pages. */
+type Step = readonly (readonly ['push' | 'pop' | 'restore', number])[];
+
+const steps = (...kinds: ('push' | 'pop' | 'restore')[]): fc.Arbitrary<Step[]> =>
+  fc.array(fc.array(fc.tuple(fc.constantFrom(...kinds), fc.integer({ min: 1, max: 12 })), { maxLength: 3 }), {
+    maxLength: 12,
+  });
+
+describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'paging while others push and pop'), () => {
+  let redis: RedisServer;
+  let client: ReturnType<typeof createClient>;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    client = createClient({ url: redis.url() });
+    await client.connect();
+  });
+
+  afterAll(async () => {
+    client?.destroy();
+    await redis?.close();
+  });
+
+  /** The queue `celery`, with ids that count up in run order. */
+  async function createQueue(size: number): Promise<{ step(step: Step): Promise<void>; order(): string[] }> {
+    let next = 0;
+    let waiting: string[] = [];
+    const taken: string[] = [];
+    const push = async (count: number): Promise<void> => {
+      for (let left = count; left > 0; left -= 1) {
+        const id = String(next++);
+        waiting.push(id);
+        await client.lPush('celery', messageOf(id));
+      }
+    };
+    await client.del('celery');
+    await push(size);
+    return {
+      order: () => waiting,
+      async step(step) {
+        for (const [kind, count] of step) {
+          if (kind === 'push') await push(count);
+          else if (kind === 'pop') {
+            taken.push(...waiting.slice(0, count));
+            waiting = waiting.slice(count);
+            await client.rPopCount('celery', count);
+          } else {
+            const id = taken.pop();
+            if (id === undefined) continue;
+            waiting.unshift(id);
+            await client.rPush('celery', messageOf(id));
+          }
+        }
+      },
+    };
+  }
+
+  /** Each row that stayed was seen once, none twice, and all in the order in which they run. */
+  function expectOnce(seen: readonly string[], before: readonly string[], after: readonly string[]): void {
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(seen).toEqual(seen.toSorted((a, b) => Number(a) - Number(b)));
+    const stayed = before.filter((id) => after.includes(id));
+    expect(seen).toEqual(expect.arrayContaining(stayed));
+  }
+
+  it('shows each row that stays exactly once, of queues that are too long to copy', async () => {
+    await client.lPush('zzz', fillers(FILLER));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(60),
+        fc.integer({ min: 1, max: 7 }),
+        steps('push', 'pop'),
+        async (size, limit, all) => {
+          const queue = await createQueue(size);
+          const before = [...queue.order()];
+          const lab = openLab(redis.url(), {}, ['zzz']);
+          try {
+            await lab.queues.ready();
+            expect(lab.queues.held()).toBeNull();
+            const seen: string[] = [];
+            let after: TaskPosition | null = null;
+            for (let page = 0; page < 200; page += 1) {
+              const { tasks, next } = await lab.tasks.listTasks(queryOf({ limit, after }), context);
+              seen.push(...tasks.filter((task) => task.queue === 'celery').map(({ id }) => id));
+              if (next === null || tasks.some((task) => task.queue !== 'celery')) break;
+              after = next;
+              await queue.step(all[page] ?? []);
+            }
+            expectOnce(seen, before, queue.order());
+          } finally {
+            await lab.close();
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+    await client.del('zzz');
+  }, 60_000);
+
+  it('shows each row that stays exactly once, of queues that are copied', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(60),
+        fc.integer({ min: 1, max: 7 }),
+        steps('push', 'pop'),
+        async (size, limit, all) => {
+          const queue = await createQueue(size);
+          const before = [...queue.order()];
+          const { poll, close } = openPoll(redis.url());
+          try {
+            const seen: string[] = [];
+            let place: Place = FIRST_PLACE;
+            for (let page = 0; page < 200; page += 1) {
+              await poll.look(page * 10_000);
+              const rows = [...walkCopies(poll, place)].slice(0, limit);
+              seen.push(...rows.map(({ message }) => message.facts?.id ?? ''));
+              const last = rows.at(-1);
+              if (last === undefined) break;
+              place = last.place;
+              await queue.step(all[page] ?? []);
+            }
+            expectOnce(seen, before, queue.order());
+          } finally {
+            await close();
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+  }, 60_000);
+
+  it('keeps its copy true to the queue, also when workers give tasks back', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(40), steps('push', 'pop', 'restore'), async (size, all) => {
+        const queue = await createQueue(size);
+        const { poll, close } = openPoll(redis.url());
+        try {
+          await poll.look(0);
+          for (const [index, step] of all.entries()) {
+            await queue.step(step);
+            await poll.look((index + 1) * 10_000);
+            expect(poll.held()?.messages.map(({ facts }) => facts?.id)).toEqual(queue.order());
+            expect(poll.depths()[0]?.waiting ?? 0).toBe(queue.order().length);
+          }
+        } finally {
+          await close();
+        }
+      }),
+      { numRuns: 60 },
+    );
+  }, 60_000);
+
+  it.each([0, FILLER])(
+    'takes any cursor, and ends, with %i more messages',
+    async (more) => {
+      await createQueue(30);
+      if (more > 0) await client.lPush('zzz', fillers(more));
+      const lab = openLab(redis.url(), {}, ['zzz']);
+      try {
+        await lab.queues.ready();
+        expect(lab.queues.held() === null).toBe(more > 0);
+        const mark = fc.oneof(
+          fc.string(),
+          fc.json().map((text) => `waiting${text}`),
+          fc
+            .tuple(fc.string(), fc.maxSafeInteger(), fc.maxSafeInteger(), fc.string())
+            .map((parts) => `waiting${JSON.stringify(parts)}`),
+          fc
+            .tuple(fc.constantFrom('celery', 'zzz'), fc.nat(4), fc.nat(40), fc.string())
+            .map((parts) => `waiting${JSON.stringify(parts)}`),
+          fc.tuple(fc.string(), fc.string()).map((parts) => `waiting${JSON.stringify(parts)}`),
+        );
+        const walk = fc.asyncProperty(mark, async (mark) => {
+          let after: TaskPosition | null = { key: null, id: '', mark };
+          let pages = 0;
+          while (after !== null && pages < 50) {
+            after = (await lab.tasks.listTasks(queryOf({ limit: 1000, after }), context)).next;
+            pages += 1;
+          }
+          expect(pages).toBeLessThan(50);
+        });
+        await fc.assert(walk, { numRuns: more > 0 ? 25 : 300 });
+        await client.del('zzz');
+      } finally {
+        await lab.close();
+      }
+    },
+    60_000,
+  );
+});

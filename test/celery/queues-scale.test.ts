@@ -1,0 +1,146 @@
+import { createClient } from 'redis';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { TaskPosition } from '../../src/source.ts';
+import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+import { context, type Lab, messageOf, openLab, queryOf } from './queues-lab.ts';
+
+const MEGABYTE = 1024 * 1024;
+/** Commands that only read, and those of a connection. */
+const READS = new Set([
+  ...['scan', 'sscan', 'llen', 'lrange', 'zcard', 'zrevrange', 'zrangebyscore', 'hmget'],
+  ...['ping', 'info', 'select', 'config', 'slowlog', 'hello', 'client'],
+]);
+
+describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a queue that is too long to copy'), () => {
+  let redis: RedisServer;
+  let client: ReturnType<typeof createClient>;
+  let lab: Lab | null = null;
+
+  beforeEach(async () => {
+    redis = await startRedis();
+    client = createClient({ url: redis.url() });
+    await client.connect();
+  });
+
+  afterEach(async () => {
+    await lab?.close();
+    lab = null;
+    client?.destroy();
+    await redis?.close();
+  });
+
+  async function fill(queue: string, count: number, make: (at: number) => string): Promise<void> {
+    for (let from = 0; from < count; from += 1000) {
+      const length = Math.min(1000, count - from);
+      await client.lPush(
+        queue,
+        Array.from({ length }, (_, at) => make(from + at)),
+      );
+    }
+  }
+
+  /** Calls so far, by command. */
+  async function calls(): Promise<Map<string, number>> {
+    const stats = await client.info('commandstats');
+    return new Map(
+      [...stats.matchAll(/cmdstat_(\w+)[^:]*:calls=(\d+)/g)].map(([, name, count]) => [
+        name ?? '',
+        Number(count),
+      ]),
+    );
+  }
+
+  async function sentBytes(): Promise<number> {
+    return Number(/total_net_output_bytes:(\d+)/.exec(await client.info('stats'))?.[1]);
+  }
+
+  it('costs what a page holds, wherever that lies, and Redis no time and no writing', async () => {
+    const COUNT = 100_000;
+    await fill('celery', COUNT, (at) => messageOf(`t${at}`));
+    await client.sendCommand(['CONFIG', 'SET', 'slowlog-log-slower-than', '100000']);
+    await client.sendCommand(['SLOWLOG', 'RESET']);
+    await client.sendCommand(['CONFIG', 'RESETSTAT']);
+    lab = openLab(redis.url());
+    const { queues, tasks } = lab;
+    await queues.ready();
+    expect(queues.held()).toBeNull();
+    expect(queues.depths()).toEqual([{ name: 'celery', waiting: COUNT, reserved: 0, consumers: null }]);
+
+    async function page(
+      after: TaskPosition | null,
+    ): Promise<{ ids: string[]; next: TaskPosition | null; cost: number }> {
+      const before = (await calls()).get('lrange') ?? 0;
+      const { tasks: rows, next, total } = await tasks.listTasks(queryOf({ limit: 100, after }), context);
+      expect(total).toBeNull();
+      return { ids: rows.map(({ id }) => id), next, cost: ((await calls()).get('lrange') ?? 0) - before };
+    }
+    const numbered = (from: number): string[] => Array.from({ length: 100 }, (_, at) => `t${from + at}`);
+    const first = await page(null);
+    expect(first.ids).toEqual(numbered(0));
+    const second = await page(first.next);
+    expect(second.ids).toEqual(numbered(100));
+    for (const at of [20_000, 50_000, 80_000, 99_800]) {
+      const after = { key: null, id: '', mark: `waiting${JSON.stringify(['celery', 0, at, `tag-t${at}`])}` };
+      const deep = await page(after);
+      expect(deep.ids).toEqual(numbered(at + 1));
+      // What the poll reads meanwhile counts, too.
+      expect(deep.cost).toBeLessThan(10);
+    }
+    const rows = await tasks.listTasks(queryOf({ q: 'x', search: ({ id }) => id === 't60' }), context);
+    expect(rows.tasks.map(({ id }) => id)).toEqual(['t60']);
+    expect(rows.next).not.toBeNull();
+    expect((await tasks.getTask('t150', context))?.name).toBe('yard.add');
+    expect((await tasks.getTask(`t${COUNT - 5}`, context))?.state).toBe('PENDING');
+    expect(await tasks.getTask('t50000', context)).toBeNull();
+
+    // Ten times what is aimed at, for the machine may be busy; on average it is far less.
+    expect(await client.sendCommand(['SLOWLOG', 'GET', '5'])).toEqual([]);
+    const { lrange } = await client
+      .info('commandstats')
+      .then((stats) => /cmdstat_lrange:.*usec_per_call=(?<lrange>[\d.]+)/.exec(stats)?.groups ?? {});
+    expect(Number(lrange)).toBeLessThan(1000);
+    expect([...(await calls()).keys()].filter((name) => !READS.has(name))).toEqual([]);
+    expect(queues.counts().messages).toBeLessThan(2000);
+  }, 60_000);
+
+  it('is copied once few enough are left, and no more when too many come', async () => {
+    await fill('celery', 12_000, (at) => messageOf(`t${at}`));
+    lab = openLab(redis.url());
+    const { queues, tasks } = lab;
+    await queues.ready();
+    expect(queues.held()).toBeNull();
+    await client.lTrim('celery', 0, 499);
+    await until(() => queues.held() !== null);
+    const page = await tasks.listTasks(queryOf({ limit: 3 }), context);
+    expect(page).toMatchObject({ total: 500, tasks: [{ id: 't11500' }, { id: 't11501' }, { id: 't11502' }] });
+    await fill('celery', 11_000, (at) => messageOf(`u${at}`));
+    await until(() => queues.held() === null);
+    expect((await tasks.listTasks(queryOf({ limit: 3 }), context)).total).toBeNull();
+  }, 60_000);
+
+  it('of large messages is read a little at a time', async () => {
+    const body = Buffer.from(
+      `[["${'x'.repeat(1.4 * MEGABYTE)}"], {}, {"callbacks": null, "errbacks": null, "chain": null, "chord": null}]`,
+    ).toString('base64');
+    for (let at = 0; at < 45; at += 1) await client.lPush('celery', messageOf(`t${at}`, { body }));
+    const before = await sentBytes();
+    lab = openLab(redis.url());
+    const { queues, tasks } = lab;
+    await queues.ready();
+    // More than 64 MiB are not read for the sake of a copy.
+    await until(() => queues.depths()[0]?.waiting === 45);
+    await until(() => queues.counts().messages > 0);
+    expect(queues.held()).toBeNull();
+    expect((await sentBytes()) - before).toBeLessThan(100 * MEGABYTE);
+    const read = await sentBytes();
+    const ids: string[] = [];
+    let after: TaskPosition | null = null;
+    for (let page = 0; page < 3; page += 1) {
+      const { tasks: rows, next } = await tasks.listTasks(queryOf({ limit: 4, after }), context);
+      ids.push(...rows.map(({ id }) => id));
+      after = next;
+    }
+    expect(ids).toEqual(Array.from({ length: 12 }, (_, at) => `t${at}`));
+    expect((await sentBytes()) - read).toBeLessThan(60 * MEGABYTE);
+  }, 60_000);
+});

@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest';
+import type { TaskChange } from '../../src/history/task-history.ts';
+import { comparableRepr } from '../../src/sources/celery/schedules/comparable-repr.ts';
+import { staticSchedule } from '../../src/sources/celery/schedules/rows.ts';
+import { createRunObserver, type RunObserver } from '../../src/sources/celery/schedules/run-observer.ts';
+import { type StaticEntry, staticEntries } from '../../src/sources/celery/schedules/static-entry.ts';
+
+const SEVEN = Date.parse('2026-11-23T07:00:00Z');
+const SECOND = 1000;
+const DAY = 86_400_000;
+
+function entriesOf(schedule: object, timezone: string | null = 'UTC'): Map<string, StaticEntry> {
+  return new Map(staticEntries(schedule, timezone).entries.map((entry) => [entry.name, entry]));
+}
+
+function watching(schedule: object, timezone?: string): RunObserver {
+  const observer = createRunObserver();
+  observer.watch(entriesOf(schedule, timezone));
+  return observer;
+}
+
+let count = 0;
+function task(time: number, more: Partial<TaskChange> = {}): TaskChange {
+  count += 1;
+  return {
+    id: `t${count}`,
+    type: 'sent',
+    time,
+    origin: 'event',
+    name: 'report',
+    args: '()',
+    kwargs: '{}',
+    ...more,
+  };
+}
+
+describe('a run of the static schedule', () => {
+  it('is a task that was sent when its crontab was due', () => {
+    const observer = watching({ weekly: { task: 'report', schedule: '0 8 * * 1' } }, 'Europe/Prague');
+    observer.observe(task(SEVEN - 10 * SECOND));
+    observer.observe(task(SEVEN - DAY));
+    observer.observe(task(SEVEN + 30 * SECOND));
+    expect(observer.lastRun('weekly')).toBe(null);
+    observer.observe(task(SEVEN + 40));
+    observer.observe(task(SEVEN + 60 * SECOND));
+    expect(observer.lastRun('weekly')).toBe(SEVEN + 40);
+  });
+
+  it('is a task that follows another by the interval', () => {
+    const observer = watching({ often: { task: 'report', schedule: 30 } });
+    observer.observe(task(SEVEN));
+    observer.observe(task(SEVEN + 11 * SECOND));
+    expect(observer.lastRun('often')).toBe(null);
+    observer.observe(task(SEVEN + 30_020));
+    expect(observer.lastRun('often')).toBe(SEVEN + 30_020);
+    observer.observe(task(SEVEN + 100 * SECOND));
+    expect(observer.lastRun('often')).toBe(SEVEN + 30_020);
+  });
+
+  it('of a relative interval may come earlier by what it is rounded down', () => {
+    const observer = watching({ hourly: { task: 'report', schedule: 3600, relative: true } });
+    observer.observe(task(SEVEN + 1800 * SECOND));
+    observer.observe(task(SEVEN + 3600 * SECOND));
+    expect(observer.lastRun('hourly')).toBe(SEVEN + 3600 * SECOND);
+  });
+
+  it('has the task, the arguments and the queue of the entry', () => {
+    const entry = { task: 'report', schedule: '0 7 * * *', args: [1, 'x'], kwargs: { big: true } };
+    const observer = watching({ daily: { ...entry, options: { queue: 'slow' } } });
+    const same = { args: "(1, 'x')", kwargs: "{'big': True}", queue: 'slow' };
+    for (const more of [{ name: 'other' }, { args: "(2, 'x')" }, { kwargs: '{}' }, { queue: 'fast' }]) {
+      observer.observe(task(SEVEN, { ...same, ...more }));
+    }
+    for (const more of [{ parentId: 'p' }, { retries: 1 }, { stored: true }, { time: null }]) {
+      observer.observe(task(SEVEN, { ...same, ...more }));
+    }
+    expect(observer.lastRun('daily')).toBe(null);
+    observer.observe(task(SEVEN + 1, same));
+    expect(observer.lastRun('daily')).toBe(SEVEN + 1);
+  });
+
+  it('that is told of when it is sent and when it is received is one, at the time of its sending', () => {
+    const observer = watching({ often: { task: 'report', schedule: 2 } });
+    observer.observe(task(SEVEN, { id: 'a' }));
+    observer.observe(task(SEVEN + 2000, { id: 'b', type: 'received' }));
+    observer.observe(task(SEVEN + 1990, { id: 'b' }));
+    observer.observe(task(SEVEN + 2000, { id: 'b', type: 'received' }));
+    expect(observer.lastRun('often')).toBe(SEVEN + 1990);
+  });
+
+  it('belongs to the entry that its time fits, and to none when it fits several', () => {
+    const observer = watching({
+      morning: { task: 'report', schedule: '0 7 * * *' },
+      evening: { task: 'report', schedule: '0 19 * * *' },
+      monday: { task: 'report', schedule: '0 19 * * 1' },
+    });
+    observer.observe(task(SEVEN));
+    observer.observe(task(SEVEN + DAY / 2));
+    expect(observer.lastRun('evening')).toBe(null);
+    observer.observe(task(SEVEN + DAY + DAY / 2));
+    expect(observer.lastRun('morning')).toBe(SEVEN);
+    expect(observer.lastRun('evening')).toBe(SEVEN + DAY + DAY / 2);
+    expect(observer.lastRun('monday')).toBe(null);
+  });
+
+  it('is kept while its entry stays as it is', () => {
+    const entries = entriesOf({ daily: { task: 'report', schedule: '0 7 * * *' } });
+    const observer = createRunObserver();
+    observer.watch(entries);
+    observer.observe(task(SEVEN));
+    observer.watch(new Map(entries));
+    expect(observer.lastRun('daily')).toBe(SEVEN);
+    observer.watch(entriesOf({ daily: { task: 'report', schedule: '0 8 * * *' } }));
+    expect(observer.lastRun('daily')).toBe(null);
+  });
+
+  it('shows for two of its periods, and at most an hour, that beat is alive', () => {
+    const observer = watching({ often: { task: 'report', schedule: 30 } });
+    expect(observer.isAlive(SEVEN)).toBe(false);
+    observer.observe(task(SEVEN));
+    observer.observe(task(SEVEN + 30 * SECOND));
+    expect(observer.isAlive(SEVEN + 90 * SECOND)).toBe(true);
+    expect(observer.isAlive(SEVEN + 120 * SECOND)).toBe(false);
+    const daily = watching({ daily: { task: 'report', schedule: '0 7 * * *' } });
+    daily.observe(task(SEVEN));
+    expect(daily.isAlive(SEVEN + 3599 * SECOND)).toBe(true);
+    expect(daily.isAlive(SEVEN + 3601 * SECOND)).toBe(false);
+  });
+});
+
+describe('the next run of the static schedule', () => {
+  function next(entry: object, last: number | null, now: number, timezone: string | null = 'UTC') {
+    const [only] = entriesOf({ only: { task: 'report', ...entry } }, timezone).values();
+    if (only === undefined) throw new Error('The entry cannot be read.');
+    return staticSchedule('only', only, { last, now }).nextRunAt?.getTime() ?? null;
+  }
+
+  it('is that of its crontab in its zone, and not known without a zone', () => {
+    const daily = { schedule: '0 7 * * *' };
+    expect(next(daily, null, SEVEN)).toBe(SEVEN + DAY);
+    expect(next(daily, SEVEN - DAY, SEVEN - 1)).toBe(SEVEN);
+    expect(next(daily, null, SEVEN, 'Europe/Prague')).toBe(SEVEN + DAY - 3_600_000);
+    expect(next(daily, null, SEVEN, null)).toBe(null);
+  });
+
+  it('is that of its interval after a run that was seen, unless it is long past', () => {
+    expect(next({ schedule: 30 }, null, SEVEN)).toBe(null);
+    expect(next({ schedule: 30 }, SEVEN, SEVEN + 10 * SECOND)).toBe(SEVEN + 30 * SECOND);
+    expect(next({ schedule: 30 }, SEVEN, SEVEN + 40 * SECOND)).toBe(SEVEN + 30 * SECOND);
+    expect(next({ schedule: 30 }, SEVEN, SEVEN + 100 * SECOND)).toBe(null);
+  });
+
+  it('is none for an entry that is disabled, solar or unreadable', () => {
+    expect(next({ schedule: '0 7 * * *', enabled: false }, null, SEVEN)).toBe(null);
+    expect(next({ schedule: { event: 'sunset', lat: 1, lon: 2 } }, SEVEN, SEVEN)).toBe(null);
+    expect(next({ schedule: '99 7 * * *' }, SEVEN, SEVEN)).toBe(null);
+  });
+});
+
+describe('a Python repr', () => {
+  it('is compared without what JSON does not keep', () => {
+    expect(comparableRepr("((1, 2.0), 'a, (b) ', [], {'k': (3,)}, 10.05)")).toBe(
+      "[[1,2],'a, (b) ',[],{'k':[3]},10.05]",
+    );
+    expect(comparableRepr(comparableRepr('(1,)'))).toBe('[1]');
+  });
+});
