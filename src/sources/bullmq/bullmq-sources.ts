@@ -1,0 +1,45 @@
+import type { MonitorSources, TaskSource } from '../../source.ts';
+import { type BullMQSourcesOptions, resolveOptions } from './options.ts';
+import { createQueueAccess, type QueueAccess } from './queue-access.ts';
+import { readTaskDetail } from './task-detail.ts';
+import { listTasks } from './task-list.ts';
+import { readTaskStats } from './task-stats.ts';
+import { readTaskTree } from './task-tree.ts';
+
+/** What `bullmqSources` returns. */
+export interface BullMQSources extends MonitorSources {
+  readonly tasks: TaskSource;
+  /** Ends connections of its own; those of the host's queues and clients stay. */
+  close(): void;
+}
+
+/**
+ * Shows queues of BullMQ 5 and 6 on Redis. It only reads: it makes no `Queue`, writes no key, and blocks no
+ * connection. A job is a task; its id is `<queue>:<job id>`.
+ *
+ * The queues' own connections are used, or one of its own that is made when it is first asked.
+ *
+ * @example
+ * app.use('/monitor', createMonitorRouter({
+ *   sources: bullmqSources({ queues: [mailQueue, imageQueue] }),
+ *   authorize: (request) => request.user?.isAdmin === true,
+ * }));
+ *
+ * @throws TypeError for options that are unknown or wrong, saying what to write
+ */
+export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
+  const resolved = resolveOptions(options);
+  const access = createQueueAccess(resolved);
+  return { tasks: taskSource(resolved.name, access), close: access.close };
+}
+
+function taskSource(name: string, access: QueueAccess): TaskSource {
+  return {
+    name,
+    status: access.status,
+    listTasks: (query, { signal }) => listTasks(access, query, { signal }),
+    getTask: (id, { signal }) => readTaskDetail(access, id, { signal }),
+    getTaskTree: (id, { signal }) => readTaskTree(access, id, { signal }),
+    getTaskStats: (query, { signal }) => readTaskStats(access, query, { signal }),
+  };
+}

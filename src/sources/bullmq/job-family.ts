@@ -1,0 +1,125 @@
+/** Parents and children of jobs: flows (bullmq, classes/flow-producer; commands/addParentJob, moveToFinished). */
+import type { KnownJob } from './job-row.ts';
+import type { QueueAccess, QueueCommand } from './queue-access.ts';
+import type { JobRef } from './queue-ref.ts';
+import type { ReadOptions } from './redis-link.ts';
+import { asCount, asFields, asTexts } from './redis-replies.ts';
+
+/** Flows deeper than this have a root that is not looked for. */
+const DEEPEST = 100;
+
+/**
+ * The task that the flow of each job begins with: the job itself where it has no parent. Jobs whose root
+ * cannot be told are left out: a parent is gone, its queue is not shown, or they are their own ancestors.
+ */
+export async function rootsOf(
+  access: QueueAccess,
+  jobs: readonly KnownJob[],
+  options: ReadOptions,
+): Promise<ReadonlyMap<KnownJob, string>> {
+  /** By whole key: the key of the parent, `''` for none, `null` for a job that is not there. */
+  const parents = new Map<string, string | null>();
+  for (const { queue, id, facts } of jobs) parents.set(queue.key(id), facts.parentKey ?? '');
+  let open = [...new Set(jobs.flatMap(({ facts }) => facts.parentKey ?? []))].filter(
+    (key) => !parents.has(key),
+  );
+  for (let level = 0; open.length > 0 && level < DEEPEST; level += 1) {
+    const refs = open.map((key) => access.jobOfKey(key));
+    const asked = refs.filter((ref) => ref !== null);
+    const replies = await access.read(
+      asked.map(({ queue, id }) => ({ queue, command: ['HMGET', queue.key(id), 'name', 'parentKey'] })),
+      options,
+    );
+    for (const [index, { queue, id }] of asked.entries()) {
+      const [name, parentKey] = asFields(replies[index]);
+      parents.set(queue.key(id), (name ?? null) === null ? null : (parentKey ?? ''));
+    }
+    for (const key of open) if (!parents.has(key)) parents.set(key, null);
+    open = [...new Set(open.flatMap((key) => parents.get(key) || []))].filter((key) => !parents.has(key));
+  }
+  const roots = new Map<KnownJob, string>();
+  for (const job of jobs) {
+    let key = job.queue.key(job.id);
+    for (let level = 0; level <= DEEPEST; level += 1) {
+      const parent = parents.get(key);
+      if (parent === '') {
+        const id = access.taskIdOfKey(key);
+        if (id !== null) roots.set(job, id);
+      }
+      if (!parent) break;
+      key = parent;
+    }
+  }
+  return roots;
+}
+
+/** Children of a job. */
+export interface Children {
+  /** Their whole keys, sorted. */
+  readonly keys: readonly string[];
+  /** Whether there are more. */
+  readonly isCut: boolean;
+}
+
+const NONE: Children = { keys: [], isCut: false };
+
+/** Where a parent keeps its children: those it waits for, those that ended, failed, or made it fail. */
+const CHILD_KEYS = [
+  { part: 'dependencies', count: 'SCARD', all: 'SMEMBERS', some: 'SRANDMEMBER' },
+  { part: 'processed', count: 'HLEN', all: 'HKEYS', some: 'HRANDFIELD' },
+  { part: 'failed', count: 'HLEN', all: 'HKEYS', some: 'HRANDFIELD' },
+] as const;
+const UNSUCCESSFUL = 'unsuccessful';
+
+/**
+ * The children of jobs, also those that are gone.
+ *
+ * @param most children of one job
+ */
+export async function childrenOf(
+  access: QueueAccess,
+  jobs: readonly JobRef[],
+  most: number,
+  options: ReadOptions,
+): Promise<readonly Children[]> {
+  const present = await access.read(
+    jobs.map(({ queue, id }) => ({
+      queue,
+      command: [
+        'EXISTS',
+        ...[...CHILD_KEYS.map(({ part }) => part), UNSUCCESSFUL].map((part) => queue.key(`${id}:${part}`)),
+      ],
+    })),
+    options,
+  );
+  const parents = jobs.filter((_, index) => asCount(present[index]) > 0);
+  const counts = await access.read(
+    parents.flatMap(({ queue, id }) =>
+      CHILD_KEYS.map(
+        ({ part, count }): QueueCommand => ({ queue, command: [count, queue.key(`${id}:${part}`)] }),
+      ),
+    ),
+    options,
+  );
+  const width = CHILD_KEYS.length + 1;
+  const replies = await access.read(
+    parents.flatMap(({ queue, id }, index): QueueCommand[] => [
+      ...CHILD_KEYS.map(({ part, all, some }, at): QueueCommand => {
+        const key = queue.key(`${id}:${part}`);
+        const isLarge = asCount(counts[index * CHILD_KEYS.length + at]) > most;
+        return { queue, command: isLarge ? [some, key, String(most)] : [all, key] };
+      }),
+      { queue, command: ['ZRANGE', queue.key(`${id}:${UNSUCCESSFUL}`), '0', String(most - 1)] },
+    ]),
+    options,
+  );
+  const found = new Map(
+    parents.map((job, index) => {
+      const keys = new Set(replies.slice(index * width, (index + 1) * width).flatMap(asTexts));
+      const all = CHILD_KEYS.map((_, at) => asCount(counts[index * CHILD_KEYS.length + at]));
+      const isCut = keys.size > most || all.some((count) => count > most);
+      return [job, { keys: [...keys].sort().slice(0, most), isCut }];
+    }),
+  );
+  return jobs.map((job) => found.get(job) ?? NONE);
+}

@@ -1,0 +1,121 @@
+/** Jobs with all that is shown of them. */
+import type { Task } from '../../model.ts';
+import { factsCommand, factsOf, type JobFacts, type SetEntry } from './job-facts.ts';
+import { rootsOf } from './job-family.ts';
+import { fieldsToShow, type KnownJob, knownJob, taskOf } from './job-row.ts';
+import { type JobValues, readValues, type ValueBounds } from './job-values.ts';
+import type { QueueAccess, QueueCommand } from './queue-access.ts';
+import type { ReadOptions } from './redis-link.ts';
+import { asNumber } from './redis-replies.ts';
+
+/** A job that was found in a set, with its small fields where they were read along. */
+export interface FoundJob extends SetEntry {
+  readonly facts: JobFacts | null;
+}
+
+/**
+ * Reads the small fields of jobs that were found in sets. One that has gone since, or has moved on so that
+ * it is no longer what its set says, is left out: it has its place elsewhere by now.
+ */
+export async function loadKnown(
+  access: QueueAccess,
+  found: readonly FoundJob[],
+  options: ReadOptions,
+): Promise<readonly KnownJob[]> {
+  const missing = found.filter(({ facts }) => facts === null);
+  const replies = await access.read(
+    missing.map(({ queue, id }) => factsCommand(queue, id)),
+    options,
+  );
+  const late = new Map(missing.map((entry, index) => [entry, factsOf(replies[index])]));
+  const jobs = found.flatMap((entry) => {
+    const facts = entry.facts ?? late.get(entry) ?? null;
+    return facts === null ? [] : [knownJob(entry, facts)];
+  });
+  const doubtful = jobs.filter(isDoubtful);
+  if (doubtful.length === 0) return jobs;
+  const scores = await access.read(doubtful.flatMap(scoreCommands), options);
+  const moved = new Set(
+    doubtful.filter((job, index) => {
+      const [ended, failed] = [asNumber(scores[2 * index]), asNumber(scores[2 * index + 1])];
+      if (job.set.part === 'completed') return ended === null;
+      if (job.set.part === 'failed') return failed === null;
+      return ended !== null || failed !== null;
+    }),
+  );
+  return jobs.filter((job) => !moved.has(job));
+}
+
+/** Whether its fields say that it has ended and its set that it has not, or the other way round. */
+function isDoubtful({ set, facts }: KnownJob): boolean {
+  return (set.part === 'completed' || set.part === 'failed') !== (facts.finishedAt !== null);
+}
+
+function scoreCommands({ queue, id }: KnownJob): readonly QueueCommand[] {
+  return (['completed', 'failed'] as const).map((part) => ({
+    queue,
+    command: ['ZSCORE', queue.key(part), id],
+  }));
+}
+
+/** Tasks without values, for filters that need none. */
+export function bareTask(access: QueueAccess, job: KnownJob, now: number): Task {
+  const { parentKey } = job.facts;
+  const parentId = parentKey === null ? null : access.taskIdOfKey(parentKey);
+  return taskOf(job, { parentId, rootId: null }, {}, now);
+}
+
+/** Tasks as they are shown, in the order of the jobs. */
+export async function loadTasks(
+  access: QueueAccess,
+  jobs: readonly KnownJob[],
+  bounds: ValueBounds,
+  options: ReadOptions,
+): Promise<readonly { readonly task: Task; readonly values: JobValues }[]> {
+  const wishes = jobs.map((job) => ({ job, fields: fieldsToShow(job) }));
+  const [values, roots, lost] = await Promise.all([
+    readValues(access, wishes, bounds, options),
+    rootsOf(access, jobs, options),
+    lostJobs(access, jobs, options),
+  ]);
+  const now = Date.now();
+  return jobs.map((job, index) => {
+    const { parentKey } = job.facts;
+    const ties = {
+      parentId: parentKey === null ? null : access.taskIdOfKey(parentKey),
+      rootId: roots.get(job) ?? null,
+      isLost: lost.has(job),
+    };
+    const own = values[index] ?? {};
+    return { task: taskOf(job, ties, own, now), values: own };
+  });
+}
+
+/**
+ * Active jobs whose worker has let go of them: it renews a lock for each, which is gone while the job is
+ * still among the active ones (bullmq, commands/moveStalledJobsToWait).
+ */
+async function lostJobs(
+  access: QueueAccess,
+  jobs: readonly KnownJob[],
+  options: ReadOptions,
+): Promise<ReadonlySet<KnownJob>> {
+  const lock = ({ queue, id }: KnownJob): QueueCommand => ({
+    queue,
+    command: ['EXISTS', queue.key(`${id}:lock`)],
+  });
+  const active = jobs.filter(({ set }) => set.part === 'active');
+  const locks = await access.read(active.map(lock), options);
+  const unlocked = active.filter((_, index) => locks[index] === 0);
+  // One that has just ended has no lock either.
+  const again = await access.read(
+    unlocked.flatMap((job) => [
+      lock(job),
+      { queue: job.queue, command: ['LPOS', job.queue.key('active'), job.id, 'MAXLEN', '10000'] as const },
+    ]),
+    options,
+  );
+  return new Set(
+    unlocked.filter((_, index) => again[2 * index] === 0 && asNumber(again[2 * index + 1]) !== null),
+  );
+}

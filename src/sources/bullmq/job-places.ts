@@ -1,0 +1,121 @@
+/** Finds out which set of its queue a job is in, as BullMQ itself does (bullmq, commands/getStateV2). */
+import { factsCommand, factsOf, type JobFacts } from './job-facts.ts';
+import { type KnownJob, knownJob } from './job-row.ts';
+import { JOB_SETS, type JobSet, type SetPart } from './job-sets.ts';
+import type { QueueAccess, QueueCommand } from './queue-access.ts';
+import type { JobRef } from './queue-ref.ts';
+import type { ReadOptions } from './redis-link.ts';
+import { asCount, asNumber } from './redis-replies.ts';
+
+/** How far a list is searched from each end: less than a millisecond of Redis' time. */
+const LONGEST_SEARCH = 20_000;
+
+const SORTED: readonly SetPart[] = ['delayed', 'prioritized', 'waiting-children', 'failed', 'completed'];
+const ENDED: readonly SetPart[] = ['failed', 'completed'];
+const OPEN: readonly SetPart[] = ['delayed', 'prioritized', 'waiting-children', 'active'];
+const LISTS: readonly SetPart[] = ['paused', 'wait', 'active'];
+
+function setOf(part: SetPart): JobSet {
+  const set = JOB_SETS.find((candidate) => candidate.part === part);
+  if (set === undefined) throw new RangeError(`There is no set ${part}.`);
+  return set;
+}
+
+/**
+ * Jobs by their ids, with the sets they are in.
+ *
+ * @param isSure whether waiting lists are searched, too; otherwise a job that is nowhere else counts as waiting
+ * @returns `null` for one that is not there, or in no set
+ */
+export async function findJobs(
+  access: QueueAccess,
+  refs: readonly JobRef[],
+  isSure: boolean,
+  options: ReadOptions,
+): Promise<readonly (KnownJob | null)[]> {
+  const replies = await access.read(
+    refs.map(({ queue, id }) => factsCommand(queue, id)),
+    options,
+  );
+  const facts = replies.map(factsOf);
+  const likely = await placesOf(
+    access,
+    refs,
+    facts,
+    ({ finishedAt }) => (finishedAt === null ? OPEN : ENDED),
+    options,
+  );
+  // It moved in between, or its fields and its set do not agree.
+  const rest = refs.map((_, index) => (likely[index] === null ? (facts[index] ?? null) : null));
+  const others = await placesOf(access, refs, rest, () => (isSure ? [...LISTS, ...SORTED] : SORTED), options);
+  const lost = refs.filter((_, index) => rest[index] !== null && others[index] === null);
+  const waiting = new Set(isSure ? await deepInLists(access, lost, options) : lost);
+  return refs.map((ref, index) => {
+    const known = facts[index] ?? null;
+    if (known === null) return null;
+    const place =
+      likely[index] ?? others[index] ?? (waiting.has(ref) ? { part: 'wait' as const, score: null } : null);
+    return place === null ? null : knownJob({ ...ref, set: setOf(place.part), score: place.score }, known);
+  });
+}
+
+/** Jobs that may stand in a part of a waiting list that is not searched. */
+async function deepInLists(
+  access: QueueAccess,
+  refs: readonly JobRef[],
+  options: ReadOptions,
+): Promise<readonly JobRef[]> {
+  const lengths = await access.read(
+    refs.flatMap(({ queue }) =>
+      (['wait', 'paused'] as const).map((part) => ({ queue, command: ['LLEN', queue.key(part)] as const })),
+    ),
+    options,
+  );
+  const isDeep = (reply: unknown): boolean => asCount(reply) > 2 * LONGEST_SEARCH;
+  return refs.filter((_, index) => isDeep(lengths[2 * index]) || isDeep(lengths[2 * index + 1]));
+}
+
+interface SetPlace {
+  readonly part: SetPart;
+  readonly score: number | null;
+}
+
+/** @param facts `null` for a job that is not asked for */
+async function placesOf(
+  access: QueueAccess,
+  refs: readonly JobRef[],
+  facts: readonly (JobFacts | null)[],
+  partsOf: (facts: JobFacts) => readonly SetPart[],
+  options: ReadOptions,
+): Promise<readonly (SetPlace | null)[]> {
+  const asked = refs.map((ref, index) => {
+    const known = facts[index] ?? null;
+    const parts = known === null ? [] : partsOf(known);
+    return { ref, parts, commands: parts.map((part) => commandsOf(ref, part)) };
+  });
+  const replies = await access.read(
+    asked.flatMap(({ commands }) => commands.flat()),
+    options,
+  );
+  let next = 0;
+  return asked.map(({ parts, commands }) => {
+    let place: SetPlace | null = null;
+    for (const [index, part] of parts.entries()) {
+      const own = (commands[index] ?? []).map(() => asNumber(replies[next++]));
+      const found = own.find((value) => value !== null) ?? null;
+      // Of two sets the later one counts: it moved there while they were read.
+      if (found !== null) place = { part, score: SORTED.includes(part) ? found : null };
+    }
+    return place;
+  });
+}
+
+function commandsOf({ queue, id }: JobRef, part: SetPart): readonly QueueCommand[] {
+  const key = queue.key(part);
+  if (SORTED.includes(part)) return [{ queue, command: ['ZSCORE', key, id] }];
+  const most = String(LONGEST_SEARCH);
+  return [
+    { queue, command: ['LPOS', key, id, 'RANK', '-1', 'MAXLEN', most] },
+    { queue, command: ['LPOS', key, id, 'MAXLEN', most] },
+  ];
+}

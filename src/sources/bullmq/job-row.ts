@@ -1,0 +1,134 @@
+/** A job as a task. */
+import type { Task, TaskFlag, TaskTextField } from '../../model.ts';
+import { type JobFacts, lastChange, type SetEntry } from './job-facts.ts';
+import { dueTime, stateIn } from './job-sets.ts';
+import type { JobValue, JobValues, ValueField } from './job-values.ts';
+import { taskIdOf } from './queue-ref.ts';
+
+/** A job that was found, and what its small fields tell. */
+export interface KnownJob extends SetEntry {
+  readonly taskId: string;
+  readonly facts: JobFacts;
+  /** When it last changed, in milliseconds; `null` when that is not known. */
+  readonly time: number | null;
+}
+
+/** What stands in other keys than the job's own. */
+export interface JobTies {
+  readonly parentId: string | null;
+  /** The task that the flow begins with: itself where it has no parent; `null` where that is not known. */
+  readonly rootId: string | null;
+  /** Whether its worker has let go of it: an active job whose lock has expired. */
+  readonly isLost?: boolean;
+}
+
+export function knownJob(entry: SetEntry, facts: JobFacts): KnownJob {
+  const taskId = taskIdOf(entry.queue.name, entry.id);
+  return { ...entry, taskId, facts, time: lastChange(entry.set, entry.score, facts) };
+}
+
+/** The values that a job in its state has to show. */
+export function fieldsToShow({ set, facts }: KnownJob): readonly ValueField[] {
+  switch (stateIn(set, facts.attemptsMade)) {
+    case 'SUCCESS':
+      return ['data', 'returnvalue'];
+    // A reason of failure stays in the hash when a later run succeeds.
+    case 'FAILURE':
+    case 'RETRY':
+      return ['data', 'failedReason', 'stacktrace'];
+    default:
+      return ['data'];
+  }
+}
+
+/** @param now for `overdue`, in milliseconds since 1970 */
+export function taskOf(job: KnownJob, ties: JobTies, values: JobValues, now: number): Task {
+  const { set, score, facts } = job;
+  const state = stateIn(set, facts.attemptsMade);
+  const isDone = state === 'SUCCESS' || state === 'FAILURE';
+  const finished = isDone ? (job.time ?? facts.finishedAt) : null;
+  const due = set.part === 'delayed' && score !== null ? dueTime(score) : null;
+  const traceback = lastTrace(values.stacktrace);
+  const { args, result, exception } = {
+    args: values.data,
+    result: plain(values.returnvalue),
+    exception: values.failedReason,
+  };
+  return {
+    id: job.taskId,
+    state,
+    name: facts.name,
+    worker: facts.worker,
+    queue: job.queue.name,
+    sent: dateOf(facts.addedAt),
+    // A worker begins with a job as it takes it.
+    received: dateOf(facts.processedAt),
+    started: dateOf(facts.processedAt),
+    finished: dateOf(finished),
+    timestamp: dateOf(job.time),
+    runtime: runtimeOf(facts.processedAt, finished),
+    args: args?.text ?? null,
+    kwargs: null,
+    result: result?.text ?? null,
+    exception: exception?.text ?? null,
+    traceback: traceback?.text ?? null,
+    // The first run is none; neither is the one that has ended it all.
+    retries: Math.max(0, facts.attemptsMade - (isDone ? 1 : 0)),
+    eta: dateOf(due),
+    expires: null,
+    parentId: ties.parentId,
+    rootId: ties.rootId,
+    groupId: null,
+    chordId: null,
+    flags: flagsOf(ties, due, now),
+    truncated: cutFields({ args, result, exception, traceback }),
+  };
+}
+
+function flagsOf({ isLost }: JobTies, due: number | null, now: number): readonly TaskFlag[] {
+  if (isLost) return ['worker_lost'];
+  return due !== null && due < now ? ['overdue'] : [];
+}
+
+function cutFields(
+  values: Readonly<Record<'args' | 'result' | 'exception' | 'traceback', JobValue | undefined>>,
+): readonly TaskTextField[] {
+  return (['args', 'result', 'exception', 'traceback'] as const).filter((field) => values[field]?.isCut);
+}
+
+/** Seconds between the start of the last run and the end, as BullMQ noted them. */
+function runtimeOf(started: number | null, finished: number | null): number | null {
+  return started === null || finished === null || finished < started ? null : (finished - started) / 1_000;
+}
+
+function dateOf(time: number | null): Date | null {
+  return time === null ? null : new Date(time);
+}
+
+/** A value that is a text stands without quotes, as everywhere. */
+function plain(value: JobValue | undefined): JobValue | undefined {
+  if (!value?.text.startsWith('"') || value.isCut) return value;
+  const parsed = parse(value.text);
+  return typeof parsed === 'string' ? { ...value, text: parsed } : value;
+}
+
+/** Every stack trace that is kept, oldest first: one for each run that failed (bullmq, classes/job). */
+export function tracesOf(value: JobValue | undefined): readonly string[] {
+  const traces = value === undefined || value.isCut ? null : parse(value.text);
+  return Array.isArray(traces) ? traces.filter((trace) => typeof trace === 'string') : [];
+}
+
+function lastTrace(value: JobValue | undefined): JobValue | undefined {
+  if (value === undefined) return undefined;
+  if (value.isCut) return value;
+  const trace = tracesOf(value).at(-1);
+  return trace === undefined ? undefined : { text: trace, isCut: false };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

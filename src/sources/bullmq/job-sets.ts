@@ -1,0 +1,77 @@
+/**
+ * The sets of a queue that hold its jobs, each job in one of them, and the states that they stand for
+ * (bullmq, commands/*.lua).
+ *
+ * | BullMQ | key | kind, in the order of | state |
+ * |---|---|---|---|
+ * | waiting | `wait` | list: newest on the left, next to run on the right | PENDING |
+ * | paused | `paused` | list, the same: the waiting jobs of a paused queue (5.x) | PENDING |
+ * | prioritized | `prioritized` | sorted: priority × 2^32 + count of pushes | PENDING |
+ * | delayed | `delayed` | sorted: when it is due × 4096 + a count | PENDING, with `eta` |
+ * | waiting-children | `waiting-children` | sorted: since when it waits | PENDING |
+ * | active | `active` | list: last taken on the left | STARTED |
+ * | completed | `completed` | sorted: when it ended | SUCCESS |
+ * | failed | `failed` | sorted: when it ended | FAILURE |
+ *
+ * A PENDING one that has made an attempt before (`attemptsMade` > 0) is RETRY: it failed and waits again,
+ * or somebody asked for it once more. A job that stalled or was given back has made none.
+ */
+import type { TaskState } from '../../model.ts';
+
+/** One of the sets, by the end of its key. */
+export type SetPart =
+  | 'wait'
+  | 'paused'
+  | 'prioritized'
+  | 'delayed'
+  | 'waiting-children'
+  | 'active'
+  | 'completed'
+  | 'failed';
+
+/** What is known of a set. */
+export interface JobSet {
+  readonly part: SetPart;
+  readonly kind: 'list' | 'sorted';
+  /** Whether its score is the time of the last change, so that Redis itself has it in that order. */
+  readonly isByTime: boolean;
+  /** States that its jobs may be in. */
+  readonly states: readonly TaskState[];
+}
+
+const WAITING = ['PENDING', 'RETRY'] as const;
+
+/** In the order in which a job passes through them: whoever reads them in this order misses none that moves on. */
+export const JOB_SETS: readonly JobSet[] = [
+  { part: 'delayed', kind: 'sorted', isByTime: false, states: WAITING },
+  { part: 'waiting-children', kind: 'sorted', isByTime: true, states: WAITING },
+  { part: 'prioritized', kind: 'sorted', isByTime: false, states: WAITING },
+  { part: 'paused', kind: 'list', isByTime: false, states: WAITING },
+  { part: 'wait', kind: 'list', isByTime: false, states: WAITING },
+  { part: 'active', kind: 'list', isByTime: false, states: ['STARTED'] },
+  { part: 'failed', kind: 'sorted', isByTime: true, states: ['FAILURE'] },
+  { part: 'completed', kind: 'sorted', isByTime: true, states: ['SUCCESS'] },
+];
+
+/** The state of a job in this set. */
+export function stateIn(set: JobSet, attemptsMade: number): TaskState {
+  const [state = 'PENDING'] = set.states;
+  return state === 'PENDING' && attemptsMade > 0 ? 'RETRY' : state;
+}
+
+/** Sets that jobs in any of these states are in; all of them for none. */
+export function setsOf(states: readonly string[]): readonly JobSet[] {
+  return states.length === 0
+    ? JOB_SETS
+    : JOB_SETS.filter((set) => set.states.some((state) => states.includes(state)));
+}
+
+/** When a job of the delayed set is due, in milliseconds: its score has a count in the lowest twelve bits. */
+export function dueTime(score: number): number {
+  return Math.floor(score / 4_096);
+}
+
+/** Entries of a waiting list that are no jobs but marks of BullMQ 4 and early 5. */
+export function isMarker(id: string): boolean {
+  return id.startsWith('0:') || id === '0';
+}

@@ -1,0 +1,49 @@
+/** Replies of Redis as what they should be. Clients differ in how they show them, and a key may hold anything. */
+
+/** A text; `null` for anything else. */
+export function asText(reply: unknown): string | null {
+  return typeof reply === 'string' ? reply : typeof reply === 'number' ? String(reply) : null;
+}
+
+/** A whole number, as LLEN and ZCARD answer; 0 for anything else. */
+export function asCount(reply: unknown): number {
+  const count = asNumber(reply);
+  return count === null || count < 0 ? 0 : Math.floor(count);
+}
+
+/** A finite number, also one that is written as text; `null` for anything else. */
+export function asNumber(reply: unknown): number | null {
+  if (typeof reply === 'number') return Number.isFinite(reply) ? reply : null;
+  if (typeof reply !== 'string' || reply.trim() === '') return null;
+  const value = Number(reply);
+  return Number.isFinite(value) ? value : null;
+}
+
+/** A list of texts without what is none; empty for anything else. */
+export function asTexts(reply: unknown): readonly string[] {
+  return Array.isArray(reply) ? reply.filter((item) => typeof item === 'string') : [];
+}
+
+/** A list with its gaps, as HMGET answers; empty for anything else. */
+export function asFields(reply: unknown): readonly (string | null)[] {
+  return Array.isArray(reply) ? reply.map(asText) : [];
+}
+
+/** A member of a sorted set. */
+export interface Scored {
+  readonly member: string;
+  readonly score: number;
+}
+
+/** What a command with WITHSCORES answers: pairs in RESP 3, one flat list in RESP 2. */
+export function asScored(reply: unknown): readonly Scored[] {
+  if (!Array.isArray(reply)) return [];
+  const flat: readonly unknown[] = Array.isArray(reply[0]) ? reply.flat() : reply;
+  const scored: Scored[] = [];
+  for (let index = 0; index + 1 < flat.length; index += 2) {
+    const member = flat[index];
+    const score = asNumber(flat[index + 1]);
+    if (typeof member === 'string' && score !== null) scored.push({ member, score });
+  }
+  return scored;
+}

@@ -1,0 +1,101 @@
+import type { TaskChangeEntry, TaskDetail } from '../../model.ts';
+import { childrenOf } from './job-family.ts';
+import { loadTasks } from './job-loader.ts';
+import { findJobs } from './job-places.ts';
+import { type KnownJob, tracesOf } from './job-row.ts';
+import { DETAIL_BOUNDS, type JobValues, readValues } from './job-values.ts';
+import type { QueueAccess } from './queue-access.ts';
+import type { ReadOptions } from './redis-link.ts';
+import { asTexts } from './redis-replies.ts';
+
+const MOST_CHILDREN = 20_000;
+/** Lines of a job's log that are shown, the latest, and their characters in all. */
+const MOST_LINES = 100;
+const MOST_LOG = 65_536;
+/** Lines read at first, when nobody knows yet how long they are. */
+const FIRST_LINES = 5;
+/** Runs that a timeline tells one by one. */
+const MOST_RUNS = 100;
+
+/** Answers `getTask`: one job with its children, and its timeline from attempts, stack traces and logs. */
+export async function readTaskDetail(
+  access: QueueAccess,
+  taskId: string,
+  options: ReadOptions,
+): Promise<TaskDetail | null> {
+  const ref = await access.find(taskId, options);
+  if (ref === null) return null;
+  const [job = null] = await findJobs(access, [ref], true, options);
+  if (job === null) return null;
+  const [[loaded], [children], log] = await Promise.all([
+    loadTasks(access, [job], DETAIL_BOUNDS, options),
+    childrenOf(access, [job], MOST_CHILDREN, options),
+    readLog(access, job, options),
+  ]);
+  if (loaded === undefined) return null;
+  const { task } = loaded;
+  const ids = new Set((children?.keys ?? []).flatMap((key) => access.taskIdOfKey(key) ?? []));
+  const values = await withTraces(access, job, loaded.values, options);
+  return { ...task, children: [...ids].sort(), timeline: timelineOf(job, task, values, log) };
+}
+
+/** Runs that failed before one that did not have left their stack traces. */
+async function withTraces(
+  access: QueueAccess,
+  job: KnownJob,
+  values: JobValues,
+  options: ReadOptions,
+): Promise<JobValues> {
+  if (values.stacktrace !== undefined || job.facts.attemptsMade === 0) return values;
+  const [more] = await readValues(access, [{ job, fields: ['stacktrace'] }], DETAIL_BOUNDS, options);
+  return { ...values, ...more };
+}
+
+/** The latest lines of the job's log; `null` when it has none. */
+async function readLog(access: QueueAccess, job: KnownJob, options: ReadOptions): Promise<string | null> {
+  const { queue, id } = job;
+  const read = async (count: number): Promise<readonly string[]> => {
+    const command = ['LRANGE', queue.key(`${id}:logs`), String(-count), '-1'] as const;
+    const [reply] = await access.read([{ queue, command }], options);
+    return asTexts(reply);
+  };
+  let lines = await read(FIRST_LINES);
+  const length = lines.reduce((sum, line) => sum + line.length, 0);
+  // Redis cannot cut them: only where these are short are the others asked for.
+  if (lines.length === FIRST_LINES && length < MOST_LOG / FIRST_LINES) lines = await read(MOST_LINES);
+  return lines.length === 0 ? null : lines.join('\n').slice(-MOST_LOG);
+}
+
+/**
+ * What Redis tells of a job's life: when it was added, each run that failed (of which no time is kept), the
+ * last run with what it logged, and how it ended.
+ */
+function timelineOf(
+  { facts }: KnownJob,
+  { state, worker = null, sent, started, finished, timestamp, exception }: TaskDetail,
+  values: JobValues,
+  log: string | null,
+): readonly TaskChangeEntry[] {
+  const isDone = state === 'SUCCESS' || state === 'FAILURE';
+  const traces = tracesOf(values.stacktrace);
+  // The last failure of a job that failed, or waits for its next run, is told by that state.
+  const isLastTold = state === 'FAILURE' || state === 'RETRY';
+  const failures = Math.max(0, facts.attemptsMade - (isDone || state === 'RETRY' ? 1 : 0));
+  const earlier = isLastTold ? traces.slice(0, -1) : traces;
+  const shown = Math.min(failures, MOST_RUNS);
+  const entries: TaskChangeEntry[] = [
+    { state: 'PENDING', timestamp: sent ?? null, worker: null, detail: null },
+  ];
+  for (let run = shown; run > 0; run -= 1) {
+    const detail = earlier.at(-run)?.split('\n', 1)[0] ?? null;
+    entries.push({ state: 'RETRY', timestamp: null, worker: null, detail });
+  }
+  if (started != null) entries.push({ state: 'STARTED', timestamp: started, worker, detail: log });
+  if (isDone || state === 'RETRY') {
+    const detail = isLastTold && typeof exception === 'string' ? exception : null;
+    // What waits again has the time of its last run, unless more is known.
+    const at = isDone ? finished : timestamp?.getTime() === started?.getTime() ? null : timestamp;
+    entries.push({ state, timestamp: at ?? null, worker: isDone ? worker : null, detail });
+  }
+  return entries;
+}

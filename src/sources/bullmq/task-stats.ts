@@ -1,0 +1,78 @@
+import type { Task } from '../../model.ts';
+import { passesFilters } from '../../select/task-filter.ts';
+import { createStatsAccumulator } from '../../select/task-stats.ts';
+import type { TaskStats, TaskStatsQuery } from '../../source.ts';
+import { bareTask, loadKnown, loadTasks } from './job-loader.ts';
+import type { KnownJob } from './job-row.ts';
+import { setsOf } from './job-sets.ts';
+import { ROW_BOUNDS } from './job-values.ts';
+import type { QueueAccess } from './queue-access.ts';
+import type { ReadOptions } from './redis-link.ts';
+import { MOST_JOBS, readFlow } from './task-tree.ts';
+import { createWalk } from './walk/walk.ts';
+
+const BATCH = 500;
+
+/**
+ * Answers `getTaskStats` from the jobs that last changed in the window, newest first, as many as one answer
+ * may look at: of a window that holds more, the figures are those of its newest part.
+ */
+export async function readTaskStats(
+  access: QueueAccess,
+  query: TaskStatsQuery,
+  options: ReadOptions,
+): Promise<TaskStats> {
+  const { minutes, now, filter } = query;
+  const figures = createStatsAccumulator(query);
+  const add = async (jobs: readonly KnownJob[]): Promise<void> => {
+    for (const task of await tasksOf(access, jobs, query, options)) {
+      if (passesFilters(task, filter)) figures.add(task);
+    }
+  };
+  if (filter.rootId !== null) {
+    const root = await access.find(filter.rootId, options);
+    const flow =
+      root === null ? null : await readFlow(access, root, Math.min(filter.scan, MOST_JOBS), options);
+    await add(flow?.jobs ?? []);
+    return figures.result();
+  }
+  const all = await access.queues(options);
+  const since = Math.max(
+    now.getTime() - minutes * 60_000,
+    filter.since?.getTime() ?? Number.NEGATIVE_INFINITY,
+  );
+  const walk = await createWalk(
+    access,
+    {
+      queues: filter.queues.length === 0 ? all : all.filter(({ name }) => filter.queues.includes(name)),
+      sets: setsOf(filter.states),
+      order: 'desc',
+      after: null,
+      since,
+      until: filter.until?.getTime() ?? now.getTime() + 1,
+      expected: BATCH,
+    },
+    options,
+  );
+  for (let left = filter.scan; left > 0; ) {
+    const rows = await walk.next(Math.min(BATCH, left));
+    if (rows.length === 0) break;
+    left -= rows.length;
+    await add(await loadKnown(access, rows, options));
+  }
+  return figures.result();
+}
+
+/** Roots and values are read only where a filter needs them. */
+async function tasksOf(
+  access: QueueAccess,
+  jobs: readonly KnownJob[],
+  { filter, now }: TaskStatsQuery,
+  options: ReadOptions,
+): Promise<readonly Task[]> {
+  if (filter.rootId === null && filter.q === null) {
+    return jobs.map((job) => bareTask(access, job, now.getTime()));
+  }
+  const loaded = await loadTasks(access, jobs, ROW_BOUNDS, options);
+  return loaded.map(({ task }) => task);
+}

@@ -1,0 +1,109 @@
+import type { TaskRelation, TaskTree } from '../../model.ts';
+import { childrenOf, rootsOf } from './job-family.ts';
+import { loadTasks } from './job-loader.ts';
+import { findJobs } from './job-places.ts';
+import type { KnownJob } from './job-row.ts';
+import { ROW_BOUNDS } from './job-values.ts';
+import type { QueueAccess } from './queue-access.ts';
+import type { JobRef } from './queue-ref.ts';
+import type { ReadOptions } from './redis-link.ts';
+
+/** Jobs of a flow, as many as the contract lists at most. */
+export const MOST_JOBS = 20_000;
+/** Previews are shorter. */
+const BOUNDS = { ...ROW_BOUNDS, keep: 1_024 };
+
+/** A flow, as far as it was read. */
+export interface Flow {
+  /** Nearest relatives of the asked job first. */
+  readonly jobs: readonly KnownJob[];
+  /** The task that it begins with, or the asked one. */
+  readonly rootId: string;
+  /** Children by reference that the jobs themselves do not tell: they are gone, or name another parent. */
+  readonly relations: readonly TaskRelation[];
+  readonly isCut: boolean;
+}
+
+/**
+ * The flow of a job, from it to its parent and its children, and on from there.
+ *
+ * @param most jobs to read
+ * @returns `null` when there is no such job
+ */
+export async function readFlow(
+  access: QueueAccess,
+  asked: JobRef,
+  most: number,
+  options: ReadOptions,
+): Promise<Flow | null> {
+  const [first = null] = await findJobs(access, [asked], true, options);
+  if (first === null) return null;
+  const jobs: KnownJob[] = [];
+  const seen = new Set([asked.queue.key(asked.id)]);
+  const links: { readonly parent: KnownJob; readonly childKey: string }[] = [];
+  let isCut = false;
+
+  /** The jobs of keys not seen before, of queues that are shown. */
+  function unseen(keys: readonly string[]): readonly JobRef[] {
+    return keys.flatMap((key) => {
+      const ref = seen.has(key) ? null : access.jobOfKey(key);
+      if (ref === null) return [];
+      if (seen.size >= most) {
+        isCut = true;
+        return [];
+      }
+      seen.add(key);
+      return [ref];
+    });
+  }
+
+  for (let level: readonly KnownJob[] = [first]; level.length > 0; ) {
+    jobs.push(...level);
+    const children = await childrenOf(access, level, most, options);
+    const next = level.flatMap((job, index) => {
+      const { keys, isCut: isOwnCut } = children[index] ?? { keys: [], isCut: false };
+      isCut ||= isOwnCut;
+      for (const childKey of keys) links.push({ parent: job, childKey });
+      return unseen([...(job.facts.parentKey === null ? [] : [job.facts.parentKey]), ...keys]);
+    });
+    level = (await findJobs(access, next, false, options)).filter((job) => job !== null);
+  }
+  const roots = await rootsOf(access, [first], options);
+  return {
+    jobs,
+    rootId: roots.get(first) ?? first.taskId,
+    relations: relationsOf(access, jobs, links),
+    isCut,
+  };
+}
+
+function relationsOf(
+  access: QueueAccess,
+  jobs: readonly KnownJob[],
+  links: readonly { readonly parent: KnownJob; readonly childKey: string }[],
+): readonly TaskRelation[] {
+  const parentOf = new Map(jobs.map(({ queue, id, facts }) => [queue.key(id), facts.parentKey]));
+  return links.flatMap(({ parent, childKey }) => {
+    if (parentOf.get(childKey) === parent.queue.key(parent.id)) return [];
+    const child = access.taskIdOfKey(childKey);
+    return child === null ? [] : [{ parent: parent.taskId, child, relation: 'child' }];
+  });
+}
+
+/** Answers `getTaskTree`: the flow of a job across queues; children that are gone are known by reference. */
+export async function readTaskTree(
+  access: QueueAccess,
+  taskId: string,
+  options: ReadOptions,
+): Promise<TaskTree | null> {
+  const asked = await access.find(taskId, options);
+  const flow = asked === null ? null : await readFlow(access, asked, MOST_JOBS, options);
+  if (flow === null) return null;
+  const loaded = await loadTasks(access, flow.jobs, BOUNDS, options);
+  return {
+    rootId: flow.rootId,
+    tasks: loaded.map(({ task }) => task),
+    relations: flow.relations,
+    truncated: flow.isCut,
+  };
+}

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { bullmqSources } from '../../src/bullmq.ts';
+import { sourceContract } from '../../src/testing.ts';
+import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
+import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
+
+describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+  titleUnless(redisMissing, 'bullmqSources on $label keeps the contract of sources'),
+  ({ bullmq }) => {
+    let app: BullMQApp;
+
+    beforeAll(async () => {
+      app = await startBullMQ(bullmq);
+      const [mail, image] = [app.queue('mail'), app.queue('image')];
+      app.worker('mail', async (job) => {
+        await job.log(`took ${job.name}`);
+        if (job.data.fails > job.attemptsMade) throw new Error(`broken ${job.data.n}`);
+        return { sent: job.data.n };
+      });
+      await app.flow().addBulk(
+        [1, 2, 3].map((n) => ({
+          name: 'album',
+          queueName: 'mail',
+          data: { n, fails: 0 },
+          children: [
+            { name: 'resize', queueName: 'image', data: { n } },
+            { name: 'send', queueName: 'mail', data: { n, fails: 0 } },
+          ],
+        })),
+      );
+      for (let n = 0; n < 20; n += 1) {
+        await mail.add(
+          n % 2 ? 'send' : 'forward',
+          { n, fails: n % 5 === 0 ? 9 : n % 4 === 0 ? 1 : 0 },
+          { attempts: 2 },
+        );
+        await image.add(
+          'crop',
+          { n },
+          n % 3 === 0 ? { priority: n + 1 } : n % 3 === 1 ? { delay: 3_600_000 + n } : {},
+        );
+      }
+      await app.settled(mail, 23, 'completed', 'failed');
+    }, 60_000);
+
+    afterAll(() => app?.close());
+
+    const cases = sourceContract({
+      parts: ['tasks', 'tasks.tree', 'tasks.stats'],
+      create: () => ({ sources: bullmqSources({ connection: app.redis.url() }) }),
+    });
+
+    for (const { name, run } of cases) it(name, run);
+  },
+);

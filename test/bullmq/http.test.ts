@@ -1,0 +1,116 @@
+import type { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bullmqSources } from '../../src/bullmq.ts';
+import type { GraphBody, RelationsBody, TaskDetailBody, TasksBody } from '../../src/wire.ts';
+import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
+import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
+import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
+import { type Host, serve } from '../router/host-kit.ts';
+
+describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+  titleUnless(redisMissing, 'the routes over $label'),
+  ({ bullmq }) => {
+    let app: BullMQApp;
+    let queue: Queue;
+
+    beforeAll(async () => {
+      app = await startBullMQ(bullmq);
+      queue = app.queue('mail & more/é%');
+      app.worker(queue.name, async (job) => {
+        if (job.name === 'fail') throw new Error('no way to redis://user:canary-4@host');
+        return { token: 'canary-1', ok: true };
+      });
+      await queue.add('send', { password: 'canary-2', to: 'ann' }, { jobId: 'a b/c?d#e&f=g%20ü:x:y' });
+      await queue.add('fail', { to: 'bob', api_key: 'canary-3' });
+      await queue.add('send', { password: 'canary-5', filler: 'z'.repeat(5_000_000), secret: 'canary-6' });
+      await app.settled(queue, 3, 'completed', 'failed');
+    });
+
+    afterAll(() => app?.close());
+
+    const host = (): Promise<Host> =>
+      serve(EXPRESS_MAJORS[1] as ExpressMajor, { sources: bullmqSources({ queues: [queue] }) });
+
+    it('list jobs whose ids survive the way through the URL, and lead to the job', async () => {
+      const { get } = await host();
+      const { body } = await get<TasksBody>('/api/tasks/');
+      expect(body.tasks.length).toBe(3);
+      for (const { task_id: id, ...row } of body.tasks) {
+        const path = `/api/tasks/${encodeURIComponent(id)}/`;
+        const own = await get<TaskDetailBody>(path);
+        expect(own.body).toMatchObject({
+          task_id: id,
+          state: row.state,
+          name: row.name,
+          queue: queue.name,
+          source: 'bullmq',
+        });
+        expect((await get<RelationsBody>(`${path}relations/`)).body).toMatchObject({
+          task_id: id,
+          root_id: id,
+          relations: [],
+        });
+        expect((await get<GraphBody>(`${path}graph/`)).body.nodes.map((node) => node.id)).toEqual([id]);
+      }
+      expect(body.tasks.map(({ task_id }) => task_id)).toContain(`${queue.name}:a b/c?d#e&f=g%20ü:x:y`);
+      expect((await get('/api/tasks/mail%3A1/')).status).toBe(404);
+    });
+
+    it('show no secret of job data, results and reasons, and cut what is long', async () => {
+      const { get } = await host();
+      const list = await get<TasksBody>('/api/tasks/?stats=60');
+      const texts = [list.text];
+      for (const { task_id: id } of list.body.tasks) {
+        for (const part of ['', 'graph/'])
+          texts.push((await get(`/api/tasks/${encodeURIComponent(id)}/${part}`)).text);
+      }
+      expect(texts.join('')).toContain('ann');
+      for (const text of texts) {
+        expect(text).not.toContain('canary');
+        expect(text.length).toBeLessThan(200_000);
+      }
+      const large = list.body.tasks.find((task) => task.args?.includes('zzz'));
+      expect(large?.truncated).toEqual(['args']);
+      expect(large?.args?.length).toBeLessThanOrEqual(256);
+    });
+
+    it('read Redis once for all who ask within a second', async () => {
+      const { get } = await host();
+      const admin = new Redis(app.redis.port);
+      const processed = async (): Promise<number> =>
+        Number(/cmdstat_hmget:calls=(\d+)/.exec(await admin.info('commandstats'))?.[1]);
+      await get('/api/tasks/');
+      const before = await processed();
+      const answers = await Promise.all(Array.from({ length: 200 }, () => get('/api/tasks/')));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+      // A few seconds may have begun.
+      expect((await processed()) - before).toBeLessThan(200);
+      const { body } = await get<TasksBody>('/api/tasks/');
+      const job = await queue.add('send', { to: 'new' });
+      await until(async () => (await get<TasksBody>('/api/tasks/')).body.tasks.length > body.tasks.length);
+      await until(() => job.isCompleted());
+      admin.disconnect();
+    });
+
+    it('answer 503 when Redis has never been there, and old data when it is gone', async () => {
+      const none = await serve(EXPRESS_MAJORS[1] as ExpressMajor, {
+        sources: bullmqSources({ connection: 'redis://127.0.0.1:1' }),
+      });
+      expect((await none.get('/api/tasks/')).status).toBe(503);
+      const { get } = await host();
+      const before = await get<TasksBody>('/api/tasks/');
+      await app.redis.kill();
+      const after = await get<TasksBody>('/api/tasks/');
+      expect(after.status).toBe(200);
+      await until(async () => (await get<TasksBody>('/api/tasks/')).body.sources[0]?.ok === false);
+      const old = (await get<TasksBody>('/api/tasks/')).body;
+      expect(old.tasks).toEqual(before.body.tasks);
+      expect(old.sources[0]).toMatchObject({ name: 'bullmq', ok: false, error: 'source_unavailable' });
+      expect((await get('/api/tasks/mail%3A1/')).status).toBe(503);
+      await app.redis.start();
+      await until(async () => (await get<TasksBody>('/api/tasks/')).body.sources[0]?.ok === true);
+    });
+  },
+);

@@ -1,0 +1,68 @@
+import { Redis } from 'ioredis';
+import { createClient } from 'redis';
+import { describe, expect, it } from 'vitest';
+import { type BullMQSourcesOptions, bullmqSources } from '../../src/bullmq.ts';
+
+const queue = { name: 'mail', qualifiedName: 'bull:mail', client: Promise.resolve() };
+
+function refusal(options: unknown): string {
+  try {
+    bullmqSources(options as BullMQSourcesOptions);
+  } catch (error) {
+    expect(error).toBeInstanceOf(TypeError);
+    return (error as Error).message;
+  }
+  return 'accepted';
+}
+
+describe('bullmqSources({ … })', () => {
+  it.each([
+    [undefined, /write bullmqSources\(\{ queues/],
+    [[], /write bullmqSources\(\{ queues/],
+    [{}, /give either queues or connection/],
+    [{ queues: [queue], connection: 'redis://a' }, /give either queues or connection/],
+    [{ queues: [] }, /queues must be an array/],
+    [{ queues: queue }, /queues must be an array/],
+    [{ queues: ['mail'] }, /queues\[0\] must be a queue made by new Queue\(\)/],
+    [{ queues: [queue, null] }, /queues\[1\] must be a queue/],
+    [{ queues: [{ ...queue, name: 'other' }] }, /queues\[0\] must be a queue/],
+    [
+      { queues: [queue, { ...queue, qualifiedName: 'other:mail' }] },
+      /two queues are called "mail".*source of its own/,
+    ],
+    [{ queues: [queue], prefix: 'bull' }, /leave prefix out/],
+    [{ connection: '' }, /connection must be a URL/],
+    [{ connection: 'amqp://user:secret@host' }, /connection must be a URL/],
+    [{ connection: 'redis://user:secret@:bad:port' }, /connection must be a URL/],
+    [{ connection: 5 }, /connection must be a URL/],
+    [{ connection: [] }, /connection must be a URL/],
+    [{ connection: new Date() }, /connection must be a URL/],
+    [{ connection: 'redis://a', prefix: '' }, /prefix must be/],
+    [{ connection: 'redis://a', name: 'my jobs' }, /name must be 1 to 64/],
+    [{ url: 'redis://a' }, /there is no option "url". Write connection instead/],
+    [{ connection: 'redis://a', colour: 1 }, /Its options are queues, connection, prefix, name/],
+  ])('refuses %j and says what to write', (options, message) => {
+    expect(refusal(options)).toMatch(message);
+  });
+
+  it('never repeats a password', () => {
+    for (const connection of ['amqp://user:secret@host', 'redis://user:secret@:bad:port']) {
+      expect(refusal({ connection })).not.toContain('secret');
+    }
+  });
+
+  it('takes queues, URLs, options of ioredis and clients, and connects to nothing before it is asked', () => {
+    const client = new Redis({ lazyConnect: true });
+    for (const options of [
+      { queues: [queue] },
+      { connection: 'redis://user:secret@localhost:1/0' },
+      { connection: 'rediss://localhost:1' },
+      { connection: { host: 'localhost', port: 1 } },
+      { connection: client, prefix: '{bull}' },
+      { connection: createClient() },
+    ]) {
+      expect(refusal(options)).toBe('accepted');
+    }
+    expect(client.status).toBe('wait');
+  });
+});
