@@ -1,0 +1,104 @@
+import type { ComponentChildren } from 'preact';
+import type { ComponentBody } from '../../client.ts';
+import { client } from '../live/connection.ts';
+import { useResource } from '../live/use-resource.ts';
+import { hintsOf } from '../overview/findings.ts';
+import { CopyButton } from '../parts/copy-button.tsx';
+import { Moment } from '../parts/moment.tsx';
+import { Loading, Problem } from '../parts/problem.tsx';
+import { Status } from '../parts/state-badge.tsx';
+import { ViewHead } from '../parts/view-head.tsx';
+import { bytes, count, counted } from '../text/numbers.ts';
+
+/** Every part of the deployment that is known, with what it is set to. */
+export function ComponentsView() {
+  const { data, error, at, reload } = useResource('components', (signal) => client.components({ signal }), {
+    every: 10_000,
+  });
+  return (
+    <>
+      <ViewHead title="Components" at={at} />
+      {error !== null && <Problem error={error} retry={reload} />}
+      {data === null && error === null && <Loading />}
+      <div class="cards">
+        {Object.entries(data ?? {}).map(([key, component]) => (
+          <Component key={key} name={key} component={component} />
+        ))}
+      </div>
+    </>
+  );
+}
+
+function Component({ name: key, component }: { readonly name: string; readonly component: ComponentBody }) {
+  const { name, status, pid, url, config, queues } = component;
+  const hints = hintsOf(config);
+  const settings = Object.entries(config ?? {}).filter(([setting]) => setting !== 'hints');
+  return (
+    <section class="panel" aria-label={key}>
+      <div class="panel-head">
+        <h2 class="wrap">{name}</h2>
+        <Status status={status} />
+        {key !== name && <span class="dim mono">{key}</span>}
+      </div>
+      {hints.map((hint) => (
+        <div key={hint} class="notice tone-retry">
+          <div>{hint}</div>
+          <CopyButton text={hint} what="hint" />
+        </div>
+      ))}
+      <dl class="facts wide">
+        {url !== null && <Fact name="URL" value={<Url url={url} />} />}
+        {pid !== null && <Fact name="Process" value={String(pid)} />}
+        {queues !== undefined && (
+          <Fact
+            name="Queues"
+            value={queues.map((queue) => `${queue.name} (${waiting(queue.waiting)})`).join(', ') || 'none'}
+          />
+        )}
+        {settings.map(([setting, value]) => (
+          <Fact
+            key={setting}
+            name={setting.replaceAll('_', ' ')}
+            value={<Setting name={setting} value={value} />}
+          />
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+const waiting = (value: number | null): string =>
+  value === null ? 'not known' : counted(value, 'waiting', 'waiting');
+
+function Fact({ name, value }: { readonly name: string; readonly value: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+/** A link where a browser can go there; a `javascript:` from who knows where stays a text. */
+function Url({ url }: { readonly url: string }) {
+  if (!/^(?:https?:\/\/|\/(?!\/))/i.test(url)) return <span class="mono wrap">{url}</span>;
+  return (
+    <a class="wrap" href={url} rel="noreferrer">
+      {url}
+    </a>
+  );
+}
+
+function Setting({ name, value }: { readonly name: string; readonly value: unknown }) {
+  if (value === null || value === undefined) return <span class="dim">not known</span>;
+  if (typeof value === 'boolean') return <>{value ? 'yes' : 'no'}</>;
+  if (typeof value === 'number') return <>{name === 'bytes' ? bytes(value) : count(value)}</>;
+  if (typeof value === 'string') {
+    return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value) ? (
+      <Moment at={value} />
+    ) : (
+      <span class="wrap">{value}</span>
+    );
+  }
+  return <code class="wrap">{JSON.stringify(value)}</code>;
+}

@@ -1,0 +1,155 @@
+import type { ComponentChildren } from 'preact';
+import type { GraphNodeBody, GraphState } from '../../client.ts';
+import { CopyButton } from '../parts/copy-button.tsx';
+import { Moment } from '../parts/moment.tsx';
+import { StateBadge } from '../parts/state-badge.tsx';
+import { ValueBlock } from '../parts/value-block.tsx';
+import { linkTo, taskLink } from '../route.ts';
+import { count, counted, duration } from '../text/numbers.ts';
+import { titleOf } from './looks.ts';
+import type { DrawnNode } from './structure.ts';
+
+const MOST_LISTED = 100;
+
+interface DetailsProps {
+  readonly drawn: DrawnNode;
+  readonly nodes: ReadonlyMap<string, GraphNodeBody>;
+  readonly onExpand: (id: string) => void;
+}
+
+/** What is known of the node that was picked. */
+export function Details({ drawn, nodes, onExpand }: DetailsProps) {
+  const node = nodes.get(drawn.members[0] ?? '');
+  if (drawn.kind === 'tasks') {
+    const members = drawn.members.map((id) => nodes.get(id)).filter((member) => member !== undefined);
+    return (
+      <>
+        <h2 class="wrap">{titleOf(drawn)}</h2>
+        <p>
+          <button type="button" class="small" onClick={() => onExpand(drawn.id)}>
+            Show each of them
+          </button>
+        </p>
+        <NodeList nodes={members} />
+      </>
+    );
+  }
+  if (node === undefined) return null;
+  return (
+    <>
+      <h2 class="wrap">{node.task_name ?? drawn.name}</h2>
+      {node.state !== null && (
+        <p>
+          <StateBadge state={node.state} />
+        </p>
+      )}
+      <dl class="facts">
+        <Fact
+          name="Id"
+          value={
+            <>
+              <span class="mono wrap">{node.id}</span> <CopyButton text={node.id} what="id" />
+            </>
+          }
+        />
+        {node.kind !== null && <Fact name="Kind" value={node.kind} />}
+        {node.members !== null && (
+          <Fact
+            name="Members"
+            value={`${count(node.members.success)} of ${count(node.members.total)} succeeded, ${count(node.members.failure)} failed`}
+          />
+        )}
+        {node.worker !== null && <Fact name="Worker" value={node.worker} />}
+        {node.queue !== null && <Fact name="Queue" value={node.queue} />}
+        {node.started_at !== null && <Fact name="Started" value={<Moment at={node.started_at} />} />}
+        {node.duration_ms !== null && <Fact name="Took" value={duration(node.duration_ms)} />}
+        {node.retries !== null && node.retries > 0 && <Fact name="Retries" value={count(node.retries)} />}
+      </dl>
+      {node.kind === 'group' ? (
+        <a href={linkTo('tasks', { group_id: node.id })}>Its members as a list</a>
+      ) : (
+        <a href={taskLink(node.id)}>All of this task</a>
+      )}
+      {node.traceback_preview !== null && <ValueBlock label="Error" text={node.traceback_preview} />}
+      {node.args_preview !== null && <ValueBlock label="Positional arguments" text={node.args_preview} />}
+      {node.kwargs_preview !== null && <ValueBlock label="Keyword arguments" text={node.kwargs_preview} />}
+      {node.result_preview !== null && <ValueBlock label="Result" text={node.result_preview} />}
+      {node.stamps_preview !== null && <ValueBlock label="Stamps" text={node.stamps_preview} />}
+    </>
+  );
+}
+
+function Fact({ name, value }: { readonly name: string; readonly value: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+function NodeList({ nodes }: { readonly nodes: readonly GraphNodeBody[] }) {
+  return (
+    <>
+      <ul class="related">
+        {nodes.slice(0, MOST_LISTED).map((node) => (
+          <li key={node.id}>
+            {node.state !== null && <StateBadge state={node.state} />}
+            <a href={taskLink(node.id)}>{node.args_preview ?? node.task_name ?? node.id}</a>
+          </li>
+        ))}
+      </ul>
+      {nodes.length > MOST_LISTED && <p class="dim">{`and ${count(nodes.length - MOST_LISTED)} more`}</p>}
+    </>
+  );
+}
+
+/** What is said while nothing is picked: how the workflow stands, and what failed. */
+export function Summary({
+  graph,
+  onPick,
+}: {
+  readonly graph: GraphState;
+  readonly onPick: (id: string) => void;
+}) {
+  const { counts, truncated, node_count } = graph.meta;
+  const failed = graph.nodes.filter(({ state }) => state === 'FAILURE' || state === 'REJECTED');
+  const rows = [
+    ['succeeded', counts.success, 'success'],
+    ['failed', counts.failure, 'failure'],
+    ['running', counts.running, 'running'],
+    ['retrying', counts.retry, 'retry'],
+    ['waiting', counts.pending, 'waiting'],
+    ['revoked', counts.revoked, 'revoked'],
+  ] as const;
+  return (
+    <>
+      <h2>{counted(counts.total, 'task')}</h2>
+      <p class="dim">{graph.complete ? 'All of them have ended.' : 'The workflow is not at its end.'}</p>
+      <ul class="graph-counts">
+        {rows
+          .filter(([, number]) => number > 0)
+          .map(([text, number, tone]) => (
+            <li key={text}>
+              <span class={`badge tone-${tone}`}>{text}</span> <b class="num">{count(number)}</b>
+            </li>
+          ))}
+      </ul>
+      {truncated && (
+        <p class="notice tone-retry">{`Only the ${count(node_count)} nearest nodes are drawn.`}</p>
+      )}
+      {failed.length > 0 && <h3>Failed</h3>}
+      <ul class="related">
+        {failed.slice(0, MOST_LISTED).map((node) => (
+          <li key={node.id}>
+            <button type="button" class="small tone-failure" onClick={() => onPick(node.id)}>
+              {node.task_name ?? node.id}
+            </button>
+            <span class="dim wrap">{node.traceback_preview}</span>
+          </li>
+        ))}
+      </ul>
+      <p class="dim">Pick a node to see more of it. Drag to move, turn the wheel to zoom.</p>
+    </>
+  );
+}

@@ -1,0 +1,184 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { GraphNodeBody, GraphState } from '../../client.ts';
+import { Sources } from '../parts/age.tsx';
+import { Empty, isProblem, Loading, Problem } from '../parts/problem.tsx';
+import { ViewHead } from '../parts/view-head.tsx';
+import { go, linkTo, taskLink } from '../route.ts';
+import { useMedia } from '../use-media.ts';
+import { CanvasGraph } from './canvas-graph.tsx';
+import { Details, Summary } from './details.tsx';
+import { layOut } from './layout.ts';
+import { failedPath, structureOf } from './structure.ts';
+import { SvgGraph } from './svg-graph.tsx';
+import { useGraph } from './use-graph.ts';
+import { usePanZoom } from './use-pan-zoom.ts';
+
+/** More elements than these make a browser slow. */
+const MOST_IN_SVG = 500;
+
+/** The workflow of a task, drawn, and live. */
+export function GraphView({ id, query }: { readonly id: string; readonly query: URLSearchParams }) {
+  const { graph, error, at } = useGraph(id);
+  const isFailedOnly = query.get('failed') === '1';
+  return (
+    <div class="tall">
+      <ViewHead title="Workflow" at={at}>
+        <a class="button small" href={taskLink(id)}>
+          Task
+        </a>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isFailedOnly}
+            onChange={() =>
+              go(linkTo(`workflow/${encodeURIComponent(id)}`, isFailedOnly ? {} : { failed: '1' }), true)
+            }
+          />
+          Only what led to a failure
+        </label>
+      </ViewHead>
+      {error !== null && !isProblem(error, 'task_not_found') && <Problem error={error} />}
+      {graph === null && isProblem(error, 'task_not_found') && (
+        <Empty title="No task with this id is known">
+          <span class="mono wrap">{id}</span>
+        </Empty>
+      )}
+      {graph === null && error === null && <Loading />}
+      <Sources sources={graph?.sources} />
+      {graph !== null && <Drawing graph={graph} taskId={id} isFailedOnly={isFailedOnly} />}
+    </div>
+  );
+}
+
+function Drawing(props: {
+  readonly graph: GraphState;
+  readonly taskId: string;
+  readonly isFailedOnly: boolean;
+}) {
+  const { graph, taskId, isFailedOnly } = props;
+  const [expanded, setExpanded] = useState<ReadonlySet<string>>(new Set());
+  const [selected, setSelected] = useState<string | null>(null);
+  const [search, setSearch] = useState('');
+  const isNarrow = useMedia('(max-width: 760px)');
+  const nodes = useMemo(() => new Map(graph.nodes.map((node) => [node.id, node])), [graph.nodes]);
+  // States alone do not move a node; the failed path is another drawing when another task fails.
+  const failures = isFailedOnly ? graph.nodes.filter(({ state }) => state === 'FAILURE').length : 0;
+  const structure = useMemo(() => {
+    const shown = isFailedOnly ? failedPath(graph.nodes, graph.edges) : graph;
+    return structureOf(shown.nodes, shown.edges, expanded);
+  }, [graph.edges, graph.nodes.length, expanded, isFailedOnly, failures]);
+  const layout = useMemo(() => layOut(structure, isNarrow), [structure, isNarrow]);
+  const pan = usePanZoom(layout, `${taskId} ${isFailedOnly} ${structure.nodes.length}`);
+  const matches = useMemo(() => matchesOf(search, structure.nodes, nodes), [search, structure, nodes]);
+  const drawn = structure.nodes.find((node) => node.id === selected);
+  const isSvg = structure.nodes.length <= MOST_IN_SVG;
+
+  useEffect(() => {
+    const [first] = matches ?? [];
+    const point = first === undefined ? undefined : layout.points.get(first);
+    if (point !== undefined) pan.centre(point);
+  }, [search]);
+
+  function pick(node: string): void {
+    if (pan.wasDragged()) return;
+    setSelected(node === selected ? null : node);
+  }
+  function find(node: string): void {
+    const place = structure.placeOf.get(node) ?? node;
+    setSelected(place);
+    const point = layout.points.get(place);
+    if (point !== undefined) pan.centre(point);
+  }
+
+  const asked = structure.placeOf.get(taskId) ?? taskId;
+  const drawing = { structure, layout, nodes, asked, selected, matches, onPick: pick };
+  // Panning moves the whole; the nodes are not looked at again.
+  const svg = useMemo(
+    () => (isSvg ? <SvgGraph {...drawing} /> : null),
+    [isSvg, structure, layout, nodes, asked, selected, matches],
+  );
+  if (structure.nodes.length === 0) return <Empty title="Nothing in this workflow has failed" />;
+  return (
+    <div class="graph">
+      <div class="graph-stage" ref={pan.ref}>
+        {isSvg ? (
+          <svg class="graph-svg" role="group" aria-label="Workflow">
+            <defs>
+              <marker
+                id="arrow"
+                viewBox="0 0 8 8"
+                refX="6"
+                refY="4"
+                markerWidth="7"
+                markerHeight="7"
+                orient="auto"
+              >
+                <path class="arrow" d="M0 0L8 4L0 8z" />
+              </marker>
+            </defs>
+            <g transform={`translate(${pan.view.x} ${pan.view.y}) scale(${pan.view.k})`}>{svg}</g>
+          </svg>
+        ) : (
+          <CanvasGraph {...drawing} pan={pan} />
+        )}
+      </div>
+      <div class="graph-tools" role="search">
+        <input
+          type="search"
+          aria-label="Find in the workflow"
+          placeholder="Find  ( / )"
+          value={search}
+          onInput={(event) => setSearch(event.currentTarget.value)}
+        />
+        <span class="dim" role="status">
+          {matches === null ? '' : `${matches.size} found`}
+        </span>
+        <button type="button" class="small" aria-label="Zoom in" onClick={() => pan.zoom(1.3)}>
+          +
+        </button>
+        <button type="button" class="small" aria-label="Zoom out" onClick={() => pan.zoom(1 / 1.3)}>
+          −
+        </button>
+        <button type="button" class="small" onClick={pan.showAll}>
+          Fit
+        </button>
+        {expanded.size > 0 && (
+          <button type="button" class="small" onClick={() => setExpanded(new Set())}>
+            Fold groups
+          </button>
+        )}
+      </div>
+      <aside class="panel graph-side" aria-label="Details">
+        {drawn === undefined ? (
+          <Summary graph={graph} onPick={find} />
+        ) : (
+          <Details drawn={drawn} nodes={nodes} onExpand={(key) => setExpanded(new Set([...expanded, key]))} />
+        )}
+      </aside>
+    </div>
+  );
+}
+
+function matchesOf(
+  search: string,
+  drawn: ReturnType<typeof structureOf>['nodes'],
+  nodes: ReadonlyMap<string, GraphNodeBody>,
+): ReadonlySet<string> | null {
+  const text = search.trim().toLowerCase();
+  if (text === '') return null;
+  const has = (value: string | null | undefined): boolean => value?.toLowerCase().includes(text) === true;
+  const found = drawn.filter(({ name, members }) => {
+    if (has(name)) return true;
+    return members.some((id) => {
+      const node = nodes.get(id);
+      return (
+        has(id) ||
+        has(node?.state) ||
+        has(node?.worker) ||
+        has(node?.args_preview) ||
+        has(node?.kwargs_preview)
+      );
+    });
+  });
+  return new Set(found.map(({ id }) => id));
+}

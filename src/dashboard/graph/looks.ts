@@ -1,0 +1,65 @@
+/** How a drawn node looks now: its colour and its second line. */
+import type { GraphNodeBody } from '../../client.ts';
+import { toneOf } from '../parts/state-badge.tsx';
+import { count, duration } from '../text/numbers.ts';
+import type { DrawnNode } from './structure.ts';
+
+export interface Look {
+  readonly tone: string;
+  readonly line: string;
+}
+
+export function lookOf(drawn: DrawnNode, nodes: ReadonlyMap<string, GraphNodeBody>): Look {
+  const node = nodes.get(drawn.members[0] ?? '');
+  if (drawn.kind === 'tasks') return lookOfMany(drawn.members.map((id) => nodes.get(id)?.state ?? null));
+  if (node === undefined) return { tone: 'waiting', line: '' };
+  if (node.members !== null) {
+    const { total, success, failure, running, retry } = node.members;
+    const tone =
+      failure > 0
+        ? 'failure'
+        : running + retry > 0
+          ? 'running'
+          : success === total && total > 0
+            ? 'success'
+            : 'waiting';
+    return {
+      tone,
+      line: `${count(success)} of ${count(total)} done${failure > 0 ? `, ${count(failure)} failed` : ''}`,
+    };
+  }
+  if (node.state === null) return { tone: 'waiting', line: 'known only by reference' };
+  const time = node.duration_ms === null ? '' : ` · ${duration(node.duration_ms)}`;
+  const retries = node.retries !== null && node.retries > 0 ? ` · retry ${node.retries}` : '';
+  return { tone: toneOf(node.state), line: `${node.state}${time}${retries}` };
+}
+
+function lookOfMany(states: readonly (string | null)[]): Look {
+  const of = (state: string): number => states.filter((candidate) => candidate === state).length;
+  const [failed, succeeded] = [of('FAILURE'), of('SUCCESS')];
+  const isDone = succeeded === states.length;
+  const tone =
+    failed > 0
+      ? 'failure'
+      : isDone
+        ? 'success'
+        : states.some((state) => state === 'STARTED')
+          ? 'running'
+          : 'waiting';
+  return {
+    tone,
+    line: `${count(succeeded)} of ${count(states.length)} done${failed > 0 ? `, ${count(failed)} failed` : ''}`,
+  };
+}
+
+/** What a node is called in the drawing. */
+export const titleOf = ({ kind, name, members }: DrawnNode): string =>
+  kind === 'tasks' ? `${count(members.length)} × ${name}` : name;
+
+/** The last part of a dotted name tells most when there is no room. */
+export function short(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const last = text.slice(text.lastIndexOf('.') + 1);
+  if (last.length + 2 <= most && last !== text) return `….${last}`.slice(0, most);
+  return `${text.slice(0, most - 1)}…`;
+}

@@ -1,0 +1,127 @@
+import type { GraphNodeBody } from '../../client.ts';
+import { type Layout, NODE } from './layout.ts';
+import { lookOf, short, titleOf } from './looks.ts';
+import type { DrawnEdge, DrawnNode, Structure } from './structure.ts';
+
+export interface DrawingProps {
+  readonly structure: Structure;
+  readonly layout: Layout;
+  readonly nodes: ReadonlyMap<string, GraphNodeBody>;
+  /** Where the task is that the reader came from. */
+  readonly asked: string;
+  readonly selected: string | null;
+  readonly matches: ReadonlySet<string> | null;
+  readonly onPick: (id: string) => void;
+}
+
+/** The drawing for up to some hundred nodes: each can be reached by keys and read aloud. */
+export function SvgGraph({ structure, layout, nodes, asked, selected, matches, onPick }: DrawingProps) {
+  return (
+    <>
+      {structure.edges.map((edge) => (
+        <Edge key={`${edge.source}\n${edge.target}`} edge={edge} layout={layout} />
+      ))}
+      {structure.nodes.map((node) => {
+        const look = lookOf(node, nodes);
+        return (
+          <Node
+            key={node.id}
+            node={node}
+            x={(layout.points.get(node.id)?.x ?? 0) - NODE.width / 2}
+            y={(layout.points.get(node.id)?.y ?? 0) - NODE.height / 2}
+            tone={look.tone}
+            line={look.line}
+            isAsked={node.id === asked}
+            isSelected={node.id === selected}
+            isFaded={matches !== null && !matches.has(node.id)}
+            onPick={onPick}
+          />
+        );
+      })}
+    </>
+  );
+}
+
+function Edge({ edge, layout }: { readonly edge: DrawnEdge; readonly layout: Layout }) {
+  const from = layout.points.get(edge.source);
+  const to = layout.points.get(edge.target);
+  if (from === undefined || to === undefined) return null;
+  const d = layout.isDown
+    ? curve(
+        from.y + NODE.height / 2,
+        from.x,
+        to.y - NODE.height / 2 - 5,
+        to.x,
+        (along, across) => `${across} ${along}`,
+      )
+    : curve(
+        from.x + NODE.width / 2,
+        from.y,
+        to.x - NODE.width / 2 - 5,
+        to.y,
+        (along, across) => `${along} ${across}`,
+      );
+  return (
+    <path
+      class={`edge edge-${/^[a-z_]+$/.test(edge.kind) ? edge.kind : 'other'}`}
+      d={d}
+      marker-end="url(#arrow)"
+    />
+  );
+}
+
+/** From one node's side to the other's, leaving and arriving along the layers' way. */
+function curve(
+  a1: number,
+  c1: number,
+  a2: number,
+  c2: number,
+  point: (along: number, across: number) => string,
+): string {
+  const bend = Math.max(20, (a2 - a1) / 2);
+  return `M${point(a1, c1)}C${point(a1 + bend, c1)} ${point(a2 - bend, c2)} ${point(a2, c2)}`;
+}
+
+interface NodeProps {
+  readonly node: DrawnNode;
+  readonly x: number;
+  readonly y: number;
+  readonly tone: string;
+  readonly line: string;
+  readonly isAsked: boolean;
+  readonly isSelected: boolean;
+  readonly isFaded: boolean;
+  readonly onPick: (id: string) => void;
+}
+
+function Node({ node, x, y, tone, line, isAsked, isSelected, isFaded, onPick }: NodeProps) {
+  const title = titleOf(node);
+  return (
+    <g
+      class={`node node-${node.kind} tone-${tone}${isAsked ? ' asked' : ''}${isSelected ? ' selected' : ''}${isFaded ? ' faded' : ''}`}
+      transform={`translate(${x} ${y})`}
+      role="button"
+      tabIndex={0}
+      aria-pressed={isSelected}
+      onClick={() => onPick(node.id)}
+      onKeyDown={(event) => {
+        if (event.key !== 'Enter' && event.key !== ' ') return;
+        event.preventDefault();
+        onPick(node.id);
+      }}
+    >
+      <title>{`${title}, ${line}`}</title>
+      {node.kind === 'tasks' && (
+        <rect class="shadow" x={5} y={5} width={NODE.width} height={NODE.height} rx={6} />
+      )}
+      <rect width={NODE.width} height={NODE.height} rx={6} />
+      <path class="node-tone" d={`M0 6a6 6 0 0 1 5-6v${NODE.height}a6 6 0 0 1-5-6z`} />
+      <text class="node-name" x={14} y={19}>
+        {short(title, 25)}
+      </text>
+      <text class="node-line" x={14} y={35}>
+        {short(line, 30)}
+      </text>
+    </g>
+  );
+}

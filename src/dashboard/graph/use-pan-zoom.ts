@@ -1,0 +1,127 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Layout, Point } from './layout.ts';
+
+/** Drawing to screen: `screen = drawing × k + (x, y)`. */
+export interface View {
+  readonly x: number;
+  readonly y: number;
+  readonly k: number;
+}
+
+export interface PanZoom {
+  readonly view: View;
+  readonly ref: { current: HTMLDivElement | null };
+  readonly size: { readonly width: number; readonly height: number };
+  zoom(factor: number): void;
+  showAll(): void;
+  centre(point: Point): void;
+  /** Whether the pointer has dragged since it went down: a drag is no click. */
+  wasDragged(): boolean;
+}
+
+const SMALLEST = 0.02;
+const LARGEST = 3;
+const DRAG_PX = 4;
+
+/** Wheel, drag, pinch, and buttons. */
+export function usePanZoom(layout: Layout, layoutKey: unknown): PanZoom {
+  const ref = useRef<HTMLDivElement | null>(null);
+  const [size, setSize] = useState({ width: 800, height: 500 });
+  const [view, setView] = useState<View>({ x: 0, y: 0, k: 1 });
+  const pointers = useRef(new Map<number, Point>());
+  const dragged = useRef(0);
+  const latest = useRef({ layout, size });
+  latest.current = { layout, size };
+
+  function showAll(): void {
+    const { layout: now, size: room } = latest.current;
+    const k = Math.max(SMALLEST, Math.min(1, room.width / now.width, room.height / now.height));
+    setView({ k, x: (room.width - now.width * k) / 2, y: (room.height - now.height * k) / 2 });
+  }
+
+  function zoomAt(factor: number, x: number, y: number): void {
+    setView((before) => {
+      const k = Math.min(LARGEST, Math.max(SMALLEST, before.k * factor));
+      const change = k / before.k;
+      return { k, x: x - (x - before.x) * change, y: y - (y - before.y) * change };
+    });
+  }
+
+  useEffect(() => {
+    const element = ref.current;
+    if (element === null) return undefined;
+    const measure = (): void => {
+      const { clientWidth: width, clientHeight: height } = element;
+      setSize({ width, height });
+      latest.current = { ...latest.current, size: { width, height } };
+    };
+    measure();
+    showAll();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+
+    const onWheel = (event: WheelEvent): void => {
+      event.preventDefault();
+      const box = element.getBoundingClientRect();
+      zoomAt(
+        Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0016)),
+        event.clientX - box.left,
+        event.clientY - box.top,
+      );
+    };
+    const onDown = (event: PointerEvent): void => {
+      pointers.current.set(event.pointerId, { x: event.clientX, y: event.clientY });
+      dragged.current = 0;
+    };
+    const onMove = (event: PointerEvent): void => {
+      const before = pointers.current.get(event.pointerId);
+      if (before === undefined) return;
+      const others = [...pointers.current].filter(([id]) => id !== event.pointerId);
+      const [dx, dy] = [event.clientX - before.x, event.clientY - before.y];
+      dragged.current += Math.abs(dx) + Math.abs(dy);
+      const other = others[0]?.[1];
+      if (other !== undefined) {
+        const box = element.getBoundingClientRect();
+        const [was, is] = [
+          Math.hypot(before.x - other.x, before.y - other.y),
+          Math.hypot(event.clientX - other.x, event.clientY - other.y),
+        ];
+        if (was > 0)
+          zoomAt(is / was, (event.clientX + other.x) / 2 - box.left, (event.clientY + other.y) / 2 - box.top);
+      } else setView((now) => ({ ...now, x: now.x + dx, y: now.y + dy }));
+      pointers.current.set(event.pointerId, { x: event.clientX, y: event.clientY });
+    };
+    const onUp = (event: PointerEvent): void => void pointers.current.delete(event.pointerId);
+    element.addEventListener('wheel', onWheel, { passive: false });
+    element.addEventListener('pointerdown', onDown);
+    window.addEventListener('pointermove', onMove);
+    window.addEventListener('pointerup', onUp);
+    window.addEventListener('pointercancel', onUp);
+    return () => {
+      observer.disconnect();
+      element.removeEventListener('wheel', onWheel);
+      element.removeEventListener('pointerdown', onDown);
+      window.removeEventListener('pointermove', onMove);
+      window.removeEventListener('pointerup', onUp);
+      window.removeEventListener('pointercancel', onUp);
+    };
+  }, []);
+
+  // Another drawing is shown whole at first.
+  useEffect(showAll, [layoutKey]);
+
+  return {
+    view,
+    ref,
+    size,
+    zoom: (factor) => zoomAt(factor, size.width / 2, size.height / 2),
+    showAll,
+    centre(point) {
+      setView((before) => {
+        const k = Math.max(before.k, 0.7);
+        return { k, x: size.width / 2 - point.x * k, y: size.height / 2 - point.y * k };
+      });
+    },
+    wasDragged: () => dragged.current > DRAG_PX,
+  };
+}

@@ -1,0 +1,71 @@
+/** Keys that work everywhere, unless the reader is typing. */
+import { go, linkTo } from './route.ts';
+import { nextTheme, nextZone } from './settings.ts';
+import { createStore } from './store.ts';
+
+export const helpOpen = createStore(false);
+
+/** After `g`. */
+const PLACES: Readonly<Record<string, string>> = {
+  o: '',
+  t: 'tasks',
+  w: 'workers',
+  s: 'schedules',
+  c: 'components',
+  m: 'metrics',
+};
+
+export const SHORTCUTS: readonly (readonly [keys: string, meaning: string])[] = [
+  ['g o', 'Overview'],
+  ['g t', 'Tasks'],
+  ['g w', 'Workers'],
+  ['g s', 'Schedules'],
+  ['g c', 'Components'],
+  ['g m', 'Metrics'],
+  ['/', 'Search'],
+  ['↓ ↑ or j k', 'Next and previous row of a list'],
+  ['Enter', 'Open the row'],
+  ['Esc', 'Leave a field, close this'],
+  ['d', 'Theme: system, light, dark'],
+  ['u', 'Times: local, UTC'],
+  ['?', 'This list'],
+];
+
+let wentAt = 0;
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.matches('input, select, textarea, [contenteditable]');
+}
+
+function onKey(event: KeyboardEvent): void {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (isTyping(event.target)) {
+    if (event.key === 'Escape') (event.target as HTMLElement).blur();
+    return;
+  }
+  if (helpOpen.get()) return;
+  const { key } = event;
+  const isSecond = Date.now() - wentAt < 1_500;
+  wentAt = key === 'g' ? Date.now() : 0;
+  const path = PLACES[key];
+  if (isSecond && path !== undefined) go(linkTo(path));
+  else if (key === '/') focusSearch();
+  else if (key === '?') helpOpen.set(true);
+  else if (key === 'd') nextTheme();
+  else if (key === 'u') nextZone();
+  else return;
+  event.preventDefault();
+}
+
+function focusSearch(): void {
+  const field = document.querySelector<HTMLInputElement>('main input[type="search"]');
+  if (field === null) go(linkTo('tasks'));
+  else {
+    field.focus();
+    field.select();
+  }
+}
+
+export function listenToKeys(): void {
+  document.addEventListener('keydown', onKey);
+}

@@ -1,0 +1,15 @@
+import './style/style.css';
+import { render } from 'preact';
+import { App } from './app.tsx';
+import { readBranding } from './branding.ts';
+import { listenToKeys } from './keys.ts';
+import { startFeed } from './live/feed.ts';
+
+const root = document.getElementById('app');
+if (root !== null) {
+  const branding = readBranding(root);
+  root.replaceChildren();
+  listenToKeys();
+  startFeed();
+  render(<App branding={branding} />, root);
+}

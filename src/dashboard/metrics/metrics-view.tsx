@@ -1,0 +1,74 @@
+import { useMemo, useState } from 'preact/hooks';
+import { client } from '../live/connection.ts';
+import { useResource } from '../live/use-resource.ts';
+import { CopyButton } from '../parts/copy-button.tsx';
+import { Empty, isProblem, Loading, Problem } from '../parts/problem.tsx';
+import { ViewHead } from '../parts/view-head.tsx';
+import { curlOf } from '../tasks/export.ts';
+import { count, counted } from '../text/numbers.ts';
+
+const MOST_SHOWN = 2_000;
+
+/** The exporter's series as text that people can filter. */
+export function MetricsView() {
+  const [filter, setFilter] = useState('');
+  const [hidesComments, setHidesComments] = useState(true);
+  const { data, error, at, reload } = useResource('metrics', (signal) => client.metrics({}, { signal }));
+  const lines = useMemo(() => {
+    const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+    return (data ?? '').split('\n').filter((line) => {
+      if (line === '' || (hidesComments && line.startsWith('#'))) return false;
+      const text = line.toLowerCase();
+      return words.every((word) => text.includes(word));
+    });
+  }, [data, filter, hidesComments]);
+
+  if (isProblem(error, 'metrics_disabled')) {
+    return (
+      <>
+        <ViewHead title="Metrics" />
+        <Empty title="No metrics exporter is configured">
+          Set <code>metrics</code> in <code>createMonitorRouter</code> to the exporter's URL, such as{' '}
+          <code>metrics: 'http://127.0.0.1:9808/metrics'</code>.
+        </Empty>
+      </>
+    );
+  }
+  return (
+    <div class="tall">
+      <ViewHead title="Metrics" at={at}>
+        {data !== null && <span class="dim">{counted(lines.length, 'line')}</span>}
+        <CopyButton label="Copy as curl" text={() => curlOf('metrics')} />
+        <CopyButton text={() => lines.join('\n')} what="the lines shown" />
+      </ViewHead>
+      <div class="filters" role="search">
+        <label class="field grow">
+          <span>Filter</span>
+          <input
+            type="search"
+            value={filter}
+            placeholder="words that a line must have"
+            onInput={(event) => setFilter(event.currentTarget.value)}
+          />
+        </label>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={!hidesComments}
+            onChange={(event) => setHidesComments(!event.currentTarget.checked)}
+          />
+          Help and types
+        </label>
+      </div>
+      {error !== null && <Problem error={error} retry={reload} />}
+      {data === null && error === null && <Loading />}
+      {data !== null && lines.length === 0 && <Empty title="No line has these words" />}
+      {lines.length > 0 && (
+        <pre class="metrics" tabIndex={0} role="region" aria-label="Series">
+          {lines.slice(0, MOST_SHOWN).join('\n')}
+          {lines.length > MOST_SHOWN && `\n… ${count(lines.length - MOST_SHOWN)} more: filter to see them`}
+        </pre>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,35 @@
+import { feed } from '../live/feed.ts';
+import { Ago } from '../parts/moment.tsx';
+import { StateBadge } from '../parts/state-badge.tsx';
+import { linkTo, taskLink } from '../route.ts';
+import { useStore } from '../store.ts';
+
+const MOST_SHOWN = 14;
+
+/** What happens now, newest first. */
+export function Activity() {
+  const { events, available } = useStore(feed);
+  return (
+    <section class="panel">
+      <h2>Live activity</h2>
+      {!available && <p class="dim">The app has given this monitor no feed of events.</p>}
+      {available && events.length === 0 && <p class="dim">Nothing has happened yet.</p>}
+      <ul class="activity">
+        {events.slice(0, MOST_SHOWN).map((event) => (
+          <li key={event.id}>
+            <StateBadge state={event.state ?? event.type.replace(/^worker-/, '')} />
+            {event.task_id === null ? (
+              <a href={linkTo('workers')}>{event.worker ?? event.type}</a>
+            ) : (
+              <a href={taskLink(event.task_id)}>{event.task ?? event.task_id}</a>
+            )}
+            <span class="dim activity-detail">{event.detail ?? ''}</span>
+            <span class="dim num">
+              <Ago at={event.timestamp} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

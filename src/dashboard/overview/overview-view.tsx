@@ -1,0 +1,115 @@
+import { clock } from '../live/clock.ts';
+import { client } from '../live/connection.ts';
+import { useResource } from '../live/use-resource.ts';
+import { Sources } from '../parts/age.tsx';
+import { Empty, Problem } from '../parts/problem.tsx';
+import { toneOf } from '../parts/state-badge.tsx';
+import { ViewHead } from '../parts/view-head.tsx';
+import { linkTo } from '../route.ts';
+import { useStore } from '../store.ts';
+import { count } from '../text/numbers.ts';
+import { Activity } from './activity.tsx';
+import { Attention } from './attention.tsx';
+import { findingsOf } from './findings.ts';
+import { History } from './history.tsx';
+import { Names } from './names.tsx';
+import { Queues } from './queues.tsx';
+import { Throughput } from './throughput.tsx';
+import { Tiles } from './tiles.tsx';
+
+const SPANS = [
+  ['15', '15 min'],
+  ['60', '1 h'],
+  ['360', '6 h'],
+  ['1440', '24 h'],
+] as const;
+const OPEN = ['PENDING', 'RECEIVED', 'STARTED', 'RETRY'];
+const isTask = (event: { readonly task_id: string | null }): boolean => event.task_id !== null;
+const isWorker = (event: { readonly task_id: string | null }): boolean => event.task_id === null;
+
+/** The deployment at a glance: what is wrong first. */
+export function OverviewView({ query }: { readonly query: URLSearchParams }) {
+  const asked = query.get('minutes');
+  const minutes = SPANS.find(([span]) => span === asked)?.[0] ?? '60';
+  const stats = useResource(
+    minutes,
+    (signal) => client.tasks({ limit: 0, stats: Number(minutes) }, { signal }),
+    { news: isTask, gap: 3_000, keep: true },
+  );
+  const health = useResource('health', (signal) => client.health({ signal }), {
+    news: isWorker,
+    every: 10_000,
+  });
+  const workers = useResource('workers', (signal) => client.workers({ signal }), { news: isWorker });
+  const components = useResource('components', (signal) => client.components({ signal }));
+  const schedules = useResource('schedules', (signal) => client.schedules({ signal }), { every: 60_000 });
+  // Longest unchanged first: what is stuck is among them.
+  const open = useResource('open', (signal) =>
+    client.tasks({ state: OPEN, order: 'asc', limit: 200 }, { signal }),
+  );
+  const now = useStore(clock);
+  const findings = findingsOf(
+    {
+      health: health.data,
+      workers: workers.data?.workers ?? null,
+      components: components.data,
+      schedules: schedules.data?.schedules ?? null,
+      open: open.data?.tasks ?? null,
+    },
+    now,
+  );
+  const figures = stats.data?.stats ?? null;
+  const states = Object.entries(figures?.states ?? {}).toSorted(([, a], [, b]) => b - a);
+
+  return (
+    <>
+      <ViewHead title="Overview" at={stats.at}>
+        {SPANS.map(([span, text]) => (
+          <a
+            key={span}
+            class="chip"
+            href={linkTo('', { minutes: span })}
+            aria-current={span === minutes ? 'true' : undefined}
+          >
+            {text}
+          </a>
+        ))}
+      </ViewHead>
+      <Attention findings={findings} isKnown={health.data !== null && components.data !== null} />
+      <Sources sources={stats.data?.sources} />
+      <Tiles health={health.data} components={components.data} workers={workers.data?.workers ?? null} />
+      {stats.error !== null && <Problem error={stats.error} retry={stats.reload} />}
+      {figures !== null && (
+        <section class="panel">
+          <h2>Throughput</h2>
+          <Throughput series={figures.series} stepSeconds={figures.step_seconds} />
+          <ul class="states" aria-label="Tasks by state">
+            {states.map(([state, number]) => (
+              <li key={state}>
+                <a href={linkTo('tasks', { state, last: minutes })}>
+                  <span class={`tone-${toneOf(state)}`}>{state}</span> <b class="num">{count(number)}</b>
+                </a>
+              </li>
+            ))}
+          </ul>
+          {states.length === 0 && <Empty title="No task changed in this time" />}
+        </section>
+      )}
+      {stats.data !== null && figures === null && (
+        <Empty title="No figures">The source of tasks does not count them; the list is below Tasks.</Empty>
+      )}
+      <div class="columns">
+        <div class="column-side">
+          {figures !== null && figures.names.length > 0 && (
+            <Names names={figures.names} minutes={Number(minutes)} />
+          )}
+          <Queues components={components.data} />
+        </div>
+        <div class="column-side">
+          <Activity />
+        </div>
+      </div>
+      <History components={components.data} />
+    </>
+  );
+}

@@ -1,0 +1,54 @@
+import type { ComponentsBody } from '../../client.ts';
+import { linkTo } from '../route.ts';
+import { count } from '../text/numbers.ts';
+
+const shown = (value: number | null): string => (value === null ? '–' : count(value));
+
+/** What waits in each queue. */
+export function Queues({ components }: { readonly components: ComponentsBody | null }) {
+  const queues = Object.values(components ?? {})
+    .flatMap((component) => component.queues ?? [])
+    .toSorted((a, b) => (b.waiting ?? 0) - (a.waiting ?? 0));
+  if (queues.length === 0) return null;
+  return (
+    <section class="panel">
+      <h2>Queues</h2>
+      <div class="table-scroll">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Queue</th>
+              <th scope="col" class="num">
+                Waiting
+              </th>
+              <th scope="col" class="num">
+                Taken
+              </th>
+              <th scope="col" class="num">
+                Workers
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {queues.map(({ name, waiting, reserved, consumers }) => (
+              <tr key={name}>
+                <th scope="row">
+                  <a href={linkTo('tasks', { queue: name })}>{name}</a>
+                </th>
+                <td class="num">{shown(waiting)}</td>
+                <td class="num">{shown(reserved)}</td>
+                <td class="num">
+                  {consumers === 0 && (waiting ?? 0) > 0 ? (
+                    <b class="tone-failure">none</b>
+                  ) : (
+                    shown(consumers)
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,98 @@
+import type { StatsStepBody } from '../../client.ts';
+import { linkTo } from '../route.ts';
+import { zone } from '../settings.ts';
+import { useStore } from '../store.ts';
+import { clockTime } from '../text/moments.ts';
+import { count, counted } from '../text/numbers.ts';
+
+const KINDS = [
+  ['failed', 'failed'],
+  ['retried', 'retried'],
+  ['succeeded', 'succeeded'],
+] as const;
+
+/** What ended in each step of time, stacked; each column leads to its tasks. */
+export function Throughput(props: {
+  readonly series: readonly StatsStepBody[];
+  readonly stepSeconds: number;
+}) {
+  const { series, stepSeconds } = props;
+  const chosen = useStore(zone);
+  const sumOf = (step: StatsStepBody): number => step.succeeded + step.failed + step.retried;
+  const most = niceMost(Math.max(1, ...series.map(sumOf)));
+  const total = (kind: (typeof KINDS)[number][0]): number =>
+    series.reduce((sum, step) => sum + step[kind], 0);
+  const label = KINDS.map(([kind, text]) => `${count(total(kind))} ${text}`).join(', ');
+  const ticks = [0, 0.25, 0.5, 0.75, 1].map((part) => series[Math.round(part * (series.length - 1))]);
+  const unit =
+    stepSeconds === 60
+      ? 'per minute'
+      : `per ${stepSeconds < 60 ? `${stepSeconds} s` : `${stepSeconds / 60} min`}`;
+
+  return (
+    <figure class="chart">
+      <figcaption>
+        {KINDS.map(([kind, text]) => (
+          <span key={kind}>
+            <i class={`bar-${kind}`} />
+            {text} <b class="num">{count(total(kind))}</b>
+          </span>
+        ))}
+        <span class="dim">{unit}</span>
+      </figcaption>
+      <div class="chart-plot">
+        <div class="chart-axis num" aria-hidden="true">
+          <span>{count(most)}</span>
+          <span>{most % 2 === 0 ? count(most / 2) : ''}</span>
+          <span>0</span>
+        </div>
+        <div class="chart-bars" role="group" aria-label={`Tasks over time: ${label}`}>
+          {series.map((step) => (
+            <Column
+              key={step.t}
+              step={step}
+              most={most}
+              seconds={stepSeconds}
+              time={clockTime(new Date(step.t), chosen)}
+            />
+          ))}
+        </div>
+      </div>
+      <div class="chart-times num dim" aria-hidden="true">
+        {ticks.map((step, index) => (
+          <span key={index}>{step === undefined ? '' : clockTime(new Date(step.t), chosen)}</span>
+        ))}
+      </div>
+    </figure>
+  );
+}
+
+function Column(props: {
+  readonly step: StatsStepBody;
+  readonly most: number;
+  readonly seconds: number;
+  readonly time: string;
+}) {
+  const { step, most, seconds, time } = props;
+  const until = new Date(Date.parse(step.t) + seconds * 1_000).toISOString();
+  const text = `${time}: ${counted(step.received, 'task')} received, ${KINDS.map(([kind, word]) => `${step[kind]} ${word}`).join(', ')}`;
+  return (
+    <a
+      href={linkTo('tasks', { since: step.t, until })}
+      tabIndex={-1}
+      title={text}
+      aria-label={text}
+      class="chart-column"
+    >
+      {KINDS.map(([kind]) => (
+        <span key={kind} class={`bar-${kind}`} style={{ height: `${(step[kind] / most) * 100}%` }} />
+      ))}
+    </a>
+  );
+}
+
+/** The next of 1, 2, 3, 4, 6, 8, 10, 20, 30 …: an axis that people can halve. */
+function niceMost(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return [1, 2, 3, 4, 6, 8, 10].map((step) => step * power).find((step) => step >= value) ?? value;
+}

@@ -1,0 +1,84 @@
+import type { ComponentsBody, HealthBody, WorkerBody } from '../../client.ts';
+import { linkTo } from '../route.ts';
+import { duration } from '../text/numbers.ts';
+
+interface Tile {
+  readonly name: string;
+  readonly tone: string;
+  readonly word: string;
+  readonly detail: string;
+  readonly link: string;
+}
+
+/** How each part of the deployment is, in one line. */
+export function Tiles(props: {
+  readonly health: HealthBody | null;
+  readonly components: ComponentsBody | null;
+  readonly workers: readonly WorkerBody[] | null;
+}) {
+  const { health, components, workers } = props;
+  const tiles: Tile[] = [
+    check('Broker', health, 'broker'),
+    check('Result backend', health, 'backend'),
+    workersTile(health, workers),
+    component('Beat', components, 'beat'),
+    component('Metrics exporter', components, 'metrics'),
+  ];
+  return (
+    <ul class="tiles" aria-label="Health">
+      {tiles.map(({ name, tone, word, detail, link }) => (
+        <li key={name}>
+          <a class="panel tile" href={link}>
+            <span class="dim">{name}</span>
+            <strong class={`tile-word tone-${tone}`}>{word}</strong>
+            <span class="dim tile-detail">{detail}</span>
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function check(name: string, health: HealthBody | null, key: 'broker' | 'backend'): Tile {
+  const found = health?.checks[key];
+  const link = linkTo('components');
+  if (found === undefined) return { name, tone: 'waiting', word: '…', detail: '', link };
+  if (found.ok === null)
+    return { name, tone: 'waiting', word: 'not checked', detail: 'none is configured', link };
+  const latency = found.latency_ms === null ? '' : `answers in ${duration(found.latency_ms)}`;
+  return found.ok
+    ? { name, tone: 'success', word: 'up', detail: latency, link }
+    : { name, tone: 'failure', word: 'down', detail: found.error ?? '', link };
+}
+
+function workersTile(health: HealthBody | null, workers: readonly WorkerBody[] | null): Tile {
+  const link = linkTo('workers');
+  if (workers === null) return { name: 'Workers', tone: 'waiting', word: '…', detail: '', link };
+  const online = workers.filter(({ status }) => status === 'online');
+  const slots = online.reduce((sum, { concurrency }) => sum + (concurrency ?? 0), 0);
+  const active = online.reduce((sum, worker) => sum + (worker.active ?? 0), 0);
+  const ok = health?.checks.workers?.ok ?? online.length > 0;
+  return {
+    name: 'Workers',
+    tone: ok ? (online.length < workers.length ? 'retry' : 'success') : 'failure',
+    word: `${online.length} of ${workers.length} online`,
+    detail: slots > 0 ? `${active} of ${slots} slots busy` : '',
+    link,
+  };
+}
+
+const TONES: Readonly<Record<string, string>> = { up: 'success', down: 'failure' };
+
+function component(name: string, components: ComponentsBody | null, key: string): Tile {
+  const found = components?.[key];
+  const link = linkTo(key === 'beat' ? 'schedules' : 'metrics');
+  if (found === undefined) return { name, tone: 'waiting', word: '…', detail: '', link };
+  const isRead = key === 'beat' && found.enabled;
+  return {
+    name,
+    tone: isRead ? 'success' : (TONES[found.status] ?? 'waiting'),
+    word: isRead ? 'schedules read' : found.status === 'disabled' ? 'not set up' : found.status,
+    detail: found.url ?? '',
+    link,
+  };
+}

@@ -1,0 +1,50 @@
+import type { SourceBody } from '../../client.ts';
+import { clock } from '../live/clock.ts';
+import { useStore } from '../store.ts';
+import { duration } from '../text/numbers.ts';
+import { Ago } from './moment.tsx';
+
+const WHY: Readonly<Record<string, string>> = {
+  source_unavailable: 'cannot be reached',
+  source_timeout: 'does not answer in time',
+  source_invalid: 'returned data that cannot be read',
+  overloaded: 'is asked too much at once',
+};
+
+/** How old what is shown is. */
+export function Age({ at }: { readonly at: number | null }) {
+  const now = useStore(clock);
+  if (at === null) return null;
+  const ms = Math.max(0, now - at);
+  const isOld = ms > 60_000;
+  return (
+    <span class={isOld ? 'age tone-retry' : 'age'} title="When this data was last read">
+      {ms < 2_000 ? 'just now' : `${duration(Math.floor(ms / 1_000) * 1_000).replace('.0', '')} ago`}
+    </span>
+  );
+}
+
+/** Sources whose data is old, each with why and since when. */
+export function Sources({ sources }: { readonly sources: readonly SourceBody[] | undefined }) {
+  const away = (sources ?? []).filter(({ ok }) => !ok);
+  if (away.length === 0) return null;
+  return (
+    <div class="notice tone-retry" role="status">
+      <div>
+        {away.map(({ name, error, as_of }) => (
+          <div key={name}>
+            Source <b>{name}</b> {WHY[error ?? ''] ?? 'is not current'}: its data is{' '}
+            {as_of === null ? (
+              'missing'
+            ) : (
+              <>
+                from <Ago at={as_of} />
+              </>
+            )}
+            .
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}

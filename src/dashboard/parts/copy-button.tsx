@@ -1,0 +1,52 @@
+import { useEffect, useState } from 'preact/hooks';
+
+/** Copies a text, and says so. */
+export function CopyButton({
+  text,
+  label = 'Copy',
+  what,
+}: {
+  readonly text: string | (() => string);
+  readonly label?: string;
+  readonly what?: string;
+}) {
+  const [said, setSaid] = useState<string | null>(null);
+  useEffect(() => {
+    if (said === null) return undefined;
+    const timer = setTimeout(() => setSaid(null), 1_500);
+    return () => clearTimeout(timer);
+  }, [said]);
+
+  async function copy(): Promise<void> {
+    const value = typeof text === 'string' ? text : text();
+    setSaid((await copyText(value)) ? 'Copied' : 'Not allowed');
+  }
+
+  return (
+    <button
+      type="button"
+      class="small"
+      aria-label={what === undefined ? undefined : `${label} ${what}`}
+      onClick={() => void copy()}
+    >
+      <span aria-live="polite">{said ?? label}</span>
+    </button>
+  );
+}
+
+/** Browsers give the clipboard to secure origins only; elsewhere there is the old way. */
+async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = document.createElement('textarea');
+    area.value = text;
+    area.className = 'offscreen';
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand('copy');
+    area.remove();
+    return done;
+  }
+}

@@ -1,0 +1,36 @@
+import { clock } from '../live/clock.ts';
+import { zone } from '../settings.ts';
+import { useStore } from '../store.ts';
+import { fullMoment, millis, moment } from '../text/moments.ts';
+import { duration } from '../text/numbers.ts';
+
+/** A moment in the reader's choice of time; all of it on hover. */
+export function Moment({ at, missing = '–' }: { readonly at: string | null; readonly missing?: string }) {
+  const chosen = useStore(zone);
+  const value = millis(at);
+  if (value === null || at === null) return <span class="dim">{missing}</span>;
+  const date = new Date(value);
+  return (
+    <time dateTime={at} title={fullMoment(date, chosen)}>
+      {moment(date, chosen, Date.now())}
+    </time>
+  );
+}
+
+/** `12 s ago`, `in 3 min`: moves on by itself. */
+export function Ago({ at, missing = '–' }: { readonly at: string | null; readonly missing?: string }) {
+  const now = useStore(clock);
+  const chosen = useStore(zone);
+  const value = millis(at);
+  if (value === null || at === null) return <span class="dim">{missing}</span>;
+  const ms = now - value;
+  // The clocks of servers and browsers differ a little.
+  const text = Math.abs(ms) < 1_500 ? 'now' : ms > 0 ? `${rounded(ms)} ago` : `in ${rounded(-ms)}`;
+  return (
+    <time dateTime={at} title={fullMoment(new Date(value), chosen)}>
+      {text}
+    </time>
+  );
+}
+
+const rounded = (ms: number): string => duration(Math.round(ms / 1_000) * 1_000).replace('.0 ', ' ');

@@ -1,0 +1,72 @@
+import type { ComponentChildren } from 'preact';
+import { MonitorClientError } from '../../client.ts';
+
+/** What happened, in words. */
+export function Problem({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
+  const { title, hint } = describe(error);
+  return (
+    <div class="notice tone-failure" role="alert">
+      <div>
+        <strong>{title}</strong>
+        {hint !== null && <div>{hint}</div>}
+      </div>
+      {retry !== undefined && (
+        <button type="button" class="small" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+const HINTS: Readonly<Record<string, string>> = {
+  source_not_configured:
+    'The app has given this monitor nothing to read this from: add it to sources in createMonitorRouter.',
+  metrics_disabled: 'Set metrics in createMonitorRouter to the URL of the exporter.',
+  source_unavailable: 'It is asked again by itself.',
+  source_timeout: 'It is asked again by itself.',
+  overloaded: 'It is asked again by itself.',
+  unauthorized: 'Sign in to the app, then load this page again.',
+  forbidden: "The app's authorize function refused it.",
+};
+
+function describe(error: unknown): { readonly title: string; readonly hint: string | null } {
+  if (!(error instanceof MonitorClientError))
+    return { title: 'The answer could not be read.', hint: String(error) };
+  if (error.status === null) {
+    return {
+      title: 'The monitor cannot be reached.',
+      hint: 'It is asked again by itself; what is shown may be old.',
+    };
+  }
+  const faults = error.problem?.errors?.map(({ parameter, detail }) => `${parameter}: ${detail}`).join(' ');
+  return { title: error.message, hint: faults ?? HINTS[error.code ?? ''] ?? null };
+}
+
+/** Whether an error is this one of the API's. */
+export const isProblem = (error: unknown, code: string): boolean =>
+  error instanceof MonitorClientError && error.code === code;
+
+/** Why there is nothing, and what to do. */
+export function Empty({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children?: ComponentChildren;
+}) {
+  return (
+    <div class="empty">
+      <strong>{title}</strong>
+      {children !== undefined && <div>{children}</div>}
+    </div>
+  );
+}
+
+export function Loading() {
+  return (
+    <p class="empty" role="status">
+      Loading …
+    </p>
+  );
+}

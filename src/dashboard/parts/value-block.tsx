@@ -1,0 +1,54 @@
+import { useState } from 'preact/hooks';
+import { count } from '../text/numbers.ts';
+import { pretty } from '../text/pretty.ts';
+import { CopyButton } from './copy-button.tsx';
+
+const FOLDED_LINES = 16;
+const FOLDED_CHARACTERS = 2_000;
+
+/** A value or a traceback: readable, folded when it is long, to be copied as it came. */
+export function ValueBlock(props: {
+  readonly label: string;
+  readonly text: string | null;
+  readonly isCut?: boolean;
+  /** What matters is at the end, as in a traceback. */
+  readonly fromEnd?: boolean;
+  readonly missing?: string;
+}) {
+  const { label, text, isCut = false, fromEnd = false, missing = 'not known' } = props;
+  const [isOpen, setOpen] = useState(false);
+  if (text === null) {
+    return (
+      <section class="value" aria-label={label}>
+        <h3>{label}</h3>
+        <p class="dim">{missing}</p>
+      </section>
+    );
+  }
+  const full = fromEnd ? text : pretty(text);
+  const folded = fold(full, fromEnd);
+  const isLong = folded.length < full.length;
+  return (
+    <section class="value" aria-label={label}>
+      <div class="value-head">
+        <h3>{label}</h3>
+        {isCut && <span class="badge tone-retry outlined">cut</span>}
+        {isLong && (
+          <button type="button" class="small" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            {isOpen ? 'Fold' : `Show all ${count(full.length)} characters`}
+          </button>
+        )}
+        <CopyButton text={text} what={label.toLowerCase()} />
+      </div>
+      <pre tabIndex={0}>{isOpen || !isLong ? full : fromEnd ? `…\n${folded}` : `${folded}\n…`}</pre>
+    </section>
+  );
+}
+
+function fold(text: string, fromEnd: boolean): string {
+  const lines = text.split('\n');
+  const few = fromEnd ? lines.slice(-FOLDED_LINES) : lines.slice(0, FOLDED_LINES);
+  const joined = few.join('\n');
+  if (joined.length <= FOLDED_CHARACTERS) return joined;
+  return fromEnd ? joined.slice(-FOLDED_CHARACTERS) : joined.slice(0, FOLDED_CHARACTERS);
+}

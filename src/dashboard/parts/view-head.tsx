@@ -1,0 +1,30 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { Age } from './age.tsx';
+
+const BASE_TITLE = document.title;
+let shown = '';
+
+/** The heading of a view: takes the focus when the reader comes here, so that screen readers say where they are. */
+export function ViewHead(props: {
+  readonly title: string;
+  readonly at?: number | null;
+  readonly children?: ComponentChildren;
+}) {
+  const { title, at = null, children } = props;
+  useEffect(() => {
+    const isFirst = shown === '';
+    shown = title;
+    document.title = `${title} · ${BASE_TITLE}`;
+    if (!isFirst) document.getElementById('view-title')?.focus({ preventScroll: true });
+  }, [title]);
+  return (
+    <div class="view-head">
+      <h1 id="view-title" tabIndex={-1}>
+        {title}
+      </h1>
+      <Age at={at} />
+      <div class="view-tools">{children}</div>
+    </div>
+  );
+}

@@ -1,0 +1,79 @@
+/** Where the reader is: the part of the address behind `#`, so that every view and filter is a link. */
+import { createStore } from './store.ts';
+
+export type ViewName =
+  | 'overview'
+  | 'tasks'
+  | 'task'
+  | 'workflow'
+  | 'workers'
+  | 'schedules'
+  | 'components'
+  | 'metrics'
+  | 'unknown';
+
+/** A view, and what it shows. */
+export interface Place {
+  readonly view: ViewName;
+  /** Of the task; empty for views that have none. */
+  readonly id: string;
+  readonly query: URLSearchParams;
+}
+
+const LISTS: ReadonlySet<string> = new Set(['tasks', 'workers', 'schedules', 'components', 'metrics']);
+
+/** @param hash `#/tasks?state=FAILURE`, `#/tasks/<id>`, `#/workflow/<id>` */
+function readPlace(hash: string): Place {
+  const [path = '', search = ''] = split(hash.replace(/^#\/?/, ''), '?');
+  const query = new URLSearchParams(search);
+  const [head = '', rest = ''] = split(path, '/');
+  const id = decode(rest);
+  if (head === '') return { view: 'overview', id: '', query };
+  if (head === 'tasks' && id !== '') return { view: 'task', id, query };
+  if (head === 'workflow' && id !== '') return { view: 'workflow', id, query };
+  if (LISTS.has(head)) return { view: head as ViewName, id: '', query };
+  return { view: 'unknown', id: path, query };
+}
+
+function split(text: string, mark: string): [before: string, after: string] {
+  const at = text.indexOf(mark);
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+/** A host may have written an id into its logs as it is. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+export const place = createStore<Place>(readPlace(location.hash));
+
+addEventListener('hashchange', () => place.set(readPlace(location.hash)));
+
+type QueryInput = Readonly<Record<string, string | readonly string[]>> | URLSearchParams;
+
+/** The address of a view. */
+export function linkTo(path: string, query: QueryInput = {}): string {
+  const search = query instanceof URLSearchParams ? query : new URLSearchParams();
+  if (!(query instanceof URLSearchParams)) {
+    for (const [name, value] of Object.entries(query)) {
+      for (const item of typeof value === 'string' ? [value] : value) search.append(name, item);
+    }
+  }
+  const text = search.toString();
+  return `#/${path}${text === '' ? '' : `?${text}`}`;
+}
+
+export const taskLink = (id: string): string => linkTo(`tasks/${encodeURIComponent(id)}`);
+export const workflowLink = (id: string): string => linkTo(`workflow/${encodeURIComponent(id)}`);
+
+/** Goes there. @param replace without a step of its own in the browser's history */
+export function go(link: string, replace = false): void {
+  if (replace) {
+    history.replaceState(null, '', link);
+    place.set(readPlace(link));
+  } else location.hash = link;
+}

@@ -1,0 +1,50 @@
+/** What the reader has chosen; kept in this browser where it allows that. */
+import { createStore } from './store.ts';
+
+export type Theme = 'auto' | 'light' | 'dark';
+export type Zone = 'local' | 'utc';
+
+const KEYS = { theme: 'task-monitor.theme', zone: 'task-monitor.zone' };
+
+function recall<T extends string>(key: string, known: readonly T[], fallback: T): T {
+  try {
+    const value = localStorage.getItem(key);
+    return known.find((candidate) => candidate === value) ?? fallback;
+  } catch {
+    return fallback;
+  }
+}
+
+function remember(key: string, value: string): void {
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    // A browser that keeps nothing forgets it with the tab.
+  }
+}
+
+const THEMES: readonly Theme[] = ['auto', 'light', 'dark'];
+
+export const theme = createStore<Theme>(recall(KEYS.theme, THEMES, 'auto'));
+export const zone = createStore<Zone>(recall(KEYS.zone, ['local', 'utc'], 'local'));
+
+function applyTheme(): void {
+  const chosen = theme.get();
+  if (chosen === 'auto') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = chosen;
+}
+applyTheme();
+
+theme.subscribe(() => {
+  applyTheme();
+  remember(KEYS.theme, theme.get());
+});
+zone.subscribe(() => remember(KEYS.zone, zone.get()));
+
+export function nextTheme(): void {
+  theme.set(THEMES[(THEMES.indexOf(theme.get()) + 1) % THEMES.length] ?? 'auto');
+}
+
+export function nextZone(): void {
+  zone.set(zone.get() === 'local' ? 'utc' : 'local');
+}

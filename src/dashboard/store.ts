@@ -1,0 +1,37 @@
+import { useEffect, useState } from 'preact/hooks';
+
+/** A value that views follow. */
+export interface Store<T> {
+  get(): T;
+  set(value: T): void;
+  /** @returns what ends it */
+  subscribe(listener: () => void): () => void;
+}
+
+export function createStore<T>(initial: T): Store<T> {
+  let value = initial;
+  const listeners = new Set<() => void>();
+  return {
+    get: () => value,
+    set(next) {
+      if (Object.is(next, value)) return;
+      value = next;
+      for (const listener of listeners) listener();
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
+
+/** The value of a store; the component is drawn again when it changes. */
+export function useStore<T>(store: Store<T>): T {
+  const [value, setValue] = useState(store.get);
+  useEffect(() => {
+    const read = (): void => setValue(() => store.get());
+    read();
+    return store.subscribe(read);
+  }, [store]);
+  return value;
+}

@@ -1,0 +1,105 @@
+import { client } from '../live/connection.ts';
+import { useResource } from '../live/use-resource.ts';
+import { Sources } from '../parts/age.tsx';
+import { CopyButton } from '../parts/copy-button.tsx';
+import { Empty, isProblem, Loading, Problem } from '../parts/problem.tsx';
+import { Flags, StateBadge } from '../parts/state-badge.tsx';
+import { ValueBlock } from '../parts/value-block.tsx';
+import { ViewHead } from '../parts/view-head.tsx';
+import { linkTo, workflowLink } from '../route.ts';
+import { curlOf } from '../tasks/export.ts';
+import { Facts } from './facts.tsx';
+import { LifeBar } from './life-bar.tsx';
+import { Related } from './related.tsx';
+import { Timeline } from './timeline.tsx';
+
+/** One task: what happened to it, with what, and what came of it. */
+export function TaskView({ id }: { readonly id: string }) {
+  const { data, error, at, reload } = useResource(id, (signal) => client.task(id, { signal }), {
+    news: (event) => event.task_id === id,
+    gap: 500,
+  });
+  if (data === null) {
+    return (
+      <>
+        <ViewHead title="Task" />
+        {error === null && <Loading />}
+        {error !== null && !isProblem(error, 'task_not_found') && <Problem error={error} retry={reload} />}
+        {isProblem(error, 'task_not_found') && <Unknown id={id} />}
+      </>
+    );
+  }
+  const cut = new Set(data.truncated);
+  const hasFailed = data.exception !== null || data.traceback !== null;
+  return (
+    <article class="task">
+      <ViewHead title={data.name ?? 'Task of unknown name'} at={at}>
+        {data.name !== null && (
+          <a class="button small" href={linkTo('tasks', { name: data.name })}>
+            Tasks of this name
+          </a>
+        )}
+        <a class="button small" href={workflowLink(id)}>
+          Workflow
+        </a>
+        <CopyButton label="Copy as curl" text={() => curlOf(`api/tasks/${encodeURIComponent(id)}/`)} />
+      </ViewHead>
+      <div class="task-state">
+        <StateBadge state={data.state} />
+        <Flags flags={data.flags} />
+        {data.exception !== null && <strong class="tone-failure wrap">{data.exception}</strong>}
+      </div>
+      {error !== null && <Problem error={error} retry={reload} />}
+      <Sources sources={data.sources} />
+      <LifeBar task={data} />
+      <div class="columns">
+        <div class="column-main">
+          {hasFailed && (
+            <ValueBlock
+              label="Traceback"
+              text={data.traceback}
+              isCut={cut.has('traceback')}
+              fromEnd
+              missing="none was told: only the exception above"
+            />
+          )}
+          <ValueBlock label="Positional arguments" text={data.args} isCut={cut.has('args')} />
+          <ValueBlock label="Keyword arguments" text={data.kwargs} isCut={cut.has('kwargs')} />
+          <ValueBlock
+            label="Result"
+            text={data.result}
+            isCut={cut.has('result')}
+            missing={data.done ? 'none was kept' : 'not yet'}
+          />
+          <section class="panel">
+            <h2>Timeline</h2>
+            <Timeline entries={data.timeline} />
+          </section>
+        </div>
+        <div class="column-side">
+          <section class="panel">
+            <h2>Facts</h2>
+            <Facts task={data} />
+          </section>
+          <section class="panel">
+            <h2>Related tasks</h2>
+            <Related task={data} />
+          </section>
+        </div>
+      </div>
+    </article>
+  );
+}
+
+function Unknown({ id }: { readonly id: string }) {
+  return (
+    <Empty title="No task with this id is known">
+      <p class="mono wrap">{id}</p>
+      <p>
+        It may have been forgotten: how far back the history goes is below{' '}
+        <a href={linkTo('components')}>Components</a>. A task that was never seen has no name here either.{' '}
+        <a href={linkTo('tasks', { q: id })}>Search for it</a>
+      </p>
+    </Empty>
+  );
+}

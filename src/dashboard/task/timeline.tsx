@@ -1,0 +1,35 @@
+import type { TimelineEntryBody } from '../../client.ts';
+import { Moment } from '../parts/moment.tsx';
+import { StateBadge } from '../parts/state-badge.tsx';
+import { millis } from '../text/moments.ts';
+import { duration } from '../text/numbers.ts';
+
+/** Every change seen, each attempt with what ended it. */
+export function Timeline({ entries }: { readonly entries: readonly TimelineEntryBody[] }) {
+  if (entries.length === 0)
+    return <p class="dim">No change was seen: the task is known from its result alone.</p>;
+  let attempt = 1;
+  const rows = entries.map((entry, index) => {
+    const mine = attempt;
+    if (entry.state === 'RETRY') attempt += 1;
+    const before = millis(entries[index - 1]?.timestamp ?? null);
+    const at = millis(entry.timestamp);
+    return { entry, attempt: mine, after: before === null || at === null ? null : at - before };
+  });
+  return (
+    <ol class="timeline">
+      {rows.map(({ entry, attempt: mine, after }, index) => (
+        <li key={index}>
+          <div class="timeline-line">
+            <StateBadge state={entry.state} />
+            <Moment at={entry.timestamp} missing="time not known" />
+            {after !== null && <span class="dim">{`+${duration(after)}`}</span>}
+            {attempt > 1 && <span class="dim">{`attempt ${mine}`}</span>}
+            {entry.worker !== null && <span class="dim">{entry.worker}</span>}
+          </div>
+          {entry.detail !== null && <pre class="timeline-detail">{entry.detail}</pre>}
+        </li>
+      ))}
+    </ol>
+  );
+}

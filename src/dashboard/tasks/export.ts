@@ -1,0 +1,80 @@
+/** The filtered list as a file, and as a command. */
+import type { TaskBody, TaskListQuery } from '../../client.ts';
+import { base, client } from '../live/connection.ts';
+
+/** More would not fit into the memory of a tab. */
+export const MOST_EXPORTED = 100_000;
+
+const COLUMNS = [
+  'task_id',
+  'name',
+  'state',
+  'worker',
+  'queue',
+  'sent',
+  'received',
+  'started',
+  'finished',
+  'timestamp',
+  'runtime',
+  'retries',
+  'args',
+  'kwargs',
+  'result',
+  'exception',
+  'eta',
+  'expires',
+  'parent_id',
+  'root_id',
+  'group_id',
+  'flags',
+  'source',
+] as const satisfies readonly (keyof TaskBody)[];
+
+/** Reads the whole list. @param onCount told now and then how many there are so far */
+export async function readAll(
+  query: TaskListQuery,
+  onCount: (count: number) => void,
+  signal: AbortSignal,
+): Promise<TaskBody[]> {
+  const rows: TaskBody[] = [];
+  for await (const task of client.eachTask({ ...query, limit: 1_000 }, { signal })) {
+    rows.push(task);
+    if (rows.length % 1_000 === 0) onCount(rows.length);
+    if (rows.length >= MOST_EXPORTED) break;
+  }
+  return rows;
+}
+
+export function toCsv(rows: readonly TaskBody[]): string {
+  const lines = rows.map((row) => COLUMNS.map((column) => cell(row[column])).join(','));
+  return `${[COLUMNS.join(','), ...lines].join('\r\n')}\r\n`;
+}
+
+function cell(value: TaskBody[keyof TaskBody]): string {
+  if (value === null) return '';
+  const text = Array.isArray(value) ? value.join(' ') : String(value);
+  // A spreadsheet takes a text that begins like this for a formula, and would run it.
+  const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+export function download(name: string, type: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** A command that asks the same, for a shell. */
+export function curlOf(path: string, query: TaskListQuery = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const item of Array.isArray(value) ? value : [value]) parameters.append(name, String(item));
+  }
+  const search = parameters.toString();
+  const url = `${location.origin}${base}${path}${search === '' ? '' : `?${search}`}`;
+  return `curl '${url.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,168 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { client } from '../live/connection.ts';
+import { useResource } from '../live/use-resource.ts';
+import { toneOf } from '../parts/state-badge.tsx';
+import { go, linkTo } from '../route.ts';
+import { withFilter, withToggled } from './list-query.ts';
+
+const STATES = ['PENDING', 'RECEIVED', 'STARTED', 'RETRY', 'SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED'];
+const SPANS: readonly (readonly [minutes: string, text: string])[] = [
+  ['', 'any time'],
+  ['5', 'last 5 min'],
+  ['15', 'last 15 min'],
+  ['60', 'last hour'],
+  ['360', 'last 6 hours'],
+  ['1440', 'last 24 hours'],
+];
+const TYPING_MS = 250;
+
+/** Every filter of the list; each change is a new address. */
+export function Filters({ query }: { readonly query: URLSearchParams }) {
+  const facets = useResource(
+    'facets',
+    async (signal) => (await client.tasks({ limit: 0, stats: 1_440 }, { signal })).stats ?? null,
+    { every: 60_000 },
+  );
+  const stats = facets.data;
+  const chosen = query.getAll('state');
+  const states = [...new Set([...STATES, ...Object.keys(stats?.states ?? {}), ...chosen])];
+  const show = (next: URLSearchParams): void => go(linkTo('tasks', next));
+
+  return (
+    <div class="filters" role="search">
+      <SearchField query={query} />
+      <Choice query={query} name="name" label="Name" options={(stats?.names ?? []).map(({ name }) => name)} />
+      <Choice query={query} name="queue" label="Queue" options={stats?.queues ?? []} />
+      <Choice query={query} name="worker" label="Worker" options={stats?.workers ?? []} />
+      <label class="field">
+        <span>Changed</span>
+        <select
+          value={query.get('last') ?? ''}
+          onChange={(event) => {
+            const cleared = withFilter(withFilter(query, 'since', []), 'until', []);
+            show(withFilter(cleared, 'last', [event.currentTarget.value]));
+          }}
+        >
+          {SPANS.map(([minutes, text]) => (
+            <option key={minutes} value={minutes}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </label>
+      <fieldset class="chips">
+        <legend class="offscreen">States</legend>
+        {states.map((state) => (
+          <button
+            key={state}
+            type="button"
+            class={`chip tone-${toneOf(state)}`}
+            aria-pressed={chosen.includes(state)}
+            onClick={() => show(withToggled(query, 'state', state))}
+          >
+            {state}
+          </button>
+        ))}
+      </fieldset>
+    </div>
+  );
+}
+
+function SearchField({ query }: { readonly query: URLSearchParams }) {
+  const asked = query.get('q') ?? '';
+  const [text, setText] = useState(asked);
+  const timer = useRef<ReturnType<typeof setTimeout>>();
+  useEffect(() => setText(asked), [asked]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+
+  function search(value: string): void {
+    clearTimeout(timer.current);
+    if (value.trim() !== asked) go(linkTo('tasks', withFilter(query, 'q', [value.trim()])), true);
+  }
+
+  return (
+    <label class="field grow">
+      <span>Search</span>
+      <input
+        type="search"
+        value={text}
+        maxLength={200}
+        placeholder="id, name, worker, arguments  ( / )"
+        onInput={(event) => {
+          const { value } = event.currentTarget;
+          setText(value);
+          clearTimeout(timer.current);
+          timer.current = setTimeout(() => search(value), TYPING_MS);
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') search(event.currentTarget.value);
+        }}
+      />
+    </label>
+  );
+}
+
+function Choice(props: {
+  readonly query: URLSearchParams;
+  readonly name: 'name' | 'worker' | 'queue';
+  readonly label: string;
+  readonly options: readonly string[];
+}) {
+  const { query, name, label, options } = props;
+  const chosen = query.getAll(name);
+  const all = [...new Set([...options, ...chosen])].toSorted();
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <select
+        value={chosen.length > 1 ? '\u0000many' : (chosen[0] ?? '')}
+        onChange={(event) => go(linkTo('tasks', withFilter(query, name, [event.currentTarget.value])))}
+      >
+        <option value="">any</option>
+        {chosen.length > 1 && <option value={'\u0000many'}>{`${chosen.length} chosen`}</option>}
+        {all.map((option) => (
+          <option key={option} value={option}>
+            {option}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  state: 'state',
+  name: 'name',
+  worker: 'worker',
+  queue: 'queue',
+  q: 'search',
+  since: 'from',
+  until: 'until',
+  root_id: 'workflow',
+  parent_id: 'sent by',
+  group_id: 'group',
+};
+
+/** What is filtered by, each to be taken out. */
+export function ActiveFilters({ query }: { readonly query: URLSearchParams }) {
+  const active = [...query].filter(([name, value]) => Object.hasOwn(NAMES, name) && value !== '');
+  if (active.length === 0) return null;
+  return (
+    <div class="active-filters">
+      {active.map(([name, value]) => (
+        <a
+          key={`${name}=${value}`}
+          class="chip"
+          href={linkTo('tasks', withToggled(query, name, value))}
+          title="Take this filter out"
+        >
+          <span class="dim">{NAMES[name]}</span> <span class="chip-value">{value}</span>{' '}
+          <span aria-hidden="true">×</span>
+        </a>
+      ))}
+      <a class="chip" href={linkTo('tasks')}>
+        Clear all
+      </a>
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+/** From the address to the query of `/api/tasks/`, which has the same names except for `last`. */
+import type { TaskListQuery } from '../../client.ts';
+
+/** Filters that may be given more than once. */
+const MANY = ['state', 'name', 'worker', 'queue'] as const;
+/** Filters that may be given once. */
+const ONE = ['q', 'last', 'since', 'until', 'root_id', 'parent_id', 'group_id'] as const;
+
+const SORTS = ['timestamp', 'received', 'started', 'finished', 'runtime', 'name', 'state'] as const;
+export type Sort = (typeof SORTS)[number];
+
+export interface Order {
+  readonly sort: Sort;
+  readonly order: 'asc' | 'desc';
+}
+
+export function orderOf(query: URLSearchParams): Order {
+  const asked = query.get('sort');
+  return {
+    sort: SORTS.find((sort) => sort === asked) ?? 'timestamp',
+    order: query.get('order') === 'asc' ? 'asc' : 'desc',
+  };
+}
+
+/** Minutes back from now. */
+function lastOf(query: URLSearchParams): number | null {
+  const minutes = Number(query.get('last') ?? Number.NaN);
+  return Number.isFinite(minutes) && minutes > 0 ? minutes : null;
+}
+
+/** @param now what `last` counts from */
+export function listQuery(query: URLSearchParams, now: number): TaskListQuery {
+  const asked: Record<string, string | readonly string[]> = {};
+  for (const name of MANY) {
+    const values = query.getAll(name).filter((value) => value !== '');
+    if (values.length > 0) asked[name] = values;
+  }
+  for (const name of ONE) {
+    const value = query.get(name);
+    if (value !== null && value.trim() !== '' && name !== 'last') asked[name] = value;
+  }
+  const last = lastOf(query);
+  if (last !== null) asked.since = new Date(now - last * 60_000).toISOString();
+  const { sort, order } = orderOf(query);
+  if (sort !== 'timestamp') asked.sort = sort;
+  if (order !== 'desc') asked.order = order;
+  return asked;
+}
+
+/** The query with one filter changed; the order stays. */
+export function withFilter(query: URLSearchParams, name: string, values: readonly string[]): URLSearchParams {
+  const next = new URLSearchParams(query);
+  next.delete(name);
+  for (const value of values) if (value !== '') next.append(name, value);
+  return next;
+}
+
+/** The query with one value of a filter added, or taken out. */
+export function withToggled(query: URLSearchParams, name: string, value: string): URLSearchParams {
+  const before = query.getAll(name);
+  return withFilter(
+    query,
+    name,
+    before.includes(value) ? before.filter((item) => item !== value) : [...before, value],
+  );
+}

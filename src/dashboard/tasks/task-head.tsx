@@ -1,0 +1,53 @@
+import { go, linkTo } from '../route.ts';
+import { orderOf, type Sort, withFilter } from './list-query.ts';
+
+const COLUMNS: readonly { readonly kind: string; readonly text: string; readonly sort?: Sort }[] = [
+  { kind: 'c-state', text: 'State', sort: 'state' },
+  { kind: 'c-name', text: 'Task', sort: 'name' },
+  { kind: 'c-args', text: 'Arguments or error' },
+  { kind: 'c-worker', text: 'Worker' },
+  { kind: 'c-queue', text: 'Queue' },
+  { kind: 'c-wait num', text: 'Waited' },
+  { kind: 'c-ran num', text: 'Ran', sort: 'runtime' },
+  { kind: 'c-when num', text: 'Changed', sort: 'timestamp' },
+];
+
+/** The column heads of the list; those that it can be sorted by are buttons. */
+export function TaskHead({ query }: { readonly query: URLSearchParams }) {
+  const { sort, order } = orderOf(query);
+
+  function sortBy(column: Sort): void {
+    const isText = column === 'name' || column === 'state';
+    const turned = order === 'desc' ? 'asc' : 'desc';
+    const next = column === sort ? turned : isText ? 'asc' : 'desc';
+    const sorted = withFilter(query, 'sort', column === 'timestamp' ? [] : [column]);
+    go(linkTo('tasks', withFilter(sorted, 'order', next === 'desc' ? [] : [next])));
+  }
+
+  return (
+    <div role="rowgroup" class="list-head">
+      <div role="row" class="row" aria-rowindex={1}>
+        {COLUMNS.map(({ kind, text, sort: column }) => {
+          const isSorted = column !== undefined && column === sort;
+          return (
+            <div
+              key={text}
+              role="columnheader"
+              class={kind}
+              aria-sort={isSorted ? (order === 'asc' ? 'ascending' : 'descending') : undefined}
+            >
+              {column === undefined ? (
+                text
+              ) : (
+                <button type="button" class="sort" onClick={() => sortBy(column)}>
+                  {text}
+                  <span aria-hidden="true">{isSorted ? (order === 'asc' ? ' ↑' : ' ↓') : ''}</span>
+                </button>
+              )}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}

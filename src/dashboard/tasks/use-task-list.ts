@@ -1,0 +1,95 @@
+/** The pages of a list that were read so far. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { SourceBody, TaskBody } from '../../client.ts';
+import { client } from '../live/connection.ts';
+import { useResource } from '../live/use-resource.ts';
+import { listQuery, orderOf } from './list-query.ts';
+
+const PAGE = 200;
+const MORE = 500;
+
+export interface TaskList {
+  readonly rows: readonly TaskBody[];
+  readonly total: number | null;
+  readonly hasMore: boolean;
+  readonly error: unknown;
+  readonly at: number | null;
+  readonly isLoading: boolean;
+  readonly sources: readonly SourceBody[] | undefined;
+  /** Whether something came that is not shown because the reader is further down. */
+  readonly isBehind: boolean;
+  readonly loadMore: () => void;
+  readonly reload: () => void;
+}
+
+interface Further {
+  /** Of which first page these are the next ones. */
+  readonly of: unknown;
+  readonly rows: readonly TaskBody[];
+  readonly next: string | null;
+  readonly error: unknown;
+}
+
+/** @param isAtTop false: what is shown stays where it is, whatever happens */
+export function useTaskList(query: URLSearchParams, isAtTop: boolean): TaskList {
+  const key = query.toString();
+  const first = useResource(
+    key,
+    async (signal) => {
+      const asked = listQuery(query, Date.now());
+      return { key, asked, page: await client.tasks({ ...asked, limit: PAGE }, { signal }) };
+    },
+    { keep: true, news: () => true, every: 10_000 },
+  );
+  const [held, setHeld] = useState(first.data);
+  const [further, setFurther] = useState<Further>({ of: null, rows: [], next: null, error: null });
+  const loading = useRef<AbortController | null>(null);
+
+  // The reader's place is more than the newest row: further down, a newer first page has to wait.
+  const mayReplace = held === null || held.key !== first.data?.key || isAtTop;
+  const shown = mayReplace ? first.data : held;
+  useEffect(() => {
+    if (shown !== held) setHeld(shown);
+  }, [shown, held]);
+  useEffect(() => () => loading.current?.abort(), [shown]);
+
+  const isOwn = further.of === shown;
+  const next = isOwn ? further.next : (shown?.page.next_cursor ?? null);
+
+  async function loadMore(): Promise<void> {
+    if (shown === null || next === null || loading.current?.signal.aborted === false) return;
+    const controller = new AbortController();
+    loading.current = controller;
+    const { signal } = controller;
+    const before = isOwn ? further.rows : [];
+    try {
+      const page = await client.tasks({ ...shown.asked, limit: MORE, cursor: next }, { signal });
+      if (!signal.aborted) {
+        setFurther({ of: shown, rows: [...before, ...page.tasks], next: page.next_cursor, error: null });
+      }
+    } catch (error) {
+      if (!signal.aborted) setFurther({ of: shown, rows: before, next, error });
+    }
+    controller.abort();
+  }
+
+  const rows = shown?.page.tasks ?? [];
+  return {
+    rows: isOwn && further.rows.length > 0 ? unique([...rows, ...further.rows]) : rows,
+    total: shown?.page.total ?? null,
+    hasMore: next !== null,
+    error: first.error ?? (isOwn ? further.error : null),
+    at: shown === null ? null : first.at,
+    isLoading: first.data?.key !== key && first.error === null,
+    sources: shown?.page.sources,
+    isBehind: shown !== first.data && orderOf(query).sort === 'timestamp',
+    loadMore: () => void loadMore(),
+    reload: first.reload,
+  };
+}
+
+/** A task that changed during the walk may come twice: the first time is the newer one. */
+function unique(rows: readonly TaskBody[]): readonly TaskBody[] {
+  const seen = new Set<string>();
+  return rows.filter(({ task_id }) => !seen.has(task_id) && seen.add(task_id));
+}

@@ -1,0 +1,51 @@
+/** Moments as text, in the reader's time or in UTC. */
+import type { Zone } from '../settings.ts';
+
+const pad = (value: number, length = 2): string => String(value).padStart(length, '0');
+
+interface Parts {
+  readonly day: string;
+  readonly time: string;
+  readonly ms: string;
+}
+
+function partsOf(date: Date, zone: Zone): Parts {
+  // In UTC by a shifted clock, so that both go one way.
+  const shift = zone === 'utc' ? 0 : date.getTimezoneOffset() * 60_000;
+  const at = new Date(date.getTime() - shift);
+  return {
+    day: `${at.getUTCFullYear()}-${pad(at.getUTCMonth() + 1)}-${pad(at.getUTCDate())}`,
+    time: `${pad(at.getUTCHours())}:${pad(at.getUTCMinutes())}:${pad(at.getUTCSeconds())}`,
+    ms: pad(at.getUTCMilliseconds(), 3),
+  };
+}
+
+/** `14:02:11` today, `2026-11-20 14:02:11` otherwise. */
+export function moment(date: Date, zone: Zone, now: number): string {
+  const { day, time } = partsOf(date, zone);
+  return day === partsOf(new Date(now), zone).day ? time : `${day} ${time}`;
+}
+
+/** `2026-11-21 14:02:11.250 +01:00` */
+export function fullMoment(date: Date, zone: Zone): string {
+  const { day, time, ms } = partsOf(date, zone);
+  return `${day} ${time}.${ms} ${zone === 'utc' ? 'UTC' : offset(date)}`;
+}
+
+function offset(date: Date): string {
+  const minutes = -date.getTimezoneOffset();
+  const sign = minutes < 0 ? '-' : '+';
+  return `${sign}${pad(Math.floor(Math.abs(minutes) / 60))}:${pad(Math.abs(minutes) % 60)}`;
+}
+
+/** `14:02`: an axis has no room for more. */
+export function clockTime(date: Date, zone: Zone): string {
+  return partsOf(date, zone).time.slice(0, 5);
+}
+
+/** Milliseconds since 1970; `null` for what is no moment. */
+export function millis(timestamp: string | null): number | null {
+  if (timestamp === null) return null;
+  const value = Date.parse(timestamp);
+  return Number.isNaN(value) ? null : value;
+}

@@ -1,0 +1,49 @@
+const WHOLE = new Intl.NumberFormat('en-US');
+
+export const count = (value: number): string => WHOLE.format(value);
+
+/** `1 task`, `1,200 tasks` */
+export const counted = (value: number, one: string, many = `${one}s`): string =>
+  `${count(value)} ${value === 1 ? one : many}`;
+
+/** A length of time that a person reads: `850 ms`, `2.4 s`, `3 min 12 s`, `2 h 5 min`, `3 d 4 h`. */
+export function duration(ms: number): string {
+  const sign = ms < 0 ? '−' : '';
+  const length = Math.abs(ms);
+  if (length < 1) return length === 0 ? '0 ms' : `${sign}<1 ms`;
+  if (length < 999.5) return `${sign}${Math.round(length)} ms`;
+  const seconds = length / 1_000;
+  if (seconds < 9.95) return `${sign}${seconds.toFixed(1)} s`;
+  if (seconds < 59.5) return `${sign}${Math.round(seconds)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 3_600) return `${sign}${pair(Math.floor(whole / 60), 'min', whole % 60, 's')}`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 1_440) return `${sign}${pair(Math.floor(minutes / 60), 'h', minutes % 60, 'min')}`;
+  const hours = Math.round(seconds / 3_600);
+  return `${sign}${pair(Math.floor(hours / 24), 'd', hours % 24, 'h')}`;
+}
+
+function pair(much: number, unit: string, little: number, smallUnit: string): string {
+  return little === 0 ? `${much} ${unit}` : `${much} ${unit} ${little} ${smallUnit}`;
+}
+
+/** Seconds, or a dash where nobody can tell. */
+export const seconds = (value: number | null): string => (value === null ? '–' : duration(value * 1_000));
+
+export function bytes(value: number): string {
+  if (value < 1_000) return `${value} B`;
+  const units = ['kB', 'MB', 'GB', 'TB'];
+  let size = value / 1_000;
+  let unit = 0;
+  while (size >= 999.5 && unit < units.length - 1) {
+    size /= 1_000;
+    unit += 1;
+  }
+  return `${size < 10 ? size.toFixed(1) : Math.round(size)} ${units[unit]}`;
+}
+
+export function percent(part: number, whole: number): string {
+  if (whole === 0) return '–';
+  const share = (part / whole) * 100;
+  return `${share > 0 && share < 10 ? share.toFixed(1) : Math.round(share)} %`;
+}

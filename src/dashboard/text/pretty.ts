@@ -1,0 +1,97 @@
+/** Lays values out so that a person can read them: JSON, and what Python's repr writes. */
+
+const WIDTH = 84;
+const DEEPEST = 60;
+const OPENERS: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
+
+/** The text laid out over lines. What is no value, or is short, stays as it is. */
+export function pretty(text: string): string {
+  const trimmed = text.trim();
+  if (trimmed.length <= WIDTH || trimmed.includes('\n') || !/[([{]/.test(trimmed)) return text;
+  try {
+    if (/^[[{]/.test(trimmed)) return JSON.stringify(JSON.parse(trimmed), null, 2);
+  } catch {
+    // Python's, then.
+  }
+  return layOut(readItems(trimmed, 0, '', 0).parts, '').trimStart();
+}
+
+/** A text between brackets and commas, or a bracket with what is in it. */
+type Part = string | { readonly open: string; readonly close: string; readonly items: readonly Part[][] };
+
+interface Read {
+  readonly parts: Part[];
+  readonly items: Part[][];
+  readonly end: number;
+  /** False when the text was cut before the bracket closed. */
+  readonly isClosed: boolean;
+}
+
+function readItems(text: string, from: number, close: string, depth: number): Read {
+  const items: Part[][] = [];
+  let parts: Part[] = [];
+  let start = from;
+  let at = from;
+  const flush = (): void => {
+    if (at > start) parts.push(text.slice(start, at));
+  };
+  while (at < text.length) {
+    const character = text[at] ?? '';
+    if (character === "'" || character === '"') at = endOfString(text, at);
+    else if (character === close) {
+      flush();
+      if (parts.length > 0) items.push(parts);
+      // A tuple of one keeps its comma.
+      else if (items.length === 1 && close === ')') items[0]?.push(',');
+      return { parts, items, end: at + 1, isClosed: true };
+    } else if (character === ',' && close !== '') {
+      flush();
+      items.push(parts);
+      parts = [];
+      at += 1;
+      while (text[at] === ' ') at += 1;
+      start = at;
+    } else if (Object.hasOwn(OPENERS, character) && depth < DEEPEST) {
+      flush();
+      const ends = OPENERS[character] ?? '';
+      const inner = readItems(text, at + 1, ends, depth + 1);
+      parts.push({ open: character, close: inner.isClosed ? ends : '', items: inner.items });
+      at = inner.end;
+      start = at;
+    } else at += 1;
+  }
+  flush();
+  if (parts.length > 0 && close !== '') items.push(parts);
+  return { parts, items, end: at, isClosed: false };
+}
+
+/** Behind the quote that closes it; the end of the text when it was cut. */
+function endOfString(text: string, from: number): number {
+  const quote = text[from];
+  for (let at = from + 1; at < text.length; at += 1) {
+    if (text[at] === '\\') at += 1;
+    else if (text[at] === quote) return at + 1;
+  }
+  return text.length;
+}
+
+function inOneLine(parts: readonly Part[]): string {
+  return parts
+    .map((part) =>
+      typeof part === 'string' ? part : part.open + part.items.map(inOneLine).join(', ') + part.close,
+    )
+    .join('');
+}
+
+function layOut(parts: readonly Part[], indent: string): string {
+  return parts
+    .map((part) => {
+      if (typeof part === 'string') return part;
+      const line = inOneLine([part]);
+      if (line.length + indent.length <= WIDTH || part.items.length === 0) return line;
+      const deeper = `${indent}  `;
+      const lines = part.items.map((item) => `${deeper}${layOut(item, deeper)}`);
+      return `${part.open}\n${lines.join(',\n')}\n${indent}${part.close}`;
+    })
+    .join('');
+}

@@ -1,0 +1,101 @@
+import type { WorkerBody } from '../../client.ts';
+import { client } from '../live/connection.ts';
+import { useResource } from '../live/use-resource.ts';
+import { Sources } from '../parts/age.tsx';
+import { Ago } from '../parts/moment.tsx';
+import { Empty, Loading, Problem } from '../parts/problem.tsx';
+import { Status } from '../parts/state-badge.tsx';
+import { ViewHead } from '../parts/view-head.tsx';
+import { linkTo } from '../route.ts';
+import { count, counted, duration } from '../text/numbers.ts';
+
+export function WorkersView() {
+  const { data, error, at, reload } = useResource('workers', (signal) => client.workers({ signal }), {
+    every: 5_000,
+    news: (event) => event.task_id === null,
+  });
+  const workers = data?.workers ?? [];
+  return (
+    <>
+      <ViewHead title="Workers" at={at}>
+        {data !== null && (
+          <span class="dim">{`${workers.filter(({ status }) => status === 'online').length} of ${count(workers.length)} online`}</span>
+        )}
+      </ViewHead>
+      {error !== null && <Problem error={error} retry={reload} />}
+      <Sources sources={data?.sources} />
+      {data === null && error === null && <Loading />}
+      {data !== null && workers.length === 0 && (
+        <Empty title="No worker is known">
+          A worker appears with its first heartbeat. Celery's send them unless they were started with{' '}
+          <code>--without-heartbeat</code>.
+        </Empty>
+      )}
+      <div class="cards">
+        {workers.map((worker) => (
+          <Worker key={`${worker.source} ${worker.hostname}`} worker={worker} />
+        ))}
+      </div>
+    </>
+  );
+}
+
+const shown = (value: number | null): string => (value === null ? '–' : count(value));
+
+function Worker({ worker }: { readonly worker: WorkerBody }) {
+  const { hostname, status, active, concurrency, queues, registered_tasks: names } = worker;
+  const slots = concurrency ?? worker.pool_size;
+  return (
+    <section class="panel worker" aria-label={hostname}>
+      <div class="panel-head">
+        <h2 class="wrap">{hostname}</h2>
+        <Status status={status} />
+        <span class="dim worker-seen">
+          <Ago at={worker.last_heartbeat} missing="no heartbeat seen" />
+        </span>
+      </div>
+      <div class="worker-load">
+        {active !== null && slots !== null && slots > 0 && (
+          <meter min={0} max={slots} value={active} aria-label="Busy slots" />
+        )}
+        <span class="num">{`${shown(active)} of ${shown(slots)} busy`}</span>
+        <a href={linkTo('tasks', { worker: hostname, state: ['STARTED', 'RECEIVED'] })}>What it has now</a>
+        <a href={linkTo('tasks', { worker: hostname })}>All its tasks</a>
+      </div>
+      <dl class="facts">
+        <Fact name="Queues" value={queues === null ? null : queues.join(', ') || 'none'} />
+        <Fact name="Processed" value={worker.processed === null ? null : counted(worker.processed, 'task')} />
+        <Fact name="Pool" value={worker.pool} />
+        <Fact name="Load" value={worker.load_average?.map((load) => load.toFixed(2)).join(' · ') ?? null} />
+        <Fact
+          name="Up for"
+          value={worker.uptime_seconds === null ? null : duration(worker.uptime_seconds * 1_000)}
+        />
+        <Fact name="Process" value={worker.pid === null ? null : String(worker.pid)} />
+        <Fact name="Software" value={worker.software} />
+      </dl>
+      {names !== null && names.length > 0 && (
+        <details>
+          <summary>{counted(names.length, 'registered task')}</summary>
+          <ul class="names">
+            {names.map((name) => (
+              <li key={name}>
+                <a href={linkTo('tasks', { name, worker: hostname })}>{name}</a>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </section>
+  );
+}
+
+function Fact({ name, value }: { readonly name: string; readonly value: string | null }) {
+  if (value === null) return null;
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+import type { DashboardLink, DashboardOptions } from '../options.ts';
+import { isRecord, type KeysOf, refuseUnknownKeys, wrong } from './check.ts';
+
+/** {@link DashboardOptions}, checked, with every default filled in. */
+export interface ResolvedDashboard {
+  readonly title: string;
+  readonly links: readonly DashboardLink[];
+  readonly logo: string | null;
+}
+
+const DASHBOARD: KeysOf<DashboardOptions> = { title: true, links: true, logo: true };
+const LINK: KeysOf<DashboardLink> = { text: true, url: true };
+
+const LONGEST_TITLE = 100;
+const MOST_LINKS = 20;
+const EXPECTED_URL = "an http(s) URL or a path such as 'https://example.com/runbook' or '/admin'";
+
+/** @returns `null` when there is to be no page */
+export function readDashboard(value: unknown): ResolvedDashboard | null {
+  if (value === false) return null;
+  const given = value === undefined || value === true ? {} : value;
+  if (!isRecord(given)) throw wrong('dashboard', "true, false or an object such as { title: 'Shop' }", value);
+  refuseUnknownKeys(given, DASHBOARD, 'dashboard.');
+  return Object.freeze({
+    title: readText('dashboard.title', given.title ?? 'Task monitor'),
+    links: readLinks(given.links ?? []),
+    logo: given.logo === undefined ? null : readUrl('dashboard.logo', given.logo),
+  });
+}
+
+function readText(option: string, value: unknown): string {
+  if (typeof value !== 'string' || value.trim() === '' || value.length > LONGEST_TITLE) {
+    throw wrong(option, `a text of 1 to ${LONGEST_TITLE} characters`, value);
+  }
+  return value;
+}
+
+function readLinks(value: unknown): readonly DashboardLink[] {
+  const expected = `an array of at most ${MOST_LINKS} links such as { text: 'Runbook', url: 'https://example.com' }`;
+  if (!Array.isArray(value) || value.length > MOST_LINKS) throw wrong('dashboard.links', expected, value);
+  return value.map((link: unknown, index) => {
+    const place = `dashboard.links[${index}]`;
+    if (!isRecord(link)) throw wrong(place, "an object such as { text: 'Admin', url: '/admin' }", link);
+    refuseUnknownKeys(link, LINK, `${place}.`);
+    return { text: readText(`${place}.text`, link.text), url: readUrl(`${place}.url`, link.url) };
+  });
+}
+
+/** As it was written, so that a path stays right behind a proxy that strips a prefix. */
+function readUrl(option: string, value: unknown): string {
+  if (typeof value !== 'string' || value === '' || /\s|\p{Cc}|\\/u.test(value)) {
+    throw wrong(option, EXPECTED_URL, value);
+  }
+  // Browsers read what has no scheme against the page's address; any other scheme could be a script.
+  const base = 'http://localhost/';
+  const isLocal = !/^[a-z][a-z0-9+.-]*:/i.test(value) && !value.startsWith('//');
+  const isWeb = /^https?:\/\//i.test(value);
+  if ((!isLocal && !isWeb) || !URL.canParse(value, base)) throw wrong(option, EXPECTED_URL, value);
+  return value;
+}

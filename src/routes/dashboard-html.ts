@@ -1,0 +1,76 @@
+import type { ResolvedDashboard } from '../options/dashboard.ts';
+import type { PackageFiles } from './dashboard-files.ts';
+import { tagOf } from './send.ts';
+
+/** The page's HTML, made when it is first asked for. */
+export interface PageDocument {
+  read(): { readonly body: Buffer; readonly etag: string };
+  /** Sent where the host has set no policy of its own. */
+  readonly policy: string;
+}
+
+/** What of the page's HTML differs from host to host. No script and no style stands in it: any policy may forbid them. */
+export function pageOf(branding: ResolvedDashboard, files: PackageFiles): PageDocument {
+  let made: { readonly body: Buffer; readonly etag: string } | null = null;
+
+  function make(): { readonly body: Buffer; readonly etag: string } {
+    const { script, imports, style, icon } = files.manifest();
+    const preloads = imports.map((name) => `<link rel="modulepreload" href="./assets/${name}">\n`).join('');
+    const html = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<meta name="color-scheme" content="light dark">
+<title>${escapeHtml(branding.title)}</title>
+<link rel="icon" href="./assets/${icon}" type="image/svg+xml">
+<link rel="stylesheet" href="./assets/${style}">
+${preloads}<script type="module" src="./assets/${script}"></script>
+</head>
+<body>
+<div id="app" data-branding="${escapeHtml(JSON.stringify(branding))}">
+<noscript><p>This page needs JavaScript. The same data is below <code>./api/tasks/</code> as JSON.</p></noscript>
+<p class="boot">Loading ${escapeHtml(branding.title)} … If nothing follows, the page's files did not arrive: the address must
+end in a slash, and on plain http the host must not send <code>upgrade-insecure-requests</code>.</p>
+</div>
+</body>
+</html>
+`;
+    return { body: Buffer.from(html), etag: tagOf(html) };
+  }
+
+  return {
+    read() {
+      made ??= make();
+      return made;
+    },
+    policy: policyFor(branding),
+  };
+}
+
+function policyFor({ logo }: ResolvedDashboard): string {
+  const foreign = logo !== null && /^https?:/i.test(logo) ? ` ${new URL(logo).origin}` : '';
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    `img-src 'self'${foreign}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'self'",
+  ].join('; ');
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+}

@@ -1,0 +1,55 @@
+/** Puts the page and its files on the wire. */
+import type { Request, Response } from 'express';
+import type { PackageFiles } from './dashboard-files.ts';
+import type { PageDocument } from './dashboard-html.ts';
+import { isOver, matchesTag } from './send.ts';
+
+/** The page itself: asked for anew each time, so that a new version shows at once. */
+export async function sendPage(request: Request, response: Response, page: PageDocument): Promise<void> {
+  const { body, etag } = page.read();
+  if (isOver(response)) return;
+  setIfAbsent(response, 'Content-Security-Policy', page.policy);
+  setIfAbsent(response, 'Referrer-Policy', 'same-origin');
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  response.setHeader('Cache-Control', 'no-cache');
+  response.setHeader('ETag', etag);
+  const known = request.headers['if-none-match'];
+  if (known !== undefined && matchesTag(known, etag)) {
+    response.removeHeader('Content-Type');
+    response.statusCode = 304;
+    response.end();
+    return;
+  }
+  response.setHeader('Content-Type', 'text/html; charset=utf-8');
+  finish(request, response, body);
+}
+
+/** A file whose name changes with its content: kept for ever by whoever has it. */
+export async function sendPackageFile(
+  request: Request,
+  response: Response,
+  files: PackageFiles,
+  name: string,
+): Promise<void> {
+  const { type, plain, packed } = await files.read(name);
+  if (isOver(response)) return;
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
+  response.setHeader('Content-Type', type);
+  response.vary('Accept-Encoding');
+  // A middleware of the host that compresses leaves alone what is encoded.
+  const takesGzip = request.acceptsEncodings('gzip') === 'gzip';
+  if (takesGzip) response.setHeader('Content-Encoding', 'gzip');
+  finish(request, response, takesGzip ? packed : plain);
+}
+
+function finish(request: Request, response: Response, body: Buffer): void {
+  response.statusCode = 200;
+  response.setHeader('Content-Length', body.length);
+  if (request.method === 'HEAD') response.end();
+  else response.end(body);
+}
+
+function setIfAbsent(response: Response, name: string, value: string): void {
+  if (!response.hasHeader(name)) response.setHeader(name, value);
+}

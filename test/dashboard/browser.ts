@@ -1,0 +1,106 @@
+/** A real browser that looks at a page of ours, and tells everything that went wrong in it. */
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { afterAll, expect, onTestFinished } from 'vitest';
+import { titleUnless } from '../helpers/redis-server.ts';
+
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const executablePath = process.env.CHROMIUM ?? PLACES.find((path) => existsSync(path));
+
+/** What to install; `null` when a browser is there. */
+export const browserMissing: string | null =
+  executablePath === undefined ? 'install chromium, or set CHROMIUM to one' : null;
+
+export const browserTitle = (title: string): string => titleUnless(browserMissing, title);
+
+const ROOT = new URL('../..', import.meta.url).pathname;
+
+/** What is looked at is the build; tests on an old one would tell nothing. */
+function requireFreshBuild(): void {
+  const built = statSync(join(ROOT, 'dist/dashboard/manifest.json'), { throwIfNoEntry: false });
+  const newest = Math.max(
+    ...readdirSync(join(ROOT, 'src/dashboard'), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => statSync(join(entry.parentPath, entry.name)).mtimeMs),
+  );
+  if (!built || built.mtimeMs < newest) throw new Error('dist/dashboard is missing or old: npm run build');
+}
+
+let starting: Promise<Browser> | null = null;
+
+afterAll(async () => {
+  await (await starting)?.close();
+  starting = null;
+});
+
+/** A page that is looked at. */
+export interface Look {
+  readonly page: Page;
+  /** Goes to a view: `#/tasks`. */
+  go(hash: string): Promise<void>;
+  /** Every text of the page, for comparisons. */
+  text(): Promise<string>;
+  /** Messages of the console, errors, dialogs, violations of the policy and requests to elsewhere. */
+  readonly faults: string[];
+}
+
+export interface LookOptions extends BrowserContextOptions {
+  /** Faults that the test means to cause. */
+  readonly expected?: RegExp;
+}
+
+/** Opens `<base>/<hash>` in a window of its own. The test fails when anything in it goes wrong. */
+export async function look(base: string, hash = '', options: LookOptions = {}): Promise<Look> {
+  requireFreshBuild();
+  starting ??= chromium.launch({
+    ...(executablePath === undefined ? {} : { executablePath }),
+    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+  });
+  const { expected, ...contextOptions } = options;
+  const context = await (await starting).newContext({
+    viewport: { width: 1280, height: 800 },
+    ...contextOptions,
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const faults: string[] = [];
+  const { origin } = new URL(base);
+  const fault = (text: string): void => {
+    if (expected?.test(text) !== true) faults.push(text);
+  };
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') fault(`console: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => fault(`error: ${error.message}`));
+  page.on('dialog', (dialog) => {
+    fault(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(`${origin}/`) && !url.startsWith('blob:')) fault(`request: ${url}`);
+  });
+  await page.addInitScript(
+    `addEventListener('securitypolicyviolation', (event) => console.error('policy: ' + event.violatedDirective + ' ' + event.blockedURI));`,
+  );
+  onTestFinished(async () => {
+    await context.close();
+    expect(faults).toEqual([]);
+  });
+  await page.goto(`${base}/${hash}`);
+  await page.locator('#view-title').waitFor();
+  return {
+    page,
+    faults,
+    async go(next) {
+      await page.evaluate(`location.hash = ${JSON.stringify(next)}`);
+      await page.locator('#view-title').waitFor();
+    },
+    text: () =>
+      page
+        .locator('#app')
+        .textContent()
+        .then((text) => text ?? ''),
+  };
+}

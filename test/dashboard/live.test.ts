@@ -1,0 +1,115 @@
+import express from 'express';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createMonitorRouter } from '../../src/index.ts';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { freePort } from '../helpers/redis-server.ts';
+import { serve, until } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, look } from './browser.ts';
+import { createShop } from './shop.ts';
+
+const [major] = EXPRESS_MAJORS;
+if (major === undefined) throw new Error('there is no Express');
+
+describe.skipIf(browserMissing)(browserTitle('in a browser, a page that stays open'), () => {
+  it('shows at once what happens', async () => {
+    const { queue, options } = createShop();
+    const { base } = await serve(major, options);
+    const { page, go } = await look(base, '#/tasks');
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.getByText('23 tasks').waitFor();
+    queue.record({ id: 'new', name: 'brand.new', state: 'STARTED' });
+    await page.getByRole('link', { name: 'brand.new' }).waitFor();
+    await go('#/tasks/new');
+    await page.locator('.task-state').getByText('STARTED').waitFor();
+    queue.record({ id: 'new', name: 'brand.new', state: 'SUCCESS', result: 42 });
+    await page.locator('.task-state').getByText('SUCCESS').waitFor();
+    await go('#/');
+    queue.record({ id: 'other', name: 'other.new', state: 'FAILURE', error: new Error('x') });
+    await page.locator('.activity').getByText('other.new').waitFor();
+    await go('#/workflow/order-1');
+    await page.locator('.graph-svg .node').first().waitFor();
+    queue.record({
+      id: 'late',
+      name: 'late.comer',
+      state: 'STARTED',
+      parentId: 'order-1',
+      rootId: 'order-1',
+    });
+    await page.getByRole('button', { name: /late\.comer, STARTED/ }).waitFor();
+    queue.record({ id: 'late', name: 'late.comer', state: 'SUCCESS' });
+    await page.getByRole('button', { name: /late\.comer, SUCCESS/ }).waitFor();
+  });
+
+  it('says that nothing comes any more, and goes on when the server is back', async () => {
+    const { queue, options } = createShop();
+    const port = await freePort();
+    const start = async () => {
+      const router = createMonitorRouter({
+        ...options,
+        authorize: false,
+        sources: { ...queue, close: () => {} },
+      });
+      const server = express().use('/monitor', router).listen(port, '127.0.0.1');
+      await new Promise((resolve) => server.once('listening', resolve));
+      return async () => {
+        await router.close();
+        server.closeAllConnections();
+        await new Promise((resolve) => server.close(resolve));
+      };
+    };
+    let stop = await start();
+    onTestFinished(() => stop());
+    const { page } = await look(`http://127.0.0.1:${port}/monitor`, '#/tasks', {
+      expected: /Failed to load|net::ERR/,
+    });
+    await page.getByText('23 tasks').waitFor();
+    await stop();
+    await page.getByText('Disconnected').waitFor();
+    await page.getByText(/does not answer; it is asked again by itself\. What is shown is/).waitFor();
+    expect(await page.locator('.rows .row').count()).toBeGreaterThan(10);
+    stop = await start();
+    await page.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 });
+    queue.record({ id: 'new', name: 'brand.new', state: 'STARTED' });
+    await page.getByRole('link', { name: 'brand.new' }).waitFor();
+  }, 60_000);
+
+  it('polls where there is no feed, and keeps one question under way at most', async () => {
+    const { queue } = createShop();
+    let [now, most] = [0, 0];
+    const { events: _, ...sources } = queue;
+    const { base } = await serve(
+      major,
+      { sources },
+      {
+        before: (app) =>
+          void app.use('/monitor/api/tasks', (_request, response, next) => {
+            now += 1;
+            most = Math.max(most, now);
+            response.on('close', () => {
+              now -= 1;
+            });
+            setTimeout(next, 50);
+          }),
+      },
+    );
+    const { page } = await look(base, '#/tasks', { expected: /501/ });
+    await page.getByText('Polling').waitFor();
+    await page.getByText('23 tasks').waitFor();
+    queue.record({ id: 'new', name: 'brand.new', state: 'STARTED' });
+    await page.getByRole('link', { name: 'brand.new' }).waitFor({ timeout: 19_000 });
+    // The list and the figures for its filters.
+    expect(most).toBeLessThanOrEqual(2);
+  }, 40_000);
+
+  it('says who may not see it any more', async () => {
+    const { options } = createShop();
+    let isAllowed = true;
+    const { base } = await serve(major, { ...options, authorize: () => isAllowed });
+    const { page, go } = await look(base, '#/tasks', { expected: /403/ });
+    await page.getByText('23 tasks').waitFor();
+    isAllowed = false;
+    await go('#/workers');
+    await page.getByText('The app no longer lets you see this.').waitFor();
+    await until(async () => (await page.getByText("The app's authorize function refused it.").count()) > 0);
+  });
+});

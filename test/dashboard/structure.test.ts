@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { layOut } from '../../src/dashboard/graph/layout.ts';
+import { failedPath, structureOf } from '../../src/dashboard/graph/structure.ts';
+import type { GraphEdgeBody, GraphNodeBody } from '../../src/wire.ts';
+
+const node = (id: string, name: string | null, more: Partial<GraphNodeBody> = {}): GraphNodeBody => ({
+  id,
+  task_name: name,
+  state: 'SUCCESS',
+  started_at: null,
+  finished_at: null,
+  duration_ms: null,
+  retries: null,
+  queue: null,
+  worker: null,
+  args_preview: null,
+  kwargs_preview: null,
+  result_preview: null,
+  traceback_preview: null,
+  stamps_preview: null,
+  parent_id: null,
+  root_id: null,
+  kind: null,
+  members: null,
+  ...more,
+});
+const edge = (source: string, target: string, kind = 'child'): GraphEdgeBody => ({
+  id: `${source}->${target}:${kind}`,
+  source,
+  target,
+  kind,
+});
+const range = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+
+const wide = {
+  nodes: [
+    node('root', 'a'),
+    node('g', null, { kind: 'group', state: null }),
+    node('body', 'z'),
+    ...range(20).map((index) => node(`m${index}`, 'm')),
+  ],
+  edges: range(20).flatMap((index) => [
+    edge('root', `m${index}`),
+    edge('g', `m${index}`, 'group'),
+    edge(`m${index}`, 'body', 'chord'),
+  ]),
+};
+
+describe('the structure of a drawing', () => {
+  it('folds many tasks of one name in one group into one node with one edge each way', () => {
+    const { nodes, edges, placeOf } = structureOf(wide.nodes, wide.edges, new Set());
+    expect(nodes.map(({ name, kind, members }) => [name, kind, members.length])).toEqual([
+      ['a', 'task', 1],
+      ['group', 'group', 1],
+      ['z', 'task', 1],
+      ['m', 'tasks', 20],
+    ]);
+    const place = placeOf.get('m7') ?? '';
+    expect(edges.map(({ source, target }) => [source, target])).toEqual([
+      ['root', place],
+      ['g', place],
+      [place, 'body'],
+    ]);
+  });
+
+  it('draws each of them when the reader asks for it', () => {
+    const place = structureOf(wide.nodes, wide.edges, new Set()).placeOf.get('m7') ?? '';
+    expect(structureOf(wide.nodes, wide.edges, new Set([place])).nodes).toHaveLength(23);
+  });
+
+  it('keeps what failed and what led to it, also round a cycle', () => {
+    const nodes = [node('a', 'a'), node('b', 'b'), node('c', 'c', { state: 'FAILURE' }), node('d', 'd')];
+    const kept = failedPath(nodes, [edge('a', 'b'), edge('b', 'a'), edge('b', 'c'), edge('c', 'd')]);
+    expect(kept.nodes.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
+    expect(kept.edges).toHaveLength(3);
+  });
+});
+
+describe('the layout of a drawing', () => {
+  it.each([[3], [200], [251], [10_000]])(
+    'gives each of %d nodes a place of its own, also where there are cycles',
+    (count) => {
+      const nodes = range(count).map((index) => node(`n${index}`, `t${index}`));
+      const edges = range(count)
+        .slice(1)
+        .map((index) => edge(`n${Math.floor(index / 3)}`, `n${index}`));
+      edges.push(edge(`n${count - 1}`, 'n0'), edge('n1', 'n1'));
+      const { points, width, height } = layOut(structureOf(nodes, edges, new Set()), false);
+      expect(new Set([...points.values()].map(({ x, y }) => `${x} ${y}`)).size).toBe(count);
+      for (const { x, y } of points.values()) expect(x > 0 && y > 0 && x < width && y < height).toBe(true);
+    },
+  );
+});

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { bytes, duration, percent } from '../../src/dashboard/text/numbers.ts';
+import { pretty } from '../../src/dashboard/text/pretty.ts';
+
+describe('lengths of time', () => {
+  it.each([
+    [0, '0 ms'],
+    [0.4, '<1 ms'],
+    [850, '850 ms'],
+    [999.6, '1.0 s'],
+    [2_400, '2.4 s'],
+    [59_600, '1 min'],
+    [192_000, '3 min 12 s'],
+    [7_500_000, '2 h 5 min'],
+    [273_600_000, '3 d 4 h'],
+    [-2_400, '−2.4 s'],
+  ])('reads %d ms as %s', (ms, text) => {
+    expect(duration(ms)).toBe(text);
+  });
+});
+
+describe('figures', () => {
+  it('have units that people read', () => {
+    expect([bytes(5), bytes(5_210_000), bytes(999_600)]).toEqual(['5 B', '5.2 MB', '1.0 MB']);
+    expect([percent(1, 80), percent(1, 2), percent(0, 5), percent(0, 0)]).toEqual([
+      '1.3 %',
+      '50 %',
+      '0 %',
+      '–',
+    ]);
+  });
+});
+
+const LONG = 'x'.repeat(60);
+
+describe('a value', () => {
+  it('that is short stays as it is', () => {
+    for (const text of ["(1, 'a')", '', 'nothing', 'a\n[1]']) expect(pretty(text)).toBe(text);
+  });
+
+  it('of JSON is laid out', () => {
+    const value = { a: [1, 2], b: LONG, c: { d: LONG } };
+    expect(pretty(JSON.stringify(value))).toBe(JSON.stringify(value, null, 2));
+  });
+
+  it("of Python's repr is laid out over lines, and only there", () => {
+    const text = `({'a': [1, 2], 'b': '${LONG}, (not a bracket', "it's": (1,)}, <Order: ${LONG}>)`;
+    const laid = pretty(text);
+    expect(laid.split('\n').length).toBeGreaterThan(4);
+    expect(laid).toContain("\n    'a': [1, 2],\n");
+    expect(laid).toContain('(1,)');
+    expect(laid.replaceAll(/\s/g, '')).toBe(text.replaceAll(/\s/g, ''));
+  });
+
+  it.each([
+    `[${'('.repeat(5_000)}`,
+    `{'a': '${LONG}${LONG}…`,
+    `)]}${LONG}${LONG}([{`,
+    `'${LONG}\\'${LONG}(`,
+    `${'['.repeat(100)}1${']'.repeat(100)}`,
+  ])('that is broken or cut keeps every character: %#', (text) => {
+    expect(pretty(text).replaceAll(/\s/g, '')).toBe(text.replaceAll(/\s/g, ''));
+  });
+});

@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import type { TasksBody } from '../../src/wire.ts';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { serve, until } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, look } from './browser.ts';
+import { createShop, ids } from './shop.ts';
+
+const [major] = EXPRESS_MAJORS;
+if (major === undefined) throw new Error('there is no Express');
+const open = async (hash: string, extra = 0, expected = /^never$/) => {
+  const shop = createShop(extra);
+  const host = await serve(major, shop.options);
+  return { ...shop, ...host, ...(await look(host.base, hash, { expected })) };
+};
+
+describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
+  it('lists tasks as the API does, newest first', async () => {
+    const { get, page } = await open('#/tasks');
+    const { tasks, total } = (await get<TasksBody>('/api/tasks/?limit=200')).body;
+    await page.getByText(`${total} tasks`).waitFor();
+    const names = await page.locator('.rows .c-name a').allTextContents();
+    expect(names.slice(0, 10)).toEqual(tasks.slice(0, 10).map(({ name }) => name));
+    const states = await page.locator('.rows .c-state').allTextContents();
+    expect(states.slice(0, 10)).toEqual(tasks.slice(0, 10).map(({ state }) => state));
+  });
+
+  it('filters by what the address says, and writes into the address what is filtered by', async () => {
+    const { page, go } = await open('#/tasks?state=FAILURE');
+    await page.getByText('1 task', { exact: true }).waitFor();
+    expect(await page.locator('.rows .c-name a').allTextContents()).toEqual(['payments.charge']);
+    await page.getByRole('button', { name: 'SUCCESS' }).click();
+    await page.getByText('23 tasks', { exact: true }).waitFor();
+    expect(page.url()).toContain('#/tasks?state=FAILURE&state=SUCCESS');
+    await page.getByLabel('Search').fill('label-7');
+    await page.getByText('1 task', { exact: true }).waitFor();
+    await until(() => page.url().includes('q=label-7'));
+    await page.getByRole('link', { name: /Clear all/ }).click();
+    await page.getByText('23 tasks', { exact: true }).waitFor();
+    await page.getByLabel('Name').selectOption('orders.place');
+    await page.getByText('1 task', { exact: true }).waitFor();
+    await go('#/tasks?q=nothing-has-this');
+    await page.getByText('No task matches these filters').waitFor();
+  });
+
+  it('sorts by the head of a column', async () => {
+    const { page } = await open('#/tasks');
+    await page.getByRole('button', { name: 'Task', exact: true }).click();
+    await page.locator('[aria-sort="ascending"]').waitFor();
+    await until(async () => (await page.locator('.rows .c-name a').first().textContent()) === 'labels.print');
+    expect(page.url()).toContain('sort=name&order=asc');
+    expect(await page.locator('.rows .c-name a').last().textContent()).toBe('payments.charge');
+  });
+
+  it('reads further pages while somebody scrolls, with few rows in the document', async () => {
+    const { page } = await open('#/tasks?name=extra.task', 5_000);
+    await page.getByText('5,000 tasks').waitFor();
+    const seen = async (text: string): Promise<boolean> => {
+      await page.evaluate("document.querySelector('.scroller').scrollTo(0, 1e9)");
+      return (await page.locator('.rows').textContent())?.includes(text) === true;
+    };
+    await until(() => seen('[4999]'), 20_000);
+    expect(await page.locator('.rows .row').count()).toBeLessThan(80);
+  });
+
+  it('shows a task with all that is known of it', async () => {
+    const { page, text } = await open(`#/tasks/${ids.failed}`);
+    await page.getByRole('heading', { name: 'payments.charge' }).waitFor();
+    await page
+      .getByRole('region', { name: 'Traceback' })
+      .getByText('CardError: card declined')
+      .first()
+      .waitFor();
+    await page.getByText('sent this one').waitFor();
+    const shown = await text();
+    for (const part of [
+      'FAILURE',
+      'CardError: card declined',
+      'celery@one',
+      'orders',
+      ids.failed,
+      ids.group,
+    ]) {
+      expect(shown).toContain(part);
+    }
+    expect(await page.locator('.timeline .badge').allTextContents()).toEqual([
+      'PENDING',
+      'RECEIVED',
+      'STARTED',
+      'FAILURE',
+    ]);
+    await page.getByRole('link', { name: 'Workflow' }).click();
+    await page.locator('.graph-svg .node').first().waitFor();
+    expect(page.url()).toContain(`#/workflow/${ids.failed}`);
+  });
+
+  it('says what to do about a task that nobody knows', async () => {
+    const { page } = await open('#/tasks/a%2Fb%20?x', 0, /404/);
+    await page.getByText('No task with this id is known').waitFor();
+  });
+
+  it('draws a workflow with many tasks folded, and opens them', async () => {
+    const { page } = await open(`#/workflow/${ids.root}`);
+    const many = page.getByRole('button', { name: /20 × labels\.print, 20 of 20 done/ });
+    await many.click();
+    await page.getByRole('button', { name: 'Show each of them' }).click();
+    await until(async () => (await page.locator('.graph-svg .node').count()) > 20);
+    await page.getByLabel('Find in the workflow').fill('payments');
+    await page.getByText('2 found').waitFor();
+    await page.getByLabel('Only what led to a failure').check();
+    await until(async () => (await page.locator('.graph-svg .node').count()) < 6);
+    expect(await page.locator('.graph-svg').textContent()).toContain('payments.charge');
+  });
+
+  it('tells at a glance what is wrong, and how much runs', async () => {
+    const { page, text } = await open('#/');
+    await page.getByText('Schedule Missed one was missed').waitFor();
+    await page.getByText('1 of 1 online').waitFor();
+    await page.getByRole('link', { name: '1 (50 %)' }).waitFor();
+    expect(await text()).toMatch(/failed 1.*succeeded 22/);
+  });
+
+  it('shows workers, schedules, components and what to set for metrics', async () => {
+    const { page, go } = await open('#/workers');
+    const worker = page.getByRole('region', { name: 'celery@one' });
+    await worker.getByText('1 of 4 busy').waitFor();
+    expect(await worker.textContent()).toContain('orders, mail');
+    await go('#/schedules');
+    await page.getByText(/^in 59 min/).waitFor();
+    await page.getByText(/^missed by 10 min/).waitFor();
+    await go('#/components');
+    await page.getByRole('region', { name: 'history' }).getByText('23').first().waitFor();
+  });
+});
