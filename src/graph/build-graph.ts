@@ -1,7 +1,7 @@
-import { isDone, type Task, type TaskTree } from '../model.ts';
-import type { Graph, GraphEdge, GraphNode } from './graph-types.ts';
+import { isDone, type Task, type TaskRelation, type TaskTree } from '../model.ts';
+import type { Graph, GraphEdge, GraphMembers, GraphNode, GraphShape, Links } from './graph-types.ts';
 import { type ReadableTree, readTree } from './readable-tree.ts';
-import { relationsIn } from './relations.ts';
+import { areLinksOf, linksOf, relationsIn } from './relations.ts';
 import { countStates } from './state-counts.ts';
 
 /**
@@ -10,35 +10,90 @@ import { countStates } from './state-counts.ts';
  * @param tree as a source gives it
  * @param askedId the task whose relatives come first
  * @param limit most nodes; of more, the nearest relatives stay, and of a group its first members
+ * @param before an earlier graph of the same task and limit: where nothing but states has changed, its
+ *   shape is taken over and not found out again
  */
-export function buildGraph(tree: TaskTree, askedId: string, limit: number): Graph {
+export function buildGraph(tree: TaskTree, askedId: string, limit: number, before?: GraphShape): Graph {
   const readable = readTree(tree);
   const { tasks } = readable;
-  const edges = edgesOf(readable);
-  const order = nearestFirst(edges, tasks, askedId);
-  const listed = new Set(order.slice(0, limit));
-  const members = membersOf(edges);
+  const shape =
+    before !== undefined && hasShape(readable, before) ? before : shapeOf(readable, askedId, limit);
+  const { edges, members } = shape;
   return {
     rootId: tree.rootId,
-    nodes: [...listed].map((id) => nodeOf(id, tasks, members)),
-    edges: edges.filter(({ source, target }) => listed.has(source) && listed.has(target)),
+    nodes: shape.listed.map((id) => nodeOf(id, tasks, members)),
+    edges,
     counts: countStates([...tasks.values()].map(({ state }) => state)),
-    isTruncated: tree.truncated === true || order.length > limit,
-    isComplete: hasEnded(tree, tasks, edges),
+    isTruncated: tree.truncated === true || shape.isCut,
+    isComplete: tree.truncated !== true && haveEnded(tasks) && !isAwaited(shape.unseen, tasks),
+    shape,
   };
+}
+
+/** What of a graph does not depend on the states of its tasks. */
+function shapeOf(tree: ReadableTree, askedId: string, limit: number): GraphShape {
+  const { tasks } = tree;
+  const edges = edgesOf(tree);
+  const order = nearestFirst(edges, tasks, askedId);
+  const listed = new Set(order.slice(0, limit));
+  return {
+    links: [...tasks.values()].map(linksOf),
+    kinds: [...tasks.values()].map(sortOf),
+    relations: tree.relations,
+    listed: [...listed],
+    edges: edges.filter(({ source, target }) => listed.has(source) && listed.has(target)),
+    members: membersOf(edges),
+    isCut: order.length > limit,
+    unseen: unseenOf(edges, tasks),
+  };
+}
+
+/** Whether the shape of this tree, in the order in which its source lists it, is the one given. */
+function hasShape(
+  { tasks, relations }: ReadableTree,
+  { links, kinds, relations: others }: GraphShape,
+): boolean {
+  if (tasks.size !== links.length || relations.length !== others.length) return false;
+  let index = 0;
+  for (const task of tasks.values()) {
+    if (!areLinksOf(task, links[index] as Links) || sortOf(task) !== kinds[index]) return false;
+    index += 1;
+  }
+  return relations.every((one, at) => {
+    const other = others[at] as TaskRelation;
+    return one.parent === other.parent && one.child === other.child && one.relation === other.relation;
+  });
 }
 
 /** Whether every task of a workflow has ended. */
 export function isComplete(tree: TaskTree): boolean {
   const readable = readTree(tree);
-  return hasEnded(tree, readable.tasks, edgesOf(readable));
+  const unseen = unseenOf(edgesOf(readable), readable.tasks);
+  return tree.truncated !== true && haveEnded(readable.tasks) && !isAwaited(unseen, readable.tasks);
 }
 
-function hasEnded(tree: TaskTree, tasks: ReadonlyMap<string, Task>, edges: readonly GraphEdge[]): boolean {
-  if (tree.truncated === true) return false;
+function haveEnded(tasks: ReadonlyMap<string, Task>): boolean {
   for (const { state } of tasks.values()) if (!isDone(state)) return false;
-  // What others lead to and nobody has seen is still to come; a parent that nobody holds any more is over.
-  return edges.every(({ target }) => tasks.has(target));
+  return true;
+}
+
+/** Edges that lead to what nobody has seen; a parent that nobody holds any more is over. */
+function unseenOf(edges: readonly GraphEdge[], tasks: ReadonlyMap<string, Task>): GraphEdge[] {
+  return edges.filter(({ target }) => !tasks.has(target));
+}
+
+/**
+ * Whether anything that nobody has seen is still to come. What follows a task that failed never does, and
+ * what follows its failure never does when it has ended otherwise.
+ */
+function isAwaited(unseen: readonly GraphEdge[], tasks: ReadonlyMap<string, Task>): boolean {
+  return unseen.some(({ source, kind }) => {
+    const task = tasks.get(source);
+    if (task === undefined || !isDone(task.state)) return true;
+    const failed = task.state !== 'SUCCESS';
+    if (kind === 'link_error') return task.state === 'FAILURE';
+    return !(failed && (kind === 'link' || kind === 'chain'));
+  });
 }
 
 function edgesOf(tree: ReadableTree): GraphEdge[] {
@@ -68,14 +123,7 @@ function nearestFirst(
   return [...seen];
 }
 
-interface Members {
-  /** Members of groups by the group's id. */
-  readonly groups: ReadonlyMap<string, readonly string[]>;
-  /** Header tasks of chords by the body's id. */
-  readonly chords: ReadonlyMap<string, readonly string[]>;
-}
-
-function membersOf(edges: readonly GraphEdge[]): Members {
+function membersOf(edges: readonly GraphEdge[]): GraphMembers {
   const groups = new Map<string, string[]>();
   const chords = new Map<string, string[]>();
   for (const { source, target, kind } of edges) {
@@ -91,7 +139,7 @@ function push(lists: Map<string, string[]>, key: string, value: string): void {
   else list.push(value);
 }
 
-function nodeOf(id: string, tasks: ReadonlyMap<string, Task>, { groups, chords }: Members): GraphNode {
+function nodeOf(id: string, tasks: ReadonlyMap<string, Task>, { groups, chords }: GraphMembers): GraphNode {
   const task = tasks.get(id);
   if (task !== undefined) return { id, task, kind: sortOf(task), members: null };
   const group = groups.get(id);
@@ -104,6 +152,11 @@ function nodeOf(id: string, tasks: ReadonlyMap<string, Task>, { groups, chords }
 const SORTS: readonly unknown[] = ['map', 'starmap', 'chunks'];
 
 /** A real task is never a group or a chord, whatever its source says. */
-function sortOf({ kind }: Task): GraphNode['kind'] {
-  return SORTS.includes(kind) ? (kind ?? null) : null;
+function sortOf(task: Task): GraphNode['kind'] {
+  try {
+    const { kind } = task;
+    return SORTS.includes(kind) ? (kind ?? null) : null;
+  } catch {
+    return null;
+  }
 }

@@ -3,8 +3,10 @@
  * what has changed since. It compares answers and asks nothing of who gives them: any source will do.
  */
 import { createHash, randomBytes } from 'node:crypto';
+import type { Task, TaskTree } from '../model.ts';
+import { buildGraph } from './build-graph.ts';
 import { formatGraphCursor, type GraphSince } from './graph-cursor.ts';
-import type { Graph, GraphNode } from './graph-types.ts';
+import type { Graph, GraphNode, GraphShape } from './graph-types.ts';
 
 /** Bounds and surroundings of a tracker. */
 export interface GraphTrackerOptions {
@@ -40,15 +42,19 @@ export interface GraphView {
 
 /** Remembers graphs, bounded, the ones not asked for longest ago forgotten first. */
 export interface GraphTracker {
-  /** Notes what has changed since this graph was last seen. To be called for every graph that was read. */
-  observe(taskId: string, limit: number, graph: Graph): GraphView;
+  /** Builds the graph, and notes what has changed since it was last seen. To be called for every tree that was read. */
+  observe(taskId: string, limit: number, tree: TaskTree): GraphView;
 }
 
 interface Remembered {
   /** The last change seen, and the first one that is remembered. */
   sequence: number;
   first: number;
-  nodes: Map<string, { print: string; changedAt: number }>;
+  /** Of the last graph; `null` before the first one. */
+  shape: GraphShape | null;
+  /** Of its nodes, in their order: what updates tell of each, and with which change that came. */
+  prints: string[];
+  changedAt: number[];
   topology: string;
   topologyChangedAt: number;
   /** With which change each `generated_at` was sent, the oldest first. */
@@ -70,7 +76,9 @@ export function createGraphTracker(options: GraphTrackerOptions = {}): GraphTrac
     const remembered = graphs.get(view) ?? {
       sequence: 0,
       first: lastSequence + 1,
-      nodes: new Map(),
+      shape: null,
+      prints: [],
+      changedAt: [],
       topology: '',
       topologyChangedAt: 0,
       issued: new Map(),
@@ -81,46 +89,69 @@ export function createGraphTracker(options: GraphTrackerOptions = {}): GraphTrac
   }
 
   function forgetUnused(): void {
-    for (const [view, { nodes }] of graphs) {
+    for (const [view, { prints }] of graphs) {
       if (graphs.size <= 1 || (graphs.size <= maxGraphs && nodeCount <= maxNodes)) return;
-      nodeCount -= nodes.size;
+      nodeCount -= prints.length;
       graphs.delete(view);
     }
   }
 
+  /** @returns whether any node has changed */
+  function comparePrints(
+    { prints, changedAt }: Remembered,
+    nodes: readonly GraphNode[],
+    next: number,
+  ): boolean {
+    let changed = false;
+    for (let index = 0; index < nodes.length; index += 1) {
+      const print = printOf(nodes[index] as GraphNode);
+      if (prints[index] === print) continue;
+      prints[index] = print;
+      changedAt[index] = next;
+      changed = true;
+    }
+    return changed;
+  }
+
+  /** Brings what is remembered into the order of another shape; nodes that are new count as changed. */
+  function reorder(remembered: Remembered, shape: GraphShape): void {
+    const { prints, changedAt } = remembered;
+    const places = new Map(remembered.shape?.listed.map((id, index) => [id, index]));
+    const before = shape.listed.map((id) => places.get(id) ?? -1);
+    remembered.prints = before.map((place) => prints[place] ?? '');
+    remembered.changedAt = before.map((place) => changedAt[place] ?? 0);
+    remembered.shape = shape;
+    nodeCount += remembered.prints.length - prints.length;
+  }
+
   function compare(remembered: Remembered, graph: Graph): void {
     const next = lastSequence + 1;
-    const nodes: Remembered['nodes'] = new Map();
     let changed = false;
-    for (const node of graph.nodes) {
-      const print = printOf(node);
-      const before = remembered.nodes.get(node.id);
-      if (before?.print === print) nodes.set(node.id, before);
-      else {
-        nodes.set(node.id, { print, changedAt: next });
+    if (graph.shape !== remembered.shape) {
+      const topology = topologyOf(graph);
+      reorder(remembered, graph.shape);
+      if (topology !== remembered.topology) {
+        remembered.topology = topology;
+        remembered.topologyChangedAt = next;
         changed = true;
       }
     }
-    const topology = topologyOf(graph);
-    if (topology !== remembered.topology) {
-      remembered.topology = topology;
-      remembered.topologyChangedAt = next;
-      changed = true;
-    }
-    nodeCount += nodes.size - remembered.nodes.size;
-    remembered.nodes = nodes;
+    changed = comparePrints(remembered, graph.nodes, next) || changed;
     if (!changed) return;
     remembered.sequence = next;
     lastSequence = next;
   }
 
   return {
-    observe(taskId, limit, graph) {
+    observe(taskId, limit, tree) {
       const view = viewOf(taskId, limit);
       const remembered = recall(view);
+      const graph = buildGraph(tree, taskId, limit, remembered.shape ?? undefined);
       compare(remembered, graph);
       forgetUnused();
-      const { sequence, first, nodes, topologyChangedAt, issued } = remembered;
+      const { sequence, first, topologyChangedAt, issued } = remembered;
+      // As of this view: later changes are of later ones.
+      const changedAt = remembered.changedAt;
 
       function place(since: GraphSince): number | null {
         if ('time' in since) return issued.get(since.time.getTime()) ?? null;
@@ -137,7 +168,7 @@ export function createGraphTracker(options: GraphTrackerOptions = {}): GraphTrac
           // Better too much than to lose a change.
           if (after === null) return { nodes: graph.nodes, topologyChanged: true };
           return {
-            nodes: graph.nodes.filter(({ id }) => (nodes.get(id)?.changedAt ?? sequence) > after),
+            nodes: graph.nodes.filter((_, index) => (changedAt[index] as number) > after),
             topologyChanged: topologyChangedAt > after,
           };
         },
@@ -160,12 +191,19 @@ function viewOf(taskId: string, limit: number): string {
   return createHash('sha256').update(`${limit} ${taskId}`).digest('hex').slice(0, 12);
 }
 
+/** Of tasks that will not change: a source may give the same object again. */
+const prints = new WeakMap<Task, string>();
+
 /** What decides all that updates carry of a node. */
 function printOf({ task, members }: GraphNode): string {
   if (task === null) return JSON.stringify(members);
+  const known = prints.get(task);
+  if (known !== undefined) return known;
   try {
     const { state, runtime, retries, started, finished, worker } = task;
-    return `${state}\n${runtime}\n${retries}\n${Number(started)}\n${Number(finished)}\n${worker}`;
+    const print = `${state}\n${runtime}\n${retries}\n${Number(started)}\n${Number(finished)}\n${worker}`;
+    if (Object.isFrozen(task)) prints.set(task, print);
+    return print;
   } catch {
     // A host's task that cannot be read is shown as one that is known by its id alone.
     return 'unreadable';

@@ -1,5 +1,5 @@
 /** The graph of a workflow, before it becomes JSON. */
-import type { Task } from '../model.ts';
+import type { Task, TaskRelation } from '../model.ts';
 
 /** Tasks per bucket of states. */
 export interface StateCounts {
@@ -39,6 +39,38 @@ export interface GraphEdge {
   readonly kind: string;
 }
 
+/** What a task says of its place in the workflow. */
+export interface Links {
+  readonly id: string;
+  readonly parentId: string | null;
+  readonly groupId: string | null;
+  readonly chordId: string | null;
+}
+
+/** Who belongs to the virtual nodes. */
+export interface GraphMembers {
+  /** Members of groups by the group's id. */
+  readonly groups: ReadonlyMap<string, readonly string[]>;
+  /** Header tasks of chords by the body's id. */
+  readonly chords: ReadonlyMap<string, readonly string[]>;
+}
+
+/** What of a graph does not depend on the states of its tasks; the same object while it has not changed. */
+export interface GraphShape {
+  /** Of every task in the source's order, with its sort: what the rest follows from. */
+  readonly links: readonly Links[];
+  readonly kinds: readonly GraphNode['kind'][];
+  readonly relations: readonly TaskRelation[];
+  /** Ids of all nodes, nearest relatives of the asked task first. */
+  readonly listed: readonly string[];
+  readonly edges: readonly GraphEdge[];
+  readonly members: GraphMembers;
+  /** Whether there are more nodes than are listed. */
+  readonly isCut: boolean;
+  /** Edges that lead to tasks that nobody has seen. */
+  readonly unseen: readonly GraphEdge[];
+}
+
 /** The graph of a workflow. */
 export interface Graph {
   readonly rootId: string;
@@ -52,4 +84,5 @@ export interface Graph {
   readonly isTruncated: boolean;
   /** Whether every task of the workflow has ended. */
   readonly isComplete: boolean;
+  readonly shape: GraphShape;
 }

@@ -1,4 +1,5 @@
 import type { Task, TaskRelation, TaskTree } from '../model.ts';
+import type { Links } from './graph-types.ts';
 import { idOf, type ReadableTree, readTree } from './readable-tree.ts';
 
 /** Of two relations between the same tasks, the one further back says more. */
@@ -23,11 +24,12 @@ export function relationsOf(tree: TaskTree): TaskRelation[] {
 export function relationsIn({ tasks, relations }: ReadableTree): TaskRelation[] {
   const kept = new Map<string, TaskRelation>();
   const links = [...tasks.values()].map(linksOf);
-  const bodies = bodiesByGroup(links);
+  const bodies = bodiesByGroup(links, relations);
 
   function add(parent: string | null, child: string, relation: string): void {
     if (parent === child) return;
-    const key = JSON.stringify([parent, child, relation === 'group']);
+    // The lengths keep ids apart that have the separator in them.
+    const key = `${relation === 'group'}${parent?.length}:${parent}\n${child}`;
     const known = kept.get(key);
     if (known !== undefined && weightOf(known.relation) >= weightOf(relation)) return;
     kept.set(key, { parent, child, relation });
@@ -39,19 +41,15 @@ export function relationsIn({ tasks, relations }: ReadableTree): TaskRelation[] 
     if (groupId !== null && bodies.get(groupId)?.has(id) !== true) add(groupId, id, 'group');
     if (chordId !== null) add(id, chordId, 'chord');
   }
-  for (const { parent, child, relation } of relations) add(parent, child, relation);
+  for (const { parent, child, relation } of relations) {
+    const isBody = relation === 'group' && parent !== null && bodies.get(parent)?.has(child) === true;
+    if (!isBody) add(parent, child, relation);
+  }
   return [...kept.values()];
 }
 
-/** What a task says of its place in the workflow. */
-interface Links {
-  readonly id: string;
-  readonly parentId: string | null;
-  readonly groupId: string | null;
-  readonly chordId: string | null;
-}
-
-function linksOf(task: Task): Links {
+/** Getters of a host's task may throw. */
+export function linksOf(task: Task): Links {
   const { id } = task;
   try {
     return { id, parentId: idOf(task.parentId), groupId: idOf(task.groupId), chordId: idOf(task.chordId) };
@@ -60,14 +58,42 @@ function linksOf(task: Task): Links {
   }
 }
 
-/** Bodies of chords by the group of their header. */
-function bodiesByGroup(links: readonly Links[]): Map<string, Set<string>> {
+/** Whether {@link linksOf} this task are those, found out without making them. */
+export function areLinksOf(task: Task, links: Links): boolean {
+  try {
+    const { id, parentId, groupId, chordId } = task;
+    if (id !== links.id || idOf(parentId) !== links.parentId) return false;
+    return idOf(groupId) === links.groupId && idOf(chordId) === links.chordId;
+  } catch {
+    return (
+      links.id === task.id && links.parentId === null && links.groupId === null && links.chordId === null
+    );
+  }
+}
+
+/** Bodies of chords by the group of their header, whether tasks or relations tell of them. */
+function bodiesByGroup(
+  links: readonly Links[],
+  relations: readonly TaskRelation[],
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const groups = new Map<string, string>();
+  const headers: (readonly [header: string, body: string])[] = [];
+  for (const { parent, child, relation } of relations) {
+    if (parent === null) continue;
+    if (relation === 'group') groups.set(child, parent);
+    else if (relation === 'chord') headers.push([parent, child]);
+  }
+  for (const { id, groupId, chordId } of links) {
+    if (groupId !== null) groups.set(id, groupId);
+    if (chordId !== null) headers.push([id, chordId]);
+  }
   const bodies = new Map<string, Set<string>>();
-  for (const { groupId, chordId } of links) {
-    if (groupId === null || chordId === null) continue;
-    const known = bodies.get(groupId);
-    if (known === undefined) bodies.set(groupId, new Set([chordId]));
-    else known.add(chordId);
+  for (const [header, body] of headers) {
+    const group = groups.get(header);
+    if (group === undefined) continue;
+    const known = bodies.get(group);
+    if (known === undefined) bodies.set(group, new Set([body]));
+    else known.add(body);
   }
   return bodies;
 }

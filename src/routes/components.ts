@@ -3,7 +3,7 @@ import { isMonitorError } from '../errors.ts';
 import type { Component } from '../model.ts';
 import type { OnLeave } from '../read.ts';
 import { currencyOf } from '../read.ts';
-import type { ComponentSource, HistoryStats } from '../source.ts';
+import type { ComponentSource, HistoryStats, ReadContext } from '../source.ts';
 import type { ComponentBody, ComponentsBody } from '../wire.ts';
 import type { Monitor } from './monitor.ts';
 import { onLeave } from './on-leave.ts';
@@ -26,8 +26,9 @@ export const components = defineRoute({
     const readComponents = componentReader(monitor);
     return () => async (request, response) => {
       const leave = onLeave(response);
-      const [metrics, history, others] = await Promise.all([
+      const [metrics, beat, history, others] = await Promise.all([
         describeMetrics(monitor),
+        describeBeat(monitor, leave),
         describeHistory(monitor, leave),
         readComponents(leave),
       ]);
@@ -35,7 +36,7 @@ export const components = defineRoute({
       const body: ComponentsBody = Object.create(null);
       body.web = describeWeb(monitor, request);
       body.metrics = metrics;
-      body.beat = describeBeat(monitor);
+      body.beat = beat;
       body.history = history;
       for (const [key, component] of others) body[key] = component;
       const json = JSON.stringify(body);
@@ -69,8 +70,8 @@ async function describeMetrics({ options, metrics }: Monitor): Promise<Component
 }
 
 /** That schedules can be read does not tell whether a beat process runs. */
-function describeBeat({ sources }: Monitor): ComponentBody {
-  const enabled = sources.schedules !== undefined;
+async function describeBeat(monitor: Monitor, leave: OnLeave): Promise<ComponentBody> {
+  const enabled = await hasBeat(monitor, leave);
   return {
     name: 'beat',
     enabled,
@@ -79,6 +80,19 @@ function describeBeat({ sources }: Monitor): ComponentBody {
     url: null,
     config: null,
   };
+}
+
+async function hasBeat({ sources, reader }: Monitor, leave: OnLeave): Promise<boolean> {
+  const part = sources.schedules;
+  if (part === undefined) return false;
+  try {
+    const read = (context: ReadContext) => part.listSchedules(context);
+    const map = (list: unknown): boolean => list !== null;
+    return await reader.read({ part, call: 'listSchedules', key: 'beat', read, map }, leave);
+  } catch (error) {
+    if (!isMonitorError(error)) throw error;
+    return true;
+  }
 }
 
 async function describeHistory(monitor: Monitor, leave: OnLeave): Promise<ComponentBody> {

@@ -1,4 +1,4 @@
-import type { Draft } from './document.ts';
+import type { Draft } from './answer.ts';
 
 /** An answer of which nothing but `sources` and, where there is one, `generated_at` is a matter of moments. */
 export function draftOf(

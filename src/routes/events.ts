@@ -1,13 +1,16 @@
 import type { TaskEvent } from '../model.ts';
-import type { TaskEventPage, TaskEventQuery } from '../source.ts';
+import type { TaskEventPage, TaskEventQuery, TaskEventSource } from '../source.ts';
 import type { EventBody } from '../wire.ts';
+import { type DocumentOptions, readAnswer } from './answer.ts';
 import { cursor, decodeCursor, encodeCursor } from './cursor.ts';
 import { createDocument } from './document.ts';
 import { draftOf, readItems } from './draft.ts';
 import { keyOf } from './key.ts';
 import { readMoment } from './moment.ts';
+import type { Monitor } from './monitor.ts';
 import { integer, texts, type ValuesOf } from './parameter.ts';
-import { defineRoute, SOURCE_ERRORS } from './route.ts';
+import { type Asked, defineRoute, SOURCE_ERRORS } from './route.ts';
+import { streamable } from './streamable.ts';
 
 const KIND = 'events';
 
@@ -28,28 +31,52 @@ export const events = defineRoute({
   body: 'EventsBody',
   errors: SOURCE_ERRORS,
   cached: true,
+  streams: true,
   open(monitor) {
     const part = monitor.sources.events;
     return (asked) => {
-      const query = queryOf(asked.values);
-      return createDocument(monitor, {
+      const answerSince = (since: TaskEventQuery['since']) =>
+        documentOptions(monitor, { ...asked, values: { ...asked.values, since } });
+      return streamable(monitor, createDocument(monitor, answerSince(asked.values.since)), {
+        route: 'events',
         part,
-        call: 'listEvents',
-        key: keyOf('events', asked),
-        read: (source, context) => source.listEvents(query, context),
-        draft(page) {
-          if (!isPage(page)) throw new TypeError('listEvents() must return { events, cursor, gap }.');
-          const { events: list, gap } = cut(page, query);
-          const { shown, unreadable } = readItems<TaskEvent, EventBody>(list, query.limit, (event) =>
-            monitor.serializer.event(event),
-          );
-          const place = encodeCursor(KIND, page.cursor);
-          return draftOf({ events: shown, cursor: place, gap }, { generatedAt: true, unreadable });
-        },
+        key: keyOf('events', { ...asked, values: { ...asked.values, since: null } }),
+        since: asked.values.since,
+        readSince,
+        read: (since, onLeave) => readAnswer(monitor, answerSince(since), onLeave),
       });
     };
   },
 });
+
+function documentOptions(
+  monitor: Monitor,
+  asked: Asked<ValuesOf<typeof QUERY>>,
+): DocumentOptions<TaskEventSource, TaskEventPage> {
+  const query = queryOf(asked.values);
+  return {
+    part: monitor.sources.events,
+    call: 'listEvents',
+    key: keyOf('events', asked),
+    read: (source, context) => source.listEvents(query, context),
+    draft(page) {
+      if (!isPage(page)) throw new TypeError('listEvents() must return { events, cursor, gap }.');
+      const { events: list, gap } = cut(page, query);
+      const { shown, unreadable } = readItems<TaskEvent, EventBody>(list, query.limit, (event) =>
+        monitor.serializer.event(event),
+      );
+      const place = encodeCursor(KIND, page.cursor);
+      return draftOf(
+        { events: shown, cursor: place, gap },
+        {
+          generatedAt: true,
+          unreadable,
+          place: { cursor: place, isNews: list.length > 0, gap, isFull: list.length >= query.limit },
+        },
+      );
+    },
+  };
+}
 
 function readSince(text: string): TaskEventQuery['since'] {
   const [place, ...rest] = decodeCursor(KIND, text) ?? [];

@@ -1,4 +1,3 @@
-import { buildGraph } from '../graph.ts';
 import { defineRoute, SOURCE_ERRORS } from './route.ts';
 import { createWorkflowDocument, NODE_LIMIT } from './workflow.ts';
 
@@ -15,7 +14,7 @@ export const graph = defineRoute({
     return (asked) =>
       createWorkflowDocument(monitor, 'graph', asked, (tree) => {
         const { taskId, values } = asked;
-        const view = monitor.graphs.observe(taskId, values.limit, buildGraph(tree, taskId, values.limit));
+        const view = monitor.graphs.observe(taskId, values.limit, tree);
         const { meta, nodes, edges } = monitor.serializer.graph(view.graph);
         const members = JSON.stringify({ nodes, edges }).slice(1, -1);
         const head = JSON.stringify({ ...meta, cursor: view.cursor }).slice(1, -1);

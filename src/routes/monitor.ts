@@ -6,9 +6,11 @@ import { createReader, createReport, type Reader, type Report } from '../read.ts
 import { createRedactor } from '../redact.ts';
 import { createSerializer, type Serializer } from '../serialize.ts';
 import type { MonitorSources, SourcePart } from '../source.ts';
+import type { AnswerEntry } from './answer.ts';
 import { type AnswerCache, createAnswerCache } from './answer-cache.ts';
-import type { AnswerEntry } from './document.ts';
+import { createGuard, type Guard } from './authorize.ts';
 import { createMetricsProxy, type MetricsProxy } from './metrics.ts';
+import { createStreams, type Streams } from './streams.ts';
 
 /** The state of one router. */
 export interface Monitor {
@@ -21,11 +23,14 @@ export interface Monitor {
   readonly metrics: MetricsProxy | null;
   readonly answers: AnswerCache<AnswerEntry>;
   readonly graphs: GraphTracker;
+  /** Who may see what. */
+  readonly guard: Guard;
+  readonly streams: Streams;
   /** Counts items of a source that were left out because they could not be read, and tells the host. */
   countUnreadable(part: SourcePart, call: string, count: number): void;
   /** How many items were left out so far. */
   unreadable(): number;
-  /** Ends reads and scrapes; closes the sources. Resolves within 1.5 s, never rejects. */
+  /** Ends reads, streams and scrapes; closes the sources. Resolves within 1.5 s, never rejects. */
   close(): Promise<void>;
 }
 
@@ -42,6 +47,8 @@ export function createMonitor(options: ResolvedOptions): Monitor {
   const reader = createReader({ timeoutMs, concurrency: limits.concurrency, report });
   const metrics = options.metrics === null ? null : createMetricsProxy(options.metrics);
   const answers = createAnswerCache<AnswerEntry>(ANSWERS);
+  const guard = createGuard(options.authorize, timeoutMs, report);
+  const streams = createStreams({ most: limits.streams, guard, report });
   let unreadable = 0;
 
   return {
@@ -53,6 +60,8 @@ export function createMonitor(options: ResolvedOptions): Monitor {
     metrics,
     answers,
     graphs: createGraphTracker(),
+    guard,
+    streams,
     countUnreadable(part, call, count) {
       unreadable += count;
       const detail = `${call}() returned ${count} items that are too many or cannot be read; they are left out.`;
@@ -60,6 +69,7 @@ export function createMonitor(options: ResolvedOptions): Monitor {
     },
     unreadable: () => unreadable,
     async close() {
+      streams.close();
       reader.close();
       metrics?.close();
       answers.clear();

@@ -44,6 +44,8 @@ export interface RouteRow<Q extends Query> {
   readonly errors: readonly MonitorErrorCode[];
   /** Whether answers have an `ETag` and turn into 304. */
   readonly cached: boolean;
+  /** Whether a client that accepts `text/event-stream` is sent its changes as they happen. Default: no. */
+  readonly streams?: boolean;
   /** Names of parameters that the host's configuration adds. */
   passes?(monitor: Monitor): readonly string[];
   /** Called once per router. */

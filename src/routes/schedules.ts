@@ -1,5 +1,6 @@
 import type { Schedule } from '../model.ts';
 import type { ScheduleBody, SchedulesBody } from '../wire.ts';
+import type { Draft } from './answer.ts';
 import { createDocument } from './document.ts';
 import { draftOf, readItems } from './draft.ts';
 import { keyOf } from './key.ts';
@@ -28,6 +29,7 @@ export const schedules = defineRoute({
         key: keyOf('schedules', asked),
         read: (source, context) => source.listSchedules(context),
         draft(list, source) {
+          if (list === null) return NOT_ENABLED;
           const { shown, unreadable } = readItems<Schedule, ScheduleBody>(list, MOST_SCHEDULES, (schedule) =>
             monitor.serializer.schedule(schedule, source.name),
           );
@@ -37,9 +39,14 @@ export const schedules = defineRoute({
   },
 });
 
+const NOT_ENABLED_JSON = JSON.stringify({
+  enabled: false,
+  schedules: [],
+  sources: [],
+} satisfies SchedulesBody);
+const NOT_ENABLED: Draft = { stable: NOT_ENABLED_JSON, render: () => NOT_ENABLED_JSON };
+
 function notEnabled(): Respond {
-  const body: SchedulesBody = { enabled: false, schedules: [], sources: [] };
-  const json = JSON.stringify(body);
-  const document = { body: Buffer.from(json), etag: tagOf(json) };
+  const document = { body: Buffer.from(NOT_ENABLED_JSON), etag: tagOf(NOT_ENABLED_JSON) };
   return (request, response) => sendDocument(request, response, document);
 }

@@ -113,7 +113,7 @@ export function tagOf(...texts: readonly string[]): string {
 }
 
 /** `If-None-Match` compares weakly (RFC 9110, 13.1.2). */
-function matchesTag(header: string, etag: string): boolean {
+export function matchesTag(header: string, etag: string): boolean {
   if (header === etag) return true;
   const opaque = etag.slice(2);
   return header.split(',').some((item) => {
@@ -123,7 +123,7 @@ function matchesTag(header: string, etag: string): boolean {
 }
 
 /** Whether there is nothing left to answer: the host has answered, or the client has gone. */
-function isOver(response: Response): boolean {
+export function isOver(response: Response): boolean {
   return response.headersSent || response.writableEnded || response.destroyed;
 }
 

@@ -1,10 +1,14 @@
-import { buildGraph } from '../graph.ts';
 import { type GraphSince, parseGraphCursor } from '../graph-updates.ts';
+import { readAnswer } from './answer.ts';
 import { cursor } from './cursor.ts';
+import { createDocument } from './document.ts';
 import { draftOf } from './draft.ts';
+import { keyOf } from './key.ts';
 import { readMoment } from './moment.ts';
-import { defineRoute, SOURCE_ERRORS } from './route.ts';
-import { createWorkflowDocument, NODE_LIMIT } from './workflow.ts';
+import type { Monitor } from './monitor.ts';
+import { type Asked, defineRoute, SOURCE_ERRORS } from './route.ts';
+import { streamable } from './streamable.ts';
+import { NODE_LIMIT, partWithTrees, workflowDocument } from './workflow.ts';
 
 /** `GET /api/tasks/{task_id}/graph/updates/` */
 export const updates = defineRoute({
@@ -21,23 +25,54 @@ export const updates = defineRoute({
   body: 'GraphUpdatesBody',
   errors: ['task_not_found', ...SOURCE_ERRORS],
   cached: true,
+  streams: true,
   open(monitor) {
-    return (asked) =>
-      createWorkflowDocument(monitor, 'updates', asked, (tree) => {
-        const { taskId, values } = asked;
-        const view = monitor.graphs.observe(taskId, values.limit, buildGraph(tree, taskId, values.limit));
-        const parts = monitor.serializer.updates(view.graph, view.changesSince(values.since));
-        const draft = draftOf({ cursor: view.cursor, ...parts }, { generatedAt: true });
-        return {
-          ...draft,
-          render(moment, sources) {
-            view.issue(moment);
-            return draft.render(moment, sources);
-          },
-        };
+    return (asked) => {
+      const answerSince = (since: GraphSince | null) =>
+        documentOptions(monitor, { ...asked, values: { ...asked.values, since } });
+      return streamable(monitor, createDocument(monitor, answerSince(asked.values.since)), {
+        route: 'updates',
+        part: partWithTrees(monitor),
+        key: keyOf('updates', { ...asked, values: { ...asked.values, since: null } }),
+        since: asked.values.since,
+        readSince,
+        read: (since, onLeave) => readAnswer(monitor, answerSince(since), onLeave),
       });
+    };
   },
 });
+
+interface Values {
+  readonly since: GraphSince | null;
+  readonly limit: number;
+}
+
+function documentOptions(monitor: Monitor, asked: Asked<Values>) {
+  const { taskId, values } = asked;
+  return workflowDocument(monitor, 'updates', asked, (tree) => {
+    const view = monitor.graphs.observe(taskId, values.limit, tree);
+    const changes = view.changesSince(values.since);
+    const draft = draftOf(
+      { cursor: view.cursor, ...monitor.serializer.updates(view.graph, changes) },
+      {
+        generatedAt: true,
+        place: {
+          cursor: view.cursor,
+          isNews: changes.nodes.length > 0 || changes.topologyChanged,
+          gap: false,
+          isFull: false,
+        },
+      },
+    );
+    return {
+      ...draft,
+      render(moment, sources) {
+        view.issue(moment);
+        return draft.render(moment, sources);
+      },
+    };
+  });
+}
 
 function readSince(text: string): GraphSince | null {
   const place = parseGraphCursor(text);

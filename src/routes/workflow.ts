@@ -1,13 +1,13 @@
 /** What the three routes of a task's workflow have in common. */
-import type { Request, Response } from 'express';
 import type { TaskTree } from '../model.ts';
 import type { RouteName } from '../options.ts';
 import type { TaskSource } from '../source.ts';
-import { createDocument, type Draft } from './document.ts';
+import type { DocumentOptions, Draft } from './answer.ts';
+import { createDocument } from './document.ts';
 import { keyOf } from './key.ts';
 import type { Monitor } from './monitor.ts';
 import { integer } from './parameter.ts';
-import type { Asked } from './route.ts';
+import type { Asked, Respond } from './route.ts';
 
 /** Parameters of the graph and of its updates. */
 export const NODE_LIMIT = integer('Most nodes; the nearest relatives of the task come first.', {
@@ -16,31 +16,41 @@ export const NODE_LIMIT = integer('Most nodes; the nearest relatives of the task
   default: 5_000,
 });
 
+/** How one URL is answered from the workflow of its task. */
+export function workflowDocument(
+  monitor: Monitor,
+  route: RouteName,
+  asked: Asked<unknown>,
+  draft: (tree: TaskTree) => Draft,
+): DocumentOptions<TreeSource, TaskTree | null | undefined> {
+  return {
+    part: partWithTrees(monitor),
+    call: 'getTaskTree',
+    key: keyOf(route, asked),
+    read: (source, context) => source.getTaskTree(asked.taskId, context),
+    draft(tree) {
+      // What a Map gives for a key that it has not is a way to say so, too.
+      if (tree === null || tree === undefined) return null;
+      if (!isTree(tree)) throw new TypeError('getTaskTree() must return { rootId, tasks }, or null.');
+      return draft(tree);
+    },
+  };
+}
+
 /** Answers one URL from the workflow of its task. */
 export function createWorkflowDocument(
   monitor: Monitor,
   route: RouteName,
   asked: Asked<unknown>,
   draft: (tree: TaskTree) => Draft,
-): (request: Request, response: Response) => void | Promise<void> {
-  return createDocument(monitor, {
-    part: partWithTrees(monitor),
-    call: 'getTaskTree',
-    key: keyOf(route, asked),
-    read: (source, context) => source.getTaskTree(asked.taskId, context),
-    draft(tree: TaskTree | null | undefined) {
-      // What a Map gives for a key that it has not is a way to say so, too.
-      if (tree === null || tree === undefined) return null;
-      if (!isTree(tree)) throw new TypeError('getTaskTree() must return { rootId, tasks }, or null.');
-      return draft(tree);
-    },
-  });
+): Respond {
+  return createDocument(monitor, workflowDocument(monitor, route, asked, draft));
 }
 
 type TreeSource = TaskSource & Required<Pick<TaskSource, 'getTaskTree'>>;
 
 /** A source that knows tasks but not their workflows is none for these routes. */
-function partWithTrees({ sources: { tasks } }: Monitor): TreeSource | undefined {
+export function partWithTrees({ sources: { tasks } }: Monitor): TreeSource | undefined {
   return tasks?.getTaskTree === undefined ? undefined : (tasks as TreeSource);
 }
 

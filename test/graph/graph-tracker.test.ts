@@ -6,16 +6,16 @@ import {
   type GraphTrackerOptions,
   parseGraphCursor,
 } from '../../src/graph-updates.ts';
-import type { Task } from '../../src/model.ts';
+import type { Task, TaskTree } from '../../src/model.ts';
 import { T0 } from '../history/telling.ts';
 
-const graphOf = (tasks: readonly Task[]): Graph => buildGraph({ rootId: 'a', tasks }, 'a', 100);
+const graphOf = (tasks: readonly Task[]): TaskTree => ({ rootId: 'a', tasks });
 /** A tracker as the routes use it: each answer is issued, `since` comes as text or as milliseconds. */
 function createGraphTracker(options: GraphTrackerOptions = {}) {
   const tracker = create(options);
   return {
-    observe(taskId: string, limit: number, graph: Graph, generatedAt: number) {
-      const view = tracker.observe(taskId, limit, graph);
+    observe(taskId: string, limit: number, tree: TaskTree, generatedAt: number) {
+      const view = tracker.observe(taskId, limit, tree);
       view.issue(generatedAt);
       return {
         cursor: view.cursor,
@@ -42,7 +42,8 @@ const shapeOf = ({ nodes, edges }: Graph) => [
   ...nodes.map(({ id, kind, task: seen }) => `${id} ${kind} ${seen === null}`).sort(),
   ...edges.map(({ id }) => id).sort(),
 ];
-const read = (graph: Graph): Snapshot => ({
+const read = (tree: TaskTree): Snapshot => readGraph(buildGraph(tree, 'a', 100));
+const readGraph = (graph: Graph): Snapshot => ({
   shape: shapeOf(graph),
   nodes: new Map(graph.nodes.map((node) => [node.id, printOf(node)])),
 });

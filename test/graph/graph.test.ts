@@ -169,3 +169,36 @@ describe('states', () => {
     ).toEqual({ total: 10, pending: 2, running: 3, retry: 1, success: 1, failure: 1, revoked: 2 });
   });
 });
+
+describe('a workflow of which something has not been seen', () => {
+  const a = (state: string): Task => ({ id: 'a', state });
+  const isOver = (state: string, relation: string): boolean => {
+    const tree = { rootId: 'a', tasks: [a(state)], relations: [{ parent: 'a', child: 'b', relation }] };
+    return buildGraph(tree, 'a', 10).isComplete && isComplete(tree);
+  };
+
+  it.each([
+    ['SUCCESS', 'chain', false],
+    ['FAILURE', 'chain', true],
+    ['REVOKED', 'link', true],
+    ['SUCCESS', 'link', false],
+    ['SUCCESS', 'link_error', true],
+    ['FAILURE', 'link_error', false],
+    ['REVOKED', 'link_error', true],
+    ['STARTED', 'link_error', false],
+    ['SUCCESS', 'child', false],
+    ['FAILURE', 'child', false],
+  ])('of a task in %s, over a %s: ended is %s', (state, relation, expected) => {
+    expect(isOver(state, relation)).toBe(expected);
+  });
+
+  it('does not take the body of a chord for a member of its header, whoever tells of it', () => {
+    const relations = [
+      { parent: 'g', child: 'h', relation: 'group' },
+      { parent: 'h', child: 'b', relation: 'chord' },
+    ];
+    const tasks: Task[] = [{ id: 'b', state: 'PENDING', groupId: 'g', parentId: 'h' }];
+    const { edges } = buildGraph({ rootId: 'b', tasks, relations }, 'b', 10);
+    expect(edges.map(({ id }) => id).sort()).toEqual(['g->h:group', 'h->b:chord']);
+  });
+});

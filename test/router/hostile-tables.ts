@@ -145,7 +145,6 @@ export const IDS = [
 export const HEADERS: readonly Readonly<Record<string, string | string[]>>[] = [
   { accept: 'text/html' },
   { accept: '*/*;q=0' },
-  { accept: 'text/event-stream' },
   { accept: LONG },
   { 'accept-encoding': 'br;q=1, gzip;q=0' },
   { 'accept-language': LONG },

@@ -88,7 +88,7 @@ describe.each(EXPRESS_MAJORS)('on $name, the router', (major) => {
   });
 
   it('lets what is not ours fall through to the host', async () => {
-    const { get } = await serve(major, { authorize: () => false });
+    const { get } = await serve(major, { authorize: () => false, dashboard: false });
     for (const path of ['', '/', '/?a=1', '/api', '/api/', '/API/tasks/', '/metrics/x', '/x']) {
       for (const method of ['GET', 'POST', 'OPTIONS']) {
         const answer = await get(path, { method, ours: false });

@@ -34,6 +34,16 @@ describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
     expect(body.beat).toMatchObject({ enabled: true, status: 'unknown' });
   });
 
+  it('and the list of schedules tell when a source says that no beat is used', async () => {
+    const schedules = { name: 'shop', listSchedules: () => null };
+    const { get } = await serve(major, { sources: { schedules } });
+    expect((await get<ComponentsBody>('/api/components/')).body.beat).toMatchObject({
+      enabled: false,
+      status: 'disabled',
+    });
+    expect((await get('/api/beat/schedules/')).body).toEqual({ enabled: false, schedules: [], sources: [] });
+  });
+
   it('tells what the history holds', async () => {
     const shop = createShop();
     const { get } = await serve(major, { sources: shop.sources });

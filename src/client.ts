@@ -1,0 +1,47 @@
+/** A client of the eleven routes, for browsers and Node, as `express-task-monitor/client`. */
+
+export { applyGraphUpdates, type GraphState } from './client/graph-state.ts';
+export {
+  createMonitorClient,
+  type EventQuery,
+  type GraphQuery,
+  type MonitorClient,
+  type MonitorClientOptions,
+  type TaskListQuery,
+  type WatchOptions,
+} from './client/monitor-client.ts';
+export { MonitorClientError } from './client/request.ts';
+export type {
+  ComponentBody,
+  ComponentsBody,
+  EventBody,
+  EventsBody,
+  GraphBody,
+  GraphEdgeBody,
+  GraphNodeBody,
+  GraphNodeUpdateBody,
+  GraphUpdatesBody,
+  HealthBody,
+  HealthCheckBody,
+  Integer,
+  ProblemBody,
+  QueueBody,
+  RelationBody,
+  RelationsBody,
+  ScheduleBody,
+  SchedulesBody,
+  SourceBody,
+  SourceErrorCode,
+  StateCountsBody,
+  StatsNameBody,
+  StatsStepBody,
+  TaskBody,
+  TaskDetailBody,
+  TaskStatsBody,
+  TasksBody,
+  TimelineEntryBody,
+  Timestamp,
+  WorkerBody,
+  WorkerHealthCheckBody,
+  WorkersBody,
+} from './wire.ts';

@@ -1,0 +1,34 @@
+/** A graph that is kept current. */
+import type { GraphBody, GraphUpdatesBody } from '../wire.ts';
+
+/** A graph as it is now. */
+export interface GraphState extends GraphBody {
+  /** True once every task of the workflow has ended. */
+  readonly complete: boolean;
+}
+
+/**
+ * The graph after an update that did not change its topology; after one that did, read the graph again.
+ *
+ * @returns a new object; nodes that have not changed are the same objects as before
+ */
+export function applyGraphUpdates(graph: GraphBody, updates: GraphUpdatesBody): GraphState {
+  const changed = new Map(updates.node_updates.map((update) => [update.id, update]));
+  return {
+    meta: {
+      ...graph.meta,
+      generated_at: updates.generated_at,
+      cursor: updates.cursor,
+      counts: updates.meta_counts,
+      node_count: updates.node_count,
+      edge_count: updates.edge_count,
+    },
+    nodes: graph.nodes.map((node) => {
+      const update = changed.get(node.id);
+      return update === undefined ? node : { ...node, ...update };
+    }),
+    edges: graph.edges,
+    sources: updates.sources,
+    complete: updates.complete,
+  };
+}

@@ -1,0 +1,184 @@
+import type {
+  ComponentsBody,
+  EventsBody,
+  GraphBody,
+  GraphUpdatesBody,
+  HealthBody,
+  RelationsBody,
+  SchedulesBody,
+  TaskBody,
+  TaskDetailBody,
+  TasksBody,
+  WorkersBody,
+} from '../wire.ts';
+import { applyGraphUpdates, type GraphState } from './graph-state.ts';
+import { type QueryValues, request, type Transport, urlOf } from './request.ts';
+import { follow, persist, type WatchOptions } from './watch.ts';
+
+export type { WatchOptions } from './watch.ts';
+
+/** How requests are sent. */
+export interface MonitorClientOptions {
+  /** Default: the global one. */
+  readonly fetch?: typeof fetch;
+  /** Sent with every request, such as `{ authorization: 'Bearer …' }`. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What `tasks()` takes: the parameters of `/api/tasks/`. */
+export interface TaskListQuery {
+  readonly limit?: number;
+  readonly cursor?: string | null;
+  readonly state?: string | readonly string[];
+  readonly name?: string | readonly string[];
+  readonly worker?: string | readonly string[];
+  readonly queue?: string | readonly string[];
+  readonly root_id?: string;
+  readonly parent_id?: string;
+  readonly group_id?: string;
+  readonly q?: string;
+  readonly since?: string | Date;
+  readonly until?: string | Date;
+  readonly sort?: 'timestamp' | 'received' | 'started' | 'finished' | 'runtime' | 'name' | 'state';
+  readonly order?: 'asc' | 'desc';
+  /** Minutes: adds `stats`. */
+  readonly stats?: number;
+}
+
+/** What `events()` takes: the parameters of `/api/events/latest/`. */
+export interface EventQuery {
+  readonly limit?: number;
+  /** A `cursor` or a `generated_at` of an answer before. */
+  readonly since?: string;
+  readonly state?: string | readonly string[];
+  readonly worker?: string | readonly string[];
+  readonly task?: string | readonly string[];
+}
+
+/** What `graph()` and `graphUpdates()` take. */
+export interface GraphQuery {
+  /** Most nodes, 1 to 20,000. Default 5,000. */
+  readonly limit?: number;
+}
+
+/** How one request is sent. */
+interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * The eleven routes as functions. All of them reject with a `MonitorClientError` when the answer is an error
+ * or there is none; its `code` is the stable one of the API.
+ */
+export interface MonitorClient {
+  /** Also where a check fails: look at `ok`. @param checks only these. Default: all */
+  health(
+    options?: CallOptions & { readonly checks?: readonly ('broker' | 'backend' | 'workers')[] },
+  ): Promise<HealthBody>;
+  components(options?: CallOptions): Promise<ComponentsBody>;
+  tasks(query?: TaskListQuery, options?: CallOptions): Promise<TasksBody>;
+  /** Every task of a list, page after page. */
+  eachTask(query?: Omit<TaskListQuery, 'cursor' | 'stats'>, options?: CallOptions): AsyncGenerator<TaskBody>;
+  task(id: string, options?: CallOptions): Promise<TaskDetailBody>;
+  relations(id: string, options?: CallOptions): Promise<RelationsBody>;
+  graph(id: string, query?: GraphQuery, options?: CallOptions): Promise<GraphBody>;
+  graphUpdates(
+    id: string,
+    query?: GraphQuery & { readonly since?: string },
+    options?: CallOptions,
+  ): Promise<GraphUpdatesBody>;
+  workers(options?: CallOptions): Promise<WorkersBody>;
+  events(query?: EventQuery, options?: CallOptions): Promise<EventsBody>;
+  schedules(options?: CallOptions): Promise<SchedulesBody>;
+  /** The exporter's answer as text. @param query parameters that the host lets pass */
+  metrics(
+    query?: Readonly<Record<string, string | readonly string[]>>,
+    options?: CallOptions,
+  ): Promise<string>;
+  /**
+   * What happens, as it happens: first what there is (or what came after `since`), then each change. Goes on
+   * for ever and resumes by itself; leave the loop or abort `signal` to end it.
+   *
+   * @example
+   * for await (const { events, gap } of client.watchEvents()) show(events);
+   */
+  watchEvents(query?: EventQuery, options?: WatchOptions): AsyncGenerator<EventsBody>;
+  /** The workflow of a task, each time that it changes, whole and current. Ends as `watchEvents` does. */
+  watchGraph(id: string, query?: GraphQuery, options?: WatchOptions): AsyncGenerator<GraphState>;
+}
+
+/**
+ * Makes a client.
+ *
+ * @param baseUrl where the monitor is mounted: `https://example.org/monitor`, in a browser also `/monitor`
+ * @example
+ * const client = createMonitorClient('http://localhost:3000/monitor');
+ * const { tasks } = await client.tasks({ state: 'FAILURE' });
+ */
+export function createMonitorClient(
+  baseUrl: string | URL,
+  options: MonitorClientOptions = {},
+): MonitorClient {
+  const transport: Transport = {
+    base: `${String(baseUrl).replace(/\/+$/, '')}/`,
+    // Called as a function of its own: browsers refuse a fetch that has lost its window.
+    fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+    headers: options.headers ?? {},
+  };
+
+  async function json<Body>(
+    path: string,
+    query: QueryValues = {},
+    { signal }: CallOptions = {},
+    accepted: readonly number[] = [],
+  ): Promise<Body> {
+    const headers = { accept: 'application/json' };
+    const response = await request(transport, urlOf(transport, path, query), { signal, headers, accepted });
+    return (await response.json()) as Body;
+  }
+
+  const task = (id: string, rest = ''): string => `api/tasks/${encodeURIComponent(id)}/${rest}`;
+
+  const client: MonitorClient = {
+    health: ({ checks, ...call } = {}) => json('healthcheck', { checks: checks?.join(',') }, call, [503]),
+    components: (call) => json('api/components/', {}, call),
+    tasks: (query, call) => json('api/tasks/', { ...query }, call),
+    async *eachTask(query, call) {
+      let cursor: string | null = null;
+      do {
+        const page: TasksBody = await client.tasks({ ...query, cursor }, call);
+        yield* page.tasks;
+        cursor = page.next_cursor;
+      } while (cursor !== null);
+    },
+    task: (id, call) => json(task(id), {}, call),
+    relations: (id, call) => json(task(id, 'relations/'), {}, call),
+    graph: (id, query, call) => json(task(id, 'graph/'), { ...query }, call),
+    graphUpdates: (id, query, call) => json(task(id, 'graph/updates/'), { ...query }, call),
+    workers: (call) => json('api/workers/', {}, call),
+    events: (query, call) => json('api/events/latest/', { ...query }, call),
+    schedules: (call) => json('api/beat/schedules/', {}, call),
+    async metrics(query, { signal } = {}) {
+      const response = await request(transport, urlOf(transport, 'metrics', query), { signal });
+      return await response.text();
+    },
+    watchEvents({ since, ...query } = {}, watch = {}) {
+      return follow<EventsBody>(transport, 'api/events/latest/', query, since ?? null, watch);
+    },
+    async *watchGraph(id, query = {}, watch = {}) {
+      const call: CallOptions = watch.signal === undefined ? {} : { signal: watch.signal };
+      const path = task(id, 'graph/updates/');
+      let graph: GraphState | null = null;
+      for await (const update of follow<GraphUpdatesBody>(transport, path, { ...query }, null, watch)) {
+        if (graph !== null && !update.topology_changed) graph = applyGraphUpdates(graph, update);
+        else {
+          const read = await persist(() => client.graph(id, query, call), watch);
+          if (read === null) return;
+          graph = { ...read, complete: update.complete };
+        }
+        yield graph;
+      }
+    },
+  };
+  return client;
+}

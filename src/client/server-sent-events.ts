@@ -1,0 +1,43 @@
+/** Reads a stream of Server-Sent Events (HTML Standard, 9.2.6 "Interpreting an event stream"). */
+
+/** What a stream says. */
+export type StreamItem =
+  | { readonly kind: 'message'; readonly id: string | null; readonly data: string }
+  | { readonly kind: 'retry'; readonly ms: number };
+
+/** The items of a body, as they come. Ends when the stream ends; an unfinished message is left out. */
+export async function* readStream(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamItem> {
+  const decoder = new TextDecoder();
+  const reader = body.getReader();
+  let rest = '';
+  let data: string[] = [];
+  let id: string | null = null;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const lines = (rest + decoder.decode(value, { stream: true })).split(/\r\n|\n|\r(?!$)/);
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        if (line === '') {
+          if (data.length > 0) yield { kind: 'message', id, data: data.join('\n') };
+          data = [];
+          continue;
+        }
+        const [field, text] = fieldOf(line);
+        if (field === 'data') data.push(text);
+        else if (field === 'id') id = text;
+        else if (field === 'retry' && /^\d{1,9}$/.test(text)) yield { kind: 'retry', ms: Number(text) };
+      }
+    }
+  } finally {
+    // Whoever stops reading closes the connection.
+    await reader.cancel().catch(() => {});
+  }
+}
+
+function fieldOf(line: string): [field: string, text: string] {
+  const colon = line.indexOf(':');
+  if (colon < 0) return [line, ''];
+  return [line.slice(0, colon), line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)];
+}

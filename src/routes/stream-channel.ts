@@ -1,0 +1,111 @@
+import { type Currency, currencyOf, type Report } from '../read.ts';
+import type { SourcePart } from '../source.ts';
+import type { AnswerEntry } from './answer.ts';
+import { messageOf, type StreamClient } from './stream-client.ts';
+import type { StreamSpec } from './streams.ts';
+
+/** A part that does not say when it changes is asked this often, in milliseconds. */
+const BLIND_MS = 1_000;
+/** Full answers in a row for one place; then others get their turn. */
+const MOST_ANSWERS = 20;
+/** A client with more than this unsent, in bytes, is not sent the next of several answers at once. */
+const BUSY_BYTES = 65_536;
+
+/** All clients of one URL, but for where each of them began. */
+export interface StreamChannel {
+  readonly clients: Set<StreamClient>;
+  join(client: StreamClient): void;
+  /** Sends what has changed, if anything has. Never rejects. */
+  advance(): Promise<void>;
+  /** Ends every stream and asks the clients to come back. */
+  end(): void;
+}
+
+export function createStreamChannel<Since>(
+  spec: StreamSpec<Since>,
+  part: SourcePart,
+  report: Report,
+): StreamChannel {
+  const clients = new Set<StreamClient>();
+  /** What the part said of itself before everybody was last brought up to date. */
+  let seen: Currency | null = null;
+  let readAt = Number.NEGATIVE_INFINITY;
+  let isBusy = false;
+  /** The place at which a gap was told that nothing has followed yet. */
+  let gapTold = '';
+
+  function isQuiet(currency: Currency, now: number): boolean {
+    if (seen === null) return false;
+    if (currency.revision === null) return performance.now() - readAt < BLIND_MS;
+    return currency.revision === seen.revision && now < seen.changesAt;
+  }
+
+  function send(group: readonly StreamClient[], entry: AnswerEntry, cursor: string): void {
+    const message = messageOf(entry);
+    for (const client of group) {
+      if (client.write(message)) client.cursor = cursor;
+      else clients.delete(client);
+    }
+  }
+
+  /** Brings clients that stand at one place up to date, with one answer for all of them. */
+  async function serve(from: string, group: readonly StreamClient[]): Promise<void> {
+    let cursor = from;
+    for (let answers = 0; answers < MOST_ANSWERS; answers += 1) {
+      const entry = await spec.read(spec.readSince(cursor));
+      const { place } = entry.draft;
+      if (place === undefined) return;
+      const isGap = place.gap && gapTold !== cursor;
+      if (!place.isNews && !isGap) return;
+      cursor = place.cursor;
+      if (place.gap) gapTold = cursor;
+      send(group, entry, cursor);
+      if (!place.isFull) return;
+      if (group.some((client) => client.unsent() > BUSY_BYTES)) break;
+    }
+    seen = null;
+  }
+
+  function groups(): Map<string, StreamClient[]> {
+    const found = new Map<string, StreamClient[]>();
+    for (const client of clients) {
+      const group = found.get(client.cursor);
+      if (group === undefined) found.set(client.cursor, [client]);
+      else group.push(client);
+    }
+    return found;
+  }
+
+  function end(): void {
+    for (const client of clients) client.end();
+    clients.clear();
+  }
+
+  return {
+    clients,
+    join(client) {
+      clients.add(client);
+      // It may have missed something between its first message and now.
+      seen = null;
+    },
+    async advance() {
+      if (isBusy || clients.size === 0) return;
+      const now = Date.now();
+      const currency = currencyOf(part, now, report);
+      if (!currency.ok) return end();
+      if (isQuiet(currency, now)) return;
+      isBusy = true;
+      seen = currency;
+      readAt = performance.now();
+      try {
+        for (const [cursor, group] of groups()) await serve(cursor, group);
+      } catch {
+        // The reader has told the host.
+        end();
+      } finally {
+        isBusy = false;
+      }
+    },
+    end,
+  };
+}

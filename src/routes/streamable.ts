@@ -1,0 +1,35 @@
+import type { Request } from 'express';
+import { MonitorError } from '../errors.ts';
+import type { Monitor } from './monitor.ts';
+import type { Respond } from './route.ts';
+import type { StreamSpec } from './streams.ts';
+
+/** Answers one URL as JSON, or as a stream of its changes (Server-Sent Events) to a client that accepts one. */
+export function streamable<Since>(monitor: Monitor, respond: Respond, spec: StreamSpec<Since>): Respond {
+  return (request, response) => {
+    response.vary('Accept');
+    if (request.method === 'HEAD' || !acceptsStream(request)) return respond(request, response);
+    return monitor.streams.open(request, response, spec, lastEventId(request, spec) ?? spec.since);
+  };
+}
+
+/** Whether `Accept` names the type itself: `*` alone means JSON. */
+function acceptsStream({ headers: { accept } }: Request): boolean {
+  if (accept === undefined) return false;
+  return accept
+    .split(',')
+    .some(
+      (item) => /^\s*text\/event-stream\s*(?:;|$)/i.test(item) && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(item),
+    );
+}
+
+/** Where a client that comes back goes on (HTML Standard, 9.2.4 "The `Last-Event-ID` header"). */
+function lastEventId<Since>({ headers }: Request, spec: StreamSpec<Since>): Since | null {
+  const id = headers['last-event-id'];
+  if (typeof id !== 'string' || id === '') return null;
+  const since = spec.readSince(id);
+  if (since !== null) return since;
+  throw new MonitorError('invalid_parameter', 'The header Last-Event-ID is no id that this stream gave.', [
+    { parameter: 'Last-Event-ID', detail: 'Send the id of the last message, unchanged, or leave it out.' },
+  ]);
+}

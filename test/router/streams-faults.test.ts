@@ -1,0 +1,158 @@
+import compression from 'compression';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { MonitorOptions, TaskEvent } from '../../src/index.ts';
+import { memorySources } from '../../src/memory.ts';
+import type { EventsBody } from '../../src/wire.ts';
+import { ask } from '../helpers/ask.ts';
+import { askStream, type OpenStream } from '../helpers/ask-stream.ts';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { type HostOptions, serve, until } from './host-kit.ts';
+import { createShop } from './shop-sources.ts';
+
+const FEED = '/api/events/latest/';
+
+describe.each(EXPRESS_MAJORS)('on $name, a stream in trouble', (major) => {
+  async function served(options: MonitorOptions = {}, host: HostOptions = {}) {
+    const queue = memorySources();
+    const { base, router, get } = await serve(major, { sources: queue, ...options }, host);
+    const open = async <Body = EventsBody>(path = FEED, headers = {}): Promise<OpenStream<Body>> => {
+      const stream = await askStream<Body>(base, path, headers);
+      onTestFinished(() => stream.close());
+      return stream;
+    };
+    return { queue, base, router, get, open };
+  }
+
+  const idsOf = ({ messages }: OpenStream<EventsBody>): (string | null)[] =>
+    messages.flatMap(({ body }) => [...body.events].reverse().map((event) => event.task_id));
+
+  it('ends with a hint to come back when its source fails, and the next one is told so', async () => {
+    const shop = createShop();
+    const { base } = await serve(major, { sources: shop.sources });
+    const stream = await askStream<EventsBody>(base, FEED);
+    await until(() => stream.messages.length === 1);
+    shop.status = { ok: false, asOf: new Date() };
+    await until(() => stream.isOver());
+    expect(stream.text().endsWith('retry: 2000\n\n')).toBe(true);
+    const again = await askStream<EventsBody>(base, FEED);
+    await until(() => again.isOver());
+    expect(again.messages[0]?.body.sources).toMatchObject([{ ok: false }]);
+    expect(again.text().endsWith('retry: 2000\n\n')).toBe(true);
+  });
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('gone');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('gone'))],
+    ['answers nonsense', () => ({ events: 7 }) as never],
+    ['never answers', () => new Promise<never>(() => {})],
+  ])('ends with a hint to come back when its source %s in mid-stream', async (_, fault) => {
+    const shop = createShop();
+    let isBroken = false;
+    const events = {
+      ...shop.sources.events,
+      listEvents: (...args: Parameters<typeof shop.sources.events.listEvents>) =>
+        isBroken ? fault() : shop.sources.events.listEvents(...args),
+    };
+    const { base } = await serve(major, { sources: { ...shop.sources, events }, timeoutMs: 200 });
+    const stream = await askStream<EventsBody>(base, FEED);
+    await until(() => stream.messages.length === 1);
+    isBroken = true;
+    await until(() => stream.isOver());
+    expect(stream.text().endsWith('retry: 2000\n\n')).toBe(true);
+  });
+
+  it('asks a source that does not say when it changes once for all, about once a second', async () => {
+    const shop = createShop();
+    const { base } = await serve(major, { sources: shop.sources });
+    const streams = await Promise.all(Array.from({ length: 20 }, () => askStream<EventsBody>(base, FEED)));
+    onTestFinished(() => {
+      for (const stream of streams) stream.close();
+    });
+    await until(() => streams.every(({ messages }) => messages.length === 1));
+    const before = shop.calls.listEvents ?? 0;
+    const event: TaskEvent = { id: 'event-11', type: 'task-sent', taskId: 'new', timestamp: new Date() };
+    shop.events = [event, ...shop.events];
+    await until(() => streams.every(({ messages }) => messages.length === 2));
+    expect((shop.calls.listEvents ?? 0) - before).toBeLessThan(10);
+  });
+
+  it('is refused above the limit of streams, and makes room when a client leaves', async () => {
+    const { base, open } = await served({ limits: { streams: 2 } });
+    const first = await open();
+    await open();
+    const headers = { accept: 'text/event-stream' };
+    const refused = await ask<{ code: string }>(base, FEED, { headers });
+    expect([refused.status, refused.body.code, refused.headers['retry-after']]).toEqual([
+      503,
+      'overloaded',
+      '1',
+    ]);
+    expect((await ask(base, FEED)).status).toBe(200);
+    first.close();
+    await until(async () => {
+      const stream = await askStream(base, FEED).catch(() => null);
+      stream?.close();
+      return stream !== null;
+    });
+  });
+
+  it('ends with a hint to come back when the monitor is closed', async () => {
+    const { base, router, open } = await served();
+    const streams = [await open(), await open(`${FEED}?limit=7`)];
+    await router.close();
+    await until(() => streams.every((stream) => stream.isOver()));
+    for (const stream of streams) expect(stream.text().endsWith('retry: 2000\n\n')).toBe(true);
+    const late = await ask<{ code: string }>(base, FEED, { headers: { accept: 'text/event-stream' } });
+    expect(late.body.code).toBe('overloaded');
+  });
+
+  it('drops a client that does not read, which resumes and misses nothing; others go on', async () => {
+    const queue = memorySources({ retention: { maxEvents: 100_000 } });
+    const { base } = await serve(major, { sources: queue });
+    const path = `${FEED}?limit=1000`;
+    const slow = await askStream<EventsBody>(base, path);
+    const quick = await askStream<EventsBody>(base, path);
+    onTestFinished(() => quick.close());
+    slow.pause();
+    let count = 0;
+    // Long, to fill the buffers of both sides sooner.
+    const name = 'pay'.repeat(300);
+    await until(async () => {
+      for (let index = 0; index < 1_000; index += 1) {
+        queue.record({ id: `task-${count++}`, state: 'STARTED', name });
+      }
+      await until(() => idsOf(quick).length === count);
+      return count >= 20_000;
+    }, 60_000);
+    slow.resume();
+    await until(() => slow.isOver(), 20_000);
+    const got = idsOf(slow);
+    expect(got.length).toBeLessThan(count);
+    const again = await askStream<EventsBody>(base, path, { 'last-event-id': slow.messages.at(-1)?.id });
+    onTestFinished(() => again.close());
+    await until(() => got.length + idsOf(again).length === count, 30_000);
+    expect(new Set([...got, ...idsOf(again)]).size).toBe(count);
+  }, 120_000);
+
+  it('comes through compression', async () => {
+    const { queue, open } = await served(
+      {},
+      { before: (app) => app.use(compression({ filter: () => true })) },
+    );
+    const stream = await open();
+    await until(() => stream.messages.length === 1);
+    queue.record({ id: '1', state: 'STARTED' });
+    await until(() => stream.messages.length === 2);
+  });
+
+  it('asks authorize at its start', async () => {
+    const { base } = await served({ authorize: () => false });
+    const refused = await ask<{ code: string }>(base, FEED, { headers: { accept: 'text/event-stream' } });
+    expect([refused.status, refused.body.code]).toEqual([403, 'forbidden']);
+  });
+});

@@ -1,0 +1,117 @@
+import type { Request, Response } from 'express';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { MonitorError } from '../../src/errors.ts';
+import type { AnswerEntry } from '../../src/routes/answer.ts';
+import type { Denial } from '../../src/routes/authorize.ts';
+import { createStreams, type StreamSpec } from '../../src/routes/streams.ts';
+import { askStream } from '../helpers/ask-stream.ts';
+import { listen } from '../helpers/hosts.ts';
+import { until } from '../router/host-kit.ts';
+
+const TIMES = { gather: 5, comment: 20, allowed: 40 };
+
+/** A place counts up with every change. */
+function counter() {
+  let place = 0;
+  let reads = 0;
+  const spec: StreamSpec<number> = {
+    route: 'events',
+    part: {
+      name: 'counter',
+      status: () => ({ ok: true, asOf: new Date(), revision: place }),
+    },
+    key: 'counter',
+    since: null,
+    readSince: Number,
+    read(since): AnswerEntry {
+      reads += 1;
+      const body = Buffer.from(JSON.stringify({ since, place }));
+      const stands = {
+        cursor: String(place),
+        isNews: since === null || since < place,
+        gap: false,
+        isFull: false,
+      };
+      return {
+        body,
+        etag: '',
+        size: body.length,
+        renderedAt: 0,
+        currency: { ok: true, asOf: 0, error: null, revision: place, changesAt: Number.POSITIVE_INFINITY },
+        draft: { stable: '', render: () => '', place: stands },
+      };
+    },
+  };
+  return {
+    spec,
+    count: () => {
+      place += 1;
+    },
+    reads: () => reads,
+  };
+}
+
+async function streamsOf(guard: () => Denial | null, spec: StreamSpec<number>) {
+  const streams = createStreams({ most: 10, guard, report: () => {}, times: TIMES });
+  const server = await listen((request, response) => {
+    void streams.open(request as Request, response as Response, spec, spec.since);
+  });
+  onTestFinished(async () => {
+    streams.close();
+    await server.close();
+  });
+  return { streams, url: `${server.url}/elsewhere` };
+}
+
+describe('streams', () => {
+  it('send a comment now and then, and read nothing while nothing changes', async () => {
+    const { spec, count, reads } = counter();
+    const { url } = await streamsOf(() => null, spec);
+    const stream = await askStream(url, '');
+    await until(() => stream.text().split(':\n\n').length > 5);
+    // The answer to the request, and one look at what may have changed behind it.
+    expect(reads()).toBe(2);
+    count();
+    await until(() => stream.messages.length === 2);
+    expect(reads()).toBe(3);
+    stream.close();
+  });
+
+  it('ask again who may see them, and cut off who may no longer', async () => {
+    const { spec } = counter();
+    let asked = 0;
+    let isAllowed = true;
+    const denial = { error: new MonitorError('forbidden'), challenge: null };
+    const { url } = await streamsOf(() => {
+      asked += 1;
+      return isAllowed ? null : denial;
+    }, spec);
+    const stream = await askStream(url, '');
+    await until(() => asked >= 3);
+    expect(stream.isOver()).toBe(false);
+    isAllowed = false;
+    await until(() => stream.isOver());
+  });
+
+  it('leave no timer behind when the last client has gone', async () => {
+    const started = vi.spyOn(globalThis, 'setInterval');
+    const stopped = vi.spyOn(globalThis, 'clearInterval');
+    onTestFinished(() => {
+      started.mockRestore();
+      stopped.mockRestore();
+    });
+    const { spec, reads, count } = counter();
+    const { url } = await streamsOf(() => null, spec);
+    const stream = await askStream(url, '');
+    await until(() => reads() === 2);
+    const mine = started.mock.results
+      .filter((_, index) => [TIMES.gather, TIMES.comment].includes(Number(started.mock.calls[index]?.[1])))
+      .map(({ value }) => value as NodeJS.Timeout);
+    expect(mine).toHaveLength(2);
+    stream.close();
+    await until(() => mine.every((timer) => stopped.mock.calls.some(([ended]) => ended === timer)));
+    count();
+    await new Promise((resolve) => setTimeout(resolve, 10 * TIMES.gather));
+    expect(reads()).toBe(2);
+  });
+});
