@@ -1,8 +1,7 @@
 /** Event intake: from raw Redis messages to an updated history, against merely decoding the same messages. */
 import { createMemoryHistory } from '../src/history/memory-history.ts';
-import { createIntake } from '../src/sources/celery/intake.ts';
 import { median, printTable } from './table.ts';
-import { batches, events } from './traffic.ts';
+import { batches, events, intakeOf } from './traffic.ts';
 
 const TASKS = 100_000;
 const ROUNDS = 7;
@@ -33,7 +32,7 @@ async function measure(size: number): Promise<{ decoded: number; folded: number;
       for (const message of messages) kept = decode(message);
     });
     const history = createMemoryHistory({ maxTasks: TASKS });
-    const intake = createIntake(history, 65_536);
+    const intake = intakeOf(history);
     const whole = secondsOf(() => {
       for (const message of messages) intake.takeEvents(message);
       // A read makes the indexes catch up, so that nothing is left undone.

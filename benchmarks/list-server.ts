@@ -6,13 +6,12 @@ import express from 'express';
 import { historySources } from '../src/history/history-sources.ts';
 import { createMemoryHistory } from '../src/history/memory-history.ts';
 import { createMonitorRouter } from '../src/index.ts';
-import { createIntake } from '../src/sources/celery/intake.ts';
-import { batches, envelope, events, type RawEvent } from './traffic.ts';
+import { batches, envelope, events, intakeOf, type RawEvent } from './traffic.ts';
 
 const count = Number(process.argv[2]);
 const start = Date.now() - count;
 const history = createMemoryHistory({ maxTasks: count, maxBytes: 4 * 1024 ** 3 });
-const intake = createIntake(history, 65_536);
+const intake = intakeOf(history);
 let last: RawEvent = {};
 function* watched(): Generator<RawEvent> {
   for (const event of events(count, start)) {

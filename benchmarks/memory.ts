@@ -1,8 +1,7 @@
 /** Memory per retained task: a million tasks with four timeline entries and 60 characters of arguments. */
 import { createMemoryHistory } from '../src/history/memory-history.ts';
-import { createIntake } from '../src/sources/celery/intake.ts';
 import { printTable } from './table.ts';
-import { batches, events } from './traffic.ts';
+import { batches, events, intakeOf } from './traffic.ts';
 
 const TASKS = 1_000_000;
 const collect = globalThis.gc as () => void;
@@ -16,7 +15,7 @@ function held(): { heap: number; buffers: number } {
 
 const before = held();
 const history = createMemoryHistory({ maxTasks: TASKS, maxBytes: 4 * 1024 ** 3 });
-const intake = createIntake(history, 65_536);
+const intake = intakeOf(history);
 for (const message of batches(events(TASKS, Date.now() - TASKS), 100)) intake.takeEvents(message);
 const { tasks, bytes } = await history.getStats();
 if (tasks !== TASKS) throw new Error(`only ${tasks} tasks are held`);

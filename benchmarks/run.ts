@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-const PARTS = ['list', 'intake', 'burst', 'memory'] as const;
+const PARTS = ['list', 'intake', 'burst', 'memory', 'results', 'steady', 'graph', 'streams', 'page'] as const;
 
 function runPart(name: string): Promise<number> {
   const file = fileURLToPath(new URL(`./${name}.ts`, import.meta.url));

@@ -1,5 +1,10 @@
 /** Celery's traffic as a simulated shop makes it: four events a task, many tasks under way at once. */
+
 import { randomUUID } from 'node:crypto';
+import type { TaskHistory } from '../src/history/task-history.ts';
+import { createObserver } from '../src/sources/celery/hints/observer.ts';
+import { createIntake, type Intake, type IntakeWatch } from '../src/sources/celery/intake.ts';
+import { createLineage } from '../src/sources/celery/lineage.ts';
 
 /** An event as Celery sends it (fields as of 5.2 to 5.6). */
 export type RawEvent = Readonly<Record<string, unknown>>;
@@ -75,4 +80,22 @@ export function* batches(all: Iterable<RawEvent>, size: number): Generator<strin
     batch = [];
   }
   if (batch.length > 0) yield envelope(batch);
+}
+
+/** Takes events in as a running source does, with all that looks at them beside the history. */
+export function intakeOf(history: TaskHistory): Intake {
+  const lineage = createLineage(history);
+  const observer = createObserver();
+  const watch: IntakeWatch = {
+    changed(change) {
+      lineage.changed(change);
+      observer.task(change);
+    },
+    stored: lineage.stored,
+    saved: lineage.saved,
+    sized: lineage.sized,
+    worker: observer.worker,
+    unreadable: observer.unreadable,
+  };
+  return createIntake(history, watch, 65_536);
 }
