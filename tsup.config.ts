@@ -1,16 +1,29 @@
 import { copyFile } from 'node:fs/promises';
 import { defineConfig } from 'tsup';
+import { bundleDashboard } from './src/bundle/bundle-dashboard.ts';
 
 export default defineConfig({
-  entry: ['src/index.ts', 'src/celery.ts', 'src/memory.ts', 'src/testing.ts'],
+  entry: [
+    'src/index.ts',
+    'src/celery.ts',
+    'src/bullmq.ts',
+    'src/memory.ts',
+    'src/client.ts',
+    'src/testing.ts',
+  ],
   format: ['esm', 'cjs'],
   dts: true,
   target: 'node20.19',
   platform: 'node',
   clean: true,
+  // `import.meta.url` in CommonJS: the page's files are found beside the library.
+  shims: true,
   // One copy of what the ESM entries share; CommonJS entries carry their own.
   splitting: true,
   treeshake: true,
-  external: ['http-proxy-middleware', 'redis'],
-  onSuccess: () => copyFile('src/openapi/openapi.json', 'dist/openapi.json'),
+  external: ['http-proxy-middleware', 'redis', 'ioredis'],
+  async onSuccess() {
+    await copyFile('src/openapi/openapi.json', 'dist/openapi.json');
+    await bundleDashboard();
+  },
 });

@@ -22,6 +22,8 @@ export type {
 } from './model.ts';
 export type {
   Authorize,
+  DashboardLink,
+  DashboardOptions,
   HealthOptions,
   LimitOptions,
   MonitorErrorContext,

@@ -5,7 +5,7 @@ import type { MetricsOptions } from './metrics/metrics-options.ts';
 import type { RedactFunction, RedactOptions } from './redact.ts';
 import type { Awaitable, MonitorSources } from './source.ts';
 
-/** Names of the eleven routes, as `authorize` and `onError` get them. */
+/** Names of the eleven routes and of the page with its files, as `authorize` and `onError` get them. */
 export type RouteName =
   | 'healthcheck'
   | 'components'
@@ -17,7 +17,8 @@ export type RouteName =
   | 'workers'
   | 'events'
   | 'schedules'
-  | 'metrics';
+  | 'metrics'
+  | 'dashboard';
 
 /** How `authorize` refuses with more than a plain 403. */
 export interface Refusal {
@@ -45,6 +46,8 @@ export interface LimitOptions {
   readonly scan?: number;
   /** Most reads of sources at once; above it requests answer `overloaded`. 1 to 10,000. Default 64. */
   readonly concurrency?: number;
+  /** Most streams (Server-Sent Events) at once; above it requests for one answer `overloaded`. 0 to 100,000. Default 1,000. */
+  readonly streams?: number;
 }
 
 /** How `/healthcheck` behaves. */
@@ -55,6 +58,24 @@ export interface HealthOptions {
   readonly ping?: boolean;
   /** How long a result answers later probes, in milliseconds. 0 to 60,000. Default 1,000. */
   readonly reuseMs?: number;
+}
+
+/** A link in the page's head. */
+export interface DashboardLink {
+  /** 1 to 100 characters. */
+  readonly text: string;
+  /** An http(s) URL, or a path, which the browser reads against the page's address. */
+  readonly url: string;
+}
+
+/** How the page is branded. */
+export interface DashboardOptions {
+  /** Shown in the page's head and in the browser's tab. 1 to 100 characters. Default `Task monitor`. */
+  readonly title?: string;
+  /** Shown in the page's head, at most 20. Default: none. */
+  readonly links?: readonly DashboardLink[];
+  /** An image before the title: an http(s) URL or a path. Default: none. */
+  readonly logo?: string;
 }
 
 /** Where an error came from. */
@@ -92,6 +113,8 @@ export interface MonitorOptions {
   /** Longest time for one read of a source, in milliseconds. 1 to 600,000. Default 5,000. */
   readonly timeoutMs?: number;
   readonly health?: HealthOptions;
+  /** The page at the mount's root: its branding, or `false` for none. Default: a page without branding. */
+  readonly dashboard?: DashboardOptions | boolean;
   /** Where people find this monitor: a URL or a path. Default: the path that it is mounted at. */
   readonly publicUrl?: string;
   /** Names of query parameters that belong to the host and are ignored, such as `['token']`. Default: none. */

@@ -4,7 +4,8 @@ import { isRecord } from './options/check.ts';
 import { resolveOptions } from './options/resolve-options.ts';
 import type { MonitorOptions } from './options.ts';
 import { CLIENT_GONE } from './read.ts';
-import { createGuard, type Denial } from './routes/authorize.ts';
+import type { Denial } from './routes/authorize.ts';
+import { createDashboard } from './routes/dashboard.ts';
 import { ROUTES } from './routes/index.ts';
 import { createMonitor } from './routes/monitor.ts';
 import { ALLOWED, sendEmpty, sendProblem } from './routes/send.ts';
@@ -22,7 +23,7 @@ export interface MonitorRouter extends Router {
 const CLOSED = new MonitorError('overloaded', 'The monitor was closed.');
 
 /**
- * Makes the router that answers the eleven routes, relative to wherever it is mounted:
+ * Makes the router that answers the eleven routes and serves the page, relative to wherever it is mounted:
  * `app.use('/monitor', createMonitorRouter({ sources }))`.
  *
  * @throws TypeError that says what to write, for options that are unknown or wrong
@@ -32,8 +33,8 @@ export function createMonitorRouter(options?: MonitorOptions): MonitorRouter {
   const resolved = resolveOptions(options);
   if (resolved.unguarded) warnUnguarded();
   const monitor = createMonitor(resolved);
-  const guard = createGuard(resolved.authorize, resolved.timeoutMs, monitor.report);
   const targets = createTargets(monitor, ROUTES);
+  const dashboard = createDashboard(monitor);
   let closing: Promise<void> | null = null;
 
   function respond(
@@ -81,14 +82,14 @@ export function createMonitorRouter(options?: MonitorOptions): MonitorRouter {
   const router = Router();
 
   function answer(request: Request, response: Response, next: NextFunction): void {
-    const target = targets.find(request.url);
+    const target = targets.find(request.url) ?? dashboard?.find(request) ?? null;
     if (target === null) {
       router(request, response, next);
       return;
     }
     try {
       if (refuseMethod(request, response) || redirect(target, response)) return;
-      const denial = guard(request, target.route);
+      const denial = monitor.guard(request, target.route);
       const pending =
         denial instanceof Promise
           ? denial.then((late) => respond(target, late, request, response))

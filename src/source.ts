@@ -110,7 +110,8 @@ export interface TaskEventSource extends SourcePart {
 
 /** Periodic schedules, called for `/api/beat/schedules/`. Absent: beat is not enabled. */
 export interface ScheduleSource extends SourcePart {
-  listSchedules(context: ReadContext): Awaitable<readonly Schedule[]>;
+  /** `null`: this deployment runs no beat, which answers `enabled: false`; an empty list: it has no entries. */
+  listSchedules(context: ReadContext): Awaitable<readonly Schedule[] | null>;
 }
 
 /** Checks, called for `/healthcheck`. A check that is absent is not configured (`ok: null`). */

@@ -60,7 +60,9 @@ server.on('listening', () => {
   const base = `http://${HOST}:${server.address().port}/monitor`;
   const order = `${base}/api/tasks/${shop.lastOrder()}`;
   console.log(`
-The shop is open. Its monitor answers below ${base}
+The shop is open. Look at it: ${base}/
+
+  Its monitor answers below that, too
 
   ${base}/healthcheck
   ${base}/metrics

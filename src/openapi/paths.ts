@@ -29,6 +29,21 @@ const IF_NONE_MATCH: JsonObject = {
   schema: { type: 'string' },
 };
 
+const LAST_EVENT_ID: JsonObject = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  description: 'Of a stream: the `id` of the last message, to go on behind it. It wins over `since`.',
+  schema: { type: 'string' },
+};
+
+const STREAM: JsonObject = {
+  schema: {
+    type: 'string',
+    description:
+      'Server-Sent Events, to a request whose `Accept` names this type: the `data` of each message is a body of this route, as `since` with the `id` before it would answer it; its `id` is the cursor of that body.',
+  },
+};
+
 function parameterOf([name, { description, schema, repeatable }]: [string, Parameter<unknown>]): JsonObject {
   const one = { ...schema } as JsonObject;
   return {
@@ -53,7 +68,7 @@ function okOf(row: Route): JsonObject {
       ...(row.cached ? { ETag: header('ETag') } : {}),
       ...(row.query.cursor ? { Link: header('Link') } : {}),
     },
-    content: contentOf(row),
+    content: { ...contentOf(row), ...(row.streams ? { 'text/event-stream': STREAM } : {}) },
   };
 }
 
@@ -90,7 +105,11 @@ function pathOf(row: Route): JsonObject {
     get: {
       operationId: row.name,
       summary: row.summary,
-      parameters: [...Object.entries(row.query).map(parameterOf), ...(row.cached ? [IF_NONE_MATCH] : [])],
+      parameters: [
+        ...Object.entries(row.query).map(parameterOf),
+        ...(row.cached ? [IF_NONE_MATCH] : []),
+        ...(row.streams ? [LAST_EVENT_ID] : []),
+      ],
       responses: responsesOf(row),
     },
     options: {

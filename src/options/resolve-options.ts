@@ -4,6 +4,7 @@ import type { Authorize, HealthOptions, LimitOptions, MonitorOptions, OnError } 
 import { resolveRedact } from '../redact.ts';
 import type { MonitorSources } from '../source.ts';
 import { isRecord, type KeysOf, readGroup, readInteger, refuseUnknownKeys, wrong } from './check.ts';
+import { type ResolvedDashboard, readDashboard } from './dashboard.ts';
 import { resolveSources } from './sources.ts';
 
 /** {@link MonitorOptions}, checked, with every default filled in. */
@@ -18,6 +19,8 @@ export interface ResolvedOptions {
   readonly limits: Required<LimitOptions>;
   readonly timeoutMs: number;
   readonly health: Required<HealthOptions>;
+  /** `null`: no page. */
+  readonly dashboard: ResolvedDashboard | null;
   /** Without user, password and query; `null`: the mount path. */
   readonly publicUrl: string | null;
   readonly ignoreQuery: ReadonlySet<string>;
@@ -33,11 +36,18 @@ const OPTIONS: KeysOf<MonitorOptions> = {
   limits: true,
   timeoutMs: true,
   health: true,
+  dashboard: true,
   publicUrl: true,
   ignoreQuery: true,
   onError: true,
 };
-const LIMITS: KeysOf<LimitOptions> = { preview: true, detail: true, scan: true, concurrency: true };
+const LIMITS: KeysOf<LimitOptions> = {
+  preview: true,
+  detail: true,
+  scan: true,
+  concurrency: true,
+  streams: true,
+};
 const HEALTH: KeysOf<HealthOptions> = { failStatus: true, ping: true, reuseMs: true };
 
 /**
@@ -58,6 +68,7 @@ export function resolveOptions(options: unknown = {}): ResolvedOptions {
     limits: readLimits(given.limits),
     timeoutMs: readInteger('timeoutMs', given.timeoutMs, { least: 1, most: 600_000, fallback: 5_000 }),
     health: readHealth(given.health),
+    dashboard: readDashboard(given.dashboard),
     publicUrl: readPublicUrl(given.publicUrl),
     ignoreQuery: readIgnoreQuery(given.ignoreQuery),
     onError: readFunction<OnError>('onError', given.onError, '(error, context) => …') ?? null,
@@ -108,6 +119,7 @@ function readLimits(value: unknown): Required<LimitOptions> {
       most: 10_000,
       fallback: 64,
     }),
+    streams: readInteger('limits.streams', limits.streams, { least: 0, most: 100_000, fallback: 1_000 }),
   });
 }
 

@@ -152,7 +152,7 @@ export interface ScheduleBody {
 
 /** `GET /api/beat/schedules/` */
 export interface SchedulesBody {
-  /** False when the host gave no source of schedules. */
+  /** False when there is no source of schedules, or it says that no beat is used. */
   enabled: boolean;
   schedules: ScheduleBody[];
   sources: SourceBody[];

@@ -20,25 +20,36 @@ const RANKS: Readonly<Record<string, number>> = {
   read: 2,
   sources: 2,
   testing: 2,
+  client: 2,
+  // Runs in browsers; nothing imports it.
+  dashboard: 6,
   routes: 3,
   router: 4,
   index: 5,
   // Entries of the subpaths: they only pass names on.
+  bullmq: 5,
   celery: 5,
   memory: 5,
 };
 
 /** Packages, and the only places that import them. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
+  // Bundled into the page: the host installs none of it.
+  '@dagrejs/dagre': /^src\/dashboard\/graph\//,
+  preact: /^src\/dashboard\//,
+  'preact/hooks': /^src\/dashboard\//,
+  croner: /^src\/sources\/celery\/schedules\/crontab\.ts$/,
   debug: /^src\/debug\.ts$/,
   // `options.ts` takes the type of what `authorize` is given.
   express: /^src\/(router\.ts|routes\/|options\.ts)/,
   'http-proxy-middleware': /^src\/routes\/metrics/,
+  ioredis: /^src\/sources\/bullmq\//,
   redis: /^src\/sources\/celery\//,
 };
 
-/** `src/openapi` is a tool of the build: it may read all of the rest, and none of the rest reads it. */
-const sources = filesBelow('src').filter(({ path }) => !path.startsWith('src/openapi/'));
+/** `src/openapi` and `src/bundle` are tools of the build: they may read all of the rest, and none of the rest reads them. */
+const TOOLS = /^src\/(?:openapi|bundle)\//;
+const sources = filesBelow('src', ['.ts', '.tsx']).filter(({ path }) => !TOOLS.test(path));
 
 /** `src/routes/query.ts` belongs to `routes`, `src/model.ts` to `model`. */
 function placeOf(path: string): string {
@@ -84,10 +95,31 @@ describe('imports', () => {
     expect(strays).toEqual([]);
   });
 
+  it('let the page know nothing but the client and the types of bodies', () => {
+    const strays = sources
+      .filter(({ path }) => path.startsWith('src/dashboard/'))
+      .flatMap((file) =>
+        importsOf(file)
+          .filter((target) => target.startsWith('src/'))
+          .filter((target) => !/^src\/(?:dashboard\/|client\.ts$|wire\.ts$)/.test(target))
+          .map((target) => `${file.path} -> ${target}`),
+      );
+    expect(strays).toEqual([]);
+  });
+
+  it('never let text become markup, code or a style that a strict policy forbids', () => {
+    const dangerous =
+      /dangerouslySetInnerHTML|\.(?:inner|outer)HTML|insertAdjacentHTML|document\.write|\beval\(|new Function|cssText|\bstyle="/;
+    const strays = sources
+      .filter(({ path, text }) => path.startsWith('src/dashboard/') && dangerous.test(text))
+      .map(({ path }) => path);
+    expect(strays).toEqual([]);
+  });
+
   it('write relative paths with their ending', () => {
     const bare = sources.flatMap((file) =>
       importsOf(file)
-        .filter((target) => target.startsWith('src/') && !/\.(ts|json)$/.test(target))
+        .filter((target) => target.startsWith('src/') && !/\.(tsx?|json|css)$/.test(target))
         .map((target) => `${file.path} -> ${target}`),
     );
     expect(bare).toEqual([]);

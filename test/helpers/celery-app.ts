@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CelerySettings } from '../../src/celery.ts';
-import { endWithProcess } from './redis-server.ts';
 
 const PYTHON = process.env.CELERY_PYTHON ?? '/usr/bin/python3';
 const FOLDER = new URL('../celery/app/', import.meta.url).pathname;
@@ -28,18 +27,37 @@ export interface Submitted {
   readonly never_ran?: boolean;
 }
 
+/** A running worker. */
+export interface CeleryWorker {
+  /** Ends it at once, as a crash does; its pool goes with it. */
+  kill(): Promise<void>;
+  /** Ends it gently: running tasks are finished first. */
+  stop(): Promise<void>;
+  /** Everything it has written. */
+  output(): string;
+}
+
 /** A running deployment. */
 export interface CeleryApp {
-  /** Starts a worker; resolves when it takes tasks. */
-  worker(...args: string[]): Promise<void>;
+  /** Starts a worker that sends task events (`-E`); resolves when it takes tasks. */
+  worker(...args: string[]): Promise<CeleryWorker>;
+  /** Starts a worker with these arguments alone. */
+  plainWorker(...args: string[]): Promise<CeleryWorker>;
+  /** Starts another process of the app (`beat`); resolves once it has written `ready`. */
+  process(ready: string, ...args: string[]): Promise<CeleryWorker>;
+  /** Runs a Python program of the app's folder to its end and reads the JSON that it prints. */
+  script(file: string, ...args: string[]): Promise<unknown>;
   /** Sends 500 tasks and waits for their ends. */
   submit(): Promise<Submitted[]>;
   /** Ends every worker. */
   close(): Promise<void>;
 }
 
-/** @param settings the app's configuration */
-export function celeryApp(settings: CelerySettings): CeleryApp {
+/**
+ * @param settings the app's configuration
+ * @param module the app's module in `test/celery/app`
+ */
+export function celeryApp(settings: CelerySettings, module = 'shop'): CeleryApp {
   const folder = mkdtempSync(join(tmpdir(), 'monitor-celery-'));
   const children: ChildProcess[] = [];
   const options = {
@@ -58,10 +76,12 @@ export function celeryApp(settings: CelerySettings): CeleryApp {
     child: ChildProcess;
     ended: Promise<string>;
     ready(text: string): Promise<void>;
+    written(): string;
   } {
-    const child = spawn(PYTHON, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+    // A process group of its own, so that a pool ends with its worker.
+    const child = spawn(PYTHON, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     children.push(child);
-    endWithProcess(child);
+    endGroupWithProcess(child);
     let output = '';
     let errors = '';
     let look: () => void = () => {};
@@ -88,41 +108,63 @@ export function celeryApp(settings: CelerySettings): CeleryApp {
         };
         ended.then(() => reject(new Error(`The worker ended: ${errors.slice(-2000)}`)), reject);
       });
-    return { child, ended, ready };
+    return { child, ended, ready, written: () => output + errors };
+  }
+
+  async function process_(ready: string, args: string[]): Promise<CeleryWorker> {
+    const started = run(['-m', 'celery', '-A', module, ...args]);
+    await started.ready(ready);
+    const { child, written } = started;
+    return {
+      kill: () => end(child, 'SIGKILL'),
+      stop: () => end(child, 'SIGTERM'),
+      output: written,
+    };
+  }
+
+  function plainWorker(...args: string[]): Promise<CeleryWorker> {
+    const database = join(folder, `state-${children.length}`);
+    return process_(' ready.', ['worker', '--loglevel', 'INFO', '--statedb', database, ...args]);
+  }
+
+  async function script(file: string, ...args: string[]): Promise<unknown> {
+    return JSON.parse(await run([file, ...args]).ended);
   }
 
   return {
-    async worker(...args) {
-      const database = join(folder, `state-${children.length}`);
-      const line = [
-        '-m',
-        'celery',
-        '-A',
-        'shop',
-        'worker',
-        '-E',
-        '--loglevel',
-        'INFO',
-        '--statedb',
-        database,
-      ];
-      await run([...line, ...args]).ready(' ready.');
-    },
-    async submit() {
-      return JSON.parse(await run(['submit.py']).ended) as Submitted[];
-    },
+    worker: (...args) => plainWorker('-E', ...args),
+    plainWorker,
+    process: (ready, ...args) => process_(ready, args),
+    script,
+    submit: async () => (await script('submit.py')) as Submitted[],
     async close() {
-      await Promise.all(
-        children.map(async (child) => {
-          if (child.exitCode !== null || child.signalCode !== null) return;
-          const exited = new Promise((resolve) => child.once('exit', resolve));
-          child.kill('SIGTERM');
-          const impatient = setTimeout(() => child.kill('SIGKILL'), 10_000);
-          await exited;
-          clearTimeout(impatient);
-        }),
-      );
+      await Promise.all(children.map((child) => end(child, 'SIGTERM')));
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Ends a process; one that does not go within ten seconds is killed with its whole group. */
+async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  if (signal === 'SIGKILL') killGroup(child);
+  else child.kill(signal);
+  const impatient = setTimeout(() => killGroup(child), 10_000);
+  await exited;
+  clearTimeout(impatient);
+}
+
+function endGroupWithProcess(child: ChildProcess): void {
+  const kill = (): void => killGroup(child);
+  process.once('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
+}
+
+function killGroup(child: ChildProcess): void {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // It has just ended.
+  }
 }

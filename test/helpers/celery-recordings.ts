@@ -19,6 +19,8 @@ export interface Truth {
   readonly parent: string | null;
   readonly root: string;
   readonly group: string | null;
+  /** The body of the chord that it is a header task of. */
+  readonly chord_body?: string | null;
   readonly role: string;
   readonly header?: readonly string[];
   readonly replaced_by?: string | null;
@@ -30,7 +32,21 @@ export interface Truth {
     readonly hostname: string;
     readonly retries: number;
     readonly root_id: string;
+    readonly parent_id: string | null;
+    readonly group: string | null;
+    readonly chord_body: string | null;
   }[];
+}
+
+/** A key of Redis as it was at some moment of a run. Values that are no UTF-8 are `{ base64 }`. */
+export interface DumpedKey {
+  /** `<run>:midflight` or `<run>:after…` */
+  readonly label: string;
+  readonly at: number;
+  readonly db: number;
+  readonly key: string;
+  readonly type: 'string' | 'list' | 'set' | 'hash' | 'zset';
+  readonly value: unknown;
 }
 
 /** A run: its configuration, its messages by time, its tasks. */
@@ -42,6 +58,8 @@ export interface Recording {
   readonly hasResults: boolean;
   readonly messages: readonly Published[];
   readonly tasks: readonly Truth[];
+  /** All keys, in the middle of the run and behind it. */
+  readonly keys: readonly DumpedKey[];
 }
 
 const FOLDER = new URL('../celery/recordings/', import.meta.url);
@@ -50,20 +68,21 @@ function read(file: string): string {
   return gunzipSync(readFileSync(new URL(`${file}.gz`, FOLDER))).toString('utf8');
 }
 
-function lines(file: string): Published[] {
+function lines<T>(file: string): T[] {
   return read(file)
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Published);
+    .map((line) => JSON.parse(line) as T);
 }
 
 function load(name: string, database: number, settings: CelerySettings, hasResults: boolean): Recording {
   const messages = [
-    ...lines(`events-${name}.jsonl`),
-    ...(hasResults ? lines(`resultpub-${name}.jsonl`) : []),
-  ];
+    ...lines<Published>(`events-${name}.jsonl`),
+    ...(hasResults ? lines<Published>(`resultpub-${name}.jsonl`) : []),
+  ].sort((a, b) => a.t - b.t);
   const { tasks } = JSON.parse(read(`truth-${name}.json`)) as { tasks: Truth[] };
-  return { name, database, settings, hasResults, messages: messages.sort((a, b) => a.t - b.t), tasks };
+  const keys = lines<DumpedKey>(`redis-dump-${name}.jsonl`);
+  return { name, database, settings, hasResults, messages, tasks, keys };
 }
 
 /** Every recorded run. */
@@ -101,7 +120,7 @@ export function resultIn({ channel, message }: Published): Record<string, unknow
 }
 
 /** A small generator of repeatable numbers from 0 to 1 (mulberry32). */
-function randomOf(seed: number): () => number {
+export function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

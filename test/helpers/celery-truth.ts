@@ -136,3 +136,33 @@ function relative(task: Truth, id: string | null): readonly (string | null)[] {
   if (id === '__one_of_header__') return task.header ?? [];
   return [id];
 }
+
+/** Where a task belongs. */
+export interface Placed {
+  readonly id: string;
+  /** Its case and role within the run. */
+  readonly label: string;
+  readonly parent: string | null;
+  readonly root: string | null;
+  readonly group: string | null;
+  readonly chord: string | null;
+}
+
+/**
+ * Where every task of a recording belongs: as the client knows, and where it cannot know, as the worker
+ * saw when it ran the task. A body that never ran belongs to no header task yet.
+ */
+export function lineageOf({ tasks }: Recording): Placed[] {
+  return tasks.map((task) => {
+    const [first] = task.worker_ctx;
+    const parent = task.parent?.startsWith('__') === true ? (first?.parent_id ?? null) : task.parent;
+    return {
+      id: task.id,
+      label: `${task.case} ${task.role}`,
+      parent: parent === task.id ? null : parent,
+      root: task.root.startsWith('__') ? (first?.root_id ?? null) : task.root,
+      group: task.group?.startsWith('__') === true ? (first?.group ?? null) : task.group,
+      chord: task.chord_body ?? null,
+    };
+  });
+}

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createConnection, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 
 /** The server to run: `REDIS_SERVER_BIN`, or the one on the path. */
 const BINARY = process.env.REDIS_SERVER_BIN ?? 'redis-server';
@@ -34,34 +35,43 @@ export interface RedisServer {
 
 /** Starts a Redis; `args` are added to its command line on every start. */
 export async function startRedis(...args: string[]): Promise<RedisServer> {
-  const port = await freePort();
+  let port = await freePort();
   const directory = mkdtempSync(join(tmpdir(), 'monitor-redis-'));
   let child: ChildProcess | null = null;
 
   async function start(...more: string[]): Promise<void> {
     const line = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-    const started = spawn(BINARY, [...line, '--dir', directory, ...args, ...more], { stdio: 'ignore' });
+    const started = spawn(BINARY, [...line, '--dir', directory, ...args, ...more], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     child = started;
     endWithProcess(started);
-    const failed = new Promise<never>((_, reject) => {
-      started.once('error', reject);
-      started.once('exit', (code) => reject(new Error(`redis-server ended with ${code}`)));
-    });
-    failed.catch(() => {});
-    await Promise.race([listening(port), failed]);
+    await untilSaid(started, 'Ready to accept connections');
+  }
+
+  /** Between finding a port and listening on it, somebody else may have taken it. */
+  async function startSomewhere(): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await start();
+      } catch (error) {
+        if (attempt === 3) throw error;
+        port = await freePort();
+      }
+    }
   }
 
   async function kill(): Promise<void> {
-    const running = child;
+    const ended = child;
     child = null;
-    if (running === null || running.exitCode !== null || running.signalCode !== null) return;
-    const exited = new Promise((resolve) => running.once('exit', resolve));
-    running.kill('SIGCONT');
-    running.kill('SIGKILL');
+    if (ended === null || ended.exitCode !== null || ended.signalCode !== null) return;
+    const exited = new Promise((resolve) => ended.once('exit', resolve));
+    ended.kill('SIGCONT');
+    ended.kill('SIGKILL');
     await exited;
   }
 
-  await start();
+  await startSomewhere();
   return {
     port,
     url: (database = 0) => `redis://127.0.0.1:${port}/${database}`,
@@ -76,11 +86,30 @@ export async function startRedis(...args: string[]): Promise<RedisServer> {
   };
 }
 
+const running = new Set<ChildProcess>();
+
 /** A test that fails half-way must leave no server behind. */
 export function endWithProcess(child: ChildProcess): void {
-  const end = (): boolean => child.kill('SIGKILL');
-  process.once('exit', end);
-  child.once('exit', () => process.off('exit', end));
+  if (running.size === 0) {
+    process.on('exit', endAll);
+    // Vitest ends a worker so, and Node then tells of no exit.
+    process.on('SIGTERM', leave);
+  }
+  running.add(child);
+  child.once('exit', () => {
+    running.delete(child);
+    if (running.size > 0) return;
+    process.off('exit', endAll);
+    process.off('SIGTERM', leave);
+  });
+}
+
+function endAll(): void {
+  for (const child of running) child.kill('SIGKILL');
+}
+
+function leave(): void {
+  process.exit(143);
 }
 
 /** A port that nothing listens on now. */
@@ -96,17 +125,24 @@ export function freePort(): Promise<number> {
   });
 }
 
-/** Resolves once something takes connections on the port. */
-async function listening(port: number): Promise<void> {
-  await until(
-    () =>
-      new Promise<boolean>((resolve) => {
-        const socket = createConnection({ port, host: '127.0.0.1' });
-        socket.once('connect', () => socket.destroy() && resolve(true));
-        socket.once('error', () => resolve(false));
-      }),
-    15_000,
-  );
+/**
+ * Resolves once the server says that. A connection to its port would prove nothing: what listens there
+ * may be that of another test, and this one have ended because of it.
+ */
+export function untilSaid(child: ChildProcess & { readonly stdout: Readable }, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let output = '';
+    const read = (chunk: Buffer): void => {
+      output += String(chunk);
+      if (!output.includes(text)) return;
+      child.stdout.off('data', read);
+      child.stdout.resume();
+      resolve();
+    };
+    child.stdout.on('data', read);
+    child.once('error', reject);
+    child.once('exit', (code) => reject(new Error(`redis-server ended with ${code}: ${output.slice(-500)}`)));
+  });
 }
 
 /** Polls until the condition holds. */

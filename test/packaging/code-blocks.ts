@@ -26,6 +26,8 @@ export const PAGES = [
   'docs/writing-a-source.md',
   'docs/errors.md',
   'docs/guarding.md',
+  'docs/celery.md',
+  'docs/client.md',
   'docs/benchmarks.md',
   'CHANGELOG.md',
   'examples/README.md',

@@ -6,6 +6,8 @@ const IMPORTS: Readonly<Record<string, string>> = {
   '{ once }': 'node:events',
   '{ createRequire }': 'node:module',
   '{ createMonitorRouter, MonitorError }': 'express-task-monitor',
+  '{ createMonitorClient }': 'express-task-monitor/client',
+  '{ bullmqSources }': 'express-task-monitor/bullmq',
   '{ celerySources }': 'express-task-monitor/celery',
   '{ memorySources }': 'express-task-monitor/memory',
   '{ sourceContract }': 'express-task-monitor/testing',
@@ -40,12 +42,20 @@ async function main() {
     sources: celerySources({ broker: 'redis://127.0.0.1:1/0' }),
     authorize: false,
   });
+  const bullmq = createMonitorRouter({
+    sources: bullmqSources({ connection: 'redis://127.0.0.1:1/0' }),
+    authorize: false,
+  });
   const app = express();
   app.use('/monitor', monitor);
   app.use('/celery', celery);
+  app.use('/bullmq', bullmq);
   const host = await listen(app);
   const statuses = {};
   for (const path of ROUTES) statuses[path] = await statusOf(urlOf(host) + path);
+
+  const { tasks } = await createMonitorClient(urlOf(host) + '/monitor').tasks();
+  const client = tasks.map((task) => task.name);
 
   const failed = [];
   const create = () => ({ sources: { workers: { name: 'own', listWorkers: () => [{ hostname: 'a', status: 'online' }] } } });
@@ -55,9 +65,10 @@ async function main() {
 
   await monitor.close();
   await celery.close();
+  await bullmq.close();
   exporter.close();
   host.close();
-  console.log(JSON.stringify({ statuses, failed, code: new MonitorError('forbidden').code, openapi }));
+  console.log(JSON.stringify({ statuses, client, failed, code: new MonitorError('forbidden').code, openapi }));
 }
 
 const ROUTES = [
@@ -74,6 +85,7 @@ const ROUTES = [
   '/monitor/metrics',
   '/celery/healthcheck',
   '/celery/api/tasks/',
+  '/bullmq/api/tasks/',
 ];
 
 main();
@@ -103,7 +115,9 @@ export const EXPECTED = {
     '/monitor/metrics': 200,
     '/celery/healthcheck': 503,
     '/celery/api/tasks/': 503,
+    '/bullmq/api/tasks/': 503,
   },
+  client: ['mail.send'],
   failed: [],
   code: 'forbidden',
   openapi: '3.1.0',

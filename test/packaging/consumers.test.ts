@@ -44,8 +44,10 @@ describe('an app that has the packed package installed', () => {
         packages: {
           express: EXPRESSES[express] ?? '',
           'http-proxy-middleware': PROXIES[proxy] ?? '',
+          croner: installed('croner'),
           debug: installed('debug'),
           redis: installed('redis'),
+          ioredis: installed('ioredis'),
         },
       });
       for (const app of ['app.mjs', 'app.cjs']) {
@@ -64,21 +66,21 @@ describe('an app that has the packed package installed', () => {
 });
 
 describe('importing the packed package', () => {
-  const entries = ['', '/celery', '/memory', '/testing'];
+  const entries = ['', '/bullmq', '/celery', '/client', '/memory', '/testing'];
   const forms = {
     'as ES modules': (entry: string) => `import 'express-task-monitor${entry}';`,
     'as CommonJS': (entry: string) => `require('express-task-monitor${entry}');`,
   };
 
   it.each(Object.entries(forms))(
-    'does nothing by itself, and needs neither redis nor a proxy, %s',
+    'does nothing by itself, and needs neither a client of Redis nor a proxy, %s',
     async (_, form) => {
       const name = form('').startsWith('import') ? 'app.mjs' : 'app.cjs';
       const project = packed.consumer({
         files: {
           [name]: `${entries.map(form).join('\n')}\nconsole.log(process.getActiveResourcesInfo().join());`,
         },
-        packages: { express: installed('express'), debug: installed('debug') },
+        packages: { express: installed('express'), debug: installed('debug'), croner: installed('croner') },
       });
       const { stdout, stderr } = await run(process.execPath, [name], { cwd: project, timeout: 20_000 });
       // Standard output is a pipe or a file; nothing else may be open.
@@ -91,6 +93,22 @@ describe('importing the packed package', () => {
       expect(stderr).toBe('');
     },
   );
+
+  it('says what to install when BullMQ is read at an address without the package ioredis', async () => {
+    const project = packed.consumer({
+      files: {
+        'app.mjs': `
+          import { bullmqSources } from 'express-task-monitor/bullmq';
+          const { tasks, close } = bullmqSources({ connection: 'redis://127.0.0.1:1/0' });
+          await tasks.getTask('a:1', { signal: new AbortController().signal }).catch((error) => console.log(error.message));
+          close();
+        `,
+      },
+      packages: { express: installed('express'), debug: installed('debug') },
+    });
+    const { stdout } = await run(process.execPath, ['app.mjs'], { cwd: project, timeout: 20_000 });
+    expect(stdout).toContain('npm install ioredis');
+  });
 
   it('says what to install when Celery is asked for without the package redis', async () => {
     const project = packed.consumer({
@@ -107,7 +125,7 @@ describe('importing the packed package', () => {
           await close();
         `,
       },
-      packages: { express: installed('express'), debug: installed('debug') },
+      packages: { express: installed('express'), debug: installed('debug'), croner: installed('croner') },
     });
     const { stdout } = await run(process.execPath, ['app.mjs'], { cwd: project, timeout: 20_000 });
     expect(JSON.parse(stdout)).toMatchObject({

@@ -1,19 +1,41 @@
 import { createClient } from 'redis';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
+import { controlRules, readRules } from '../helpers/acl-users.ts';
 import { redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
 import { codeBlocks } from './code-blocks.ts';
 
 const redis = redisMissing === null ? await startRedis() : null;
 afterAll(() => redis?.close());
 
-const [rule] = codeBlocks('README.md').filter(({ language }) => language === 'redis');
+/** Each line as Redis takes it: what is in quotes is one word. */
+const linesOf = (text: string): string[][] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => [...line.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word));
+const [read = [], control = []] = codeBlocks('docs/celery.md')
+  .filter(({ language }) => language === 'redis')
+  .map(({ text }) => linesOf(text));
+const wordsOf = (lines: readonly string[][]): string[] => lines.flatMap((line) => line.slice(3)).sort();
+/** What `reset` says already. */
+const RESET = ['resetkeys', 'resetchannels', '-@all'];
+const withoutReset = (rules: readonly string[]): string[] => rules.filter((rule) => !RESET.includes(rule));
 
-describe.skipIf(redisMissing)(titleUnless(redisMissing, 'the Redis user of the README'), () => {
+describe('the Redis users of the documentation', () => {
+  it('have the rules that are tested, and no other', () => {
+    const first = ['reset', 'on', '>change-me'];
+    expect(wordsOf(read)).toEqual([...first, ...withoutReset(readRules())].sort());
+    const more = withoutReset(controlRules()).filter((rule) => !readRules().includes(rule));
+    expect(wordsOf(control)).toEqual(more.sort());
+  });
+});
+
+describe.skipIf(redisMissing)(titleUnless(redisMissing, 'the Redis user of the documentation'), () => {
   it('may do all that the Celery source does, and nothing else', async () => {
     const admin = createClient({ url: redis?.url() ?? '' });
     await admin.connect();
-    await admin.sendCommand(rule?.text.trim().split(/\s+/) ?? []);
+    for (const line of read) await admin.sendCommand(line);
     const url = redis?.url().replace('redis://', 'redis://monitor:change-me@') ?? '';
     const sources = celerySources({ broker: url, backend: url });
     const signal = new AbortController().signal;
@@ -58,7 +80,6 @@ describe.skipIf(redisMissing)(titleUnless(redisMissing, 'the Redis user of the R
       await other.connect();
       for (const command of [
         'SET a 1',
-        'GET a',
         'KEYS *',
         'PUBLISH a 1',
         'FLUSHALL',

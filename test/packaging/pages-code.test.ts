@@ -73,6 +73,7 @@ describe('the code of the pages', () => {
       },
       packages: {
         express: installed('express'),
+        croner: installed('croner'),
         debug: installed('debug'),
         redis: installed('redis'),
         'http-proxy-middleware': installed('http-proxy-middleware'),

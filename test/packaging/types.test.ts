@@ -24,7 +24,11 @@ const HOST = `
 import express from 'express';
 import { createMonitorRouter, MonitorError } from 'express-task-monitor';
 import type { MonitorOptions, MonitorSources, Task, TaskSource } from 'express-task-monitor';
+import { bullmqSources } from 'express-task-monitor/bullmq';
+import type { BullMQQueue } from 'express-task-monitor/bullmq';
 import { celerySources } from 'express-task-monitor/celery';
+import { createMonitorClient } from 'express-task-monitor/client';
+import type { GraphState, TasksBody } from 'express-task-monitor/client';
 import { memorySources } from 'express-task-monitor/memory';
 import { sourceContract } from 'express-task-monitor/testing';
 
@@ -37,6 +41,10 @@ const rows: Task[] = [{ id: '1', state: 'SUCCESS', runtime: 1 }];
 const queue = memorySources({ name: 'jobs' });
 queue.record({ id: '1', state: 'PROGRESS', timestamp: new Date() });
 const celery: MonitorSources = celerySources({ broker: 'redis://localhost', settings: { timezone: 'UTC' } });
+declare const jobs: BullMQQueue;
+const bullmq: MonitorSources = bullmqSources({ queues: [jobs] });
+void bullmqSources({ connection: { host: 'localhost', port: 6379 }, prefix: '{bull}' }).close();
+void bullmq;
 const options: MonitorOptions = {
   sources: { ...celery, tasks },
   authorize: (request, route) => route === 'healthcheck' || request.headers.authorization === 'x',
@@ -47,10 +55,22 @@ void monitor.close();
 for (const { name, run } of sourceContract({ parts: ['tasks'], create: () => ({ sources: { tasks } }) })) {
   void run().then(() => name.length);
 }
+const client = createMonitorClient('http://localhost:3000/monitor');
+const page: Promise<TasksBody> = client.tasks({ state: ['FAILURE'], limit: 10 });
+void page.then(({ tasks }) => tasks[0]?.runtime?.toFixed());
+async function follow(): Promise<GraphState | null> {
+  for await (const graph of client.watchGraph('1', {}, { signal: AbortSignal.timeout(1) })) return graph;
+  return null;
+}
+void follow();
 throw new MonitorError('forbidden');
 
 // @ts-expect-error an option that does not exist
 createMonitorRouter({ source: {} });
+// @ts-expect-error a sort that does not exist
+void client.tasks({ sort: 'colour' });
+// @ts-expect-error a queue that is none
+bullmqSources({ queues: ['mail'] });
 // @ts-expect-error a time that is no Date
 const wrong: Task = { id: '1', state: 'SUCCESS', started: '2026-11-21' };
 void wrong;
@@ -106,6 +126,7 @@ describe('the types of the packed package', () => {
           },
           packages: {
             express: installed('express'),
+            croner: installed('croner'),
             debug: installed('debug'),
             'http-proxy-middleware': installed('http-proxy-middleware'),
             '@types/express': expressTypes,

@@ -166,8 +166,9 @@ describe('any text', () => {
 
   it('takes about a microsecond when it is short and harmless', () => {
     const text = "(42, 'shop.orders.refund', {'order': 1789, 'amount': 19.9})";
-    const start = performance.now();
+    // The time of this process alone: others may be at work on the same machine.
+    const before = process.cpuUsage();
     for (let run = 0; run < 20_000; run++) redact(text);
-    expect((performance.now() - start) / 20_000).toBeLessThan(0.01);
+    expect(process.cpuUsage(before).user / 20_000).toBeLessThan(10);
   });
 });

@@ -4,6 +4,7 @@ import type { Component, Schedule, Task, TaskDetail, TaskEvent, TaskTree, Worker
 import { createRedactor } from '../../src/redact.ts';
 import { createSerializer } from '../../src/serialize.ts';
 import type { TaskStats } from '../../src/source.ts';
+import { NO_SHAPE } from '../graph/no-shape.ts';
 
 const serializer = createSerializer({ redactor: createRedactor() });
 const NOW = new Date(0);
@@ -137,7 +138,15 @@ const KINDS: readonly (readonly [string, readonly string[], object, Show])[] = [
 function graphOf(task: Task): Graph {
   const counts = { total: 0, pending: 0, running: 0, retry: 0, success: 0, failure: 0, revoked: 0 };
   const node = { id: 'a', task, kind: null, members: null };
-  return { rootId: 'a', nodes: [node], edges: [], counts, isTruncated: false, isComplete: false };
+  return {
+    rootId: 'a',
+    nodes: [node],
+    edges: [],
+    counts,
+    isTruncated: false,
+    isComplete: false,
+    shape: NO_SHAPE,
+  };
 }
 
 describe.each(KINDS)('a %s', (_kind, fields, good, show) => {

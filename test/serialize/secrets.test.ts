@@ -4,6 +4,7 @@ import type { Graph } from '../../src/graph.ts';
 import type { Component, Schedule, TaskDetail, TaskEvent, Worker } from '../../src/model.ts';
 import { createRedactor } from '../../src/redact.ts';
 import { createSerializer } from '../../src/serialize.ts';
+import { NO_SHAPE } from '../graph/no-shape.ts';
 
 // Nothing else in a text is made of these letters.
 const SECRET = 'QXQXQXQX';
@@ -112,5 +113,13 @@ it('shows a secret in no form, wherever the value stands and wherever it is cut'
 function graphOf(task: TaskDetail): Graph {
   const counts = { total: 0, pending: 0, running: 0, retry: 0, success: 0, failure: 0, revoked: 0 };
   const node = { id: 'a', task, kind: null, members: null };
-  return { rootId: 'a', nodes: [node], edges: [], counts, isTruncated: false, isComplete: false };
+  return {
+    rootId: 'a',
+    nodes: [node],
+    edges: [],
+    counts,
+    isTruncated: false,
+    isComplete: false,
+    shape: NO_SHAPE,
+  };
 }

@@ -3,6 +3,7 @@ import type { Graph, GraphNode } from '../../src/graph.ts';
 import type { Task } from '../../src/model.ts';
 import { createRedactor } from '../../src/redact.ts';
 import { createSerializer } from '../../src/serialize.ts';
+import { NO_SHAPE } from '../graph/no-shape.ts';
 
 const serializer = createSerializer({ redactor: createRedactor() });
 const counts = { total: 1, pending: 0, running: 0, retry: 0, success: 1, failure: 0, revoked: 0 };
@@ -33,6 +34,7 @@ const graph: Graph = {
   counts,
   isTruncated: true,
   isComplete: true,
+  shape: NO_SHAPE,
 };
 
 describe('a graph', () => {

@@ -1,0 +1,88 @@
+/**
+ * The two Redis users that a monitor may run as, with no more rights than it needs. The documentation
+ * quotes these rules for database 0 without prefixes.
+ */
+import { createClient } from 'redis';
+import {
+  escapeGlob,
+  eventSubscriptions,
+  groupSubscription,
+  resultSubscription,
+} from '../../src/sources/celery/channels.ts';
+import { controlAddress } from '../../src/sources/celery/control/address.ts';
+import type { CelerySettings } from '../../src/sources/celery/settings.ts';
+
+/** Which deployment a user is for. */
+export interface AclScope {
+  /** Number of the broker's database. Default 0. */
+  readonly database?: number;
+  /** Prefixes and names, as the app has them. */
+  readonly settings?: CelerySettings;
+}
+
+/** Every command that reading sends. */
+export const READ_COMMANDS: readonly string[] = [
+  ...['ping', 'select', 'info', 'role', 'subscribe', 'psubscribe'],
+  ...['dbsize', 'scan', 'exists', 'pttl', 'mget', 'strlen', 'getrange'],
+  ...['llen', 'lrange', 'sscan', 'srandmember', 'hmget', 'hstrlen'],
+  ...['zcard', 'zcount', 'zrange', 'zrangebyscore', 'zrevrange'],
+];
+
+/** What asking workers sends besides, on the keys that replies come into. */
+export const CONTROL_COMMANDS: readonly string[] = ['sadd', 'srem', 'del', 'brpop'];
+
+/**
+ * Rules of the user *read*: it sees every key, since queues have any names, and changes none. Needs
+ * Redis 7; before, write `~*` for `%R~*`.
+ */
+export function readRules({ database = 0, settings = {} }: AclScope = {}): string[] {
+  const channels = [
+    ...eventSubscriptions(settings, database),
+    resultSubscription(settings),
+    groupSubscription(settings),
+  ].map(({ kind, name }) => `&${kind === 'pattern' ? name : escapeGlob(name)}`);
+  return [
+    'resetkeys',
+    '%R~*',
+    'resetchannels',
+    ...channels,
+    '-@all',
+    ...READ_COMMANDS.map((name) => `+${name}`),
+  ];
+}
+
+/** Rules of the user *control*: what *read* may, and to ask workers. It still changes nothing else. */
+export function controlRules(scope: AclScope = {}): string[] {
+  const { bindingKey, replyKey, channels } = controlAddress(scope.settings ?? {}, scope.database ?? 0);
+  return [
+    ...readRules(scope),
+    `~${escapeGlob(bindingKey)}`,
+    `~${replyKeys(replyKey)}`,
+    ...CONTROL_COMMANDS.map((name) => `+${name}`),
+    // In brackets it may publish there alone, and not also where it may subscribe.
+    `(+publish ${channels.map((channel) => `&${escapeGlob(channel)}`).join(' ')})`,
+  ];
+}
+
+/** The keys of all askers as a pattern. */
+function replyKeys(replyKey: (oid: string) => string): string {
+  return replyKey('\0').split('\0').map(escapeGlob).join('*');
+}
+
+/** The password of both users. */
+const ACL_PASSWORD = 'SECRET-of-user';
+
+/** Creates the users `read` and `control`; every login of the server's own stays as it is. */
+export async function createAclUsers(url: string, scope: AclScope = {}): Promise<void> {
+  const client = createClient({ url });
+  await client.connect();
+  const first = ['reset', 'on', `>${ACL_PASSWORD}`];
+  await client.sendCommand(['ACL', 'SETUSER', 'read', ...first, ...readRules(scope)]);
+  await client.sendCommand(['ACL', 'SETUSER', 'control', ...first, ...controlRules(scope)]);
+  await client.close();
+}
+
+/** The URL as one of these users opens it. */
+export function urlAs(user: 'read' | 'control', url: string): string {
+  return url.replace('redis://', `redis://${user}:${ACL_PASSWORD}@`);
+}
