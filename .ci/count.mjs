@@ -1,30 +1,58 @@
-// Prints `passed failed` of a vitest report. Skipped tests, files that could not be loaded, and a run that
-// failed for another reason than its tests count as failed.
+// Counts of a vitest report.
+//   node count.mjs again <report>                       the files to run a second time, one a line
+//   node count.mjs sum <report> <status> [<second>]     `passed failed`
+// Skipped tests, files that could not be loaded, and a run that failed for another reason than its tests
+// count as failed. With a second report, of the same files run alone, a test that failed counts by that one:
+// a shared machine may stop a process for seconds while two others compete for it. Each is named.
 import { readFileSync } from 'node:fs';
 
-const [, , path, status] = process.argv;
+const [, , task, first, status, second] = process.argv;
 
-function count() {
-  let report;
+function read(path) {
   try {
-    report = JSON.parse(readFileSync(path, 'utf8'));
+    return JSON.parse(readFileSync(path, 'utf8')).testResults;
   } catch {
-    return [0, 1];
+    return null;
   }
-  const tests = report.testResults.flatMap((file) =>
-    file.assertionResults.map((test) => ({
-      file: file.name,
-      title: test.fullName,
-      passed: test.status === 'passed',
-    })),
-  );
-  for (const { file, title } of tests.filter((test) => !test.passed)) console.error(`-- ${file}: ${title}`);
-  const failed = tests.filter((test) => !test.passed).length;
-  const broken = report.testResults.filter(
-    (file) => file.status === 'failed' && file.assertionResults.every((test) => test.status !== 'failed'),
-  ).length;
-  const other = failed + broken === 0 && status !== '0' ? 1 : 0;
-  return [tests.length - failed, failed + broken + other];
 }
 
-console.log(count().join(' '));
+const isBroken = (file) =>
+  file.status === 'failed' && file.assertionResults.every((test) => test.status !== 'failed');
+const hasFailed = (file) => isBroken(file) || file.assertionResults.some((test) => test.status === 'failed');
+
+function sum() {
+  const files = read(first);
+  if (files === null) return [0, 1];
+  const again = new Map((second === undefined ? [] : (read(second) ?? [])).map((file) => [file.name, file]));
+  let [passed, failed] = [0, 0];
+  for (const file of files) {
+    const repeated = hasFailed(file) ? again.get(file.name) : undefined;
+    const counted = repeated ?? file;
+    if (isBroken(counted)) {
+      failed += 1;
+      console.error(`-- cannot be run: ${file.name}`);
+    }
+    for (const test of counted.assertionResults) {
+      if (test.status === 'passed') passed += 1;
+      else failed += 1;
+      if (test.status !== 'passed') console.error(`-- ${test.status}: ${file.name}: ${test.fullName}`);
+    }
+    if (repeated === undefined) continue;
+    for (const test of file.assertionResults) {
+      if (test.status === 'failed') console.error(`-- failed at first: ${file.name}: ${test.fullName}`);
+    }
+  }
+  const told = files.some(hasFailed);
+  return [passed, failed + (failed === 0 && !told && status !== '0' ? 1 : 0)];
+}
+
+if (task === 'again') {
+  console.log(
+    (read(first) ?? [])
+      .filter(hasFailed)
+      .map(({ name }) => name)
+      .join('\n'),
+  );
+} else {
+  console.log(sum().join(' '));
+}
