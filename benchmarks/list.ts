@@ -3,41 +3,17 @@
  * route that sends a ready buffer of the same bytes, and against a bare `res.json` of the same rows.
  * Server and load generator are processes of their own; both sides are measured in turn.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
+import { load, startServer } from './load.ts';
 import { median, printTable } from './table.ts';
 
 const SIZES = [10_000, 100_000, 1_000_000];
 const ROUNDS = 5;
 const SECONDS = 2;
-const autocannon = createRequire(import.meta.url).resolve('autocannon/autocannon.js');
-
-async function startServer(count: number): Promise<{ server: ChildProcess; url: string }> {
-  const file = fileURLToPath(new URL('./list-server.ts', import.meta.url));
-  const flags = ['--max-old-space-size=6000', '--import', 'tsx'];
-  const server = spawn(process.execPath, [...flags, file, String(count)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const [port] = (await once(server.stdout as NodeJS.ReadableStream, 'data')) as [Buffer];
-  return { server, url: `http://127.0.0.1:${port.toString().trim()}` };
-}
 
 /** Requests per second of one short run. */
 async function requestsPerSecond(url: string, headers: readonly string[] = []): Promise<number> {
-  const args = ['-c', '10', '-d', String(SECONDS), '-j', ...headers.flatMap((header) => ['-H', header]), url];
-  const generator = spawn(process.execPath, [autocannon, ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
-  let output = '';
-  generator.stdout.on('data', (chunk: Buffer) => {
-    output += chunk.toString();
-  });
-  await once(generator, 'exit');
-  const result = JSON.parse(output) as { requests: { average: number }; non2xx: number; errors: number };
-  const refused = headers.length === 0 ? result.non2xx : 0;
-  if (result.errors > 0 || refused > 0)
-    throw new Error(`${url}: ${result.errors} errors, ${refused} refusals`);
-  return result.requests.average;
+  return (await load(url, { connections: 10, seconds: SECONDS, headers })).rate;
 }
 
 /** Both sides in turn, several times: machines get faster and slower while they are measured. */
@@ -61,7 +37,7 @@ const rows: string[][] = [];
 const costs = new Map<string, number[]>();
 const number = (value: number) => Math.round(value).toLocaleString('en');
 for (const count of SIZES) {
-  const { server, url } = await startServer(count);
+  const { server, url } = await startServer('list-server', String(count));
   try {
     const prepared = (await (await fetch(`${url}/prepare`)).json()) as {
       etag: string;

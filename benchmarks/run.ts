@@ -6,7 +6,18 @@ import { spawn } from 'node:child_process';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-const PARTS = ['list', 'intake', 'burst', 'memory', 'results', 'steady', 'graph', 'streams', 'page'] as const;
+const PARTS = [
+  'list',
+  'intake',
+  'burst',
+  'memory',
+  'results',
+  'steady',
+  'graph',
+  'streams',
+  'page',
+  'bullmq',
+] as const;
 
 function runPart(name: string): Promise<number> {
   const file = fileURLToPath(new URL(`./${name}.ts`, import.meta.url));

@@ -10,8 +10,8 @@ export default defineConfig({
     setupFiles: ['test/setup.ts'],
     // Many tests start real servers; two cores do not carry more at once.
     maxWorkers: 2,
-    testTimeout: 20_000,
-    hookTimeout: 60_000,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     ...(report ? { reporters: ['default', 'json'], outputFile: { json: report } } : {}),
   },
 });

@@ -63,7 +63,7 @@ export async function look(base: string, hash = '', options: LookOptions = {}): 
     ...contextOptions,
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(40_000);
   const faults: string[] = [];
   const { origin } = new URL(base);
   const fault = (text: string): void => {

@@ -146,7 +146,7 @@ export function untilSaid(child: ChildProcess & { readonly stdout: Readable }, t
 }
 
 /** Polls until the condition holds. */
-export async function until(condition: () => boolean | Promise<boolean>, ms = 20_000): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, ms = 45_000): Promise<void> {
   const end = performance.now() + ms;
   while (!(await condition())) {
     if (performance.now() > end) throw new Error(`The condition did not come true within ${ms} ms.`);

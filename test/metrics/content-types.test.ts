@@ -34,6 +34,6 @@ describe('isMetricsType', () => {
     const begin = performance.now();
     isMetricsType(`text/plain${' ;a=b'.repeat(48)}!`);
     isMetricsType(`text/plain${';'.repeat(100_000)}!`);
-    expect(performance.now() - begin).toBeLessThan(50);
+    expect(performance.now() - begin).toBeLessThan(500);
   });
 });

@@ -1,0 +1,125 @@
+/**
+ * The first page of 100 jobs of a queue with 100,000 waiting and 100,000 completed ones, at concurrency 20,
+ * against the same page of bull-board, which reads the same queue of the same Redis in the same process.
+ * Then one client alone, slowly enough that no answer is shared with an earlier one.
+ */
+import { once } from 'node:events';
+import { Redis } from 'ioredis';
+import { fillQueues } from '../test/helpers/bullmq-fill.ts';
+import { startRedis } from '../test/helpers/redis-server.ts';
+import { type Load, load, startServer } from './load.ts';
+import { median, printTable } from './table.ts';
+
+const JOBS = 100_000;
+const QUEUE = 'mail';
+const ROUNDS = 3;
+/** How many requests are made alone, and the time between them: an answer is shared for a second. */
+const ALONE = 10;
+const APART_MS = 1_100;
+const RUN = { connections: 20, seconds: 5 };
+
+const redis = await startRedis('--maxmemory-policy', 'noeviction');
+const time = Date.now() - 2 * JOBS;
+await fillQueues(
+  redis.port,
+  { queue: QUEUE, part: 'wait', count: JOBS, time },
+  { queue: QUEUE, part: 'completed', first: JOBS + 1, count: JOBS, time },
+);
+const admin = new Redis(redis.port);
+const { server, url } = await startServer('bullmq-server', String(redis.port), QUEUE);
+
+async function processed(): Promise<number> {
+  return Number(/total_commands_processed:(\d+)/.exec(await admin.info('stats'))?.[1]);
+}
+
+interface Measured extends Load {
+  /** Redis commands per request. */
+  readonly commands: number;
+}
+
+async function measure(address: string): Promise<Measured> {
+  const before = await processed();
+  const measured = await load(address, RUN);
+  return { ...measured, commands: ((await processed()) - before - 1) / measured.requests };
+}
+
+/** Median time of one request alone, and its Redis commands. */
+async function alone(address: string): Promise<{ ms: number; commands: number }> {
+  const [times, counts]: [number[], number[]] = [[], []];
+  for (let round = 0; round < ALONE; round += 1) {
+    await new Promise((resolve) => setTimeout(resolve, APART_MS));
+    const before = await processed();
+    const start = performance.now();
+    await (await fetch(address)).arrayBuffer();
+    times.push(performance.now() - start);
+    counts.push((await processed()) - before - 1);
+  }
+  return { ms: median(times), commands: median(counts) };
+}
+
+const single: string[][] = [];
+const rows: string[][] = [];
+async function compare(label: string, ours: string, theirs: string): Promise<void> {
+  const [monitor, board]: [Measured[], Measured[]] = [[], []];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    monitor.push(await measure(ours));
+    board.push(await measure(theirs));
+  }
+  const of = (runs: readonly Measured[], key: keyof Measured) => median(runs.map((run) => run[key]));
+  const ratio = median(monitor.map(({ rate }, round) => rate / (board[round] as Measured).rate));
+  const cells = (['rate', 'p99', 'commands'] as const).flatMap((key) =>
+    [monitor, board].map((runs) =>
+      of(runs, key).toLocaleString('en', { maximumFractionDigits: key === 'commands' ? 2 : 0 }),
+    ),
+  );
+  rows.push([label, ...cells.slice(0, 2), ratio.toFixed(1), ...cells.slice(2)]);
+}
+
+try {
+  const board = `${url}/board/api/queues?activeQueue=${QUEUE}&page=1&jobsPerPage=100`;
+  for (const [label, state, status] of [
+    ['completed', 'SUCCESS', 'completed'],
+    ['waiting', 'PENDING', 'waiting'],
+  ] as const) {
+    const query = `/api/tasks/?limit=100&state=${state}`;
+    const { tasks } = (await (await fetch(`${url}/monitor${query}`)).json()) as { tasks: unknown[] };
+    const shown = (await (await fetch(`${board}&status=${status}`)).json()) as {
+      queues: { jobs: unknown[] }[];
+    };
+    if (tasks.length !== 100 || shown.queues[0]?.jobs.length !== 100) throw new Error('Not the same page.');
+    const [ours, theirs] = [`${url}/monitor${query}`, `${board}&status=${status}`];
+    await compare(label, ours, theirs);
+    const [monitor, other] = [await alone(ours), await alone(theirs)];
+    single.push([
+      label,
+      monitor.ms.toFixed(1),
+      other.ms.toFixed(1),
+      String(monitor.commands),
+      String(other.commands),
+    ]);
+  }
+} finally {
+  server.kill();
+  admin.disconnect();
+  await once(server, 'exit');
+  await redis.close();
+}
+printTable(
+  'A page of 100 of 200,000 jobs of BullMQ, 20 clients',
+  [
+    '',
+    'monitor, requests/s',
+    'bull-board',
+    'ratio',
+    'monitor, p99 ms',
+    'bull-board',
+    'Redis commands a request',
+    'bull-board',
+  ],
+  rows,
+);
+printTable(
+  'The same page, one request alone and none shared',
+  ['', 'monitor, ms', 'bull-board', 'Redis commands', 'bull-board'],
+  single,
+);
