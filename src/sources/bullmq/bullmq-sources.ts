@@ -1,14 +1,26 @@
-import type { MonitorSources, TaskSource } from '../../source.ts';
+import type {
+  ComponentSource,
+  HealthSource,
+  MonitorSources,
+  TaskSource,
+  WorkerSource,
+} from '../../source.ts';
+import { createComponentSource } from './components/component-source.ts';
+import { createHealth } from './health.ts';
 import { type BullMQSourcesOptions, resolveOptions } from './options.ts';
 import { createQueueAccess, type QueueAccess } from './queue-access.ts';
 import { readTaskDetail } from './task-detail.ts';
 import { listTasks } from './task-list.ts';
 import { readTaskStats } from './task-stats.ts';
 import { readTaskTree } from './task-tree.ts';
+import { createWorkerSource } from './workers/worker-source.ts';
 
 /** What `bullmqSources` returns. */
 export interface BullMQSources extends MonitorSources {
   readonly tasks: TaskSource;
+  readonly workers: WorkerSource;
+  readonly health: HealthSource;
+  readonly components: ComponentSource;
   /** Ends connections of its own; those of the host's queues and clients stay. */
   close(): void;
 }
@@ -29,8 +41,15 @@ export interface BullMQSources extends MonitorSources {
  */
 export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   const resolved = resolveOptions(options);
+  const { name } = resolved;
   const access = createQueueAccess(resolved);
-  return { tasks: taskSource(resolved.name, access), close: access.close };
+  return {
+    tasks: taskSource(name, access),
+    workers: createWorkerSource(name, access),
+    health: createHealth(name, access),
+    components: createComponentSource(name, access),
+    close: access.close,
+  };
 }
 
 function taskSource(name: string, access: QueueAccess): TaskSource {

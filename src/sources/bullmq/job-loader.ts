@@ -4,6 +4,7 @@ import { factsCommand, factsOf, type JobFacts, type SetEntry } from './job-facts
 import { rootsOf } from './job-family.ts';
 import { fieldsToShow, type KnownJob, knownJob, taskOf } from './job-row.ts';
 import { type JobValues, readValues, type ValueBounds } from './job-values.ts';
+import { findLostJobs } from './lost-jobs.ts';
 import type { QueueAccess, QueueCommand } from './queue-access.ts';
 import type { ReadOptions } from './redis-link.ts';
 import { asNumber } from './redis-replies.ts';
@@ -76,7 +77,11 @@ export async function loadTasks(
   const [values, roots, lost] = await Promise.all([
     readValues(access, wishes, bounds, options),
     rootsOf(access, jobs, options),
-    lostJobs(access, jobs, options),
+    findLostJobs(
+      access,
+      jobs.filter(({ set }) => set.part === 'active'),
+      options,
+    ),
   ]);
   const now = Date.now();
   return jobs.map((job, index) => {
@@ -89,33 +94,4 @@ export async function loadTasks(
     const own = values[index] ?? {};
     return { task: taskOf(job, ties, own, now), values: own };
   });
-}
-
-/**
- * Active jobs whose worker has let go of them: it renews a lock for each, which is gone while the job is
- * still among the active ones (bullmq, commands/moveStalledJobsToWait).
- */
-async function lostJobs(
-  access: QueueAccess,
-  jobs: readonly KnownJob[],
-  options: ReadOptions,
-): Promise<ReadonlySet<KnownJob>> {
-  const lock = ({ queue, id }: KnownJob): QueueCommand => ({
-    queue,
-    command: ['EXISTS', queue.key(`${id}:lock`)],
-  });
-  const active = jobs.filter(({ set }) => set.part === 'active');
-  const locks = await access.read(active.map(lock), options);
-  const unlocked = active.filter((_, index) => locks[index] === 0);
-  // One that has just ended has no lock either.
-  const again = await access.read(
-    unlocked.flatMap((job) => [
-      lock(job),
-      { queue: job.queue, command: ['LPOS', job.queue.key('active'), job.id, 'MAXLEN', '10000'] as const },
-    ]),
-    options,
-  );
-  return new Set(
-    unlocked.filter((_, index) => again[2 * index] === 0 && asNumber(again[2 * index + 1]) !== null),
-  );
 }

@@ -1,0 +1,108 @@
+import type { Component } from '../../../model.ts';
+import type { ComponentSource } from '../../../source.ts';
+import type { QueueAccess } from '../queue-access.ts';
+import type { QueueRef } from '../queue-ref.ts';
+import type { ReadOptions } from '../redis-link.ts';
+import { describeError, type RedisProblem } from '../redis-problems.ts';
+import { type RedisServer, serversOf } from '../redis-servers.ts';
+import { isRefused, readWorkerConnections, type WorkersByQueue } from '../workers/worker-connections.ts';
+import { hintsFor, QUEUES_HIDDEN } from './hints.ts';
+import { type QueueReport, readQueueReports } from './queue-reports.ts';
+import { readServerFacts, type ServerFacts } from './server-facts.ts';
+
+/** Settings are for people: of more queues than this, only those with the most jobs are told in full. */
+const MOST_QUEUES = 100;
+
+/** Answers `/api/components/`: each Redis with its queues, as `redis`, `redis-2` and so on. */
+export function createComponentSource(name: string, access: QueueAccess): ComponentSource {
+  return {
+    name,
+    status: access.status,
+    async listComponents({ signal }) {
+      const options = { signal };
+      // What stands against it is told by the component of the server that it comes from.
+      const [queues] = await Promise.all([
+        access.queues(options).catch((): readonly QueueRef[] => []),
+        ...access.links().map((link) => link.check(signal)),
+      ]);
+      return Promise.all(
+        serversOf(access, queues).map((server, index) =>
+          redisComponent(access, server, index === 0 ? 'redis' : `redis-${index + 1}`, options),
+        ),
+      );
+    },
+  };
+}
+
+async function redisComponent(
+  access: QueueAccess,
+  server: RedisServer,
+  key: string,
+  options: ReadOptions,
+): Promise<Component> {
+  const label = { key, name: 'Redis', enabled: true } as const;
+  const { link } = server;
+  const { ok, problem } = link.state();
+  if (!ok) return { ...label, ...failed(server, 'down', problem) };
+  try {
+    const [facts, workers] = await Promise.all([
+      readServerFacts(link, options),
+      readWorkerConnections(server, options),
+    ]);
+    const queues = await readQueueReports(access, server.queues, workers, options);
+    return {
+      ...label,
+      status: 'up',
+      pid: facts?.pid ?? null,
+      url: link.address(),
+      config: configOf(queues, workers, facts),
+      queues: queues.map(({ name, waiting, reserved, consumers }) => ({
+        name,
+        waiting,
+        reserved,
+        consumers,
+      })),
+    };
+  } catch (error) {
+    const status = isRefused(error) ? 'up' : 'down';
+    return { ...label, ...failed(server, status, describeError(error)) };
+  }
+}
+
+function failed(
+  { link }: RedisServer,
+  status: Component['status'],
+  problem: RedisProblem | null,
+): Pick<Component, 'status' | 'url' | 'config'> {
+  const hints = problem?.code === 'NOPERM' ? [QUEUES_HIDDEN] : [];
+  return { status, url: link.address(), config: { error: problem?.sentence ?? null, hints } };
+}
+
+function configOf(
+  queues: readonly QueueReport[],
+  workers: WorkersByQueue,
+  facts: ServerFacts | null,
+): Readonly<Record<string, unknown>> {
+  return {
+    version: facts?.version ?? null,
+    mode: facts?.mode ?? null,
+    maxmemory_policy: facts?.maxmemoryPolicy ?? null,
+    maxmemory_bytes: facts?.maxmemory ?? null,
+    used_memory_bytes: facts?.usedMemory ?? null,
+    error: null,
+    hints: hintsFor({ queues, workers, facts }),
+    queue_count: queues.length,
+    queues: queues
+      .toSorted((a, b) => b.waiting + b.reserved - (a.waiting + a.reserved))
+      .slice(0, MOST_QUEUES)
+      .map(({ name, isPaused, stalled, isWhole, concurrency, version, counts }) => ({
+        name,
+        paused: isPaused,
+        // Of very many active jobs, only some are looked at.
+        stalled: isWhole ? stalled : null,
+        concurrency,
+        version,
+        jobs: counts,
+      })),
+  };
+}

@@ -1,0 +1,103 @@
+/** What is wrong or hidden, and what to change. */
+import type { WorkersByQueue } from '../workers/worker-connections.ts';
+import type { QueueReport } from './queue-reports.ts';
+import { SAFE_POLICY, type ServerFacts } from './server-facts.ts';
+
+/** What hints are made from. */
+export interface HintInput {
+  readonly queues: readonly QueueReport[];
+  /** `null`: this user may not list clients. */
+  readonly workers: WorkersByQueue;
+  /** `null`: this user may not ask. */
+  readonly facts: ServerFacts | null;
+}
+
+/** Queues that one rule names. */
+const MOST_QUEUES = 5;
+
+/** Sentences with the line to change, the worst first. */
+export function hintsFor(input: HintInput): readonly string[] {
+  return [
+    ...evictionHints(input),
+    ...queueHints(input.queues, isUnattended, unattended),
+    ...queueHints(input.queues, ({ stalled }) => stalled > 0, stalledJobs),
+    ...queueHints(input.queues, ({ isPaused, waiting }) => isPaused && waiting > 0, paused),
+    ...accessHints(input),
+  ];
+}
+
+/** The hint for a user who may not read the queues themselves. */
+export const QUEUES_HIDDEN =
+  'This Redis user may not read the queues. Run ACL SETUSER <user> ~bull:* +@read, with the prefix of the queues.';
+
+function evictionHints({ facts }: HintInput): readonly string[] {
+  const policy = facts?.maxmemoryPolicy ?? SAFE_POLICY;
+  if (policy === SAFE_POLICY) return [];
+  return [
+    `Redis drops keys when its memory is full (maxmemory-policy ${policy}), and jobs with them. ` +
+      `Run CONFIG SET maxmemory-policy ${SAFE_POLICY}, and write maxmemory-policy ${SAFE_POLICY} into redis.conf.`,
+  ];
+}
+
+/** Whether jobs wait where nobody takes them: no worker is connected, and none holds a job. */
+function isUnattended({ waiting, consumers, reserved, stalled }: QueueReport): boolean {
+  return waiting > 0 && consumers === 0 && reserved <= stalled;
+}
+
+function unattended({ name, waiting }: QueueReport): string {
+  return (
+    `No worker is connected to the queue ${quoted(name)}, where ${jobs(waiting)} ${waiting === 1 ? 'waits' : 'wait'}. ` +
+    `Start one: new Worker(${quoted(name)}, processor, { connection }).`
+  );
+}
+
+function stalledJobs({ name, stalled, isWhole, consumers }: QueueReport): string {
+  const remedy =
+    consumers === 0
+      ? `Start one, which puts them back: new Worker(${quoted(name)}, processor, { connection }).`
+      : 'Workers put them back within their stalledInterval, 30 s by default; if they stay, processors block the ' +
+        'event loop: give Worker a longer lockDuration, or a file as its processor.';
+  return `The queue ${quoted(name)} has ${isWhole ? '' : 'at least '}${jobs(stalled)} stalled: taken, and let go of by the worker. ${remedy}`;
+}
+
+function paused({ name, waiting }: QueueReport): string {
+  return (
+    `The queue ${quoted(name)} is paused, and ${jobs(waiting)} ${waiting === 1 ? 'waits' : 'wait'}. ` +
+    `Run await new Queue(${quoted(name)}, { connection }).resume().`
+  );
+}
+
+function accessHints({ workers, facts }: HintInput): readonly string[] {
+  return [
+    ...(workers === null
+      ? [
+          'This Redis user may not list clients, so workers are not shown. Run ACL SETUSER <user> +client|list',
+        ]
+      : []),
+    ...(facts === null
+      ? [
+          "This Redis user may not ask for the server's version and memory policy. Run ACL SETUSER <user> +info",
+        ]
+      : []),
+  ];
+}
+
+function queueHints(
+  queues: readonly QueueReport[],
+  isConcerned: (queue: QueueReport) => boolean,
+  sentence: (queue: QueueReport) => string,
+): readonly string[] {
+  const concerned = queues.filter(isConcerned);
+  const rest = concerned.length - MOST_QUEUES;
+  const sentences = concerned.slice(0, MOST_QUEUES).map(sentence);
+  return rest > 0 ? [...sentences, `The same is so for ${rest} more queues.`] : sentences;
+}
+
+function jobs(count: number): string {
+  return count === 1 ? '1 job' : `${count} jobs`;
+}
+
+/** As JavaScript writes it. */
+function quoted(name: string): string {
+  return JSON.stringify(name);
+}

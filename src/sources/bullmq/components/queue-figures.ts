@@ -1,0 +1,94 @@
+/** Sizes and settings of queues: a handful of commands each, however many jobs there are. */
+import { isMarker } from '../job-sets.ts';
+import type { QueueAccess, QueueCommand } from '../queue-access.ts';
+import type { QueueRef } from '../queue-ref.ts';
+import type { ReadOptions } from '../redis-link.ts';
+import { asCount, asFields, asNumber, asText } from '../redis-replies.ts';
+
+/** How many jobs are in each of BullMQ's states, as its own `getJobCounts` tells. */
+export interface JobCounts {
+  readonly waiting: number;
+  /** Waiting jobs of a paused queue, which BullMQ 5 keeps apart. */
+  readonly paused: number;
+  readonly prioritized: number;
+  readonly delayed: number;
+  readonly 'waiting-children': number;
+  readonly active: number;
+  readonly completed: number;
+  readonly failed: number;
+}
+
+/** What is known of a queue without looking at its jobs. */
+export interface QueueFigures {
+  readonly counts: JobCounts;
+  readonly isPaused: boolean;
+  /** Most jobs that may be active at a time; `null` without such a limit. */
+  readonly concurrency: number | null;
+  /** Version of the BullMQ that made it, as `bullmq:6.7.0`; `null` where it tells none. */
+  readonly version: string | null;
+}
+
+/** In the order in which {@link figuresOf} reads their replies. */
+const PARTS: readonly (readonly [name: string, part: string, ...args: string[]])[] = [
+  ['HMGET', 'meta', 'paused', 'concurrency', 'version'],
+  ['LLEN', 'wait'],
+  // The last entry may be a mark of an older BullMQ, which is no job.
+  ['LINDEX', 'wait', '-1'],
+  ['LLEN', 'paused'],
+  ['LINDEX', 'paused', '-1'],
+  ['ZCARD', 'prioritized'],
+  ['ZCARD', 'delayed'],
+  ['ZCARD', 'waiting-children'],
+  ['LLEN', 'active'],
+  ['ZCARD', 'completed'],
+  ['ZCARD', 'failed'],
+];
+
+/** @throws QueueReadError when Redis is away, late, or refuses one of the commands */
+export async function readQueueFigures(
+  access: QueueAccess,
+  queues: readonly QueueRef[],
+  options: ReadOptions,
+): Promise<ReadonlyMap<QueueRef, QueueFigures>> {
+  const replies = await access.read(queues.flatMap(commandsOf), options);
+  return new Map(
+    queues.map((queue, index) => {
+      const from = index * PARTS.length;
+      return [queue, figuresOf(replies.slice(from, from + PARTS.length))];
+    }),
+  );
+}
+
+function commandsOf(queue: QueueRef): readonly QueueCommand[] {
+  return PARTS.map(([name, part, ...args]) => ({ queue, command: [name, queue.key(part), ...args] }));
+}
+
+function figuresOf(replies: readonly unknown[]): QueueFigures {
+  const [meta, wait, lastWaiting, paused, lastPaused, prioritized, delayed, children, ...rest] = replies;
+  const [active, completed, failed] = rest;
+  const [isPaused, concurrency, version] = asFields(meta);
+  return {
+    counts: {
+      waiting: jobsIn(wait, lastWaiting),
+      paused: jobsIn(paused, lastPaused),
+      prioritized: asCount(prioritized),
+      delayed: asCount(delayed),
+      'waiting-children': asCount(children),
+      active: asCount(active),
+      completed: asCount(completed),
+      failed: asCount(failed),
+    },
+    isPaused: (isPaused ?? null) !== null,
+    concurrency: asNumber(concurrency),
+    version: version ?? null,
+  };
+}
+
+function jobsIn(length: unknown, last: unknown): number {
+  return Math.max(0, asCount(length) - (isMarker(asText(last) ?? '') ? 1 : 0));
+}
+
+/** Jobs that the next free worker would take. */
+export function takeable({ waiting, paused, prioritized }: JobCounts): number {
+  return waiting + paused + prioritized;
+}

@@ -1,0 +1,58 @@
+import type { HealthCheck, WorkerHealthCheck } from '../../model.ts';
+import type { HealthSource, ReadContext } from '../../source.ts';
+import type { QueueAccess } from './queue-access.ts';
+import { describeError, type RedisProblem } from './redis-problems.ts';
+import { readWorkers } from './workers/read-workers.ts';
+import { WORKERS_HIDDEN } from './workers/worker-source.ts';
+
+/**
+ * Answers `/healthcheck`. Broker and backend are one and the same: BullMQ keeps queues and results in one
+ * Redis. It is well if it answers and its queues can be read. Workers respond as long as they are connected;
+ * nothing is sent to them, whether pings are allowed or not.
+ */
+export function createHealth(name: string, access: QueueAccess): HealthSource {
+  async function checkRedis({ signal }: ReadContext): Promise<HealthCheck> {
+    const problem = await findProblem(access, signal);
+    return problem === null ? { ok: true, error: null } : { ok: false, error: problem.sentence };
+  }
+
+  return {
+    name,
+    status: access.status,
+    checkBroker: checkRedis,
+    checkBackend: checkRedis,
+    checkWorkers: ({ signal }) => checkWorkers(access, signal),
+  };
+}
+
+async function findProblem(access: QueueAccess, signal: AbortSignal): Promise<RedisProblem | null> {
+  const problem = await access.check(signal);
+  // A user who may not ping may be able to read all the same.
+  if (problem !== null && problem.code !== 'NOPERM') return problem;
+  try {
+    const queues = await access.queues({ signal });
+    await access.read(
+      queues.map((queue) => ({ queue, command: ['EXISTS', queue.key('meta')] })),
+      { signal },
+    );
+    return null;
+  } catch (error) {
+    return describeError(error);
+  }
+}
+
+async function checkWorkers(access: QueueAccess, signal: AbortSignal): Promise<WorkerHealthCheck> {
+  try {
+    const workers = await readWorkers(access, { signal });
+    if (workers === null) return { ok: null, error: WORKERS_HIDDEN.sentence, responding: [], missing: [] };
+    const named = (status: string): string[] =>
+      workers.filter((worker) => worker.status === status).map(({ hostname }) => hostname);
+    const responding = named('online');
+    const ok = responding.length > 0;
+    // One that holds a job by a lock that is renewed has been silent for no longer than that lasts.
+    return { ok, error: ok ? null : 'No worker is connected.', responding, missing: named('stale') };
+  } catch {
+    const error = 'Redis is away, so nobody can tell whether workers respond.';
+    return { ok: false, error, responding: [], missing: [] };
+  }
+}

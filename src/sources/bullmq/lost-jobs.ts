@@ -1,0 +1,32 @@
+import type { QueueAccess, QueueCommand } from './queue-access.ts';
+import type { JobRef } from './queue-ref.ts';
+import type { ReadOptions } from './redis-link.ts';
+import { asNumber } from './redis-replies.ts';
+
+/**
+ * Of these active jobs, those whose worker has let go of them: it renews a lock for each, which is gone
+ * while the job is still among the active ones (bullmq, commands/moveStalledJobsToWait).
+ */
+export async function findLostJobs<Job extends JobRef>(
+  access: QueueAccess,
+  active: readonly Job[],
+  options: ReadOptions,
+): Promise<ReadonlySet<Job>> {
+  const lock = ({ queue, id }: JobRef): QueueCommand => ({
+    queue,
+    command: ['EXISTS', queue.key(`${id}:lock`)],
+  });
+  const locks = await access.read(active.map(lock), options);
+  const unlocked = active.filter((_, index) => locks[index] === 0);
+  // One that has just ended has no lock either.
+  const again = await access.read(
+    unlocked.flatMap((job) => [
+      lock(job),
+      { queue: job.queue, command: ['LPOS', job.queue.key('active'), job.id, 'MAXLEN', '10000'] as const },
+    ]),
+    options,
+  );
+  return new Set(
+    unlocked.filter((_, index) => again[2 * index] === 0 && asNumber(again[2 * index + 1]) !== null),
+  );
+}

@@ -1,0 +1,87 @@
+/** The jobs that workers hold now, as many of them as may be read. */
+import { isMarker } from '../job-sets.ts';
+import { findLostJobs } from '../lost-jobs.ts';
+import type { QueueAccess, QueueCommand } from '../queue-access.ts';
+import type { JobRef, QueueRef } from '../queue-ref.ts';
+import type { ReadOptions } from '../redis-link.ts';
+import { asCount, asText, asTexts } from '../redis-replies.ts';
+
+/** A job that a worker took and has not ended. */
+export interface ActiveJob extends JobRef {
+  /** Name of the worker that took it; `null` where it has none. */
+  readonly worker: string | null;
+  /** Whether that one has let go of it: BullMQ calls such a job stalled. */
+  readonly isLost: boolean;
+}
+
+/** The active jobs of one queue. */
+export interface ActiveJobs {
+  readonly count: number;
+  /** Those that were taken first, which are the likeliest to be stuck. */
+  readonly jobs: readonly ActiveJob[];
+  /** Whether `jobs` are all of them. */
+  readonly isWhole: boolean;
+}
+
+/** Jobs that one answer looks at, over all queues. */
+const MOST_JOBS = 1_000;
+
+export async function readActiveJobs(
+  access: QueueAccess,
+  queues: readonly QueueRef[],
+  options: ReadOptions,
+): Promise<ReadonlyMap<QueueRef, ActiveJobs>> {
+  const counts = await access.read(
+    queues.map((queue) => activeCommand(queue, 'LLEN')),
+    options,
+  );
+  const busy = queues.filter((_, index) => asCount(counts[index]) > 0);
+  const share = Math.max(1, Math.floor(MOST_JOBS / Math.max(1, busy.length)));
+  const lists = await access.read(
+    busy.map((queue) => activeCommand(queue, 'LRANGE', String(-share), '-1')),
+    options,
+  );
+  const jobs = await withWorkers(
+    access,
+    busy.flatMap((queue, index) => jobsOf(queue, lists[index])),
+    options,
+  );
+  const found = new Map(queues.map((queue) => [queue, [] as ActiveJob[]]));
+  for (const job of jobs) found.get(job.queue)?.push(job);
+  return new Map(
+    queues.map((queue, index) => {
+      const own = found.get(queue) ?? [];
+      const count = asCount(counts[index]);
+      return [queue, { count, jobs: own, isWhole: count <= share }];
+    }),
+  );
+}
+
+function activeCommand(queue: QueueRef, name: string, ...args: readonly string[]): QueueCommand {
+  return { queue, command: [name, queue.key('active'), ...args] };
+}
+
+function jobsOf(queue: QueueRef, list: unknown): readonly JobRef[] {
+  return asTexts(list)
+    .filter((id) => !isMarker(id))
+    .map((id) => ({ queue, id }));
+}
+
+async function withWorkers(
+  access: QueueAccess,
+  jobs: readonly JobRef[],
+  options: ReadOptions,
+): Promise<readonly ActiveJob[]> {
+  const [names, lost] = await Promise.all([
+    access.read(
+      jobs.map(({ queue, id }) => ({ queue, command: ['HGET', queue.key(id), 'pb'] })),
+      options,
+    ),
+    findLostJobs(access, jobs, options),
+  ]);
+  return jobs.map((job, index) => ({
+    ...job,
+    worker: asText(names[index]) || null,
+    isLost: lost.has(job),
+  }));
+}

@@ -1,0 +1,34 @@
+import type { Worker } from '../../../model.ts';
+import type { QueueAccess } from '../queue-access.ts';
+import type { ReadOptions } from '../redis-link.ts';
+import { serversOf } from '../redis-servers.ts';
+import { readActiveJobs } from './active-jobs.ts';
+import { readWorkerConnections } from './worker-connections.ts';
+import { type QueueCrew, workersOf } from './worker-rows.ts';
+
+/**
+ * Reads who works on which queue.
+ *
+ * @returns `null` where a server does not let clients be listed: what the others tell would be no whole list
+ * @throws QueueReadError when Redis is away or late
+ */
+export async function readWorkers(
+  access: QueueAccess,
+  options: ReadOptions,
+): Promise<readonly Worker[] | null> {
+  const queues = await access.queues(options);
+  // Whoever took a job before was connected before.
+  const active = await readActiveJobs(access, queues, options);
+  const byServer = await Promise.all(
+    serversOf(access, queues).map((server) => readWorkerConnections(server, options)),
+  );
+  const crews: QueueCrew[] = [];
+  for (const connections of byServer) {
+    if (connections === null) return null;
+    for (const [queue, own] of connections) {
+      const held = active.get(queue);
+      if (held !== undefined) crews.push({ queue, connections: own, active: held });
+    }
+  }
+  return workersOf(crews.sort((a, b) => (a.queue.name < b.queue.name ? -1 : 1)));
+}

@@ -1,0 +1,110 @@
+/**
+ * Which workers are connected. BullMQ keeps no list of them: each names the connection that it waits on
+ * after its queue, and after itself where it has a name (bullmq, utils/create-backend; 5: classes/worker).
+ */
+import type { QueueRef } from '../queue-ref.ts';
+import type { ReadOptions, RedisLink } from '../redis-link.ts';
+import { QueueReadError } from '../redis-problems.ts';
+import type { RedisServer } from '../redis-servers.ts';
+import { type ClientConnection, parseClientList } from './client-list.ts';
+
+/** The connection of one worker to one queue. */
+export interface WorkerConnection {
+  /** Its own name; `null` where it has none. */
+  readonly worker: string | null;
+  /** Host and port that it comes from. */
+  readonly address: string;
+  /** Whole seconds since it was opened; `null` where that is not told. */
+  readonly ageSeconds: number | null;
+}
+
+/** By queue; `null` where the server does not let clients be listed, so that nobody can tell. */
+export type WorkersByQueue = ReadonlyMap<QueueRef, readonly WorkerConnection[]> | null;
+
+/**
+ * Reads the connections of workers of one server.
+ *
+ * @returns every queue of it, also those without a worker
+ * @throws QueueReadError when Redis is away or late
+ */
+export async function readWorkerConnections(
+  { link, queues }: RedisServer,
+  options: ReadOptions,
+): Promise<WorkersByQueue> {
+  const lists = await readClientLists(link, options);
+  if (lists === null) return null;
+  const database = databaseOf(link);
+  const byQueue = new Map<QueueRef, readonly WorkerConnection[]>(queues.map((queue) => [queue, []]));
+  const byName = new Map(queues.map((queue) => [clientName(queue), queue]));
+  for (const list of lists) {
+    for (const [queue, connections] of workersIn(list, byName, database)) {
+      // A worker of a cluster may be connected to several nodes; the one that has its queue knows all of them.
+      if (connections.length > (byQueue.get(queue)?.length ?? 0)) byQueue.set(queue, connections);
+    }
+  }
+  return byQueue;
+}
+
+/** @returns one list per master; `null` where the command is forbidden or hidden, as some hosted ones do */
+async function readClientLists(
+  link: RedisLink,
+  options: ReadOptions,
+): Promise<readonly (readonly ClientConnection[])[] | null> {
+  try {
+    const replies = await link.onEachMaster(() => ['CLIENT', 'LIST'], options);
+    return replies.map(({ reply }) => parseClientList(reply));
+  } catch (error) {
+    if (isRefused(error)) return null;
+    throw error;
+  }
+}
+
+/** Whether Redis is well but does not let this user, or anybody, run the command. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof QueueReadError && ['NOPERM', 'UNKNOWNCOMMAND'].includes(error.problem.code);
+}
+
+/** The workers among these connections, by queue. */
+function workersIn(
+  list: readonly ClientConnection[],
+  byName: ReadonlyMap<string, QueueRef>,
+  database: number | null,
+): ReadonlyMap<QueueRef, readonly WorkerConnection[]> {
+  const found = new Map<QueueRef, WorkerConnection[]>();
+  for (const { name, address, ageSeconds, database: own } of list) {
+    // A queue of this name in another database is another queue.
+    if (database !== null && own !== null && own !== database) continue;
+    const owner = ownerOf(name, byName);
+    if (owner === null) continue;
+    const connections = found.get(owner.queue) ?? [];
+    connections.push({ worker: owner.worker, address, ageSeconds });
+    found.set(owner.queue, connections);
+  }
+  return found;
+}
+
+const WORKER_MARK = ':w:';
+
+function clientName({ prefix, name }: QueueRef): string {
+  return `${prefix}:${Buffer.from(name).toString('base64')}`;
+}
+
+/** Whose connection this is. A prefix may hold the mark, too, and so may the name of a worker. */
+function ownerOf(
+  name: string,
+  byName: ReadonlyMap<string, QueueRef>,
+): { readonly queue: QueueRef; readonly worker: string | null } | null {
+  const unnamed = byName.get(name);
+  if (unnamed !== undefined) return { queue: unnamed, worker: null };
+  for (let at = name.indexOf(WORKER_MARK); at >= 0; at = name.indexOf(WORKER_MARK, at + 1)) {
+    const queue = byName.get(name.slice(0, at));
+    if (queue !== undefined) return { queue, worker: name.slice(at + WORKER_MARK.length) || null };
+  }
+  return null;
+}
+
+/** `null` where the address does not tell. */
+function databaseOf(link: RedisLink): number | null {
+  const [, database] = /^rediss?:.*\/(\d+)$/.exec(link.address() ?? '') ?? [];
+  return database === undefined ? null : Number(database);
+}

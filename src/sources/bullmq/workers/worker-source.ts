@@ -1,0 +1,26 @@
+import type { WorkerSource } from '../../../source.ts';
+import type { QueueAccess } from '../queue-access.ts';
+import { QueueReadError, type RedisProblem } from '../redis-problems.ts';
+import { readWorkers } from './read-workers.ts';
+
+/** What to say where nobody can tell who works. */
+export const WORKERS_HIDDEN: RedisProblem = {
+  code: 'WORKERSHIDDEN',
+  sentence: 'Redis does not let this user list clients, so nobody can tell which workers there are.',
+};
+
+/**
+ * Answers `/api/workers/` from Redis' list of clients. Where that is forbidden it throws, which is answered
+ * as `source_unavailable`: an empty list would say that there are none.
+ */
+export function createWorkerSource(name: string, access: QueueAccess): WorkerSource {
+  return {
+    name,
+    status: access.status,
+    async listWorkers({ signal }) {
+      const workers = await readWorkers(access, { signal });
+      if (workers === null) throw new QueueReadError(WORKERS_HIDDEN);
+      return workers;
+    },
+  };
+}
