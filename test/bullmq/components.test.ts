@@ -1,0 +1,218 @@
+import type { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
+import type { Component } from '../../src/model.ts';
+import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
+import { context } from '../helpers/bullmq-read.ts';
+import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+
+/** The only component of the source. */
+async function componentOf(sources: BullMQSources): Promise<Component> {
+  const components = await sources.components.listComponents(context);
+  expect(components.map(({ key }) => key)).toEqual(['redis']);
+  return components[0] as Component;
+}
+
+async function hintsOf(sources: BullMQSources): Promise<readonly string[]> {
+  return (await componentOf(sources)).config?.hints as readonly string[];
+}
+
+describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+  titleUnless(redisMissing, 'the Redis of $label'),
+  ({ bullmq }) => {
+    let app: BullMQApp;
+    let admin: Redis;
+
+    beforeAll(async () => {
+      app = await startBullMQ(bullmq);
+      admin = new Redis(app.redis.port);
+    });
+    afterAll(async () => {
+      admin?.disconnect();
+      await app?.close();
+    });
+
+    it('is told with its version, its address and how many jobs are in each state', async () => {
+      const queues = [app.queue('mail'), app.queue('token')] as [Queue, Queue];
+      const [mail, token] = queues;
+      await mail.addBulk(
+        [{}, {}, { delay: 3_600_000 }, { priority: 3 }].map((opts) => ({ name: 'a', data: {}, opts })),
+      );
+      await app.flow().add({
+        name: 'p',
+        queueName: 'mail',
+        children: [{ name: 'c', queueName: 'token', opts: { delay: 3_600_000 } }],
+      });
+      await token.setGlobalConcurrency(7);
+      await token.add('b', {});
+      app.worker('token', async () => 1, { name: 'ann' });
+      app.worker('token', async () => 1);
+      await app.settled(token, 1, 'completed');
+      const sources = bullmqSources({ queues });
+      await until(async () => (await componentOf(sources)).queues?.[1]?.consumers === 2);
+      const { config, ...component } = await componentOf(sources);
+      expect(component).toEqual({
+        key: 'redis',
+        name: 'Redis',
+        enabled: true,
+        status: 'up',
+        pid: expect.any(Number),
+        url: app.redis.url(),
+        queues: [
+          { name: 'mail', waiting: 3, reserved: 0, consumers: 0 },
+          { name: 'token', waiting: 0, reserved: 0, consumers: 2 },
+        ],
+      });
+      expect(config).toMatchObject({
+        version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+        mode: 'standalone',
+        maxmemory_policy: 'noeviction',
+        maxmemory_bytes: 0,
+        used_memory_bytes: expect.any(Number),
+        error: null,
+        queue_count: 2,
+        queues: [
+          { name: 'mail', paused: false, stalled: 0, concurrency: null, jobs: await mail.getJobCounts() },
+          { name: 'token', paused: false, stalled: 0, concurrency: 7, jobs: await token.getJobCounts() },
+        ],
+      });
+      expect(config?.hints).toEqual([
+        'No worker is connected to the queue "mail", where 3 jobs wait. ' +
+          'Start one: new Worker("mail", processor, { connection }).',
+      ]);
+    });
+
+    it('hints at a paused queue with jobs, as long as it is one', async () => {
+      const queue = app.queue('halted');
+      app.worker('halted', async () => 1);
+      const sources = bullmqSources({ queues: [queue] });
+      await until(async () => (await componentOf(sources)).queues?.[0]?.consumers === 1);
+      await queue.pause();
+      expect(await hintsOf(sources)).toEqual([]);
+      await queue.add('a', {});
+      expect(await hintsOf(sources)).toEqual([
+        'The queue "halted" is paused, and 1 job waits. Run await new Queue("halted", { connection }).resume().',
+      ]);
+      expect((await componentOf(sources)).queues?.[0]?.waiting).toBe(1);
+      await queue.resume();
+      await app.settled(queue, 1, 'completed');
+      expect(await hintsOf(sources)).toEqual([]);
+    });
+
+    it('hints at jobs that their worker has let go of', async () => {
+      const queue = app.queue('stuck');
+      const sources = bullmqSources({ queues: [queue] });
+      let end = (): void => {};
+      const ended = new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      const worker = app.worker('stuck', () => ended, { lockDuration: 600_000 });
+      const job = await queue.add('a', {});
+      await app.settled(queue, 1, 'active');
+      await worker.close(true);
+      await until(async () => (await componentOf(sources)).queues?.[0]?.consumers === 0);
+      expect(await hintsOf(sources)).toEqual([]);
+      await admin.del(`bull:stuck:${job.id}:lock`);
+      expect(await hintsOf(sources)).toEqual([
+        'The queue "stuck" has 1 job stalled: taken, and let go of by the worker. ' +
+          'Start one, which puts them back: new Worker("stuck", processor, { connection }).',
+      ]);
+      end();
+    });
+
+    it('hints at a memory policy that drops jobs', async () => {
+      const sources = bullmqSources({ queues: [app.queue('idle')] });
+      await admin.config('SET', 'maxmemory-policy', 'allkeys-lru');
+      expect(await hintsOf(sources)).toEqual([
+        'Redis drops keys when its memory is full (maxmemory-policy allkeys-lru), and jobs with them. ' +
+          'Run CONFIG SET maxmemory-policy noeviction, and write maxmemory-policy noeviction into redis.conf.',
+      ]);
+      await admin.config('SET', 'maxmemory-policy', 'noeviction');
+      expect(await hintsOf(sources)).toEqual([]);
+    });
+
+    it('says what the user may not see, and is whole as soon as it may', async () => {
+      const queue = app.queue('hidden');
+      await queue.add('a', {});
+      app.worker('hidden', async () => 1, { autorun: false });
+      const rules = ['on', '>pass', '~bull:*', '+@read', '+ping', '-@dangerous', '+scan', '-info'];
+      await admin.call('ACL', 'SETUSER', 'monitor', ...rules);
+      const { port } = app.redis;
+      const sources = bullmqSources({ connection: `redis://monitor:pass@127.0.0.1:${port}` });
+      const { config, queues, status, pid } = await componentOf(sources);
+      expect({ status, pid }).toEqual({ status: 'up', pid: null });
+      expect(config).toMatchObject({ version: null, maxmemory_policy: null });
+      expect(queues).toContainEqual({ name: 'hidden', waiting: 1, reserved: 0, consumers: null });
+      expect(config?.hints).toEqual(
+        expect.arrayContaining([
+          'This Redis user may not list clients, so workers are not shown. Run ACL SETUSER <user> +client|list',
+          "This Redis user may not ask for the server's version and memory policy. Run ACL SETUSER <user> +info",
+        ]),
+      );
+      expect(String(config?.hints)).not.toContain('No worker');
+      await expect(sources.workers.listWorkers(context)).rejects.toThrow(
+        'does not let this user list clients',
+      );
+      expect(await sources.health.checkWorkers?.({ ...context, ping: false })).toMatchObject({
+        ok: null,
+        error: expect.stringContaining('list clients'),
+      });
+      expect(sources.workers.status?.().ok).toBe(true);
+      await admin.call('ACL', 'SETUSER', 'monitor', '+client|list', '+info');
+      const seen = await componentOf(sources);
+      expect(seen.config?.version).not.toBeNull();
+      expect(seen.queues?.find(({ name }) => name === 'hidden')?.consumers).toEqual(expect.any(Number));
+      await admin.call('ACL', 'SETUSER', 'monitor', '-@read');
+      expect(await componentOf(sources)).toMatchObject({
+        status: 'up',
+        config: {
+          error: 'The Redis user may not do what this monitor needs.',
+          hints: [expect.stringContaining('ACL SETUSER <user> ~bull:* +@read')],
+        },
+      });
+      sources.close();
+    });
+  },
+);
+
+describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'components of BullMQ'), () => {
+  it('tell each Redis once, without secrets, also while one is away', async () => {
+    const [one, two] = [await startRedis('--requirepass', 'sesame'), await startRedis()];
+    const { Queue } = BULLMQ_VERSIONS[0]?.bullmq ?? (await import('bullmq'));
+    const places = [
+      { port: one.port, password: 'sesame' },
+      { port: two.port },
+      { port: one.port, password: 'sesame' },
+    ];
+    const queues = places.map(
+      (place, index) => new Queue(`q${index}`, { connection: { host: '127.0.0.1', ...place } }),
+    );
+    for (const queue of queues) queue.on('error', () => {});
+    const sources = bullmqSources({ queues });
+    const list = (): Promise<readonly Component[]> =>
+      Promise.resolve(sources.components.listComponents(context));
+    expect(
+      (await list()).map(({ key, url, queues: own }) => [key, url, own?.map(({ name }) => name)]),
+    ).toEqual([
+      ['redis', one.url(), ['q0', 'q2']],
+      ['redis-2', two.url(), ['q1']],
+    ]);
+    await two.kill();
+    await until(async () => (await list())[1]?.status === 'down');
+    const [first, second] = await list();
+    expect(first?.status).toBe('up');
+    expect(second).toMatchObject({
+      url: two.url(),
+      config: { error: expect.stringContaining('Redis'), hints: [] },
+    });
+    expect(second).not.toHaveProperty('queues');
+    expect(JSON.stringify([first, second])).not.toContain('sesame');
+    await two.start();
+    await until(async () => (await list())[1]?.status === 'up');
+    sources.close();
+    await Promise.all(queues.map((queue) => queue.close()));
+    await Promise.all([one.close(), two.close()]);
+  }, 60_000);
+});
