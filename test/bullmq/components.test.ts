@@ -6,7 +6,7 @@ import type { Component } from '../../src/model.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { context } from '../helpers/bullmq-read.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
-import { redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 
 /** The only component of the source. */
 async function componentOf(sources: BullMQSources): Promise<Component> {
@@ -176,43 +176,3 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     });
   },
 );
-
-describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'components of BullMQ'), () => {
-  it('tell each Redis once, without secrets, also while one is away', async () => {
-    const [one, two] = [await startRedis('--requirepass', 'sesame'), await startRedis()];
-    const { Queue } = BULLMQ_VERSIONS[0]?.bullmq ?? (await import('bullmq'));
-    const places = [
-      { port: one.port, password: 'sesame' },
-      { port: two.port },
-      { port: one.port, password: 'sesame' },
-    ];
-    const queues = places.map(
-      (place, index) => new Queue(`q${index}`, { connection: { host: '127.0.0.1', ...place } }),
-    );
-    for (const queue of queues) queue.on('error', () => {});
-    const sources = bullmqSources({ queues });
-    const list = (): Promise<readonly Component[]> =>
-      Promise.resolve(sources.components.listComponents(context));
-    expect(
-      (await list()).map(({ key, url, queues: own }) => [key, url, own?.map(({ name }) => name)]),
-    ).toEqual([
-      ['redis', one.url(), ['q0', 'q2']],
-      ['redis-2', two.url(), ['q1']],
-    ]);
-    await two.kill();
-    await until(async () => (await list())[1]?.status === 'down');
-    const [first, second] = await list();
-    expect(first?.status).toBe('up');
-    expect(second).toMatchObject({
-      url: two.url(),
-      config: { error: expect.stringContaining('Redis'), hints: [] },
-    });
-    expect(second).not.toHaveProperty('queues');
-    expect(JSON.stringify([first, second])).not.toContain('sesame');
-    await two.start();
-    await until(async () => (await list())[1]?.status === 'up');
-    sources.close();
-    await Promise.all(queues.map((queue) => queue.close()));
-    await Promise.all([one.close(), two.close()]);
-  }, 60_000);
-});

@@ -160,10 +160,18 @@ interface AddressOptions {
   readonly path?: unknown;
   readonly db?: unknown;
   readonly tls?: unknown;
+  /** Of ioredis, whose `host` then leads nowhere. */
+  readonly sentinels?: unknown;
+  readonly name?: unknown;
 }
 
-function addressOf({ host, port, path, db, tls }: AddressOptions): string | null {
+function addressOf({ host, port, path, db, tls, sentinels, name: group }: AddressOptions): string | null {
   const database = typeof db === 'number' ? db : 0;
+  if (Array.isArray(sentinels)) {
+    const [first] = sentinels as readonly AddressOptions[];
+    const sentinel = addressOf({ port: 26_379, ...first, db: undefined })?.split('/')[2];
+    return sentinel === undefined ? null : `redis-sentinel://${sentinel}/${String(group)}/${database}`;
+  }
   if (typeof path === 'string') return `redis+socket://${path}`;
   if (typeof host !== 'string') return null;
   const name = host.includes(':') ? `[${host}]` : host;

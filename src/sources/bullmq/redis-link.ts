@@ -61,7 +61,7 @@ export interface RedisLink {
   check(signal?: AbortSignal): Promise<RedisProblem | null>;
   /** Whether it is a cluster, which is known once there is a client. */
   isCluster(options?: ReadOptions): Promise<boolean>;
-  /** As `redis://host:6379/0`, without user and password; `null` when not known. */
+  /** As `redis://host:6379/0`, without user and password, of the last client; `null` when not known. */
   address(): string | null;
   state(): LinkState;
   /** Ends the client if it is our own; later commands are refused. */
@@ -92,6 +92,7 @@ const debug = debugChannel('bullmq');
 
 export function createRedisLink({ open, drop }: LinkOptions): RedisLink {
   let commander: RedisCommander | null = null;
+  let address: string | null = null;
   let unwatch: (() => void) | null = null;
   let state: LinkState = { ok: true, asOf: null, problem: null };
   let closed = false;
@@ -102,6 +103,7 @@ export function createRedisLink({ open, drop }: LinkOptions): RedisLink {
     if (commander?.client === opened.client) return commander;
     unwatch?.();
     commander = opened;
+    address = opened.address() ?? address;
     unwatch = opened.watch((up) => {
       for (const waiter of [...waiters]) waiter(up);
       if (!up && drop !== undefined && commander === opened) forget();
@@ -235,7 +237,7 @@ export function createRedisLink({ open, drop }: LinkOptions): RedisLink {
     check: (signal) => commands([['PING']], { signal }).then(() => null, describeError),
     isCluster: async (options = {}) =>
       (commander ?? (await run(options, async (opened) => opened))).isCluster,
-    address: () => commander?.address() ?? null,
+    address: () => address,
     state: () => state,
     close() {
       closed = true;

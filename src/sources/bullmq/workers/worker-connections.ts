@@ -105,6 +105,6 @@ function ownerOf(
 
 /** `null` where the address does not tell. */
 function databaseOf(link: RedisLink): number | null {
-  const [, database] = /^rediss?:.*\/(\d+)$/.exec(link.address() ?? '') ?? [];
+  const [, database] = /^redis(?:s|-sentinel)?:.*\/(\d+)$/.exec(link.address() ?? '') ?? [];
   return database === undefined ? null : Number(database);
 }
