@@ -2,10 +2,12 @@ import type {
   ComponentSource,
   HealthSource,
   MonitorSources,
+  TaskEventSource,
   TaskSource,
   WorkerSource,
 } from '../../source.ts';
 import { createComponentSource } from './components/component-source.ts';
+import { createEventFeed } from './events/event-feed.ts';
 import { createHealth } from './health.ts';
 import { type BullMQSourcesOptions, resolveOptions } from './options.ts';
 import { createQueueAccess, type QueueAccess } from './queue-access.ts';
@@ -21,6 +23,7 @@ export interface BullMQSources extends MonitorSources {
   readonly workers: WorkerSource;
   readonly health: HealthSource;
   readonly components: ComponentSource;
+  readonly events: TaskEventSource;
   /** Ends connections of its own; those of the host's queues and clients stay. */
   close(): void;
 }
@@ -48,6 +51,7 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
     workers: createWorkerSource(name, access),
     health: createHealth(name, access),
     components: createComponentSource(name, access),
+    events: eventSource(name, access),
     close: access.close,
   };
 }
@@ -60,5 +64,14 @@ function taskSource(name: string, access: QueueAccess): TaskSource {
     getTask: (id, { signal }) => readTaskDetail(access, id, { signal }),
     getTaskTree: (id, { signal }) => readTaskTree(access, id, { signal }),
     getTaskStats: (query, { signal }) => readTaskStats(access, query, { signal }),
+  };
+}
+
+function eventSource(name: string, access: QueueAccess): TaskEventSource {
+  const feed = createEventFeed(access);
+  return {
+    name,
+    status: feed.status,
+    listEvents: (query, { signal }) => feed.list(query, { signal }),
   };
 }

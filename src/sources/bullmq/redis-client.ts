@@ -104,7 +104,8 @@ function nodeRedisCommander(client: NodeRedis): RedisCommander {
   const isCluster = 'masters' in client;
   function sendOne([name, ...args]: RedisCommand): Promise<unknown> {
     if ('getSentinelNode' in client) return client.sendCommand(true, [name, ...args], OPTIONS);
-    if (isCluster) return client.sendCommand(args[0], true, [name, ...args], OPTIONS);
+    // The key, which tells the node: `XINFO STREAM <key>` has it behind a word.
+    if (isCluster) return client.sendCommand(args[name === 'XINFO' ? 1 : 0], true, [name, ...args], OPTIONS);
     return client.sendCommand([name, ...args], OPTIONS);
   }
   function masterCommander(master: NodeRedisMaster): RedisCommander {

@@ -201,7 +201,7 @@ export function createRedisLink({ open, drop }: LinkOptions): RedisLink {
   function replyOf(settled: Settled): unknown {
     if ('reply' in settled) return settled.reply;
     const problem = describeError(settled.error);
-    if (problem.code === 'WRONGTYPE') return null;
+    if (problem.code === 'WRONGTYPE' || problem.code === 'NOKEY') return null;
     throw failed(settled.error);
   }
 

@@ -79,6 +79,9 @@ const OF_SERVER: ReadonlySet<string> = new Set([
   'MOVED',
 ]);
 
+/** Problems of a single command that have no word of their own in the reply. */
+const OF_COMMAND: ReadonlySet<string> = new Set(['UNKNOWNCOMMAND', 'TOOMANY', 'NOKEY']);
+
 const OF_MESSAGE: readonly (readonly [RegExp, RedisProblem])[] = [
   [
     /^ERR unknown (?:sub)?command/i,
@@ -93,6 +96,7 @@ const OF_MESSAGE: readonly (readonly [RegExp, RedisProblem])[] = [
     { code: 'MAXCLIENTS', sentence: 'Redis has no connection left for another client.' },
   ],
   [/DB index/i, { code: 'NODATABASE', sentence: 'This Redis has no database of that number.' }],
+  [/^ERR no such key/i, { code: 'NOKEY', sentence: 'A key in Redis is not there.' }],
   [/wrong version number|packet length/i, { code: 'NOTLS', sentence: 'This Redis does not speak TLS.' }],
   [/timed ?out/i, SILENT],
   [/clos(?:e|ed|ing)\b|Stream isn't writeable|offline|max retries/i, LOST],
@@ -109,9 +113,7 @@ export function describeError(error: unknown): RedisProblem {
 
 /** Whether a problem is one of the server or of the way to it, and not of a single command. */
 export function isOutage({ code }: RedisProblem): boolean {
-  return (
-    OF_SERVER.has(code) || !(Object.hasOwn(OF_REPLY, code) || code === 'UNKNOWNCOMMAND' || code === 'TOOMANY')
-  );
+  return OF_SERVER.has(code) || !(Object.hasOwn(OF_REPLY, code) || OF_COMMAND.has(code));
 }
 
 function describe(error: unknown): RedisProblem | null {

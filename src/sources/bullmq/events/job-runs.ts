@@ -1,0 +1,48 @@
+/** What the hash of a job tells of its runs, for entries that do not tell it themselves. */
+import type { QueueCommand } from '../queue-access.ts';
+import type { QueueRef } from '../queue-ref.ts';
+import { asFields, asNumber } from '../redis-replies.ts';
+
+/** As it was when it was read, which may be long after the entry. */
+export interface JobRuns {
+  readonly name: string | null;
+  /** Name of the worker of the last run, where workers have names. */
+  readonly worker: string | null;
+  /** Runs that ended and count as attempts; `null` where the job is gone. */
+  readonly made: number | null;
+  /** Runs that have begun; `null` where this version of BullMQ does not count them. */
+  readonly begun: number | null;
+  /** Whether a worker has it. */
+  readonly isHeld: boolean;
+}
+
+const LONGEST = 4_096;
+const NOTHING: JobRuns = { name: null, worker: null, made: null, begun: null, isHeld: false };
+
+/** Commands about one job; {@link jobRunsOf} takes their replies. */
+export function runsCommands(queue: QueueRef, jobId: string): readonly [QueueCommand, QueueCommand] {
+  return [
+    { queue, command: ['HMGET', queue.key(jobId), 'name', 'pb', 'atm', 'ats', 'timestamp'] },
+    { queue, command: ['EXISTS', queue.key(`${jobId}:lock`)] },
+  ];
+}
+
+export function jobRunsOf(fields: unknown, lock: unknown): JobRuns {
+  const [name = null, worker = null, made, begun, timestamp = null] = asFields(fields);
+  if (name === null && timestamp === null) return NOTHING;
+  return {
+    name: name === null ? null : name.slice(0, LONGEST),
+    worker: worker === null ? null : worker.slice(0, LONGEST) || null,
+    made: asNumber(made) ?? 0,
+    begun: asNumber(begun),
+    isHeld: lock === 1,
+  };
+}
+
+/**
+ * Whether each run that ended did so by counting as an attempt. Then whatever left a worker for the queue
+ * had failed; otherwise it may have stalled, been given back, or waited for its children.
+ */
+export function countsEveryRun({ made, begun, isHeld }: JobRuns): boolean {
+  return made !== null && made > 0 && begun !== null && begun - made === (isHeld ? 1 : 0);
+}
