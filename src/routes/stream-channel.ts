@@ -56,7 +56,11 @@ export function createStreamChannel<Since>(
       const { place } = entry.draft;
       if (place === undefined) return;
       const isGap = place.gap && gapTold !== cursor;
-      if (!place.isNews && !isGap) return;
+      if (!place.isNews && !isGap) {
+        // A source may have passed what matches no filter: it need not do so again.
+        for (const client of group) client.cursor = place.cursor;
+        return;
+      }
       cursor = place.cursor;
       if (place.gap) gapTold = cursor;
       send(group, entry, cursor);

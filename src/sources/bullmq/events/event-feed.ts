@@ -11,6 +11,7 @@ import { matcherOf } from './feed-filter.ts';
 import { createLane, fillLanes, type Lane } from './feed-lane.ts';
 import { createFeedTails, type FeedTails, FRESH_MS } from './feed-tails.ts';
 import { listNewest } from './newest-events.ts';
+import { BEGINNING } from './stream-entry.ts';
 import type { StreamPlace } from './stream-reads.ts';
 import type { HeldItem, StreamTail } from './stream-tail.ts';
 
@@ -87,10 +88,14 @@ function startOf(
  * before this source looked is placed by the clock of Redis, less the time that an answer may be old.
  */
 function placeAt(tail: StreamTail, time: number): StreamPlace {
-  const { items } = tail;
+  const { items, base } = tail;
   const index = items.findIndex((item) => isAfter(item, time));
-  const before = index < 0 ? items.at(-1) : items[index - 1];
-  return before === undefined ? { floor: floorOf(time) } : { id: before.id };
+  const before = index < 0 ? items.at(-1)?.id : (items[index - 1]?.id ?? (index === 0 ? base : null));
+  if (before === undefined || before === null) return { floor: floorOf(time) };
+  // What has come since may say that it is older, but for a stream that nobody had looked at.
+  return before === BEGINNING && items[0]?.absentAt === Number.NEGATIVE_INFINITY
+    ? { floor: floorOf(time) }
+    : { id: before };
 }
 
 function isAfter({ foundAt, absentAt, time: at }: HeldItem, time: number): boolean {
@@ -116,7 +121,7 @@ async function listBehind(
   let skipped: { readonly lane: Lane; readonly from: StreamPlace }[] = [];
   let scanned = 0;
   while (found.length < query.limit && scanned < MOST_SCANNED) {
-    await fillLanes(tails, lanes, batchFor(query, lanes.length), options);
+    await fillLanes(tails, lanes, batchFor(query.limit + scanned, lanes.length), options);
     const lane = firstLane(lanes);
     const item = lane?.items[lane.index];
     if (lane === undefined || item === undefined) break;
@@ -137,9 +142,9 @@ async function listBehind(
   return { events: found.reverse(), cursor, gap };
 }
 
-/** Entries to read of one stream, when many are read side by side. */
-function batchFor({ limit }: TaskEventQuery, lanes: number): number {
-  return Math.max(10, Math.ceil((2 * limit) / Math.max(1, lanes)));
+/** Entries to read of one stream when so many have been looked at or are asked for: ever more where few match. */
+function batchFor(count: number, lanes: number): number {
+  return Math.max(10, Math.ceil((2 * count) / Math.max(1, lanes)));
 }
 
 /** The lane whose item comes first: by time, then by the name of the queue. */

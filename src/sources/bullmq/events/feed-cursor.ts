@@ -57,7 +57,7 @@ export function readCursor(text: string): FeedPlace | null {
   const read = new Map<string, string>();
   for (const part of parts) {
     const [mark, id] = [part.slice(0, 9), part.slice(9)];
-    if (!/^[\w-]{9}$/.test(mark) || !isStreamId(id)) return null;
+    if (!/^[\w-]{9}$/.test(mark) || !isStreamId(id) || id === BEGINNING) return null;
     read.set(mark, id);
   }
   return { floor: Math.min(Number(first), LATEST), read };

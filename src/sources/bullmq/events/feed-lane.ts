@@ -60,6 +60,7 @@ function fillFromTail(lane: Lane): boolean {
   if (index === null) return false;
   const before = idBefore(tail, index);
   if (before !== null) lane.place = { id: before };
+  else if ('id' in place) lane.place = { floor: 0 };
   lane.items = tail.items;
   lane.index = index;
   lane.isEnd = true;

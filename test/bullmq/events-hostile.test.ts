@@ -1,0 +1,279 @@
+import { Cluster, Redis } from 'ioredis';
+import { createClient, createCluster } from 'redis';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
+import type { EventsBody } from '../../src/wire.ts';
+import { askStream } from '../helpers/ask-stream.ts';
+import { cursorOf, feed, follow } from '../helpers/bullmq-events.ts';
+import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
+import { type RedisCluster, startCluster } from '../helpers/redis-cluster.ts';
+import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+import { serve } from '../router/host-kit.ts';
+
+const TIME = 1_790_000_000_000;
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed'), () => {
+  let server: RedisServer;
+  let redis: Redis;
+  let sources: BullMQSources;
+
+  beforeEach(async () => {
+    server = await startRedis();
+    redis = new Redis(server.port);
+    redis.on('error', () => {});
+    await redis.hset('bull:q:meta', 'version', 'bullmq:6.7.0');
+    sources = bullmqSources({ connection: server.url() });
+  });
+
+  afterEach(async () => {
+    sources.close();
+    redis.disconnect();
+    await server.close();
+  });
+
+  /** How often Redis has run each command that reads a stream or a hash. */
+  async function calls(...names: readonly string[]): Promise<number> {
+    const stats = await redis.info('commandstats');
+    return names.reduce(
+      (sum, name) => sum + Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0),
+      0,
+    );
+  }
+
+  it('shows entries that hold anything, and takes no harm', async () => {
+    const key = 'bull:q:events';
+    const entries: readonly (readonly (string | Buffer)[])[] = [
+      ['x', 'y'],
+      ['event', ''],
+      ['event', 'active'],
+      ['event', 'active', 'jobId', ''],
+      ['event', 'active', 'jobId', 'z'.repeat(100_000)],
+      ['event', 'delayed', 'jobId', '1', 'delay', 'never'],
+      ['event', 'delayed', 'jobId', '1', 'delay', '1e300'],
+      ['event', 'failed', 'jobId', '1', 'failedReason', 'f'.repeat(3_000_000)],
+      ['event', 'completed', 'jobId', '2', 'returnvalue', 'r'.repeat(3_000_000)],
+      ['event', 'progress', 'jobId', '1', 'data', '{{{'],
+      ['event', Buffer.from([0xff, 0xfe, 0]), 'jobId', Buffer.from([0xc3, 0x28])],
+      ['event', '__proto__', 'jobId', '__proto__', '__proto__', 'polluted'],
+      ['event', 'constructor', 'jobId', 'toString'],
+      ['event', 'cleaned', 'count', '7'],
+      ['event', 'waiting', 'jobId', '1', 'prev', '\u202e<script>'],
+      ['event', 'job went home', 'jobId', '1', 'password', 'canary', 'to', 'ann'],
+    ];
+    for (const [at, entry] of entries.entries()) await redis.xadd(key, `${TIME + at}-0`, ...entry);
+    await redis.xadd(key, '18446744073709551614-1', 'event', 'active', 'jobId', '9');
+    await redis.set('bull:q:1', 'no hash');
+    const { events, cursor } = await feed(sources);
+    expect(events.length).toBe(entries.length + 1);
+    expect(JSON.stringify(events).length).toBeLessThan(30_000);
+    expect(events[0]).toMatchObject({ type: 'task-started', taskId: 'q:9', timestamp: null });
+    expect(events[1]).toMatchObject({ type: 'job went home', detail: '{"password":"canary","to":"ann"}' });
+    const other = bullmqSources({ connection: server.url() });
+    expect((await follow(other, { time: new Date(0) }, { limit: 2 })).events).toEqual(events.toReversed());
+    expect(await feed(other, { since: { cursor } })).toEqual({ events: [], cursor, gap: false });
+    other.close();
+    expect(Object.prototype).not.toHaveProperty('polluted');
+    const { get } = await serve(EXPRESS_MAJORS[1] as ExpressMajor, { sources });
+    const { status, text } = await get('/api/events/latest/');
+    expect([status, text.includes('canary'), text.includes('ann')]).toEqual([200, false, true]);
+  });
+
+  it('is no worse for cursors and streams that are none', async () => {
+    await redis.xadd('bull:q:events', `${TIME}-0`, 'event', 'active', 'jobId', '1');
+    await redis.hset('bull:r:meta', 'version', 'x');
+    await redis.set('bull:r:events', 'no stream');
+    const large = '99999999999999999999';
+    const mark = (await cursorOf(sources)).split(',')[1]?.slice(0, 9);
+    for (const cursor of [
+      '',
+      'x',
+      large,
+      `0,${mark}${large}-0`,
+      `0,${mark}0-0`,
+      `1,${'x'.repeat(50)}`,
+      '-1',
+      `${large},,`,
+    ]) {
+      const { gap } = await feed(sources, { since: { cursor } });
+      expect([cursor, gap]).toEqual([cursor, cursor !== large]);
+    }
+    expect((await feed(sources)).events.length).toBe(1);
+    expect(sources.events.status?.().ok).toBe(true);
+  });
+
+  it('reads large entries a few at a time, and does not read the last one again and again', async () => {
+    for (let at = 0; at < 60; at += 1) {
+      const value = 'v'.repeat(at < 30 ? 10 : 500_000);
+      await redis.xadd(
+        'bull:q:events',
+        `${TIME + at}-0`,
+        'event',
+        'completed',
+        'jobId',
+        '1',
+        'returnvalue',
+        value,
+      );
+    }
+    const { cursor } = await feed(sources, { limit: 60 });
+    await pause(1_100);
+    await feed(sources, { since: { cursor } });
+    const out = async (): Promise<number> =>
+      Number(/total_net_output_bytes:(\d+)/.exec(await redis.info('stats'))?.[1]);
+    const before = await out();
+    for (let round = 0; round < 3; round += 1) {
+      await pause(1_100);
+      await feed(sources, { since: { cursor } });
+    }
+    expect((await out()) - before).toBeLessThan(200_000);
+  }, 20_000);
+
+  it('costs one command a second and queue while nothing happens, however many ask', async () => {
+    await redis.hset('bull:r:meta', 'version', 'x');
+    for (const queue of ['q', 'r']) {
+      for (let at = 0; at < 20; at += 1) {
+        await redis.xadd(`bull:${queue}:events`, `${TIME + at}-0`, 'event', 'active', 'jobId', '1');
+      }
+    }
+    const host = await serve(EXPRESS_MAJORS[1] as ExpressMajor, { sources });
+    const { cursor } = (await host.get<EventsBody>('/api/events/latest/')).body;
+    const streams = await Promise.all(
+      ['', '?state=STARTED', '?limit=7', '?task=none'].map((query) =>
+        askStream<EventsBody>(host.base, `/api/events/latest/${query}`),
+      ),
+    );
+    const names = ['xrange', 'xrevrange', 'xinfo|stream', 'hmget', 'exists'];
+    const began = performance.now();
+    const before = await calls(...names);
+    while (performance.now() - began < 3_000) {
+      await Promise.all(
+        Array.from({ length: 20 }, (_, n) => host.get(`/api/events/latest/?since=${cursor}&limit=${n + 1}`)),
+      );
+      await pause(20);
+    }
+    const seconds = (performance.now() - began) / 1_000;
+    expect((await calls(...names)) - before).toBeLessThanOrEqual(2 * Math.ceil(seconds + 1));
+    // All of them hear of what happens.
+    await redis.hset('bull:q:5', 'name', 'none', 'timestamp', '1');
+    await redis.xadd('bull:q:events', '*', 'event', 'active', 'jobId', '5');
+    await until(() => streams.every(({ messages }) => messages.at(-1)?.body.events[0]?.task_id === 'q:5'));
+    for (const stream of streams) stream.close();
+  }, 20_000);
+
+  it('reaches what a filter asks for behind more than one answer looks at, in a stream, too', async () => {
+    await redis.xadd('bull:q:events', `${TIME}-0`, 'event', 'active', 'jobId', '1');
+    const cursor = await cursorOf(sources);
+    const line = redis.pipeline();
+    for (let at = 1; at < 25_000; at += 1) {
+      line.xadd('bull:q:events', `${TIME + at}-0`, 'event', 'active', 'jobId', '1');
+    }
+    line.xadd('bull:q:events', `${TIME + 25_000}-0`, 'event', 'completed', 'jobId', '1');
+    await line.exec();
+    const { events, gaps } = await follow(sources, { cursor }, { states: ['SUCCESS'] });
+    expect([events.map(({ taskId }) => taskId), gaps]).toEqual([['q:1'], 0]);
+    const { base, get } = await serve(EXPRESS_MAJORS[1] as ExpressMajor, { sources });
+    const { body } = await get<EventsBody>('/api/events/latest/?since=1000&limit=1');
+    const stream = await askStream<EventsBody>(
+      base,
+      `/api/events/latest/?state=SUCCESS&since=${body.cursor}`,
+    );
+    await until(() =>
+      stream.messages.some(
+        ({
+          body: {
+            events: [first],
+          },
+        }) => first?.task_id === 'q:1',
+      ),
+    );
+    stream.close();
+  }, 30_000);
+
+  it('says that it is away, and goes on behind its cursor when it is back', async () => {
+    await redis.xadd('bull:q:events', `${TIME}-0`, 'event', 'active', 'jobId', '1');
+    const cursor = await cursorOf(sources);
+    await server.kill();
+    await until(
+      async () =>
+        (await feed(sources).then(
+          () => true,
+          () => false,
+        )) === false,
+    );
+    expect(sources.events.status?.()).toMatchObject({ ok: false, error: 'source_unavailable' });
+    await server.start();
+    await until(() => redis.status === 'ready');
+    await redis.hset('bull:q:meta', 'version', 'x');
+    await until(() => sources.events.status?.().ok === true);
+    await redis.xadd('bull:q:events', `${TIME + 5}-0`, 'event', 'active', 'jobId', '2');
+    await until(async () => (await feed(sources, { since: { cursor } })).events.length === 1);
+    expect((await feed(sources, { since: { cursor } })).gap).toBe(true);
+  }, 30_000);
+});
+
+describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+  titleUnless(redisMissing, 'the feed of $label is read over'),
+  ({ bullmq }) => {
+    let cluster: RedisCluster;
+    const quiet = <T extends { on(event: 'error', listener: () => void): unknown }>(client: T): T => {
+      client.on('error', () => {});
+      return client;
+    };
+
+    beforeAll(async () => {
+      cluster = await startCluster();
+    }, 30_000);
+    afterAll(() => cluster?.close());
+
+    it('a cluster, by ioredis and node-redis alike', async () => {
+      const io = quiet(new Cluster([...cluster.nodes], { redisOptions: { maxRetriesPerRequest: null } }));
+      const made = ['{bull}', '{b}', '{x}'].map((prefix, index) =>
+        quiet(new bullmq.Queue(`q${index}`, { connection: io as never, prefix })),
+      );
+      for (let n = 0; n < 10; n += 1) for (const queue of made) await queue.add(`n${n}`, {});
+      const all = bullmqSources({ queues: made });
+      const { events, gaps } = await follow(all, { time: new Date(0) }, { limit: 4 });
+      expect([new Set(events.map(({ id }) => id)).size, events.length, gaps]).toEqual([30, 30, 0]);
+      expect((await feed(all)).events).toEqual(events.toReversed());
+      all.close();
+      const node = quiet(
+        createCluster({
+          rootNodes: cluster.nodes.map(({ host, port }) => ({ url: `redis://${host}:${port}` })),
+        }),
+      );
+      await node.connect();
+      const one = bullmqSources({ connection: node, prefix: '{x}' });
+      const own = await follow(one, { time: new Date(0) }, { limit: 3 });
+      expect([own.events.map(({ task }) => task), own.gaps]).toEqual([
+        Array.from({ length: 10 }, (_, n) => `n${n}`),
+        0,
+      ]);
+      one.close();
+      node.destroy();
+      for (const queue of made) await queue.close();
+      io.disconnect();
+    }, 30_000);
+
+    it.each([2, 3] as const)('node-redis that speaks RESP %d', async (RESP) => {
+      const server = await startRedis();
+      const node = quiet(createClient({ url: server.url(), RESP }));
+      await node.connect();
+      const queue = quiet(new bullmq.Queue('mail', { connection: { port: server.port } }));
+      for (let n = 0; n < 5; n += 1) await queue.add(`n${n}`, {});
+      const sources = bullmqSources({ connection: node });
+      const { events, gaps } = await follow(sources, { time: new Date(0) }, { limit: 2 });
+      expect([events.map(({ task, type }) => `${task} ${type}`), gaps]).toEqual([
+        Array.from({ length: 5 }, (_, n) => `n${n} task-sent`),
+        0,
+      ]);
+      await node.sendCommand(['XTRIM', 'bull:mail:events', 'MAXLEN', '3']);
+      expect((await feed(sources, { since: { time: new Date(0) } })).gap).toBe(true);
+      sources.close();
+      node.destroy();
+      await queue.close();
+      await server.close();
+    });
+  },
+);
