@@ -166,10 +166,10 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed'), ()
     await redis.xadd('bull:q:events', `${TIME}-0`, 'event', 'active', 'jobId', '1');
     const cursor = await cursorOf(sources);
     const line = redis.pipeline();
-    for (let at = 1; at < 25_000; at += 1) {
+    for (let at = 1; at < 45_000; at += 1) {
       line.xadd('bull:q:events', `${TIME + at}-0`, 'event', 'active', 'jobId', '1');
     }
-    line.xadd('bull:q:events', `${TIME + 25_000}-0`, 'event', 'completed', 'jobId', '1');
+    line.xadd('bull:q:events', `${TIME + 45_000}-0`, 'event', 'completed', 'jobId', '1');
     await line.exec();
     const { events, gaps } = await follow(sources, { cursor }, { states: ['SUCCESS'] });
     expect([events.map(({ taskId }) => taskId), gaps]).toEqual([['q:1'], 0]);

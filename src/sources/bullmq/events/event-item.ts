@@ -64,6 +64,12 @@ export function saysAll({ fields }: StreamEntry): boolean {
   return (event === 'added' && fields.has('name')) || (event === 'waiting' && !fields.has('prev'));
 }
 
+/** Whether a worker may have let go of the job, which takes its runs to tell. */
+export function mayReturn({ fields }: StreamEntry): boolean {
+  const event = fields.get('event');
+  return event === 'delayed' || (event === 'waiting' && fields.get('prev') === 'active');
+}
+
 export function tellEntry(
   queue: string,
   entry: StreamEntry,

@@ -3,9 +3,9 @@ import type { TaskEvent } from '../../../model.ts';
 import type { QueueAccess } from '../queue-access.ts';
 import { type QueueRef, taskIdOf } from '../queue-ref.ts';
 import type { ReadOptions } from '../redis-link.ts';
-import { jobIdOf, saysAll, tellEntry } from './event-item.ts';
+import { jobIdOf, mayReturn, saysAll, tellEntry } from './event-item.ts';
 import type { JobMemory } from './job-memory.ts';
-import { type JobRuns, jobRunsOf, runsCommands } from './job-runs.ts';
+import { type JobRuns, jobRunsOf, lockCommand, runsCommand } from './job-runs.ts';
 import type { StreamEntry } from './stream-entry.ts';
 
 /** An entry with what is shown of it. */
@@ -39,7 +39,7 @@ export async function readItems(
   memory: JobMemory,
   options: ReadOptions,
 ): Promise<readonly (readonly FeedItem[])[]> {
-  const runs = await readRuns(access, lists, options);
+  const runs = await readRuns(access, lists, memory, options);
   return lists.map(({ queue, entries }) => {
     const items: FeedItem[] = [];
     for (const entry of entries) {
@@ -56,20 +56,35 @@ export async function readItems(
 async function readRuns(
   access: QueueAccess,
   lists: readonly EntryList[],
+  memory: JobMemory,
   options: ReadOptions,
 ): Promise<ReadonlyMap<string, JobRuns>> {
-  const jobs = new Map<string, { readonly queue: QueueRef; readonly jobId: string }>();
+  const jobs = new Map<string, { readonly queue: QueueRef; readonly jobId: string; hasLock: boolean }>();
+  const runs = new Map<string, JobRuns>();
   for (const { queue, entries } of lists) {
     for (const entry of entries) {
       const jobId = saysAll(entry) ? null : jobIdOf(entry);
-      if (jobId !== null) jobs.set(taskIdOf(queue.name, jobId), { queue, jobId });
+      if (jobId === null) continue;
+      const key = taskIdOf(queue.name, jobId);
+      const known = memory.runsOf(key);
+      if (known !== undefined) runs.set(key, known);
+      const job = jobs.get(key) ?? { queue, jobId, hasLock: false };
+      job.hasLock ||= mayReturn(entry);
+      if (known === undefined || (job.hasLock && known.isHeld === null)) jobs.set(key, job);
     }
   }
-  const commands = [...jobs.values()].flatMap(({ queue, jobId }) => runsCommands(queue, jobId));
+  const commands = [...jobs.values()].flatMap(({ queue, jobId, hasLock }) => [
+    runsCommand(queue, jobId),
+    ...(hasLock ? [lockCommand(queue, jobId)] : []),
+  ]);
   const replies = await access.read(commands, options);
-  return new Map(
-    [...jobs.keys()].map((key, at) => [key, jobRunsOf(replies[2 * at], replies[2 * at + 1])] as const),
-  );
+  let next = 0;
+  for (const [key, { hasLock }] of jobs) {
+    const read = jobRunsOf(replies[next++], hasLock ? replies[next++] : null);
+    runs.set(key, read);
+    memory.setRuns(key, read);
+  }
+  return runs;
 }
 
 /** What an item takes beside its texts. */

@@ -80,7 +80,7 @@ export function createFeedTails(access: QueueAccess, now: () => number = Date.no
     const parts = asked.map((one, at) => ({ ...one, entries: entriesOf(replies[at]).toReversed() }));
     const lists = parts.map(({ tail, entries }) => ({ queue: tail.queue, entries }));
     // What was told of a job later is no memory of what came before.
-    const items = await readItems(access, lists, createJobMemory(memory), options);
+    const items = await readItems(access, lists, memory.before(), options);
     for (const [at, { tail, first, count, entries }] of parts.entries()) {
       // Somebody else may have changed it.
       if (first === null || tail.items[0]?.id !== first) continue;
@@ -108,7 +108,7 @@ export function createFeedTails(access: QueueAccess, now: () => number = Date.no
     async readBehind(wishes, options) {
       const parts = await readBehind(access, wishes, options);
       const lists = parts.map(({ entries }, at) => ({ queue: wishes[at]?.queue as QueueRef, entries }));
-      const items = await readItems(access, lists, createJobMemory(memory), options);
+      const items = await readItems(access, lists, memory.before(), options);
       return parts.map((part, at) => ({ ...part, items: items[at] ?? [] }));
     },
     get revision() {

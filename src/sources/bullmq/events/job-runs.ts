@@ -12,19 +12,20 @@ export interface JobRuns {
   readonly made: number | null;
   /** Runs that have begun; `null` where this version of BullMQ does not count them. */
   readonly begun: number | null;
-  /** Whether a worker has it. */
-  readonly isHeld: boolean;
+  /** Whether a worker has it; `null`: nobody has asked. */
+  readonly isHeld: boolean | null;
 }
 
 const LONGEST = 4_096;
 const NOTHING: JobRuns = { name: null, worker: null, made: null, begun: null, isHeld: false };
 
-/** Commands about one job; {@link jobRunsOf} takes their replies. */
-export function runsCommands(queue: QueueRef, jobId: string): readonly [QueueCommand, QueueCommand] {
-  return [
-    { queue, command: ['HMGET', queue.key(jobId), 'name', 'pb', 'atm', 'ats', 'timestamp'] },
-    { queue, command: ['EXISTS', queue.key(`${jobId}:lock`)] },
-  ];
+export function runsCommand(queue: QueueRef, jobId: string): QueueCommand {
+  return { queue, command: ['HMGET', queue.key(jobId), 'name', 'pb', 'atm', 'ats', 'timestamp'] };
+}
+
+/** Whether a worker has it: needed of those alone that have come back from one. */
+export function lockCommand(queue: QueueRef, jobId: string): QueueCommand {
+  return { queue, command: ['EXISTS', queue.key(`${jobId}:lock`)] };
 }
 
 export function jobRunsOf(fields: unknown, lock: unknown): JobRuns {
@@ -35,7 +36,7 @@ export function jobRunsOf(fields: unknown, lock: unknown): JobRuns {
     worker: worker === null ? null : worker.slice(0, LONGEST) || null,
     made: asNumber(made) ?? 0,
     begun: asNumber(begun),
-    isHeld: lock === 1,
+    isHeld: lock === null ? null : lock === 1,
   };
 }
 
@@ -44,5 +45,5 @@ export function jobRunsOf(fields: unknown, lock: unknown): JobRuns {
  * had failed; otherwise it may have stalled, been given back, or waited for its children.
  */
 export function countsEveryRun({ made, begun, isHeld }: JobRuns): boolean {
-  return made !== null && made > 0 && begun !== null && begun - made === (isHeld ? 1 : 0);
+  return made !== null && made > 0 && begun !== null && isHeld !== null && begun - made === (isHeld ? 1 : 0);
 }

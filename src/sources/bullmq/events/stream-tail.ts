@@ -30,8 +30,8 @@ const LEAST_BATCH = 4;
 const MOST_BATCH = 500;
 /** Characters that a batch should have. */
 const BATCH_SIZE = 1_000_000;
-/** All tails together. */
-const MOST_ITEMS = 20_000;
+/** All tails together: more than one answer looks at, so that what was read for one is there for the next. */
+const MOST_ITEMS = 40_000;
 const MOST_SIZE = 16_000_000;
 
 export function createStreamTail(queue: QueueRef): StreamTail {
