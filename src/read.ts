@@ -3,13 +3,24 @@
  * our codes, its late answers swallowed. Whatever a source does, it ends here.
  */
 import { isMonitorError, MonitorError } from './errors.ts';
+import { type Aborting, createContext } from './read/context.ts';
 import { codeOf } from './read/failure.ts';
 import { createFlight, type Flight, type OnLeave } from './read/flight.ts';
+import { createGathering, type LastAnswers, type Told, toldOf } from './read/gathering.ts';
 import type { Report } from './read/report.ts';
+import { type Ask, partsOf, withGathering } from './source/combined-part.ts';
 import type { Awaitable, ReadContext, SourcePart } from './source.ts';
 
-export { type Currency, currencyOf } from './read/currency.ts';
+export {
+  type Currency,
+  currencyAway,
+  currencyBetween,
+  currencyOf,
+  errorOf,
+  hasData,
+} from './read/currency.ts';
 export { CLIENT_GONE, type OnLeave } from './read/flight.ts';
+export { AWAY, type LastAnswer, type Told } from './read/gathering.ts';
 export { createReport, type Report } from './read/report.ts';
 
 /** One read, and what is made of it. */
@@ -21,12 +32,18 @@ export interface ReadTask<Raw, Result> {
   readonly key: string;
   /** Not held back when too many reads are under way; for what bounds itself. */
   readonly urgent?: boolean;
+  /** Milliseconds, less than those of the reader. Default: those. */
+  readonly timeoutMs?: number;
+  /** Whether a combined part's parts leave their last answers for an outage. Default false. */
+  readonly keepsLast?: boolean;
   read(context: ReadContext): Awaitable<Raw>;
   /**
    * Makes the result, once for all who wait. A MonitorError that it throws is the outcome; anything else
    * means that the data is not what it should be.
+   *
+   * @param told what is known of the answer beside it
    */
-  map(raw: Raw): Result;
+  map(raw: Raw, told: Told): Result;
 }
 
 /** Reads of all sources. */
@@ -49,6 +66,8 @@ export interface ReaderOptions {
   /** Most reads at once. */
   readonly concurrency: number;
   readonly report: Report;
+  /** What parts of combined parts last answered. Default: nothing is kept. */
+  readonly lastAnswers?: LastAnswers;
 }
 
 // A part with this many reads that outlived their deadline is not asked again before one of them ends...
@@ -56,7 +75,19 @@ const MOST_ABANDONED = 3;
 // ...or has been out for this many deadlines: a source that lost a promise for good gets another chance.
 const ABANDONED_FOR_DEADLINES = 10;
 
+// Of the time of the whole: what is left is for putting together what the others have answered.
+const SHARE_OF_PARTS = 0.9;
+
 const CLOSED = 'The monitor was closed.';
+
+/** A read that has begun. */
+interface Start<Raw> {
+  readonly pending: PromiseLike<Raw> | null;
+  readonly told: Told;
+  abort(): void;
+  /** Among which it is held. */
+  readonly place: Set<Flight<unknown>>;
+}
 
 /** What is under way at one part. */
 interface Desk {
@@ -65,9 +96,12 @@ interface Desk {
   readonly abandoned: Map<object, number>;
 }
 
-export function createReader({ timeoutMs, concurrency, report }: ReaderOptions): Reader {
+export function createReader({ timeoutMs, concurrency, report, lastAnswers }: ReaderOptions): Reader {
   const desks = new Map<SourcePart, Desk>();
   const open = new Set<Flight<unknown>>();
+  /** Reads of parts on behalf of an open one, which count as that one. */
+  const inner = new Set<Flight<unknown>>();
+  let asked = 0;
   let closed = false;
 
   function deskOf(part: SourcePart): Desk {
@@ -91,14 +125,13 @@ export function createReader({ timeoutMs, concurrency, report }: ReaderOptions):
     task: ReadTask<Raw, Result>,
     desk: Desk,
     id: string,
-    pending: PromiseLike<Raw>,
-    abort: () => void,
+    { pending, told, abort, place }: Start<Raw> & { readonly pending: PromiseLike<Raw> },
   ): Flight<Result> {
     const flight: Flight<Result> = createFlight<Raw, Result>({
       pending,
-      timeoutMs,
-      finish: (raw) => finish(task, raw, report),
-      fail: (error) => failure(task, error, report),
+      timeoutMs: task.timeoutMs ?? timeoutMs,
+      finish: (raw) => finish(task, raw, told, report),
+      fail: (error) => fail(task, error),
       onGiveUp() {
         if (desk.flights.get(id) === flight) desk.flights.delete(id);
         abort();
@@ -108,60 +141,93 @@ export function createReader({ timeoutMs, concurrency, report }: ReaderOptions):
         abort();
       },
       onEnd() {
-        open.delete(flight);
+        place.delete(flight);
         if (desk.flights.get(id) === flight) desk.flights.delete(id);
       },
       onLateEnd: () => void desk.abandoned.delete(flight),
     });
-    open.add(flight);
+    place.add(flight);
     desk.flights.set(id, flight);
     return flight;
   }
 
+  /** The failure as clients may see it: a sentence of ours. The real one goes to the host alone. */
+  function fail(
+    { part, call }: Pick<ReadTask<never, unknown>, 'part' | 'call'>,
+    error: unknown,
+  ): MonitorError {
+    const code = codeOf(error);
+    // What a combined part fails with, one of its parts has failed with.
+    const isKnown = code === 'task_not_found' || (isMonitorError(error) && partsOf(part).length > 1);
+    if (!isKnown) report(error, { code, source: part.name, call });
+    return new MonitorError(code);
+  }
+
+  /** What the parts of a combined part are read by: each with a deadline of its own, before that of the whole. */
+  function gather<Raw>(task: ReadTask<Raw, unknown>, { context, onAbort }: Aborting): Told {
+    if (partsOf(task.part).length === 1) return toldOf(task.part);
+    const deadline = performance.now() + (task.timeoutMs ?? timeoutMs) * SHARE_OF_PARTS;
+    const { gathering, told } = createGathering(task.part, {
+      key: task.key,
+      lastAnswers: (task.keepsLast && lastAnswers) || null,
+      report,
+      read: <Raw>({ part, call, read: ask, count }: Ask<Raw>) => {
+        asked += 1;
+        const left = Math.max(1, Math.floor(deadline - performance.now()));
+        const check = (raw: Raw): Raw => {
+          count(raw);
+          return raw;
+        };
+        // Its key is its own: the read of the whole is what is shared.
+        const key = `part ${asked}`;
+        return begin({ part, call, key, timeoutMs: left, read: ask, map: check }, onAbort, inner);
+      },
+    });
+    withGathering(context, gathering);
+    return told;
+  }
+
+  function begin<Raw, Result>(
+    task: ReadTask<Raw, Result>,
+    onLeave: OnLeave | undefined,
+    place: Set<Flight<unknown>>,
+  ): Awaitable<Result> {
+    if (closed) throw new MonitorError('overloaded', CLOSED);
+    const desk = deskOf(task.part);
+    const id = `${task.call} ${task.key}`;
+    // The same part, call and key have the same result type.
+    const shared = desk.flights.get(id) as Flight<Result> | undefined;
+    if (shared !== undefined) return shared.join(onLeave);
+    if (isBlocked(desk)) throw new MonitorError('source_unavailable');
+    if (place === open && open.size >= concurrency && !task.urgent) throw new MonitorError('overloaded');
+    const aborting = createContext();
+    const { context, abort } = aborting;
+    const told = gather(task, aborting);
+    let raw: Awaitable<Raw>;
+    let pending: PromiseLike<Raw> | null;
+    try {
+      raw = task.read(context);
+      pending = isThenable(raw) ? raw : null;
+    } catch (error) {
+      throw fail(task, error);
+    }
+    if (pending === null) return finish(task, raw as Raw, told, report);
+    return track(task, desk, id, { pending, told, abort, place }).join(onLeave);
+  }
+
   return {
-    read<Raw, Result>(task: ReadTask<Raw, Result>, onLeave?: OnLeave): Awaitable<Result> {
-      if (closed) throw new MonitorError('overloaded', CLOSED);
-      const desk = deskOf(task.part);
-      const id = `${task.call} ${task.key}`;
-      // The same part, call and key have the same result type.
-      const shared = desk.flights.get(id) as Flight<Result> | undefined;
-      if (shared !== undefined) return shared.join(onLeave);
-      if (isBlocked(desk)) throw new MonitorError('source_unavailable');
-      if (open.size >= concurrency && !task.urgent) throw new MonitorError('overloaded');
-      const { context, abort } = createContext();
-      let raw: Awaitable<Raw>;
-      let pending: PromiseLike<Raw> | null;
-      try {
-        raw = task.read(context);
-        pending = isThenable(raw) ? raw : null;
-      } catch (error) {
-        throw failure(task, error, report);
-      }
-      if (pending === null) return finish(task, raw as Raw, report);
-      return track(task, desk, id, pending, abort).join(onLeave);
-    },
+    read: (task, onLeave) => begin(task, onLeave, open),
     close() {
       closed = true;
-      for (const flight of [...open]) flight.cancel(new MonitorError('overloaded', CLOSED));
+      for (const flight of [...open, ...inner]) flight.cancel(new MonitorError('overloaded', CLOSED));
     },
   };
 }
 
-/** The failure as clients may see it: a sentence of ours. The real one goes to the host alone. */
-function failure(
-  task: Pick<ReadTask<unknown, unknown>, 'part' | 'call'>,
-  error: unknown,
-  report: Report,
-): MonitorError {
-  const code = codeOf(error);
-  if (code !== 'task_not_found') report(error, { code, source: task.part.name, call: task.call });
-  return new MonitorError(code);
-}
-
 /** Data that cannot be made sense of is the source's fault, and the host is told what is wrong with it. */
-function finish<Raw, Result>(task: ReadTask<Raw, Result>, raw: Raw, report: Report): Result {
+function finish<Raw, Result>(task: ReadTask<Raw, Result>, raw: Raw, told: Told, report: Report): Result {
   try {
-    return task.map(raw);
+    return task.map(raw, told);
   } catch (error) {
     if (isMonitorError(error) && error.code !== 'source_invalid') throw error;
     report(error, { code: 'source_invalid', source: task.part.name, call: task.call });
@@ -176,23 +242,4 @@ function isThenable<T>(value: Awaitable<T>): value is PromiseLike<T> {
     value !== null &&
     typeof (value as PromiseLike<T>).then === 'function'
   );
-}
-
-/** An AbortController costs more than a read from memory, so it is made when the source looks at it. */
-function createContext(): { readonly context: ReadContext; abort(): void } {
-  let controller: AbortController | null = null;
-  let aborted = false;
-  return {
-    context: {
-      get signal() {
-        controller ??= new AbortController();
-        if (aborted) controller.abort();
-        return controller.signal;
-      },
-    },
-    abort() {
-      aborted = true;
-      controller?.abort();
-    },
-  };
 }

@@ -23,8 +23,13 @@ export function refuseUnknownKeys(value: object, known: object, place: string): 
 }
 
 /** Says what is wrong with an option. The value itself is named by its type alone: it may be a secret. */
-export function wrong(option: string, expected: string, given: unknown): TypeError {
-  return new TypeError(`createMonitorRouter: '${option}' must be ${expected}; it is ${kindOf(given)}.`);
+export function wrong(
+  option: string,
+  expected: string,
+  given: unknown,
+  caller = 'createMonitorRouter',
+): TypeError {
+  return new TypeError(`${caller}: '${option}' must be ${expected}; it is ${kindOf(given)}.`);
 }
 
 /** A whole number within bounds. */

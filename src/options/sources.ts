@@ -39,46 +39,61 @@ const PARTS: Readonly<Record<Exclude<keyof MonitorSources, 'close'>, Readonly<Re
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
+/** Who is told what is wrong, and what with. */
+interface Checked {
+  /** Name of the function that was called. */
+  readonly caller: string;
+  /** What the bundle stands in, such as `sources`. */
+  readonly place: string;
+}
+
+/** Checks the sources of a router; none at all is an empty bundle. */
+export function resolveSources(value: unknown): MonitorSources {
+  return value === undefined ? {} : checkSources(value, { caller: 'createMonitorRouter', place: 'sources' });
+}
+
 /**
  * Checks that every part can be called. The bundle is taken as it is, for its methods may need `this`;
  * it may have members of its own, such as `record`.
  *
  * @throws TypeError that says what to write
  */
-export function resolveSources(value: unknown): MonitorSources {
-  if (value === undefined) return {};
+export function checkSources(value: unknown, checked: Checked): MonitorSources {
+  const { caller, place } = checked;
   if (!isRecord(value)) {
-    throw wrong('sources', 'an object such as { tasks, workers } or what memorySources() returns', value);
+    throw wrong(place, 'an object such as { tasks, workers } or what memorySources() returns', value, caller);
   }
   for (const key of Object.keys(value)) {
     if (key === 'close' || Object.hasOwn(PARTS, key)) continue;
     const meant = nearest(key, Object.keys(PARTS));
     if (meant !== null) {
-      throw new TypeError(
-        `createMonitorRouter: 'sources.${key}' is not a part of a source. Did you mean '${meant}'?`,
-      );
+      throw new TypeError(`${caller}: '${place}.${key}' is not a part of a source. Did you mean '${meant}'?`);
     }
   }
   for (const [key, methods] of Object.entries(PARTS)) {
-    if (value[key] !== undefined) checkPart(`sources.${key}`, value[key], methods);
+    if (value[key] !== undefined) checkPart({ caller, place: `${place}.${key}` }, value[key], methods);
   }
   if (value.close !== undefined && typeof value.close !== 'function') {
-    throw wrong('sources.close', 'a function', value.close);
+    throw wrong(`${place}.close`, 'a function', value.close, caller);
   }
   return value;
 }
 
-function checkPart(place: string, part: unknown, methods: Readonly<Record<string, boolean>>): void {
+function checkPart(
+  { caller, place }: Checked,
+  part: unknown,
+  methods: Readonly<Record<string, boolean>>,
+): void {
   if (!isRecord(part)) {
-    throw wrong(place, `an object with a name and ${Object.keys(methods).join(', ')}`, part);
+    throw wrong(place, `an object with a name and ${Object.keys(methods).join(', ')}`, part, caller);
   }
   if (typeof part.name !== 'string' || !NAME.test(part.name)) {
-    throw wrong(`${place}.name`, "1 to 64 of A-Z a-z 0-9 _ -, such as 'celery'", part.name);
+    throw wrong(`${place}.name`, "1 to 64 of A-Z a-z 0-9 _ -, such as 'celery'", part.name, caller);
   }
   for (const [method, required] of Object.entries({ ...methods, status: false })) {
     const given = part[method];
     if (typeof given !== 'function' && (required || given !== undefined)) {
-      throw wrong(`${place}.${method}`, 'a function', given);
+      throw wrong(`${place}.${method}`, 'a function', given, caller);
     }
   }
 }

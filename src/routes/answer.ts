@@ -1,6 +1,14 @@
 /** What a source has answered, made into a body: `sources`, how current it is, its ETag. */
 import { MonitorError } from '../errors.ts';
-import { type Currency, currencyOf, type OnLeave } from '../read.ts';
+import {
+  type Currency,
+  currencyBetween,
+  currencyOf,
+  errorOf,
+  hasData,
+  type OnLeave,
+  type Told,
+} from '../read.ts';
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
 import type { SourceBody } from '../wire.ts';
 import type { Monitor } from './monitor.ts';
@@ -23,9 +31,12 @@ export interface Draft {
   readonly place?: StreamPlace;
   /** Milliseconds since 1970 at which the clock alone changes it, beside what the source says. */
   readonly changesAt?: number;
-  /** Items that were left out because they could not be read. */
-  readonly unreadable?: number;
+  /** By source: items that were left out because they could not be read. */
+  readonly unreadable?: Unreadable;
 }
+
+/** How many items could not be read, by the name of their source. */
+export type Unreadable = ReadonlyMap<string, number>;
 
 /** Where an answer stands that tells what has changed. */
 export interface StreamPlace {
@@ -51,10 +62,11 @@ export interface DocumentOptions<Part extends SourcePart, Raw> {
   /**
    * Makes the answer.
    *
+   * @param sourceOf name of the source that an item of it came from
    * @returns `null` when the source does not know what was asked for
    * @throws MonitorError `source_invalid`
    */
-  draft(raw: Raw, part: Part, now: number): Draft | null;
+  draft(raw: Raw, sourceOf: Told['sourceOf'], now: number): Draft | null;
   /** The `Link` header to the page that begins at this cursor. */
   link?(cursor: string): string;
 }
@@ -82,70 +94,70 @@ export function readAnswer<Part extends SourcePart, Raw>(
   if (part === undefined) throw new MonitorError('source_not_configured');
   const now = Date.now();
   const before = currencyOf(part, now, monitor.report);
-  if (!before.ok && before.asOf === null) throw new MonitorError(before.error ?? 'source_unavailable');
+  if (!hasData(before)) throw new MonitorError(errorOf(before) ?? 'source_unavailable');
   return monitor.reader.read(
     {
       part,
       call: options.call,
       key: `stream ${options.key}`,
       read: (context) => options.read(part, context, now),
-      map: (raw: Raw) => compose(monitor, options, part, before, raw, now),
+      map: (raw: Raw, told) => compose(monitor, options, { part, before, raw, told, now }),
     },
     onLeave,
   );
 }
 
-/** The answer that a source has just given. */
+/** What a source has just answered. */
+export interface Given<Part extends SourcePart, Raw> {
+  readonly part: Part;
+  /** How current it was before. */
+  readonly before: Currency;
+  readonly raw: Raw;
+  readonly told: Told;
+  /** When it was asked, in milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** The answer that is made of it. */
 export function compose<Part extends SourcePart, Raw>(
   monitor: Monitor,
   options: DocumentOptions<Part, Raw>,
-  source: Part,
-  before: Currency,
-  raw: Raw,
-  now: number,
+  { part, before, raw, told, now }: Given<Part, Raw>,
 ): AnswerEntry {
-  const currency = merge(before, currencyOf(source, before.asOf ?? now, monitor.report));
-  const draft = options.draft(raw, source, now);
-  if (draft === null) {
-    // What it does not know now may be what it cannot reach.
-    throw new MonitorError(currency.ok ? 'task_not_found' : (currency.error ?? 'source_unavailable'));
-  }
-  if (draft.unreadable) monitor.countUnreadable(source, options.call, draft.unreadable);
-  return render(source, draft, currency, now);
+  const currency = currencyBetween(before, currencyOf(part, now, monitor.report), told);
+  const drafted = options.draft(raw, told.sourceOf, now);
+  // What it does not know now may be what it cannot reach.
+  if (drafted === null) throw new MonitorError(errorOf(currency) ?? 'task_not_found');
+  const unreadable = sum(drafted.unreadable ?? NONE, told.leftOut);
+  for (const [name, count] of unreadable) monitor.countUnreadable({ name }, options.call, count);
+  return render({ ...drafted, unreadable }, currency, now);
 }
 
-/** How current an answer is that was read between these two: what was old on either side is old. */
-function merge(before: Currency, after: Currency): Currency {
-  return {
-    ...(before.ok ? after : before),
-    asOf: before.ok ? (after.asOf ?? before.asOf) : before.asOf,
-    // Read while it changed: nobody knows which of the two it is.
-    revision: before.revision === after.revision ? before.revision : null,
-    changesAt: Math.min(before.changesAt, after.changesAt),
-  };
+const NONE: Unreadable = new Map();
+
+function sum(some: Unreadable, others: Unreadable): Unreadable {
+  if (others.size === 0) return some;
+  const all = new Map(some);
+  for (const [name, count] of others) all.set(name, (all.get(name) ?? 0) + count);
+  return all;
 }
 
 /** @param etag when it is known already: nothing that it covers has changed */
-export function render(
-  { name }: SourcePart,
-  draft: Draft,
-  currency: Currency,
-  now: number,
-  etag?: string,
-): AnswerEntry {
-  const error = currency.error ?? (draft.unreadable ? 'source_invalid' : null);
-  const source: SourceBody = {
-    name,
-    ok: currency.ok,
-    as_of: currency.asOf === null ? null : new Date(currency.asOf).toISOString(),
-    error,
-  };
-  const body = Buffer.from(draft.render(now, JSON.stringify([source])));
+export function render(draft: Draft, currency: Currency, now: number, etag?: string): AnswerEntry {
+  const sources = currency.sources.map(
+    ({ name, ok, asOf, error }): SourceBody => ({
+      name,
+      ok,
+      as_of: asOf === null ? null : new Date(asOf).toISOString(),
+      error: error ?? (draft.unreadable?.has(name) ? 'source_invalid' : null),
+    }),
+  );
+  const body = Buffer.from(draft.render(now, JSON.stringify(sources)));
   return {
     draft,
     currency,
     body,
-    etag: etag ?? tagOf(draft.stable, `${currency.ok} ${error}`),
+    etag: etag ?? tagOf(draft.stable, sources.map(({ ok, error }) => `${ok} ${error}`).join()),
     renderedAt: now,
     size: body.length + draft.stable.length,
   };

@@ -2,7 +2,8 @@ import type { Request } from 'express';
 import { isMonitorError } from '../errors.ts';
 import type { Component } from '../model.ts';
 import type { OnLeave } from '../read.ts';
-import { currencyOf } from '../read.ts';
+import { currencyOf, errorOf } from '../read.ts';
+import { partsOf } from '../source/combined-part.ts';
 import type { ComponentSource, HistoryStats, ReadContext } from '../source.ts';
 import type { ComponentBody, ComponentsBody } from '../wire.ts';
 import type { Monitor } from './monitor.ts';
@@ -23,14 +24,15 @@ export const components = defineRoute({
   errors: [],
   cached: true,
   open(monitor) {
-    const readComponents = componentReader(monitor);
+    const { components: part } = monitor.sources;
+    const readers = (part === undefined ? [] : partsOf(part)).map((one) => componentReader(monitor, one));
     return () => async (request, response) => {
       const leave = onLeave(response);
       const [metrics, beat, history, others] = await Promise.all([
         describeMetrics(monitor),
         describeBeat(monitor, leave),
         describeHistory(monitor, leave),
-        readComponents(leave),
+        Promise.all(readers.map((read) => read(leave))),
       ]);
       // A source chooses its keys: they must not reach a prototype.
       const body: ComponentsBody = Object.create(null);
@@ -38,7 +40,7 @@ export const components = defineRoute({
       body.metrics = metrics;
       body.beat = beat;
       body.history = history;
-      for (const [key, component] of others) body[key] = component;
+      for (const [key, component] of others.flat()) body[key] = component;
       const json = JSON.stringify(body);
       sendDocument(request, response, { body: Buffer.from(json), etag: tagOf(json) });
     };
@@ -107,18 +109,22 @@ async function describeHistory(monitor: Monitor, leave: OnLeave): Promise<Compon
   };
   if (part === undefined) return body;
   try {
-    const stats = await monitor.reader.read(
+    const { stats, failures } = await monitor.reader.read(
       {
         part,
         call: 'getHistoryStats',
         key: '',
         read: (context) => part.getHistoryStats(context),
-        map: readHistory,
+        map: (raw, told) => ({ stats: readHistory(raw), failures: told.failures }),
       },
       leave,
     );
-    const { ok } = currencyOf(part, Date.now(), monitor.report);
-    return { ...body, status: ok ? 'up' : 'down', config: { ...stats, ...body.config } };
+    const isUp = errorOf(currencyOf(part, Date.now(), monitor.report)) === null;
+    // The figures of some sources, while others have none to give.
+    const [failure] = failures.values();
+    const status = failure === undefined ? (isUp ? 'up' : 'down') : 'unknown';
+    const error = failure === undefined ? {} : { error: failure.code };
+    return { ...body, status, config: { ...stats, ...error, ...body.config } };
   } catch (error) {
     if (!isMonitorError(error)) throw error;
     return { ...body, status: 'unknown', config: { error: error.code, ...body.config } };
@@ -148,9 +154,7 @@ function readHistory(stats: HistoryStats): Readonly<Record<string, string | numb
 const MOST_COMPONENTS = 1_000;
 
 /** Reads what a source adds. In an outage its last components stay listed, with a status that nobody knows. */
-function componentReader(monitor: Monitor): (leave: OnLeave) => Promise<Entries> {
-  const part = monitor.sources.components;
-  if (part === undefined) return async () => [];
+function componentReader(monitor: Monitor, part: ComponentSource): (leave: OnLeave) => Promise<Entries> {
   let last: Entries = [];
 
   return async (leave) => {

@@ -1,10 +1,10 @@
 /** Answers of routes that read one part of a source. One whose source says that nothing has changed is not computed again. */
 import type { Request, Response } from 'express';
-import { isMonitorError, MonitorError, type MonitorErrorCode } from '../errors.ts';
-import { type Currency, currencyOf } from '../read.ts';
+import { isMonitorError, MonitorError } from '../errors.ts';
+import { AWAY, type Currency, currencyAway, currencyOf, errorOf, hasData, type Told } from '../read.ts';
 import type { SourcePart } from '../source.ts';
 import type { SourceErrorCode } from '../wire.ts';
-import { type AnswerEntry, compose, type DocumentOptions, render } from './answer.ts';
+import { type AnswerEntry, compose, type DocumentOptions, type Given, render } from './answer.ts';
 import type { Monitor } from './monitor.ts';
 import { onLeave } from './on-leave.ts';
 import type { Respond } from './route.ts';
@@ -12,12 +12,6 @@ import { sendDocument } from './send.ts';
 
 /** A body is shared by all who ask within this time. */
 const SHARED_MS = 1_000;
-
-/** Failures that leave the last data of a source standing. */
-const AWAY: ReadonlySet<MonitorErrorCode> = new Set<MonitorErrorCode>([
-  'source_unavailable',
-  'source_timeout',
-]);
 
 /** Answers one URL, whoever asks and however often. */
 export function createDocument<Part extends SourcePart, Raw>(
@@ -45,32 +39,30 @@ export function createDocument<Part extends SourcePart, Raw>(
   }
 
   /** The answer that was given before, if it still holds. */
-  function reuse(source: Part, currency: Currency, now: number): AnswerEntry | null {
+  function reuse(currency: Currency, now: number): AnswerEntry | null {
     const held = answers.get(key);
     if (held === undefined || !isUnchanged(held, currency, now)) return null;
     if (Math.abs(now - held.renderedAt) < SHARED_MS) return held;
-    const entry = render(source, held.draft, { ...held.currency, asOf: currency.asOf }, now, held.etag);
+    const entry = render(held.draft, { ...held.currency, sources: currency.sources }, now, held.etag);
     answers.set(key, entry);
     return entry;
   }
 
   /** What the source last said, marked as old. */
-  function lastKnown(source: Part, error: SourceErrorCode, now: number): AnswerEntry {
+  function lastKnown(error: SourceErrorCode, now: number): AnswerEntry {
     const held = answers.get(key);
     if (held === undefined) throw new MonitorError(error);
-    return render(source, held.draft, { ...held.currency, ok: false, error }, now);
+    return render(held.draft, currencyAway(held.currency, error), now);
   }
 
-  function keep(source: Part, before: Currency, raw: Raw, now: number): AnswerEntry {
-    const entry = compose(monitor, options, source, before, raw, now);
+  function keep(given: Given<Part, Raw>): AnswerEntry {
+    const entry = compose(monitor, options, given);
     answers.set(key, entry);
     return entry;
   }
 
   async function readAnew(source: Part, before: Currency, now: number, response: Response) {
-    if (!before.ok && before.asOf === null) {
-      return lastKnown(source, before.error ?? 'source_unavailable', now);
-    }
+    if (!hasData(before)) return lastKnown(errorOf(before) ?? 'source_unavailable', now);
     try {
       return await reader.read(
         {
@@ -78,20 +70,21 @@ export function createDocument<Part extends SourcePart, Raw>(
           call: options.call,
           key,
           read: (context) => options.read(source, context, now),
-          map: (raw: Raw) => keep(source, before, raw, now),
+          keepsLast: true,
+          map: (raw: Raw, told: Told) => keep({ part: source, before, raw, told, now }),
         },
         onLeave(response),
       );
     } catch (error) {
       if (!isMonitorError(error) || !AWAY.has(error.code)) throw error;
-      return lastKnown(source, error.code as SourceErrorCode, Date.now());
+      return lastKnown(error.code as SourceErrorCode, Date.now());
     }
   }
 
   return function respond(request, response) {
     const now = Date.now();
     const currency = currencyOf(part, now, report);
-    const held = reuse(part, currency, now);
+    const held = reuse(currency, now);
     if (held === null) {
       return readAnew(part, currency, now, response).then((entry) => send(request, response, entry));
     }
@@ -104,8 +97,7 @@ function isUnchanged({ currency, draft }: AnswerEntry, latest: Currency, now: nu
   return (
     latest.revision !== null &&
     latest.revision === currency.revision &&
-    latest.ok === currency.ok &&
-    latest.error === currency.error &&
+    latest.outages === currency.outages &&
     now < currency.changesAt &&
     now < (draft.changesAt ?? Infinity)
   );

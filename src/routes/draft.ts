@@ -1,4 +1,5 @@
-import type { Draft } from './answer.ts';
+import type { Told } from '../read.ts';
+import type { Draft, Unreadable } from './answer.ts';
 
 /** An answer of which nothing but `sources` and, where there is one, `generated_at` is a matter of moments. */
 export function draftOf(
@@ -33,14 +34,23 @@ export function draftOfMembers(
 export function readItems<Item, Shown>(
   list: unknown,
   most: number,
+  sourceOf: Told['sourceOf'],
   show: (item: Item) => Shown | null,
-): { readonly shown: Shown[]; readonly unreadable: number } {
+): { readonly shown: Shown[]; readonly unreadable: Unreadable } {
   if (!Array.isArray(list)) throw new TypeError('The source must return an array.');
   const length = Math.min(list.length, most);
   const shown: Shown[] = [];
+  const unreadable = new Map<string, number>();
+  const leaveOut = (item: unknown, count: number): void => {
+    const source = sourceOf(item);
+    unreadable.set(source, (unreadable.get(source) ?? 0) + count);
+  };
   for (let index = 0; index < length; index += 1) {
-    const item = show(list[index] as Item);
-    if (item !== null) shown.push(item);
+    const item: unknown = list[index];
+    const row = show(item as Item);
+    if (row === null) leaveOut(item, 1);
+    else shown.push(row);
   }
-  return { shown, unreadable: list.length - shown.length };
+  if (list.length > length) leaveOut(list[length], list.length - length);
+  return { shown, unreadable };
 }

@@ -1,4 +1,7 @@
 import type { TaskEvent } from '../model.ts';
+import type { Told } from '../read.ts';
+import { partsOf } from '../source/combined-part.ts';
+import { isTaskEventPage } from '../source/pages.ts';
 import type { TaskEventPage, TaskEventQuery, TaskEventSource } from '../source.ts';
 import type { EventBody } from '../wire.ts';
 import { type DocumentOptions, readAnswer } from './answer.ts';
@@ -59,11 +62,11 @@ function documentOptions(
     call: 'listEvents',
     key: keyOf('events', asked),
     read: (source, context) => source.listEvents(query, context),
-    draft(page) {
-      if (!isPage(page)) throw new TypeError('listEvents() must return { events, cursor, gap }.');
+    draft(page, sourceOf) {
+      if (!isTaskEventPage(page)) throw new TypeError('listEvents() must return { events, cursor, gap }.');
       const { events: list, gap } = cut(page, query);
-      const { shown, unreadable } = readItems<TaskEvent, EventBody>(list, query.limit, (event) =>
-        monitor.serializer.event(event),
+      const { shown, unreadable } = readItems<TaskEvent, EventBody>(list, query.limit, sourceOf, (event) =>
+        shownBody(monitor, event, sourceOf),
       );
       const place = encodeCursor(KIND, page.cursor);
       return draftOf(
@@ -76,6 +79,17 @@ function documentOptions(
       );
     },
   };
+}
+
+/** The ids of one source tell nothing of those of another. */
+function shownBody(
+  { sources: { events: part }, serializer }: Monitor,
+  event: TaskEvent,
+  sourceOf: Told['sourceOf'],
+): EventBody | null {
+  const body = serializer.event(event);
+  if (body === null || part === undefined || partsOf(part).length === 1) return body;
+  return { ...body, id: `${sourceOf(event)}.${body.id}` };
 }
 
 function readSince(text: string): TaskEventQuery['since'] {
@@ -93,12 +107,6 @@ function queryOf(values: ValuesOf<typeof QUERY>): TaskEventQuery {
     workers: values.worker,
     tasks: values.task,
   });
-}
-
-function isPage(page: unknown): page is TaskEventPage {
-  if (typeof page !== 'object' || page === null) return false;
-  const { events: list, cursor: place, gap } = page as Partial<Record<keyof TaskEventPage, unknown>>;
-  return Array.isArray(list) && typeof place === 'string' && typeof gap === 'boolean';
 }
 
 /** More than was asked for: what is left out after `since` is a gap, for the cursor lies behind it. */

@@ -2,7 +2,7 @@
 import { MonitorError } from '../errors.ts';
 import { createGraphTracker, type GraphTracker } from '../graph-updates.ts';
 import type { ResolvedOptions } from '../options/resolve-options.ts';
-import { createReader, createReport, type Reader, type Report } from '../read.ts';
+import { createReader, createReport, type LastAnswer, type Reader, type Report } from '../read.ts';
 import { createRedactor } from '../redact.ts';
 import { createSerializer, type Serializer } from '../serialize.ts';
 import type { MonitorSources, SourcePart } from '../source.ts';
@@ -44,7 +44,8 @@ export function createMonitor(options: ResolvedOptions): Monitor {
   const { sources, limits, timeoutMs } = options;
   const redactor = createRedactor(options.redact);
   const report = createReport({ onError: options.onError, redact: redactor.text });
-  const reader = createReader({ timeoutMs, concurrency: limits.concurrency, report });
+  const lastAnswers = createAnswerCache<LastAnswer>(ANSWERS);
+  const reader = createReader({ timeoutMs, concurrency: limits.concurrency, report, lastAnswers });
   const metrics = options.metrics === null ? null : createMetricsProxy(options.metrics);
   const answers = createAnswerCache<AnswerEntry>(ANSWERS);
   const guard = createGuard(options.authorize, timeoutMs, report);
@@ -73,6 +74,7 @@ export function createMonitor(options: ResolvedOptions): Monitor {
       reader.close();
       metrics?.close();
       answers.clear();
+      lastAnswers.clear();
       try {
         await atMost(CLOSE_MS, sources.close?.());
       } catch (error) {

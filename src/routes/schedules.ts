@@ -28,10 +28,13 @@ export const schedules = defineRoute({
         call: 'listSchedules',
         key: keyOf('schedules', asked),
         read: (source, context) => source.listSchedules(context),
-        draft(list, source) {
+        draft(list, sourceOf) {
           if (list === null) return NOT_ENABLED;
-          const { shown, unreadable } = readItems<Schedule, ScheduleBody>(list, MOST_SCHEDULES, (schedule) =>
-            monitor.serializer.schedule(schedule, source.name),
+          const { shown, unreadable } = readItems<Schedule, ScheduleBody>(
+            list,
+            MOST_SCHEDULES,
+            sourceOf,
+            (schedule) => monitor.serializer.schedule(schedule, sourceOf(schedule)),
           );
           return draftOf({ enabled: true, schedules: shown }, { unreadable });
         },

@@ -37,14 +37,17 @@ export function createStreamChannel<Since>(
   function isQuiet(currency: Currency, now: number): boolean {
     if (seen === null) return false;
     if (currency.revision === null) return performance.now() - readAt < BLIND_MS;
-    return currency.revision === seen.revision && now < seen.changesAt;
+    const isSame = currency.revision === seen.revision && currency.outages === seen.outages;
+    return isSame && now < seen.changesAt;
   }
 
   function send(group: readonly StreamClient[], entry: AnswerEntry, cursor: string): void {
     const message = messageOf(entry);
     for (const client of group) {
-      if (client.write(message)) client.cursor = cursor;
-      else clients.delete(client);
+      if (client.write(message)) {
+        client.cursor = cursor;
+        client.outages = entry.currency.outages;
+      } else clients.delete(client);
     }
   }
 
@@ -56,7 +59,9 @@ export function createStreamChannel<Since>(
       const { place } = entry.draft;
       if (place === undefined) return;
       const isGap = place.gap && gapTold !== cursor;
-      if (!place.isNews && !isGap) {
+      // Of several sources one has gone or come back, and the others go on.
+      const isOutage = group.some(({ outages }) => outages !== entry.currency.outages);
+      if (!place.isNews && !isGap && !isOutage) {
         // A source may have passed what matches no filter: it need not do so again.
         for (const client of group) client.cursor = place.cursor;
         return;

@@ -16,6 +16,8 @@ export interface StreamClient {
   readonly request: Request;
   /** The last place that it was told. */
   cursor: string;
+  /** Which sources are away, as it was told last. */
+  outages: string;
   /** When its right to see this was last found out, in monotonic milliseconds. */
   allowedAt: number;
   /** Bytes that it has yet to take. */
@@ -34,8 +36,12 @@ export function messageOf({ body, draft }: AnswerEntry): Buffer {
   return Buffer.concat([Buffer.from(`id: ${id}\ndata: `), body, Buffer.from('\n\n')]);
 }
 
-/** Sends the headers. @param cursor where the first message stands */
-export function createStreamClient(request: Request, response: Response, cursor: string): StreamClient {
+/** Sends the headers. @param first the first message, which is not sent yet */
+export function createStreamClient(
+  request: Request,
+  response: Response,
+  { draft, currency }: AnswerEntry,
+): StreamClient {
   response.statusCode = 200;
   response.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
   response.setHeader('Cache-Control', 'no-store');
@@ -58,7 +64,8 @@ export function createStreamClient(request: Request, response: Response, cursor:
 
   return {
     request,
-    cursor,
+    cursor: draft.place?.cursor ?? '',
+    outages: currency.outages,
     allowedAt: performance.now(),
     unsent: () => response.writableLength,
     write: send,

@@ -127,7 +127,7 @@ export function createStreams(options: {
       try {
         const first = await spec.read(since, onLeave(response));
         if (isClosed) throw new MonitorError('overloaded', 'The monitor was closed.');
-        const client = createStreamClient(request, response, first.draft.place?.cursor ?? '');
+        const client = createStreamClient(request, response, first);
         client.write(messageOf(first));
         // What a source that is away last said is all that there is.
         if (!first.currency.ok) {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isTaskPosition } from '../source/pages.ts';
 import type { TaskPosition } from '../source.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 
@@ -26,15 +27,4 @@ export function decodeTaskCursor(text: string): TaskCursor | null {
   const position = { key, id, ...(mark !== undefined && { mark }) };
   if (typeof list !== 'string' || !isTaskPosition(position) || rest.length > 0) return null;
   return { list, position };
-}
-
-/** Whether a value can say where a page begins. */
-export function isTaskPosition(value: unknown): value is TaskPosition {
-  if (typeof value !== 'object' || value === null) return false;
-  const { key, id, mark } = value as Partial<Record<keyof TaskPosition, unknown>>;
-  return (
-    (key === null || typeof key === 'string' || (typeof key === 'number' && Number.isFinite(key))) &&
-    typeof id === 'string' &&
-    (mark === undefined || typeof mark === 'string')
-  );
 }

@@ -21,10 +21,10 @@ export const task = defineRoute({
         call: 'getTask',
         key: keyOf('task', asked),
         read: (source, context) => source.getTask(asked.taskId, context),
-        draft(detail: TaskDetail | null | undefined, source) {
+        draft(detail: TaskDetail | null | undefined, sourceOf) {
           // What a Map gives for a key that it has not is a way to say so, too.
           if (detail === null || detail === undefined) return null;
-          const body = monitor.serializer.taskDetail(detail, source.name);
+          const body = monitor.serializer.taskDetail(detail, sourceOf(detail));
           if (body === null) throw new TypeError('getTask() must return a task with id and state, or null.');
           return draftOf(body);
         },

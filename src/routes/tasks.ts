@@ -1,5 +1,8 @@
 import { TASK_STATES, type Task } from '../model.ts';
+import type { Told } from '../read.ts';
+import { isTaskPage } from '../source/pages.ts';
 import type { TaskPage, TaskQuery, TaskStats } from '../source.ts';
+import type { Unreadable } from './answer.ts';
 import { cursor } from './cursor.ts';
 import { createDocument } from './document.ts';
 import { draftOfMembers, readItems } from './draft.ts';
@@ -8,7 +11,7 @@ import { moment } from './moment.ts';
 import type { Monitor } from './monitor.ts';
 import { choice, integer, text, texts, type ValuesOf } from './parameter.ts';
 import { type Asked, defineRoute, type Fault, SOURCE_ERRORS } from './route.ts';
-import { decodeTaskCursor, encodeTaskCursor, isTaskPosition, listNameOf } from './task-cursor.ts';
+import { decodeTaskCursor, encodeTaskCursor, listNameOf } from './task-cursor.ts';
 
 const SORTS = ['timestamp', 'received', 'started', 'finished', 'runtime', 'name', 'state'] as const;
 
@@ -68,8 +71,6 @@ export const tasks = defineRoute({
   cached: true,
   open(monitor) {
     const part = monitor.sources.tasks;
-    const source = part?.name ?? '';
-    const writeRow = (task: Task): string | null => monitor.serializer.taskRowJson(task, source);
 
     return (asked, fault) => {
       const { values, pairs } = asked;
@@ -79,13 +80,18 @@ export const tasks = defineRoute({
       const link = (next: string): string => linkTo(pairs, next);
       const key = keyOf('tasks', asked);
 
-      function members(page: TaskPage): {
+      function members(
+        page: TaskPage,
+        sourceOf: Told['sourceOf'],
+      ): {
         readonly text: string;
         readonly next: string | null;
-        readonly unreadable: number;
+        readonly unreadable: Unreadable;
       } {
-        if (!isPage(page)) throw new TypeError('listTasks() must return { tasks, next, total }.');
-        const { shown, unreadable } = readItems(page.tasks, query.limit, writeRow);
+        if (!isTaskPage(page)) throw new TypeError('listTasks() must return { tasks, next, total }.');
+        const { shown, unreadable } = readItems<Task, string>(page.tasks, query.limit, sourceOf, (task) =>
+          monitor.serializer.taskRowJson(task, sourceOf(task)),
+        );
         const next = page.next === null ? null : encodeTaskCursor({ list, position: page.next });
         const text = `"tasks":[${shown.join(',')}],"next_cursor":${JSON.stringify(next)},"total":${page.total}`;
         return { text, next, unreadable };
@@ -98,8 +104,8 @@ export const tasks = defineRoute({
           key,
           link,
           read: (source, context) => source.listTasks(query, context),
-          draft(page: TaskPage) {
-            const { text, next, unreadable } = members(page);
+          draft(page: TaskPage, sourceOf) {
+            const { text, next, unreadable } = members(page, sourceOf);
             return draftOfMembers(text, { generatedAt: true, nextCursor: next, unreadable });
           },
         });
@@ -119,8 +125,8 @@ export const tasks = defineRoute({
                 ? null
                 : source.getTaskStats({ minutes, now: new Date(now), filter: query }, context))(),
           ]),
-        draft([page, stats]: readonly [TaskPage, TaskStats | null], _source, now) {
-          const { text, next, unreadable } = members(page);
+        draft([page, stats]: readonly [TaskPage, TaskStats | null], sourceOf, now) {
+          const { text, next, unreadable } = members(page, sourceOf);
           const figures = stats === null ? null : monitor.serializer.stats(stats);
           if (stats !== null && figures === null) throw new TypeError('getTaskStats() returned no figures.');
           return draftOfMembers(`${text},"stats":${JSON.stringify(figures)}`, {
@@ -168,16 +174,6 @@ function queryOf(values: Values, { options, serializer }: Monitor): TaskQuery {
     order: values.order,
     scan: options.limits.scan,
   });
-}
-
-function isPage(page: unknown): page is TaskPage {
-  if (typeof page !== 'object' || page === null) return false;
-  const { tasks: rows, next, total } = page as Partial<Record<keyof TaskPage, unknown>>;
-  return (
-    Array.isArray(rows) &&
-    (next === null || isTaskPosition(next)) &&
-    (total === null || (Number.isSafeInteger(total) && Number(total) >= 0))
-  );
 }
 
 /** Relative, and with the parameters of the host: right wherever the router is mounted (RFC 8288). */

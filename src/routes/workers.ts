@@ -25,9 +25,12 @@ export const workers = defineRoute({
         call: 'listWorkers',
         key: keyOf('workers', asked),
         read: (source, context) => source.listWorkers(context),
-        draft(list, source, now) {
-          const { shown, unreadable } = readItems<Worker, WorkerBody>(list, MOST_WORKERS, (worker) =>
-            monitor.serializer.worker(worker, source.name, new Date(now)),
+        draft(list, sourceOf, now) {
+          const { shown, unreadable } = readItems<Worker, WorkerBody>(
+            list,
+            MOST_WORKERS,
+            sourceOf,
+            (worker) => monitor.serializer.worker(worker, sourceOf(worker), new Date(now)),
           );
           shown.sort((a, b) => (a.hostname < b.hostname ? -1 : a.hostname > b.hostname ? 1 : 0));
           return {

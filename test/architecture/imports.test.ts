@@ -19,6 +19,7 @@ const RANKS: Readonly<Record<string, number>> = {
   options: 2,
   read: 2,
   sources: 2,
+  combine: 2,
   testing: 2,
   client: 2,
   // Runs in browsers; nothing imports it.

@@ -60,6 +60,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'WorkerHealthCheck',
     'WorkerSource',
     'WorkerStatus',
+    'combineSources',
     'createMonitorRouter',
     'selectTasks',
     'summarizeTasks',

@@ -37,7 +37,13 @@ function counter() {
         etag: '',
         size: body.length,
         renderedAt: 0,
-        currency: { ok: true, asOf: 0, error: null, revision: place, changesAt: Number.POSITIVE_INFINITY },
+        currency: {
+          sources: [],
+          ok: true,
+          outages: '',
+          revision: place,
+          changesAt: Number.POSITIVE_INFINITY,
+        },
         draft: { stable: '', render: () => '', place: stands },
       };
     },

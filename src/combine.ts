@@ -1,0 +1,107 @@
+/** Several sources in one monitor. */
+
+import { listAllEvents } from './combine/events.ts';
+import { combineHealth } from './combine/health.ts';
+import { getAllHistoryStats, listAllComponents, listAllSchedules, listAllWorkers } from './combine/lists.ts';
+import { combinedStatus } from './combine/status.ts';
+import { combineTasks } from './combine/tasks.ts';
+import { checkSources } from './options/sources.ts';
+import { partsOf, withParts } from './source/combined-part.ts';
+import type { MonitorSources, SourcePart } from './source.ts';
+
+type PartKind = Exclude<keyof MonitorSources, 'close'>;
+
+/** The name of a combination in reports to the host; answers name the sources that it is made of. */
+const NAME = 'combined';
+
+/**
+ * Shows several sources in one monitor: one list in one order, one feed, all workers. Every source keeps its
+ * name, so each of them needs a name of its own: `celerySources({ name: 'billing', … })`.
+ *
+ * A source that is away, hangs or answers nonsense is told as such in `sources`, and the others are answered.
+ * Ids of one source say nothing of another: where two know the same id, the one that is given first answers.
+ *
+ * @example
+ * app.use('/monitor', createMonitorRouter({
+ *   sources: combineSources(celerySources({ broker }), bullmqSources({ queues }), { tasks: myTasks }),
+ *   authorize: (request) => request.user?.isAdmin === true,
+ * }));
+ *
+ * @param bundles as `createMonitorRouter({ sources })` takes them, combinations among them
+ * @throws TypeError when nothing is given, something is no bundle of sources, or two sources share a name
+ */
+export function combineSources(...bundles: readonly MonitorSources[]): MonitorSources {
+  if (bundles.length === 0) {
+    throw new TypeError('combineSources: write one or more sources, such as combineSources(celery, bullmq).');
+  }
+  for (const [index, bundle] of bundles.entries()) {
+    checkSources(bundle, { caller: 'combineSources', place: `sources[${index}]` });
+  }
+  const all = <Kind extends PartKind>(kind: Kind): NonNullable<MonitorSources[Kind]>[] =>
+    partsOfKind(bundles, kind);
+  return {
+    ...combine('tasks', all('tasks'), combineTasks),
+    ...combine('workers', all('workers'), (parts) => ({
+      listWorkers: (context) => listAllWorkers(parts, context),
+    })),
+    ...combine('events', all('events'), (parts) => ({
+      listEvents: (query, context) => listAllEvents(parts, query, context),
+    })),
+    ...combine('schedules', all('schedules'), (parts) => ({
+      listSchedules: (context) => listAllSchedules(parts, context),
+    })),
+    ...combine('health', all('health'), combineHealth),
+    ...combine('components', all('components'), (parts) => ({
+      listComponents: (context) => listAllComponents(parts, context),
+    })),
+    ...combine('history', all('history'), (parts) => ({
+      getHistoryStats: (context) => getAllHistoryStats(parts, context),
+    })),
+    close: () => closeAll(bundles),
+  };
+}
+
+/** A part that stands alone is taken as it is. */
+function combine<Kind extends PartKind>(
+  kind: Kind,
+  parts: readonly NonNullable<MonitorSources[Kind]>[],
+  make: (
+    parts: readonly NonNullable<MonitorSources[Kind]>[],
+  ) => Omit<NonNullable<MonitorSources[Kind]>, 'name'>,
+): Pick<MonitorSources, Kind> | undefined {
+  const [first] = parts;
+  if (first === undefined) return undefined;
+  refuseSharedNames(kind, parts);
+  if (parts.length === 1) return { [kind]: first } as unknown as Pick<MonitorSources, Kind>;
+  const whole: SourcePart = { name: NAME, status: combinedStatus(parts), ...make(parts) };
+  return { [kind]: withParts(whole, parts) } as unknown as Pick<MonitorSources, Kind>;
+}
+
+/** The parts of one kind, with those of combinations in their place. */
+function partsOfKind<Kind extends PartKind>(
+  bundles: readonly MonitorSources[],
+  kind: Kind,
+): NonNullable<MonitorSources[Kind]>[] {
+  return bundles.flatMap((bundle) => {
+    const part = bundle[kind];
+    // Each kind has a type of its own, which its parts share.
+    return part === undefined ? [] : [...partsOf(part as SourcePart)];
+  }) as NonNullable<MonitorSources[Kind]>[];
+}
+
+function refuseSharedNames(kind: PartKind, parts: readonly SourcePart[]): void {
+  const names = parts.map(({ name }) => name);
+  const shared = names.find((name, index) => names.indexOf(name) !== index);
+  if (shared === undefined) return;
+  throw new TypeError(
+    `combineSources: two sources of '${kind}' are named '${shared}'. Give each a name of its own, such as { name: '${shared}-2' }.`,
+  );
+}
+
+/** Closes every one, whatever becomes of the others. */
+async function closeAll(bundles: readonly MonitorSources[]): Promise<void> {
+  const ends = await Promise.allSettled(bundles.map(async (bundle) => bundle.close?.()));
+  const errors = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));
+  if (errors.length === 1) throw errors[0];
+  if (errors.length > 1) throw new AggregateError(errors, 'Several sources could not be closed.');
+}

@@ -1,0 +1,94 @@
+/** Checks of several sources as one: the worst of them, with the name of the source in its error. */
+import { DETAIL_OF, isMonitorError } from '../errors.ts';
+import type { HealthCheck, WorkerHealthCheck } from '../model.ts';
+import { gatheringOf, type Reply } from '../source/combined-part.ts';
+import type { Awaitable, HealthSource, ReadContext } from '../source.ts';
+
+type Call = 'checkBroker' | 'checkBackend' | 'checkWorkers';
+
+/** A check of one source, and which one that is. */
+interface Named<Check> {
+  readonly name: string;
+  readonly check: Check;
+}
+
+/** The checks of a combined part; each is there when any part has it. */
+export function combineHealth(parts: readonly HealthSource[]): Omit<HealthSource, 'name'> {
+  const having = (call: Call) => parts.filter((part) => part[call] !== undefined);
+  const [brokers, backends, workers] = [
+    having('checkBroker'),
+    having('checkBackend'),
+    having('checkWorkers'),
+  ];
+  return {
+    ...(brokers.length > 0 && {
+      checkBroker: async (context) =>
+        worstOf(await checksOf(brokers, 'checkBroker', context, (part, own) => part.checkBroker?.(own))),
+    }),
+    ...(backends.length > 0 && {
+      checkBackend: async (context) =>
+        worstOf(await checksOf(backends, 'checkBackend', context, (part, own) => part.checkBackend?.(own))),
+    }),
+    ...(workers.length > 0 && {
+      checkWorkers: async (context) => {
+        const { ping } = context;
+        const checks = await checksOf(workers, 'checkWorkers', context, (part, own) =>
+          part.checkWorkers?.({ signal: own.signal, ping }),
+        );
+        return { ...worstOf(checks), ...hostnamesOf(checks) };
+      },
+    }),
+  };
+}
+
+async function checksOf<Check extends HealthCheck>(
+  parts: readonly HealthSource[],
+  call: Call,
+  context: ReadContext,
+  read: (part: HealthSource, context: ReadContext) => Awaitable<Check | undefined>,
+): Promise<readonly Named<Check | HealthCheck>[]> {
+  const gathering = gatheringOf(context);
+  return Promise.all(
+    parts.map(async (part) => {
+      const reply = await gathering.ask<Check | undefined>({
+        part,
+        call,
+        mayBeOld: false,
+        read: (own) => read(part, own),
+        count(check) {
+          if (typeof check?.ok !== 'boolean' && check?.ok !== null) {
+            throw new TypeError('A check must return { ok: boolean | null }.');
+          }
+          return 1;
+        },
+      });
+      return { name: part.name, check: checkOf(reply) };
+    }),
+  );
+}
+
+/** A part that could not be asked has failed its check. */
+function checkOf<Check extends HealthCheck>(reply: Reply<Check | undefined>): Check | HealthCheck {
+  if ('error' in reply) {
+    const code = isMonitorError(reply.error) ? reply.error.code : 'source_unavailable';
+    return { ok: false, error: DETAIL_OF[code] };
+  }
+  return reply.raw ?? { ok: null };
+}
+
+function worstOf(checks: readonly Named<HealthCheck>[]): HealthCheck {
+  const failed = checks.filter(({ check }) => check.ok === false);
+  if (failed.length === 0) return { ok: checks.some(({ check }) => check.ok) ? true : null, error: null };
+  const errors = failed.map(({ name, check }) => `${name}: ${check.error ?? 'The check failed.'}`);
+  return { ok: false, error: errors.join(' ') };
+}
+
+/** A worker that answers one source is not missing, whatever another one thinks. */
+function hostnamesOf(
+  checks: readonly Named<HealthCheck | WorkerHealthCheck>[],
+): Pick<WorkerHealthCheck, 'responding' | 'missing'> {
+  const all = checks.flatMap(({ check }) => ('responding' in check ? [check] : []));
+  const responding = new Set(all.flatMap((check) => check.responding));
+  const missing = new Set(all.flatMap((check) => check.missing).filter((name) => !responding.has(name)));
+  return { responding: [...responding].sort(), missing: [...missing].sort() };
+}

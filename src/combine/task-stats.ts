@@ -1,0 +1,114 @@
+/** Figures of several sources as one. */
+import type { Gathering } from '../source/combined-part.ts';
+import type { TaskSource, TaskStats, TaskStatsQuery } from '../source.ts';
+import { answerOf, lengthOf, requireAnswer } from './replies.ts';
+
+type Step = TaskStats['series'][number];
+type NameFigures = TaskStats['names'][number];
+
+const MOST_NAMES = 50;
+
+/** Sums up what every part has. A part that does not answer is left out, and is told to be away. */
+export async function getMergedStats(
+  parts: readonly TaskSource[],
+  query: TaskStatsQuery,
+  gathering: Gathering,
+): Promise<TaskStats> {
+  const replies = await Promise.all(
+    parts.map((part) =>
+      gathering.ask<TaskStats | undefined>({
+        part,
+        call: 'getTaskStats',
+        // Figures of another window cannot be added to these.
+        mayBeOld: false,
+        read: (context) => part.getTaskStats?.(query, context),
+        count(stats) {
+          if (!(stats && stats.stepSeconds > 0)) throw new TypeError('getTaskStats() returned no figures.');
+          return lengthOf(stats.series) + lengthOf(stats.names);
+        },
+      }),
+    ),
+  );
+  requireAnswer(replies);
+  return mergeStats(replies.flatMap((reply) => answerOf(reply) ?? []));
+}
+
+/**
+ * Adds figures up. Steps of another length are counted into those of the longest. The percentiles of a name
+ * that several sources have are told when one source alone has them or all agree, for they do not follow from
+ * percentiles. Each source tells of its most frequent names alone: another's count lacks in that of a name
+ * beyond them.
+ *
+ * @param all at least one
+ */
+export function mergeStats(all: readonly TaskStats[]): TaskStats {
+  const [first] = all;
+  if (all.length === 1 && first !== undefined) return first;
+  const coarsest = all.reduce((best, stats) => (stats.stepSeconds > best.stepSeconds ? stats : best));
+  const states = new Map<string, number>();
+  for (const stats of all) {
+    for (const [state, count] of Object.entries(stats.states)) {
+      states.set(state, (states.get(state) ?? 0) + count);
+    }
+  }
+  return {
+    stepSeconds: coarsest.stepSeconds,
+    series: mergeSeries(all, coarsest),
+    states: Object.fromEntries([...states].sort()),
+    names: mergeNames(all),
+    workers: union(all.map(({ workers }) => workers)),
+    queues: union(all.map(({ queues }) => queues)),
+  };
+}
+
+function mergeSeries(all: readonly TaskStats[], { stepSeconds, series }: TaskStats): readonly Step[] {
+  const stepMs = stepSeconds * 1_000;
+  const origin = series[0]?.t.getTime() ?? 0;
+  const steps = new Map<number, Step>();
+  for (const step of all.flatMap((stats) => stats.series)) {
+    // A step is counted into the one that it begins in.
+    const t = origin + Math.floor((step.t.getTime() - origin) / stepMs) * stepMs;
+    const sum = steps.get(t);
+    steps.set(t, {
+      t: new Date(t),
+      received: step.received + (sum?.received ?? 0),
+      succeeded: step.succeeded + (sum?.succeeded ?? 0),
+      failed: step.failed + (sum?.failed ?? 0),
+      retried: step.retried + (sum?.retried ?? 0),
+    });
+  }
+  return [...steps].sort(([a], [b]) => a - b).map(([, step]) => step);
+}
+
+function mergeNames(all: readonly TaskStats[]): readonly NameFigures[] {
+  const byName = new Map<string, NameFigures>();
+  for (const figures of all.flatMap(({ names }) => names)) {
+    const other = byName.get(figures.name);
+    byName.set(figures.name, other === undefined ? figures : mergeFigures(other, figures));
+  }
+  return [...byName.values()]
+    .sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1))
+    .slice(0, MOST_NAMES);
+}
+
+function mergeFigures(a: NameFigures, b: NameFigures): NameFigures {
+  return {
+    name: a.name,
+    count: a.count + b.count,
+    failed: a.failed + b.failed,
+    runtimeP50: agreed(a.runtimeP50, b.runtimeP50),
+    runtimeP95: agreed(a.runtimeP95, b.runtimeP95),
+    waitP50: agreed(a.waitP50, b.waitP50),
+    waitP95: agreed(a.waitP95, b.waitP95),
+  };
+}
+
+/** A source without a figure has seen no run to take it from. */
+function agreed(a: number | null, b: number | null): number | null {
+  if (a === null || b === null) return a ?? b;
+  return a === b ? a : null;
+}
+
+function union(lists: readonly (readonly string[])[]): readonly string[] {
+  return [...new Set(lists.flat())].sort();
+}

@@ -1,0 +1,99 @@
+/** Tasks of several sources as those of one. */
+import { isMonitorError, MonitorError } from '../errors.ts';
+import type { TaskDetail, TaskTree } from '../model.ts';
+import { type Gathering, gatheringOf, type Reply } from '../source/combined-part.ts';
+import type { Awaitable, ReadContext, TaskSource } from '../source.ts';
+import { listAllTasks } from './task-list.ts';
+import { getMergedStats } from './task-stats.ts';
+
+/** The reads of a combined part for tasks. */
+export function combineTasks(parts: readonly TaskSource[]): Omit<TaskSource, 'name'> {
+  const withTrees = parts.some(({ getTaskTree }) => getTaskTree !== undefined);
+  const withStats = parts.every(({ getTaskStats }) => getTaskStats !== undefined);
+  return {
+    listTasks: (query, context) => listAllTasks(parts, query, context),
+    getTask: (id, context) => findTask(parts, id, gatheringOf(context)),
+    ...(withTrees && { getTaskTree: (id, context) => findTree(parts, id, gatheringOf(context)) }),
+    // Figures that leave a source out unsaid would be wrong ones.
+    ...(withStats && {
+      getTaskStats: (query, context) => getMergedStats(parts, query, gatheringOf(context)),
+    }),
+  };
+}
+
+async function findTask(
+  parts: readonly TaskSource[],
+  id: string,
+  gathering: Gathering,
+): Promise<TaskDetail | null> {
+  const found = await firstKnown(
+    parts.map((part) => ask(part, 'getTask', gathering, (context) => part.getTask(id, context))),
+  );
+  return found === null ? null : gathering.attribute(found.value, parts[found.index] as TaskSource);
+}
+
+async function findTree(
+  parts: readonly TaskSource[],
+  id: string,
+  gathering: Gathering,
+): Promise<TaskTree | null> {
+  const found = await firstKnown<TaskTree | 'none'>(
+    parts.map((part) =>
+      part.getTaskTree === undefined
+        ? ask(part, 'getTask', gathering, async (context) => (await part.getTask(id, context)) && 'none')
+        : ask(part, 'getTaskTree', gathering, async (context) => part.getTaskTree?.(id, context)),
+    ),
+  );
+  // The task is known, to a source that knows no workflows.
+  if (found?.value === 'none') throw new MonitorError('source_not_configured');
+  return found?.value ?? null;
+}
+
+/** Asks for something that a part may not know: `null`, however it says so. */
+function ask<Found>(
+  part: TaskSource,
+  call: string,
+  gathering: Gathering,
+  read: (context: ReadContext) => Awaitable<Found | null | undefined>,
+): Promise<Reply<Found | null>> {
+  return gathering.ask<Found | null>({
+    part,
+    call,
+    async read(context) {
+      try {
+        return (await read(context)) ?? null;
+      } catch (error) {
+        if (isMonitorError(error) && error.code === 'task_not_found') return null;
+        throw error;
+      }
+    },
+    count(found) {
+      if (typeof found !== 'object' && found !== 'none') {
+        throw new TypeError(`${call}() must return an object, or null.`);
+      }
+      return 1;
+    },
+  });
+}
+
+/**
+ * What the first part knows that knows anything, in the order of the parts and not of their answers: the same
+ * question has the same answer. Later parts are not waited for.
+ *
+ * @returns `null` when none knows it
+ * @throws what a part failed with, when none knows it: that one might
+ */
+async function firstKnown<Found>(
+  asked: readonly Promise<Reply<Found | null>>[],
+): Promise<{ readonly value: Found; readonly index: number } | null> {
+  // Whatever is not waited for must not count as unhandled.
+  for (const reply of asked) reply.catch(() => {});
+  let failure: { readonly error: unknown } | null = null;
+  for (const [index, pending] of asked.entries()) {
+    const reply = await pending;
+    if ('error' in reply) failure ??= reply;
+    else if (reply.raw !== null) return { value: reply.raw, index };
+  }
+  if (failure !== null) throw failure.error;
+  return null;
+}

@@ -1,0 +1,34 @@
+import type { ReadContext } from '../source.ts';
+import type { OnLeave } from './flight.ts';
+
+/** A context, and how it is aborted. */
+export interface Aborting {
+  readonly context: ReadContext;
+  abort(): void;
+  readonly onAbort: OnLeave;
+}
+
+/** An AbortController costs more than a read from memory, so it is made when the source looks at it. */
+export function createContext(): Aborting {
+  let controller: AbortController | null = null;
+  let aborted = false;
+  const listeners = new Set<() => void>();
+  return {
+    context: {
+      get signal() {
+        controller ??= new AbortController();
+        if (aborted) controller.abort();
+        return controller.signal;
+      },
+    },
+    abort() {
+      aborted = true;
+      controller?.abort();
+      for (const listener of [...listeners]) listener();
+    },
+    onAbort(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}

@@ -1,0 +1,31 @@
+/** Whether what a source answered is of the type that it should be, as far as paging needs it. */
+import type { TaskEventPage, TaskPage, TaskPosition } from '../source.ts';
+
+/** Whether a value can say where a page begins. */
+export function isTaskPosition(value: unknown): value is TaskPosition {
+  if (typeof value !== 'object' || value === null) return false;
+  const { key, id, mark } = value as Partial<Record<keyof TaskPosition, unknown>>;
+  return (
+    (key === null || typeof key === 'string' || (typeof key === 'number' && Number.isFinite(key))) &&
+    typeof id === 'string' &&
+    (mark === undefined || typeof mark === 'string')
+  );
+}
+
+/** Whether a value is a page of tasks; its rows are not looked at. */
+export function isTaskPage(page: unknown): page is TaskPage {
+  if (typeof page !== 'object' || page === null) return false;
+  const { tasks: rows, next, total } = page as Partial<Record<keyof TaskPage, unknown>>;
+  return (
+    Array.isArray(rows) &&
+    (next === null || isTaskPosition(next)) &&
+    (total === null || (Number.isSafeInteger(total) && Number(total) >= 0))
+  );
+}
+
+/** Whether a value is a page of the feed; its items are not looked at. */
+export function isTaskEventPage(page: unknown): page is TaskEventPage {
+  if (typeof page !== 'object' || page === null) return false;
+  const { events: list, cursor: place, gap } = page as Partial<Record<keyof TaskEventPage, unknown>>;
+  return Array.isArray(list) && typeof place === 'string' && typeof gap === 'boolean';
+}
