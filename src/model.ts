@@ -171,6 +171,8 @@ export interface TaskEvent {
   readonly state?: TaskState | null;
   readonly worker?: string | null;
   readonly timestamp?: Date | null;
+  /** When the source heard of it; what the feeds of several sources are merged by. Default: `timestamp`. */
+  readonly arrived?: Date | null;
   readonly detail?: string | null;
 }
 

@@ -12,9 +12,17 @@ type Standing = string | number;
 /** `null`: its newest items. */
 type Start = Standing | null;
 
+/** When an item came, and for those of one moment which part it is of. */
+interface Place {
+  readonly at: number;
+  readonly part: number;
+}
+
 /** What one part has given. */
-interface EventLane extends Lane<TaskEvent, number> {
+interface EventLane extends Lane<TaskEvent, Place> {
   readonly part: TaskEventSource;
+  /** Among the parts. */
+  readonly index: number;
   readonly start: Start;
   /** `null`: it has not answered. */
   readonly page: TaskEventPage | null;
@@ -33,7 +41,7 @@ export async function listAllEvents(
   const askedAt = Date.now();
   const { starts, isLost } = startsOf(query.since, parts);
   const lanes = await Promise.all(
-    parts.map((part, index) => laneOf(part, starts[index] ?? null, query, gathering)),
+    parts.map((part, index) => laneOf({ part, index, start: starts[index] ?? null }, query, gathering)),
   );
   requireAnswer(lanes.map(({ reply }) => reply));
   const settled = await settle(lanes, query, gathering);
@@ -49,14 +57,14 @@ export async function listAllEvents(
   };
 }
 
-/** The newest first without `since`, the oldest first with it. */
-function order({ since }: TaskEventQuery): (a: number, b: number) => number {
-  return since === null ? (a, b) => b - a : (a, b) => a - b;
+/** The newest first without `since`, the oldest first with it; each the other way round. */
+function order({ since }: TaskEventQuery): (a: Place, b: Place) => number {
+  const sign = since === null ? -1 : 1;
+  return (a, b) => sign * (a.at === b.at ? a.part - b.part : a.at < b.at ? -1 : 1);
 }
 
 async function laneOf(
-  part: TaskEventSource,
-  start: Start,
+  { part, index, start }: Pick<EventLane, 'part' | 'index' | 'start'>,
   query: TaskEventQuery,
   gathering: Gathering,
   limit = query.limit,
@@ -73,26 +81,31 @@ async function laneOf(
     },
   });
   const page = answerOf(reply);
-  if (page === null) return { part, start, page, reply, items: [], rest: null };
+  const lane = { part, index, start, reply, rest: null };
+  if (page === null) return { ...lane, page, items: [] };
   // The oldest ones of too many: the cursor lies behind the newest, so what is left out there is a gap.
   const events = start === null ? page.events.slice(0, limit) : page.events.slice(-limit).toReversed();
   const gap = page.gap || (start !== null && page.events.length > limit);
-  return { part, start, page: { ...page, gap }, reply, items: placed(events, start === null), rest: null };
+  return { ...lane, page: { ...page, gap }, items: placed(events, index, start === null) };
 }
 
 /** A part's own order stands: an item without a time, or with one out of order, is placed at its neighbour. */
-function placed(events: readonly TaskEvent[], isNewestFirst: boolean): readonly Placed<TaskEvent, number>[] {
+function placed(
+  events: readonly TaskEvent[],
+  part: number,
+  isNewestFirst: boolean,
+): readonly Placed<TaskEvent, Place>[] {
   let at = isNewestFirst ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
   return events.map((item) => {
     const time = timeOf(item);
     if (time !== null) at = isNewestFirst ? Math.min(at, time) : Math.max(at, time);
-    return { item, place: at };
+    return { item, place: { at, part } };
   });
 }
 
 function timeOf(event: TaskEvent): number | null {
   try {
-    const time = event.timestamp?.getTime() ?? Number.NaN;
+    const time = (event.arrived ?? event.timestamp)?.getTime() ?? Number.NaN;
     return Number.isNaN(time) ? null : time;
   } catch {
     return null;
@@ -111,12 +124,11 @@ async function settle(
   if (query.since === null) return lanes;
   const { taken } = mergeLanes(lanes, query.limit, order(query));
   return Promise.all(
-    lanes.map(async (lane, index): Promise<EventLane> => {
-      const count = taken[index] as number;
+    lanes.map(async (lane): Promise<EventLane> => {
+      const count = taken[lane.index] as number;
       if (count === lane.items.length) return lane;
-      const { part, start } = lane;
       // Nothing of it is listed: it goes on from where it stands, as if it had not been asked.
-      return count === 0 ? { ...lane, items: [], page: null } : laneOf(part, start, query, gathering, count);
+      return count === 0 ? { ...lane, items: [], page: null } : laneOf(lane, query, gathering, count);
     }),
   );
 }

@@ -85,6 +85,7 @@ export function createFeed(
       state: states[at] ?? null,
       worker: workers[at] ?? null,
       timestamp: new Date(times[at] as number),
+      arrived: new Date(arrivals[at] as number),
       detail: details[at] ?? null,
     };
   }

@@ -130,6 +130,7 @@ export const SHAPES = {
         state: maybe(filled),
         worker: maybe(text),
         timestamp: maybe(date),
+        arrived: maybe(date),
         detail: maybe(text),
       }),
     ),

@@ -71,9 +71,9 @@ describe('the currency of a part', () => {
 
   it('is that of the moment when the part does not say', () => {
     expect(currencyOf({ name: 'a' }, NOW, () => {})).toEqual({
+      sources: [{ name: 'a', ok: true, asOf: NOW, error: null }],
       ok: true,
-      asOf: NOW,
-      error: null,
+      outages: '',
       revision: null,
       changesAt: Infinity,
     });
@@ -88,9 +88,9 @@ describe('the currency of a part', () => {
       changesAt: THEN,
     });
     expect(currencyOf({ name: 'a', status }, NOW, () => {})).toEqual({
+      sources: [{ name: 'a', ok: false, asOf: NOW - 60_000, error: 'source_timeout' }],
       ok: false,
-      asOf: NOW - 60_000,
-      error: 'source_timeout',
+      outages: 'a source_timeout',
       revision: 7,
       changesAt: NOW - 60_000,
     });
@@ -105,8 +105,7 @@ describe('the currency of a part', () => {
     const part = { name: 'a', status: () => result as never };
     expect(currencyOf(part, NOW, report)).toMatchObject({
       ok: false,
-      asOf: null,
-      error: 'source_unavailable',
+      sources: [{ ok: false, asOf: null, error: 'source_unavailable' }],
     });
     expect(report).toHaveBeenCalledTimes(1);
   });
@@ -115,7 +114,9 @@ describe('the currency of a part', () => {
     const status = () => {
       throw new Error('no');
     };
-    expect(currencyOf({ name: 'a', status }, NOW, () => {})).toMatchObject({ ok: false, asOf: null });
+    expect(currencyOf({ name: 'a', status }, NOW, () => {})).toMatchObject({
+      sources: [{ ok: false, asOf: null }],
+    });
   });
 
   it('never trusts a moment that is none: such an answer is computed each time', () => {
@@ -126,13 +127,15 @@ describe('the currency of a part', () => {
       changesAt: new Date(Number.NaN),
     });
     expect(currencyOf({ name: 'a', status }, NOW, () => {})).toMatchObject({
-      asOf: NOW,
+      sources: [{ asOf: NOW }],
       changesAt: -Infinity,
     });
   });
 
   it('names an outage by a code of sources, whatever the part calls it', () => {
     const status = () => ({ ok: false, asOf: THEN, error: 'forbidden' as const });
-    expect(currencyOf({ name: 'a', status }, NOW, () => {})).toMatchObject({ error: 'source_unavailable' });
+    expect(currencyOf({ name: 'a', status }, NOW, () => {})).toMatchObject({
+      sources: [{ error: 'source_unavailable' }],
+    });
   });
 });
