@@ -2,6 +2,7 @@ import type {
   ComponentSource,
   HealthSource,
   MonitorSources,
+  ScheduleSource,
   TaskEventSource,
   TaskSource,
   WorkerSource,
@@ -11,6 +12,7 @@ import { createEventFeed } from './events/event-feed.ts';
 import { createHealth } from './health.ts';
 import { type BullMQSourcesOptions, resolveOptions } from './options.ts';
 import { createQueueAccess, type QueueAccess } from './queue-access.ts';
+import { createScheduleSource } from './schedules/schedules.ts';
 import { readTaskDetail } from './task-detail.ts';
 import { listTasks } from './task-list.ts';
 import { readTaskStats } from './task-stats.ts';
@@ -20,6 +22,7 @@ import { createWorkerSource } from './workers/worker-source.ts';
 /** What `bullmqSources` returns. */
 export interface BullMQSources extends MonitorSources {
   readonly tasks: TaskSource;
+  readonly schedules: ScheduleSource;
   readonly workers: WorkerSource;
   readonly health: HealthSource;
   readonly components: ComponentSource;
@@ -48,6 +51,7 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   const access = createQueueAccess(resolved);
   return {
     tasks: taskSource(name, access),
+    schedules: createScheduleSource(name, access),
     workers: createWorkerSource(name, access),
     health: createHealth(name, access),
     components: createComponentSource(name, access),

@@ -84,7 +84,8 @@ export function lastChange(
   return validTime(Math.max(dueTime(score) - delay, known ?? Number.NEGATIVE_INFINITY));
 }
 
-function timeOf(value: string | null | undefined): number | null {
+/** A time in milliseconds that Redis holds as text; `null` for what is none. */
+export function timeOf(value: string | null | undefined): number | null {
   const time = asNumber(value);
   return time === null ? null : validTime(Math.floor(time));
 }
@@ -94,6 +95,7 @@ function validTime(time: number): number | null {
   return Math.abs(time) <= 8.64e15 ? time : null;
 }
 
-function shortText(value: string | null | undefined): string | null {
+/** A text of BullMQ's own, which is none of people's values and so is short. */
+export function shortText(value: string | null | undefined): string | null {
   return value === undefined || value === null ? null : value.slice(0, LONGEST);
 }

@@ -1,5 +1,5 @@
 /**
- * The large fields of jobs: data, return value, reason of failure, stack traces. Redis cannot give a part of
+ * The large fields of jobs: data, options, return value, reason of failure, stack traces. Redis cannot give a part of
  * a field, so lengths are asked for first, values are read so many bytes at a time, and what is too large
  * is told by its size.
  */
@@ -10,7 +10,7 @@ import type { ReadOptions } from './redis-link.ts';
 import { asCount, asFields } from './redis-replies.ts';
 
 /** A large field. */
-export type ValueField = 'data' | 'returnvalue' | 'failedReason' | 'stacktrace';
+export type ValueField = 'data' | 'opts' | 'returnvalue' | 'failedReason' | 'stacktrace';
 
 /** A value as far as it was read. */
 export interface JobValue {

@@ -1,16 +1,5 @@
-/** Intervals: in seconds, and in the texts that Python and Celery make of them. */
-
-const UNITS: readonly (readonly [seconds: number, name: string])[] = [
-  [86_400, 'd'],
-  [3600, 'h'],
-  [60, 'min'],
-];
-
-/** `every 30 s`, `every 5 min`, `every 1.5 s`: in the largest unit that it is a whole number of. */
-export function everyText(seconds: number, relative = false): string {
-  const [size, name] = UNITS.find(([unit]) => seconds >= unit && seconds % unit === 0) ?? [1, 's'];
-  return `every ${seconds / size} ${name}${relative ? ' (relative)' : ''}`;
-}
+/** Intervals in the texts that Python and Celery make of them. */
+import { everyText } from '../../../text/every-text.ts';
 
 /** Seconds of a Python timedelta's text, such as `0:00:05`, `1 day, 0:00:00` or `0:00:00.500000`. */
 export function readTimedelta(text: string): number | null {

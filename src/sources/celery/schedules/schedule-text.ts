@@ -2,8 +2,9 @@
  * When an entry runs, from whatever says so: what workers answer to `conf`, what redbeat stores, and what
  * a host writes in `settings.beat_schedule`.
  */
+import { everyText } from '../../../text/every-text.ts';
 import { type CrontabFields, crontabText, readCrontab } from './crontab.ts';
-import { everyText, readFrequency, readTimedelta } from './interval.ts';
+import { readFrequency, readTimedelta } from './interval.ts';
 import { rruleText } from './rrule.ts';
 import { type ScheduleRule, shownRule } from './rule.ts';
 import { isTimeZone } from './zones.ts';
@@ -42,7 +43,8 @@ function interval(seconds: number, relative: boolean): ScheduleRule {
   if (!Number.isFinite(seconds) || seconds > 1e12) return shownRule(null);
   // Celery runs one below zero as often as it can.
   const every = Math.max(0, seconds);
-  return { text: everyText(every, relative), crontab: null, every, relative, timezone: null };
+  const text = `${everyText(every)}${relative ? ' (relative)' : ''}`;
+  return { text, crontab: null, every, relative, timezone: null };
 }
 
 function crontab(fields: CrontabFields, timezone: unknown = null): ScheduleRule {

@@ -1,0 +1,110 @@
+/** What is noted of entries, and the jobs of their next runs. */
+import { factsCommand, factsOf, type JobFacts } from '../job-facts.ts';
+import { type JobValue, ROW_BOUNDS, readValues } from '../job-values.ts';
+import type { QueueAccess } from '../queue-access.ts';
+import type { JobRef } from '../queue-ref.ts';
+import type { ReadOptions } from '../redis-link.ts';
+import { asNumber } from '../redis-replies.ts';
+import { type EntryFacts, type EntryRef, entryCommand, entryOf, hashRef, runRef } from './schedule-entry.ts';
+
+/** The run that is noted as the next one. It may have begun: the one after it is noted only then. */
+export interface NotedRun {
+  /** `null` when there is no such job any more. */
+  readonly job: JobFacts | null;
+  readonly data: JobValue | undefined;
+  /** The job's options, as JSON. */
+  readonly options: JobValue | undefined;
+}
+
+/** An entry with what is known of it. */
+export interface KnownEntry {
+  readonly ref: EntryRef;
+  readonly facts: EntryFacts;
+  /** Data for its jobs. */
+  readonly template: JobValue | undefined;
+  /** `null` where its job cannot be told. */
+  readonly run: NotedRun | null;
+}
+
+/** In the order of the entries; those that have been removed since are left out. */
+export async function loadEntries(
+  access: QueueAccess,
+  entries: readonly EntryRef[],
+  options: ReadOptions,
+): Promise<readonly KnownEntry[]> {
+  const known = await loadOnce(access, entries, options);
+  // Where a run has begun since the entry was found, the next one is noted by now.
+  const begun = known.filter(({ run }) => run !== null && run.job?.processedAt !== null);
+  const scores = await access.read(
+    begun.map(({ ref: { queue, key } }) => ({
+      queue,
+      command: ['ZSCORE', queue.key('repeat'), key] as const,
+    })),
+    options,
+  );
+  const moved = begun.flatMap(({ ref }, index) => {
+    const due = asNumber(scores[index]);
+    return due === null || due === ref.due ? [] : [{ ...ref, due }];
+  });
+  if (moved.length === 0) return known;
+  const again = new Map(
+    (await loadOnce(access, moved, options)).map((entry) => [entry.ref.queue.key(entry.ref.key), entry]),
+  );
+  return known.map((entry) => again.get(entry.ref.queue.key(entry.ref.key)) ?? entry);
+}
+
+async function loadOnce(
+  access: QueueAccess,
+  entries: readonly EntryRef[],
+  options: ReadOptions,
+): Promise<readonly KnownEntry[]> {
+  const hashes = await access.read(entries.map(entryCommand), options);
+  const found = entries.flatMap((ref, index) => {
+    const facts = entryOf(ref.key, hashes[index]);
+    return facts === null ? [] : [{ ref, facts, job: runRef(ref, facts) }];
+  });
+  const [templates, runs] = await Promise.all([
+    readValues(
+      access,
+      found.map(({ ref }) => ({ job: hashRef(ref), fields: ['data'] })),
+      ROW_BOUNDS,
+      options,
+    ),
+    loadRuns(
+      access,
+      found.flatMap(({ job }) => job ?? []),
+      options,
+    ),
+  ]);
+  return found.map(({ ref, facts, job }, index) => ({
+    ref,
+    facts,
+    template: templates[index]?.data,
+    run: job === null ? null : (runs.get(job) ?? null),
+  }));
+}
+
+async function loadRuns(
+  access: QueueAccess,
+  jobs: readonly JobRef[],
+  options: ReadOptions,
+): Promise<ReadonlyMap<JobRef, NotedRun>> {
+  const [replies, values] = await Promise.all([
+    access.read(
+      jobs.map(({ queue, id }) => factsCommand(queue, id)),
+      options,
+    ),
+    readValues(
+      access,
+      jobs.map((job) => ({ job, fields: ['data', 'opts'] })),
+      ROW_BOUNDS,
+      options,
+    ),
+  ]);
+  return new Map(
+    jobs.map((job, index) => [
+      job,
+      { job: factsOf(replies[index]), data: values[index]?.data, options: values[index]?.opts },
+    ]),
+  );
+}

@@ -1,0 +1,111 @@
+/**
+ * Entries of a queue's `repeat` set and what BullMQ notes of each in `repeat:<key>`: job schedulers
+ * (bullmq, includes/storeJobScheduler.lua) and the repeatable jobs before them (5.x, addRepeatableJob).
+ */
+import { shortText, timeOf } from '../job-facts.ts';
+import type { QueueCommand } from '../queue-access.ts';
+import type { JobRef, QueueRef } from '../queue-ref.ts';
+import { asFields, asNumber } from '../redis-replies.ts';
+
+/** Where an entry lies. */
+export interface EntryRef {
+  readonly queue: QueueRef;
+  /** Id of the job scheduler, or key of the repeatable job. Unique within its queue. */
+  readonly key: string;
+  /** When its noted run is due, in milliseconds: its score. */
+  readonly due: number;
+}
+
+/** What is noted of an entry. Times in milliseconds since 1970. */
+export interface EntryFacts {
+  /** As people know it: the id of a job scheduler, the job's name of a repeatable job. */
+  readonly name: string;
+  /** Name of its jobs. */
+  readonly jobName: string | null;
+  /** Cron pattern, or whatever the app's own strategy reads. */
+  readonly pattern: string | null;
+  /** Milliseconds from run to run. */
+  readonly every: number | null;
+  /** IANA zone of the pattern; without one it is that of the machine that reads it. */
+  readonly timezone: string | null;
+  readonly startsAt: number | null;
+  readonly endsAt: number | null;
+  /** Most runs. */
+  readonly limit: number | null;
+  /** Runs that have been made jobs, the noted one among them. BullMQ counts those of job schedulers alone. */
+  readonly runs: number | null;
+  readonly isScheduler: boolean;
+}
+
+const FIELDS = ['name', 'pattern', 'every', 'tz', 'startDate', 'endDate', 'limit', 'ic'] as const;
+
+/** What BullMQ makes a repeatable job's key of where the app gives none: a hash, which tells people nothing. */
+const DIGEST = /^[0-9a-f]{32,128}$/;
+
+/** The hash of an entry, as if it were a job's: its key is made in the same way. */
+export function hashRef({ queue, key }: EntryRef): JobRef {
+  return { queue, id: `repeat:${key}` };
+}
+
+export function entryCommand(entry: EntryRef): QueueCommand {
+  const { queue, id } = hashRef(entry);
+  return { queue, command: ['HMGET', queue.key(id), ...FIELDS] };
+}
+
+/** @returns `null` for an entry that has been removed */
+export function entryOf(key: string, reply: unknown): EntryFacts | null {
+  const [name, pattern, every, tz, startDate, endDate, limit, ic] = asFields(reply);
+  const jobName = shortText(name) || null;
+  const facts = {
+    jobName,
+    pattern: shortText(pattern) || null,
+    every: positive(every),
+    timezone: shortText(tz) || null,
+    startsAt: timeOf(startDate),
+    endsAt: timeOf(endDate),
+    limit: positive(limit),
+  };
+  if (jobName === null && facts.pattern === null && facts.every === null) return ofKey(key);
+  const runs = positive(ic);
+  // A worker of late 5.x counts runs of repeatable jobs, too, but begins with the second one.
+  const isScheduler = runs !== null && !DIGEST.test(key);
+  return {
+    ...facts,
+    name: DIGEST.test(key) ? (jobName ?? key) : key,
+    runs: isScheduler ? runs : null,
+    isScheduler,
+  };
+}
+
+/** What a key of BullMQ 3 and older says by itself: `name:id:endDate:tz:pattern`, or `…:every` in milliseconds. */
+function ofKey(key: string): EntryFacts | null {
+  const [, jobName, endDate, timezone, rule] = /^([^:]*):[^:]*:(\d*):([^:]*):(.+)$/s.exec(key) ?? [];
+  if (rule === undefined || !(/^\d+$/.test(rule) || rule.includes(' '))) return null;
+  const every = /^\d+$/.test(rule) ? positive(rule) : null;
+  return {
+    name: jobName || key,
+    jobName: jobName || null,
+    pattern: every === null ? rule : null,
+    every,
+    timezone: timezone || null,
+    startsAt: null,
+    endsAt: timeOf(endDate || null),
+    limit: null,
+    runs: null,
+    isScheduler: false,
+  };
+}
+
+/**
+ * The job of the noted run; `null` where its id cannot be told: that of a repeatable job whose key has
+ * colons is a hash of more than is known here.
+ */
+export function runRef({ queue, key, due }: EntryRef, { isScheduler }: EntryFacts): JobRef | null {
+  const isTold = isScheduler || key.split(':').length <= 2;
+  return isTold ? { queue, id: `repeat:${key}:${due}` } : null;
+}
+
+function positive(value: string | null | undefined): number | null {
+  const number = asNumber(value);
+  return number === null || number <= 0 ? null : number;
+}

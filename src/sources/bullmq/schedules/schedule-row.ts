@@ -1,0 +1,101 @@
+/** Entries as `/api/beat/schedules/` shows them. */
+import type { Schedule } from '../../../model.ts';
+import { everyText } from '../../../text/every-text.ts';
+import type { JobValue } from '../job-values.ts';
+import type { KnownEntry, NotedRun } from './entry-loader.ts';
+import type { EntryFacts } from './schedule-entry.ts';
+
+/** What a run's own options say (bullmq, classes/job-scheduler). */
+interface RunOptions {
+  /** Its number, from 1 since the entry was last written by the app. */
+  readonly count: number | null;
+  readonly limit: number | null;
+}
+
+/** Shown as `null` where BullMQ has no date there. */
+const LAST_TIME = 8.64e15;
+
+/** @param now milliseconds since 1970 */
+export function scheduleOf({ ref, facts, template, run }: KnownEntry, now: number): Schedule {
+  const { count, limit } = runOptions(run?.options);
+  const begun = hasBegun(ref.due, run, now);
+  const runs = facts.runs;
+  const isOver =
+    begun && (reached(count ?? runs, facts.limit ?? limit) || (facts.endsAt !== null && facts.endsAt < now));
+  return {
+    id: `${ref.queue.name}:${ref.key}`,
+    app: null,
+    name: facts.name,
+    task: facts.jobName,
+    schedule: scheduleText(facts),
+    enabled: !isOver,
+    args: (template ?? run?.data)?.text ?? null,
+    kwargs: null,
+    queue: ref.queue.name,
+    timezone: facts.timezone,
+    lastRunAt: dateOf(lastRun(facts, run, count)),
+    nextRunAt: begun ? null : dateOf(ref.due),
+    // A number that is smaller than that of the run was not counted from the first one.
+    totalRunCount: runs === null || (count ?? 0) > runs ? null : begun ? runs : runs - 1,
+  };
+}
+
+/**
+ * Whether the noted run is none that is still to come: a worker notes the next one as it begins with this
+ * one, unless this one was the last. A job that has gone ran, and was not to be kept.
+ */
+function hasBegun(due: number, run: NotedRun | null, now: number): boolean {
+  if (run === null) return false;
+  return run.job === null ? due < now : run.job.processedAt !== null;
+}
+
+/**
+ * The job of a run is made as the run before it begins, so the moment of the one is that of the other;
+ * the first one is made by the app. Of a job scheduler, no run has a greater number than has been counted,
+ * unless the app began with another number than 1.
+ */
+function lastRun(
+  { runs, isScheduler }: EntryFacts,
+  run: NotedRun | null,
+  count: number | null,
+): number | null {
+  const job = run?.job ?? null;
+  if (job === null) return null;
+  if (job.processedAt !== null) return job.processedAt;
+  const follows = count !== null && count >= 2 && (!isScheduler || count <= (runs ?? 0));
+  return follows ? job.addedAt : null;
+}
+
+function reached(count: number | null, limit: number | null): boolean {
+  return count !== null && limit !== null && count >= limit;
+}
+
+/** `every 30 s`, or the pattern as it is; in brackets what bounds it. */
+function scheduleText({ every, pattern, startsAt, endsAt, limit }: EntryFacts): string | null {
+  const rule = every === null ? pattern : everyText(every / 1_000);
+  if (rule === null) return null;
+  const bounds = [
+    startsAt === null ? null : `from ${new Date(startsAt).toISOString()}`,
+    endsAt === null ? null : `until ${new Date(endsAt).toISOString()}`,
+    limit === null ? null : `at most ${limit} ${limit === 1 ? 'run' : 'runs'}`,
+  ].filter((bound) => bound !== null);
+  return bounds.length === 0 ? rule : `${rule} (${bounds.join(', ')})`;
+}
+
+function runOptions(options: JobValue | undefined): RunOptions {
+  try {
+    const { repeat } = JSON.parse(options?.text ?? '{}') as { readonly repeat?: Partial<RunOptions> };
+    return { count: numberOf(repeat?.count), limit: numberOf(repeat?.limit) };
+  } catch {
+    // Cut, or written by somebody else.
+    return { count: null, limit: null };
+  }
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
+}
+
+function dateOf(time: number | null): Date | null {
+  return time === null || Math.abs(time) > LAST_TIME ? null : new Date(time);
+}

@@ -1,0 +1,95 @@
+/** Job schedulers and repeatable jobs of all queues. */
+import { debugChannel } from '../../../debug.ts';
+import type { Schedule } from '../../../model.ts';
+import type { ScheduleSource } from '../../../source.ts';
+import type { QueueAccess } from '../queue-access.ts';
+import type { QueueRef } from '../queue-ref.ts';
+import type { ReadOptions } from '../redis-link.ts';
+import { asCount, asScored } from '../redis-replies.ts';
+import { loadEntries } from './entry-loader.ts';
+import type { EntryRef } from './schedule-entry.ts';
+import { scheduleOf } from './schedule-row.ts';
+
+/** Most entries listed. One read of so many keeps Redis busy for a few milliseconds. */
+const MOST_ENTRIES = 5_000;
+
+const debug = debugChannel('bullmq');
+
+/**
+ * Schedules as BullMQ keeps them in its queues. Workers run them, no process of their own, so they are
+ * never "not enabled": without entries the list is empty.
+ */
+export function createScheduleSource(name: string, access: QueueAccess): ScheduleSource {
+  return {
+    name,
+    status: access.status,
+    listSchedules: ({ signal }) => listSchedules(access, { signal }),
+  };
+}
+
+/**
+ * Up to 5,000 entries of all queues, by name; of queues that have more, those that are due first. An entry
+ * that is over is listed as long as BullMQ lists it, which is until it is removed.
+ */
+async function listSchedules(access: QueueAccess, options: ReadOptions): Promise<readonly Schedule[]> {
+  const entries = await findEntries(access, await access.queues(options), options);
+  const known = await loadEntries(access, entries, options);
+  const now = Date.now();
+  return known
+    .map((entry) => scheduleOf(entry, now))
+    .sort((a, b) => compare(a.name, b.name) || compare(a.id, b.id));
+}
+
+async function findEntries(
+  access: QueueAccess,
+  queues: readonly QueueRef[],
+  options: ReadOptions,
+): Promise<readonly EntryRef[]> {
+  const sizes = await access.read(
+    queues.map((queue) => ({ queue, command: ['ZCARD', queue.key('repeat')] as const })),
+    options,
+  );
+  const counts = queues.map((queue, index) => ({ queue, count: asCount(sizes[index]) }));
+  const shares = shareOut(counts.filter(({ count }) => count > 0));
+  // One command for each queue: between two, an entry that runs would change its place.
+  const replies = await access.read(
+    shares.map(({ queue, count }) => ({
+      queue,
+      command: ['ZRANGE', queue.key('repeat'), '0', String(count - 1), 'WITHSCORES'] as const,
+    })),
+    options,
+  );
+  return shares.flatMap(({ queue }, index) =>
+    asScored(replies[index]).map(({ member, score }) => ({ queue, key: member, due: score })),
+  );
+}
+
+interface QueueShare {
+  readonly queue: QueueRef;
+  readonly count: number;
+}
+
+/** How many entries of each queue to list: all, or so that a queue of many takes no room of one of few. */
+function shareOut(counts: readonly QueueShare[]): readonly QueueShare[] {
+  let left = MOST_ENTRIES;
+  let queuesLeft = counts.length;
+  const shares = counts
+    .toSorted((a, b) => a.count - b.count)
+    .map(({ queue, count }) => {
+      const share = Math.min(count, Math.max(1, Math.floor(left / queuesLeft)));
+      left -= share;
+      queuesLeft -= 1;
+      return { queue, count: share };
+    });
+  const cut = sum(counts) - sum(shares);
+  if (cut > 0) debug('%d schedules are not listed: there are more than %d.', cut, MOST_ENTRIES);
+  return shares;
+}
+
+function sum(shares: readonly QueueShare[]): number {
+  return shares.reduce((total, { count }) => total + count, 0);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}
