@@ -11,7 +11,7 @@ import type { EntryRef } from './schedule-entry.ts';
 import { scheduleOf } from './schedule-row.ts';
 
 /** Most entries listed. One read of so many keeps Redis busy for a few milliseconds. */
-const MOST_ENTRIES = 5_000;
+export const MOST_ENTRIES = 5_000;
 
 const debug = debugChannel('bullmq');
 
