@@ -1,10 +1,10 @@
-import { once } from 'node:events';
 import express from 'express';
 import { createMonitorRouter } from 'express-task-monitor';
 import { celerySources } from 'express-task-monitor/celery';
+import { serve } from '../shared/serve.mjs';
 
 /** An Express app that shows the Celery app whose broker and results are at this URL. */
-export async function startApp(redisUrl, host, port) {
+export function startApp(redisUrl, host, port) {
   const monitor = createMonitorRouter({
     sources: celerySources({ broker: redisUrl, backend: redisUrl }),
     // Any exporter of Prometheus metrics, such as celery-exporter.
@@ -15,15 +15,5 @@ export async function startApp(redisUrl, host, port) {
 
   const app = express();
   app.use('/monitor', monitor);
-  const server = app.listen(port, host);
-  await once(server, 'listening');
-
-  return {
-    url: `http://${host}:${server.address().port}/monitor`,
-    async close() {
-      server.close();
-      server.closeAllConnections();
-      await monitor.close();
-    },
-  };
+  return serve(app, monitor, host, port);
 }

@@ -1,42 +1,21 @@
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import type { GraphBody, HealthBody, TasksBody, WorkersBody } from '../../src/wire.ts';
 import { ask } from '../helpers/ask.ts';
+import { titleUnless } from '../helpers/redis-server.ts';
 import { healthy, startExporter } from '../metrics/fake-exporter.ts';
 import { ALL_WELL, askAll, startExample, statuses, waitFor } from './example-process.ts';
+import { accepts, celeryMissing, graphPaths, redisPortOf } from './example-services.ts';
 
 const FILE = 'examples/celery/start.mjs';
-const hasCelery = ['python3', '/usr/bin/python3'].some(
-  (python) => spawnSync(python, ['-c', 'import celery, redis']).status === 0,
-);
-const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
-const ready = hasCelery && hasRedis;
-const reason = ready ? '' : ' (skipped: install redis-server python3-celery python3-redis)';
-
-/** Whether something listens on a port of this machine. */
-async function accepts(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
-}
 
 describe('examples/celery', () => {
-  it.skipIf(!ready)(
-    `answers all eleven routes about real workers, and ends what it started${reason}`,
+  it.skipIf(celeryMissing !== null)(
+    titleUnless(celeryMissing, 'answers all eleven routes about real workers, and ends what it started'),
     async () => {
       const exporter = await startExporter(healthy);
-      const { base, printed, end } = await startExample(FILE, {
-        METRICS_URL: exporter.url,
-        REDIS_URL: undefined,
-      });
+      const example = await startExample(FILE, { METRICS_URL: exporter.url, REDIS_URL: undefined });
+      const { base } = example;
       const { body: workers } = await waitFor(
         () => ask<WorkersBody>(base, '/api/workers/'),
         ({ body }) => body.workers?.filter(({ status }) => status === 'online').length === 2,
@@ -51,13 +30,12 @@ describe('examples/celery', () => {
       expect(statuses(await askAll(base))).toEqual(ALL_WELL);
       const { body: health } = await ask<HealthBody>(base, '/healthcheck');
       expect(health.checks.workers?.responding).toHaveLength(2);
-      await waitFor(printed, (text) => text.includes('/graph/'));
-      const order = /\/api\/tasks\/[\w-]+\/graph\//.exec(printed())?.[0] ?? '';
+      const [order = ''] = await graphPaths(example);
       const { body: graph } = await ask<GraphBody>(base, order);
       expect(graph.nodes.map(({ task_name }) => task_name)).toContain('tasks.place_order');
-      const redis = Number(/redis:\/\/127\.0\.0\.1:(\d+)/.exec(printed())?.[1]);
+      const redis = redisPortOf(example);
       expect(await accepts(redis)).toBe(true);
-      expect((await end('SIGINT')).code).toBe(0);
+      expect((await example.end('SIGINT')).code).toBe(0);
       expect(await accepts(redis)).toBe(false);
     },
     180_000,

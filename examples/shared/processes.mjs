@@ -3,14 +3,6 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const FOLDER = new URL('.', import.meta.url);
-
-/** The first Python that has Celery: PYTHON, the one on the PATH, the system's own (Debian's python3-celery). */
-export function findPython() {
-  const candidates = [process.env.PYTHON, 'python3', '/usr/bin/python3'].filter(Boolean);
-  return candidates.find((python) => spawnSync(python, ['-c', 'import celery, redis']).status === 0) ?? null;
-}
-
 export function hasRedisServer() {
   return spawnSync('redis-server', ['--version']).status === 0;
 }
@@ -25,10 +17,10 @@ export function createProcesses(onFailure) {
   let ending = false;
 
   return {
-    start(name, program, args, { env = {}, stdout = 'ignore' } = {}) {
+    start(name, program, args, { env = {}, stdout = 'ignore', cwd = undefined } = {}) {
       const child = spawn(program, args, {
-        cwd: FOLDER,
-        env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1', ...env },
+        cwd,
+        env: { ...process.env, ...env },
         stdio: ['ignore', stdout, 'pipe'],
         // Ctrl+C is for us alone: we end them in the right order.
         detached: true,

@@ -1,0 +1,67 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import type { GraphBody, SchedulesBody, TasksBody } from '../../src/wire.ts';
+import { ask } from '../helpers/ask.ts';
+import { titleUnless } from '../helpers/redis-server.ts';
+import { healthy, startExporter } from '../metrics/fake-exporter.ts';
+import { ALL_WELL, askAll, startExample, statuses, waitFor } from './example-process.ts';
+import { accepts, graphPaths, redisMissing, redisPortOf } from './example-services.ts';
+
+const FILE = 'examples/bullmq/start.mjs';
+/** What is not read of BullMQ. */
+const NOT_YET = { '/api/workers/': 501, '/api/events/latest/': 501 };
+
+describe('examples/bullmq', () => {
+  it.skipIf(redisMissing !== null)(
+    titleUnless(redisMissing, 'answers all eleven routes about real workers, and ends what it started'),
+    async () => {
+      const exporter = await startExporter(healthy);
+      const example = await startExample(FILE, { METRICS_URL: exporter.url, REDIS_URL: undefined });
+      const { base } = example;
+      await waitFor(
+        () => ask<TasksBody>(base, '/api/tasks/?name=complete-order&state=SUCCESS&limit=1'),
+        ({ body }) => body.tasks.length === 1,
+        60_000,
+      );
+      expect(statuses(await askAll(base))).toEqual({ ...ALL_WELL, ...NOT_YET });
+
+      const [order = ''] = await graphPaths(example);
+      const { body: graph } = await ask<GraphBody>(base, order);
+      expect(graph.nodes.map(({ task_name }) => task_name).toSorted()).toEqual([
+        'charge',
+        'complete-order',
+        'render-invoice',
+        'send-mail',
+      ]);
+      const charges = await ask<TasksBody>(base, '/api/tasks/?name=charge');
+      expect(charges.text).toContain('cardToken');
+      expect(charges.text).not.toContain('tok_');
+
+      const { body: beat } = await waitFor(
+        () => ask<SchedulesBody>(base, '/api/beat/schedules/'),
+        ({ body }) => body.schedules.some(({ last_run_at }) => last_run_at !== null),
+        60_000,
+      );
+      expect(beat.schedules.map(({ name, schedule }) => [name, schedule])).toEqual([
+        ['remove-leftovers', '*/30 * * * * *'],
+        ['sync-stock', 'every 10 s'],
+        ['weekly-report', '0 7 * * 1'],
+      ]);
+
+      const redis = redisPortOf(example);
+      expect(await accepts(redis)).toBe(true);
+      expect(await example.end('SIGINT')).toEqual({ code: 0, stderr: '' });
+      expect(await accepts(redis)).toBe(false);
+    },
+    180_000,
+  );
+
+  it('says what is missing and how to install it', () => {
+    const { status, stderr } = spawnSync(process.execPath, [FILE], {
+      env: { ...process.env, PATH: '/nonexistent', REDIS_URL: undefined },
+      timeout: 60_000,
+    });
+    expect(status).toBe(1);
+    expect(stderr.toString()).toMatch(/^This example needs Redis: .*apt install redis-server/);
+  });
+});
