@@ -47,7 +47,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     afterAll(() => app?.close());
 
     const cases = sourceContract({
-      parts: ['tasks', 'tasks.tree', 'tasks.stats', 'workers', 'health', 'components', 'events'],
+      parts: ['tasks', 'tasks.tree', 'tasks.stats', 'workers', 'health', 'components', 'events', 'schedules'],
       create: () => ({ sources: bullmqSources({ connection: app.redis.url() }) }),
     });
 
