@@ -1,0 +1,29 @@
+/** The corpus: texts with secrets that must not come out, and texts that must come out as they are. */
+import { CUT_TEXTS } from './cut.ts';
+import type { SecretText } from './entry.ts';
+import { HEADER_TEXTS } from './headers.ts';
+import { JSON_TEXTS } from './json.ts';
+import { KEY_TEXTS } from './keys.ts';
+import { PYTHON_TEXTS } from './python.ts';
+import { SETTING_TEXTS } from './settings.ts';
+import { TOKEN_TEXTS } from './tokens.ts';
+import { TRACEBACK_TEXTS } from './tracebacks.ts';
+import { URL_TEXTS } from './urls.ts';
+
+export { leakIn, partsOf, type SecretText } from './entry.ts';
+export { HARMLESS_TEXTS } from './harmless.ts';
+
+/** Whole texts. */
+export const WHOLE_TEXTS: readonly SecretText[] = [
+  ...JSON_TEXTS,
+  ...PYTHON_TEXTS,
+  ...URL_TEXTS,
+  ...HEADER_TEXTS,
+  ...SETTING_TEXTS,
+  ...TRACEBACK_TEXTS,
+  ...TOKEN_TEXTS,
+  ...KEY_TEXTS,
+];
+
+/** Texts that their engine has cut. */
+export { CUT_TEXTS };
