@@ -1,4 +1,4 @@
 export type { RedactFunction, RedactOptions } from './redact/redact-options.ts';
 export { resolveRedact } from './redact/redact-options.ts';
 export { createRedactor, type Redactor } from './redact/redactor.ts';
-export { credentialsLength } from './redact/shapes.ts';
+export { credentialsLength } from './redact/url-credentials.ts';

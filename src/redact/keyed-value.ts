@@ -1,5 +1,6 @@
 /** Finds the value that belongs to a key: `'key': 'value'`, `key="value"`, `Key: value`, `<key>value</key>` … */
 import { isBlankOrBreak, skipBlanks } from './characters.ts';
+import { markedPlace, yamlBlockEnd } from './marked-value.ts';
 import {
   bracketEnd,
   type Delimiter,
@@ -25,15 +26,21 @@ const MASK = '***';
 /** Values that tell that there is no secret. */
 const NOTHING = /(?:None|null|undefined|nil|True|False|true|false)(?![\w.])/y;
 
+/** In place of a value, the type of a parameter or a field. */
+const TYPE = /(?:str|bytes|string|SecretStr)(?: \| None)?[ \t]*(?=[,)\r\n]|$)/y;
+
 /** Between a key and its value. Two colons and a URL's are none. */
-const SEPARATOR = /:?=[=>]?|!=|:(?![:/])/y;
+const SEPARATOR = /[:?]?=[=>]?|!=|:(?![:/])/y;
 
 /** The same in a query within a query: `token%3Dabc`, `%22token%22%3A%22abc%22`. */
-const ENCODED_SEPARATOR = /(?:%2[27])?%3[ad](?:%2[27])?/iy;
+const ENCODED_SEPARATOR = /(?:%5b)?%5d=|(?:(?:%5b)?%5d)?(?:%2[27])?%3[ad](?:%2[27])?/iy;
 
 /** Between a name and its value where both are values: `{'name': 'token', 'value': 'abc'}`. */
 const NAMED_VALUE = /,\s{0,64}\\*["'](?:value|val|content)\\*["']\s{0,64}:/iy;
 const NAME_OF_VALUE = /["'](?:name|key|header|field|variable|param|parameter)\\*["']\s{0,64}:\s{0,64}[bu]?$/i;
+
+/** A string that stands behind a key with no sign between, and not one that ends there. */
+const LONE_STRING = /^\\*["'][^\s,:;.)\]}]/;
 
 /** Before a string in Python. */
 const STRING_PREFIX = /[bBrRuUfF]{0,2}/y;
@@ -58,6 +65,8 @@ export interface KeyPlace {
   readonly end: number;
   /** Whether its values have blanks in them, as those of `Authorization` have. */
   readonly isHeader: boolean;
+  /** Whether a string may follow it with nothing but a blank between: `PASSWORD 'x'`. */
+  readonly isPassword: boolean;
   /** Whether it is hidden already: only a string or brackets can then reach further. */
   readonly isHidden: boolean;
   /** Where the last backslash of the text is: behind it there is but one reading. */
@@ -68,14 +77,15 @@ export interface KeyPlace {
 export function keyedValue(text: string, key: KeyPlace): Masked | null {
   const place = findPlace(text, key);
   if (place === null || place.value >= text.length) return null;
+  const block = place.bare === 'line' ? yamlBlockEnd(text, place.value, key.start) : null;
+  if (block !== null) return { start: place.value, end: block, text: MASK };
   return maskString(text, place) ?? (place.onlyString ? null : maskBare(text, place, key));
 }
 
-function findPlace(text: string, { start, end, isHeader }: KeyPlace): Place | null {
+function findPlace(text: string, { start, end, isHeader, isPassword }: KeyPlace): Place | null {
   const none = { quotes: null, onlyString: false, isPair: false };
-  if (text[end] === '>' && (text[start - 1] === '<' || text[start - 1] === ':')) {
-    return { ...none, value: end + 1, bare: 'element' };
-  }
+  const elsewhere = markedPlace(text, start, end);
+  if (elsewhere !== null) return { ...none, ...elsewhere };
   ENCODED_SEPARATOR.lastIndex = end;
   if (ENCODED_SEPARATOR.test(text)) return { ...none, value: ENCODED_SEPARATOR.lastIndex, bare: 'word' };
   const quotes = readDelimiter(text, end);
@@ -102,7 +112,9 @@ function findPlace(text: string, { start, end, isHeader }: KeyPlace): Place | nu
     if (!isOption && !isPair) return null;
     return { value: skipSpace(text, mark + 1), bare: 'word', quotes, onlyString: true, isPair };
   }
-  return isOption && mark > at && text[mark] !== '-' ? { ...none, value: mark, bare: 'word' } : null;
+  if (isOption && mark > at && text[mark] !== '-') return { ...none, value: mark, bare: 'word' };
+  const isString = isPassword && quotes === null && mark > at && LONE_STRING.test(text.slice(mark, mark + 3));
+  return isString ? { ...none, value: mark, bare: 'word', onlyString: true } : null;
 }
 
 /** Whether a quoted key is the first item of a list or a tuple. */
@@ -137,8 +149,7 @@ function maskString(text: string, { value, quotes, isPair }: Place): Masked | nu
 }
 
 function maskBare(text: string, { value, bare, quotes }: Place, key: KeyPlace): Masked | null {
-  NOTHING.lastIndex = value;
-  if (bare !== 'element' && NOTHING.test(text) && endsHere(text, NOTHING.lastIndex)) return null;
+  if (bare !== 'element' && isNothing(text, value)) return null;
   const isBracketed = '([{'.includes(text[value] as string);
   if (key.isHidden && !isBracketed) return null;
   const end = bareEnd(
@@ -154,6 +165,14 @@ function maskBare(text: string, { value, bare, quotes }: Place, key: KeyPlace): 
   return { start: value, end, text: `${quote}${MASK}${quote}` };
 }
 
+/** `None`, `true`, and the type of a parameter. */
+function isNothing(text: string, at: number): boolean {
+  TYPE.lastIndex = at;
+  if (TYPE.test(text)) return true;
+  NOTHING.lastIndex = at;
+  return NOTHING.test(text) && endsHere(text, NOTHING.lastIndex);
+}
+
 const READINGS: readonly Reading[] = ['paired', 'exact', 'none'];
 
 function bareEnd(
@@ -165,7 +184,8 @@ function bareEnd(
   if (bare === 'line') return lineEnd(text, value);
   if (bare === 'element') {
     const close = text.indexOf('<', value);
-    return close === -1 ? text.length : close;
+    const end = close === -1 ? text.length : close;
+    return text.startsWith(']]>', end - 3) ? end - 3 : end;
   }
   const endOf = bare === 'bracket' ? bracketEnd : bare === 'member' ? memberEnd : wordEnd;
   if (!hasBackslash) return endOf(text, value, 'paired');

@@ -1,11 +1,11 @@
 /** Finds secrets in a text: values under keys that name one, and what shows by its form. */
 import { type KeyPlace, keyedValue, type Masked } from './keyed-value.ts';
-import { hasWords, namesSecret, wordsOf } from './secret-keys.ts';
+import { hasWords, namesPassword, namesSecret, namesSecretInQuery, wordsOf } from './secret-keys.ts';
 import { SHAPE_STEMS, shapeAt } from './shapes.ts';
 
 /** What part of a word leads to a key that may name a secret. */
 const KEY_STEMS =
-  'pass|pwd|secret|token|auth|cookie|sess|sid|cred|bearer|dsn|jwt|otp|cv[vc]|key|conn(?:ection)?[-_ ]?str|signature';
+  'pass|pwd|secret|token|auth|cookie|sess|sid|cred|bearer|dsn|jwt|otp|cv[vc]|key|conn(?:ection)?[-_ ]?str|csrf|xsrf|signature|sig(?==|%3d)';
 
 /** Keys whose values may have blanks and semicolons in them. */
 const HEADER = /(?:authorization|cookie)$/i;
@@ -51,6 +51,10 @@ export function createSecretFinder(extra: readonly (string | RegExp)[], ownKeys:
     );
   }
 
+  function isInQuery(text: string, start: number, end: number): boolean {
+    return ownKeys && end - start < 16 && namesSecretInQuery(text.slice(Math.max(0, start - 1), end));
+  }
+
   function isSecretKey(key: string): boolean {
     if (key.length > LONGEST_KEY) return judge(key.slice(-LONGEST_KEY));
     const answer = known.get(key);
@@ -77,9 +81,10 @@ export function createSecretFinder(extra: readonly (string | RegExp)[], ownKeys:
     const end = keyEnd(text, at);
     for (const begin of keyStarts(text, start)) {
       const key = text.slice(begin, end);
-      if (!isSecretKey(key)) continue;
+      if (!isSecretKey(key) && !isInQuery(text, start, end)) continue;
       const isHeader = HEADER.test(key);
-      const found = keyedValue(text, { start, end, isHeader, isHidden, lastBackslash });
+      const isPassword = namesPassword(key);
+      const found = keyedValue(text, { start, end, isHeader, isPassword, isHidden, lastBackslash });
       return found === null || isCount(text, key, found) ? end : found;
     }
     return end;

@@ -16,9 +16,9 @@ const SECRET = wordSet(
 );
 
 /** Names a secret as the last word, or right before one of {@link CARRIER}. */
-const SECRET_AT_END = wordSet('pass auth session sessions cookie cookies sid');
+const SECRET_AT_END = wordSet('pass auth session sessions cookie cookies sid csrf xsrf');
 
-const CARRIER = wordSet('id ids key keys token header headers value data string code hash secret password');
+const CARRIER = wordSet('id ids key keys token header headers value data string code hash secret password word');
 
 /** The end of a word that names a secret, for keys whose words are written together. */
 const SECRET_ENDING =
@@ -29,6 +29,7 @@ const SECRET_BEGINNING = /^(?:password|passwd)(?!less)/;
 const KEY_OF_SECRET = wordSet(
   'api access private secret encryption encrypt decryption signing signature master shared account storage ssh',
   'pgp gpg hmac cipher crypto deploy service auth session symmetric aes rsa webhook license client admin root',
+  'subscription',
 );
 
 /** Two words side by side. */
@@ -37,6 +38,7 @@ const SECRET_PAIRS: ReadonlySet<string> = new Set([
   'conn string',
   'conn str',
   'amz signature',
+  'goog signature',
   'access signature',
 ]);
 
@@ -88,6 +90,24 @@ export function namesSecret(words: readonly string[]): boolean {
       ((next === 'key' || next === 'keys') && KEY_OF_SECRET.has(word)) || SECRET_PAIRS.has(`${word} ${next}`)
     );
   });
+}
+
+const QUERY_SECRET = /^(?:[?&;]|%26|%3f|\\?u0026)(?:sig|signature)$/i;
+
+/**
+ * Whether a key names a secret in the query of a URL, where a signature opens what the URL leads to.
+ *
+ * @param parameter the key with what stands before it: `&sig`, `%26sig`
+ */
+export function namesSecretInQuery(parameter: string): boolean {
+  return QUERY_SECRET.test(parameter);
+}
+
+const PASSWORD = /pass(?:word|wd|phrase)$/i;
+
+/** Whether a key is a password's: `PASSWORD 'x'` in SQL, `wrong password 'x'`. */
+export function namesPassword(key: string): boolean {
+  return PASSWORD.test(key);
 }
 
 /** Whether the words of one key stand side by side in another. */

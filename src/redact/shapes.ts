@@ -1,14 +1,57 @@
-/** Secrets that show by their form, whatever they are called: credentials in URLs, tokens, private keys. */
+/** Secrets that show by their form, whatever they are called: tokens, private keys, URLs with credentials. */
+import { encodedCredentials, isCutAt, type Span, urlCredentials } from './url-credentials.ts';
 
-/** Part of a text that is a secret. */
-export interface Span {
-  readonly start: number;
-  readonly end: number;
+/** A token that shows by how it begins. */
+interface Form {
+  /** How it begins, case and all. */
+  readonly start: RegExp;
+  /** What it is made of. */
+  readonly characters: RegExp;
+  /** Whether a run of these is one, and no word that begins alike. */
+  isToken(token: string): boolean;
 }
 
+const WORD = /[\w-]*/y;
+const DOTTED = /[\w.-]*/y;
+const BASE64 = /[\w.+/=-]*/y;
+const HASH = /[\w.+/=$,-]*/y;
+const PATH = /[\w.@/%-]*/y;
+
+const isLong = (token: string): boolean => token.length >= 20;
+/** Capitals and digits: `npm_lifecycle_script` and `sk-learn-feature-extraction` have not both. */
+const isMixed = (token: string): boolean => isLong(token) && /\d/.test(token) && /[A-Z]/.test(token);
+const hasDigit = (token: string): boolean => isLong(token) && /\d/.test(token);
+const isAny = (): boolean => true;
+
+const LONGEST_BEGINNING = 256;
+
+const FORMS: readonly Form[] = [
+  { start: /eyJ/y, characters: BASE64, isToken: (token) => token.length >= 16 && token.includes('.') },
+  { start: /A(?:KI|SI)A/y, characters: /\w*/y, isToken: isLong },
+  { start: /AIza/y, characters: WORD, isToken: isLong },
+  { start: /gh[pousr]_|github_pat_|glpat-|shp(?:at|ca|pa|ss)_/y, characters: WORD, isToken: isLong },
+  { start: /[sr]k[-_]/y, characters: WORD, isToken: hasDigit },
+  { start: /xox[a-z]-|xapp-|dckr_[op]at_|do[opr]_v1_/y, characters: WORD, isToken: hasDigit },
+  { start: /whsec_|npm_|hf_|pypi-|gl[a-z]{2,5}-|GOCSPX-/y, characters: WORD, isToken: isMixed },
+  { start: /ATATT3|AGE-SECRET-KEY-/y, characters: BASE64, isToken: isLong },
+  { start: /SG\.|hv[bsr]\.|ya29\./y, characters: DOTTED, isToken: isMixed },
+  { start: /\$2[abxy]?\$\d\d\$|\$argon2|pbkdf2_sha/y, characters: HASH, isToken: isLong },
+  { start: /hooks\.slack\.com\/[a-z]{1,16}\//y, characters: PATH, isToken: isAny },
+  { start: /\/api\/webhooks\/\d{1,24}\//y, characters: PATH, isToken: isAny },
+  { start: /\/bot\d{6,16}:/y, characters: WORD, isToken: isAny },
+  { start: /webhook\.office\.com\/webhookb2\//y, characters: PATH, isToken: isAny },
+];
+
+/** Of these forms, what stands before the secret is shown: it tells whose it is. */
+const SHOWN_START = /^(?:hooks|webhook|\/)/;
+
 /** What leads to a secret of one of these forms, as the source of a pattern. */
-export const SHAPE_STEMS =
-  ':\\/\\/|(?<![a-z0-9])(?:bearer[ \\t]|basic[ \\t]|eyj|akia|asia|gh[pousr]_|github_pat_|glpat-|xox[a-z]-|[sr]k[-_]|aiza)|-----begin ';
+export const SHAPE_STEMS = [
+  ':(?:\\\\*\\/){2}|%3a%2f%2f|-----begin ',
+  '(?<![a-z0-9])(?:bearer[ \\t]|basic[ \\t]|eyj|a(?:ki|si|iz)a|gh[pousr]_|github_pat_|gl[a-z]{2,5}-|xox[a-z]-|xapp-',
+  '[sr]k[-_]|whsec_|npm_|pypi-|hf_|hv[bsr]\\.|ya29\\.|gocspx-|do[opr]_v1_|shp(?:at|ca|pa|ss)_|dckr_[op]at_|sg\\.',
+  'atatt3|age-secret-key-|hooks\\.slack|webhook\\.office|pbkdf2_)|\\$(?:2[abxy]?\\$|argon2)|\\/(?:api\\/webhooks|bot\\d{6,16}:)',
+].join('|');
 
 /**
  * The secret that a stem leads to; `null` when there is none.
@@ -19,49 +62,38 @@ export const SHAPE_STEMS =
  */
 export function shapeAt(text: string, stem: string, at: number, isCut: boolean): Span | null {
   const behind = at + stem.length;
-  switch (stem.toLowerCase().replace(/[ \t]$/, '')) {
-    case '://':
-      return credentials(text, behind, isCut);
-    case 'bearer':
-      return schemeToken(text, behind, isBearer);
-    case 'basic':
-      return schemeToken(text, behind, isBasic);
-    case '-----begin':
-      return privateKey(text, at, behind);
-    case 'eyj':
-      return stem === 'eyJ' ? run(text, at, /[\w.+/=-]*/y, isCut, isJwt) : null;
-    case 'akia':
-    case 'asia':
-      return stem === stem.toUpperCase() ? run(text, at, /\w*/y, isCut, isAccessKey) : null;
-    case 'aiza':
-      return stem === 'AIza' ? run(text, at, /[\w-]*/y, isCut, isLong) : null;
-    default:
-      return run(text, at, /[\w-]*/y, isCut, isLong);
-  }
+  if (stem.startsWith(':')) return urlCredentials(text, behind, isCut);
+  if (stem.startsWith('%')) return encodedCredentials(text, behind);
+  if (stem.startsWith('-')) return privateKey(text, at, behind);
+  const scheme = /^(?:bearer|basic)(?=[ \t])/i.exec(stem)?.[0].toLowerCase();
+  if (scheme !== undefined) return schemeToken(text, behind, scheme === 'basic' ? isBasic : isBearer);
+  return formAt(text, at, isCut);
 }
 
-const isJwt = (token: string): boolean => token.length >= 16 && token.includes('.');
-const isAccessKey = (token: string): boolean => token.length >= 20;
-const isLong = (token: string): boolean => token.length >= 20;
+function formAt(text: string, at: number, isCut: boolean): Span | null {
+  for (const { start, characters, isToken } of FORMS) {
+    start.lastIndex = at;
+    const begin = start.exec(text)?.[0];
+    if (begin === undefined) continue;
+    const from = SHOWN_START.test(begin) ? at + begin.length : at;
+    characters.lastIndex = 0;
+    // Its beginning decides: a text of nothing but beginnings must not be read to its end for each.
+    const token = characters.exec(text.slice(from, from + LONGEST_BEGINNING))?.[0] ?? '';
+    const isOne = isToken(token);
+    characters.lastIndex = from;
+    const end = isOne ? from + (characters.exec(text)?.[0].length ?? 0) : from + token.length;
+    // At the end of a cut text its beginning is enough.
+    return token !== '' && (isOne || isCutAt(text, end, isCut)) ? { start: from, end } : null;
+  }
+  return null;
+}
+
 /** `Bearer of`, `Bearer realm="x"` are no tokens. */
 const isBearer = (token: string): boolean =>
-  !/^(?:of|tokens?|auth|authentication|authorization|scheme|realm|error|scope)$/i.test(token);
+  !/^(?:of|tokens?|auth|authentication|authorization|scheme|(?:realm|error|scope|charset)=?)$/i.test(token);
 /** `Basic authentication` is no token: base64 of a user and password has capitals or digits. */
-const isBasic = (token: string): boolean => token.length >= 6 && /[A-Z0-9=]/.test(token.slice(1));
-
-/** A run of characters that is a token; at the end of a cut text its beginning is enough. */
-function run(
-  text: string,
-  start: number,
-  characters: RegExp,
-  isCut: boolean,
-  isToken: (token: string) => boolean,
-): Span | null {
-  characters.lastIndex = start;
-  const token = characters.exec(text)?.[0] ?? '';
-  const end = start + token.length;
-  return isToken(token) || isCutAt(text, end, isCut) ? { start, end } : null;
-}
+const isBasic = (token: string): boolean =>
+  token.length >= 6 && /[A-Z0-9=]/.test(token.slice(1)) && !/^(?:realm|charset)=/i.test(token);
 
 const SCHEME_TOKEN = /[ \t]*([\w.~+/=*-]*)/y;
 
@@ -79,56 +111,4 @@ function privateKey(text: string, start: number, from: number): Span | null {
   if (end === -1) return { start, end: text.length };
   const close = text.indexOf('-----', end + 8);
   return { start, end: close === -1 ? text.length : close + 5 };
-}
-
-/** User and password of a URL, or what may be the beginning of them. */
-function credentials(text: string, start: number, isCut: boolean): Span | null {
-  const end = regionEnd(text, start);
-  const region = text.slice(start, end);
-  const length = credentialsLength(region);
-  if (length > 0) return { start, end: start + length };
-  // The rest of it may be a password.
-  if (region === '' || /[/?#]/.test(region) || !isCutAt(text, end, isCut)) return null;
-  return { start, end: end - (/(?:\.{3}|…)$/.exec(region)?.[0].length ?? 0) };
-}
-
-/**
- * How much of a URL, behind its scheme, is user and password, the `@` behind them left out; 0 for none.
- * RFC 3986 puts them before the last `@` of what stands before the path, but passwords that should have been
- * encoded may hold `/` and `@`: where a colon has no port behind it, the last `@` of all counts. Where there
- * is none, the URL was cut, and all of it is hidden: what looks like a path may be the password.
- */
-export function credentialsLength(address: string): number {
-  const authority = address.slice(0, /[/?#]/.exec(address)?.index);
-  const at = authority.lastIndexOf('@');
-  const isPlain = at === -1 ? !hasPassword(authority) : !authority.slice(0, at).includes(':');
-  if (isPlain) return Math.max(0, at);
-  const last = address.lastIndexOf('@');
-  return last === -1 ? address.length : last;
-}
-
-const REGION_END = /[\s"'`]|\\[nrt"'`]|:\/\//g;
-
-/** Where a URL must have ended: at a blank, a quote, or the next URL. */
-function regionEnd(text: string, start: number): number {
-  REGION_END.lastIndex = start;
-  return REGION_END.exec(text)?.index ?? text.length;
-}
-
-/** Whether a colon in a list of hosts has anything but a port behind it. */
-function hasPassword(authority: string): boolean {
-  if (authority.startsWith(':')) return true;
-  const hosts = authority.replace(/\[[\da-f:.]*\]/gi, '');
-  return hosts.split(/[,;]/).some(isHostWithPassword);
-}
-
-function isHostWithPassword(host: string): boolean {
-  const colon = host.indexOf(':');
-  return colon !== -1 && !/^\d*[)>\]}.:!]*$/.test(host.slice(colon + 1));
-}
-
-/** Whether a text breaks off at a place. */
-function isCutAt(text: string, end: number, isCut: boolean): boolean {
-  if (end >= text.length) return isCut || /(?:\.{3}|…)$/.test(text);
-  return text[end] === '…' || text.startsWith('...', end) || text.slice(end - 3, end) === '...';
 }

@@ -176,11 +176,21 @@ const LINE_MARKS = /[\r\n\\"'`]/g;
 
 /** The end of a line, or of the string that it stands in. */
 export function lineEnd(text: string, start: number): number {
+  let inner: Delimiter | null = null;
   let at = nextOf(LINE_MARKS, text, start);
   for (; at < text.length; at = nextOf(LINE_MARKS, text, at + 1)) {
     const character = text[at] as string;
     if (isQuote(character)) {
-      if (!endsOuterString(text, at + 1)) continue;
+      const here = readDelimiterBefore(text, at + 1) as Delimiter & { readonly start: number };
+      // `username="ann", response="x"`: what closes such a string does not end the line.
+      if (inner !== null && here.quote === inner.quote && here.backslashes === inner.backslashes) {
+        inner = null;
+        continue;
+      }
+      if (!endsOuterString(text, at + 1)) {
+        if (inner === null && here.start > start && text[here.start - 1] === '=') inner = here;
+        continue;
+      }
       while (at > start && text.charCodeAt(at - 1) === BACKSLASH) at--;
       return at;
     }

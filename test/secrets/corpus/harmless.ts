@@ -93,7 +93,6 @@ basic authentication failed
 Basic training
 Basic English
 bearer of bad news
-{"ring_bearer": "Frodo"}
 keyboard: us
 {'keyboard': 'qwerty', 'keymap': 'us'}
 key: value

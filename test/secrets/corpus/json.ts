@@ -37,12 +37,10 @@ export const JSON_TEXTS = secretTexts(String.raw`
 {"headers": [{"name": "authorization", "value": "Token «»"}]}
 {"rawHeaders": ["Host", "h", "Authorization", "Bearer «»"]}
 {"rawHeaders": ["Host", "h", "Cookie", "sid=«»; theme=dark"]}
-{"rawHeaders": ["X-Api-Key", "«»", "Accept", "*/*"]}
 {"name": "DB_PASSWORD", "value": "«»"}
 {"value": "«»", "name": "DB_PASSWORD"}
 {"key": "api_token", "value": "«»"}
 [{"Name":"secret_key","Value":"«»"}]
-{"type": "password", "value": "«»"}
 {"env": {"PATH": "/bin", "AWS_SECRET_ACCESS_KEY": "«»"}}
 {"env": ["PATH=/bin", "AWS_SECRET_ACCESS_KEY=«»"]}
 "password"↵:↵"«»"
@@ -51,9 +49,6 @@ export const JSON_TEXTS = secretTexts(String.raw`
 {"database": {"url": "postgres://app:«»@db:5432/shop"}}
 {"a":1}{"token":"«»"}
 {"event":"login","data":{"session":{"id":"«»"}}}
-{"Pass\u0077ord": "«»"}
-{"pass\u0077ord": "«»", "user": "ann"}
-{"\u0070assword": "«»"}
 {password: "«»", user: "ann"}
 { password: '«»', user: 'ann' }
 { user: 'ann', auth: { user: 'x', pass: '«»' } }

@@ -102,7 +102,6 @@ export const KEY_TEXTS = secretTexts(String.raw`
 {'user.password': '«»'}
 {"user/password": "«»"}
 {'password:hash': '«»'}
-{"Password ": "«»"}
 {'new password': '«»'}
 {"Geheim-Token": "«»"}
 {'пароль_password': '«»'}

@@ -41,9 +41,6 @@ password => «»
 :password => "«»"
 password := "«»"
 password ?= «»
-password -> «»
-password|«»
-PASSWORD⇥«»
 $password = '«»';
 define('DB_PASSWORD', '«»');
 const apiKey = "«»";
@@ -97,8 +94,6 @@ INSERT INTO t SET password='«»', name='x'
 UPDATE users SET password = '«»' WHERE id = 1
 API key: «»
 Secret Access Key: «»
-access key ID = «»
-Password for ann: «»
 level=info msg="login" password=«» user=ann
 level=info msg="login" token="«»" user=ann
 ts=1 caller=x token=«»

@@ -41,7 +41,6 @@ Caused by: java.sql.SQLException: jdbc:mysql://h/x?user=a&password=«»
 psycopg2.OperationalError: invalid dsn: "host=db password=«» dbname=x"
 AuthenticationError: invalid password '«»'
 ERROR: wrong password "«»" for ann
-token was: '«»'
 Using api_key='«»', timeout=5
 Loaded settings SECRET_KEY='«»' DEBUG=True
 `);

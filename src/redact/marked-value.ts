@@ -1,0 +1,87 @@
+/** Where the value of a key stands in notations that put more than a sign between them: XML, forms, YAML … */
+
+/** Where a value begins, and how it ends when it is neither a string nor in brackets. */
+export interface MarkedPlace {
+  readonly value: number;
+  readonly bare: 'word' | 'line' | 'element';
+}
+
+/** A line break, also as strings write it. */
+const BREAK = '(?:\\r?\\n|\\\\+r\\\\+n|\\\\+n)';
+
+/** `<password>`, `<wsse:Password Type="x">`, and what may stand between it and its value. */
+const ELEMENT = /(?:\s[\w:.-]{1,64}=\\*["'][^<>]{0,256})?>(?:<!\[CDATA\[)?/y;
+const ELEMENT_START = /<(?:[\w.-]{1,64}:)?$/;
+
+/** `name="password" value=`, `- name: PASSWORD` and `value:` in the next line. */
+const NAME_BEFORE = /(?:name|key|id)(?:=|:[ \t]?)\\*["']?$/i;
+const ATTRIBUTE = /\\*["']\s{1,8}value=/iy;
+const NEXT_MEMBER = new RegExp(`["']?[ \\t]{0,8}${BREAK}[ \\t]{0,64}value:[ \\t]*`, 'iy');
+
+/** `Content-Disposition: form-data; name="password"` and an empty line. */
+const FORM_PART = new RegExp(`\\\\*["'](?:;[^\\r\\n\\\\]{0,256})?${BREAK}${BREAK}`, 'y');
+
+/** A message of pydantic: the field, and in the next line its fault with `input_value=`. */
+const FAULTY_INPUT = new RegExp(`${BREAK} {2,8}[^\\r\\n]{0,256}?\\binput_value=`, 'y');
+
+/** @returns `null` when the key stands in none of these notations */
+export function markedPlace(text: string, start: number, end: number): MarkedPlace | null {
+  const before = text.slice(Math.max(0, start - 72), start);
+  const next = text[end];
+  if (/[<:]$/.test(before) && ELEMENT_START.test(before)) {
+    const value = behind(ELEMENT, text, end);
+    if (value !== null) return { value, bare: 'element' };
+  }
+  if (NAME_BEFORE.test(before)) {
+    const attribute = behind(ATTRIBUTE, text, end);
+    if (attribute !== null) return { value: attribute, bare: 'word' };
+    const line = behind(NEXT_MEMBER, text, end) ?? behind(FORM_PART, text, end);
+    if (line !== null) return { value: line, bare: 'line' };
+  }
+  if (next !== '\n' && next !== '\r' && next !== '\\') return null;
+  const input = behind(FAULTY_INPUT, text, end);
+  return input === null ? null : { value: input, bare: 'word' };
+}
+
+/** Behind what a pattern matches at a place; `null` when it does not. */
+function behind(pattern: RegExp, text: string, at: number): number | null {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : null;
+}
+
+const BLOCK = /(?:![^\s]{1,64}[ \t]{1,8})?[|>][+-]?\d?[ \t]*\r?\n/y;
+const LIST = /[ \t]*\r?\n(?=[ \t]*- )/y;
+const INDENTED = /[ \t]*(?:\r?\n|$)|([ \t]+)[^\r\n]*(?:\r?\n|$)/y;
+
+/**
+ * The end of a value of YAML that stands in the lines below its key, further to the right: a block (`password: |`)
+ * or a list; `null` when the value is none.
+ *
+ * @param from behind the colon
+ */
+export function yamlBlockEnd(text: string, from: number, keyStart: number): number | null {
+  const first = behind(BLOCK, text, from) ?? behind(LIST, text, from);
+  if (first === null) return null;
+  const lineStart = text.lastIndexOf('\n', keyStart) + 1;
+  const indent = /^[ \t-]*/.exec(text.slice(lineStart, Math.min(keyStart, lineStart + 128)))?.[0].length ?? 0;
+  let at = first;
+  while (at < text.length) {
+    INDENTED.lastIndex = at;
+    const line = INDENTED.exec(text);
+    if (line === null || (line[1] !== undefined && line[1].length <= indent && !isItem(text, at + indent))) break;
+    at = INDENTED.lastIndex;
+  }
+  return at > first ? trimmed(text, first, at) : null;
+}
+
+/** YAML lets the items of a list stand right below their key. */
+function isItem(text: string, at: number): boolean {
+  return text.startsWith('- ', at);
+}
+
+/** Without the line break at the end. */
+function trimmed(text: string, from: number, end: number): number {
+  let at = end;
+  while (at > from && /[\s]/.test(text[at - 1] as string)) at--;
+  return at;
+}
