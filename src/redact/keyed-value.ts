@@ -3,6 +3,7 @@ import { isBlankOrBreak, skipBlanks } from './characters.ts';
 import { markedPlace, yamlBlockEnd } from './marked-value.ts';
 import {
   bracketEnd,
+  closesOuter,
   type Delimiter,
   isQuote,
   lineEnd,
@@ -27,7 +28,7 @@ const MASK = '***';
 const NOTHING = /(?:None|null|undefined|nil|True|False|true|false)(?![\w.])/y;
 
 /** In place of a value, the type of a parameter or a field. */
-const TYPE = /(?:str|bytes|string|SecretStr)(?: \| None)?[ \t]*(?=[,)\r\n]|$)/y;
+const TYPE = /(?:str|bytes|string|SecretStr)(?: \| None)?[ \t]*(?=[,)\r\n]|\\+[rn]|$)/y;
 
 /** Between a key and its value. Two colons and a URL's are none. */
 const SEPARATOR = /[:?]?=[=>]?|!=|:(?![:/])/y;
@@ -40,7 +41,7 @@ const NAMED_VALUE = /,\s{0,64}\\*["'](?:value|val|content)\\*["']\s{0,64}:/iy;
 const NAME_OF_VALUE = /["'](?:name|key|header|field|variable|param|parameter)\\*["']\s{0,64}:\s{0,64}[bu]?$/i;
 
 /** A string that stands behind a key with no sign between, and not one that ends there. */
-const LONE_STRING = /^\\*["'][^\s,:;.)\]}]/;
+const LONE_STRING = /\\*["'][^\s,:;.)\]}\\"']/y;
 
 /** Before a string in Python. */
 const STRING_PREFIX = /[bBrRuUfF]{0,2}/y;
@@ -79,7 +80,13 @@ export function keyedValue(text: string, key: KeyPlace): Masked | null {
   if (place === null || place.value >= text.length) return null;
   const block = place.bare === 'line' ? yamlBlockEnd(text, place.value, key.start) : null;
   if (block !== null) return { start: place.value, end: block, text: MASK };
-  return maskString(text, place) ?? (place.onlyString ? null : maskBare(text, place, key));
+  STRING_PREFIX.lastIndex = place.value;
+  STRING_PREFIX.test(text);
+  const open = readDelimiter(text, STRING_PREFIX.lastIndex);
+  if (open === null) return place.onlyString ? null : maskBare(text, place, key);
+  // `"label": "Password:"`: the string that the key stands in ends here.
+  if (place.quotes === null && closesOuter(text, place.value, open)) return null;
+  return maskTriple(text, open) ?? maskString(text, place, open);
 }
 
 function findPlace(text: string, { start, end, isHeader, isPassword }: KeyPlace): Place | null {
@@ -113,8 +120,16 @@ function findPlace(text: string, { start, end, isHeader, isPassword }: KeyPlace)
     return { value: skipSpace(text, mark + 1), bare: 'word', quotes, onlyString: true, isPair };
   }
   if (isOption && mark > at && text[mark] !== '-') return { ...none, value: mark, bare: 'word' };
-  const isString = isPassword && quotes === null && mark > at && LONE_STRING.test(text.slice(mark, mark + 3));
+  const isString = isPassword && quotes === null && mark > at && startsString(text, mark);
   return isString ? { ...none, value: mark, bare: 'word', onlyString: true } : null;
+}
+
+/** The names that lists of fields have. */
+const NAME = /^(?:password|passwd|pwd|secret|token|api_?key|cookie|session|authorization|credentials)$/i;
+
+function startsString(text: string, at: number): boolean {
+  LONE_STRING.lastIndex = at;
+  return LONE_STRING.test(text);
 }
 
 /** Whether a quoted key is the first item of a list or a tuple. */
@@ -131,17 +146,24 @@ function isName(text: string, start: number): boolean {
   return quotes !== null && NAME_OF_VALUE.test(text.slice(Math.max(0, quotes.start - 160), quotes.start));
 }
 
+/** Masks a string in triple quotes. */
+function maskTriple(text: string, open: Delimiter): Masked | null {
+  const mark = '\\'.repeat(open.backslashes) + open.quote;
+  if (!text.startsWith(mark + mark, open.end)) return null;
+  const start = open.end + 2 * mark.length;
+  const close = text.indexOf(mark.repeat(3), start);
+  return { start, end: close === -1 ? text.length : close, text: MASK };
+}
+
 /** Masks a string and keeps its quotes. */
-function maskString(text: string, { value, quotes, isPair }: Place): Masked | null {
-  STRING_PREFIX.lastIndex = value;
-  STRING_PREFIX.test(text);
-  const open = readDelimiter(text, STRING_PREFIX.lastIndex);
-  if (open === null) return null;
+function maskString(text: string, { quotes, isPair }: Place, open: Delimiter): Masked | null {
   const where = quotes === null ? 'text' : 'value';
   const usual = stringEnd(text, open, where, 'paired');
   if (isPair && !/[)\]]/.test(text[skipBlanks(text, usual.end)] ?? ')')) return null;
   // Nothing is hidden where nothing is.
   if (usual.isClosed && usual.content === open.end) return null;
+  // `['password', 'token']` are two names.
+  if (isPair && NAME.test(text.slice(open.end, Math.min(usual.content, open.end + 32)))) return null;
   const { end, isClosed } = stringEnd(text, open, where, 'exact');
   const closing = text.slice(usual.content, usual.end);
   const isAny = usual.isClosed || isClosed;
@@ -197,8 +219,11 @@ function endsHere(text: string, at: number): boolean {
   return next === undefined || isBlankOrBreak(next) || ',;&)]}\\'.includes(next) || isQuote(next);
 }
 
+const SPACE = /(?:[ \t\r\n]|\\+[nr])*/y;
+
+/** Behind blanks and line breaks, also as strings write them. */
 function skipSpace(text: string, at: number): number {
-  let place = at;
-  while (isBlankOrBreak(text[place])) place++;
-  return place;
+  SPACE.lastIndex = at;
+  SPACE.test(text);
+  return SPACE.lastIndex;
 }

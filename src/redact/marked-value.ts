@@ -1,4 +1,5 @@
 /** Where the value of a key stands in notations that put more than a sign between them: XML, forms, YAML … */
+import { lineEnd } from './value-end.ts';
 
 /** Where a value begins, and how it ends when it is neither a string nor in brackets. */
 export interface MarkedPlace {
@@ -49,9 +50,10 @@ function behind(pattern: RegExp, text: string, at: number): number | null {
   return pattern.test(text) ? pattern.lastIndex : null;
 }
 
-const BLOCK = /(?:![^\s]{1,64}[ \t]{1,8})?[|>][+-]?\d?[ \t]*\r?\n/y;
-const LIST = /[ \t]*\r?\n(?=[ \t]*- )/y;
-const INDENTED = /[ \t]*(?:\r?\n|$)|([ \t]+)[^\r\n]*(?:\r?\n|$)/y;
+const BLOCK = new RegExp(`(?:![^\\s\\\\]{1,64}[ \\t]{1,8})?[|>][+-]?\\d?[ \\t]{0,8}${BREAK}`, 'y');
+const LIST = new RegExp(`[ \\t]{0,8}${BREAK}(?=[ \\t]{0,64}- )`, 'y');
+const LINE_BREAK = new RegExp(BREAK, 'y');
+const LINE_BEFORE = /(?:[\r\n"']|\\+[nr]|^)([ \t-]{0,64})$/;
 
 /**
  * The end of a value of YAML that stands in the lines below its key, further to the right: a block (`password: |`)
@@ -62,26 +64,15 @@ const INDENTED = /[ \t]*(?:\r?\n|$)|([ \t]+)[^\r\n]*(?:\r?\n|$)/y;
 export function yamlBlockEnd(text: string, from: number, keyStart: number): number | null {
   const first = behind(BLOCK, text, from) ?? behind(LIST, text, from);
   if (first === null) return null;
-  const lineStart = text.lastIndexOf('\n', keyStart) + 1;
-  const indent = /^[ \t-]*/.exec(text.slice(lineStart, Math.min(keyStart, lineStart + 128)))?.[0].length ?? 0;
-  let at = first;
-  while (at < text.length) {
-    INDENTED.lastIndex = at;
-    const line = INDENTED.exec(text);
-    if (line === null || (line[1] !== undefined && line[1].length <= indent && !isItem(text, at + indent))) break;
-    at = INDENTED.lastIndex;
+  const indent = LINE_BEFORE.exec(text.slice(Math.max(0, keyStart - 80), keyStart))?.[1]?.length ?? 0;
+  let end: number | null = null;
+  for (let line: number | null = first; line !== null; line = behind(LINE_BREAK, text, end as number)) {
+    const content = behind(/[ \t]*/y, text, line) as number;
+    const isWithin = content - line > indent || (content - line === indent && text.startsWith('- ', content));
+    const last = lineEnd(text, content);
+    // Blank lines belong to a block.
+    if (!isWithin && last > content) break;
+    end = last;
   }
-  return at > first ? trimmed(text, first, at) : null;
-}
-
-/** YAML lets the items of a list stand right below their key. */
-function isItem(text: string, at: number): boolean {
-  return text.startsWith('- ', at);
-}
-
-/** Without the line break at the end. */
-function trimmed(text: string, from: number, end: number): number {
-  let at = end;
-  while (at > from && /[\s]/.test(text[at - 1] as string)) at--;
-  return at;
+  return end;
 }

@@ -194,9 +194,36 @@ export function lineEnd(text: string, start: number): number {
       while (at > start && text.charCodeAt(at - 1) === BACKSLASH) at--;
       return at;
     }
-    if (character !== '\\' || isWrittenBreak(text, at)) return withoutBlanks(text, start, at);
+    if (character !== '\\') return withoutBlanks(text, start, at);
+    const first = at;
+    while (text.charCodeAt(at + 1) === BACKSLASH) at++;
+    if (isWrittenBreak(text, at)) return withoutBlanks(text, start, first);
   }
   return text.length;
+}
+
+const OUTER_BEHIND = /\s{0,8}(?:$|[\r\n}\])]{1,8}(?:$|[\s,"'\\})\]])|,\s{0,8}(?:[bu]?\\*["']|[\d[{(}\])-]|\w{1,64}=|None|null|[Tt]rue|[Ff]alse))/y;
+const OUTER_BEFORE = /(?:^|[\s,:=([{][bBuUrRfF]{0,2})$/;
+const LOOK_BACK = 256;
+
+/**
+ * Whether quotes behind a key end the string that the key stands in, and do not begin its value: what follows is what
+ * follows a string, and the same quotes before the key begin one.
+ */
+export function closesOuter(text: string, keyEnd: number, { quote, backslashes, end }: Delimiter): boolean {
+  OUTER_BEHIND.lastIndex = end;
+  if (!OUTER_BEHIND.test(text)) return false;
+  const first = Math.max(0, keyEnd - LOOK_BACK);
+  for (let at = text.lastIndexOf(quote, keyEnd - 1); at >= first; at = text.lastIndexOf(quote, at - 1)) {
+    const before = readDelimiterBefore(text, at + 1);
+    if (before === null || before.backslashes > backslashes) continue;
+    if (before.backslashes < backslashes) return false;
+    return (
+      OUTER_BEFORE.test(text.slice(Math.max(0, before.start - 4), before.start)) &&
+      !endsItem(text[skipBlanks(text, at + 1)])
+    );
+  }
+  return false;
 }
 
 function endsOuterString(text: string, at: number): boolean {

@@ -257,6 +257,14 @@ ya29
 -----BEGIN CERTIFICATE-----↵MIIB↵-----END CERTIFICATE-----
 -----BEGIN PUBLIC KEY-----↵MIIB↵-----END PUBLIC KEY-----
 eyJ
+{"label": "Password:", "type": "text"}
+{'prompt': 'Token:', 'n': 1}
+{"url": "https://x/?token=", "n": 1}
+["Enter password:", 5]
+('password=', 'x')
+print("Your token: ", end=x)
+{"text": "your password ", "n": 1}
+{"missing": ["password", "token"], "n": 1}
 {'eye': 'blue', 'money': '$2 off'}
 Asia/Tokyo
 ASIAN FOOD

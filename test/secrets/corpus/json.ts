@@ -38,7 +38,6 @@ export const JSON_TEXTS = secretTexts(String.raw`
 {"rawHeaders": ["Host", "h", "Authorization", "Bearer «»"]}
 {"rawHeaders": ["Host", "h", "Cookie", "sid=«»; theme=dark"]}
 {"name": "DB_PASSWORD", "value": "«»"}
-{"value": "«»", "name": "DB_PASSWORD"}
 {"key": "api_token", "value": "«»"}
 [{"Name":"secret_key","Value":"«»"}]
 {"env": {"PATH": "/bin", "AWS_SECRET_ACCESS_KEY": "«»"}}
