@@ -63,7 +63,7 @@ export const SHAPE_STEMS = [
 export function shapeAt(text: string, stem: string, at: number, isCut: boolean): Span | null {
   const behind = at + stem.length;
   if (stem.startsWith(':')) return urlCredentials(text, behind, isCut);
-  if (stem.startsWith('%')) return encodedCredentials(text, behind);
+  if (stem.startsWith('%')) return encodedCredentials(text, behind, isCut);
   if (stem.startsWith('-')) return privateKey(text, at, behind);
   const scheme = /^(?:bearer|basic)(?=[ \t])/i.exec(stem)?.[0].toLowerCase();
   if (scheme !== undefined) return schemeToken(text, behind, scheme === 'basic' ? isBasic : isBearer);

@@ -11,19 +11,22 @@ export function urlCredentials(text: string, start: number, isCut: boolean): Spa
   const end = regionEnd(text, start);
   const region = text.slice(start, end);
   const length = credentialsLength(region);
-  if (length > 0) return { start, end: start + length };
-  // The rest of it may be a password.
-  if (region === '' || /[/?#]/.test(region) || !isCutAt(text, end, isCut)) return null;
-  return { start, end: end - (/(?:\.{3}|…)$/.exec(region)?.[0].length ?? 0) };
+  // What is left of one that was cut may be a password, also behind an @.
+  if (length < region.length && !/[/?#]/.test(region.slice(length)) && isCutAt(text, end, isCut)) {
+    return { start, end: end - (/(?:\.{3}|…)$/.exec(region)?.[0].length ?? 0) };
+  }
+  return length > 0 ? { start, end: start + length } : null;
 }
 
-const ENCODED_AUTHORITY = /(?:(?!%2f|%3f|%23)[^\s"'`&<>/?#]){1,2048}%40/iy;
+const ENCODED_AUTHORITY = /(?:(?!%2f|%3f|%23)[^\s"'`&<>/?#]){1,2048}/iy;
 
 /** The same of a URL that is percent-encoded to stand in another: `next=https%3A%2F%2Fuser%3Apassword%40host`. */
-export function encodedCredentials(text: string, start: number): Span | null {
+export function encodedCredentials(text: string, start: number, isCut: boolean): Span | null {
   ENCODED_AUTHORITY.lastIndex = start;
-  const end = ENCODED_AUTHORITY.test(text) ? ENCODED_AUTHORITY.lastIndex - '%40'.length : start;
-  return end > start && text.slice(start, end) !== '***' ? { start, end } : null;
+  const authority = ENCODED_AUTHORITY.exec(text)?.[0] ?? '';
+  const at = authority.lastIndexOf('%40');
+  const end = start + (isCutAt(text, start + authority.length, isCut) ? authority.length : Math.max(0, at));
+  return end > start ? { start, end } : null;
 }
 
 /**

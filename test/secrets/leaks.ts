@@ -1,0 +1,18 @@
+/** Looks for secrets in what came out, however large it is. */
+import { partsOf, type SecretText } from './corpus/index.ts';
+
+/**
+ * @returns a function that lists the parts of these secrets that a text shows, at most ten. JSON bodies are looked at
+ *   as they are: what it looks for are letters and digits, which JSON does not escape
+ */
+export function leakFinder(entries: readonly SecretText[]): (text: string) => string[] {
+  const parts = new Set(entries.flatMap(partsOf));
+  const length = [...parts][0]?.length ?? 0;
+  return (text) => {
+    const leaks: string[] = [];
+    for (let at = 0; at + length <= text.length && leaks.length < 10; at += 1) {
+      if (parts.has(text.slice(at, at + length))) leaks.push(text.slice(Math.max(0, at - 60), at + 30));
+    }
+    return leaks;
+  };
+}
