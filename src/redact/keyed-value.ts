@@ -155,11 +155,20 @@ function maskTriple(text: string, open: Delimiter): Masked | null {
   return { start, end: close === -1 ? text.length : close, text: MASK };
 }
 
+const CUT_STRING = /[^"'`\\\r\n]{1,1024}?(?=(?:\.{3}|…)\\*["'`])/y;
+
+/** Masks a string that its engine has cut, in a text that goes on: `{"note": "('password', 'abc...", "n": 1}`. */
+function maskCut(text: string, { end }: Delimiter): Masked | null {
+  CUT_STRING.lastIndex = end;
+  const isFound = CUT_STRING.test(text) && !text.startsWith(MASK, end);
+  return isFound ? { start: end, end: CUT_STRING.lastIndex, text: MASK } : null;
+}
+
 /** Masks a string and keeps its quotes. */
 function maskString(text: string, { quotes, isPair }: Place, open: Delimiter): Masked | null {
   const where = quotes === null ? 'text' : 'value';
   const usual = stringEnd(text, open, where, 'paired');
-  if (isPair && !/[)\]]/.test(text[skipBlanks(text, usual.end)] ?? ')')) return null;
+  if (isPair && !/[)\]]/.test(text[skipBlanks(text, usual.end)] ?? ')')) return maskCut(text, open);
   // Nothing is hidden where nothing is.
   if (usual.isClosed && usual.content === open.end) return null;
   // `['password', 'token']` are two names.

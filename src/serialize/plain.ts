@@ -18,5 +18,7 @@ function masked(value: unknown, redactor: Redactor): unknown {
   if (typeof value === 'string') return redactor.text(value, 'config');
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => masked(item, redactor));
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, masked(item, redactor)]));
+  // Names are texts, too: settings by the URL that they belong to.
+  const show = (name: string): string => redactor.text(name, 'config');
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [show(key), masked(item, redactor)]));
 }

@@ -25,7 +25,7 @@ export const PYTHON_TEXTS = secretTexts(String.raw`
 {'credentials': {'user': 'a', 'x': '«»'}}
 {'password': <Secret «»>}
 {'password': Secret('«»'), 'n': 1}
-{'token': UUID('«8c1f0a7e-93b2-4d5c-a6e1-f7b0c2d4e681»'), 'n': 1}
+{'token': UUID('«d27e5b94-6f08-4ac1-b3d9-50e7a1c8f462»'), 'n': 1}
 {'secret': Decimal('«93817264.018273»')}
 {'secret': bytearray(b'«»')}
 {'secret': memoryview(b'«»')}

@@ -81,7 +81,7 @@ https://d111.cloudfront.net/a?Policy=x&Signature=«»&Key-Pair-Id=K1
 https://hooks.slack.com/services/T00000000/B00000000/«»
 https://discord.com/api/webhooks/123456789012345678/«»
 https://api.telegram.org/bot123456789:«»/sendMessage
-https://outlook.webhook.office.com/webhookb2/«8c1f0a7e-93b2-4d5c-a6e1-f7b0c2d4e681@a»/IncomingWebhook/x
+https://outlook.webhook.office.com/webhookb2/«d27e5b94-6f08-4ac1-b3d9-50e7a1c8f462@a»/IncomingWebhook/x
 next=%2Fcb%3Ftoken%3D«»%26x%3D1
 %22password%22%3A%22«»%22
 url=https%3A%2F%2Fh%2Fcb%3Faccess_token%3D«»

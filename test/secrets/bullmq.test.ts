@@ -1,0 +1,75 @@
+import type { Queue } from 'bullmq';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bullmqSources } from '../../src/bullmq.ts';
+import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
+import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
+import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
+import { type Host, serve } from '../router/host-kit.ts';
+import { HARMLESS_TEXTS, leakIn } from './corpus/index.ts';
+import { leakFinder } from './leaks.ts';
+import { listAll, readRoutes, SECRET_TEXTS } from './places.ts';
+
+const leaksIn = leakFinder(SECRET_TEXTS);
+
+describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+  titleUnless(redisMissing, 'of the jobs of $label,'),
+  ({ bullmq }) => {
+    let app: BullMQApp;
+    let queue: Queue;
+
+    beforeAll(async () => {
+      app = await startBullMQ(bullmq);
+      queue = app.queue('mail');
+      const texts = [...SECRET_TEXTS.map(({ text }) => text), ...HARMLESS_TEXTS];
+      const jobs = texts.flatMap((text, index) => [
+        { name: 'fail', data: { note: text, list: [text] }, opts: { jobId: `fail-${index}` } },
+        { name: 'send', data: { note: text }, opts: { jobId: `done-${index}` } },
+      ]);
+      await queue.addBulk(jobs);
+      app.worker(
+        queue.name,
+        async (job) => {
+          if (job.name === 'fail') throw new Error(job.data.note);
+          return job.data.note;
+        },
+        { concurrency: 50 },
+      );
+      await app.settled(queue, jobs.length, 'completed', 'failed');
+    }, 120_000);
+
+    afterAll(() => app?.close());
+
+    const host = (redact?: false): Promise<Host> =>
+      serve(EXPRESS_MAJORS[1] as ExpressMajor, {
+        sources: bullmqSources({ queues: [queue] }),
+        ...(redact === false && { redact }),
+      });
+
+    it('no secret is on any route', { timeout: 120_000 }, async () => {
+      const served = await host();
+      const list = await listAll(served);
+      expect(list.tasks.length).toBe(2 * (SECRET_TEXTS.length + HARMLESS_TEXTS.length));
+      expect(leaksIn(list.text)).toEqual([]);
+      for (const [index, entry] of SECRET_TEXTS.entries()) {
+        for (const id of [`mail:fail-${index}`, `mail:done-${index}`]) {
+          const { status, text } = await served.get(`/api/tasks/${encodeURIComponent(id)}/`);
+          expect(status).toBe(200);
+          expect(leakIn(text, entry), `${entry.rest}\n${text}`).toBeNull();
+        }
+      }
+    });
+
+    it('what is harmless is as it was, and every secret is seen when the redaction is off', async () => {
+      const shown = await listAll(await host());
+      const plain = new Map((await listAll(await host(false))).tasks.map((task) => [task.task_id, task]));
+      for (const task of shown.tasks) {
+        const index = Number(/\d+$/.exec(task.task_id)?.[0]);
+        const untouched = plain.get(task.task_id);
+        const entry = SECRET_TEXTS[index];
+        if (entry === undefined) expect(task).toEqual(untouched);
+        else expect(leakIn(JSON.stringify(untouched), entry), entry.rest).not.toBeNull();
+      }
+    });
+  },
+);

@@ -1,0 +1,101 @@
+import { createClient } from 'redis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type CelerySources, celerySources } from '../../src/celery.ts';
+import { componentOf, eventMessage } from '../helpers/celery-events.ts';
+import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
+import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+import { type Host, serve } from '../router/host-kit.ts';
+import { CUT_TEXTS, HARMLESS_TEXTS, leakIn, WHOLE_TEXTS } from './corpus/index.ts';
+import { leakFinder } from './leaks.ts';
+import { listAll, readRoutes } from './places.ts';
+
+const SECRETS = [...WHOLE_TEXTS, ...CUT_TEXTS.filter(({ text }) => text.includes('...'))];
+
+/** Celery's repr of a text within a dict: it escapes quotes, and no backslashes. */
+const saferepr = (text: string): string => `{'note': '${text.replaceAll("'", "\\'")}'}`;
+
+/** What a client and a worker say of a task that has this text everywhere, and fails. */
+function eventsOf(uuid: string, text: string): object[] {
+  const timestamp = Date.now() / 1000;
+  const common = { uuid, hostname: 'w1@alpha', pid: 1, timestamp, root_id: 'root' };
+  return [
+    {
+      ...common,
+      type: 'task-sent',
+      name: 'shop.pay',
+      args: `('${text.replaceAll("'", "\\'")}',)`,
+      kwargs: saferepr(text),
+    },
+    { ...common, type: 'task-received', name: 'shop.pay', args: text, kwargs: saferepr(text) },
+    { ...common, type: 'task-retried', exception: `ValueError('${text}')`, traceback: text },
+    {
+      ...common,
+      type: 'task-failed',
+      exception: `ValueError(${JSON.stringify(text)})`,
+      traceback: `Traceback (most recent call last):\n  File "/a.py", line 1, in f\n    f()\nValueError: ${text}\n`,
+    },
+    { ...common, uuid: `${uuid}-done`, type: 'task-received', name: 'shop.pay', args: '()', kwargs: '{}' },
+    { ...common, uuid: `${uuid}-done`, type: 'task-succeeded', result: text, runtime: 1 },
+  ];
+}
+
+describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'of what Celery says of its tasks,'), () => {
+  let redis: RedisServer;
+  let sources: CelerySources;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    const publisher = createClient({ url: redis.url() });
+    await publisher.connect();
+    sources = celerySources({ broker: redis.url() });
+    await until(() => sources.tasks.status?.().ok === true);
+    const texts = [...SECRETS.map(({ text }) => text), ...HARMLESS_TEXTS];
+    const messages = texts.map((text, index) => eventMessage(eventsOf(`task-${index}`, text)));
+    for (const message of messages) await publisher.publish('/0.celeryev/task.multi', message);
+    await until(async () => (await componentOf(sources, 'collector')).config.messages === messages.length);
+    publisher.destroy();
+  });
+
+  afterAll(async () => {
+    await sources?.close();
+    await redis?.close();
+  });
+
+  const host = (redact?: false): Promise<Host> =>
+    serve(EXPRESS_MAJORS[1] as ExpressMajor, {
+      // The sources outlive each host.
+      sources: { ...sources, close: () => {} },
+      ...(redact === false && { redact }),
+    });
+
+  it('no secret is on any route or stream', { timeout: 120_000 }, async () => {
+    const leaksIn = leakFinder(SECRETS);
+    const { get, ...rest } = await host();
+    const list = await listAll({ get, ...rest });
+    expect(list.tasks.length).toBe(2 * (SECRETS.length + HARMLESS_TEXTS.length));
+    expect(leaksIn(list.text)).toEqual([]);
+    for (const [path, text] of await readRoutes({ get, ...rest }, 'task-0')) expect(leaksIn(text), path).toEqual([]);
+    for (const [index, entry] of SECRETS.entries()) {
+      const { text } = await get(`/api/tasks/task-${index}/`);
+      expect(leakIn(text, entry), `${entry.rest}\n${text}`).toBeNull();
+    }
+  });
+
+  it('what is harmless is as it was', async () => {
+    const { tasks } = await listAll(await host());
+    const plain = await listAll(await host(false));
+    const untouched = new Map(plain.tasks.map((task) => [task.task_id, task]));
+    for (const task of tasks) {
+      const index = Number(/\d+/.exec(task.task_id)?.[0]);
+      if (index >= SECRETS.length) expect(task).toEqual(untouched.get(task.task_id));
+    }
+  });
+
+  it('every secret is seen when the redaction is off, which proves that these tests can fail', async () => {
+    const { tasks } = await listAll(await host(false));
+    const shown = new Map(tasks.map((task) => [task.task_id, JSON.stringify(task)]));
+    for (const [index, entry] of SECRETS.entries()) {
+      expect(leakIn(shown.get(`task-${index}`) ?? '', entry), entry.rest).not.toBeNull();
+    }
+  });
+});

@@ -1,0 +1,92 @@
+/** Puts the corpus wherever a source may put a text of its users, and reads back everything that the routes answer. */
+import type { MemorySources } from '../../src/memory.ts';
+import type { TasksBody } from '../../src/wire.ts';
+import { askStream } from '../helpers/ask-stream.ts';
+import type { Host } from '../router/host-kit.ts';
+import { until } from '../helpers/redis-server.ts';
+import { CUT_TEXTS, HARMLESS_TEXTS, type SecretText, WHOLE_TEXTS } from './corpus/index.ts';
+
+/** An error of the host's with a stack that does not depend on where the test stands. */
+function errorOf(text: string): Error {
+  return Object.assign(new Error(text), { stack: `Error: ${text}\n    at charge (/srv/shop.js:1:2)` });
+}
+
+/** Ids of the tasks that hold a text: `secret-7`, `harmless-7`. */
+export const idOf = (kind: 'secret' | 'harmless', index: number): string => `${kind}-${index}`;
+
+/** Texts with secrets that a host may hand over whole: one that is cut says so by dots. */
+export const SECRET_TEXTS: readonly SecretText[] = [
+  ...WHOLE_TEXTS,
+  ...CUT_TEXTS.filter(({ text }) => /(?:\.{3}|…)$/.test(text)),
+];
+
+/** Records a task for each text, all of one workflow. */
+export function recordCorpus(queue: Pick<MemorySources, 'record'>, now: number): void {
+  const record = (id: string, text: string): void => {
+    const common = { id, name: 'shop.charge', rootId: 'root', parentId: 'root', queue: 'mail', worker: 'w@1' };
+    queue.record({ ...common, state: 'STARTED', timestamp: now - 2_000, args: text, kwargs: { note: text } });
+    queue.record({ ...common, state: 'FAILURE', timestamp: now - 1_000, error: errorOf(text), detail: text });
+    queue.record({ ...common, id: `${id}-done`, state: 'SUCCESS', timestamp: now - 500, result: [text] });
+  };
+  for (const [index, { text }] of SECRET_TEXTS.entries()) record(idOf('secret', index), text);
+  for (const [index, text] of HARMLESS_TEXTS.entries()) record(idOf('harmless', index), text);
+  queue.record({ id: 'root', state: 'SUCCESS', name: 'shop.root', timestamp: now - 3_000 });
+}
+
+/** Schedules whose every text is one of the corpus. */
+export const schedules = SECRET_TEXTS.map(({ text }, index) => ({
+  id: String(index),
+  name: `entry ${index}`,
+  schedule: text,
+  args: text,
+  kwargs: { note: text },
+}));
+
+/** Components whose settings and address hold the corpus. */
+export const components = SECRET_TEXTS.map(({ text }, index) => ({
+  key: `part${index}`,
+  name: `part ${index}`,
+  enabled: true,
+  status: 'down' as const,
+  url: /^[a-z0-9+]+:\/\/\S+$/.test(text) ? text : null,
+  config: { note: text, hints: [text], deep: { list: [[text]] }, [text]: 1 },
+}));
+
+/** Every row of the task list. */
+export async function listAll(host: Host): Promise<{ text: string; tasks: TasksBody['tasks'] }> {
+  const tasks: TasksBody['tasks'] = [];
+  let text = '';
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const after: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+    const answer = await host.get<TasksBody>(`/api/tasks/?limit=1000${after}`);
+    text += answer.text;
+    tasks.push(...answer.body.tasks);
+    cursor = answer.body.next_cursor;
+  }
+  return { text, tasks };
+}
+
+/** What each route but the list and the single task answers, by its path. */
+export async function readRoutes(host: Host, id: string): Promise<Map<string, string>> {
+  const task = `/api/tasks/${encodeURIComponent(id)}/`;
+  const paths = [
+    '/healthcheck',
+    '/api/components/',
+    '/api/tasks/?stats=60&limit=1',
+    `${task}relations/`,
+    `${task}graph/?limit=20000`,
+    `${task}graph/updates/?limit=20000`,
+    '/api/workers/',
+    '/api/events/latest/?limit=1000',
+    '/api/beat/schedules/',
+  ];
+  const bodies = new Map<string, string>();
+  for (const path of paths) bodies.set(path, (await host.get(path)).text);
+  for (const path of ['/api/events/latest/?limit=1000', `${task}graph/updates/?limit=20000`]) {
+    const stream = await askStream(host.base, path);
+    await until(() => stream.messages.length > 0);
+    stream.close();
+    bodies.set(`stream of ${path}`, stream.text());
+  }
+  return bodies;
+}

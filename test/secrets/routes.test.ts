@@ -1,0 +1,156 @@
+import createDebug from 'debug';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type MemorySources, memorySources } from '../../src/memory.ts';
+import type { MonitorOptions } from '../../src/options.ts';
+import type { MonitorSources } from '../../src/source.ts';
+import type { TaskBody, TaskDetailBody, TasksBody } from '../../src/wire.ts';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { type Host, serve } from '../router/host-kit.ts';
+import { HARMLESS_TEXTS, leakIn } from './corpus/index.ts';
+import { leakFinder } from './leaks.ts';
+import { components, idOf, listAll, readRoutes, recordCorpus, SECRET_TEXTS, schedules } from './places.ts';
+
+const NOW = Date.now();
+const leaksIn = leakFinder(SECRET_TEXTS);
+
+function poisoned(): MemorySources & MonitorSources {
+  const queue = memorySources({ schedules });
+  recordCorpus(queue, NOW);
+  queue.recordWorker({ hostname: 'w@1', queues: ['mail'] });
+  return {
+    ...queue,
+    components: { name: 'parts', listComponents: () => components },
+    health: {
+      name: 'checks',
+      checkBroker: () => ({ ok: false, error: SECRET_TEXTS.map(({ text }) => text).join('\n').slice(0, 900) }),
+      checkBackend: () => ({ ok: false, error: "redis://:hunter2hunter2@host, {'token': 'hunter2hunter2'}" }),
+    },
+  };
+}
+
+async function hostOf(options: MonitorOptions = {}): Promise<Host> {
+  return await serve(EXPRESS_MAJORS[1] as (typeof EXPRESS_MAJORS)[number], { sources: poisoned(), ...options });
+}
+
+const detailOf = async (host: Host, id: string): Promise<TaskDetailBody> =>
+  (await host.get<TaskDetailBody>(`/api/tasks/${id}/`)).body;
+
+/** The texts of a task as a client reads them, out of the JSON that they came in. */
+const fieldsOf = ({ args, kwargs, exception, traceback }: TaskBody): (string | null)[] => [
+  args,
+  kwargs,
+  exception,
+  traceback,
+];
+
+describe('of the texts that a host records,', () => {
+  it('no secret is in a list, a graph, the feed, a stream, schedules, components or checks', async () => {
+    const host = await hostOf();
+    expect(leaksIn((await listAll(host)).text)).toEqual([]);
+    for (const [path, text] of await readRoutes(host, 'root')) {
+      expect(text.length, path).toBeGreaterThan(60);
+      expect(leaksIn(text), path).toEqual([]);
+      expect(text, path).not.toContain('hunter2');
+    }
+  });
+
+  it('no secret is in a task, nor does a search find one', { timeout: 120_000 }, async () => {
+    const host = await hostOf();
+    for (const [index, entry] of SECRET_TEXTS.entries()) {
+      const { text } = await host.get(`/api/tasks/${idOf('secret', index)}/`);
+      expect(text).toContain('"timeline":[{');
+      expect(leakIn(text, entry), entry.rest).toBeNull();
+      const part = entry.secrets[0] ?? '';
+      const done = await host.get(`/api/tasks/${idOf('secret', index)}-done/`);
+      expect(leakIn(done.text, entry), entry.rest).toBeNull();
+      const found = await host.get<TasksBody>(`/api/tasks/?limit=1&q=${encodeURIComponent(part)}`);
+      expect(found.body.tasks, entry.rest).toEqual([]);
+    }
+  });
+
+  it('what is harmless is as it was', { timeout: 120_000 }, async () => {
+    const host = await hostOf();
+    const rows = new Map((await listAll(host)).tasks.map((task) => [task.task_id, task]));
+    for (const [index, text] of HARMLESS_TEXTS.entries()) {
+      const id = idOf('harmless', index);
+      const shown = [
+        text,
+        JSON.stringify({ note: text }),
+        `Error: ${text}`,
+        `Error: ${text}\n    at charge (/srv/shop.js:1:2)`,
+      ];
+      expect(fieldsOf(rows.get(id) as TaskBody)).toEqual(shown);
+      expect(fieldsOf(await detailOf(host, id))).toEqual(shown);
+      expect(rows.get(`${id}-done`)?.result).toBe(JSON.stringify([text]));
+    }
+  });
+
+  it('every secret is seen when the redaction is off, which proves that these tests can fail', async () => {
+    const host = await hostOf({ redact: false });
+    const rows = new Map((await listAll(host)).tasks.map((task) => [task.task_id, task]));
+    for (const [index, entry] of SECRET_TEXTS.entries()) {
+      const shown = fieldsOf(rows.get(idOf('secret', index)) as TaskBody).join('\n');
+      expect(leakIn(shown, entry), entry.rest).not.toBeNull();
+    }
+    for (const [path, text] of await readRoutes(host, 'root')) {
+      if (!/relations|workers|stats|updates/.test(path)) expect(leaksIn(text), path).not.toEqual([]);
+    }
+  });
+
+  it('the host decides which keys are secret, more than ours or others', async () => {
+    const text = "{'password': 'hunter2', 'tax_id': 'DE-17', 'author': 'Ann'}";
+    const shownWith = async (redact: MonitorOptions['redact']) => {
+      const queue = memorySources();
+      queue.record({ id: 'a', state: 'STARTED', args: text });
+      return (await detailOf(await hostOf({ sources: queue, redact }), 'a')).args;
+    };
+    const ours = "{'password': '***', 'tax_id': 'DE-17', 'author': 'Ann'}";
+    expect(await shownWith({})).toBe(ours);
+    expect(await shownWith({ keys: ['tax id'] })).toBe(ours.replace('DE-17', '***'));
+    const theirs = await shownWith({ keys: [/^author$/], replaceKeys: true });
+    expect(theirs).toBe(text.replace('Ann', '***'));
+    expect(await shownWith((value) => value.replace('17', '##'))).toBe(text.replace('17', '##'));
+    expect(await shownWith(false)).toBe(text);
+  });
+});
+
+describe('of what a source throws,', () => {
+  it('no secret is in the body of an error or in what is logged; the host gets the error itself', {
+    timeout: 120_000,
+  }, async () => {
+    const lines: string[] = [];
+    const log = vi.spyOn(createDebug, 'log').mockImplementation((...line: unknown[]) => {
+      lines.push(line.map(String).join(' '));
+    });
+    createDebug.enable('express-task-monitor:*');
+    onTestFinished(() => {
+      createDebug.disable();
+      log.mockRestore();
+    });
+    const thrown: unknown[] = [];
+    const fail = (entry: (typeof SECRET_TEXTS)[number]) => () => {
+      throw new Error(entry.text);
+    };
+    for (const entry of SECRET_TEXTS.filter((_, index) => index % 15 === 0)) {
+      const name = 'shop';
+      const host = await hostOf({
+        sources: {
+          tasks: { name, listTasks: fail(entry), getTask: fail(entry), getTaskTree: fail(entry) },
+          workers: { name, listWorkers: fail(entry) },
+          health: { name, checkBroker: fail(entry) },
+        },
+        onError: (error) => thrown.push(error),
+      });
+      const id = encodeURIComponent(entry.text.slice(0, 100));
+      const paths = ['/api/tasks/', '/api/tasks/a/', '/api/tasks/a/graph/', '/api/workers/', '/healthcheck'];
+      for (const path of [...paths, `/api/tasks/?state=&nonsense=${id}&limit=${id}`]) {
+        const { status, text } = await host.get(path);
+        expect(status).toBeGreaterThanOrEqual(400);
+        expect(leakIn(text, entry), `${path}: ${text}`).toBeNull();
+      }
+    }
+    expect(thrown.length).toBeGreaterThan(40);
+    expect(lines.length).toBeGreaterThan(40);
+    expect(leaksIn(lines.join('\n'))).toEqual([]);
+  });
+});
