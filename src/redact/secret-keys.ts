@@ -18,7 +18,9 @@ const SECRET = wordSet(
 /** Names a secret as the last word, or right before one of {@link CARRIER}. */
 const SECRET_AT_END = wordSet('pass auth session sessions cookie cookies sid csrf xsrf');
 
-const CARRIER = wordSet('id ids key keys token header headers value data string code hash secret password word');
+const CARRIER = wordSet(
+  'id ids key keys token header headers value data string code hash secret password word',
+);
 
 /** The end of a word that names a secret, for keys whose words are written together. */
 const SECRET_ENDING =

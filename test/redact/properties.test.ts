@@ -156,6 +156,32 @@ describe('any text', () => {
       'conn',
       'token=a)',
     ],
+    ...['sk-', 'sk-a', 'npm_', 'gitlab gl-', '$2b$12$', 'SG.', '/bot123456:', '/api/webhooks/1/', '&sig='],
+    ...[':\\/\\/', ':\\\\', '%3a%2f%2f', '%3a%2f%2fa%3ab', 'https%3A%2F%2Fa%40', 'user%5Bpassword%5D='],
+    ...[
+      'password: |\n ',
+      'password: |\n',
+      'tokens:\n- ',
+      'token: |\\n  a',
+      ' '.repeat(60).concat('password:\n'),
+    ],
+    ...['<password a="', '<a:password', '<password><![CDATA[', 'name="password" value="', 'name="token"\n\n'],
+    ...[
+      'name: token\n  value: ',
+      'password "',
+      'password \\"a',
+      'password\n  input_value=',
+      "password\n  ''",
+    ],
+    ...[
+      '"token:", ',
+      "'password=', ",
+      '"token:"}',
+      'Authorization: Digest a="b", ',
+      'Cookie: a="',
+      'token="""',
+    ],
+    ...["('password', '...", "('token', 'a...'", 'password\\n\\n', '"password"\\n:\\n'],
   ])('takes time that grows no faster than its length: %j over and over', (unit) => {
     const text = unit.repeat(131_072 / unit.length);
     const start = performance.now();

@@ -74,7 +74,8 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'of what Celery
     const list = await listAll({ get, ...rest });
     expect(list.tasks.length).toBe(2 * (SECRETS.length + HARMLESS_TEXTS.length));
     expect(leaksIn(list.text)).toEqual([]);
-    for (const [path, text] of await readRoutes({ get, ...rest }, 'task-0')) expect(leaksIn(text), path).toEqual([]);
+    for (const [path, text] of await readRoutes({ get, ...rest }, 'task-0'))
+      expect(leaksIn(text), path).toEqual([]);
     for (const [index, entry] of SECRETS.entries()) {
       const { text } = await get(`/api/tasks/task-${index}/`);
       expect(leakIn(text, entry), `${entry.rest}\n${text}`).toBeNull();

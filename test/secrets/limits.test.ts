@@ -8,7 +8,8 @@ const DETAIL = 65_536;
 /** Longer than what is read of a text beyond what is shown. */
 const READ_BEYOND = 4_096;
 
-const serializerWith = (redactor: Redactor) => createSerializer({ redactor, preview: PREVIEW, detail: DETAIL });
+const serializerWith = (redactor: Redactor) =>
+  createSerializer({ redactor, preview: PREVIEW, detail: DETAIL });
 const serializer = serializerWith(createRedactor());
 
 /** The text behind so much that nobody minds that a limit cuts it in the middle of its secret. */

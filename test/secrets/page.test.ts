@@ -47,7 +47,9 @@ describe.skipIf(browserMissing)(browserTitle('in a browser,'), () => {
 
   it('the secrets are seen when the redaction is off, which proves that this test can fail', async () => {
     const read = await open(false);
-    expect(leaksIn(await read(`#/tasks/${idOf('secret', 0)}`, SECRET_TEXTS[0]?.secrets[0] as string))).not.toEqual([]);
+    expect(
+      leaksIn(await read(`#/tasks/${idOf('secret', 0)}`, SECRET_TEXTS[0]?.secrets[0] as string)),
+    ).not.toEqual([]);
     expect(leaksIn(await read('#/schedules', 'entry 0'))).not.toEqual([]);
     expect(leaksIn(await read('#/components', 'part 0'))).not.toEqual([]);
   });

@@ -2,8 +2,8 @@
 import type { MemorySources } from '../../src/memory.ts';
 import type { TasksBody } from '../../src/wire.ts';
 import { askStream } from '../helpers/ask-stream.ts';
-import type { Host } from '../router/host-kit.ts';
 import { until } from '../helpers/redis-server.ts';
+import type { Host } from '../router/host-kit.ts';
 import { CUT_TEXTS, HARMLESS_TEXTS, type SecretText, WHOLE_TEXTS } from './corpus/index.ts';
 
 /** An error of the host's with a stack that does not depend on where the test stands. */
@@ -23,7 +23,14 @@ export const SECRET_TEXTS: readonly SecretText[] = [
 /** Records a task for each text, all of one workflow. */
 export function recordCorpus(queue: Pick<MemorySources, 'record'>, now: number): void {
   const record = (id: string, text: string): void => {
-    const common = { id, name: 'shop.charge', rootId: 'root', parentId: 'root', queue: 'mail', worker: 'w@1' };
+    const common = {
+      id,
+      name: 'shop.charge',
+      rootId: 'root',
+      parentId: 'root',
+      queue: 'mail',
+      worker: 'w@1',
+    };
     queue.record({ ...common, state: 'STARTED', timestamp: now - 2_000, args: text, kwargs: { note: text } });
     queue.record({ ...common, state: 'FAILURE', timestamp: now - 1_000, error: errorOf(text), detail: text });
     queue.record({ ...common, id: `${id}-done`, state: 'SUCCESS', timestamp: now - 500, result: [text] });

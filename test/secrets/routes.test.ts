@@ -22,14 +22,22 @@ function poisoned(): MemorySources & MonitorSources {
     components: { name: 'parts', listComponents: () => components },
     health: {
       name: 'checks',
-      checkBroker: () => ({ ok: false, error: SECRET_TEXTS.map(({ text }) => text).join('\n').slice(0, 900) }),
+      checkBroker: () => ({
+        ok: false,
+        error: SECRET_TEXTS.map(({ text }) => text)
+          .join('\n')
+          .slice(0, 900),
+      }),
       checkBackend: () => ({ ok: false, error: "redis://:hunter2hunter2@host, {'token': 'hunter2hunter2'}" }),
     },
   };
 }
 
 async function hostOf(options: MonitorOptions = {}): Promise<Host> {
-  return await serve(EXPRESS_MAJORS[1] as (typeof EXPRESS_MAJORS)[number], { sources: poisoned(), ...options });
+  return await serve(EXPRESS_MAJORS[1] as (typeof EXPRESS_MAJORS)[number], {
+    sources: poisoned(),
+    ...options,
+  });
 }
 
 const detailOf = async (host: Host, id: string): Promise<TaskDetailBody> =>
@@ -99,7 +107,7 @@ describe('of the texts that a host records,', () => {
 
   it('the host decides which keys are secret, more than ours or others', async () => {
     const text = "{'password': 'hunter2', 'tax_id': 'DE-17', 'author': 'Ann'}";
-    const shownWith = async (redact: MonitorOptions['redact']) => {
+    const shownWith = async (redact: NonNullable<MonitorOptions['redact']>) => {
       const queue = memorySources();
       queue.record({ id: 'a', state: 'STARTED', args: text });
       return (await detailOf(await hostOf({ sources: queue, redact }), 'a')).args;

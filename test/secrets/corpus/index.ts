@@ -1,6 +1,8 @@
 /** The corpus: texts with secrets that must not come out, and texts that must come out as they are. */
 import { CUT_TEXTS } from './cut.ts';
 import type { SecretText } from './entry.ts';
+import { HARMLESS_NAMES } from './harmless-names.ts';
+import { HARMLESS_VALUES } from './harmless-values.ts';
 import { HEADER_TEXTS } from './headers.ts';
 import { JSON_TEXTS } from './json.ts';
 import { KEY_TEXTS } from './keys.ts';
@@ -11,7 +13,6 @@ import { TRACEBACK_TEXTS } from './tracebacks.ts';
 import { URL_TEXTS } from './urls.ts';
 
 export { leakIn, partsOf, type SecretText } from './entry.ts';
-export { HARMLESS_TEXTS } from './harmless.ts';
 
 /** Whole texts. */
 export const WHOLE_TEXTS: readonly SecretText[] = [
@@ -27,3 +28,6 @@ export const WHOLE_TEXTS: readonly SecretText[] = [
 
 /** Texts that their engine has cut. */
 export { CUT_TEXTS };
+
+/** What looks a little like a secret and is none: it must come out as it is. */
+export const HARMLESS_TEXTS: readonly string[] = [...HARMLESS_NAMES, ...HARMLESS_VALUES];

@@ -12,7 +12,7 @@ export const JSON_TEXTS = secretTexts(String.raw`
 {"password": "line\nbreak «»"}
 {"password": "\u0022«»", "n": 2}
 {"password": "zażółć «»"}
-{"passphrase": "«correct horse battery staple»"}
+{"secret_phrase": "«correct horse battery staple»"}
 {"password": "a, b: {c} «»", "x": 1}
 {"password": "}]),;«»"}
 {"password": "'«»'"}

@@ -1,7 +1,7 @@
 /** Names of secrets in every notation. */
 import { secretTexts } from './entry.ts';
 
-export const KEY_TEXTS = secretTexts(String.raw`
+export const KEY_TEXTS = secretTexts(`
 {'api_key': '«»'}
 {"apiKey": "«»"}
 {'api-key': '«»'}
