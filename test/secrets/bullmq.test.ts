@@ -14,6 +14,7 @@ const leaksIn = leakFinder(SECRET_TEXTS);
 
 describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
   titleUnless(redisMissing, 'of the jobs of $label,'),
+  { timeout: 180_000 },
   ({ bullmq }) => {
     let app: BullMQApp;
     let queue: Queue;
@@ -46,7 +47,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
         ...(redact === false && { redact }),
       });
 
-    it('no secret is on any route', { timeout: 120_000 }, async () => {
+    it('no secret is on any route', async () => {
       const served = await host();
       const list = await listAll(served);
       expect(list.tasks.length).toBe(2 * (SECRET_TEXTS.length + HARMLESS_TEXTS.length));

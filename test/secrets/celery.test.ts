@@ -39,64 +39,68 @@ function eventsOf(uuid: string, text: string): object[] {
   ];
 }
 
-describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'of what Celery says of its tasks,'), () => {
-  let redis: RedisServer;
-  let sources: CelerySources;
+describe.skipIf(redisMissing !== null)(
+  titleUnless(redisMissing, 'of what Celery says of its tasks,'),
+  { timeout: 180_000 },
+  () => {
+    let redis: RedisServer;
+    let sources: CelerySources;
 
-  beforeAll(async () => {
-    redis = await startRedis();
-    const publisher = createClient({ url: redis.url() });
-    await publisher.connect();
-    sources = celerySources({ broker: redis.url() });
-    await until(() => sources.tasks.status?.().ok === true);
-    const texts = [...SECRETS.map(({ text }) => text), ...HARMLESS_TEXTS];
-    const messages = texts.map((text, index) => eventMessage(eventsOf(`task-${index}`, text)));
-    for (const message of messages) await publisher.publish('/0.celeryev/task.multi', message);
-    await until(async () => (await componentOf(sources, 'collector')).config.messages === messages.length);
-    publisher.destroy();
-  });
-
-  afterAll(async () => {
-    await sources?.close();
-    await redis?.close();
-  });
-
-  const host = (redact?: false): Promise<Host> =>
-    serve(EXPRESS_MAJORS[1] as ExpressMajor, {
-      // The sources outlive each host.
-      sources: { ...sources, close: () => {} },
-      ...(redact === false && { redact }),
+    beforeAll(async () => {
+      redis = await startRedis();
+      const publisher = createClient({ url: redis.url() });
+      await publisher.connect();
+      sources = celerySources({ broker: redis.url() });
+      await until(() => sources.tasks.status?.().ok === true);
+      const texts = [...SECRETS.map(({ text }) => text), ...HARMLESS_TEXTS];
+      const messages = texts.map((text, index) => eventMessage(eventsOf(`task-${index}`, text)));
+      for (const message of messages) await publisher.publish('/0.celeryev/task.multi', message);
+      await until(async () => (await componentOf(sources, 'collector')).config.messages === messages.length);
+      publisher.destroy();
     });
 
-  it('no secret is on any route or stream', { timeout: 120_000 }, async () => {
-    const leaksIn = leakFinder(SECRETS);
-    const { get, ...rest } = await host();
-    const list = await listAll({ get, ...rest });
-    expect(list.tasks.length).toBe(2 * (SECRETS.length + HARMLESS_TEXTS.length));
-    expect(leaksIn(list.text)).toEqual([]);
-    for (const [path, text] of await readRoutes({ get, ...rest }, 'task-0'))
-      expect(leaksIn(text), path).toEqual([]);
-    for (const [index, entry] of SECRETS.entries()) {
-      const { text } = await get(`/api/tasks/task-${index}/`);
-      expect(leakIn(text, entry), `${entry.rest}\n${text}`).toBeNull();
-    }
-  });
+    afterAll(async () => {
+      await sources?.close();
+      await redis?.close();
+    });
 
-  it('what is harmless is as it was', async () => {
-    const { tasks } = await listAll(await host());
-    const plain = await listAll(await host(false));
-    const untouched = new Map(plain.tasks.map((task) => [task.task_id, task]));
-    for (const task of tasks) {
-      const index = Number(/\d+/.exec(task.task_id)?.[0]);
-      if (index >= SECRETS.length) expect(task).toEqual(untouched.get(task.task_id));
-    }
-  });
+    const host = (redact?: false): Promise<Host> =>
+      serve(EXPRESS_MAJORS[1] as ExpressMajor, {
+        // The sources outlive each host.
+        sources: { ...sources, close: () => {} },
+        ...(redact === false && { redact }),
+      });
 
-  it('every secret is seen when the redaction is off, which proves that these tests can fail', async () => {
-    const { tasks } = await listAll(await host(false));
-    const shown = new Map(tasks.map((task) => [task.task_id, JSON.stringify(task)]));
-    for (const [index, entry] of SECRETS.entries()) {
-      expect(leakIn(shown.get(`task-${index}`) ?? '', entry), entry.rest).not.toBeNull();
-    }
-  });
-});
+    it('no secret is on any route or stream', async () => {
+      const leaksIn = leakFinder(SECRETS);
+      const { get, ...rest } = await host();
+      const list = await listAll({ get, ...rest });
+      expect(list.tasks.length).toBe(2 * (SECRETS.length + HARMLESS_TEXTS.length));
+      expect(leaksIn(list.text)).toEqual([]);
+      for (const [path, text] of await readRoutes({ get, ...rest }, 'task-0'))
+        expect(leaksIn(text), path).toEqual([]);
+      for (const [index, entry] of SECRETS.entries()) {
+        const { text } = await get(`/api/tasks/task-${index}/`);
+        expect(leakIn(text, entry), `${entry.rest}\n${text}`).toBeNull();
+      }
+    });
+
+    it('what is harmless is as it was', async () => {
+      const { tasks } = await listAll(await host());
+      const plain = await listAll(await host(false));
+      const untouched = new Map(plain.tasks.map((task) => [task.task_id, task]));
+      for (const task of tasks) {
+        const index = Number(/\d+/.exec(task.task_id)?.[0]);
+        if (index >= SECRETS.length) expect(task).toEqual(untouched.get(task.task_id));
+      }
+    });
+
+    it('every secret is seen when the redaction is off, which proves that these tests can fail', async () => {
+      const { tasks } = await listAll(await host(false));
+      const shown = new Map(tasks.map((task) => [task.task_id, JSON.stringify(task)]));
+      for (const [index, entry] of SECRETS.entries()) {
+        expect(leakIn(shown.get(`task-${index}`) ?? '', entry), entry.rest).not.toBeNull();
+      }
+    });
+  },
+);

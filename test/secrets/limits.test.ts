@@ -25,7 +25,7 @@ const rowOf = (text: string, { taskRowJson } = serializer): string =>
 // Each value is 64 KiB of work: every seventh text of each kind has to do.
 const SOME = WHOLE_TEXTS.filter((_, index) => index % 7 === 0);
 
-describe('a secret that a limit of ours cuts in two', () => {
+describe('a secret that a limit of ours cuts in two', { timeout: 120_000 }, () => {
   it.each([
     ['the preview', PREVIEW],
     ['what is read for the preview', PREVIEW + READ_BEYOND],

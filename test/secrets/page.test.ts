@@ -22,13 +22,13 @@ async function open(redact?: false) {
   /** The whole document once a view shows this. */
   return async (hash: string, shown: string): Promise<string> => {
     await go(hash);
-    await until(async () => (await page.locator('#app').textContent())?.includes(shown) === true);
+    await until(async () => (await page.locator('#app').textContent())?.includes(shown) === true, 60_000);
     return await page.content();
   };
 }
 
-describe.skipIf(browserMissing)(browserTitle('in a browser,'), () => {
-  it('no secret is in any view of the page, and what is harmless is', { timeout: 180_000 }, async () => {
+describe.skipIf(browserMissing)(browserTitle('in a browser,'), { timeout: 180_000 }, () => {
+  it('no secret is in any view of the page, and what is harmless is', async () => {
     const read = await open();
     expect(leaksIn(await read('#/', 'shop.'))).toEqual([]);
     for (const state of ['FAILURE', 'SUCCESS']) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createRedactor } from '../../src/redact.ts';
+import { createSerializer } from '../../src/serialize.ts';
 import { NOTATIONS } from '../redact/notations.ts';
 import { CUT_TEXTS, HARMLESS_TEXTS, leakIn, partsOf, type SecretText, WHOLE_TEXTS } from './corpus/index.ts';
 
@@ -54,6 +55,22 @@ describe('a secret', () => {
       const shown = redact(entry.text.slice(0, end), 'args', true);
       expect(leakIn(shown, entry), `${end}: ${shown}`).toBeNull();
     }
+  });
+});
+
+describe('a search', () => {
+  it('finds no secret, whole or in part', () => {
+    const serializers = [createRedactor(), createRedactor(false)].map((redactor) =>
+      createSerializer({ redactor }),
+    );
+    const found = serializers.map(({ matcher }) =>
+      WHOLE_TEXTS.filter((entry) => {
+        const task = { id: '1', state: 'STARTED', args: entry.text, kwargs: { note: entry.text } };
+        return partsOf(entry).some((part) => matcher(part.toLowerCase())(task));
+      }),
+    );
+    expect(found[0]).toEqual([]);
+    expect(found[1]).toEqual(WHOLE_TEXTS);
   });
 });
 

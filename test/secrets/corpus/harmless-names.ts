@@ -1,7 +1,7 @@
 /** Names that look a little like those of secrets. */
 import { harmlessTexts } from './entry.ts';
 
-export const HARMLESS_NAMES = harmlessTexts(String.raw`
+export const HARMLESS_NAMES = harmlessTexts(`
 token_count: 5
 tokens: 512
 tokens_used=17
