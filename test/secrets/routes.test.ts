@@ -68,12 +68,9 @@ describe('of the texts that a host records,', { timeout: 180_000 }, () => {
       const { text } = await host.get(`/api/tasks/${idOf('secret', index)}/`);
       expect(text).toContain('"timeline":[{');
       expect(leakIn(text, entry), entry.rest).toBeNull();
-      const part = entry.secrets[0] ?? '';
       // Each search looks at every task; `redactor.test.ts` asks for all of them.
       if (index % 10 !== 0) continue;
       const part = entry.secrets[0] ?? '';
-      const done = await host.get(`/api/tasks/${idOf('secret', index)}-done/`);
-      expect(leakIn(done.text, entry), entry.rest).toBeNull();
       const found = await host.get<TasksBody>(`/api/tasks/?limit=1&q=${encodeURIComponent(part)}`);
       expect(found.body.tasks, entry.rest).toEqual([]);
     }
