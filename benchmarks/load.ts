@@ -12,7 +12,7 @@ export async function startServer(
   ...args: readonly string[]
 ): Promise<{ server: ChildProcess; url: string }> {
   const file = fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
-  const flags = ['--max-old-space-size=6000', '--import', 'tsx'];
+  const flags = ['--expose-gc', '--max-old-space-size=6000', '--import', 'tsx'];
   const server = spawn(process.execPath, [...flags, file, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [port] = (await once(server.stdout as NodeJS.ReadableStream, 'data')) as [Buffer];
   return { server, url: `http://127.0.0.1:${port.toString().trim()}` };
