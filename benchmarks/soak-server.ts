@@ -2,6 +2,7 @@
  * The host of the soak, in its own process: the monitor over Celery and over BullMQ on Express, a route of the
  * host's own beside it, and a route that tells what the process holds after garbage collection.
  */
+import { existsSync, readdirSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import express from 'express';
 import { bullmqSources } from '../src/bullmq.ts';
@@ -45,6 +46,8 @@ app.get('/held', async (_request, response) => {
   const { heapUsed, external, rss } = process.memoryUsage();
   const handles: Record<string, number> = {};
   for (const name of process.getActiveResourcesInfo()) handles[name] = (handles[name] ?? 0) + 1;
+  // Sockets and timers that keep no process alive are not among these resources, but sockets are open files.
+  if (existsSync('/proc/self/fd')) handles['open files'] = readdirSync('/proc/self/fd').length;
   response.json({
     heap: heapUsed,
     external,
