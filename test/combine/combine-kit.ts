@@ -1,15 +1,7 @@
 /** Parts for combinations, which fail as they are told to. */
-import { memorySources } from '../../src/memory.ts';
 import type { Task, TaskEvent } from '../../src/model.ts';
 import { selectTasks, summarizeTasks } from '../../src/select.ts';
-import type {
-  MonitorSources,
-  TaskEventQuery,
-  TaskEventSource,
-  TaskPage,
-  TaskQuery,
-  TaskSource,
-} from '../../src/source.ts';
+import type { TaskEventQuery, TaskEventSource, TaskPage, TaskQuery, TaskSource } from '../../src/source.ts';
 
 /** A part, and how to break it. */
 export interface Breakable<Part> {
@@ -86,13 +78,4 @@ export function eventSource(name: string, events: readonly TaskEvent[]): TaskEve
       return { events: listed.map(({ event }) => event).toReversed(), cursor, gap: false };
     },
   };
-}
-
-/** A memory source with a few tasks. */
-export function memory(name: string, ids: readonly string[], from: number): MonitorSources {
-  const sources = memorySources({ name });
-  for (const [index, id] of ids.entries()) {
-    sources.record({ id, state: 'STARTED', name: `${name}.work`, timestamp: from + index * 1_000 });
-  }
-  return sources;
 }

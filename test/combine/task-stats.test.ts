@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { mergeStats } from '../../src/combine/task-stats.ts';
+import { summarizeTasks } from '../../src/select.ts';
+import type { TaskStats } from '../../src/source.ts';
+import { query } from '../history/telling.ts';
+import { at, shopTask } from '../router/shop-sources.ts';
+
+const NOW = at(120);
+
+function figures(numbers: readonly number[], minutes = 5): TaskStats {
+  const tasks = numbers.map((number) => shopTask(number));
+  return summarizeTasks(tasks, { minutes, now: NOW, filter: query() });
+}
+
+const step = (t: Date, received: number) => ({ t, received, succeeded: 0, failed: 0, retried: 0 });
+const whole = (stepSeconds: number, series: TaskStats['series']): TaskStats => ({
+  stepSeconds,
+  series,
+  states: {},
+  names: [],
+  workers: [],
+  queues: [],
+});
+
+function named(runtimeP50: number | null, count = 1): TaskStats {
+  const name = { name: 'pay', count, failed: 1, runtimeP50, runtimeP95: null, waitP50: null, waitP95: null };
+  return { ...whole(60, []), names: [name] };
+}
+
+describe('figures of several sources', () => {
+  it('are those of all their tasks, but for percentiles that cannot be told', () => {
+    const merged = mergeStats([figures([1, 2, 3, 4]), figures([5, 6, 7])]);
+    const expected = figures([1, 2, 3, 4, 5, 6, 7]);
+    const without = ({ names, ...rest }: TaskStats) => ({
+      ...rest,
+      names: names.map(({ name, count, failed }) => ({ name, count, failed })),
+    });
+    expect(without(merged)).toEqual(without(expected));
+  });
+
+  it('have a percentile that one source alone can tell, or on which all agree', () => {
+    const p50 = (...all: readonly TaskStats[]) => mergeStats(all).names[0]?.runtimeP50;
+    expect(p50(named(2), named(null))).toBe(2);
+    expect(p50(named(2), named(2))).toBe(2);
+    expect(p50(named(2), named(3))).toBeNull();
+    expect(p50(named(2), named(3), named(2))).toBeNull();
+    expect(mergeStats([named(2, 4), named(3, 5)]).names).toMatchObject([{ count: 9, failed: 2 }]);
+  });
+
+  it('count steps of another length into those of the longest', () => {
+    const minutes = whole(60, [step(at(0), 1), step(at(60), 2)]);
+    const halves = whole(30, [step(at(0), 10), step(at(30), 20), step(at(60), 40), step(at(120), 80)]);
+    expect(mergeStats([halves, minutes])).toMatchObject({
+      stepSeconds: 60,
+      series: [step(at(0), 31), step(at(60), 42), step(at(120), 80)],
+    });
+  });
+});
