@@ -81,32 +81,34 @@ function mergeSeries(all: readonly TaskStats[], { stepSeconds, series }: TaskSta
 }
 
 function mergeNames(all: readonly TaskStats[]): readonly NameFigures[] {
-  const byName = new Map<string, NameFigures>();
+  const byName = new Map<string, NameFigures[]>();
   for (const figures of all.flatMap(({ names }) => names)) {
-    const other = byName.get(figures.name);
-    byName.set(figures.name, other === undefined ? figures : mergeFigures(other, figures));
+    const others = byName.get(figures.name);
+    if (others === undefined) byName.set(figures.name, [figures]);
+    else others.push(figures);
   }
-  return [...byName.values()]
+  return [...byName]
+    .map(([name, figures]) => mergeFigures(name, figures))
     .sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1))
     .slice(0, MOST_NAMES);
 }
 
-function mergeFigures(a: NameFigures, b: NameFigures): NameFigures {
+function mergeFigures(name: string, all: readonly NameFigures[]): NameFigures {
   return {
-    name: a.name,
-    count: a.count + b.count,
-    failed: a.failed + b.failed,
-    runtimeP50: agreed(a.runtimeP50, b.runtimeP50),
-    runtimeP95: agreed(a.runtimeP95, b.runtimeP95),
-    waitP50: agreed(a.waitP50, b.waitP50),
-    waitP95: agreed(a.waitP95, b.waitP95),
+    name,
+    count: all.reduce((sum, { count }) => sum + count, 0),
+    failed: all.reduce((sum, { failed }) => sum + failed, 0),
+    runtimeP50: agreed(all.map(({ runtimeP50 }) => runtimeP50)),
+    runtimeP95: agreed(all.map(({ runtimeP95 }) => runtimeP95)),
+    waitP50: agreed(all.map(({ waitP50 }) => waitP50)),
+    waitP95: agreed(all.map(({ waitP95 }) => waitP95)),
   };
 }
 
 /** A source without a figure has seen no run to take it from. */
-function agreed(a: number | null, b: number | null): number | null {
-  if (a === null || b === null) return a ?? b;
-  return a === b ? a : null;
+function agreed(figures: readonly (number | null)[]): number | null {
+  const [figure = null, ...others] = new Set(figures.filter((value) => value !== null));
+  return others.length === 0 ? figure : null;
 }
 
 function union(lists: readonly (readonly string[])[]): readonly string[] {
