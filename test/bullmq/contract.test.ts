@@ -1,17 +1,22 @@
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bullmqSources } from '../../src/bullmq.ts';
 import { sourceContract } from '../../src/testing.ts';
+import { createAclUsers, refusals, urlAs } from '../helpers/acl-users.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
 
 describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
-  titleUnless(redisMissing, 'bullmqSources on $label keeps the contract of sources'),
+  titleUnless(
+    redisMissing,
+    'bullmqSources on $label, as a user who may only read, keeps the contract of sources',
+  ),
   ({ bullmq }) => {
     let app: BullMQApp;
 
     beforeAll(async () => {
       app = await startBullMQ(bullmq);
+      await createAclUsers(app.redis.url());
       const [mail, image] = [app.queue('mail'), app.queue('image')];
       app.worker('mail', async (job) => {
         await job.log(`took ${job.name}`);
@@ -48,9 +53,13 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
 
     const cases = sourceContract({
       parts: ['tasks', 'tasks.tree', 'tasks.stats', 'workers', 'health', 'components', 'events', 'schedules'],
-      create: () => ({ sources: bullmqSources({ connection: app.redis.url() }) }),
+      create: () => ({ sources: bullmqSources({ connection: urlAs('bullmq', app.redis.url()) }) }),
     });
 
     for (const { name, run } of cases) it(name, run);
+
+    it('asks for nothing that this user may not do', async () => {
+      expect(await refusals(app.redis.url(), 'bullmq')).toEqual([]);
+    });
   },
 );

@@ -2,6 +2,7 @@ import type { Job, JobType, Queue } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
 import type { Task } from '../../src/model.ts';
+import { createAclUsers, refusals, urlAs } from '../helpers/acl-users.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { detail, misplaced, page, walk } from '../helpers/bullmq-read.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
@@ -27,7 +28,7 @@ function stateOf(state: string, attempts: number): string {
 }
 
 describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
-  titleUnless(redisMissing, 'a thousand jobs of $label'),
+  titleUnless(redisMissing, 'a thousand jobs of $label, read by a user who may only read,'),
   ({ bullmq }) => {
     let app: BullMQApp;
     let sources: BullMQSources;
@@ -36,10 +37,13 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     beforeAll(async () => {
       app = await startBullMQ(bullmq);
       queues = ['mail', 'image', 'report', 'idle'].map((name) => app.queue(name));
-      sources = bullmqSources({ queues });
+      await createAclUsers(app.redis.url());
+      await Promise.all(queues.map((queue) => queue.waitUntilReady()));
+      sources = bullmqSources({ connection: urlAs('bullmq', app.redis.url()) });
     });
 
     afterAll(async () => {
+      expect(await refusals(app.redis.url(), 'bullmq')).toEqual([]);
       sources?.close();
       await app?.close();
     });

@@ -1,5 +1,5 @@
 /**
- * The two Redis users that a monitor may run as, with no more rights than it needs. The documentation
+ * The Redis users that a monitor may run as, with no more rights than it needs. The documentation
  * quotes these rules for database 0 without prefixes.
  */
 import { createClient } from 'redis';
@@ -64,6 +64,25 @@ export function controlRules(scope: AclScope = {}): string[] {
   ];
 }
 
+/** Every command that the BullMQ source sends. */
+export const BULLMQ_COMMANDS: readonly string[] = [
+  ...['ping', 'select', 'info', 'client|list', 'scan', 'exists'],
+  ...['hget', 'hmget', 'hlen', 'hstrlen', 'llen', 'lrange', 'lindex', 'lpos'],
+  ...['zcard', 'zcount', 'zscore', 'zrange', 'zrevrange', 'zrangebyscore', 'zrevrangebyscore'],
+  ...['scard', 'smembers', 'xrange', 'xrevrange', 'xinfo|stream'],
+];
+
+/** Rules of the user *bullmq*: it reads keys of queues. Needs Redis 7; before, write `~` for `%R~`. */
+export function bullmqRules(prefix = 'bull'): string[] {
+  return [
+    'resetkeys',
+    `%R~${escapeGlob(prefix)}:*`,
+    'resetchannels',
+    '-@all',
+    ...BULLMQ_COMMANDS.map((name) => `+${name}`),
+  ];
+}
+
 /** The keys of all askers as a pattern. */
 function replyKeys(replyKey: (oid: string) => string): string {
   return replyKey('\0').split('\0').map(escapeGlob).join('*');
@@ -72,17 +91,30 @@ function replyKeys(replyKey: (oid: string) => string): string {
 /** The password of both users. */
 const ACL_PASSWORD = 'SECRET-of-user';
 
-/** Creates the users `read` and `control`; every login of the server's own stays as it is. */
+/** Creates the users `read`, `control` and `bullmq`; every login of the server's own stays as it is. */
 export async function createAclUsers(url: string, scope: AclScope = {}): Promise<void> {
   const client = createClient({ url });
   await client.connect();
   const first = ['reset', 'on', `>${ACL_PASSWORD}`];
   await client.sendCommand(['ACL', 'SETUSER', 'read', ...first, ...readRules(scope)]);
   await client.sendCommand(['ACL', 'SETUSER', 'control', ...first, ...controlRules(scope)]);
+  await client.sendCommand(['ACL', 'SETUSER', 'bullmq', ...first, ...bullmqRules()]);
   await client.close();
 }
 
 /** The URL as one of these users opens it. */
-export function urlAs(user: 'read' | 'control', url: string): string {
+export function urlAs(user: 'read' | 'control' | 'bullmq', url: string): string {
   return url.replace('redis://', `redis://${user}:${ACL_PASSWORD}@`);
+}
+
+/** What Redis refused a user to do. */
+export async function refusals(url: string, user: string): Promise<string[]> {
+  const client = createClient({ url, RESP: 2 });
+  await client.connect();
+  const log = (await client.sendCommand(['ACL', 'LOG'])) as unknown as string[][];
+  await client.close();
+  const entries = log.map((entry) => new Map(entry.map((word, index) => [word, entry[index + 1] ?? ''])));
+  return entries
+    .filter((entry) => entry.get('username') === user)
+    .map((entry) => `${entry.get('reason')} ${entry.get('object')}`);
 }

@@ -27,6 +27,7 @@ export const PAGES = [
   'docs/errors.md',
   'docs/guarding.md',
   'docs/celery.md',
+  'docs/bullmq.md',
   'docs/client.md',
   'docs/operating.md',
   'docs/moving.md',

@@ -1,7 +1,7 @@
 import { createClient } from 'redis';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
-import { controlRules, readRules } from '../helpers/acl-users.ts';
+import { bullmqRules, controlRules, readRules } from '../helpers/acl-users.ts';
 import { redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
 import { codeBlocks } from './code-blocks.ts';
 
@@ -17,6 +17,9 @@ const linesOf = (text: string): string[][] =>
 const [read = [], control = []] = codeBlocks('docs/celery.md')
   .filter(({ language }) => language === 'redis')
   .map(({ text }) => linesOf(text));
+const [bullmq = []] = codeBlocks('docs/bullmq.md')
+  .filter(({ language }) => language === 'redis')
+  .map(({ text }) => linesOf(text));
 const wordsOf = (lines: readonly string[][]): string[] => lines.flatMap((line) => line.slice(3)).sort();
 /** What `reset` says already. */
 const RESET = ['resetkeys', 'resetchannels', '-@all'];
@@ -28,6 +31,7 @@ describe('the Redis users of the documentation', () => {
     expect(wordsOf(read)).toEqual([...first, ...withoutReset(readRules())].sort());
     const more = withoutReset(controlRules()).filter((rule) => !readRules().includes(rule));
     expect(wordsOf(control)).toEqual(more.sort());
+    expect(wordsOf(bullmq)).toEqual([...first, ...withoutReset(bullmqRules())].sort());
   });
 });
 
