@@ -67,7 +67,8 @@ export function createFeedTails(access: QueueAccess, now: () => number = Date.no
     for (const [name, tail] of tails) if (!all.includes(tail)) tails.delete(name);
     for (const [at, one] of news.entries()) addNews(one, items[at] ?? [], startedAt);
     shrinkTails(tails.values());
-    if (came.length > 0) revision += 1;
+    // Nobody has been told anything before the first look.
+    if (came.length > 0 && lookedAt > Number.NEGATIVE_INFINITY) revision += 1;
     lookedAt = startedAt;
   }
 

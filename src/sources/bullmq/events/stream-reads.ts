@@ -81,7 +81,7 @@ function beforeCommand(queue: QueueRef, floor: number): QueueCommand {
  * Those of the queues whose streams have lost entries since they began, or may have: Redis before 7 does
  * not count them. One that is not there has lost none.
  */
-export async function trimmedQueues(
+async function trimmedQueues(
   access: QueueAccess,
   queues: readonly QueueRef[],
   options: ReadOptions,
