@@ -27,21 +27,27 @@ const FAULTY_INPUT = new RegExp(`${BREAK} {2,8}[^\\r\\n]{0,256}?\\binput_value=`
 
 /** @returns `null` when the key stands in none of these notations */
 export function markedPlace(text: string, start: number, end: number): MarkedPlace | null {
-  const before = text.slice(Math.max(0, start - 72), start);
-  const next = text[end];
-  if (/[<:]$/.test(before) && ELEMENT_START.test(before)) {
-    const value = behind(ELEMENT, text, end);
+  const previous = text[start - 1];
+  const next = text[end] ?? '';
+  if (previous === '<' || previous === ':') {
+    const value = ELEMENT_START.test(before(text, start)) ? behind(ELEMENT, text, end) : null;
     if (value !== null) return { value, bare: 'element' };
   }
-  if (NAME_BEFORE.test(before)) {
+  // Nearly all keys have something else behind them.
+  if (!`"'\\\r\n`.includes(next) || next === '') return null;
+  if (NAME_BEFORE.test(before(text, start))) {
     const attribute = behind(ATTRIBUTE, text, end);
     if (attribute !== null) return { value: attribute, bare: 'word' };
     const line = behind(NEXT_MEMBER, text, end) ?? behind(FORM_PART, text, end);
     if (line !== null) return { value: line, bare: 'line' };
   }
-  if (next !== '\n' && next !== '\r' && next !== '\\') return null;
   const input = behind(FAULTY_INPUT, text, end);
   return input === null ? null : { value: input, bare: 'word' };
+}
+
+/** Enough of what stands before a key to tell its notation. */
+function before(text: string, start: number): string {
+  return text.slice(Math.max(0, start - 72), start);
 }
 
 /** Behind what a pattern matches at a place; `null` when it does not. */
