@@ -13,7 +13,8 @@ const leaksIn = leakFinder(SECRET_TEXTS);
 async function open(redact?: false) {
   const queue = memorySources({ schedules });
   recordCorpus(queue, Date.now());
-  queue.recordWorker({ hostname: 'w@1', queues: ['mail'] });
+  // So long that it stays online on a slow machine.
+  queue.recordWorker({ hostname: 'w@1', queues: ['mail'], interval: 3_600 });
   const { base } = await serve(EXPRESS_MAJORS[1] as ExpressMajor, {
     sources: { ...queue, components: { name: 'parts', listComponents: () => components } },
     ...(redact === false && { redact }),

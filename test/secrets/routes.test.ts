@@ -16,7 +16,8 @@ const leaksIn = leakFinder(SECRET_TEXTS);
 function poisoned(): MemorySources & MonitorSources {
   const queue = memorySources({ schedules });
   recordCorpus(queue, NOW);
-  queue.recordWorker({ hostname: 'w@1', queues: ['mail'] });
+  // So long that it stays online on a slow machine.
+  queue.recordWorker({ hostname: 'w@1', queues: ['mail'], interval: 3_600 });
   return {
     ...queue,
     components: { name: 'parts', listComponents: () => components },
