@@ -67,9 +67,19 @@ export function controlRules(scope: AclScope = {}): string[] {
 /** Every command that the BullMQ source sends. */
 export const BULLMQ_COMMANDS: readonly string[] = [
   ...['ping', 'select', 'info', 'client|list', 'scan', 'exists'],
-  ...['hget', 'hmget', 'hlen', 'hstrlen', 'llen', 'lrange', 'lindex', 'lpos'],
-  ...['zcard', 'zcount', 'zscore', 'zrange', 'zrevrange', 'zrangebyscore', 'zrevrangebyscore'],
-  ...['scard', 'smembers', 'xrange', 'xrevrange', 'xinfo|stream'],
+  ...['hget', 'hmget', 'hkeys', 'hlen', 'hrandfield', 'hstrlen', 'llen', 'lrange', 'lindex', 'lpos'],
+  ...[
+    'zcard',
+    'zcount',
+    'zscore',
+    'zrank',
+    'zrevrank',
+    'zrange',
+    'zrevrange',
+    'zrangebyscore',
+    'zrevrangebyscore',
+  ],
+  ...['scard', 'smembers', 'srandmember', 'xrange', 'xrevrange', 'xinfo|stream'],
 ];
 
 /** Rules of the user *bullmq*: it reads keys of queues. Needs Redis 7; before, write `~` for `%R~`. */
