@@ -4,7 +4,14 @@ import { ask } from '../helpers/ask.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
 import { healthy, startExporter } from '../metrics/fake-exporter.ts';
 import { ALL_WELL, askAll, startExample, statuses, waitFor } from './example-process.ts';
-import { accepts, celeryMissing, graphPaths, redisPortOf } from './example-services.ts';
+import {
+  accepts,
+  celeryMissing,
+  graphPaths,
+  redisPortOf,
+  untilHealthy,
+  untilSucceeded,
+} from './example-services.ts';
 
 const FILE = 'examples/both/start.mjs';
 const SOURCES = ['bullmq', 'celery'];
@@ -21,13 +28,9 @@ describe('examples/both', () => {
       const { base } = example;
       const sourcesOf = (rows: readonly { readonly source: string }[]): readonly string[] =>
         [...new Set(rows.map(({ source }) => source))].toSorted();
-      for (const query of ['name=tasks.complete_order', 'name=complete-order']) {
-        await waitFor(
-          () => ask<TasksBody>(base, `/api/tasks/?${query}&state=SUCCESS&limit=1`),
-          ({ body }) => body.tasks.length === 1,
-          60_000,
-        );
-      }
+      await untilSucceeded(example, 'tasks.complete_order');
+      await untilSucceeded(example, 'complete-order');
+      await untilHealthy(example);
       expect(statuses(await askAll(base))).toEqual(ALL_WELL);
 
       const { body: list } = await ask<TasksBody>(base, '/api/tasks/?limit=1000');

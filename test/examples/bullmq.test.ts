@@ -5,7 +5,14 @@ import { ask } from '../helpers/ask.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
 import { healthy, startExporter } from '../metrics/fake-exporter.ts';
 import { ALL_WELL, askAll, startExample, statuses, waitFor } from './example-process.ts';
-import { accepts, graphPaths, redisMissing, redisPortOf } from './example-services.ts';
+import {
+  accepts,
+  graphPaths,
+  redisMissing,
+  redisPortOf,
+  untilHealthy,
+  untilSucceeded,
+} from './example-services.ts';
 
 const FILE = 'examples/bullmq/start.mjs';
 
@@ -16,11 +23,8 @@ describe('examples/bullmq', () => {
       const exporter = await startExporter(healthy);
       const example = await startExample(FILE, { METRICS_URL: exporter.url, REDIS_URL: undefined });
       const { base } = example;
-      await waitFor(
-        () => ask<TasksBody>(base, '/api/tasks/?name=complete-order&state=SUCCESS&limit=1'),
-        ({ body }) => body.tasks.length === 1,
-        60_000,
-      );
+      await untilSucceeded(example, 'complete-order');
+      await untilHealthy(example);
       expect(statuses(await askAll(base))).toEqual(ALL_WELL);
 
       const [order = ''] = await graphPaths(example);

@@ -5,7 +5,14 @@ import { ask } from '../helpers/ask.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
 import { healthy, startExporter } from '../metrics/fake-exporter.ts';
 import { ALL_WELL, askAll, startExample, statuses, waitFor } from './example-process.ts';
-import { accepts, celeryMissing, graphPaths, redisPortOf } from './example-services.ts';
+import {
+  accepts,
+  celeryMissing,
+  graphPaths,
+  redisPortOf,
+  untilHealthy,
+  untilSucceeded,
+} from './example-services.ts';
 
 const FILE = 'examples/celery/start.mjs';
 
@@ -22,11 +29,8 @@ describe('examples/celery', () => {
         60_000,
       );
       expect(workers.workers.map(({ hostname }) => hostname.split('@')[0])).toEqual(['media', 'orders']);
-      await waitFor(
-        () => ask<TasksBody>(base, '/api/tasks/?name=tasks.complete_order&state=SUCCESS&limit=1'),
-        ({ body }) => body.tasks.length === 1,
-        60_000,
-      );
+      await untilSucceeded(example, 'tasks.complete_order');
+      await untilHealthy(example);
       expect(statuses(await askAll(base))).toEqual(ALL_WELL);
       const { body: health } = await ask<HealthBody>(base, '/healthcheck');
       expect(health.checks.workers?.responding).toHaveLength(2);

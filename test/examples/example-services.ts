@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import type { Example } from './example-process.ts';
-import { waitFor } from './example-process.ts';
+import type { TasksBody } from '../../src/wire.ts';
+import { ask } from '../helpers/ask.ts';
+import { type Example, waitFor } from './example-process.ts';
 
 const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 const hasCelery = ['python3', '/usr/bin/python3'].some(
@@ -37,4 +38,22 @@ export function redisPortOf({ printed }: Example): number {
 export async function graphPaths({ printed }: Example, count = 1): Promise<readonly string[]> {
   const find = (): readonly string[] => printed().match(/\/api\/tasks\/[^\s/]+\/graph\//g) ?? [];
   return waitFor(find, (paths) => paths.length >= count, 60_000);
+}
+
+/** Resolves once a task of this name has succeeded; until everything has started, answers may be problems. */
+export async function untilSucceeded({ base }: Example, name: string): Promise<void> {
+  await waitFor(
+    () => ask<Partial<TasksBody>>(base, `/api/tasks/?name=${name}&state=SUCCESS&limit=1`),
+    ({ body }) => body.tasks?.length === 1,
+    60_000,
+  );
+}
+
+/** Resolves once every part that is checked is well. */
+export async function untilHealthy({ base }: Example): Promise<void> {
+  await waitFor(
+    () => ask(base, '/healthcheck'),
+    ({ status }) => status === 200,
+    60_000,
+  );
 }
