@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import type { GraphBody, HealthBody, TasksBody, WorkersBody } from '../../src/wire.ts';
+import type { GraphBody, HealthBody, WorkersBody } from '../../src/wire.ts';
 import { ask } from '../helpers/ask.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
 import { healthy, startExporter } from '../metrics/fake-exporter.ts';
