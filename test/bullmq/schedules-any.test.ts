@@ -217,6 +217,10 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'entries that h
     const due = rows.filter(({ queue }) => queue === 'q').map(({ nextRunAt }) => Number(nextRunAt));
     // Those that are due first.
     expect(Math.max(...due)).toBe(LATER + MOST_ENTRIES - 3);
+    const [component] = await sources.components.listComponents(context);
+    expect(component?.config?.hints).toContainEqual(
+      expect.stringMatching(/^There are 12002 schedules, and 5000 are listed/),
+    );
   }, 60_000);
 
   it('are read by a user of Redis who may not write', async () => {

@@ -1,4 +1,5 @@
 /** What is wrong or hidden, and what to change. */
+import { MOST_ENTRIES } from '../schedules/schedules.ts';
 import type { WorkersByQueue } from '../workers/worker-connections.ts';
 import type { QueueReport } from './queue-reports.ts';
 import { SAFE_POLICY, type ServerFacts } from './server-facts.ts';
@@ -23,6 +24,7 @@ export function hintsFor(input: HintInput): readonly string[] {
     ...queueHints(input.queues, ({ stalled }) => stalled > 0, stalledJobs),
     ...queueHints(input.queues, ({ isPaused, waiting }) => isPaused && waiting > 0, paused),
     ...accessHints(input),
+    ...scheduleHints(input),
   ];
 }
 
@@ -79,6 +81,15 @@ function accessHints({ workers, facts }: HintInput): readonly string[] {
           "This Redis user may not ask for the server's version and memory policy. Run ACL SETUSER <user> +info",
         ]
       : []),
+  ];
+}
+
+function scheduleHints({ queues }: HintInput): readonly string[] {
+  const count = queues.reduce((sum, { schedules }) => sum + schedules, 0);
+  if (count <= MOST_ENTRIES) return [];
+  return [
+    `There are ${count} schedules, and ${MOST_ENTRIES} are listed: of queues with many, those that are due first. ` +
+      "Give such a queue a source of its own: bullmqSources({ name: 'other', queues }).",
   ];
 }
 

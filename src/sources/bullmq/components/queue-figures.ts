@@ -21,6 +21,8 @@ export interface JobCounts {
 /** What is known of a queue without looking at its jobs. */
 export interface QueueFigures {
   readonly counts: JobCounts;
+  /** Job schedulers and repeatable jobs. */
+  readonly schedules: number;
   readonly isPaused: boolean;
   /** Most jobs that may be active at a time; `null` without such a limit. */
   readonly concurrency: number | null;
@@ -42,6 +44,7 @@ const PARTS: readonly (readonly [name: string, part: string, ...args: string[]])
   ['LLEN', 'active'],
   ['ZCARD', 'completed'],
   ['ZCARD', 'failed'],
+  ['ZCARD', 'repeat'],
 ];
 
 /** @throws QueueReadError when Redis is away, late, or refuses one of the commands */
@@ -65,7 +68,7 @@ function commandsOf(queue: QueueRef): readonly QueueCommand[] {
 
 function figuresOf(replies: readonly unknown[]): QueueFigures {
   const [meta, wait, lastWaiting, paused, lastPaused, prioritized, delayed, children, ...rest] = replies;
-  const [active, completed, failed] = rest;
+  const [active, completed, failed, schedules] = rest;
   const [isPaused, concurrency, version] = asFields(meta);
   return {
     counts: {
@@ -78,6 +81,7 @@ function figuresOf(replies: readonly unknown[]): QueueFigures {
       completed: asCount(completed),
       failed: asCount(failed),
     },
+    schedules: asCount(schedules),
     isPaused: (isPaused ?? null) !== null,
     concurrency: asNumber(concurrency),
     version: version ?? null,

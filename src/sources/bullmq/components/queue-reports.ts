@@ -7,7 +7,9 @@ import type { WorkersByQueue } from '../workers/worker-connections.ts';
 import { type JobCounts, type QueueFigures, readQueueFigures, takeable } from './queue-figures.ts';
 
 /** A queue with all that is told of it. */
-export interface QueueReport extends QueueDepth, Pick<QueueFigures, 'isPaused' | 'concurrency' | 'version'> {
+export interface QueueReport
+  extends QueueDepth,
+    Pick<QueueFigures, 'schedules' | 'isPaused' | 'concurrency' | 'version'> {
   readonly waiting: number;
   readonly reserved: number;
   readonly counts: JobCounts;
