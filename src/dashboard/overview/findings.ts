@@ -124,7 +124,7 @@ function ofSchedules(schedules: readonly ScheduleBody[], now: number): Finding[]
       {
         tone: 'retry' as const,
         title: `Schedule ${name} was missed`,
-        detail: `It was due ${duration(Math.round((now - next) / 1_000) * 1_000)} ago. Is beat running?`,
+        detail: `It was due ${duration(Math.round((now - next) / 1_000) * 1_000)} ago. Is what starts it running?`,
         link: linkTo('schedules'),
       },
     ];

@@ -25,13 +25,13 @@ export function SchedulesView() {
       <Sources sources={data?.sources} />
       {data === null && error === null && <Loading />}
       {data !== null && !data.enabled && (
-        <Empty title="No beat is read">
+        <Empty title="No schedules are read">
           Give <code>createMonitorRouter</code> a source of schedules to see periodic tasks and when they run
           next.
         </Empty>
       )}
       {data?.enabled === true && rows.length === 0 && (
-        <Empty title="The beat has no entries">They appear here when beat is started with a schedule.</Empty>
+        <Empty title="There are no schedules">They appear here once beat or a job scheduler has one.</Empty>
       )}
       {rows.length > 0 && (
         <div class="panel table-scroll">
@@ -83,7 +83,7 @@ function Row({ row }: { readonly row: ScheduleBody }) {
         {row.timezone !== null && <div class="dim small-text">{row.timezone}</div>}
       </td>
       <td>
-        {row.enabled === false ? 'switched off' : <Countdown at={row.next_run_at} />}
+        {row.enabled === false ? 'off, or over' : <Countdown at={row.next_run_at} />}
         {row.enabled !== false && row.next_run_at !== null && (
           <div class="dim small-text">
             <Moment at={row.next_run_at} />
