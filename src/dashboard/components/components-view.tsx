@@ -90,7 +90,9 @@ function Url({ url }: { readonly url: string }) {
 }
 
 function Setting({ name, value }: { readonly name: string; readonly value: unknown }) {
-  if (value === null || value === undefined) return <span class="dim">not known</span>;
+  if (value === null || value === undefined) {
+    return <span class="dim">{name === 'error' ? 'none' : 'not known'}</span>;
+  }
   if (typeof value === 'boolean') return <>{value ? 'yes' : 'no'}</>;
   if (typeof value === 'number') return <>{name === 'bytes' ? bytes(value) : count(value)}</>;
   if (typeof value === 'string') {
@@ -100,5 +102,27 @@ function Setting({ name, value }: { readonly name: string; readonly value: unkno
       <span class="wrap">{value}</span>
     );
   }
-  return <code class="wrap">{JSON.stringify(value)}</code>;
+  if (!Array.isArray(value)) return <span class="wrap">{plainText(value)}</span>;
+  if (value.length === 0) return <span class="dim">none</span>;
+  return (
+    <ul class="names">
+      {value.map((item, index) => (
+        // Settings have no identity but their place.
+        <li key={index}>{plainText(item)}</li>
+      ))}
+    </ul>
+  );
+}
+
+/** Settings within settings, without the marks of a notation. */
+function plainText(value: unknown): string {
+  if (value === null || value === undefined) return '–';
+  if (Array.isArray(value)) return value.map(plainText).join(', ') || 'none';
+  if (typeof value !== 'object') return String(value);
+  return Object.entries(value)
+    .map(
+      ([name, part]) =>
+        `${name.replaceAll('_', ' ')} ${typeof part === 'object' && part !== null ? `(${plainText(part)})` : plainText(part)}`,
+    )
+    .join(', ');
 }

@@ -50,7 +50,7 @@ export function SchedulesView() {
             </thead>
             <tbody>
               {rows.map((row) => (
-                <Row key={`${row.source} ${row.id}`} row={row} />
+                <Row key={`${row.source} ${row.id}`} row={row} isOneOfSeveral={data?.sources.length !== 1} />
               ))}
             </tbody>
           </table>
@@ -63,7 +63,7 @@ export function SchedulesView() {
 const dueAt = ({ next_run_at, enabled }: ScheduleBody): number =>
   enabled === false ? Number.MAX_VALUE : (millis(next_run_at) ?? Number.MAX_VALUE);
 
-function Row({ row }: { readonly row: ScheduleBody }) {
+function Row({ row, isOneOfSeveral }: { readonly row: ScheduleBody; readonly isOneOfSeveral: boolean }) {
   const call = [row.args, row.kwargs]
     .filter((text) => text !== null && !/^(?:\(\)|\[\]|\{\})$/.test(text))
     .join(' ');
@@ -77,6 +77,7 @@ function Row({ row }: { readonly row: ScheduleBody }) {
           </a>
         )}
         {call !== '' && <div class="mono dim wrap">{call}</div>}
+        {isOneOfSeveral && <div class="dim small-text">{row.source}</div>}
       </th>
       <td>
         {row.schedule ?? <span class="dim">not readable</span>}

@@ -40,7 +40,11 @@ export function WorkersView() {
   );
 }
 
-const shown = (value: number | null): string => (value === null ? '–' : count(value));
+/** Not every engine tells how many tasks a worker has, or could have. */
+function busy(active: number | null, slots: number | null): string {
+  if (slots !== null) return `${active === null ? '–' : count(active)} of ${count(slots)} busy`;
+  return active === null ? 'tasks not told' : `${count(active)} running`;
+}
 
 function Worker({ worker }: { readonly worker: WorkerBody }) {
   const { hostname, status, active, concurrency, queues, registered_tasks: names } = worker;
@@ -51,14 +55,14 @@ function Worker({ worker }: { readonly worker: WorkerBody }) {
         <h2 class="wrap">{hostname}</h2>
         <Status status={status} />
         <span class="dim worker-seen">
-          <Ago at={worker.last_heartbeat} missing="no heartbeat seen" />
+          {worker.last_heartbeat === null ? worker.source : <Ago at={worker.last_heartbeat} />}
         </span>
       </div>
       <div class="worker-load">
         {active !== null && slots !== null && slots > 0 && (
           <meter min={0} max={slots} value={active} aria-label="Busy slots" />
         )}
-        <span class="num">{`${shown(active)} of ${shown(slots)} busy`}</span>
+        <span class="num">{busy(active, slots)}</span>
         <a href={linkTo('tasks', { worker: hostname, state: ['STARTED', 'RECEIVED'] })}>What it has now</a>
         <a href={linkTo('tasks', { worker: hostname })}>All its tasks</a>
       </div>
