@@ -7,6 +7,8 @@ export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     include: ['test/**/*.test.ts'],
+    // Has a configuration of its own: `npm run test:faults`.
+    exclude: ['test/faults/**'],
     setupFiles: ['test/setup.ts'],
     // Many tests start real servers; two cores do not carry more at once.
     maxWorkers: 2,

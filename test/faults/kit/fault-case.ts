@@ -1,0 +1,141 @@
+/**
+ * Runs one case of the fault table on every major version of Express: a host with the monitor in it, a
+ * route of its own that has to go on answering meanwhile, and a process that is afterwards as before.
+ */
+import { expect, it, onTestFinished } from 'vitest';
+import type { MonitorOptions } from '../../../src/options.ts';
+import type { Answer, AskOptions } from '../../helpers/ask.ts';
+import { EXPRESS_MAJORS, type ExpressMajor } from '../../helpers/hosts.ts';
+import { titleUnless } from '../../helpers/redis-server.ts';
+import { type Host, type HostOptions, serve } from '../../router/host-kit.ts';
+import { pollCanary } from './canary.ts';
+import { watchProcess } from './process-watch.ts';
+
+/** What a case is run with. Whatever it opens is closed by `onTestFinished`. */
+export interface FaultBench {
+  readonly express: ExpressMajor;
+  /** Serves the monitor until the case is over; the host's own route is polled from now on. */
+  serve(options: MonitorOptions, host?: HostOptions): Promise<Host>;
+  /** Asks the monitor, and fails when the answer is another or comes far too late. */
+  expectAnswer<Body = unknown>(host: Host, path: string, expected: ExpectedAnswer): Promise<Answer<Body>>;
+  /** A figure for the table: `figure('source calls', 3)`. */
+  figure(name: string, value: number | string): void;
+}
+
+/** What an answer has to be. */
+export interface ExpectedAnswer {
+  readonly status: number | readonly number[];
+  /** The problem's `code`. Default: not looked at. */
+  readonly code?: string | readonly string[];
+  /**
+   * How soon it should come, in milliseconds. It fails at ten times that, since a machine may be slow; the
+   * table shows what it took. Default 1,000.
+   */
+  readonly aimMs?: number;
+  readonly options?: AskOptions;
+}
+
+/** What is told of a case beside whether it passed; the reporter makes the table of it. */
+export interface FaultRecord {
+  readonly row: number;
+  readonly title: string;
+  readonly express: string;
+  readonly statuses: number[];
+  /** Of the slowest answer, in milliseconds. */
+  slowestMs: number;
+  /** Of the whole case, in milliseconds. */
+  totalMs: number;
+  canaryP99: number | null;
+  readonly figures: Record<string, number | string>;
+}
+
+declare module 'vitest' {
+  interface TaskMeta {
+    fault?: FaultRecord;
+  }
+}
+
+/** How to run a case. */
+export interface FaultCaseOptions {
+  /** What it needs and this machine has not, as `redisMissing` says it; the case is then skipped. */
+  readonly missing?: string | null;
+  /** In milliseconds. Default 30,000. */
+  readonly timeout?: number;
+}
+
+/**
+ * One case of a row, on each version of Express.
+ *
+ * @param row of the fault table: 1 to 78
+ * @param title a sentence; the test's title is `row <row>: <title>, on Express <n>`
+ */
+export function faultCase(
+  row: number,
+  title: string,
+  run: (bench: FaultBench) => Promise<void>,
+  { missing = null, timeout = 30_000 }: FaultCaseOptions = {},
+): void {
+  for (const express of EXPRESS_MAJORS) {
+    const name = titleUnless(missing, `row ${row}: ${title}, on ${express.name}`);
+    it.skipIf(missing !== null)(name, { timeout }, async ({ task }) => {
+      const record: FaultRecord = {
+        row,
+        title,
+        express: express.name,
+        statuses: [],
+        slowestMs: 0,
+        totalMs: 0,
+        canaryP99: null,
+        figures: {},
+      };
+      task.meta.fault = record;
+      const watch = watchProcess();
+      // The first to be registered is the last to be called: when all that the case opened is closed.
+      onTestFinished(() => watch.settled());
+      const start = performance.now();
+      await run(benchOf(express, record));
+      record.totalMs = performance.now() - start;
+    });
+  }
+}
+
+function benchOf(express: ExpressMajor, record: FaultRecord): FaultBench {
+  return {
+    express,
+    async serve(options, hostOptions) {
+      const host = await serve(express, options, hostOptions);
+      const stop = pollCanary(host.url);
+      onTestFinished(async () => {
+        const { asked, failures, p99 } = await stop();
+        record.canaryP99 = Math.max(record.canaryP99 ?? 0, p99);
+        expect(failures).toEqual([]);
+        expect(asked).toBeGreaterThan(0);
+      });
+      return host;
+    },
+    async expectAnswer<Body>(
+      { get }: Host,
+      path: string,
+      { status, code, aimMs = 1_000, options }: ExpectedAnswer,
+    ) {
+      const start = performance.now();
+      const answer = await get<Body>(path, options);
+      const ms = performance.now() - start;
+      record.statuses.push(answer.status);
+      record.slowestMs = Math.max(record.slowestMs, ms);
+      const said = `${path} answered ${answer.status} ${answer.text.slice(0, 300)}`;
+      expect([status].flat(), said).toContain(answer.status);
+      if (code !== undefined) expect([code].flat(), said).toContain(problemCode(answer));
+      expect(ms, `${path} took ${Math.round(ms)} ms`).toBeLessThan(10 * aimMs);
+      return answer;
+    },
+    figure(name, value) {
+      record.figures[name] = value;
+    },
+  };
+}
+
+function problemCode({ headers, text }: Answer): string | undefined {
+  if (headers['content-type'] !== 'application/problem+json') return undefined;
+  return (JSON.parse(text) as { code: string }).code;
+}
