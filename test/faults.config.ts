@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
-import base from './vitest.config.ts';
 import { FaultTableReporter } from './faults/kit/table-reporter.ts';
+import base from './vitest.config.ts';
 
 const { test } = base;
 
