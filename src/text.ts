@@ -1,5 +1,11 @@
 /** Any value as text, of bounded size: what queues hold may be huge, circular or hostile. */
 
+/**
+ * Longest id, name or hostname, in characters. They are never cut, and no engine writes one like it: a longer
+ * one is a mistake or an attack, and is taken for none.
+ */
+export const LONGEST_LABEL = 65_536;
+
 const MAX_DEPTH = 8;
 
 // Longer numbers take ever longer to write: a million digits, a second.

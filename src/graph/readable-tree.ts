@@ -1,4 +1,5 @@
 import type { Task, TaskRelation, TaskTree } from '../model.ts';
+import { LONGEST_LABEL } from '../text.ts';
 
 /** What of a tree can be shown: a host's source may put anything into it. */
 export interface ReadableTree {
@@ -9,7 +10,7 @@ export interface ReadableTree {
 
 /** An id; `null` for what is none. */
 export function idOf(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
+  return typeof value === 'string' && value !== '' && value.length <= LONGEST_LABEL ? value : null;
 }
 
 /** Leaves out tasks without id or state, and relations without child or kind. */

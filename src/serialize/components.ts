@@ -3,7 +3,7 @@ import type { Redactor } from '../redact.ts';
 import type { ComponentBody, QueueBody } from '../wire.ts';
 import { displayUrl } from './display-url.ts';
 import { plainRecord } from './plain.ts';
-import { label, whole } from './scalars.ts';
+import { label, MOST_ITEMS, whole } from './scalars.ts';
 
 const STATUSES: readonly ComponentBody['status'][] = ['up', 'down', 'disabled', 'unknown'];
 
@@ -22,7 +22,7 @@ export function componentBody(component: Component, redactor: Redactor): Compone
     pid: whole(component.pid),
     url: typeof url === 'string' && url !== '' ? redactor.text(displayUrl(url), 'config') : null,
     config: plainRecord(component.config, redactor),
-    ...(Array.isArray(queues) && { queues: queues.flatMap(queueBody) }),
+    ...(Array.isArray(queues) && { queues: queues.slice(0, MOST_ITEMS).flatMap(queueBody) }),
   };
 }
 

@@ -2,7 +2,7 @@
 import type { Schedule, TaskEvent, Worker } from '../model.ts';
 import type { EventBody, ScheduleBody, WorkerBody } from '../wire.ts';
 import { isoTime } from './moments.ts';
-import { figure, label, labels, whole } from './scalars.ts';
+import { figure, label, labels, MOST_ITEMS, whole } from './scalars.ts';
 import type { ShowText } from './shown-text.ts';
 
 const STATUSES: readonly WorkerBody['status'][] = ['online', 'stale', 'offline'];
@@ -31,7 +31,12 @@ export function workerBody(worker: Worker, source: string, now: Date): WorkerBod
     registered_tasks: registered,
     queues: labels(worker.queues),
     software: label(worker.software),
-    load_average: Array.isArray(load) ? load.map(figure).filter((value) => value !== null) : null,
+    load_average: Array.isArray(load)
+      ? load
+          .slice(0, MOST_ITEMS)
+          .map(figure)
+          .filter((value) => value !== null)
+      : null,
     uptime_seconds: figure(worker.uptimeSeconds),
     source,
   };

@@ -1,15 +1,26 @@
 /** Fields as the wire has them: what is not of its type is `null`. */
 
+import { LONGEST_LABEL } from '../text.ts';
+
+/** Most items of a list inside an item (queues of a worker …): more would hold up every other request. */
+export const MOST_ITEMS = 10_000;
+
 /** Text that is never cut: an id, a name, a hostname, a state. Never empty: an empty one tells nothing. */
 export function label(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? wellFormed(value) : null;
+  return isLabel(value) ? wellFormed(value) : null;
 }
 
-/** The texts of a list; `null` for what is no list. */
-export function labels(value: unknown): string[] | null {
+function isLabel(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= LONGEST_LABEL;
+}
+
+/** The texts among the first {@link MOST_ITEMS} items of a list; `null` for what is no list. */
+export function labels(value: unknown, most = MOST_ITEMS): string[] | null {
   if (!Array.isArray(value)) return null;
   const texts: string[] = [];
-  for (const item of value) if (typeof item === 'string') texts.push(wellFormed(item));
+  for (const item of value.slice(0, most)) {
+    if (typeof item === 'string' && item.length <= LONGEST_LABEL) texts.push(wellFormed(item));
+  }
   return texts;
 }
 

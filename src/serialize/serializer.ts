@@ -17,7 +17,7 @@ import { componentBody } from './components.ts';
 import { eventBody, scheduleBody, workerBody } from './deployment.ts';
 import { createMatcher } from './matcher.ts';
 import { createRowCache } from './row-cache.ts';
-import { createShowText } from './shown-text.ts';
+import { createShowText, mostRead } from './shown-text.ts';
 import { statsBody } from './stats.ts';
 import { taskBody, taskDetailBody } from './tasks.ts';
 import { type GraphParts, graphParts, relationBodies, type UpdateParts, updateParts } from './workflow.ts';
@@ -105,7 +105,7 @@ export function createSerializer({
     schedule: (schedule, source) => readable(() => scheduleBody(schedule, source, showPreview)),
     component: (component) => readable(() => componentBody(component, redactor)),
     sentence: (text) => showSentence(text, 'error').text ?? '',
-    matcher: (q) => createMatcher(q, showPreview, redactor),
+    matcher: (q) => createMatcher(q, showPreview, redactor, mostRead(preview)),
   };
 }
 

@@ -23,9 +23,14 @@ const NOTHING: ShownText = Object.freeze({ text: null, isCut: false });
 // Masking shortens a text: this much more of it is read than is shown, and no more, however long it is.
 const MARGIN = 4_096;
 
+/** How many characters of a text are read to show so many. */
+export function mostRead(limit: number): number {
+  return limit + MARGIN;
+}
+
 /** @param limit longest text, in characters (UTF-16 code units), the `…` of a cut one included */
 export function createShowText(redactor: Redactor, limit: number): ShowText {
-  const most = limit + MARGIN;
+  const most = mostRead(limit);
   return function show(value, field, isCut = false) {
     const raw = rawText(value, most, redactor);
     if (raw === null) return NOTHING;

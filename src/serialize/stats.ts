@@ -1,7 +1,7 @@
 import type { TaskStats } from '../source.ts';
 import type { StatsNameBody, StatsStepBody, TaskStatsBody } from '../wire.ts';
 import { isoTime } from './moments.ts';
-import { figure, label, labels, whole } from './scalars.ts';
+import { figure, label, labels, MOST_ITEMS, whole } from './scalars.ts';
 
 // A day of minutes, and some.
 const MOST_STEPS = 1_500;
@@ -54,10 +54,12 @@ function nameBody(given: Given<TaskStats['names'][number]>): StatsNameBody | nul
 function countsOf(states: unknown): TaskStatsBody['states'] {
   if (typeof states !== 'object' || states === null) return {};
   return Object.fromEntries(
-    Object.entries(states).flatMap(([state, count]) => {
-      const known = whole(count);
-      return known === null ? [] : [[state, known]];
-    }),
+    Object.entries(states)
+      .slice(0, MOST_ITEMS)
+      .flatMap(([state, count]) => {
+        const known = whole(count);
+        return known === null ? [] : [[state, known]];
+      }),
   );
 }
 

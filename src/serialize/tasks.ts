@@ -1,8 +1,11 @@
 import { isDone, type Task, type TaskDetail, type TaskFlag, type TaskTextField } from '../model.ts';
 import type { TaskBody, TaskDetailBody, TimelineEntryBody } from '../wire.ts';
 import { isoTime } from './moments.ts';
-import { figure, label, labels, whole } from './scalars.ts';
+import { figure, label, labels, MOST_ITEMS, whole } from './scalars.ts';
 import type { ShowText } from './shown-text.ts';
+
+// As many relatives as the largest graph has nodes.
+const MOST_CHILDREN = 20_000;
 
 const FLAGS: readonly TaskFlag[] = ['worker_lost', 'overdue', 'never_received'];
 
@@ -62,11 +65,16 @@ export function taskDetailBody(
 ): Omit<TaskDetailBody, 'sources'> | null {
   const body = taskBody(task, source, show);
   if (body === null) return null;
-  const { timeline } = task;
+  const children: unknown = task.children;
+  const timeline: unknown = task.timeline;
+  const steps: readonly unknown[] = Array.isArray(timeline) ? timeline : [];
+  if (Array.isArray(children) && children.length > MOST_CHILDREN) body.truncated.push('children');
+  if (steps.length > MOST_ITEMS) body.truncated.push('timeline');
   return {
     ...body,
-    children: labels(task.children) ?? [],
-    timeline: Array.isArray(timeline) ? timeline.flatMap((entry) => timelineEntry(entry, show)) : [],
+    children: labels(children, MOST_CHILDREN) ?? [],
+    // Of too many the latest, which lead to where the task is now.
+    timeline: steps.slice(-MOST_ITEMS).flatMap((entry) => timelineEntry(entry, show)),
   };
 }
 
