@@ -2,25 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { ProblemBody } from '../../src/wire.ts';
 import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
 import { serve } from './host-kit.ts';
-import { HOSTILE, sourcesWith, THROWN, WRONG } from './hostile-values.ts';
-
-/** Each method of a source, and a route that asks it. */
-const METHODS = [
-  ['tasks', 'listTasks', '/api/tasks/'],
-  ['tasks', 'getTask', '/api/tasks/task-0001/'],
-  ['tasks', 'getTaskTree', '/api/tasks/task-0001/relations/'],
-  ['tasks', 'getTaskTree', '/api/tasks/task-0001/graph/'],
-  ['tasks', 'getTaskTree', '/api/tasks/task-0001/graph/updates/'],
-  ['tasks', 'getTaskStats', '/api/tasks/?stats=5'],
-  ['workers', 'listWorkers', '/api/workers/'],
-  ['events', 'listEvents', '/api/events/latest/'],
-  ['schedules', 'listSchedules', '/api/beat/schedules/'],
-  ['health', 'checkBroker', '/healthcheck?checks=broker'],
-  ['health', 'checkBackend', '/healthcheck?checks=backend'],
-  ['health', 'checkWorkers', '/healthcheck?checks=workers'],
-  ['components', 'listComponents', '/api/components/'],
-  ['history', 'getHistoryStats', '/api/components/'],
-] as const;
+import { HOSTILE, METHODS, sourcesWith, THROWN, WRONG } from './hostile-values.ts';
 
 /** How long an answer may take on a slow machine: ten times what is aimed at. */
 const PROMPT_MS = 1_000;

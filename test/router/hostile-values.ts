@@ -1,4 +1,6 @@
 /** What hostile sources throw and return. */
+
+import { type MonitorErrorCode, STATUS_OF } from '../../src/errors.ts';
 import { MonitorError, type MonitorSources } from '../../src/index.ts';
 import { createShop } from './shop-sources.ts';
 
@@ -74,4 +76,32 @@ export function sourcesWith(part: string, method: string, act: () => unknown): M
   const { sources } = createShop();
   const parts: Record<string, object> = sources;
   return { ...sources, [part]: { ...parts[part], [method]: act } };
+}
+
+/** Each method of a source, and a route that asks it. */
+export const METHODS = [
+  ['tasks', 'listTasks', '/api/tasks/'],
+  ['tasks', 'getTask', '/api/tasks/task-0001/'],
+  ['tasks', 'getTaskTree', '/api/tasks/task-0001/relations/'],
+  ['tasks', 'getTaskTree', '/api/tasks/task-0001/graph/'],
+  ['tasks', 'getTaskTree', '/api/tasks/task-0001/graph/updates/'],
+  ['tasks', 'getTaskStats', '/api/tasks/?stats=5'],
+  ['workers', 'listWorkers', '/api/workers/'],
+  ['events', 'listEvents', '/api/events/latest/'],
+  ['schedules', 'listSchedules', '/api/beat/schedules/'],
+  ['health', 'checkBroker', '/healthcheck?checks=broker'],
+  ['health', 'checkBackend', '/healthcheck?checks=backend'],
+  ['health', 'checkWorkers', '/healthcheck?checks=workers'],
+  ['components', 'listComponents', '/api/components/'],
+  ['history', 'getHistoryStats', '/api/components/'],
+] as const;
+
+/** What a route answers when the method that it asks fails: the status, and the code of a problem if it is one. */
+export function statusFor(
+  [part, , path]: (typeof METHODS)[number],
+  code: MonitorErrorCode,
+): { readonly status: number; readonly code?: MonitorErrorCode } {
+  // Components are shown with what is known of them, and the checks are themselves the answer.
+  if (path === '/api/components/') return { status: 200 };
+  return part === 'health' ? { status: 503 } : { status: STATUS_OF[code], code };
 }

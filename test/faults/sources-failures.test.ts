@@ -1,0 +1,157 @@
+/** Rows 1 to 5: a source that fails, hangs, or answers when nobody waits any more. */
+import fc from 'fast-check';
+import { expect, vi } from 'vitest';
+import { deferred } from '../read/read-kit.ts';
+import { until } from '../router/host-kit.ts';
+import { METHODS, sourcesWith, statusFor } from '../router/hostile-values.ts';
+import { type FaultBench, faultCase } from './kit/fault-case.ts';
+
+const SEED = 17;
+/** Rows 1 and 2 aim at 50 ms. */
+const PROMPT = { aimMs: 50 };
+
+/** A host one of whose methods does with each request what it is told. */
+async function hostOf({ serve }: FaultBench, [part, method]: (typeof METHODS)[number], timeoutMs = 5_000) {
+  const onError = vi.fn();
+  const broken = { act: (): unknown => undefined, calls: 0 };
+  const sources = sourcesWith(part, method, () => {
+    broken.calls += 1;
+    return broken.act();
+  });
+  return { broken, onError, host: await serve({ sources, onError, timeoutMs, health: { reuseMs: 0 } }) };
+}
+
+faultCase(1, 'each method of a source that throws at once', async (bench) => {
+  for (const method of METHODS) {
+    const { broken, host, onError } = await hostOf(bench, method);
+    const error = new Error('secret redis://:secret@db');
+    broken.act = () => {
+      throw error;
+    };
+    const expected = { ...statusFor(method, 'source_unavailable'), ...PROMPT };
+    const { text } = await bench.expectAnswer(host, method[2], expected);
+    expect(text).not.toContain('secret');
+    expect(onError.mock.calls).toMatchObject([[error, { code: 'source_unavailable' }]]);
+  }
+  bench.figure('methods', METHODS.length);
+});
+
+/** Anything, and the things that are hard to look at. */
+const rejection = fc.oneof(
+  fc.string({ minLength: 1 }).map((text) => new Error(`hush ${text}`)),
+  fc.string({ minLength: 1 }).map((text) => `hush ${text}`),
+  fc.constantFrom(undefined, null, 0, Number.NaN, Symbol('hush'), Object.create(null)),
+  fc.constant({
+    get message() {
+      throw new Error('hush');
+    },
+  }),
+  fc.record({ message: fc.constant('hush'), code: fc.string(), status: fc.integer() }),
+  fc.anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true }),
+);
+
+faultCase(2, 'each method of a source that rejects with anything', async (bench) => {
+  for (const method of METHODS) {
+    const { broken, host } = await hostOf(bench, method);
+    const expected = { ...statusFor(method, 'source_unavailable'), ...PROMPT };
+    await fc.assert(
+      fc.asyncProperty(rejection, async (reason) => {
+        broken.act = () => Promise.reject(reason);
+        const { text } = await bench.expectAnswer(host, method[2], expected);
+        expect(text).not.toContain('hush');
+      }),
+      { seed: SEED, numRuns: 12 },
+    );
+  }
+});
+
+faultCase(3, 'each method of a source that never settles, until it is asked no more', async (bench) => {
+  const timeoutMs = 60;
+  for (const method of METHODS) {
+    const { broken, host } = await hostOf(bench, method, timeoutMs);
+    broken.act = () => new Promise(() => {});
+    const late = { ...statusFor(method, 'source_timeout'), aimMs: timeoutMs + 100 };
+    for (let round = 1; round <= 3; round += 1) {
+      const start = performance.now();
+      await bench.expectAnswer(host, method[2], late);
+      // The clock of timers and this one may differ by a millisecond.
+      expect(performance.now() - start).toBeGreaterThanOrEqual(timeoutMs - 2);
+      expect(broken.calls).toBe(round);
+    }
+    // Three are outstanding: the fourth is not even begun.
+    await bench.expectAnswer(host, method[2], { ...statusFor(method, 'source_unavailable'), ...PROMPT });
+    expect(broken.calls).toBe(3);
+  }
+});
+
+faultCase(3, 'callers share the outstanding read of a source that never settles', async (bench) => {
+  const { serve, figure } = bench;
+  let arrived = 0;
+  let calls = 0;
+  const everybody = 50;
+  const sources = sourcesWith('workers', 'listWorkers', () => {
+    calls += 1;
+    return new Promise(() => {});
+  });
+  // Long enough for all of them to come in time on a slow machine.
+  const host = await serve(
+    { sources, timeoutMs: 3_000 },
+    {
+      before: (app) =>
+        void app.use((_request, _response, next) => {
+          arrived += 1;
+          next();
+        }),
+    },
+  );
+  const asked = Array.from({ length: everybody }, () =>
+    bench.expectAnswer(host, '/api/workers/', { status: 504, code: 'source_timeout', aimMs: 3_100 }),
+  );
+  await until(() => arrived >= everybody);
+  await Promise.all(asked);
+  expect(calls).toBe(1);
+  figure('callers', everybody);
+});
+
+faultCase(4, 'each method of a source that settles after the deadline', async (bench) => {
+  for (const method of METHODS) {
+    const { broken, host, onError } = await hostOf(bench, method, 30);
+    for (const settle of ['resolve', 'reject'] as const) {
+      const late = deferred<unknown>();
+      broken.act = () => late.promise;
+      await bench.expectAnswer(host, method[2], { ...statusFor(method, 'source_timeout'), aimMs: 130 });
+      const told = onError.mock.calls.length;
+      if (settle === 'resolve') late.resolve([]);
+      else late.reject(new Error('late'));
+      await new Promise(setImmediate);
+      expect(onError).toHaveBeenCalledTimes(told);
+    }
+    // What came late counts for nothing, neither as an answer nor as outstanding.
+    const calls = broken.calls;
+    broken.act = () => {
+      throw new Error('still down');
+    };
+    await bench.expectAnswer(host, method[2], statusFor(method, 'source_unavailable'));
+    expect(broken.calls).toBe(calls + 1);
+  }
+});
+
+faultCase(5, 'each method of a source that calls back after close()', async (bench) => {
+  for (const method of METHODS) {
+    for (const settle of ['resolve', 'reject'] as const) {
+      const { broken, host, onError } = await hostOf(bench, method);
+      const late = deferred<unknown>();
+      broken.act = () => late.promise;
+      const waiting = bench.expectAnswer(host, method[2], statusFor(method, 'overloaded'));
+      await until(() => broken.calls === 1);
+      await host.router.close();
+      await waiting;
+      if (settle === 'resolve') late.resolve([]);
+      else late.reject(new Error('late'));
+      await new Promise(setImmediate);
+      expect(onError).not.toHaveBeenCalled();
+      await bench.expectAnswer(host, method[2], { status: 503, code: 'overloaded', ...PROMPT });
+      expect(broken.calls).toBe(1);
+    }
+  }
+});

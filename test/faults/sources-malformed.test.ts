@@ -1,0 +1,226 @@
+/** Rows 6 and 7: a source that returns what is not of its type, or far too much of it. */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import fc from 'fast-check';
+import { expect, vi } from 'vitest';
+import type { TaskDetailBody, TasksBody } from '../../src/wire.ts';
+import {
+  COMPONENT_FIELDS,
+  EVENT_FIELDS,
+  SCHEDULE_FIELDS,
+  TASK_FIELDS,
+  WORKER_FIELDS,
+} from '../helpers/any-values.ts';
+import type { Host } from '../router/host-kit.ts';
+import { METHODS, sourcesWith } from '../router/hostile-values.ts';
+import { createShop, shopTask } from '../router/shop-sources.ts';
+import { type FaultBench, faultCase } from './kit/fault-case.ts';
+
+const SEED = 17;
+const anything = fc.anything({
+  withBigInt: true,
+  withBoxedValues: true,
+  withDate: true,
+  withMap: true,
+  withNullPrototype: true,
+  withObjectString: true,
+  withSet: true,
+  withSparseArray: true,
+  withTypedArray: true,
+});
+
+faultCase(6, 'each method of a source that returns anything', async ({ serve, expectAnswer }) => {
+  for (const [part, method, path] of METHODS) {
+    let returned: unknown;
+    const sources = sourcesWith(part, method, () => returned);
+    const host = await serve({ sources, health: { reuseMs: 0 } });
+    await fc.assert(
+      fc.asyncProperty(anything, async (value) => {
+        returned = value;
+        // 404: what a Map gives for a key that it has not is a way to say so. The schema is checked by `get`.
+        await expectAnswer(host, path, {
+          status: part === 'health' ? [200, 503] : [200, 404, 502],
+          aimMs: 50,
+        });
+      }),
+      { seed: SEED, numRuns: 25 },
+    );
+  }
+});
+
+/** Lists of items: how one looks, how a whole answer is made of them, and what tells an item in the answer. */
+const LISTS = [
+  {
+    part: 'tasks',
+    method: 'listTasks',
+    path: '/api/tasks/',
+    fields: TASK_FIELDS,
+    good: (id: string) => ({ id, state: 'STARTED' }),
+    wrap: (tasks: unknown[]) => ({ tasks, next: null, total: tasks.length }) as unknown,
+    shown: (body: Body) => body.tasks?.map(({ task_id }) => task_id),
+  },
+  {
+    part: 'workers',
+    method: 'listWorkers',
+    path: '/api/workers/',
+    fields: WORKER_FIELDS,
+    good: (hostname: string) => ({ hostname, status: 'online' }),
+    wrap: (list: unknown[]) => list as unknown,
+    shown: (body: Body) => body.workers?.map(({ hostname }) => hostname),
+  },
+  {
+    part: 'events',
+    method: 'listEvents',
+    path: '/api/events/latest/',
+    fields: EVENT_FIELDS,
+    good: (id: string) => ({ id, type: 'task-sent' }),
+    wrap: (events: unknown[]) => ({ events, cursor: 'a', gap: false }) as unknown,
+    shown: (body: Body) => body.events?.map(({ id }) => id),
+  },
+  {
+    part: 'schedules',
+    method: 'listSchedules',
+    path: '/api/beat/schedules/',
+    fields: SCHEDULE_FIELDS,
+    good: (id: string) => ({ id, name: 'nightly' }),
+    wrap: (list: unknown[]) => list as unknown,
+    shown: (body: Body) => body.schedules?.map(({ id }) => id),
+  },
+  {
+    part: 'components',
+    method: 'listComponents',
+    path: '/api/components/',
+    fields: COMPONENT_FIELDS,
+    good: (key: string) => ({ key, name: 'Redis', enabled: true, status: 'up' }),
+    wrap: (list: unknown[]) => list as unknown,
+    shown: (body: Body) =>
+      Object.keys(body).flatMap((key) => (key.startsWith('shop.') ? [key.slice('shop.'.length)] : [])),
+  },
+] as const;
+
+interface Body {
+  readonly tasks?: readonly { readonly task_id: string }[];
+  readonly workers?: readonly { readonly hostname: string }[];
+  readonly events?: readonly { readonly id: string }[];
+  readonly schedules?: readonly { readonly id: string }[];
+}
+
+faultCase(6, 'a list leaves out, counts and reports what cannot be read', async ({ serve, expectAnswer }) => {
+  for (const { part, method, path, fields, good, wrap, shown } of LISTS) {
+    const [identity = ''] = fields;
+    const others = fc.dictionary(fc.constantFrom(...fields.slice(2)), anything);
+    const item = fc.oneof(
+      fc.record({ isGood: fc.constant(false), extra: anything }),
+      // Its other fields may be of any type: they are shown as unknown.
+      fc.record({ isGood: fc.constant(true), extra: others }),
+    );
+    let returned: unknown;
+    const onError = vi.fn();
+    const host = await serve({ sources: sourcesWith(part, method, () => returned), onError });
+    let leftOut = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(item, { maxLength: 8 }), async (items) => {
+        const list = items.map(({ isGood, extra }, index) =>
+          isGood ? { ...(extra as object), ...good(`item ${index}`) } : extra,
+        );
+        returned = wrap(list);
+        const { body } = await expectAnswer<Body>(host, path, { status: 200, aimMs: 50 });
+        const expected = items.flatMap(({ isGood }, index) => (isGood ? [`item ${index}`] : []));
+        expect(shown(body)).toEqual(expected);
+        leftOut += list.length - expected.length;
+      }),
+      { seed: SEED, numRuns: 30 },
+    );
+    expect(leftOut, identity).toBeGreaterThan(0);
+    const { body } = await host.get<{ history: { config: { unreadable: number } } }>('/api/components/');
+    // Of components, this very answer leaves out its own share again.
+    expect(body.history.config.unreadable).toBeGreaterThanOrEqual(leftOut);
+    expect(onError.mock.calls[0]?.[1]).toMatchObject({
+      code: 'source_invalid',
+      source: 'shop',
+      call: method,
+    });
+  }
+});
+
+const MANY = 1_000_000;
+const LONG = 'x'.repeat(100_000_000);
+/** What one request may hold the process up, in milliseconds: ten times the aim. */
+const MOST_BLOCKED_MS = 500;
+const MOST_BYTES = 8 * 1024 * 1024;
+
+/** Asks while the delay of the event loop is watched. */
+async function askWatched<T>({ expectAnswer, figure }: FaultBench, host: Host, path: string, what: string) {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  // What was made for the case has been collected, or is about to be; the first answer also compiles its schema.
+  await host.get(path);
+  delay.enable();
+  const answer = await expectAnswer<T>(host, path, { status: 200, aimMs: MOST_BLOCKED_MS });
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  delay.disable();
+  const blocked = Math.round(delay.max / 1e6);
+  figure(what, `${blocked} ms`);
+  expect(blocked, `${what}: the event loop`).toBeLessThan(MOST_BLOCKED_MS);
+  expect(answer.bytes.length, what).toBeLessThan(MOST_BYTES);
+  return answer;
+}
+
+faultCase(7, 'a source with a million items', async (bench) => {
+  const rows = new Array(MANY).fill(shopTask(1));
+  const texts = new Array(MANY).fill('queue');
+  const worker = { hostname: 'a', status: 'online', queues: texts, registeredTasks: texts };
+  const component = { key: 'a', name: 'a', enabled: true, status: 'up', queues: rows, config: { texts } };
+  const cases = [
+    ['tasks', 'listTasks', '/api/tasks/', { tasks: rows, next: null, total: MANY }],
+    ['tasks', 'getTask', '/api/tasks/a/', { ...shopTask(1), children: texts, timeline: rows }],
+    ['tasks', 'getTaskStats', '/api/tasks/?stats=5', statsOf(rows, texts)],
+    ['workers', 'listWorkers', '/api/workers/', [worker]],
+    ['events', 'listEvents', '/api/events/latest/', { events: rows, cursor: 'a', gap: false }],
+    ['components', 'listComponents', '/api/components/', [component]],
+  ] as const;
+  for (const [part, method, path, returned] of cases) {
+    const host = await bench.serve({ sources: sourcesWith(part, method, () => returned) });
+    await askWatched(bench, host, path, method);
+  }
+});
+
+function statsOf(rows: readonly unknown[], texts: readonly string[]) {
+  return { stepSeconds: 60, series: rows, states: {}, names: rows, workers: texts, queues: texts };
+}
+
+faultCase(7, 'a source with values of 100 MB', async (bench) => {
+  const task = {
+    ...shopTask(1),
+    ...{ args: LONG, kwargs: { a: LONG }, result: [LONG], exception: LONG, traceback: LONG, stamps: LONG },
+  };
+  const tasks = {
+    ...createShop().sources.tasks,
+    listTasks: ({ search }: { search: (task: never) => boolean }) => ({
+      tasks: search(task as never) ? [task] : [],
+      next: null,
+      total: 1,
+    }),
+    getTask: () => ({ ...task, children: [], timeline: [{ state: 'FAILURE', detail: LONG }] }),
+    getTaskTree: () => ({ rootId: task.id, tasks: [task] }),
+  };
+  const host = await bench.serve({ sources: { tasks } as never });
+  const list = await askWatched<TasksBody>(bench, host, '/api/tasks/', 'list');
+  expect(list.body.tasks[0]?.args).toBe(`${'x'.repeat(255)}…`);
+  expect(list.body.tasks[0]?.truncated).toEqual(['args', 'kwargs', 'result', 'exception', 'traceback']);
+  const detail = await askWatched<TaskDetailBody>(bench, host, '/api/tasks/task-0001/', 'detail');
+  expect(detail.body.traceback).toHaveLength(65_536);
+  await askWatched(bench, host, '/api/tasks/task-0001/graph/', 'graph');
+  const found = await askWatched<TasksBody>(bench, host, '/api/tasks/?q=xxx', 'search');
+  expect(found.body.tasks).toHaveLength(1);
+  const missed = await askWatched<TasksBody>(bench, host, '/api/tasks/?q=alert', 'search that fails');
+  expect(missed.body.tasks).toHaveLength(0);
+});
+
+faultCase(7, 'a source with names of 100 MB', async (bench) => {
+  const task = { ...shopTask(1), name: LONG, worker: LONG, queue: LONG, groupId: LONG };
+  const listTasks = () => ({ tasks: [task, { ...task, id: LONG }], next: null, total: 2 });
+  const host = await bench.serve({ sources: sourcesWith('tasks', 'listTasks', listTasks) });
+  const { body } = await askWatched<TasksBody>(bench, host, '/api/tasks/', 'names');
+  // Names are never cut: one that no engine writes is none, and what has no id is left out.
+  expect(body.tasks).toMatchObject([{ task_id: task.id, name: null, worker: null, queue: null }]);
+  expect(body.sources[0]?.error).toBe('source_invalid');
+});
