@@ -3,6 +3,7 @@ import { isMonitorError } from '../errors.ts';
 import type { Component } from '../model.ts';
 import type { OnLeave } from '../read.ts';
 import { currencyOf, errorOf } from '../read.ts';
+import { wellFormed } from '../serialize/scalars.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { ComponentSource, HistoryStats, ReadContext } from '../source.ts';
 import type { ComponentBody, ComponentsBody } from '../wire.ts';
@@ -195,7 +196,7 @@ function readList(monitor: Monitor, part: ComponentSource, list: readonly Compon
   for (const component of list.slice(0, MOST_COMPONENTS)) {
     const body = monitor.serializer.component(component);
     if (body === null) unreadable += 1;
-    else entries.push([`${part.name}.${component.key}`, body]);
+    else entries.push([`${part.name}.${wellFormed(component.key)}`, body]);
   }
   if (unreadable > 0) monitor.countUnreadable(part, 'listComponents', unreadable);
   return entries;

@@ -1,14 +1,12 @@
 import { DETAIL_OF, isMonitorError, type MonitorErrorCode } from '../errors.ts';
 import type { HealthCheck, WorkerHealthCheck } from '../model.ts';
+import { MOST_ITEMS, wellFormed } from '../serialize/scalars.ts';
 import type { Awaitable, HealthSource, ReadContext } from '../source.ts';
 import type { HealthBody, HealthCheckBody, WorkerHealthCheckBody } from '../wire.ts';
 import type { Monitor } from './monitor.ts';
 import { subset } from './parameter.ts';
 import { defineRoute } from './route.ts';
 import { sendFresh } from './send.ts';
-
-// More workers than any deployment has.
-const MOST_HOSTNAMES = 10_000;
 
 const CHECKS = ['broker', 'backend', 'workers'] as const;
 
@@ -124,7 +122,7 @@ function readHostnames(value: unknown): readonly string[] {
   if (!Array.isArray(value) || !value.every((hostname) => typeof hostname === 'string')) {
     throw new TypeError('checkWorkers() must return { responding: string[], missing: string[] }.');
   }
-  return value.slice(0, MOST_HOSTNAMES);
+  return value.slice(0, MOST_ITEMS).map(wellFormed);
 }
 
 /** One run for all who ask at the same moment, and for those who come within `reuseMs` after its end. */

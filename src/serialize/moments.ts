@@ -14,9 +14,7 @@ const LAST = 253_402_300_799_999;
  * years 0000 to 9999.
  */
 export function isoTime(value: unknown): string | null {
-  if (!(value instanceof Date)) return null;
-  const time = value.getTime();
-  // What a class of the host's own makes of `getTime` is none of ours.
+  const time = timeOf(value);
   if (!Number.isInteger(time) || time < FIRST || time > LAST) return null;
   const minute = Math.floor(time / MINUTE_MS);
   if (minute !== last.minute) {
@@ -26,4 +24,13 @@ export function isoTime(value: unknown): string | null {
   const rest = time - minute * MINUTE_MS;
   const second = Math.floor(rest / 1_000);
   return `${last.prefix}${SECONDS[second]}${MILLISECONDS[rest - second * 1_000]}`;
+}
+
+/** What a class of the host's own makes of `getTime`, or a Proxy of being looked at, is none of ours. */
+function timeOf(value: unknown): number {
+  try {
+    return value instanceof Date ? value.getTime() : Number.NaN;
+  } catch {
+    return Number.NaN;
+  }
 }

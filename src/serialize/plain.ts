@@ -1,6 +1,7 @@
 /** Settings as plain JSON, without secrets and of bounded size. */
 import type { Redactor } from '../redact.ts';
 import { textOf } from '../text.ts';
+import { wellFormed } from './scalars.ts';
 
 // Settings are read by people.
 const MOST_CHARACTERS = 65_536;
@@ -15,10 +16,10 @@ export function plainRecord(value: unknown, redactor: Redactor): Record<string, 
 
 /** JSON is a tree, so this ends; `textOf` has bounded its depth. */
 function masked(value: unknown, redactor: Redactor): unknown {
-  if (typeof value === 'string') return redactor.text(value, 'config');
+  if (typeof value === 'string') return wellFormed(redactor.text(value, 'config'));
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => masked(item, redactor));
   // Names are texts, too: settings by the URL that they belong to.
-  const show = (name: string): string => redactor.text(name, 'config');
+  const show = (name: string): string => wellFormed(redactor.text(name, 'config'));
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [show(key), masked(item, redactor)]));
 }

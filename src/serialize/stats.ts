@@ -1,7 +1,7 @@
 import type { TaskStats } from '../source.ts';
 import type { StatsNameBody, StatsStepBody, TaskStatsBody } from '../wire.ts';
 import { isoTime } from './moments.ts';
-import { figure, label, labels, MOST_ITEMS, whole } from './scalars.ts';
+import { figure, label, labels, MOST_ITEMS, wellFormed, whole } from './scalars.ts';
 
 // A day of minutes, and some.
 const MOST_STEPS = 1_500;
@@ -58,7 +58,7 @@ function countsOf(states: unknown): TaskStatsBody['states'] {
       .slice(0, MOST_ITEMS)
       .flatMap(([state, count]) => {
         const known = whole(count);
-        return known === null ? [] : [[state, known]];
+        return known === null ? [] : [[wellFormed(state), known]];
       }),
   );
 }
