@@ -3,7 +3,8 @@ import { Agent, createServer } from 'node:http';
 import { type AddressInfo, type LookupFunction, Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { MetricsOptions } from '../../src/routes/metrics.ts';
-import { answer, BODY, healthy, type Script, startExporter, TEXT, until } from './fake-exporter.ts';
+import { SLOW_ANSWERS } from './exporter-scripts.ts';
+import { answer, BODY, healthy, startExporter, TEXT, until } from './fake-exporter.ts';
 import { connectProxy, outcome, PROXY_VERSIONS } from './proxy-versions.ts';
 
 const LIMIT_MS = 400;
@@ -11,21 +12,7 @@ const LIMIT_MS = 400;
 describe.each(PROXY_VERSIONS)('the exporter behind $name', ({ load }) => {
   const connect = (options: MetricsOptions | string) => connectProxy(options, load);
 
-  const slow: Record<string, Script> = {
-    'says nothing': () => {},
-    'stalls within the headers': (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Ty'),
-    'stalls after the headers': (socket) =>
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Type: ${TEXT}\r\nContent-Length: 9\r\n\r\n`),
-    'stalls within the body': (socket) =>
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Type: ${TEXT}\r\nContent-Length: 9\r\n\r\na 1\n`),
-    drips: (socket) => {
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Type: ${TEXT}\r\nTransfer-Encoding: chunked\r\n\r\n`);
-      const timer = setInterval(() => socket.write('4\r\na 1\n\r\n'), 20);
-      socket.on('close', () => clearInterval(timer));
-    },
-  };
-
-  it.each(Object.entries(slow))(
+  it.each(Object.entries(SLOW_ANSWERS))(
     'times out when it %s, and its connection is closed',
     async (_name, script) => {
       const exporter = await startExporter(script);

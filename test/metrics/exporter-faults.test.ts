@@ -1,80 +1,13 @@
-import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { MetricsOptions } from '../../src/routes/metrics.ts';
-import { answer, BODY, type Script, startExporter, TEXT, until } from './fake-exporter.ts';
+import { INVALID_ANSWERS } from './exporter-scripts.ts';
+import { startExporter, until } from './fake-exporter.ts';
 import { connectProxy, outcome, PROXY_VERSIONS } from './proxy-versions.ts';
 
 describe.each(PROXY_VERSIONS)('the exporter behind $name', ({ load }) => {
   const connect = (options: MetricsOptions | string) => connectProxy(options, load);
 
-  const invalid: Record<string, Script> = {
-    'answers 404': (socket) => socket.end(answer(BODY, [`Content-Type: ${TEXT}`], '404 Not Found')),
-    'answers 500': (socket) => socket.end(answer(BODY, [`Content-Type: ${TEXT}`], '500 Oops')),
-    'answers 204': (socket) => socket.end(`HTTP/1.1 204 No Content\r\nContent-Type: ${TEXT}\r\n\r\n`),
-    'answers 206': (socket) => socket.end(answer(BODY, [`Content-Type: ${TEXT}`], '206 Partial Content')),
-    'answers 101': (socket) =>
-      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'),
-    'floods with interim answers': (socket) => {
-      const flood = (): void => {
-        if (!socket.destroyed)
-          socket.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(50), () => setImmediate(flood));
-      };
-      flood();
-    },
-    'answers with HTML': (socket) => socket.end(answer(BODY, ['Content-Type: text/html'])),
-    'answers with JSON': (socket) => socket.end(answer('{}', ['Content-Type: application/json'])),
-    'answers without content type': (socket) => socket.end(answer(BODY, [])),
-    'answers with an empty content type': (socket) => socket.end(answer(BODY, ['Content-Type:'])),
-    'answers with a content type that hides another': (socket) =>
-      socket.end(answer(BODY, ['Content-Type: text/plain, text/html'])),
-    'answers with a boundless content type': (socket) =>
-      socket.end(answer(BODY, [`Content-Type: text/plain; a="${'x'.repeat(300)}"`])),
-    'compresses in spite of all': (socket) => {
-      const body = gzipSync(BODY).toString('latin1');
-      socket.end(answer(body, [`Content-Type: ${TEXT}`, 'Content-Encoding: gzip']), 'latin1');
-    },
-    'cuts a body with a length': (socket) =>
-      socket.end(`HTTP/1.1 200 OK\r\nContent-Type: ${TEXT}\r\nContent-Length: 500\r\n\r\n${BODY}`),
-    'cuts a body in chunks between two of them': (socket) =>
-      socket.end(
-        `HTTP/1.1 200 OK\r\nContent-Type: ${TEXT}\r\nTransfer-Encoding: chunked\r\n\r\n4\r\na 1\n\r\n`,
-      ),
-    'cuts a chunk': (socket) =>
-      socket.end(`HTTP/1.1 200 OK\r\nContent-Type: ${TEXT}\r\nTransfer-Encoding: chunked\r\n\r\nff\r\na 1\n`),
-    'resets the connection within the body': (socket) => {
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Type: ${TEXT}\r\nContent-Length: 500\r\n\r\n${BODY}`, () =>
-        setTimeout(() => socket.resetAndDestroy(), 20),
-      );
-    },
-    'ends its body by hanging up, so that a cut could not be seen': (socket) =>
-      socket.end(`HTTP/1.1 200 OK\r\nContent-Type: ${TEXT}\r\n\r\n${BODY}`),
-    'cuts OpenMetrics text that has no length': (socket) =>
-      socket.end('HTTP/1.1 200 OK\r\nContent-Type: application/openmetrics-text\r\n\r\na 1\n'),
-    'announces a body above the limit': (socket) =>
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Type: ${TEXT}\r\nContent-Length: 99999999\r\n\r\n`),
-    'never stops': (socket) => {
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Type: ${TEXT}\r\nTransfer-Encoding: chunked\r\n\r\n`);
-      const chunk = `1000\r\n${'x'.repeat(0x1000)}\r\n`;
-      const flood = (): void => {
-        if (!socket.destroyed) socket.write(chunk, () => setImmediate(flood));
-      };
-      flood();
-    },
-    'speaks no HTTP': (socket) => socket.end('220 smtp.example.org ESMTP\r\n'),
-    'has a header with a NUL in its name': (socket) =>
-      socket.end(answer(BODY, ['Content-Type: text/plain', 'a\0b: c'])),
-    'has a header of 64 KB': (socket) =>
-      socket.end(answer(BODY, ['Content-Type: text/plain', `X-Big: ${'x'.repeat(65_536)}`])),
-    'gives two lengths': (socket) => socket.end(answer(BODY, [`Content-Type: ${TEXT}`, 'Content-Length: 3'])),
-  };
-  for (const status of [301, 302, 303, 307, 308, 304, 300]) {
-    invalid[`answers ${status}`] = (socket) =>
-      socket.end(
-        answer('', [`Content-Type: ${TEXT}`, 'Location: http://169.254.169.254/'], `${status} Elsewhere`),
-      );
-  }
-
-  it.each(Object.entries(invalid))('is refused as invalid when it %s', async (_name, script) => {
+  it.each(Object.entries(INVALID_ANSWERS))('is refused as invalid when it %s', async (_name, script) => {
     const exporter = await startExporter(script);
     const proxy = connect({ url: exporter.url, maxBytes: 100_000, timeoutMs: 15_000 });
     expect(await outcome(proxy)).toBe('exporter_invalid');

@@ -1,23 +1,7 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { BODY, healthy, startExporter, until } from './fake-exporter.ts';
+import { describe, expect, it } from 'vitest';
+import { sendRaw } from '../helpers/send-raw.ts';
+import { BODY, healthy, startExporter } from './fake-exporter.ts';
 import { ROUTER_HOSTS } from './router-hosts.ts';
-
-/** Sends bytes as they are, and gives what came back until the server hung up or fell silent. */
-async function sendRaw(port: number, text: string): Promise<string> {
-  const socket = connect(port, '127.0.0.1');
-  onTestFinished(() => void socket.destroy());
-  let received = '';
-  socket.on('error', () => {});
-  socket.on('data', (chunk) => {
-    received += chunk.toString('latin1');
-  });
-  socket.write(text, 'latin1');
-  const closed = once(socket, 'close');
-  await Promise.race([closed, until(() => received.includes('LAST'), 'the last answer has come')]);
-  return received;
-}
 
 describe.each(ROUTER_HOSTS)('a raw request for /metrics with $name', ({ mount }) => {
   it.each([

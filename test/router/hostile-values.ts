@@ -72,7 +72,11 @@ export const WRONG: readonly unknown[] = [
 ];
 
 /** The shop's sources with one method replaced. */
-export function sourcesWith(part: string, method: string, act: () => unknown): MonitorSources {
+export function sourcesWith(
+  part: string,
+  method: string,
+  act: (...given: unknown[]) => unknown,
+): MonitorSources {
   const { sources } = createShop();
   const parts: Record<string, object> = sources;
   return { ...sources, [part]: { ...parts[part], [method]: act } };
