@@ -134,18 +134,17 @@ for (const strict of [false, true]) {
       const other = path.endsWith('/') ? path.slice(0, -1) : `${path}/`;
       const moved = await bench.expectAnswer(host, other, { status: 308 });
       expect(new URL(moved.headers.location ?? '', `${host.base}${other}`).pathname).toBe(`/monitor${path}`);
-      for (const foreign of [
-        `/${path}`,
-        path.replace('/a', '//a'),
-        path.toUpperCase(),
-        `${path}/`,
-        `${path}x/y/z`,
-      ]) {
-        if (foreign === other || foreign === path) continue;
+      // Express 4 takes a doubled slash off with the mount path; within the path it is the host's everywhere.
+      const doubled = await bench.expectAnswer(host, `/${path}`, { ...theHosts, status: [200, 404] });
+      if (doubled.status === 200) expect(bench.express.name).toBe('Express 4');
+      for (const foreign of [path.replace('/api/', '/api//'), path.toUpperCase(), `${path}x/y/z`]) {
+        if (foreign === path) continue;
         const { text } = await bench.expectAnswer(host, foreign, theHosts);
         expect([foreign, text]).toEqual([foreign, 'host']);
       }
     }
+    // An empty id is a fault.
+    await bench.expectAnswer(host, '/api/tasks//', { status: 400, code: 'invalid_parameter' });
     // A slash within an id makes it another path.
     await bench.expectAnswer(host, '/api/tasks/a/b/', theHosts);
   });

@@ -88,7 +88,7 @@ faultCase(
     const runs = 400;
     await fc.assert(
       fc.asyncProperty(pairs, async (given) => {
-        const query = new URLSearchParams(given.map(([key, text]) => [key, text]));
+        const query = new URLSearchParams(given.map(([key, text]): [string, string] => [key, text]));
         // Half a character is sent as what stands for it.
         const sent = [...query].map(([key, text]) => [key, text] as const);
         // A limit of 0 goes with `stats`, and only with it: not told apart here.
