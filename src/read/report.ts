@@ -53,11 +53,15 @@ export function createReport({ onError, redact, now = () => performance.now() }:
   };
 }
 
-/** One line of what was thrown, which may be anything, without secrets and line breaks. */
+// JSON escapes what ASCII has of these; a terminal also obeys the others.
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** One line of what was thrown, which may be anything, without secrets, line breaks and commands to a terminal. */
 function describe(error: unknown, redact: (text: string) => string): string {
   try {
     const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    return JSON.stringify(redact(text.slice(0, 10 * LONGEST)).slice(0, LONGEST));
+    const line = JSON.stringify(redact(text.slice(0, 10 * LONGEST)).slice(0, LONGEST));
+    return line.replace(UNSEEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
   } catch {
     return '[Unreadable]';
   }
