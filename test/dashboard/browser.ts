@@ -29,6 +29,15 @@ function requireFreshBuild(): void {
 
 let starting: Promise<Browser> | null = null;
 
+/** Starts the browser that all tests of a file share; `look` does so by itself. */
+export function startBrowser(): Promise<Browser> {
+  starting ??= chromium.launch({
+    ...(executablePath === undefined ? {} : { executablePath }),
+    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+  });
+  return starting;
+}
+
 afterAll(async () => {
   await (await starting)?.close();
   starting = null;
@@ -53,12 +62,8 @@ export interface LookOptions extends BrowserContextOptions {
 /** Opens `<base>/<hash>` in a window of its own. The test fails when anything in it goes wrong. */
 export async function look(base: string, hash = '', options: LookOptions = {}): Promise<Look> {
   requireFreshBuild();
-  starting ??= chromium.launch({
-    ...(executablePath === undefined ? {} : { executablePath }),
-    args: ['--no-sandbox', '--disable-dev-shm-usage'],
-  });
   const { expected, ...contextOptions } = options;
-  const context = await (await starting).newContext({
+  const context = await (await startBrowser()).newContext({
     viewport: { width: 1280, height: 800 },
     ...contextOptions,
   });

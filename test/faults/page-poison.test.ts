@@ -1,10 +1,15 @@
 /** Rows 48 and 49 (and 13's page): texts that a browser must not take for anything but texts. */
 import helmet from 'helmet';
-import { expect } from 'vitest';
+import { beforeAll, expect } from 'vitest';
 import { memorySources } from '../../src/memory.ts';
-import { browserMissing, look } from '../dashboard/browser.ts';
+import { browserMissing, look, startBrowser } from '../dashboard/browser.ts';
 import { POISON, poisoned } from '../dashboard/poison.ts';
 import { faultCase } from './kit/fault-case.ts';
+
+// It is none of what a case leaves behind.
+beforeAll(async () => {
+  if (browserMissing === null) await startBrowser();
+});
 
 const id = encodeURIComponent(POISON);
 const VIEWS = [
@@ -77,18 +82,24 @@ faultCase(
   49,
   `${LINKS.length} addresses that are no web pages are texts`,
   async ({ serve }) => {
-    for (const link of LINKS) {
-      const { base } = await serve({ sources: poisoned(link) });
-      const { page } = await look(base, '#/components', { expected: /40[04]|503/ });
-      await page.getByText('onerror=alert(1)').first().waitFor();
-      const hrefs: string[] = await page
-        .locator('#app a')
-        .evaluateAll((links) => links.map((one) => String(one)));
-      for (const href of hrefs) expect(href).toMatch(new RegExp(`^${new URL(base).origin}/`));
-    }
-    const { base } = await serve({ sources: poisoned('https://redis.example/') });
-    const { page } = await look(base, '#/components', { expected: /40[04]|503/ });
-    await page.locator('#app a[href="https://redis.example/"]').waitFor();
+    const part = { enabled: true, status: 'up' } as const;
+    const web = 'https://redis.example/';
+    const listed = [...LINKS, web].map((url, index) => ({
+      ...part,
+      key: `c${index}`,
+      name: `part ${index}`,
+      url,
+    }));
+    const components = { name: 'evil', listComponents: () => listed };
+    const { base } = await serve({ sources: { ...memorySources(), components } });
+    const { page } = await look(base, '#/components');
+    await page.getByText(`part ${LINKS.length}`).first().waitFor();
+    expect(await page.locator('#app .card, #app section.panel').count()).toBeGreaterThan(LINKS.length);
+    const hrefs: string[] = await page
+      .locator('#app a')
+      .evaluateAll('(links) => links.map((link) => link.href)');
+    const { origin } = new URL(base);
+    expect(hrefs.filter((href) => !href.startsWith(`${origin}/`))).toEqual([web]);
   },
   { missing: browserMissing, timeout: 90_000 },
 );
@@ -103,10 +114,12 @@ faultCase(
     queue.record({ id: 'a', state: 'STARTED', name: ODD, worker: ODD, queue: ODD, args: [ODD] });
     const { base } = await serve({ sources: queue });
     const { page, go } = await look(base, '#/tasks', { expected: /40[04]/ });
-    for (const view of ['#/tasks', '#/tasks/a', '#/', '#/workers']) {
+    for (const view of ['#/tasks', '#/tasks/a', '#/']) {
       await go(view);
       await page.getByText('odd').first().waitFor();
-      const direction: string = await page.locator('#app').evaluate((app) => getComputedStyle(app).direction);
+      const direction: string = await page
+        .locator('#app')
+        .evaluate('(app) => getComputedStyle(app).direction');
       expect(direction).toBe('ltr');
     }
   },

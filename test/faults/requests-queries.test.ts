@@ -96,14 +96,14 @@ faultCase(
         const faults = faultsOf(sent);
         const path = `/api/tasks/?${query}`;
         if (faults.length === 0) {
-          await expectAnswer(host, path, { status: 200, aimMs: 50 });
+          await expectAnswer(host, path, { status: 200, aimMs: 100 });
           return;
         }
         refused += 1;
         const { body } = await expectAnswer<ProblemBody>(host, path, {
           status: 400,
           code: 'invalid_parameter',
-          aimMs: 50,
+          aimMs: 100,
         });
         const told = new Set(body.errors?.map(({ parameter }) => parameter));
         expect([...told].sort()).toEqual(faults);
@@ -165,18 +165,18 @@ faultCase(
     for (const text of LITERAL) {
       const expected = shop.tasks.filter((task) => task.name?.includes(text)).map((task) => task.name);
       const q = `/api/tasks/?q=${encodeURIComponent(text)}`;
-      const { body } = await expectAnswer<TasksBody>(host, q, { status: 200, aimMs: 50 });
+      const { body } = await expectAnswer<TasksBody>(host, q, { status: 200, aimMs: 100 });
       expect(body.tasks.map((task) => task.name).sort()).toEqual(expected.sort());
       // Filters compare whole texts.
       for (const filter of ['name', 'state', 'worker', 'queue', 'root_id']) {
         const path = `/api/tasks/?${filter}=${encodeURIComponent(text)}`;
-        const none = await expectAnswer<TasksBody>(host, path, { status: 200, aimMs: 50 });
+        const none = await expectAnswer<TasksBody>(host, path, { status: 200, aimMs: 100 });
         expect(none.body.tasks).toEqual([]);
       }
     }
     const start = performance.now();
     for (const text of REDOS) {
-      await expectAnswer(host, `/api/tasks/?q=${encodeURIComponent(text)}`, { status: 200, aimMs: 50 });
+      await expectAnswer(host, `/api/tasks/?q=${encodeURIComponent(text)}`, { status: 200, aimMs: 100 });
     }
     figure('each', `${((performance.now() - start) / REDOS.length).toFixed(1)} ms`);
   },

@@ -7,8 +7,8 @@ import { METHODS, sourcesWith, statusFor } from '../router/hostile-values.ts';
 import { type FaultBench, faultCase } from './kit/fault-case.ts';
 
 const SEED = 17;
-/** Rows 1 and 2 aim at 50 ms. */
-const PROMPT = { aimMs: 50 };
+/** Rows 1 and 2 aim at 50 ms; the first answer also compiles its schema. */
+const PROMPT = { aimMs: 100 };
 
 /** A host one of whose methods does with each request what it is told. */
 async function hostOf({ serve }: FaultBench, [part, method]: (typeof METHODS)[number], timeoutMs = 5_000) {

@@ -39,7 +39,7 @@ faultCase(6, 'each method of a source that returns anything', async ({ serve, ex
         // 404: what a Map gives for a key that it has not is a way to say so. The schema is checked by `get`.
         await expectAnswer(host, path, {
           status: part === 'health' ? [200, 503] : [200, 404, 502],
-          aimMs: 50,
+          aimMs: 100,
         });
       }),
       { seed: SEED, numRuns: 25 },
@@ -123,7 +123,7 @@ faultCase(6, 'a list leaves out, counts and reports what cannot be read', async 
           isGood ? { ...(extra as object), ...good(`item ${index}`) } : extra,
         );
         returned = wrap(list);
-        const { body } = await expectAnswer<Body>(host, path, { status: 200, aimMs: 50 });
+        const { body } = await expectAnswer<Body>(host, path, { status: 200, aimMs: 100 });
         const expected = items.flatMap(({ isGood }, index) => (isGood ? [`item ${index}`] : []));
         expect(shown(body)).toEqual(expected);
         leftOut += list.length - expected.length;

@@ -159,7 +159,7 @@ for (const row of [8, 9, 10, 11]) {
     for (const [, value, text] of texts) {
       shown.value = value;
       const ask = <T>(path: string) =>
-        bench.expectAnswer<T>(host, `/api/tasks/${path}`, { status: 200, aimMs: 50 });
+        bench.expectAnswer<T>(host, `/api/tasks/${path}`, { status: 200, aimMs: 100 });
       const { tasks } = (await ask<TasksBody>('')).body;
       expect(tasks.find((one) => one.task_id === `a${TASK_FIELDS.indexOf('args')}`)?.args).toBe(text);
       expect((await ask<TaskDetailBody>('a/')).body).toMatchObject({
