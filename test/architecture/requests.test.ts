@@ -6,7 +6,9 @@ import { filesBelow } from './source-files.ts';
  * and why.
  */
 const OTHERS: Readonly<Record<string, string>> = {
+  'test/faults/kit/canary.ts': "asks a route of the host's own",
   'test/helpers/ask.ts': 'is the way itself',
+  'test/helpers/ask-many.ts': 'floods, where only status and time matter',
   'test/helpers/ask-stream.ts': 'follows streams, and checks every message',
   'test/metrics/real-prometheus.test.ts': 'asks the exporter and Prometheus, too, and compares',
   'test/packaging/consumer-program.ts': 'is run in a project that has nothing of the checkout',

@@ -2,7 +2,7 @@
 import { memorySources } from '../../src/memory.ts';
 
 export const POISON = `"'><img src=x onerror=alert(1)><script>alert(2)</script><svg onload=alert(3)>`;
-export const LINK = 'javascript:alert(4)';
+const LINK = 'javascript:alert(4)';
 
 /** Every text that a source can give is poisoned. */
 export function poisoned(link = LINK) {
