@@ -11,7 +11,8 @@ export interface ProcessWatch {
   settled(): Promise<void>;
 }
 
-export function watchProcess(): ProcessWatch {
+/** @param settleMs how long what was opened may take to be gone */
+export function watchProcess(settleMs = 20_000): ProcessWatch {
   const before = counts();
   const escaped: string[] = [];
   const collect = (what: string) => (reason: unknown) => void escaped.push(`${what}: ${String(reason)}`);
@@ -26,7 +27,8 @@ export function watchProcess(): ProcessWatch {
       for (const [name, listener] of Object.entries(listeners)) process.off(name, listener);
       expect(escaped).toEqual([]);
       // What is being closed takes a moment to be gone; what leaks stays.
-      await until(() => leaked(before).length === 0).catch(() => {});
+      await until(() => leaked(before).length === 0, settleMs).catch(() => {});
+      if (leaked(before).length) console.log((process as any)._getActiveHandles().map((h: any)=>[h.constructor.name,h.localPort,h.remotePort,h.destroyed,h.readableFlowing,h.listenerCount?.('data'),h._events&&Object.keys(h._events).join()]));
       expect(leaked(before)).toEqual([]);
     },
   };

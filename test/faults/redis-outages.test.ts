@@ -1,0 +1,180 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished } from 'vitest';
+import { celerySources } from '../../src/celery.ts';
+import type { EventsBody, HealthBody, TasksBody } from '../../src/wire.ts';
+import { askStream } from '../helpers/ask-stream.ts';
+import { received } from '../helpers/celery-events.ts';
+import { startSentinel } from '../helpers/redis-sentinel.ts';
+import { redisMissing, until } from '../helpers/redis-server.ts';
+import { until as untilSoon } from '../router/host-kit.ts';
+import { faultCase } from './kit/fault-case.ts';
+import {
+  admin,
+  componentTexts,
+  expectAway,
+  FILLED,
+  REDIS_SOURCES,
+  redisFor,
+  untilCurrent,
+} from './kit/redis-sources.ts';
+import { startTcpProxy } from './kit/tcp-proxy.ts';
+
+const redisCase: typeof faultCase = (row, title, run, options) =>
+  faultCase(row, title, run, { missing: redisMissing, timeout: 120_000, ...options });
+
+/** Lists that were not asked for before, so that nothing is held of them. */
+const FRESH = Array.from({ length: 10 }, (_, index) => `/api/tasks/?limit=${500 + index}`);
+
+for (const source of REDIS_SOURCES) {
+  redisCase(19, `Redis is killed in the middle of reads of ${source.name}`, async (bench) => {
+    const redis = await redisFor('--enable-debug-command', 'yes');
+    await source.fill(redis);
+    const host = await bench.serve({ sources: source.connect(redis.url()) });
+    await untilCurrent(host);
+    const busy = (await admin(redis)).sendCommand(['DEBUG', 'SLEEP', '2']).catch(() => {});
+    // By then the reads have been written and wait for Redis, which sleeps.
+    const waiting = FRESH.map((path) => host.get<TasksBody>(path));
+    await sleep(200);
+    await redis.kill();
+    const killed = performance.now();
+    for (const { status, body } of await Promise.all(waiting)) {
+      expect([200, 503]).toContain(status);
+      if (status === 200) expect(body.sources).toHaveLength(1);
+    }
+    const tookMs = performance.now() - killed;
+    bench.figure('until all were answered, ms', Math.round(tookMs));
+    expect(tookMs).toBeLessThan(10 * 50);
+    await busy;
+    await expectAway(bench, host, '/api/tasks/', 50);
+    await expectAway(bench, host, '/api/tasks/?limit=1', 50);
+    if (source.name === 'celery') await bench.expectAnswer(host, '/healthcheck', { status: 503, aimMs: 50 });
+  });
+
+  redisCase(20, `Redis is started again under ${source.name}`, async (bench) => {
+    const redis = await redisFor();
+    await source.fill(redis);
+    const host = await bench.serve({ sources: source.connect(redis.url()), health: { reuseMs: 0 } });
+    await untilCurrent(host);
+    await redis.kill();
+    await expectAway(bench, host, '/api/tasks/', 50);
+    // Long enough that attempts to connect are as far apart as they get.
+    await sleep(1_500);
+    await redis.start();
+    const started = performance.now();
+    if (source.name === 'celery') {
+      await until(async () => {
+        const { body } = await host.get<HealthBody>('/healthcheck?checks=broker,backend');
+        return body.ok;
+      });
+    } else {
+      await until(async () => {
+        const { body } = await host.get<TasksBody>('/api/tasks/');
+        return body.sources?.every(({ ok }) => ok);
+      });
+    }
+    const ms = performance.now() - started;
+    bench.figure('well again after, ms', Math.round(ms));
+    expect(ms).toBeLessThan(10 * 2_000);
+    await source.fill(redis);
+    await untilCurrent(host, 20_000);
+  });
+
+  redisCase(21, `Redis is frozen for five seconds and goes on, under ${source.name}`, async (bench) => {
+    const redis = await redisFor();
+    await source.fill(redis);
+    const host = await bench.serve({ sources: source.connect(redis.url()), timeoutMs: 1_000 });
+    await untilCurrent(host);
+    const client = await admin(redis);
+    const clients = async (): Promise<number> => (await client.clientList()).length;
+    const before = await clients();
+    redis.freeze();
+    const thaw = sleep(5_000).then(() => redis.thaw());
+    for (const path of FRESH) {
+      const { status, body } = await bench.expectAnswer<TasksBody>(host, path, {
+        status: [200, 503, 504],
+        aimMs: 1_100,
+      });
+      // Celery's tasks are held here; they are current until Redis has failed to answer for a while.
+      if (status === 200) expect(body.tasks).toHaveLength(FILLED);
+      await sleep(200);
+    }
+    if (source.name === 'celery') {
+      await bench.expectAnswer(host, '/healthcheck?checks=broker', { status: [200, 503], aimMs: 1_100 });
+    }
+    await thaw;
+    const ms = await untilCurrent(host, 20_000);
+    bench.figure('current again after, ms', Math.round(ms));
+    await until(async () => (await clients()) <= before);
+    bench.figure('clients', await clients());
+  });
+}
+
+redisCase(25, 'a replica is promoted, and both sources follow Sentinel to it', async (bench) => {
+  const master = await redisFor();
+  const replica = await redisFor('--replicaof', '127.0.0.1', String(master.port));
+  const sentinel = await startSentinel(master.port, [
+    'sentinel down-after-milliseconds shop 500',
+    'sentinel failover-timeout shop 5000',
+  ]);
+  onTestFinished(() => sentinel.close());
+  for (const source of REDIS_SOURCES) await source.fill(master);
+  const writer = await admin(replica);
+  await until(async () => (await writer.exists('bull:mail:meta')) === 1);
+  // Sentinel learns of the replica from its master, every ten seconds.
+  await until(async () => {
+    const found = await sentinel.ask('SENTINEL', 'REPLICAS', 'shop');
+    return Array.isArray(found) && found.length === 1;
+  }, 40_000);
+  const sentinels = [{ host: '127.0.0.1', port: sentinel.port }];
+  const broker = `sentinel://127.0.0.1:${sentinel.port}/0`;
+  const transport = { master_name: 'shop' };
+  const settings = { broker_transport_options: transport, result_backend_transport_options: transport };
+  const { bullmqSources } = await import('../../src/bullmq.ts');
+  const hosts = [
+    await bench.serve({ sources: celerySources({ broker, backend: broker, settings }) }),
+    await bench.serve({ sources: bullmqSources({ connection: { sentinels, name: 'shop' } }) }),
+  ];
+  for (const host of hosts) await untilCurrent(host);
+  await master.kill();
+  for (const host of hosts) await expectAway(bench, host, '/api/tasks/', 50);
+  // Sentinel ends the connections of those that it tells of their new role.
+  const role = async (): Promise<string> => String(await writer.sendCommand(['ROLE']).catch(() => ''));
+  await until(async () => (await role()).startsWith('master'), 60_000);
+  const start = performance.now();
+  for (const host of hosts) await untilCurrent(host, 20_000);
+  bench.figure('both followed after, ms', Math.round(performance.now() - start));
+});
+
+redisCase(30, 'what was published while nobody listened is told as a gap', async (bench) => {
+  const redis = await redisFor();
+  const proxy = await startTcpProxy(redis.port);
+  const sources = celerySources({ broker: `redis://127.0.0.1:${proxy.port}/0` });
+  const host = await bench.serve({ sources });
+  const client = await admin(redis);
+  const publish = (id: string): Promise<number> => client.publish('/0.celeryev/task.multi', received(id));
+  await until(async () => (await publish('before')) > 0);
+  const feed = (since: string) => host.get<EventsBody>(`/api/events/latest/${since}`);
+  await until(async () => (await feed('')).body.events?.length > 0);
+  const first = await feed('');
+  expect(first.body.gap).toBe(false);
+  const stream = await askStream<EventsBody>(
+    host.base,
+    `/api/events/latest/?since=${encodeURIComponent(first.body.cursor)}`,
+  );
+  proxy.set({ refuse: true });
+  proxy.reset();
+  await until(async () => (await feed('')).body.sources[0]?.ok === false);
+  expect(await publish('missed')).toBe(0);
+  proxy.set({});
+  await until(async () => (await publish('after')) > 0);
+  const since = `?since=${encodeURIComponent(first.body.cursor)}`;
+  await until(async () => (await feed(since)).body.events.some(({ task_id }) => task_id === 'after'));
+  const later = await feed(since);
+  expect(later.body.gap).toBe(true);
+  expect(later.body.events.map(({ task_id }) => task_id)).not.toContain('missed');
+  // The stream was ended when the source failed, or it has told the gap itself: never as if nothing was.
+  await untilSoon(() => stream.isOver() || stream.messages.some(({ body }) => body.gap));
+  stream.close();
+  await untilSoon(() => stream.isOver());
+  expect(await componentTexts(host)).toContain('"reconnects":1');
+});
