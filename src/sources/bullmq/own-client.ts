@@ -39,6 +39,8 @@ const OVERRIDES = {
 interface IoredisClient {
   connect(): Promise<unknown>;
   disconnect(): void;
+  select(database: number): Promise<unknown>;
+  readonly options: { readonly db?: number | undefined };
   on(event: string, listener: (...values: unknown[]) => void): unknown;
   readonly stream?: { unref?(): unknown };
 }
@@ -69,6 +71,8 @@ export async function openOwnClient(address: RedisAddress): Promise<OwnClient> {
   }, CONNECT_TIMEOUT).unref();
   try {
     await client.connect();
+    // Refused another database, ioredis goes on in the first one, whose queues are not those wanted.
+    if (client.options.db) await client.select(client.options.db);
   } catch (error) {
     client.disconnect();
     throw reason ?? error;
