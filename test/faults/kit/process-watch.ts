@@ -28,7 +28,6 @@ export function watchProcess(settleMs = 20_000): ProcessWatch {
       expect(escaped).toEqual([]);
       // What is being closed takes a moment to be gone; what leaks stays.
       await until(() => leaked(before).length === 0, settleMs).catch(() => {});
-      if (leaked(before).length) console.log((process as any)._getActiveHandles().map((h: any)=>[h.constructor.name,h.localPort,h.remotePort,h.destroyed,h.readableFlowing,h.listenerCount?.('data'),h._events&&Object.keys(h._events).join()]));
       expect(leaked(before)).toEqual([]);
     },
   };

@@ -55,7 +55,8 @@ export const REDIS_SOURCES: readonly RedisSource[] = [
   },
 ];
 
-const connectTo = (url: string) => createClient({ url });
+// RESP 2, so that it works where Redis knows no HELLO.
+const connectTo = (url: string) => createClient({ url, RESP: 2 });
 
 /** A client of the test's own, until it ends. */
 export async function admin(redis: RedisServer): Promise<ReturnType<typeof connectTo>> {

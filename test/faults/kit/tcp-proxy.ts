@@ -56,7 +56,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     opened += 1;
     client.on('error', () => {});
     if (fault.refuse === true) {
-      client.resetAndDestroy();
+      abort(client);
       return;
     }
     const server = connect(target, '127.0.0.1');
@@ -96,7 +96,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
       link.sent += part.length;
       rest = rest.subarray(part.length);
       if (cutAfter !== undefined && link.sent >= cutAfter) {
-        if (end === 'reset') link.client.resetAndDestroy();
+        if (end === 'reset') abort(link.client);
         else link.client.end();
         return;
       }
@@ -121,7 +121,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
       changed = new AbortController();
     },
     reset() {
-      for (const { client } of links) client.resetAndDestroy();
+      for (const { client } of links) abort(client);
     },
     open: () => links.size,
     opened: () => opened,
@@ -133,6 +133,12 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     await once(listener, 'close');
   });
   return proxy;
+}
+
+/** Ends a connection by a reset; Node would never close one whose end is under way already. */
+function abort(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
 }
 
 /** Writes as fast as the other side reads; a reader that has left ends the wait. */
