@@ -85,11 +85,18 @@ function findPlace(): { readonly place: URL; readonly manifest: PackageManifest 
     try {
       const manifest = JSON.parse(readFileSync(new URL('manifest.json', place), 'utf8')) as PackageManifest;
       return { place, manifest };
-    } catch {
+    } catch (error) {
+      if (isExhausted(error)) throw error;
       // The next place.
     }
   }
   throw new Error(
     "The page's files are not beside the library. Where an app is bundled, leave express-task-monitor out of the bundle (external), or set dashboard: false.",
   );
+}
+
+/** Whether the process has no descriptor or memory left for now: a state that passes, and no bug. */
+export function isExhausted(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return code === 'EMFILE' || code === 'ENFILE' || code === 'ENOMEM' || code === 'EAGAIN';
 }

@@ -1,12 +1,13 @@
 /** Puts the page and its files on the wire. */
 import type { Request, Response } from 'express';
-import type { PackageFiles } from './dashboard-files.ts';
+import { MonitorError } from '../errors.ts';
+import { isExhausted, type PackageFiles } from './dashboard-files.ts';
 import type { PageDocument } from './dashboard-html.ts';
 import { isOver, matchesTag } from './send.ts';
 
 /** The page itself: asked for anew each time, so that a new version shows at once. */
 export async function sendPage(request: Request, response: Response, page: PageDocument): Promise<void> {
-  const { body, etag } = page.read();
+  const { body, etag } = await unlessExhausted(() => page.read());
   if (isOver(response)) return;
   setIfAbsent(response, 'Content-Security-Policy', page.policy);
   setIfAbsent(response, 'Referrer-Policy', 'same-origin');
@@ -31,7 +32,7 @@ export async function sendPackageFile(
   files: PackageFiles,
   name: string,
 ): Promise<void> {
-  const { type, plain, packed } = await files.read(name);
+  const { type, plain, packed } = await unlessExhausted(() => files.read(name));
   if (isOver(response)) return;
   response.setHeader('X-Content-Type-Options', 'nosniff');
   response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
@@ -41,6 +42,16 @@ export async function sendPackageFile(
   const takesGzip = request.acceptsEncodings('gzip') === 'gzip';
   if (takesGzip) response.setHeader('Content-Encoding', 'gzip');
   finish(request, response, takesGzip ? packed : plain);
+}
+
+/** Who cannot be given a file now shall come again. */
+async function unlessExhausted<T>(read: () => T | Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!isExhausted(error)) throw error;
+    throw new MonitorError('overloaded', 'The process has no file descriptor or memory left for now.');
+  }
 }
 
 function finish(request: Request, response: Response, body: Buffer): void {
