@@ -68,7 +68,8 @@ function read(file: string): string {
   return gunzipSync(readFileSync(new URL(`${file}.gz`, FOLDER))).toString('utf8');
 }
 
-function lines<T>(file: string): T[] {
+/** The lines of one recorded file, such as `control-A.jsonl`. */
+export function readLines<T>(file: string): T[] {
   return read(file)
     .split('\n')
     .filter((line) => line !== '')
@@ -77,11 +78,11 @@ function lines<T>(file: string): T[] {
 
 function load(name: string, database: number, settings: CelerySettings, hasResults: boolean): Recording {
   const messages = [
-    ...lines<Published>(`events-${name}.jsonl`),
-    ...(hasResults ? lines<Published>(`resultpub-${name}.jsonl`) : []),
+    ...readLines<Published>(`events-${name}.jsonl`),
+    ...(hasResults ? readLines<Published>(`resultpub-${name}.jsonl`) : []),
   ].sort((a, b) => a.t - b.t);
   const { tasks } = JSON.parse(read(`truth-${name}.json`)) as { tasks: Truth[] };
-  const keys = lines<DumpedKey>(`redis-dump-${name}.jsonl`);
+  const keys = readLines<DumpedKey>(`redis-dump-${name}.jsonl`);
   return { name, database, settings, hasResults, messages, tasks, keys };
 }
 

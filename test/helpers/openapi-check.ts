@@ -75,6 +75,20 @@ export function checkResponse(
   );
 }
 
+/**
+ * Throws when a value is not of a schema of the components.
+ *
+ * @param schema its name, such as `TaskBody`
+ */
+export function checkBody(schema: string, body: unknown): void {
+  if (document === null) return;
+  const validate = ajv.getSchema(`openapi#/components/schemas/${schema}`);
+  if (validate === undefined) throw new Error(`openapi.json has no schema ${schema}.`);
+  if (validate(body) !== true) {
+    throw new Error(`No ${schema}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(body).slice(0, 2_000)}`);
+  }
+}
+
 type Responses = Operation['responses'][string];
 
 /** Follows a reference to a shared response. */

@@ -1,0 +1,103 @@
+/** What a fuzz target is, and how its cases are run. */
+import fc from 'fast-check';
+
+/** One reader of input that is not ours. */
+export interface FuzzTarget<Input> {
+  readonly name: string;
+  /** Of a thousand cases of a whole run, how many. */
+  readonly share: number;
+  /** Cases that one input holds. Default 1. */
+  readonly casesPerInput?: number;
+  /** Files under `src/` whose lines it is meant to reach, for the summary of a long run. */
+  readonly covers: readonly string[];
+  readonly inputs: fc.Arbitrary<Input>;
+  /** What it needs and does not find here, such as `install redis-server`. Default: nothing. */
+  readonly missing?: string | null;
+  /** Starts what its cases run against. */
+  open?(): Promise<void>;
+  close?(): Promise<void>;
+  /** Throws when the library does with this input what it must not. */
+  check(input: Input): void | Promise<void>;
+}
+
+/** A target whatever its inputs are. */
+export interface Runnable extends Pick<FuzzTarget<unknown>, 'name' | 'share' | 'covers' | 'missing'> {
+  /** @throws Error with the smallest input that fails, and the seed that leads to it */
+  run(run: FuzzRun): Promise<FuzzReport>;
+}
+
+export function defineTarget<Input>(target: FuzzTarget<Input>): Runnable {
+  const { name, share, covers, missing = null } = target;
+  return {
+    ...{ name, share, covers, missing },
+    async run(run) {
+      await target.open?.();
+      try {
+        return await runCases(target, run);
+      } finally {
+        await target.close?.();
+      }
+    },
+  };
+}
+
+/** How to run a target. */
+export interface FuzzRun {
+  readonly cases: number;
+  readonly seed: number;
+  /** Longest time that one input may hold the event loop, in milliseconds. */
+  readonly stallMs: number;
+}
+
+/** How a target has done. */
+export interface FuzzReport {
+  readonly name: string;
+  readonly cases: number;
+  readonly seconds: number;
+  /** Of the slowest input, in milliseconds: the fastest of its runs when it was run again. */
+  readonly slowestMs: number;
+  readonly slowest: string;
+}
+
+/** Runs of one input until it counts as slow: the machine may have been busy with something else. */
+const RUNS_TO_PROVE = 5;
+
+async function runCases<Input>(target: FuzzTarget<Input>, run: FuzzRun): Promise<FuzzReport> {
+  const { casesPerInput = 1 } = target;
+  const numRuns = Math.ceil(run.cases / casesPerInput);
+  const slowest = { ms: 0, input: '' };
+  const start = performance.now();
+  const property = fc.asyncProperty(target.inputs, async (input) => {
+    const ms = await timeOf(target, input);
+    if (ms <= slowest.ms) return;
+    const proven = ms > run.stallMs / 2 ? await fastestOf(target, input, ms) : ms;
+    if (proven > slowest.ms) Object.assign(slowest, { ms: proven, input: shortened(input) });
+    if (proven > run.stallMs) throw new Error(`It took ${proven.toFixed()} ms, ${run.stallMs} at most.`);
+  });
+  await fc.assert(property, { numRuns, seed: run.seed });
+  return {
+    name: target.name,
+    cases: numRuns * casesPerInput,
+    seconds: (performance.now() - start) / 1_000,
+    slowestMs: slowest.ms,
+    slowest: slowest.input,
+  };
+}
+
+async function timeOf<Input>(target: FuzzTarget<Input>, input: Input): Promise<number> {
+  const start = performance.now();
+  const pending = target.check(input);
+  if (pending !== undefined) await pending;
+  return performance.now() - start;
+}
+
+async function fastestOf<Input>(target: FuzzTarget<Input>, input: Input, first: number): Promise<number> {
+  let fastest = first;
+  for (let run = 1; run < RUNS_TO_PROVE; run += 1) fastest = Math.min(fastest, await timeOf(target, input));
+  return fastest;
+}
+
+function shortened(input: unknown): string {
+  const text = fc.stringify(input);
+  return text.length <= 200 ? text : `${text.slice(0, 200)}… (${text.length} characters)`;
+}
