@@ -1,5 +1,6 @@
 /** Puts a message into the timeline of its task, once, however often and in whatever order it comes. */
 import { MAX_ENTRIES } from './folded.ts';
+import { isName } from './names.ts';
 import type { Records } from './records.ts';
 import type { TaskChange } from './task-history.ts';
 import { KIND, kindOf, STATE_OF } from './timeline.ts';
@@ -69,7 +70,7 @@ export function createIntake(
     fields.retries =
       typeof change.retries === 'number' && change.retries >= 0 ? Math.trunc(change.retries) : -1;
     fields.state = kind === KIND.CUSTOM ? records.states.intern(change.state ?? 'UNKNOWN') : 0;
-    fields.worker = typeof change.worker === 'string' ? records.workers.intern(change.worker) : 0;
+    fields.worker = isName(change.worker) ? records.workers.intern(change.worker) : 0;
     placed.kind = kind;
     placed.state = fields.state;
     placed.worker = fields.worker;

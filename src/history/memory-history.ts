@@ -1,5 +1,6 @@
 /** A history in this process's memory. */
 import { createFeed } from './feed.ts';
+import { isName } from './names.ts';
 import { createRecorder } from './recorder.ts';
 import { resolveRetention } from './retention.ts';
 import { summarize } from './summary.ts';
@@ -125,7 +126,7 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
     recordWorker(change) {
       if (isClosed) return;
       if (change.type !== 'reply') counts.received++;
-      if (typeof change.hostname !== 'string' || change.hostname === '') {
+      if (!isName(change.hostname)) {
         counts.dropped++;
         return;
       }

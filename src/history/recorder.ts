@@ -1,14 +1,12 @@
 /** Takes in what is told of tasks. */
 import { FEED_TYPES, type Feed } from './feed.ts';
 import type { Placed } from './intake.ts';
+import { isName } from './names.ts';
 import { FACT } from './records.ts';
 import type { Tables } from './tables.ts';
 import type { TaskChange, TaskFacts, TaskHistory } from './task-history.ts';
 import { KIND, STATE_OF } from './timeline.ts';
 import type { WorkerTable } from './workers.ts';
-
-/** The longest id that a client can ask for. */
-const MAX_ID_LENGTH = 512;
 
 /** Where what is told of tasks goes. */
 export interface RecorderContext {
@@ -40,16 +38,13 @@ export function createRecorder(context: RecorderContext): Recorder {
   let lag: number | null = null;
   let newestTime = Number.NEGATIVE_INFINITY;
 
-  const isId = (id: unknown): id is string =>
-    typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH;
-
   /** What was read may be older than anything that is kept. */
   function isTooOld({ time, heardAt }: TaskChange, arrivedAt: number): boolean {
     return (time ?? heardAt ?? arrivedAt) < arrivedAt - context.maxAgeMs;
   }
 
   function hear(change: TaskChange, arrivedAt: number): void {
-    if (typeof change.worker === 'string' && workers.sign(change.worker, arrivedAt)) {
+    if (isName(change.worker) && workers.sign(change.worker, arrivedAt)) {
       revisions.workers++;
       revisions.tasks++;
     }
@@ -61,7 +56,7 @@ export function createRecorder(context: RecorderContext): Recorder {
 
   /** What was read is no sign of life of a worker; the worker of an open task must be known to get lost. */
   function mention(change: TaskChange, { isNew, kind }: Placed): void {
-    if (!isNew || kind >= KIND.REVOKED || typeof change.worker !== 'string') return;
+    if (!isNew || kind >= KIND.REVOKED || !isName(change.worker)) return;
     if (workers.mention(change.worker)) revisions.workers++;
   }
 
@@ -117,7 +112,7 @@ export function createRecorder(context: RecorderContext): Recorder {
       const isStored = change.stored === true;
       if (!isStored) counts.received++;
       const { id } = change;
-      if (!isId(id)) {
+      if (!isName(id)) {
         counts.dropped++;
         return;
       }
@@ -151,7 +146,7 @@ export function createRecorder(context: RecorderContext): Recorder {
       if (index.isFull()) context.catchUp();
     },
     recordFacts(facts) {
-      const slot = isId(facts.id) ? records.slots.get(facts.id) : undefined;
+      const slot = isName(facts.id) ? records.slots.get(facts.id) : undefined;
       if (slot === undefined) return false;
       found(slot);
       open.lookedAt(slot, clock());
@@ -160,7 +155,7 @@ export function createRecorder(context: RecorderContext): Recorder {
       return true;
     },
     recordRelation({ parent, child, relation }) {
-      if (!isId(parent) || !isId(child) || !isId(relation) || parent === child) return;
+      if (!isName(parent) || !isName(child) || !isName(relation) || parent === child) return;
       const from = relation === 'group' ? undefined : records.slots.get(parent);
       const to = records.slots.get(child);
       const slot = relation === 'chord' ? from : to;
@@ -173,7 +168,7 @@ export function createRecorder(context: RecorderContext): Recorder {
       revisions.tasks++;
     },
     recordMissing(id, missing) {
-      const slot = isId(id) ? records.slots.get(id) : undefined;
+      const slot = isName(id) ? records.slots.get(id) : undefined;
       if (slot === undefined) return;
       open.lookedAt(slot, clock());
       if (!missing || rows.state(slot) !== 'PENDING') {
