@@ -33,7 +33,11 @@ const VALUE_LENGTH = 65_536;
 
 function listen(): Ears {
   // The recordings are older than a history keeps tasks.
-  const history = createMemoryHistory({ now: () => NOW * 1_000, maxAgeMs: 100 * 365 * 86_400_000, maxTasks: 1_000 });
+  const history = createMemoryHistory({
+    now: () => NOW * 1_000,
+    maxAgeMs: 100 * 365 * 86_400_000,
+    maxTasks: 1_000,
+  });
   const lineage = createLineage(history);
   const intake = createIntake(history, { ...lineage, worker() {}, unreadable() {} }, VALUE_LENGTH);
   return { history, lineage, intake, queues: createMessageIntake(history, lineage, () => 'good') };
@@ -44,7 +48,15 @@ const DONE = 'good-task-that-is-done';
 const RUNNING = 'good-task-that-runs';
 
 function event(type: string, uuid: string, seconds: number, more: object = {}): string {
-  return eventMessage({ type, uuid, ...WORKER, timestamp: NOW - 60 + seconds, utcoffset: 0, clock: 1, ...more });
+  return eventMessage({
+    type,
+    uuid,
+    ...WORKER,
+    timestamp: NOW - 60 + seconds,
+    utcoffset: 0,
+    clock: 1,
+    ...more,
+  });
 }
 
 function received(uuid: string, seconds: number): string {

@@ -3,21 +3,92 @@ import fc from 'fast-check';
 
 /** Bits of text that readers of JSON, of Python's reprs, of URLs and of times look for. */
 const TOKENS = [
-  ...['"', '\\', '{', '}', '[', ']', ',', ':', "'", '(', ')', '\n', '\r', '\t', ' ', '\u0000', '\u007f', '\u2028'],
+  ...[
+    '"',
+    '\\',
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+    ':',
+    "'",
+    '(',
+    ')',
+    '\n',
+    '\r',
+    '\t',
+    ' ',
+    '\u0000',
+    '\u007f',
+    '\u2028',
+  ],
   ...['null', 'true', 'NaN', 'Infinity', '-Infinity', '-', '1e999', '-0', '0x10', '1.0', '9'.repeat(40)],
   ...['"__proto__":', '"constructor":', '{"__type__":', '"__value__":', '"hex":', '\\ud800', '\\u0000', '\\'],
-  ...['\ud83d', '\udca3', '💣', 'é', '…', '...', '\u202e', '\ufffd', '*', '#', '%', '%2F', '%00', '/', '=', ';'],
+  ...[
+    '\ud83d',
+    '\udca3',
+    '💣',
+    'é',
+    '…',
+    '...',
+    '\u202e',
+    '\ufffd',
+    '*',
+    '#',
+    '%',
+    '%2F',
+    '%00',
+    '/',
+    '=',
+    ';',
+  ],
   ...['T', 'Z', '+00:00', '2026-02-30', '+275760-09-13', 'None', "b'", '<', '>', '&', '@', '://', 'redis://'],
-  ...['\u0006\u0016', 'password', 'Bearer ', 'eyJ', '…', ']]}}', '{"exc_type":', '-----BEGIN PRIVATE KEY-----'],
+  ...[
+    '\u0006\u0016',
+    'password',
+    'Bearer ',
+    'eyJ',
+    '…',
+    ']]}}',
+    '{"exc_type":',
+    '-----BEGIN PRIVATE KEY-----',
+  ],
 ];
 
 export const token: fc.Arbitrary<string> = fc.constantFrom(...TOKENS);
 
 /** Numbers at which times, counts and indexes end. */
 const NUMBERS = [
-  ...[0, -0, 1, -1, 0.5, 1e-7, 59, 60, 2 ** 31, 2 ** 32, 2 ** 53, 2 ** 53 + 2, -(2 ** 53), 1e21, 1e300, -1e300],
+  ...[
+    0,
+    -0,
+    1,
+    -1,
+    0.5,
+    1e-7,
+    59,
+    60,
+    2 ** 31,
+    2 ** 32,
+    2 ** 53,
+    2 ** 53 + 2,
+    -(2 ** 53),
+    1e21,
+    1e300,
+    -1e300,
+  ],
   // In seconds and in milliseconds: now, the last moment of a Date and what is behind it, the year 10000.
-  ...[1_790_000_000, 1_790_000_000_000, 8.64e12, 8.64e12 + 1, 8.64e15, 8.64e15 + 1, 253_402_300_800, -62_167_219_201],
+  ...[
+    1_790_000_000,
+    1_790_000_000_000,
+    8.64e12,
+    8.64e12 + 1,
+    8.64e15,
+    8.64e15 + 1,
+    253_402_300_800,
+    -62_167_219_201,
+  ],
   ...[Number.MAX_VALUE, Number.MIN_VALUE, -8.64e15 - 1],
 ];
 
@@ -26,7 +97,10 @@ export const text: fc.Arbitrary<string> = fc.oneof(
   { weight: 4, arbitrary: fc.string({ unit: 'binary', maxLength: 20 }) },
   { weight: 4, arbitrary: fc.array(token, { maxLength: 8 }).map((parts) => parts.join('')) },
   { weight: 2, arbitrary: fc.string({ maxLength: 20 }) },
-  { weight: 1, arbitrary: fc.tuple(token, fc.integer({ min: 1, max: 3_000 })).map(([bit, n]) => bit.repeat(n)) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(token, fc.integer({ min: 1, max: 3_000 })).map(([bit, n]) => bit.repeat(n)),
+  },
 );
 
 /** A text that is long because one bit of it comes again and again: what is quadratic shows here. */
@@ -42,7 +116,13 @@ export const number: fc.Arbitrary<number> = fc.oneof(fc.constantFrom(...NUMBERS)
 /** A time as somebody may write it. */
 const timeText = fc.oneof(
   fc.date({ noInvalidDate: true }).map((date) => date.toISOString().slice(0, -1)),
-  fc.constantFrom('2026-11-21T02:00:00.123456', '2026-11-21T02:00:00+05:30', '2026-11-21', 'T', '+275760-09-13T00:00:00'),
+  fc.constantFrom(
+    '2026-11-21T02:00:00.123456',
+    '2026-11-21T02:00:00+05:30',
+    '2026-11-21',
+    'T',
+    '+275760-09-13T00:00:00',
+  ),
 );
 
 /** Any value that JSON has; deep and wide ones now and then. */
@@ -66,7 +146,12 @@ export const anyValue: fc.Arbitrary<unknown> = fc.oneof(
 const anyName = fc.oneof(fc.constantFrom('__proto__', 'constructor', 'toString', 'length', ''), text);
 
 /** Where a mutation happens, from 0 to 1, and what it does. */
-type Mutation = readonly [place: number, what: 'flip' | 'cut' | 'end' | 'double' | 'add', bit: string, size: number];
+type Mutation = readonly [
+  place: number,
+  what: 'flip' | 'cut' | 'end' | 'double' | 'add',
+  bit: string,
+  size: number,
+];
 
 const mutation: fc.Arbitrary<Mutation> = fc.tuple(
   fc.integer({ min: 0, max: 9_999 }).map((n) => n / 10_000),
@@ -79,7 +164,11 @@ function mutate(given: string, [share, what, bit, size]: Mutation): string {
   const at = Math.floor(share * given.length);
   switch (what) {
     case 'flip':
-      return given.slice(0, at) + String.fromCharCode(given.charCodeAt(at) ^ (1 << size % 8)) + given.slice(at + 1);
+      return (
+        given.slice(0, at) +
+        String.fromCharCode(given.charCodeAt(at) ^ (1 << (size % 8))) +
+        given.slice(at + 1)
+      );
     case 'cut':
       return given.slice(0, at) + given.slice(at + size);
     case 'end':
@@ -125,9 +214,13 @@ export function misfit<T = unknown>(seeds: readonly unknown[]): fc.Arbitrary<T> 
 
 function apply(copy: { root: unknown }, [place, how, value, name]: Change): void {
   const places = placesIn(copy);
-  const [holder, key] = (places[place % places.length] ?? [copy, 'root']) as [Record<string, unknown>, string];
+  const [holder, key] = (places[place % places.length] ?? [copy, 'root']) as [
+    Record<string, unknown>,
+    string,
+  ];
   // A copy: the next change may be made within it.
   if (how === 'set') define(holder, key, structuredClone(value));
+  else if (how === 'drop' && Array.isArray(holder)) holder.splice(Number(key), 1);
   else if (how === 'drop') delete holder[key];
   else if (!Array.isArray(holder)) define(holder, name, structuredClone(value));
 }

@@ -29,8 +29,8 @@ export const EVENTS = some(published, 150).flatMap(eventsIn);
 export const RESULTS = some([...new Set(valuesOf(/celery-task-meta-/))], 150);
 export const GROUPS = some(valuesOf(/celery-taskset-meta-[^.]+$/), 20);
 /** Messages in queues, and entries of `unacked`. */
-export const WAITING = some(valuesOf(/^(?:shop:)?(?:celery|heavy|orphans|idle)[\x06\x160-9]*$/), 60).filter((text) =>
-  text.startsWith('{'),
+export const WAITING = some(valuesOf(/^(?:shop:)?(?:celery|heavy|orphans|idle)\p{Cc}*[0-9]?$/u), 60).filter(
+  (text) => text.startsWith('{'),
 );
 export const TAKEN = some(valuesOf(/unacked$/), 40).filter((text) => text.startsWith('[{'));
 
@@ -42,8 +42,19 @@ export const REPLIES = readLines<Exchange>('control-A.jsonl').flatMap(({ replies
   replies.map(({ raw }) => raw),
 );
 /** The two fields of redbeat's entries. */
-export const REDBEAT = redbeat.map(({ value }) => value as { readonly definition: string; readonly meta: string });
+export const REDBEAT = redbeat.map(
+  ({ value }) => value as { readonly definition: string; readonly meta: string },
+);
 
-for (const [name, seeds] of Object.entries({ EVENT_MESSAGES, EVENTS, RESULTS, GROUPS, WAITING, TAKEN, REPLIES, REDBEAT })) {
+for (const [name, seeds] of Object.entries({
+  EVENT_MESSAGES,
+  EVENTS,
+  RESULTS,
+  GROUPS,
+  WAITING,
+  TAKEN,
+  REPLIES,
+  REDBEAT,
+})) {
   if (seeds.length === 0) throw new Error(`The recordings have no ${name}.`);
 }

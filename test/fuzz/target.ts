@@ -13,6 +13,8 @@ export interface FuzzTarget<Input> {
   readonly inputs: fc.Arbitrary<Input>;
   /** What it needs and does not find here, such as `install redis-server`. Default: nothing. */
   readonly missing?: string | null;
+  /** One input takes many turns of the event loop, so its time is no stall: it is told, and bounds nothing. */
+  readonly isSlow?: boolean;
   /** Starts what its cases run against. */
   open?(): Promise<void>;
   close?(): Promise<void>;
@@ -70,11 +72,14 @@ async function runCases<Input>(target: FuzzTarget<Input>, run: FuzzRun): Promise
   const property = fc.asyncProperty(target.inputs, async (input) => {
     const ms = await timeOf(target, input);
     if (ms <= slowest.ms) return;
-    const proven = ms > run.stallMs / 2 ? await fastestOf(target, input, ms) : ms;
+    const proven = ms > run.stallMs / 2 && target.isSlow !== true ? await fastestOf(target, input, ms) : ms;
     if (proven > slowest.ms) Object.assign(slowest, { ms: proven, input: shortened(input) });
-    if (proven > run.stallMs) throw new Error(`It took ${proven.toFixed()} ms, ${run.stallMs} at most.`);
   });
   await fc.assert(property, { numRuns, seed: run.seed });
+  // Not within the property: making a slow input smaller takes longer than all others.
+  if (slowest.ms > run.stallMs && target.isSlow !== true) {
+    throw new Error(`An input took ${slowest.ms.toFixed()} ms, ${run.stallMs} at most: ${slowest.input}`);
+  }
   return {
     name: target.name,
     cases: numRuns * casesPerInput,
@@ -91,9 +96,15 @@ async function timeOf<Input>(target: FuzzTarget<Input>, input: Input): Promise<n
   return performance.now() - start;
 }
 
+/** By the clock, or by the processor's time where others have had the processor meanwhile. */
 async function fastestOf<Input>(target: FuzzTarget<Input>, input: Input, first: number): Promise<number> {
   let fastest = first;
-  for (let run = 1; run < RUNS_TO_PROVE; run += 1) fastest = Math.min(fastest, await timeOf(target, input));
+  for (let run = 1; run < RUNS_TO_PROVE; run += 1) {
+    const before = process.cpuUsage();
+    const ms = await timeOf(target, input);
+    const { user, system } = process.cpuUsage(before);
+    fastest = Math.min(fastest, ms, (user + system) / 1_000);
+  }
   return fastest;
 }
 

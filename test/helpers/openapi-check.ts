@@ -85,7 +85,9 @@ export function checkBody(schema: string, body: unknown): void {
   const validate = ajv.getSchema(`openapi#/components/schemas/${schema}`);
   if (validate === undefined) throw new Error(`openapi.json has no schema ${schema}.`);
   if (validate(body) !== true) {
-    throw new Error(`No ${schema}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(body).slice(0, 2_000)}`);
+    throw new Error(
+      `No ${schema}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(body).slice(0, 2_000)}`,
+    );
   }
 }
 

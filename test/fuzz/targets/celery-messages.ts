@@ -42,7 +42,11 @@ const someId = fc.oneof(fc.constantFrom('a', '__proto__', 'constructor', ''), te
 function enveloped(body: fc.Arbitrary<string>, seeds: readonly string[]): fc.Arbitrary<string> {
   const envelopes = parsed(seeds) as Record<string, unknown>[];
   return fc
-    .tuple(fc.constantFrom(...envelopes), body, fc.constantFrom(base64, (plain: string) => plain))
+    .tuple(
+      fc.constantFrom(...envelopes),
+      body,
+      fc.constantFrom(base64, (plain: string) => plain),
+    )
     .map(([envelope, inner, pack]) => pythonJson({ ...envelope, body: pack(inner) }));
 }
 
@@ -56,7 +60,9 @@ const eventBody = fc.oneof(
 export const eventTarget = defineTarget({
   name: 'Celery events',
   share: 60,
-  covers: ['envelope', 'events', 'worker-events', 'exceptions', 'intake', 'python-json'].map((file) => `${FOLDER}/${file}.ts`),
+  covers: ['envelope', 'events', 'worker-events', 'exceptions', 'intake', 'python-json'].map(
+    (file) => `${FOLDER}/${file}.ts`,
+  ),
   inputs: fc.array(
     fc.oneof(
       { weight: 1, arbitrary: hostile(EVENT_MESSAGES) },
@@ -74,7 +80,9 @@ export const eventTarget = defineTarget({
 export const resultTarget = defineTarget({
   name: 'Celery results',
   share: 60,
-  covers: ['results', 'json-text', 'exceptions', 'backend/result-nodes'].map((file) => `${FOLDER}/${file}.ts`),
+  covers: ['results', 'json-text', 'exceptions', 'backend/result-nodes'].map(
+    (file) => `${FOLDER}/${file}.ts`,
+  ),
   inputs: fc.array(fc.tuple(hostile(RESULTS), someId), BATCH),
   casesPerInput: BATCH.maxLength,
   check: (results) =>
@@ -86,7 +94,9 @@ export const resultTarget = defineTarget({
 export const groupTarget = defineTarget({
   name: 'Celery groups',
   share: 30,
-  covers: ['backend/result-nodes', 'lineage', 'lineage/kinship', 'lineage/ledger'].map((file) => `${FOLDER}/${file}.ts`),
+  covers: ['backend/result-nodes', 'lineage', 'lineage/kinship', 'lineage/ledger'].map(
+    (file) => `${FOLDER}/${file}.ts`,
+  ),
   inputs: fc.array(fc.tuple(hostile(GROUPS), someId, fc.boolean()), BATCH),
   casesPerInput: BATCH.maxLength,
   check: (groups) =>
@@ -106,9 +116,14 @@ const waiting = fc.oneof(
 export const queueTarget = defineTarget({
   name: 'Celery queue messages',
   share: 60,
-  covers: ['message-body', 'message-parts', 'queue-message', 'signatures', 'held-message', 'message-intake'].map(
-    (file) => `${FOLDER}/queues/${file}.ts`,
-  ),
+  covers: [
+    'message-body',
+    'message-parts',
+    'queue-message',
+    'signatures',
+    'held-message',
+    'message-intake',
+  ].map((file) => `${FOLDER}/queues/${file}.ts`),
   inputs: fc.array(fc.tuple(waiting, text), BATCH),
   casesPerInput: BATCH.maxLength,
   check: (messages) =>
@@ -124,9 +139,20 @@ export const queueTarget = defineTarget({
 export const takenTarget = defineTarget({
   name: 'Celery unacked messages',
   share: 40,
-  covers: [`${FOLDER}/queues/queue-message.ts`, `${FOLDER}/queues/taken-commands.ts`, `${FOLDER}/queues/bindings.ts`],
+  covers: [
+    `${FOLDER}/queues/queue-message.ts`,
+    `${FOLDER}/queues/taken-commands.ts`,
+    `${FOLDER}/queues/bindings.ts`,
+  ],
   inputs: fc.array(
-    fc.tuple(fc.oneof(hostile(TAKEN), waiting.map((message) => `[${message},"",""]`)), text, text),
+    fc.tuple(
+      fc.oneof(
+        hostile(TAKEN),
+        waiting.map((message) => `[${message},"",""]`),
+      ),
+      text,
+      text,
+    ),
     BATCH,
   ),
   casesPerInput: BATCH.maxLength,
@@ -150,7 +176,9 @@ const replies = fc.oneof(
 export const replyTarget = defineTarget({
   name: 'Celery control replies',
   share: 60,
-  covers: ['reply', 'node-name', 'held-tasks', 'worker-facts', 'proof'].map((file) => `${FOLDER}/control/${file}.ts`),
+  covers: ['reply', 'node-name', 'held-tasks', 'worker-facts', 'proof'].map(
+    (file) => `${FOLDER}/control/${file}.ts`,
+  ),
   inputs: fc.array(replies, BATCH),
   casesPerInput: BATCH.maxLength,
   check: (messages) =>

@@ -4,9 +4,12 @@
  */
 export function comparableRepr(repr: string): string {
   // Strings stay as they are.
-  const parts = repr.split(/('[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*")/);
+  const parts = repr.split(STRINGS);
   return parts.map((part, index) => (index % 2 === 1 ? part : plain(part))).join('');
 }
+
+// One that does not end goes to the end of the text, or else each of its quotes would be tried as a beginning.
+const STRINGS = /('[^'\\]*(?:\\[^]?[^'\\]*)*(?:'|$)|"[^"\\]*(?:\\[^]?[^"\\]*)*(?:"|$))/;
 
 function plain(part: string): string {
   return part

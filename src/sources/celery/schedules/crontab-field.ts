@@ -19,7 +19,7 @@ export function expandField(field: unknown, min: number, max: number): number[] 
 
 function valuesOf(field: unknown, min: number, max: number): number[] | null {
   if (typeof field === 'number') return [field];
-  if (Array.isArray(field)) return field.length > 1000 ? null : (field as number[]);
+  if (Array.isArray(field)) return field.length > 1000 ? null : Array.from(field as number[]);
   if (typeof field !== 'string' || field.length > 1000) return null;
   const values: number[] = [];
   for (const part of field.split(',')) {
