@@ -57,7 +57,7 @@ interface Standing {
 interface Runner {
   readonly open: OpenLane;
   now: Standing;
-  /** The time of a row that has none: that of the row before it. */
+  /** Where time does not sort, that of a row that has none: the time of the row before it. */
   time: number | null;
   replies: readonly unknown[];
 }
@@ -124,7 +124,9 @@ export async function createWalk(access: QueueAccess, plan: WalkPlan, options: R
       for (const runner of runners) {
         const row = runner.now.rows[runner.now.taken];
         if (row === undefined) continue;
-        const place = { key: row.key ?? runner.time, id: row.taskId };
+        // A lane that is sorted by time has those without one at its end, where the next page looks for them.
+        const key = runner.open.isExact ? row.key : (row.key ?? runner.time);
+        const place = { key, id: row.taskId };
         if (best === null || comparePositions(place, best.place, order) < 0) best = { runner, row, place };
       }
       if (best === null || !seen.has(best.row.taskId)) return best;

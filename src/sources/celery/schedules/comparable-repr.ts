@@ -9,7 +9,7 @@ export function comparableRepr(repr: string): string {
 }
 
 // One that does not end goes to the end of the text, or else each of its quotes would be tried as a beginning.
-const STRINGS = /('[^'\\]*(?:\\[^]?[^'\\]*)*(?:'|$)|"[^"\\]*(?:\\[^]?[^"\\]*)*(?:"|$))/;
+const STRINGS = /('[^'\\]*(?:\\[\s\S]?[^'\\]*)*(?:'|$)|"[^"\\]*(?:\\[\s\S]?[^"\\]*)*(?:"|$))/;
 
 function plain(part: string): string {
   return part
