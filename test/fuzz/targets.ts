@@ -3,8 +3,11 @@ import type { Runnable } from './target.ts';
 import * as bullmq from './targets/bullmq.ts';
 import * as celery from './targets/celery-messages.ts';
 import * as schedules from './targets/celery-schedules.ts';
+import * as exporter from './targets/exporter.ts';
+import { REQUEST_TARGETS } from './targets/requests.ts';
 import * as texts from './targets/texts.ts';
 
-export const TARGETS: readonly Runnable[] = [celery, schedules, texts, bullmq].flatMap((targets) =>
-  Object.values(targets),
-);
+export const TARGETS: readonly Runnable[] = [
+  ...REQUEST_TARGETS,
+  ...[celery, schedules, texts, bullmq, exporter].flatMap((targets) => Object.values(targets)),
+];

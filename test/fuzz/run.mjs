@@ -1,0 +1,32 @@
+// `npm run fuzz -- --cases 1000000 --seed 7`: the long run of the fuzz targets, with stricter bounds than
+// `npm test` has, a count per reader, its slowest input, and how much of each file was reached.
+import { spawnSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
+
+const { values } = parseArgs({
+  options: {
+    cases: { type: 'string', default: '1000000' },
+    seed: { type: 'string', default: '7' },
+    // Longest time that one input may hold the event loop, in milliseconds.
+    stall: { type: 'string', default: '50' },
+    // Part of the name of a target; default: all of them.
+    only: { type: 'string', default: '' },
+  },
+});
+for (const name of ['cases', 'seed', 'stall']) {
+  if (!/^\d{1,9}$/.test(values[name])) throw new TypeError(`--${name} must be a whole number, such as 7.`);
+}
+
+const vitest = ['vitest', 'run', '--config', 'test/vitest.config.ts', '--disable-console-intercept=true'];
+const only = values.only === '' ? [] : ['--testNamePattern', values.only];
+const { status } = spawnSync('npx', [...vitest, 'test/fuzz/fuzz.test.ts', ...only], {
+  stdio: 'inherit',
+  env: {
+    ...process.env,
+    FUZZ_CASES: values.cases,
+    FUZZ_SEED: values.seed,
+    FUZZ_STALL_MS: values.stall,
+    FUZZ_SUMMARY: '1',
+  },
+});
+process.exitCode = status ?? 1;
