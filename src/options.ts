@@ -44,8 +44,17 @@ export interface LimitOptions {
   readonly detail?: number;
   /** Most tasks that one list answer looks at where no index helps. 100 to 10,000,000. Default 20,000. */
   readonly scan?: number;
+  /** Most rows of one list answer, however many are asked for; `next_cursor` goes on. 1 to 1,000. Default 1,000. */
+  readonly page?: number;
+  /** Most nodes of one graph, however many are asked for; it is then `truncated`. 1 to 20,000. Default 20,000. */
+  readonly nodes?: number;
   /** Most reads of sources at once; above it requests answer `overloaded`. 1 to 10,000. Default 64. */
   readonly concurrency?: number;
+  /**
+   * Most reads at once of one part of a source (its tasks, its workers …), so that a slow one leaves room
+   * for the others; above it requests for that part answer `overloaded`. 1 to 10,000. Default 32.
+   */
+  readonly perSource?: number;
   /** Most streams (Server-Sent Events) at once; above it requests for one answer `overloaded`. 0 to 100,000. Default 1,000. */
   readonly streams?: number;
 }

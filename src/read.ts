@@ -65,6 +65,8 @@ export interface ReaderOptions {
   readonly timeoutMs: number;
   /** Most reads at once. */
   readonly concurrency: number;
+  /** Most of them of one part. */
+  readonly perPart: number;
   readonly report: Report;
   /** What parts of combined parts last answered. Default: nothing is kept. */
   readonly lastAnswers?: LastAnswers;
@@ -96,7 +98,8 @@ interface Desk {
   readonly abandoned: Map<object, number>;
 }
 
-export function createReader({ timeoutMs, concurrency, report, lastAnswers }: ReaderOptions): Reader {
+export function createReader(options: ReaderOptions): Reader {
+  const { timeoutMs, concurrency, perPart, report, lastAnswers } = options;
   const desks = new Map<SourcePart, Desk>();
   const open = new Set<Flight<unknown>>();
   /** Reads of parts on behalf of an open one, which count as that one. */
@@ -199,7 +202,8 @@ export function createReader({ timeoutMs, concurrency, report, lastAnswers }: Re
     const shared = desk.flights.get(id) as Flight<Result> | undefined;
     if (shared !== undefined) return shared.join(onLeave);
     if (isBlocked(desk)) throw new MonitorError('source_unavailable');
-    if (place === open && open.size >= concurrency && !task.urgent) throw new MonitorError('overloaded');
+    const isFull = open.size >= concurrency || desk.flights.size >= perPart;
+    if (place === open && isFull && !task.urgent) throw new MonitorError('overloaded');
     const aborting = createContext();
     const { context, abort } = aborting;
     const told = gather(task, aborting);

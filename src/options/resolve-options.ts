@@ -45,7 +45,10 @@ const LIMITS: KeysOf<LimitOptions> = {
   preview: true,
   detail: true,
   scan: true,
+  page: true,
+  nodes: true,
   concurrency: true,
+  perSource: true,
   streams: true,
 };
 const HEALTH: KeysOf<HealthOptions> = { failStatus: true, ping: true, reuseMs: true };
@@ -114,11 +117,14 @@ function readLimits(value: unknown): Required<LimitOptions> {
     preview: readInteger('limits.preview', limits.preview, { least: 16, most: 65_536, fallback: 256 }),
     detail: readInteger('limits.detail', limits.detail, { least: 16, most: 16_777_216, fallback: 65_536 }),
     scan: readInteger('limits.scan', limits.scan, { least: 100, most: 10_000_000, fallback: 20_000 }),
+    page: readInteger('limits.page', limits.page, { least: 1, most: 1_000, fallback: 1_000 }),
+    nodes: readInteger('limits.nodes', limits.nodes, { least: 1, most: 20_000, fallback: 20_000 }),
     concurrency: readInteger('limits.concurrency', limits.concurrency, {
       least: 1,
       most: 10_000,
       fallback: 64,
     }),
+    perSource: readInteger('limits.perSource', limits.perSource, { least: 1, most: 10_000, fallback: 32 }),
     streams: readInteger('limits.streams', limits.streams, { least: 0, most: 100_000, fallback: 1_000 }),
   });
 }

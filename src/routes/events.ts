@@ -56,7 +56,7 @@ function documentOptions(
   monitor: Monitor,
   asked: Asked<ValuesOf<typeof QUERY>>,
 ): DocumentOptions<TaskEventSource, TaskEventPage> {
-  const query = queryOf(asked.values);
+  const query = queryOf(asked.values, monitor.options.limits.page);
   return {
     part: monitor.sources.events,
     call: 'listEvents',
@@ -99,9 +99,9 @@ function readSince(text: string): TaskEventQuery['since'] {
   return time === null ? null : { time };
 }
 
-function queryOf(values: ValuesOf<typeof QUERY>): TaskEventQuery {
+function queryOf(values: ValuesOf<typeof QUERY>, most: number): TaskEventQuery {
   return Object.freeze({
-    limit: values.limit,
+    limit: Math.min(values.limit, most),
     since: values.since,
     states: values.state,
     workers: values.worker,

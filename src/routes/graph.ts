@@ -1,5 +1,5 @@
 import { defineRoute, SOURCE_ERRORS } from './route.ts';
-import { createWorkflowDocument, NODE_LIMIT } from './workflow.ts';
+import { createWorkflowDocument, NODE_LIMIT, nodesFor } from './workflow.ts';
 
 /** `GET /api/tasks/{task_id}/graph/` */
 export const graph = defineRoute({
@@ -14,7 +14,7 @@ export const graph = defineRoute({
     return (asked) =>
       createWorkflowDocument(monitor, 'graph', asked, (tree) => {
         const { taskId, values } = asked;
-        const view = monitor.graphs.observe(taskId, values.limit, tree);
+        const view = monitor.graphs.observe(taskId, nodesFor(monitor, values.limit), tree);
         const { meta, nodes, edges } = monitor.serializer.graph(view.graph);
         const members = JSON.stringify({ nodes, edges }).slice(1, -1);
         const head = JSON.stringify({ ...meta, cursor: view.cursor }).slice(1, -1);

@@ -45,7 +45,8 @@ export function createMonitor(options: ResolvedOptions): Monitor {
   const redactor = createRedactor(options.redact);
   const report = createReport({ onError: options.onError, redact: redactor.text });
   const lastAnswers = createAnswerCache<LastAnswer>(ANSWERS);
-  const reader = createReader({ timeoutMs, concurrency: limits.concurrency, report, lastAnswers });
+  const { concurrency, perSource } = limits;
+  const reader = createReader({ timeoutMs, concurrency, perPart: perSource, report, lastAnswers });
   const metrics = options.metrics === null ? null : createMetricsProxy(options.metrics);
   const answers = createAnswerCache<AnswerEntry>(ANSWERS);
   const guard = createGuard(options.authorize, timeoutMs, report);

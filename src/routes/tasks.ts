@@ -157,7 +157,7 @@ function findFaults({ values, faulty }: Asked<Values>, list: string, fault: Faul
 function queryOf(values: Values, { options, serializer }: Monitor): TaskQuery {
   const q = values.q?.toLowerCase() ?? null;
   return Object.freeze({
-    limit: values.limit,
+    limit: Math.min(values.limit, options.limits.page),
     after: values.cursor?.position ?? null,
     states: values.state,
     names: values.name,

@@ -8,7 +8,7 @@ import { readMoment } from './moment.ts';
 import type { Monitor } from './monitor.ts';
 import { type Asked, defineRoute, SOURCE_ERRORS } from './route.ts';
 import { streamable } from './streamable.ts';
-import { NODE_LIMIT, partWithTrees, workflowDocument } from './workflow.ts';
+import { NODE_LIMIT, nodesFor, partWithTrees, workflowDocument } from './workflow.ts';
 
 /** `GET /api/tasks/{task_id}/graph/updates/` */
 export const updates = defineRoute({
@@ -50,7 +50,7 @@ interface Values {
 function documentOptions(monitor: Monitor, asked: Asked<Values>) {
   const { taskId, values } = asked;
   return workflowDocument(monitor, 'updates', asked, (tree) => {
-    const view = monitor.graphs.observe(taskId, values.limit, tree);
+    const view = monitor.graphs.observe(taskId, nodesFor(monitor, values.limit), tree);
     const changes = view.changesSince(values.since);
     const draft = draftOf(
       { cursor: view.cursor, ...monitor.serializer.updates(view.graph, changes) },

@@ -16,6 +16,11 @@ export const NODE_LIMIT = integer('Most nodes; the nearest relatives of the task
   default: 5_000,
 });
 
+/** How many nodes an answer may have of those that were asked for. */
+export function nodesFor({ options }: Monitor, asked: number): number {
+  return Math.min(asked, options.limits.nodes);
+}
+
 /** How one URL is answered from the workflow of its task. */
 export function workflowDocument(
   monitor: Monitor,

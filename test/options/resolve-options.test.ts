@@ -12,7 +12,10 @@ describe('options', () => {
       unguarded: true,
       redact: undefined,
       dashboard: { title: 'Task monitor', links: [], logo: null },
-      limits: { preview: 256, detail: 65_536, scan: 20_000, concurrency: 64, streams: 1_000 },
+      limits: {
+        ...{ preview: 256, detail: 65_536, scan: 20_000, page: 1_000, nodes: 20_000 },
+        ...{ concurrency: 64, perSource: 32, streams: 1_000 },
+      },
       timeoutMs: 5_000,
       health: { failStatus: 503, ping: false, reuseMs: 1_000 },
       publicUrl: null,

@@ -25,6 +25,7 @@ export function setUp(timeoutMs = 1_000, concurrency = 64) {
   const reader = createReader({
     timeoutMs,
     concurrency,
+    perPart: concurrency,
     report: (error, { code }) => reports.push({ error, code }),
   });
   return { reader, reports };
