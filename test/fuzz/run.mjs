@@ -1,5 +1,6 @@
 // `npm run fuzz -- --cases 1000000 --seed 7`: the long run of the fuzz targets, with stricter bounds than
-// `npm test` has, a count per reader, its slowest input, and how much of each file was reached.
+// `npm test` has, a count per reader and its slowest input; with `--coverage` also how much of each file was
+// reached.
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 
@@ -9,6 +10,8 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '7' },
     // Longest time that one input may hold the event loop, in milliseconds.
     stall: { type: 'string', default: '50' },
+    // Counts what is reached of each file, which takes about twice the time.
+    coverage: { type: 'boolean', default: false },
     // Part of the name of a target; default: all of them.
     only: { type: 'string', default: '' },
   },
@@ -27,6 +30,7 @@ const { status } = spawnSync('npx', [...vitest, 'test/fuzz/fuzz.test.ts', ...onl
     FUZZ_SEED: values.seed,
     FUZZ_STALL_MS: values.stall,
     FUZZ_SUMMARY: '1',
+    ...(values.coverage ? { FUZZ_COVERAGE: '1' } : {}),
   },
 });
 process.exitCode = status ?? 1;

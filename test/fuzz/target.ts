@@ -56,6 +56,8 @@ export interface FuzzReport {
   readonly name: string;
   readonly cases: number;
   readonly seconds: number;
+  /** Of all threads. */
+  readonly processorSeconds: number;
   /** Of the slowest input, in milliseconds: the fastest of its runs when it was run again. */
   readonly slowestMs: number;
   readonly slowest: string;
@@ -69,6 +71,7 @@ async function runCases<Input>(target: FuzzTarget<Input>, run: FuzzRun): Promise
   const numRuns = Math.ceil(run.cases / casesPerInput);
   const slowest = { ms: 0, input: '' };
   const start = performance.now();
+  const used = process.cpuUsage();
   const property = fc.asyncProperty(target.inputs, async (input) => {
     const ms = await timeOf(target, input);
     if (ms <= slowest.ms) return;
@@ -80,10 +83,12 @@ async function runCases<Input>(target: FuzzTarget<Input>, run: FuzzRun): Promise
   if (slowest.ms > run.stallMs && target.isSlow !== true) {
     throw new Error(`An input took ${slowest.ms.toFixed()} ms, ${run.stallMs} at most: ${slowest.input}`);
   }
+  const { user, system } = process.cpuUsage(used);
   return {
     name: target.name,
     cases: numRuns * casesPerInput,
     seconds: (performance.now() - start) / 1_000,
+    processorSeconds: (user + system) / 1e6,
     slowestMs: slowest.ms,
     slowest: slowest.input,
   };

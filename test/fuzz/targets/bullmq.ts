@@ -39,7 +39,7 @@ const reply = fc.oneof(
 
 export const jobTarget = defineTarget({
   name: 'BullMQ job fields',
-  share: 200,
+  share: 220,
   covers: files('job-facts', 'job-row', 'job-sets', 'queue-ref', 'redis-replies'),
   inputs: fc.record({
     reply,
@@ -131,7 +131,7 @@ const GOOD = {
 
 export const bullmqTarget = defineTarget({
   name: 'BullMQ hashes in Redis',
-  share: 40,
+  share: 25,
   covers: files(
     'job-loader',
     'job-family',

@@ -59,7 +59,7 @@ const eventBody = fc.oneof(
 
 export const eventTarget = defineTarget({
   name: 'Celery events',
-  share: 60,
+  share: 20,
   covers: ['envelope', 'events', 'worker-events', 'exceptions', 'intake', 'python-json'].map(
     (file) => `${FOLDER}/${file}.ts`,
   ),
@@ -79,7 +79,7 @@ export const eventTarget = defineTarget({
 
 export const resultTarget = defineTarget({
   name: 'Celery results',
-  share: 60,
+  share: 20,
   covers: ['results', 'json-text', 'exceptions', 'backend/result-nodes'].map(
     (file) => `${FOLDER}/${file}.ts`,
   ),
@@ -115,7 +115,7 @@ const waiting = fc.oneof(
 
 export const queueTarget = defineTarget({
   name: 'Celery queue messages',
-  share: 60,
+  share: 20,
   covers: [
     'message-body',
     'message-parts',
@@ -138,7 +138,7 @@ export const queueTarget = defineTarget({
 
 export const takenTarget = defineTarget({
   name: 'Celery unacked messages',
-  share: 40,
+  share: 15,
   covers: [
     `${FOLDER}/queues/queue-message.ts`,
     `${FOLDER}/queues/taken-commands.ts`,
@@ -170,12 +170,18 @@ const replyValues = parsed(REPLIES).map((reply) => {
 });
 const replies = fc.oneof(
   hostile(REPLIES),
-  enveloped(fc.oneof(misfit(replyValues).map(pythonJson), bytes, longText), REPLIES),
+  enveloped(
+    fc.oneof(
+      { weight: 9, arbitrary: fc.oneof(misfit(replyValues).map(pythonJson), bytes) },
+      { weight: 1, arbitrary: longText(8_192) },
+    ),
+    REPLIES,
+  ),
 );
 
 export const replyTarget = defineTarget({
   name: 'Celery control replies',
-  share: 60,
+  share: 20,
   covers: ['reply', 'node-name', 'held-tasks', 'worker-facts', 'proof'].map(
     (file) => `${FOLDER}/control/${file}.ts`,
   ),

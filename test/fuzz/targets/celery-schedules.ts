@@ -29,12 +29,17 @@ const NOW = Date.UTC(2026, 10, 21, 3);
 const parsed = (seeds: readonly string[]): unknown[] => seeds.map((seed) => JSON.parse(seed) as unknown);
 
 function stored(seeds: readonly string[]): fc.Arbitrary<string> {
-  return fc.oneof(mutated(seeds), misfit(parsed(seeds)).map(pythonJson), fc.oneof(text, longText));
+  return fc.oneof(
+    { weight: 8, arbitrary: mutated(seeds) },
+    { weight: 8, arbitrary: misfit(parsed(seeds)).map(pythonJson) },
+    { weight: 3, arbitrary: text },
+    { weight: 1, arbitrary: longText() },
+  );
 }
 
 export const redbeatTarget = defineTarget({
   name: 'redbeat entries',
-  share: 60,
+  share: 50,
   covers: files('redbeat-entry', 'rows', 'rule', 'rrule', 'zones'),
   inputs: fc.record({
     key: text,
@@ -71,7 +76,7 @@ const SCHEDULES = {
 
 export const staticTarget = defineTarget({
   name: 'beat_schedule of workers',
-  share: 60,
+  share: 20,
   covers: files('static-entry', 'rows', 'schedule-text', 'redbeat-settings'),
   inputs: fc.oneof(misfit([SCHEDULES]), anyValue),
   check(value) {
@@ -111,11 +116,15 @@ const field = fc.oneof(
 
 export const crontabTarget = defineTarget({
   name: 'texts of schedules',
-  share: 120,
+  share: 200,
   covers: files('crontab', 'crontab-field', 'interval', 'schedule-text', 'rule'),
   inputs: fc.oneof(
     fc.record({
-      given: fc.oneof(mutated(TEXTS), text, longText, anyValue),
+      given: fc.oneof(
+        { weight: 6, arbitrary: mutated(TEXTS) },
+        { weight: 6, arbitrary: fc.oneof(text, anyValue) },
+        { weight: 1, arbitrary: longText() },
+      ),
       zone: fc.constantFrom('UTC', 'Europe/Prague', null),
     }),
     fc.record({ fields: fc.tuple(field, field, field, field, field) }),

@@ -26,7 +26,7 @@ const app = express();
 
 export const exporterTarget = defineTarget({
   name: 'answers of the exporter',
-  share: 8,
+  share: 2,
   covers: ['exchange', 'exporter-reply', 'content-types', 'shadow-pair'].map((file) => `metrics/${file}.ts`),
   // Each input is a connection of its own, whose time is not ours.
   isSlow: true,

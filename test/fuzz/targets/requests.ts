@@ -134,7 +134,7 @@ function requestTarget({ name, express, createMonitorRouter }: ExpressMajor): Ru
 
   return defineTarget<Injected>({
     name: `requests on ${name}`,
-    share: 40,
+    share: 12,
     covers: ['query', 'path', 'parameter', 'targets', 'tasks', 'events', 'send', 'monitor', 'streams'].map(
       (file) => `routes/${file}.ts`,
     ),

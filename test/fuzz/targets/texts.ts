@@ -65,7 +65,11 @@ export const reprTarget = defineTarget({
   inputs: fc.oneof(
     fc.record({ json: misfit(TYPED).map(pythonJson) }),
     fc.record({
-      json: fc.oneof(mutated([...RESULTS, ...TYPED.map((value) => JSON.stringify(value))]), longText, text),
+      json: fc.oneof(
+        { weight: 6, arbitrary: mutated([...RESULTS, ...TYPED.map((value) => JSON.stringify(value))]) },
+        { weight: 4, arbitrary: text },
+        { weight: 1, arbitrary: longText() },
+      ),
     }),
     fc.record({ value: plainJson }),
   ) as fc.Arbitrary<{ readonly json: string } | { readonly value: unknown }>,
@@ -91,7 +95,7 @@ const redactor = createRedactor();
 
 export const secretTarget = defineTarget({
   name: 'secrets in texts',
-  share: 120,
+  share: 30,
   covers: ['keyed-value', 'secret-finder', 'shapes', 'value-end', 'secret-keys'].map(
     (file) => `redact/${file}.ts`,
   ),
@@ -99,7 +103,7 @@ export const secretTarget = defineTarget({
     fc.oneof(
       { weight: 3, arbitrary: mutated(EVENTS.map((event) => JSON.stringify(event))) },
       { weight: 3, arbitrary: fc.oneof(text, bytes) },
-      { weight: 1, arbitrary: longText },
+      { weight: 1, arbitrary: longText(32_768) },
     ),
     fc.constantFrom('password=', "{'api_key': '", 'Authorization: Bearer ', 'redis://user:', '"token": "'),
   ),
@@ -130,19 +134,25 @@ export const tokenTarget = defineTarget({
     'sources/bullmq/walk/mark.ts',
   ],
   inputs: fc.oneof(
-    text,
-    bytes,
-    mutated([
-      'text/plain; version=0.0.4; charset=utf-8',
-      '2026-11-21T02:00:00.000Z',
-      'g1.abc.view.42',
-      '1763690400.5',
-    ]),
-    fc
-      .tuple(fc.constantFrom('t', 'e', 'tasks'), fc.array(anyValue, { maxLength: 5 }))
-      .map(([kind, parts]) => encodeCursor(kind, ...parts)),
-    mutated([encodeCursor('t', 'list', 1_790_000_000_000, 'id', 'mark')]),
-    longText,
+    { weight: 8, arbitrary: text },
+    { weight: 4, arbitrary: bytes },
+    {
+      weight: 8,
+      arbitrary: mutated([
+        'text/plain; version=0.0.4; charset=utf-8',
+        '2026-11-21T02:00:00.000Z',
+        'g1.abc.view.42',
+        '1763690400.5',
+      ]),
+    },
+    {
+      weight: 8,
+      arbitrary: fc
+        .tuple(fc.constantFrom('t', 'e', 'tasks'), fc.array(anyValue, { maxLength: 5 }))
+        .map(([kind, parts]) => encodeCursor(kind, ...parts)),
+    },
+    { weight: 4, arbitrary: mutated([encodeCursor('t', 'list', 1_790_000_000_000, 'id', 'mark')]) },
+    { weight: 1, arbitrary: longText() },
   ),
   check(given) {
     const moment = readMoment(given);
@@ -158,7 +168,7 @@ export const tokenTarget = defineTarget({
 
 export const streamTarget = defineTarget({
   name: 'server-sent events in the client',
-  share: 20,
+  share: 50,
   covers: ['client/server-sent-events.ts'],
   inputs: fc.array(
     fc.oneof(
