@@ -36,7 +36,7 @@ function combinationOf(all: readonly (readonly [readonly Task[], boolean])[]) {
 
 /** Reads a page as the router does, each part guarded. */
 function readerOf(sources: MonitorSources) {
-  const reader = createReader({ timeoutMs: 5_000, concurrency: 64, report: () => {} });
+  const reader = createReader({ timeoutMs: 5_000, concurrency: 64, perPart: 64, report: () => {} });
   let reads = 0;
   const ask = <Part extends 'tasks' | 'events', Raw>(
     kind: Part,
