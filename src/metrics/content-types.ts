@@ -13,6 +13,8 @@ export const METRICS_TYPES: ReadonlySet<string> = new Set([
 const PARAMETERS =
   /^(?:[ \t]*;[ \t]*(?:[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~/-]+|"[ !#-[\]-~]*"))?)*[ \t]*$/;
 const LONGEST = 256;
+// Those that a header may have around its value; `trim` takes more, which would be sent on.
+const BLANKS = /^[ \t]+|[ \t]+$/g;
 
 /** Whether a `Content-Type` names one of the formats that Prometheus scrapes, in any version of it. */
 export function isMetricsType(contentType: string | undefined): contentType is string {
@@ -20,7 +22,7 @@ export function isMetricsType(contentType: string | undefined): contentType is s
   const semicolon = contentType.indexOf(';');
   const end = semicolon === -1 ? contentType.length : semicolon;
   return (
-    METRICS_TYPES.has(contentType.slice(0, end).trim().toLowerCase()) &&
+    METRICS_TYPES.has(contentType.slice(0, end).replace(BLANKS, '').toLowerCase()) &&
     PARAMETERS.test(contentType.slice(end))
   );
 }

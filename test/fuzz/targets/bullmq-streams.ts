@@ -12,7 +12,8 @@ import { entryOf, runRef } from '../../../src/sources/bullmq/schedules/schedule-
 import { scheduleOf } from '../../../src/sources/bullmq/schedules/schedule-row.ts';
 import { parseClientList } from '../../../src/sources/bullmq/workers/client-list.ts';
 import { checkBody } from '../../helpers/openapi-check.ts';
-import { anyValue, misfit, mutated, number, text } from '../inputs.ts';
+import { anyValue, number, text } from '../inputs.ts';
+import { misfit, mutated } from '../mutations.ts';
 import { defineTarget } from '../target.ts';
 
 const TIME = 1_790_000_000_000;

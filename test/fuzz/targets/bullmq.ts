@@ -13,7 +13,8 @@ import { asCount, asFields, asScored, asTexts } from '../../../src/sources/bullm
 import { detail, tree, walk } from '../../helpers/bullmq-read.ts';
 import { checkBody } from '../../helpers/openapi-check.ts';
 import { type RedisServer, redisMissing, startRedis, until } from '../../helpers/redis-server.ts';
-import { anyValue, mutated, number, text } from '../inputs.ts';
+import { anyValue, number, text } from '../inputs.ts';
+import { mutated } from '../mutations.ts';
 import { defineTarget } from '../target.ts';
 
 const files = (...names: string[]): string[] => names.map((name) => `sources/bullmq/${name}.ts`);

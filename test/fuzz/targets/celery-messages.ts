@@ -7,7 +7,8 @@ import { decodeReply } from '../../../src/sources/celery/control/reply.ts';
 import { workerFactsOf } from '../../../src/sources/celery/control/worker-facts.ts';
 import { boundQueue, readBinding } from '../../../src/sources/celery/queues/bindings.ts';
 import { tellAmidGood } from '../deployment.ts';
-import { anyValue, base64, bytes, longText, misfit, mutated, pythonJson, text } from '../inputs.ts';
+import { anyValue, base64, bytes, longText, pythonJson, text } from '../inputs.ts';
+import { misfit, mutated } from '../mutations.ts';
 import { EVENT_MESSAGES, EVENTS, GROUPS, REPLIES, RESULTS, TAKEN, WAITING } from '../seeds.ts';
 import { defineTarget } from '../target.ts';
 

@@ -18,7 +18,8 @@ import { runAfter } from '../../../src/sources/celery/schedules/rule.ts';
 import { readSchedule } from '../../../src/sources/celery/schedules/schedule-text.ts';
 import { staticEntries } from '../../../src/sources/celery/schedules/static-entry.ts';
 import { checkBody } from '../../helpers/openapi-check.ts';
-import { anyValue, longText, misfit, mutated, pythonJson, text } from '../inputs.ts';
+import { anyValue, longText, pythonJson, text } from '../inputs.ts';
+import { misfit, mutated } from '../mutations.ts';
 import { REDBEAT } from '../seeds.ts';
 import { defineTarget } from '../target.ts';
 

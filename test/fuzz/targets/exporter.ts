@@ -6,7 +6,8 @@ import { createMonitorRouter, type MonitorRouter } from '../../../src/index.ts';
 import { checkResponse } from '../../helpers/openapi-check.ts';
 import { answer, BODY, type FakeExporter, startExporter, TEXT } from '../../metrics/fake-exporter.ts';
 import { inject } from '../inject.ts';
-import { bytes, mutated } from '../inputs.ts';
+import { bytes } from '../inputs.ts';
+import { mutated } from '../mutations.ts';
 import { defineTarget } from '../target.ts';
 
 const CHUNKED = `HTTP/1.1 200 OK\r\nContent-Type: ${TEXT}\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nup 1\n\r\n0\r\n\r\n`;

@@ -77,7 +77,16 @@ const path = fc.oneof(
 
 /** What Node lets through of a header's value. */
 const headerText = fc.oneof(
-  fc.constantFrom('*/*', 'text/event-stream', 'application/json', '"a"', 'W/"a", "b"', '0', 'gzip', LONG()),
+  fc.constantFrom(
+    '*/*',
+    'text/event-stream',
+    'application/json',
+    '"a"',
+    'W/"a", "b"',
+    '0',
+    'gzip',
+    'a, '.repeat(2_000),
+  ),
   text.map((given) =>
     Buffer.from(given)
       .toString('latin1')
@@ -105,10 +114,6 @@ const headers = fc.oneof(
     >[]),
   ),
 );
-
-function LONG(): string {
-  return 'a, '.repeat(2_000);
-}
 
 const requests: fc.Arbitrary<Injected> = fc
   .record({

@@ -11,7 +11,8 @@ import { decodeTaskCursor } from '../../../src/routes/task-cursor.ts';
 import { readMark } from '../../../src/sources/bullmq/walk/mark.ts';
 import { pythonText, pythonTupleText } from '../../../src/sources/celery/python-repr.ts';
 import { comparableRepr } from '../../../src/sources/celery/schedules/comparable-repr.ts';
-import { anyValue, bytes, longText, misfit, mutated, pythonJson, text } from '../inputs.ts';
+import { anyValue, bytes, longText, pythonJson, text } from '../inputs.ts';
+import { misfit, mutated } from '../mutations.ts';
 import { EVENTS, RESULTS } from '../seeds.ts';
 import { defineTarget } from '../target.ts';
 
