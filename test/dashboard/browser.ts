@@ -6,7 +6,7 @@ import { afterAll, expect, onTestFinished } from 'vitest';
 import { titleUnless } from '../helpers/redis-server.ts';
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-const executablePath = process.env.CHROMIUM ?? PLACES.find((path) => existsSync(path));
+export const executablePath = process.env.CHROMIUM ?? PLACES.find((path) => existsSync(path));
 
 /** What to install; `null` when a browser is there. */
 export const browserMissing: string | null =
