@@ -6,10 +6,7 @@ import { afterAll, expect, onTestFinished } from 'vitest';
 import { titleUnless } from '../helpers/redis-server.ts';
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-<<<<<<< HEAD
-=======
 /** The browser; `undefined` where there is none. */
->>>>>>> f76c181 (Bench: take the cases as the runner collects them, and loads that are short enough)
 export const executablePath = process.env.CHROMIUM ?? PLACES.find((path) => existsSync(path));
 
 /** What to install; `null` when a browser is there. */
