@@ -13,8 +13,8 @@ import { answer, BODY, healthy, type Script, startExporter, TEXT } from '../metr
 import { until } from '../router/host-kit.ts';
 import { type FaultBench, faultCase } from './kit/fault-case.ts';
 
-const UNAVAILABLE = { status: 503, code: 'exporter_unavailable', aimMs: 100 } as const;
-const INVALID = { status: 502, code: 'exporter_invalid', aimMs: 100 } as const;
+const UNAVAILABLE = { status: 503, code: 'exporter_unavailable' } as const;
+const INVALID = { status: 502, code: 'exporter_invalid' } as const;
 
 /** Asks a monitor of this exporter; what the exporter said must not be in a problem. */
 async function scrape(
@@ -23,8 +23,8 @@ async function scrape(
   expected: Parameters<FaultBench['expectAnswer']>[2],
 ) {
   const host = await serve({ metrics });
-  // The first scrape also loads the proxy's module.
-  const reply = await expectAnswer(host, '/metrics', { ...expected, aimMs: (expected.aimMs ?? 100) + 400 });
+  const reply = await expectAnswer(host, '/metrics', expected);
+  // Again, with the proxy's module loaded.
   await expectAnswer(host, '/metrics', expected);
   if (reply.status !== 200) {
     expect(reply.headers['cache-control']).toBe('no-store');
@@ -83,7 +83,7 @@ for (const [what, script] of Object.entries(SLOW_ANSWERS)) {
       {
         status: 504,
         code: 'exporter_timeout',
-        aimMs: TIMEOUT_MS + 100,
+        aimMs: TIMEOUT_MS + 1_000,
       },
     );
     expect(performance.now() - start).toBeGreaterThanOrEqual(2 * TIMEOUT_MS - 10);
@@ -134,9 +134,7 @@ faultCase(34, `an endless answer to ${CLIENTS} clients at once`, async (bench) =
     most = Math.max(most, process.memoryUsage().arrayBuffers - before);
   }, 1);
   onTestFinished(() => clearInterval(watch));
-  const asked = Array.from({ length: CLIENTS }, () =>
-    bench.expectAnswer(host, '/metrics', { ...INVALID, aimMs: 1_000 }),
-  );
+  const asked = Array.from({ length: CLIENTS }, () => bench.expectAnswer(host, '/metrics', INVALID));
   const [first] = await Promise.all(asked);
   clearInterval(watch);
   expect(first?.text).toContain('larger than 8388608 bytes');
@@ -174,7 +172,7 @@ faultCase(36, 'hostile headers of a whole answer', async (bench) => {
     { metrics: exporter.url },
     { before: (app) => void app.disable('x-powered-by') },
   );
-  const { headers, bytes } = await bench.expectAnswer(host, '/metrics', { status: 200, aimMs: 500 });
+  const { headers, bytes } = await bench.expectAnswer(host, '/metrics', { status: 200 });
   expect(bytes).toEqual(Buffer.from(body, 'latin1'));
   const { date: _date, connection: _connection, ...rest } = headers;
   expect(rest).toEqual({

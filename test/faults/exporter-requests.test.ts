@@ -151,7 +151,7 @@ faultCase(39, 'credentials in the address of an exporter are sent and never show
   const exporter = await startExporter(healthy);
   const metrics = exporter.url.replace('//', '//someone:hunter2@');
   const host = await bench.serve({ metrics });
-  await bench.expectAnswer(host, '/metrics', { status: 200, aimMs: 500 });
+  await bench.expectAnswer(host, '/metrics', { status: 200 });
   const basic = Buffer.from('someone:hunter2').toString('base64');
   expect(exporter.requests[0]).toMatch(new RegExp(`^authorization: Basic ${basic}\r$`, 'im'));
   const { text } = await bench.expectAnswer(host, '/api/components/', { status: 200 });
@@ -172,7 +172,7 @@ faultCase(40, 'an exporter that is the monitor itself', async ({ serve, expectAn
   });
   const host = await serve({ metrics: relay.url.replace('/metrics', '/monitor/metrics') });
   port = Number(new URL(host.url).port);
-  await expectAnswer(host, '/metrics', { status: 502, code: 'exporter_invalid', aimMs: 500 });
+  await expectAnswer(host, '/metrics', { status: 502, code: 'exporter_invalid' });
   expect(relay.opened()).toBe(1);
   figure('hops', relay.opened());
 });

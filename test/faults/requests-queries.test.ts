@@ -96,14 +96,13 @@ faultCase(
         const faults = faultsOf(sent);
         const path = `/api/tasks/?${query}`;
         if (faults.length === 0) {
-          await expectAnswer(host, path, { status: 200, aimMs: 100 });
+          await expectAnswer(host, path, { status: 200 });
           return;
         }
         refused += 1;
         const { body } = await expectAnswer<ProblemBody>(host, path, {
           status: 400,
           code: 'invalid_parameter',
-          aimMs: 100,
         });
         const told = new Set(body.errors?.map(({ parameter }) => parameter));
         expect([...told].sort()).toEqual(faults);
@@ -118,7 +117,7 @@ faultCase(
 faultCase(46, 'a query of 2,000 names, and broken percent-encodings', async ({ serve, expectAnswer }) => {
   const host = await serve({ sources: createShop().sources });
   const many = Array.from({ length: 2_000 }, (_, index) => `k${index}=`).join('&');
-  const refused = { status: 400, code: 'invalid_parameter', aimMs: 100 };
+  const refused = { status: 400, code: 'invalid_parameter' };
   const { body } = await expectAnswer<ProblemBody>(host, `/api/tasks/?${many}`, refused);
   expect(body.errors).toHaveLength(2_000);
   for (const broken of ['limit=%zz', 'q=%ff', 'state=%', '%zz=1', '%6Cimit=%zz', 'q=%ED%A0%80']) {
@@ -165,18 +164,18 @@ faultCase(
     for (const text of LITERAL) {
       const expected = shop.tasks.filter((task) => task.name?.includes(text)).map((task) => task.name);
       const q = `/api/tasks/?q=${encodeURIComponent(text)}`;
-      const { body } = await expectAnswer<TasksBody>(host, q, { status: 200, aimMs: 100 });
+      const { body } = await expectAnswer<TasksBody>(host, q, { status: 200 });
       expect(body.tasks.map((task) => task.name).sort()).toEqual(expected.sort());
       // Filters compare whole texts.
       for (const filter of ['name', 'state', 'worker', 'queue', 'root_id']) {
         const path = `/api/tasks/?${filter}=${encodeURIComponent(text)}`;
-        const none = await expectAnswer<TasksBody>(host, path, { status: 200, aimMs: 100 });
+        const none = await expectAnswer<TasksBody>(host, path, { status: 200 });
         expect(none.body.tasks).toEqual([]);
       }
     }
     const start = performance.now();
     for (const text of REDOS) {
-      await expectAnswer(host, `/api/tasks/?q=${encodeURIComponent(text)}`, { status: 200, aimMs: 100 });
+      await expectAnswer(host, `/api/tasks/?q=${encodeURIComponent(text)}`, { status: 200 });
     }
     figure('each', `${((performance.now() - start) / REDOS.length).toFixed(1)} ms`);
   },

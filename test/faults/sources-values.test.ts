@@ -63,7 +63,7 @@ async function serveFields({ serve, expectAnswer }: FaultBench) {
     /** Asks every route; each answer is whole UTF-8 and fits its schema. */
     async askAll(status: readonly number[] = [200]) {
       for (const path of paths) {
-        const { bytes } = await expectAnswer(host, `/api/${path}`, { status, aimMs: 100 });
+        const { bytes } = await expectAnswer(host, `/api/${path}`, { status });
         new TextDecoder('utf-8', { fatal: true }).decode(bytes);
         expect(bytes.toString()).not.toContain('hunter2');
         JSON.parse(bytes.toString(), expectWhole);
@@ -158,8 +158,7 @@ for (const row of [8, 9, 10, 11]) {
     const { shown, host } = await serveFields(bench);
     for (const [, value, text] of texts) {
       shown.value = value;
-      const ask = <T>(path: string) =>
-        bench.expectAnswer<T>(host, `/api/tasks/${path}`, { status: 200, aimMs: 100 });
+      const ask = <T>(path: string) => bench.expectAnswer<T>(host, `/api/tasks/${path}`, { status: 200 });
       const { tasks } = (await ask<TasksBody>('')).body;
       expect(tasks.find((one) => one.task_id === `a${TASK_FIELDS.indexOf('args')}`)?.args).toBe(text);
       expect((await ask<TaskDetailBody>('a/')).body).toMatchObject({

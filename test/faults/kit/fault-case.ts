@@ -59,7 +59,7 @@ declare module 'vitest' {
 export interface FaultCaseOptions {
   /** What it needs and this machine has not, as `redisMissing` says it; the case is then skipped. */
   readonly missing?: string | null;
-  /** In milliseconds. Default 30,000. */
+  /** In milliseconds. Default 120,000: machines may be slow. */
   readonly timeout?: number;
 }
 
@@ -73,7 +73,7 @@ export function faultCase(
   row: number,
   title: string,
   run: (bench: FaultBench) => Promise<void>,
-  { missing = null, timeout = 30_000 }: FaultCaseOptions = {},
+  { missing = null, timeout = 120_000 }: FaultCaseOptions = {},
 ): void {
   for (const express of EXPRESS_MAJORS) {
     const name = titleUnless(missing, `row ${row}: ${title}, on ${express.name}`);
