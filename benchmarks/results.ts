@@ -8,7 +8,7 @@ import { connect, createServer } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createClient } from 'redis';
 import { celerySources } from '../src/celery.ts';
-import type { TaskQuery } from '../src/source.ts';
+import { queryOf } from '../test/helpers/task-query.ts';
 import { printTable } from './table.ts';
 
 const RESULTS = Number(process.argv[2] ?? 1_000_000);
@@ -118,24 +118,7 @@ function messageOf(number: number): string {
 }
 
 /** What the first request asks for. */
-const PAGE: TaskQuery = {
-  limit: 100,
-  after: null,
-  states: [],
-  names: [],
-  workers: [],
-  queues: [],
-  rootId: null,
-  parentId: null,
-  groupId: null,
-  q: null,
-  search: () => true,
-  since: null,
-  until: null,
-  sort: 'timestamp',
-  order: 'desc',
-  scan: 20_000,
-};
+const PAGE = queryOf();
 
 /** What the component of the backend tells of reading in. */
 interface Progress {

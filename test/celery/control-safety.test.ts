@@ -1,79 +1,15 @@
-import { createClient } from 'redis';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { controlAddress } from '../../src/sources/celery/control/address.ts';
-import {
-  type Control,
-  type ControlOptions,
-  createControl,
-} from '../../src/sources/celery/control/control.ts';
-import { brokerEndpoint } from '../../src/sources/celery/endpoints.ts';
-import type { CelerySettings } from '../../src/sources/celery/settings.ts';
-import { type RedisServer, redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
+import type { createClient } from 'redis';
+import { describe, expect, it } from 'vitest';
+import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
+import { useControlLab } from './control-lab.ts';
 
 type Client = ReturnType<typeof createClient>;
 
 const SEPARATOR = '\x06\x16';
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what remote control does not send'), () => {
-  let redis: RedisServer;
-  let client: Client;
-  const ends: (() => Promise<unknown>)[] = [];
-
-  beforeAll(async () => {
-    redis = await startRedis();
-    client = createClient({ url: redis.url() });
-    await client.connect();
-    return async () => {
-      client.destroy();
-      await redis.close();
-    };
-  });
-
-  beforeEach(() => client.flushAll());
-
-  afterEach(async () => {
-    for (const end of ends.splice(0).reverse()) await end();
-  });
-
-  function control(more: Partial<ControlOptions> = {}, url = redis.url()): Control {
-    const settings = more.settings ?? {};
-    const endpoint = brokerEndpoint(url, settings);
-    const made = createControl({ endpoint, settings, known: () => [], ...more });
-    ends.push(() => made.close());
-    return made;
-  }
-
-  /** Something that hears messages as a worker does; `answer` makes the elements of the reply list. */
-  async function listener(
-    answer: (ticket: string, method: string) => string[],
-    settings: CelerySettings = {},
-  ): Promise<{ heard: string[] }> {
-    const heard: string[] = [];
-    const own = client.duplicate();
-    await own.connect();
-    const address = controlAddress(settings, 0);
-    await own.pSubscribe([...address.channels], async (message) => {
-      const { method, ticket, reply_to } = JSON.parse(
-        Buffer.from(JSON.parse(message).body, 'base64').toString(),
-      );
-      heard.push(method);
-      for (const reply of answer(ticket, method))
-        await client.lPush(address.replyKey(reply_to.routing_key), reply);
-    });
-    ends.push(async () => own.destroy());
-    return { heard };
-  }
-
-  function reply(ticket: string, body: object): string {
-    return JSON.stringify({
-      body: Buffer.from(JSON.stringify(body)).toString('base64'),
-      'content-type': 'application/json',
-      headers: { ticket },
-      properties: { body_encoding: 'base64' },
-    });
-  }
-
-  const pong = (name: string) => (ticket: string) => [reply(ticket, { [name]: { ok: 'pong' } })];
+  const lab = useControlLab();
+  const { control, listener, pong, reply } = lab;
 
   it('sends nothing to workers that no message could reach unharmed', async () => {
     const settings = { broker_transport_options: { fanout_prefix: 'mon.' } };
@@ -86,13 +22,13 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what remote co
 
   it('sends nothing to workers that write bindings in another way', async () => {
     const listeners = '_kombu.binding.celery.pidbox';
-    await client.sAdd(listeners, `${SEPARATOR}${SEPARATOR}w1@a.celery.pidbox`);
+    await lab.client.sAdd(listeners, `${SEPARATOR}${SEPARATOR}w1@a.celery.pidbox`);
     const { heard } = await listener(() => []);
     const asked = control({ settings: { broker_transport_options: { sep: ':' } } });
     expect(await asked.ask('ping')).toBeNull();
     expect(asked.problem()?.sentence).toMatch(/broker_transport_options\.sep/);
     expect(heard).toEqual([]);
-    expect(await client.keys('*')).toEqual([listeners]);
+    expect(await lab.client.keys('*')).toEqual([listeners]);
     expect(await control().ask('ping', { timeoutMs: 50 })).toMatchObject({ receivers: 1 });
   });
 

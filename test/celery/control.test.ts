@@ -1,89 +1,13 @@
-import { createClient } from 'redis';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { controlAddress } from '../../src/sources/celery/control/address.ts';
-import {
-  type Control,
-  type ControlOptions,
-  createControl,
-} from '../../src/sources/celery/control/control.ts';
-import { brokerEndpoint } from '../../src/sources/celery/endpoints.ts';
-import type { CelerySettings } from '../../src/sources/celery/settings.ts';
-import {
-  freePort,
-  type RedisServer,
-  redisMissing,
-  startRedis,
-  titleUnless,
-  until,
-} from '../helpers/redis-server.ts';
+import type { createClient } from 'redis';
+import { describe, expect, it } from 'vitest';
+import { freePort, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+import { useControlLab } from './control-lab.ts';
 
 type Client = ReturnType<typeof createClient>;
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'remote control'), () => {
-  let redis: RedisServer;
-  let client: Client;
-  const ends: (() => Promise<unknown>)[] = [];
-
-  beforeAll(async () => {
-    redis = await startRedis();
-    client = createClient({ url: redis.url() });
-    await client.connect();
-    return async () => {
-      client.destroy();
-      await redis.close();
-    };
-  });
-
-  beforeEach(() => client.flushAll());
-
-  afterEach(async () => {
-    for (const end of ends.splice(0).reverse()) await end();
-  });
-
-  function control(more: Partial<ControlOptions> = {}, url = redis.url()): Control {
-    const settings = more.settings ?? {};
-    const endpoint = brokerEndpoint(url, settings);
-    const made = createControl({ endpoint, settings, known: () => [], ...more });
-    ends.push(() => made.close());
-    return made;
-  }
-
-  /** Something that hears messages as a worker does; `answer` makes the elements of the reply list. */
-  async function listener(
-    answer: (ticket: string, method: string) => string[],
-    settings: CelerySettings = {},
-  ): Promise<{ heard: string[] }> {
-    const heard: string[] = [];
-    const own = client.duplicate();
-    await own.connect();
-    const address = controlAddress(settings, 0);
-    await own.pSubscribe([...address.channels], async (message) => {
-      const { method, ticket, reply_to } = JSON.parse(
-        Buffer.from(JSON.parse(message).body, 'base64').toString(),
-      );
-      heard.push(method);
-      for (const reply of answer(ticket, method))
-        await client.lPush(address.replyKey(reply_to.routing_key), reply);
-    });
-    ends.push(async () => own.destroy());
-    return { heard };
-  }
-
-  function reply(ticket: string, body: object): string {
-    return JSON.stringify({
-      body: Buffer.from(JSON.stringify(body)).toString('base64'),
-      'content-type': 'application/json',
-      headers: { ticket },
-      properties: { body_encoding: 'base64' },
-    });
-  }
-
-  const pong = (name: string) => (ticket: string) => [reply(ticket, { [name]: { ok: 'pong' } })];
-
-  /** Once no question is asked any more, nothing is in Redis. */
-  async function expectNothingLeft(): Promise<void> {
-    await until(async () => (await client.dbSize()) === 0);
-  }
+  const lab = useControlLab();
+  const { control, expectNothingLeft, listener, pong, reply } = lab;
 
   it('without anybody is answered at once, by nobody', async () => {
     const replies = await control().ask('ping', { timeoutMs: 10_000 });
@@ -163,13 +87,13 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'remote control
 
   it('is told on whichever of the two channels behind a Sentinel somebody listens', async () => {
     const settings = { broker_transport_options: { master_name: 'm' } };
-    const old = client.duplicate();
+    const old = lab.client.duplicate();
     await old.connect();
     let heard = 0;
     await old.pSubscribe('/{db}.celery.pidbox', () => {
       heard += 1;
     });
-    ends.push(async () => old.destroy());
+    lab.ends.push(async () => old.destroy());
     expect(await control({ settings }).ask('ping', { timeoutMs: 100 })).toMatchObject({ receivers: 1 });
     expect(heard).toBe(1);
   });

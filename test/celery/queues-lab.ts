@@ -15,6 +15,9 @@ import { createQueues, type Queues } from '../../src/sources/celery/queues/queue
 import { withWaiting } from '../../src/sources/celery/queues/waiting-tasks.ts';
 import { createReader, type Reader } from '../../src/sources/celery/reader.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
+import { queryOf } from '../helpers/task-query.ts';
+
+export { queryOf } from '../helpers/task-query.ts';
 
 export const context = { signal: new AbortController().signal };
 
@@ -63,29 +66,6 @@ export function openPoll(
       history.close();
       await reader.close();
     },
-  };
-}
-
-/** A query without filters but for those given. */
-export function queryOf(given: Partial<TaskQuery> = {}): TaskQuery {
-  return {
-    limit: 100,
-    after: null,
-    states: [],
-    names: [],
-    workers: [],
-    queues: [],
-    rootId: null,
-    parentId: null,
-    groupId: null,
-    q: null,
-    search: () => true,
-    since: null,
-    until: null,
-    sort: 'timestamp',
-    order: 'desc',
-    scan: 20_000,
-    ...given,
   };
 }
 

@@ -1,32 +1,12 @@
 import type { BullMQSources } from '../../src/bullmq.ts';
 import type { Task, TaskDetail, TaskTree } from '../../src/model.ts';
 import type { TaskPage, TaskPosition, TaskQuery } from '../../src/source.ts';
+import { queryOf } from './task-query.ts';
+
+export { queryOf } from './task-query.ts';
 
 /** Never aborted. */
 export const context = { signal: new AbortController().signal };
-
-/** A query as the router gives it. */
-export function queryOf(part: Partial<TaskQuery> = {}): TaskQuery {
-  return {
-    limit: 100,
-    after: null,
-    states: [],
-    names: [],
-    workers: [],
-    queues: [],
-    rootId: null,
-    parentId: null,
-    groupId: null,
-    q: null,
-    search: () => true,
-    since: null,
-    until: null,
-    sort: 'timestamp',
-    order: 'desc',
-    scan: 20_000,
-    ...part,
-  };
-}
 
 export async function page(sources: BullMQSources, part: Partial<TaskQuery> = {}): Promise<TaskPage> {
   return sources.tasks.listTasks(queryOf(part), context);

@@ -2,6 +2,9 @@ import { createMemoryHistory, type MemoryHistoryOptions } from '../../src/histor
 import type { TaskChange, TaskHistory } from '../../src/history/task-history.ts';
 import type { Task, TaskDetail } from '../../src/model.ts';
 import type { ReadContext, TaskPage, TaskQuery } from '../../src/source.ts';
+import { queryOf } from '../helpers/task-query.ts';
+
+export { queryOf as query } from '../helpers/task-query.ts';
 
 /** A moment that tests count from: 2026-11-21T02:00:00Z. */
 export const T0 = Date.UTC(2026, 10, 21, 2);
@@ -20,31 +23,8 @@ export function historyOf(changes: readonly TaskChange[], options: MemoryHistory
   return history;
 }
 
-/** A query without filters. */
-export function query(part: Partial<TaskQuery> = {}): TaskQuery {
-  return {
-    limit: 100,
-    after: null,
-    states: [],
-    names: [],
-    workers: [],
-    queues: [],
-    rootId: null,
-    parentId: null,
-    groupId: null,
-    q: null,
-    search: () => true,
-    since: null,
-    until: null,
-    sort: 'timestamp',
-    order: 'desc',
-    scan: 20_000,
-    ...part,
-  };
-}
-
 export async function page(history: TaskHistory, part: Partial<TaskQuery> = {}): Promise<TaskPage> {
-  return await history.listTasks(query(part), CONTEXT);
+  return await history.listTasks(queryOf(part), CONTEXT);
 }
 
 export async function taskOf(changes: readonly TaskChange[], id = 'a'): Promise<TaskDetail> {
