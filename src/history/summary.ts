@@ -23,7 +23,8 @@ export async function summarize(
   let left = SLICE;
   for (const slot of tasks.slots({ ...filter, since, after: null, sort: 'timestamp', order: 'desc' })) {
     // The task may have been dropped while others were summed up.
-    if (records.indexed[slot] === 1) statistics.add(rows.figures(slot));
+    const isThere = records.indexed[slot] === 1;
+    if (isThere && (filter.q === null || filter.search(rows.brief(slot)))) statistics.add(rows.figures(slot));
     if (--left > 0) continue;
     left = SLICE;
     await new Promise((resolve) => setImmediate(resolve));

@@ -8,11 +8,12 @@ import type { Rows } from './rows.ts';
 import type { SlotWalk } from './slot-walk.ts';
 import type { TaskIndex } from './task-index.ts';
 import { compareText, placeOf } from './task-orders.ts';
+import { type ListOrder, noteSearched, type Steps, searchTexts } from './task-search.ts';
 
 /** The task list. The indexes must have caught up. */
 export interface TaskList {
   list(query: TaskQuery): Awaitable<TaskPage>;
-  /** Every task that passes the filters, in no order. */
+  /** Every task that passes the filters but the text, in no order. */
   slots(query: TaskQuery): number[];
 }
 
@@ -52,8 +53,13 @@ export function createTaskList(
     return (a < b ? -1 : 1) * (order === 'asc' ? 1 : -1);
   }
 
-  const passes = (query: TaskQuery, candidates: Candidates, slot: number): boolean =>
-    candidates.isExact || (candidates.matches(slot) && (query.q === null || query.search(rows.brief(slot))));
+  const passes = (candidates: Candidates, slot: number): boolean =>
+    candidates.isExact || candidates.matches(slot);
+
+  const orderOf = ({ sort, order }: TaskQuery): ListOrder => ({
+    placeOf: (slot) => positionOf(sort, slot),
+    compare: (a, b) => compareValues(a.key, b.key, order) || compareText(a.id, b.id),
+  });
 
   /** Takes a page off a walk: all of it passes, or `accepts` decides, looking at no more than `scan` rows. */
   function take(
@@ -88,18 +94,39 @@ export function createTaskList(
     };
   }
 
-  function listByTime(query: TaskQuery, candidates: Candidates): TaskPage {
+  function listByTime(query: TaskQuery, candidates: Candidates): Awaitable<TaskPage> {
     const { scan } = query;
     const after = query.after === null ? null : placeOf(query.after, idOf);
     const walkFrom = (place: SeekTarget | null) => walkTogether(candidates.lists, query, place, byId);
     if (candidates.isExact) return take(walkFrom(after), query, null, candidates.count);
-    const accepts = (slot: number) => passes(query, candidates, slot);
+    const accepts = (slot: number) => passes(candidates, slot);
+    if (query.q !== null) {
+      const isWhole = candidates.count <= scan;
+      return search(walkFrom(isWhole ? null : after), query, isWhole, accepts);
+    }
     if (candidates.count > scan) return take(walkFrom(after), query, accepts, null);
     const matching: number[] = [];
     for (const walk = walkFrom(null); walk.slot !== -1; walk.advance()) {
       if (accepts(walk.slot)) matching.push(walk.slot);
     }
     return pageOf(matching, query);
+  }
+
+  /** @param isWhole whether the walk meets no more than may be looked at */
+  function search(
+    walk: Steps,
+    query: TaskQuery,
+    isWhole: boolean,
+    accepts: (slot: number) => boolean,
+  ): Promise<TaskPage> {
+    const order = orderOf(query);
+    const most = isWhole ? Number.POSITIVE_INFINITY : query.scan;
+    return searchTexts(noteSearched(walk, most, accepts, order), query, isWhole, {
+      records,
+      rows,
+      order,
+      catchUp: index.catchUp,
+    });
   }
 
   /** A page of all that match, in their order. */
@@ -124,7 +151,7 @@ export function createTaskList(
     const matching: number[] = [];
     const walk = walkTogether(candidates.lists, query, null, byId);
     for (; walk.slot !== -1; walk.advance()) {
-      if (passes(query, candidates, walk.slot)) matching.push(walk.slot);
+      if (passes(candidates, walk.slot)) matching.push(walk.slot);
     }
     return matching;
   }
@@ -142,17 +169,15 @@ export function createTaskList(
       matching.sort(
         (a, b) => compareValues(values.get(a) ?? null, values.get(b) ?? null, query.order) || byId(a, b),
       );
-      return pageOf(matching, query);
+      if (query.q === null) return pageOf(matching, query);
+      return search(walkOf(matching), query, true, () => true);
     }
     const sorted = await index.sorts.get(sort);
     index.catchUp();
     const walk = sorted.walk(query.order, query.after);
     if (!isFiltered && query.until === null) return take(walk, query, null, sorted.size);
-    const accepts = (slot: number): boolean =>
-      isWithin(slot, query) &&
-      candidates.matches(slot) &&
-      (query.q === null || query.search(rows.brief(slot)));
-    return take(walk, query, accepts, null);
+    const accepts = (slot: number): boolean => isWithin(slot, query) && candidates.matches(slot);
+    return query.q === null ? take(walk, query, accepts, null) : search(walk, query, false, accepts);
   }
 
   function isWithin(slot: number, { since, until }: TaskQuery): boolean {
@@ -171,4 +196,15 @@ export function createTaskList(
     },
     slots: (query) => collect(query, candidatesOf(query)),
   };
+}
+
+/** Slots in the order that they are given in. */
+function walkOf(slots: readonly number[]): Steps {
+  let at = 0;
+  const walk = { slot: slots[0] ?? -1, advance };
+  function advance(): void {
+    at += 1;
+    walk.slot = slots[at] ?? -1;
+  }
+  return walk;
 }

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { freePort, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { useControlLab } from './control-lab.ts';
 
-type Client = ReturnType<typeof createClient>;
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'remote control'), () => {
   const lab = useControlLab();

@@ -1,0 +1,76 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { TaskHistory } from '../../src/history/task-history.ts';
+import type { TaskPage, TaskQuery } from '../../src/source.ts';
+import { historyOf, page, T0, told } from './telling.ts';
+
+/** Longer than a slice: behind each task searched, the event loop gets a turn. */
+const SLOW_MS = 9;
+
+function slowSearch(): boolean {
+  const end = performance.now() + SLOW_MS;
+  while (performance.now() < end);
+  return true;
+}
+
+/** Does one of these things in each turn of the event loop, until all are done or `over` resolves. */
+async function meanwhile<Result>(work: Promise<Result>, things: (() => void)[]): Promise<Result> {
+  let isOver = false;
+  void work.finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    things.shift()?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return work;
+}
+
+const historyWith = (count: number): TaskHistory =>
+  historyOf(Array.from({ length: count }, (_, n) => told({ id: `t${n}`, type: 'sent', time: T0 + n })));
+
+describe('a search of texts', () => {
+  it('lets the event loop go on', async () => {
+    let turns = 0;
+    await meanwhile(
+      page(historyWith(5), { q: 't', search: slowSearch }),
+      Array.from({ length: 100 }, () => () => {
+        turns += 1;
+      }),
+    );
+    expect(turns).toBeGreaterThan(3);
+  });
+
+  it('gives each task that stays once, in order, while others change or are dropped', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.nat({ max: 9 }), { maxLength: 6 }),
+        fc.constantFrom<TaskQuery['order']>('asc', 'desc'),
+        fc.constantFrom(2, 3, 100),
+        fc.constantFrom(4, 20_000),
+        async (changed, order, limit, scan) => {
+          const history = historyWith(8);
+          const changes = changed.map((n, at) => () => {
+            history.recordTask(told({ id: `t${n}`, type: 'started', time: T0 + 1_000 + at }));
+          });
+          const stay = Array.from({ length: 8 }, (_, n) => `t${n}`).filter(
+            (id) => !changed.includes(Number(id.slice(1))),
+          );
+          const part = { q: 't', search: slowSearch, order, limit, scan };
+          const seen: string[] = [];
+          let after: TaskQuery['after'] = null;
+          do {
+            const { tasks, next }: TaskPage = await meanwhile(page(history, { ...part, after }), changes);
+            const times = tasks.map(({ timestamp }) => Number(timestamp));
+            expect(times).toEqual(times.toSorted((a, b) => (order === 'asc' ? a - b : b - a)));
+            seen.push(...tasks.map(({ id }) => id));
+            after = next;
+          } while (after !== null);
+          expect(seen.filter((id) => stay.includes(id)).toSorted()).toEqual(stay.toSorted());
+          if (order === 'desc') expect(new Set(seen).size).toBe(seen.length);
+        },
+      ),
+      { seed: 11, numRuns: 25 },
+    );
+  });
+});
