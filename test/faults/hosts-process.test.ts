@@ -124,7 +124,8 @@ faultCase(
   async (bench) => {
     const late = (): Promise<never> => sleep(20).then(() => Promise.reject(new Error('late')));
     const { workers, ...sources } = createShop().sources;
-    const onError = vi.fn(() => Promise.reject(new Error('in the hook')));
+    // Its type says `void`, and an async function fits that.
+    const onError = vi.fn(() => Promise.reject(new Error('in the hook')) as never);
     const host = await bench.serve({
       sources: { ...sources, workers: { ...workers, listWorkers: late } },
       timeoutMs: 10,

@@ -108,7 +108,7 @@ export async function untilCurrent(host: Host, ms = 30_000): Promise<number> {
 }
 
 /** What may be answered while a source is away: what it held, said to be old, or a failure. */
-export const AWAY = {
+const AWAY = {
   status: [200, 503, 504],
   code: ['source_unavailable', 'source_timeout', undefined as unknown as string],
 } as const;
