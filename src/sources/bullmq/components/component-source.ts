@@ -21,23 +21,37 @@ export function createComponentSource(name: string, access: QueueAccess): Compon
     async listComponents({ signal }) {
       const options = { signal };
       // What stands against it is told by the component of the server that it comes from.
-      const [queues] = await Promise.all([
-        access.queues(options).catch((): readonly QueueRef[] => []),
+      const [{ queues, failure }] = await Promise.all([
+        findQueues(access, options),
         ...access.links().map((link) => link.check(signal)),
       ]);
       return Promise.all(
-        serversOf(access, queues).map((server, index) =>
-          redisComponent(access, server, index === 0 ? 'redis' : `redis-${index + 1}`, options),
-        ),
+        serversOf(access, queues).map((server, index) => {
+          const key = index === 0 ? 'redis' : `redis-${index + 1}`;
+          return redisComponent(access, server, key, failure, options);
+        }),
       );
     },
   };
+}
+
+/** Queues that cannot be looked for are not queues that are not there: `failure` is why, else `null`. */
+async function findQueues(
+  access: QueueAccess,
+  options: ReadOptions,
+): Promise<{ readonly queues: readonly QueueRef[]; readonly failure: unknown }> {
+  try {
+    return { queues: await access.queues(options), failure: null };
+  } catch (failure) {
+    return { queues: [], failure };
+  }
 }
 
 async function redisComponent(
   access: QueueAccess,
   server: RedisServer,
   key: string,
+  failure: unknown,
   options: ReadOptions,
 ): Promise<Component> {
   const label = { key, name: 'Redis', enabled: true } as const;
@@ -45,6 +59,7 @@ async function redisComponent(
   const { ok, problem } = link.state();
   if (!ok) return { ...label, ...failed(server, 'down', problem) };
   try {
+    if (failure !== null) throw failure;
     const [facts, workers] = await Promise.all([
       readServerFacts(link, options),
       readWorkerConnections(server, options),
