@@ -1,9 +1,6 @@
-import type { createClient } from 'redis';
 import { describe, expect, it } from 'vitest';
 import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
 import { useControlLab } from './control-lab.ts';
-
-type Client = ReturnType<typeof createClient>;
 
 const SEPARATOR = '\x06\x16';
 

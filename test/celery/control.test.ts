@@ -1,8 +1,6 @@
-import type { createClient } from 'redis';
 import { describe, expect, it } from 'vitest';
 import { freePort, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { useControlLab } from './control-lab.ts';
-
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'remote control'), () => {
   const lab = useControlLab();

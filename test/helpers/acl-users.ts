@@ -65,7 +65,7 @@ export function controlRules(scope: AclScope = {}): string[] {
 }
 
 /** Every command that the BullMQ source sends. */
-export const BULLMQ_COMMANDS: readonly string[] = [
+const BULLMQ_COMMANDS: readonly string[] = [
   ...['ping', 'select', 'info', 'client|list', 'scan', 'exists'],
   ...['hget', 'hmget', 'hkeys', 'hlen', 'hrandfield', 'hstrlen', 'llen', 'lrange', 'lindex', 'lpos'],
   ...[
