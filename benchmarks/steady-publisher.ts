@@ -47,7 +47,8 @@ while (performance.now() - start < end) {
   const due = Math.floor(((performance.now() - start) / 1_000) * Number(rate));
   const batch: Promise<unknown>[] = [];
   for (; sent < due; sent += 1) batch.push(...task(sent));
-  await Promise.all(batch);
+  // Redis may be restarted meanwhile.
+  await Promise.allSettled(batch);
   await new Promise((resolve) => setTimeout(resolve, 2));
 }
 client.destroy();
