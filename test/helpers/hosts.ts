@@ -44,6 +44,8 @@ export const EXPRESS_MAJORS: readonly ExpressMajor[] = [
 /** Serves an app on a free port of the loopback. */
 export async function listen(app: RequestListener): Promise<Listening> {
   const server = createServer(app).listen(0, '127.0.0.1');
+  // Node's five seconds pass between two requests where a machine is busy, and the second one is reset.
+  server.keepAliveTimeout = 120_000;
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {

@@ -23,6 +23,8 @@ const app = express();
 app.use('/monitor', monitor);
 app.get('/canary', (_request, response) => response.end('sings'));
 const server = createServer(app).listen(0, '127.0.0.1');
+// The connection has to outlast the pauses.
+server.keepAliveTimeout = 120_000;
 await once(server, 'listening');
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
