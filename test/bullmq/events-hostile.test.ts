@@ -168,8 +168,13 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed'), ()
     }
     line.xadd('bull:q:events', `${TIME + 45_000}-0`, 'event', 'completed', 'jobId', '1');
     await line.exec();
-    const { events, gaps } = await follow(sources, { cursor }, { states: ['SUCCESS'] });
-    expect([events.map(({ taskId }) => taskId), gaps]).toEqual([['q:1'], 0]);
+    // What was looked at within the last second is not looked at again.
+    let found = await follow(sources, { cursor }, { states: ['SUCCESS'] });
+    await until(async () => {
+      if (found.events.length === 0) found = await follow(sources, { cursor }, { states: ['SUCCESS'] });
+      return found.events.length > 0;
+    });
+    expect([found.events.map(({ taskId }) => taskId), found.gaps]).toEqual([['q:1'], 0]);
     const { base, get } = await serve(EXPRESS_MAJORS[1] as ExpressMajor, { sources });
     const { body } = await get<EventsBody>('/api/events/latest/?since=1000&limit=1');
     const stream = await askStream<EventsBody>(
