@@ -1,10 +1,10 @@
 /** Celery's traffic as a simulated shop makes it: four events a task, many tasks under way at once. */
 
 import { randomUUID } from 'node:crypto';
-import type { TaskHistory } from '../src/history/task-history.ts';
+import type { TaskHistory } from '../src/history/history.ts';
 import { createObserver } from '../src/sources/celery/hints/observer.ts';
 import { createIntake, type Intake, type IntakeWatch } from '../src/sources/celery/intake.ts';
-import { createLineage } from '../src/sources/celery/lineage.ts';
+import { createLineage } from '../src/sources/celery/lineage/lineage.ts';
 
 /** An event as Celery sends it (fields as of 5.2 to 5.6). */
 export type RawEvent = Readonly<Record<string, unknown>>;

@@ -1,9 +1,10 @@
 /** Celery on Redis, as `express-task-monitor/celery`. */
-export { type CelerySources, celerySources } from './sources/celery/celery-sources.ts';
-export type { CelerySourcesOptions } from './sources/celery/options.ts';
+
 export type {
   CeleryRedisClient,
   CeleryRedisConnection,
   RedisListener,
-} from './sources/celery/redis-client.ts';
+} from './redis/redis-client.ts';
+export { type CelerySources, celerySources } from './sources/celery/celery-sources.ts';
+export type { CelerySourcesOptions } from './sources/celery/options.ts';
 export type { CelerySettings, CeleryTransportOptions } from './sources/celery/settings.ts';

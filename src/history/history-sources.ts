@@ -1,5 +1,5 @@
 import type { HistorySource, SourceStatus, TaskEventSource, TaskSource, WorkerSource } from '../source.ts';
-import type { HistoryPart, TaskHistory } from './task-history.ts';
+import type { HistoryPart, TaskHistory } from './history.ts';
 
 /** The parts of a source that a history answers. */
 export interface HistorySources {

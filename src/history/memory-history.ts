@@ -1,13 +1,13 @@
 /** A history in this process's memory. */
-import { createFeed } from './feed.ts';
+import { createFeed } from './answers/feed.ts';
+import { summarize } from './answers/summary.ts';
+import { createWorkerTable } from './answers/workers.ts';
+import { childrenOf, workflowOf } from './answers/workflow.ts';
+import type { HistoryPart, RetentionOptions, TaskHistory } from './history.ts';
+import { createRecorder } from './merge/recorder.ts';
 import { isName } from './names.ts';
-import { createRecorder } from './recorder.ts';
 import { resolveRetention } from './retention.ts';
-import { summarize } from './summary.ts';
-import { createTables } from './tables.ts';
-import type { HistoryPart, RetentionOptions, TaskHistory } from './task-history.ts';
-import { createWorkerTable } from './workers.ts';
-import { childrenOf, workflowOf } from './workflow.ts';
+import { createTables } from './table/tables.ts';
 
 const TICK_MS = 10_000;
 

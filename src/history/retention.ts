@@ -1,4 +1,4 @@
-import type { RetentionOptions } from './task-history.ts';
+import type { RetentionOptions } from './history.ts';
 
 /** Every bound, set. */
 export type Retention = Required<RetentionOptions>;

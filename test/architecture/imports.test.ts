@@ -14,6 +14,7 @@ const RANKS: Readonly<Record<string, number>> = {
   'graph-updates': 1,
   redact: 1,
   select: 1,
+  redis: 1,
   history: 1,
   metrics: 1,
   options: 2,
@@ -45,7 +46,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   express: /^src\/(router\.ts|routes\/|options\.ts)/,
   'http-proxy-middleware': /^src\/routes\/metrics/,
   ioredis: /^src\/sources\/bullmq\//,
-  redis: /^src\/sources\/celery\//,
+  redis: /^src\/redis\//,
 };
 
 /** `src/openapi` and `src/bundle` are tools of the build: they may read all of the rest, and none of the rest reads them. */

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
-import { brokerEndpoint } from '../../src/sources/celery/endpoints.ts';
-import { createReader, type Reader } from '../../src/sources/celery/reader.ts';
+import { createReader, type Reader } from '../../src/redis/reader.ts';
+import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import {
   type AclScope,
   CONTROL_COMMANDS,

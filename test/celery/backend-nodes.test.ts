@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decodeGroup } from '../../src/sources/celery/backend/result-nodes.ts';
-import { decodeResult } from '../../src/sources/celery/results.ts';
+import { decodeGroup } from '../../src/sources/celery/backends/redis/result-nodes.ts';
+import { decodeResult } from '../../src/sources/celery/protocol/results.ts';
 
 /** The children that a stored result with this text for `children` names. */
 function childrenOf(children: string): unknown {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { TaskChange } from '../../src/history/task-history.ts';
+import type { TaskChange } from '../../src/history/history.ts';
 import { context } from '../helpers/celery-events.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { type Monitor, monitorOf, stored, type Writer, writerOf } from './backend-redis.ts';

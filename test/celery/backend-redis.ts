@@ -1,13 +1,13 @@
 /** A result backend on a real Redis, read by this library, with a client to fill it. */
 import { createClient } from 'redis';
 import type { CelerySettings } from '../../src/celery.ts';
+import type { RetentionOptions, TaskHistory } from '../../src/history/history.ts';
 import { historySources } from '../../src/history/history-sources.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
-import type { RetentionOptions, TaskHistory } from '../../src/history/task-history.ts';
-import { type Backend, createBackend } from '../../src/sources/celery/backend/backend.ts';
-import { backendEndpoint } from '../../src/sources/celery/endpoints.ts';
-import { createLineage } from '../../src/sources/celery/lineage.ts';
-import { createReader } from '../../src/sources/celery/reader.ts';
+import { createReader } from '../../src/redis/reader.ts';
+import { type Backend, createBackend } from '../../src/sources/celery/backends/redis/backend.ts';
+import { backendEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
+import { createLineage } from '../../src/sources/celery/lineage/lineage.ts';
 import type { RedisServer } from '../helpers/redis-server.ts';
 
 /** A history fed by a backend alone. */

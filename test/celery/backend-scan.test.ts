@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CelerySettings } from '../../src/celery.ts';
-import type { RetentionOptions } from '../../src/history/task-history.ts';
+import type { RetentionOptions } from '../../src/history/history.ts';
 import { context } from '../helpers/celery-events.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { query } from '../history/telling.ts';

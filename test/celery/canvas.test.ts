@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
-import { createLineage } from '../../src/sources/celery/lineage.ts';
+import { createLineage } from '../../src/sources/celery/lineage/lineage.ts';
 import { celeryMissing } from '../helpers/celery-app.ts';
 import { context } from '../helpers/celery-events.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';

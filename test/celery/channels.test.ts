@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { escapeGlob, eventSubscriptions, resultSubscription } from '../../src/sources/celery/channels.ts';
+import {
+  escapeGlob,
+  eventSubscriptions,
+  resultSubscription,
+} from '../../src/sources/celery/brokers/redis/channels.ts';
 import type { CeleryTransportOptions } from '../../src/sources/celery/settings.ts';
 
 describe('the channels of events', () => {

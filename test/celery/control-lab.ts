@@ -1,13 +1,13 @@
 /** A Redis with an asker of workers, and something that answers as workers do. */
 import { createClient } from 'redis';
 import { afterEach, beforeAll, beforeEach } from 'vitest';
+import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import { controlAddress } from '../../src/sources/celery/control/address.ts';
 import {
   type Control,
   type ControlOptions,
   createControl,
 } from '../../src/sources/celery/control/control.ts';
-import { brokerEndpoint } from '../../src/sources/celery/endpoints.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 import { type RedisServer, startRedis, until } from '../helpers/redis-server.ts';
 

@@ -1,11 +1,11 @@
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
+import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import type { Replies } from '../../src/sources/celery/control/broadcast.ts';
 import { type Control, createControl } from '../../src/sources/celery/control/control.ts';
 import { CONTROL_COMMANDS } from '../../src/sources/celery/control/encoder.ts';
 import { createPing } from '../../src/sources/celery/control/ping.ts';
-import { brokerEndpoint } from '../../src/sources/celery/endpoints.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 import { type CeleryApp, type CeleryWorker, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';

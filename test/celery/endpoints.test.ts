@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createClient } from 'redis';
 import { describe, expect, it } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
-import { deploymentEndpoints } from '../../src/sources/celery/endpoints.ts';
+import { deploymentEndpoints } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 import { checkBroker, componentOf, context, received, stateOf } from '../helpers/celery-events.ts';
 import { redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';

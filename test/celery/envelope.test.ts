@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decodeEnvelope } from '../../src/sources/celery/envelope.ts';
-import { wasCut } from '../../src/sources/celery/truncation.ts';
+import { decodeEnvelope } from '../../src/sources/celery/protocol/envelope.ts';
+import { wasCut } from '../../src/sources/celery/protocol/truncation.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type CeleryEvent, taskChangeOf } from '../../src/sources/celery/events.ts';
+import { type CeleryEvent, taskChangeOf } from '../../src/sources/celery/protocol/events.ts';
 
 /** The fields of a change that say something. */
 function told(event: CeleryEvent): Record<string, unknown> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CelerySettings } from '../../src/celery.ts';
-import { eventSubscriptions } from '../../src/sources/celery/channels.ts';
+import { eventSubscriptions } from '../../src/sources/celery/brokers/redis/channels.ts';
 import { settingsForChannel } from '../../src/sources/celery/hints/channel-settings.ts';
 
 const transport = (options: CelerySettings['broker_transport_options']): CelerySettings =>

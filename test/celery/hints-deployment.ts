@@ -1,6 +1,6 @@
 /** A deployment whose hints are judged at moments of a clock that only the test moves. */
-import type { TaskChange, TaskChangeType } from '../../src/history/task-history.ts';
-import type { ConnectionState } from '../../src/sources/celery/connection.ts';
+import type { TaskChange, TaskChangeType } from '../../src/history/history.ts';
+import type { ConnectionState } from '../../src/redis/connection.ts';
 import type { HintOptions } from '../../src/sources/celery/hints/facts.ts';
 import { type Findings, NO_FINDINGS } from '../../src/sources/celery/hints/findings.ts';
 import type { Hint } from '../../src/sources/celery/hints/hint.ts';

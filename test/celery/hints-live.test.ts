@@ -1,9 +1,9 @@
 import { createClient } from 'redis';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type CelerySettings, type CelerySources, celerySources } from '../../src/celery.ts';
+import { createReader, ReaderError } from '../../src/redis/reader.ts';
 import { createControl } from '../../src/sources/celery/control/control.ts';
 import type { Hint } from '../../src/sources/celery/hints/hint.ts';
-import { createReader, ReaderError } from '../../src/sources/celery/reader.ts';
 import { type CeleryApp, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
 import { componentOf } from '../helpers/celery-events.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';

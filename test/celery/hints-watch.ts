@@ -1,16 +1,17 @@
 /** Listens to a deployment as a collector does, and tells an observer instead of a history. */
+
 import type { CelerySourcesOptions } from '../../src/celery.ts';
-import { eventSubscriptions, resultSubscription } from '../../src/sources/celery/channels.ts';
-import { createConnection } from '../../src/sources/celery/connection.ts';
-import type { RedisEndpoint } from '../../src/sources/celery/endpoints.ts';
-import { decodeEnvelope } from '../../src/sources/celery/envelope.ts';
-import { type CeleryEvent, taskChangeOf } from '../../src/sources/celery/events.ts';
+import { createConnection } from '../../src/redis/connection.ts';
+import type { RedisEndpoint } from '../../src/redis/endpoint.ts';
+import { eventSubscriptions, resultSubscription } from '../../src/sources/celery/brokers/redis/channels.ts';
 import { createHints, type Hints } from '../../src/sources/celery/hints/hints.ts';
 import { createObserver, type Observer } from '../../src/sources/celery/hints/observer.ts';
 import type { ProbeTimes } from '../../src/sources/celery/hints/probe.ts';
 import { resolveOptions } from '../../src/sources/celery/options.ts';
-import { decodeResult } from '../../src/sources/celery/results.ts';
-import { workerChangeOf } from '../../src/sources/celery/worker-events.ts';
+import { decodeEnvelope } from '../../src/sources/celery/protocol/envelope.ts';
+import { type CeleryEvent, taskChangeOf } from '../../src/sources/celery/protocol/events.ts';
+import { decodeResult } from '../../src/sources/celery/protocol/results.ts';
+import { workerChangeOf } from '../../src/sources/celery/protocol/worker-events.ts';
 
 /** What is watched, and what is said of it. */
 export interface Watch extends Hints {

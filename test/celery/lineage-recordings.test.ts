@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import type { TaskDetail } from '../../src/model.ts';
-import { createLineage } from '../../src/sources/celery/lineage.ts';
+import { createLineage } from '../../src/sources/celery/lineage/lineage.ts';
 import { RECORDINGS } from '../helpers/celery-recordings.ts';
 import { lineageOf, type Placed } from '../helpers/celery-truth.ts';
 import { inAnyOrder, type Telling, tellingsOf } from './lineage-tellings.ts';

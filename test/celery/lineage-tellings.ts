@@ -1,12 +1,12 @@
 /** All that a run of Celery tells of its tasks, as the history and the lineage take it in. */
-import type { TaskHistory } from '../../src/history/task-history.ts';
-import { decodeGroup } from '../../src/sources/celery/backend/result-nodes.ts';
-import { decodeEnvelope } from '../../src/sources/celery/envelope.ts';
-import { type CeleryEvent, taskChangeOf } from '../../src/sources/celery/events.ts';
-import type { Lineage } from '../../src/sources/celery/lineage.ts';
-import type { QueuedTask } from '../../src/sources/celery/messages.ts';
-import { decodeTaken, decodeWaiting } from '../../src/sources/celery/queues/queue-message.ts';
-import { decodeResult } from '../../src/sources/celery/results.ts';
+import type { TaskHistory } from '../../src/history/history.ts';
+import { decodeGroup } from '../../src/sources/celery/backends/redis/result-nodes.ts';
+import type { Lineage } from '../../src/sources/celery/lineage/lineage.ts';
+import { decodeEnvelope } from '../../src/sources/celery/protocol/envelope.ts';
+import { type CeleryEvent, taskChangeOf } from '../../src/sources/celery/protocol/events.ts';
+import type { QueuedTask } from '../../src/sources/celery/protocol/messages.ts';
+import { decodeTaken, decodeWaiting } from '../../src/sources/celery/protocol/queue-message.ts';
+import { decodeResult } from '../../src/sources/celery/protocol/results.ts';
 import { type DumpedKey, type Recording, randomOf } from '../helpers/celery-recordings.ts';
 
 /** One message, or one key that was read. */

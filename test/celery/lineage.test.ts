@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { TaskChange } from '../../src/history/history.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
-import type { TaskChange } from '../../src/history/task-history.ts';
 import { createLedger } from '../../src/sources/celery/lineage/ledger.ts';
-import { createLineage, type Lineage } from '../../src/sources/celery/lineage.ts';
-import type { QueuedTask, ResultNode, Signature } from '../../src/sources/celery/messages.ts';
+import { createLineage, type Lineage } from '../../src/sources/celery/lineage/lineage.ts';
+import type { QueuedTask, ResultNode, Signature } from '../../src/sources/celery/protocol/messages.ts';
 
 /** A lineage, and what it has told: `parent relation child`. */
 function listen(): { lineage: Lineage; told: () => string[] } {

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { objectMembers, valueEnd } from '../../src/sources/celery/json-text.ts';
-import { parsePythonJson } from '../../src/sources/celery/python-json.ts';
-import { pythonText, pythonTupleText } from '../../src/sources/celery/python-repr.ts';
+import { objectMembers, valueEnd } from '../../src/sources/celery/protocol/json-text.ts';
+import { parsePythonJson } from '../../src/sources/celery/protocol/python-json.ts';
+import { pythonText, pythonTupleText } from '../../src/sources/celery/protocol/python-repr.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
 
 const PYTHON = '/usr/bin/python3';

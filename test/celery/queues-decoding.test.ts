@@ -1,8 +1,8 @@
 import { deflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { decodeTaken, decodeWaiting } from '../../src/sources/celery/protocol/queue-message.ts';
 import { holdMessage } from '../../src/sources/celery/queues/held-message.ts';
-import { decodeTaken, decodeWaiting } from '../../src/sources/celery/queues/queue-message.ts';
 import { messageOf } from './queues-lab.ts';
 
 const base64 = (value: unknown): string =>

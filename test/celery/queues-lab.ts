@@ -1,19 +1,19 @@
 /** Queues of a private Redis, looked at as a monitor does. */
 
+import type { TaskHistory } from '../../src/history/history.ts';
 import { historySources } from '../../src/history/history-sources.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
-import type { TaskHistory } from '../../src/history/task-history.ts';
 import type { Task } from '../../src/model.ts';
+import { createReader, type Reader } from '../../src/redis/reader.ts';
 import type { TaskPosition, TaskQuery, TaskSource } from '../../src/source.ts';
-import { brokerEndpoint } from '../../src/sources/celery/endpoints.ts';
-import { createLineage } from '../../src/sources/celery/lineage.ts';
+import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
+import { createLineage } from '../../src/sources/celery/lineage/lineage.ts';
 import { createMessageIntake } from '../../src/sources/celery/queues/message-intake.ts';
 import { queueKeys } from '../../src/sources/celery/queues/queue-keys.ts';
 import { createQueueNames } from '../../src/sources/celery/queues/queue-names.ts';
 import { createQueuePoll, type QueuePoll } from '../../src/sources/celery/queues/queue-poll.ts';
 import { createQueues, type Queues } from '../../src/sources/celery/queues/queues.ts';
 import { withWaiting } from '../../src/sources/celery/queues/waiting-tasks.ts';
-import { createReader, type Reader } from '../../src/sources/celery/reader.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 import { queryOf } from '../helpers/task-query.ts';
 

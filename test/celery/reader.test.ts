@@ -1,8 +1,8 @@
 import { createClient } from 'redis';
 import { createClient as createClient5 } from 'redis5';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { brokerEndpoint } from '../../src/sources/celery/endpoints.ts';
-import { createReader, type Reader, ReaderError } from '../../src/sources/celery/reader.ts';
+import { createReader, type Reader, ReaderError } from '../../src/redis/reader.ts';
+import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { scriptedRedis } from '../helpers/scripted-redis.ts';
 
@@ -71,8 +71,8 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a reader of a 
   it('gets the same over a client of its own of node-redis 5', async () => {
     vi.resetModules();
     vi.doMock('redis', () => ({ createClient: createClient5 }));
-    const modules = await import('../../src/sources/celery/reader.ts');
-    const endpoints = await import('../../src/sources/celery/endpoints.ts');
+    const modules = await import('../../src/redis/reader.ts');
+    const endpoints = await import('../../src/sources/celery/brokers/redis/endpoints.ts');
     const reader = modules.createReader('test', endpoints.brokerEndpoint(redis.url(1), {}));
     open.push(reader);
     await expectRedis2Replies(reader);

@@ -3,8 +3,8 @@
  * places, told with messages as Celery publishes them.
  */
 import { afterEach, describe, expect, it } from 'vitest';
+import type { TaskHistory } from '../../src/history/history.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
-import type { TaskHistory } from '../../src/history/task-history.ts';
 import type { TaskDetail } from '../../src/model.ts';
 import { createIntake } from '../../src/sources/celery/intake.ts';
 import { context, eventMessage } from '../helpers/celery-events.ts';

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { decodeResult } from '../../src/sources/celery/results.ts';
+import { decodeResult } from '../../src/sources/celery/protocol/results.ts';
 
 /** A meta as Celery's backend writes it. */
 function meta(changes: Record<string, unknown> = {}): string {

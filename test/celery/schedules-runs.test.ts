@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TaskChange } from '../../src/history/task-history.ts';
+import type { TaskChange } from '../../src/history/history.ts';
 import { comparableRepr } from '../../src/sources/celery/schedules/comparable-repr.ts';
 import { staticSchedule } from '../../src/sources/celery/schedules/rows.ts';
 import { createRunObserver, type RunObserver } from '../../src/sources/celery/schedules/run-observer.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { brokerEndpoint } from '../../src/sources/celery/endpoints.ts';
+import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import {
   foreignScheduler,
   namesRedbeat,

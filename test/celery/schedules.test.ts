@@ -1,7 +1,7 @@
 import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { brokerEndpoint } from '../../src/sources/celery/endpoints.ts';
-import { createReader, type Reader } from '../../src/sources/celery/reader.ts';
+import { createReader, type Reader } from '../../src/redis/reader.ts';
+import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import { createSchedules, type Schedules } from '../../src/sources/celery/schedules/schedules.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 import { context } from '../helpers/celery-events.ts';

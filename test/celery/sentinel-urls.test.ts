@@ -1,8 +1,9 @@
 import { createClient, createSentinel } from 'redis';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type CelerySources, celerySources } from '../../src/celery.ts';
-import { backendEndpoint, brokerEndpoint, type RedisEndpoint } from '../../src/sources/celery/endpoints.ts';
-import { createReader } from '../../src/sources/celery/reader.ts';
+import type { RedisEndpoint } from '../../src/redis/endpoint.ts';
+import { createReader } from '../../src/redis/reader.ts';
+import { backendEndpoint, brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import type { CeleryTransportOptions } from '../../src/sources/celery/settings.ts';
 import { checkBroker, componentOf, context, feedOf, received, stateOf } from '../helpers/celery-events.ts';
 import { startSentinel } from '../helpers/redis-sentinel.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { TaskHistory } from '../../src/history/history.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
-import type { TaskHistory } from '../../src/history/task-history.ts';
 import type { HeldTask, Running } from '../../src/sources/celery/control/running.ts';
 import { createTaskWatch, type TaskWatch } from '../../src/sources/celery/task-watch.ts';
 import { context } from '../helpers/celery-events.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { displayUrl, isRedisUrl, parseRedisUrl } from '../../src/sources/celery/urls.ts';
+import { displayUrl, isRedisUrl, parseRedisUrl } from '../../src/redis/urls.ts';
 
 describe('a URL of Redis', () => {
   it.each([

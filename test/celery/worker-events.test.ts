@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { workerChangeOf } from '../../src/sources/celery/worker-events.ts';
+import { workerChangeOf } from '../../src/sources/celery/protocol/worker-events.ts';
 
 const common = { hostname: 'w1@alpha', utcoffset: -1, pid: 7, clock: 3, timestamp: 1795229750.5 };
 

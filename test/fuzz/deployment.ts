@@ -4,12 +4,12 @@
  */
 import { expect } from 'vitest';
 import { buildGraph } from '../../src/graph.ts';
+import type { TaskHistory } from '../../src/history/history.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
-import type { TaskHistory } from '../../src/history/task-history.ts';
 import { createRedactor } from '../../src/redact.ts';
 import { createSerializer } from '../../src/serialize.ts';
 import { createIntake, type Intake } from '../../src/sources/celery/intake.ts';
-import { createLineage, type Lineage } from '../../src/sources/celery/lineage.ts';
+import { createLineage, type Lineage } from '../../src/sources/celery/lineage/lineage.ts';
 import { createMessageIntake, type MessageIntake } from '../../src/sources/celery/queues/message-intake.ts';
 import { queryOf } from '../helpers/bullmq-read.ts';
 import { context, eventMessage } from '../helpers/celery-events.ts';

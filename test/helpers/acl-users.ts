@@ -8,7 +8,7 @@ import {
   eventSubscriptions,
   groupSubscription,
   resultSubscription,
-} from '../../src/sources/celery/channels.ts';
+} from '../../src/sources/celery/brokers/redis/channels.ts';
 import { controlAddress } from '../../src/sources/celery/control/address.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TaskChange } from '../../src/history/task-history.ts';
+import type { TaskChange } from '../../src/history/history.ts';
 import { orders, T0, taskOf, told } from './telling.ts';
 
 const W1 = 'w1@alpha';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TaskChange, TaskFacts } from '../../src/history/task-history.ts';
+import type { TaskChange, TaskFacts } from '../../src/history/history.ts';
 import { CONTEXT, historyOf, idsOf, page, T0, taskOf, told } from './telling.ts';
 
 const HEADER: TaskFacts = {

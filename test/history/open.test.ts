@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { TaskChange, TaskHistory } from '../../src/history/history.ts';
 import { createMemoryHistory, type MemoryHistoryOptions } from '../../src/history/memory-history.ts';
-import type { TaskChange, TaskHistory } from '../../src/history/task-history.ts';
 import { CONTEXT, historyOf, page, T0, told } from './telling.ts';
 
 /** A history whose clock goes on by a second before each message. */

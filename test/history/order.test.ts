@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { TaskChange, TaskFacts, TaskHistory } from '../../src/history/task-history.ts';
+import type { TaskChange, TaskFacts, TaskHistory } from '../../src/history/history.ts';
 import type { TaskRelation } from '../../src/model.ts';
 import { CONTEXT, historyOf, T0, taskOf, told } from './telling.ts';
 

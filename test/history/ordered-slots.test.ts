@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createOrderedSlots, NO_KEY } from '../../src/history/ordered-slots.ts';
+import { createOrderedSlots, NO_KEY } from '../../src/history/index/ordered-slots.ts';
 
 // Slots double as ids here: ties go by slot number.
 const bySlot = (a: number, b: number) => a - b;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { buildGraph, relationsOf } from '../../src/graph.ts';
-import type { TaskHistory } from '../../src/history/task-history.ts';
+import type { TaskHistory } from '../../src/history/history.ts';
 import type { TaskRelation } from '../../src/model.ts';
 import { CONTEXT, historyOf, idsOf, orders, page, T0, told } from './telling.ts';
 

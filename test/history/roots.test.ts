@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TaskChange } from '../../src/history/task-history.ts';
+import type { TaskChange } from '../../src/history/history.ts';
 import { CONTEXT, historyOf, idsOf, orders, page, T0, told } from './telling.ts';
 
 /** A task as the backend alone tells it: its parent, not its root. */

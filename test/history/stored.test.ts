@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { TaskChange, TaskHistory } from '../../src/history/history.ts';
 import { createMemoryHistory, type MemoryHistoryOptions } from '../../src/history/memory-history.ts';
-import type { TaskChange, TaskHistory } from '../../src/history/task-history.ts';
 import { CONTEXT, historyOf, idsOf, orders, page, T0, taskOf, told } from './telling.ts';
 
 const W1 = 'w1@alpha';

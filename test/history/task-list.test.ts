@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { TaskHistory } from '../../src/history/task-history.ts';
+import type { TaskHistory } from '../../src/history/history.ts';
 import type { Task } from '../../src/model.ts';
 import { selectTasks } from '../../src/select.ts';
 import type { TaskPage, TaskQuery, TaskSort } from '../../src/source.ts';

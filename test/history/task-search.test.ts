@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { TaskHistory } from '../../src/history/task-history.ts';
+import type { TaskHistory } from '../../src/history/history.ts';
 import type { TaskPage, TaskQuery } from '../../src/source.ts';
 import { historyOf, page, T0, told } from './telling.ts';
 

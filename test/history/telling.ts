@@ -1,5 +1,5 @@
+import type { TaskChange, TaskHistory } from '../../src/history/history.ts';
 import { createMemoryHistory, type MemoryHistoryOptions } from '../../src/history/memory-history.ts';
-import type { TaskChange, TaskHistory } from '../../src/history/task-history.ts';
 import type { Task, TaskDetail } from '../../src/model.ts';
 import type { ReadContext, TaskPage, TaskQuery } from '../../src/source.ts';
 import { queryOf } from '../helpers/task-query.ts';

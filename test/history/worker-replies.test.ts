@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { WorkerChange } from '../../src/history/history.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
-import type { WorkerChange } from '../../src/history/task-history.ts';
 import type { Worker } from '../../src/model.ts';
 import { CONTEXT, page, T0, told } from './telling.ts';
 

@@ -1,10 +1,15 @@
-import type { TaskHistory } from '../../history/task-history.ts';
+import type { TaskHistory } from '../../history/history.ts';
+import { type Connection, createConnection } from '../../redis/connection.ts';
+import type { CeleryRedisConnection, RedisListener } from '../../redis/redis-client.ts';
 import type { SourceStatus } from '../../source.ts';
-import { eventSubscriptions, groupSubscription, resultSubscription, type Subscription } from './channels.ts';
-import { type Connection, createConnection } from './connection.ts';
+import {
+  eventSubscriptions,
+  groupSubscription,
+  resultSubscription,
+  type Subscription,
+} from './brokers/redis/channels.ts';
 import type { Intake } from './intake.ts';
 import type { ResolvedOptions } from './options.ts';
-import type { CeleryRedisConnection, RedisListener } from './redis-client.ts';
 
 /** Listens to a deployment and tells the history. */
 export interface Collector {

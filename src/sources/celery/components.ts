@@ -1,10 +1,10 @@
 import type { Component, QueueDepth } from '../../model.ts';
+import type { Connection } from '../../redis/connection.ts';
+import type { RedisEndpoint } from '../../redis/endpoint.ts';
 import type { ComponentSource } from '../../source.ts';
-import type { Backend } from './backend/backend.ts';
+import type { Backend } from './backends/redis/backend.ts';
 import type { Collector } from './collector.ts';
-import type { Connection } from './connection.ts';
 import type { WorkerControl } from './control/worker-control.ts';
-import type { RedisEndpoint } from './endpoints.ts';
 import type { Hints } from './hints/hints.ts';
 import type { ResolvedOptions } from './options.ts';
 

@@ -1,9 +1,11 @@
 /** Puts the parts together that read one deployment. */
+
+import type { TaskHistory } from '../../history/history.ts';
 import type { HistorySources } from '../../history/history-sources.ts';
-import type { TaskHistory } from '../../history/task-history.ts';
 import type { QueueDepth } from '../../model.ts';
+import { createReader } from '../../redis/reader.ts';
 import type { ComponentSource, HealthSource, ScheduleSource, WorkerSource } from '../../source.ts';
-import { createBackend } from './backend/backend.ts';
+import { createBackend } from './backends/redis/backend.ts';
 import { type Collector, createCollector } from './collector.ts';
 import { componentsOf } from './components.ts';
 import { createWorkerControl } from './control/worker-control.ts';
@@ -11,11 +13,10 @@ import { createHealth } from './health.ts';
 import { createHints } from './hints/hints.ts';
 import { createObserver } from './hints/observer.ts';
 import { createIntake, type IntakeWatch } from './intake.ts';
-import { createLineage, type Lineage } from './lineage.ts';
+import { createLineage, type Lineage } from './lineage/lineage.ts';
 import type { ResolvedOptions } from './options.ts';
 import { createQueues } from './queues/queues.ts';
 import { withWaiting } from './queues/waiting-tasks.ts';
-import { createReader } from './reader.ts';
 import { redbeatEndpoint } from './schedules/redbeat-settings.ts';
 import { createSchedules } from './schedules/schedules.ts';
 import { createTaskWatch } from './task-watch.ts';

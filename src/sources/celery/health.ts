@@ -1,8 +1,8 @@
-import type { TaskHistory } from '../../history/task-history.ts';
+import type { TaskHistory } from '../../history/history.ts';
 import type { HealthCheck, WorkerHealthCheck } from '../../model.ts';
+import type { Reader } from '../../redis/reader.ts';
 import type { HealthSource, ReadContext } from '../../source.ts';
 import type { Collector } from './collector.ts';
-import type { Reader } from './reader.ts';
 
 /** What checks are made of. */
 export interface HealthOptions {

@@ -1,10 +1,10 @@
-import type { TaskChange, TaskHistory, WorkerChange } from '../../history/task-history.ts';
-import { decodeGroup } from './backend/result-nodes.ts';
-import { decodeEnvelope } from './envelope.ts';
-import { type CeleryEvent, taskChangeOf } from './events.ts';
-import type { ResultNode, StoredResult } from './messages.ts';
-import { decodeResult } from './results.ts';
-import { workerChangeOf } from './worker-events.ts';
+import type { TaskChange, TaskHistory, WorkerChange } from '../../history/history.ts';
+import { decodeGroup } from './backends/redis/result-nodes.ts';
+import { decodeEnvelope } from './protocol/envelope.ts';
+import { type CeleryEvent, taskChangeOf } from './protocol/events.ts';
+import type { ResultNode, StoredResult } from './protocol/messages.ts';
+import { decodeResult } from './protocol/results.ts';
+import { workerChangeOf } from './protocol/worker-events.ts';
 
 /** Who else wants to know what comes in, after the history. */
 export interface IntakeWatch {

@@ -1,7 +1,7 @@
+import type { RetentionOptions } from '../../history/history.ts';
 import { resolveRetention } from '../../history/retention.ts';
-import type { RetentionOptions } from '../../history/task-history.ts';
-import { type DeploymentEndpoints, deploymentEndpoints } from './endpoints.ts';
-import type { CeleryRedisClient } from './redis-client.ts';
+import type { CeleryRedisClient } from '../../redis/redis-client.ts';
+import { type DeploymentEndpoints, deploymentEndpoints } from './brokers/redis/endpoints.ts';
 import { type CelerySettings, checkSettings } from './settings.ts';
 
 /** What `celerySources` takes. */

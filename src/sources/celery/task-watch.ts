@@ -1,5 +1,5 @@
 /** Asks the workers which tasks they hold, where nothing else tells, and finds tasks that are nowhere. */
-import type { TaskHistory } from '../../history/task-history.ts';
+import type { TaskHistory } from '../../history/history.ts';
 import type { Running } from './control/running.ts';
 
 /** All in milliseconds. */

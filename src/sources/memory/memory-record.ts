@@ -1,4 +1,4 @@
-import type { TaskChange, TaskChangeType } from '../../history/task-history.ts';
+import type { TaskChange, TaskChangeType } from '../../history/history.ts';
 import type { TaskState } from '../../model.ts';
 import { textOf } from '../../text.ts';
 

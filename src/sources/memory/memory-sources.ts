@@ -1,6 +1,6 @@
+import type { RetentionOptions, WorkerChange } from '../../history/history.ts';
 import { type HistorySources, historySources } from '../../history/history-sources.ts';
 import { createMemoryHistory } from '../../history/memory-history.ts';
-import type { RetentionOptions, WorkerChange } from '../../history/task-history.ts';
 import type { Schedule } from '../../model.ts';
 import type { Awaitable, HealthSource, MonitorSources } from '../../source.ts';
 import { resolveMemoryOptions } from './memory-options.ts';

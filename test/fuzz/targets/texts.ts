@@ -9,7 +9,7 @@ import { decodeCursor, encodeCursor } from '../../../src/routes/cursor.ts';
 import { readMoment } from '../../../src/routes/moment.ts';
 import { decodeTaskCursor } from '../../../src/routes/task-cursor.ts';
 import { readMark } from '../../../src/sources/bullmq/walk/mark.ts';
-import { pythonText, pythonTupleText } from '../../../src/sources/celery/python-repr.ts';
+import { pythonText, pythonTupleText } from '../../../src/sources/celery/protocol/python-repr.ts';
 import { comparableRepr } from '../../../src/sources/celery/schedules/comparable-repr.ts';
 import { anyValue, bytes, longText, pythonJson, text } from '../inputs.ts';
 import { misfit, mutated } from '../mutations.ts';

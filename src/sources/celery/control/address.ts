@@ -1,5 +1,5 @@
 /** Where remote control messages go and their replies come back (kombu/pidbox.py, kombu/transport/redis.py). */
-import { eventSubscriptions } from '../channels.ts';
+import { eventSubscriptions } from '../brokers/redis/channels.ts';
 import type { CelerySettings } from '../settings.ts';
 
 /** kombu's default between the three parts of a binding. */

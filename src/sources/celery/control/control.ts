@@ -1,5 +1,5 @@
-import type { RedisEndpoint } from '../endpoints.ts';
-import { createReader } from '../reader.ts';
+import type { RedisEndpoint } from '../../../redis/endpoint.ts';
+import { createReader } from '../../../redis/reader.ts';
 import type { CelerySettings } from '../settings.ts';
 import { controlAddress } from './address.ts';
 import { type Broadcast, createBroadcaster, type Replies } from './broadcast.ts';

@@ -1,5 +1,5 @@
-import { ReaderError } from '../reader.ts';
-import { describeError, type RedisProblem } from '../redis-errors.ts';
+import { ReaderError } from '../../../redis/reader.ts';
+import { describeError, type RedisProblem } from '../../../redis/redis-errors.ts';
 import type { ControlAddress } from './address.ts';
 
 /** The commands that remote control is made of. */

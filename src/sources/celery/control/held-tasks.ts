@@ -1,8 +1,8 @@
 /** What workers answer about the tasks that they have (`Request.info` in celery/worker/request.py). */
-import type { TaskChange } from '../../../history/task-history.ts';
+import type { TaskChange } from '../../../history/history.ts';
 import type { TaskTextField } from '../../../model.ts';
-import { type FullChange, kindOf } from '../full-change.ts';
-import { wasCut } from '../truncation.ts';
+import { type FullChange, kindOf } from '../protocol/full-change.ts';
+import { wasCut } from '../protocol/truncation.ts';
 
 /** Most tasks of one reply that are looked at. */
 const MAX_ITEMS = 100_000;

@@ -1,6 +1,7 @@
 /** Sees to it that nothing of remote control stays in Redis: not behind a failure, nor behind a crash. */
-import { escapeGlob } from '../channels.ts';
-import type { Reader } from '../reader.ts';
+
+import type { Reader } from '../../../redis/reader.ts';
+import { escapeGlob } from '../brokers/redis/channels.ts';
 import type { ControlAddress } from './address.ts';
 import { failureOf } from './failure.ts';
 

@@ -3,7 +3,7 @@
  * one reply list, bound while any of them waits and removed behind the last one.
  */
 import { randomUUID } from 'node:crypto';
-import type { Reader } from '../reader.ts';
+import type { Reader } from '../../../redis/reader.ts';
 import type { ControlAddress } from './address.ts';
 import { type ControlCommand, encodeMessage } from './encoder.ts';
 import { ControlFailure, type ControlProblem, failureOf } from './failure.ts';

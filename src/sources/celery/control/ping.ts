@@ -1,4 +1,4 @@
-import type { TaskHistory } from '../../../history/task-history.ts';
+import type { TaskHistory } from '../../../history/history.ts';
 import type { WorkerHealthCheck } from '../../../model.ts';
 import type { Replies } from './broadcast.ts';
 import type { Control } from './control.ts';

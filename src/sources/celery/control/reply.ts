@@ -1,5 +1,5 @@
 /** What comes back from one worker (kombu/pidbox.py, `Mailbox._publish_reply`). */
-import { parsePythonJson } from '../python-json.ts';
+import { parsePythonJson } from '../protocol/python-json.ts';
 import { isNodeName } from './encoder.ts';
 import { nodeNameOf } from './node-name.ts';
 

@@ -1,6 +1,6 @@
-import type { TaskHistory } from '../../../history/task-history.ts';
+import type { TaskHistory } from '../../../history/history.ts';
 import type { WorkerHealthCheck } from '../../../model.ts';
-import type { RedisEndpoint } from '../endpoints.ts';
+import type { RedisEndpoint } from '../../../redis/endpoint.ts';
 import type { CelerySettings } from '../settings.ts';
 import type { Replies } from './broadcast.ts';
 import { createControl } from './control.ts';

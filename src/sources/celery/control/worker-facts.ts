@@ -1,5 +1,5 @@
 /** What workers answer about themselves, as changes of the history (celery/worker/control.py). */
-import type { WorkerChange } from '../../../history/task-history.ts';
+import type { WorkerChange } from '../../../history/history.ts';
 
 const MAX_LIST = 10_000;
 const MAX_NAME = 512;

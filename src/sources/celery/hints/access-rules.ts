@@ -1,5 +1,10 @@
 /** Hints about what the Redis user may not do, and about a broker that is not Redis. */
-import { escapeGlob, eventSubscriptions, resultSubscription, type Subscription } from '../channels.ts';
+import {
+  escapeGlob,
+  eventSubscriptions,
+  resultSubscription,
+  type Subscription,
+} from '../brokers/redis/channels.ts';
 import { controlAddress } from '../control/address.ts';
 import type { CelerySettings } from '../settings.ts';
 import type { AccessPlace } from './facts.ts';

@@ -1,5 +1,5 @@
 /** Which settings would make this source listen on a channel that was heard. */
-import { eventSubscriptions } from '../channels.ts';
+import { eventSubscriptions } from '../brokers/redis/channels.ts';
 import type { CelerySettings, CeleryTransportOptions } from '../settings.ts';
 import { quoted } from './hint.ts';
 

@@ -1,7 +1,7 @@
 /** What was observed, as far as hints need it. Times in milliseconds since 1970, by our clock. */
 import type { QueueDepth } from '../../../model.ts';
+import type { RedisProblem } from '../../../redis/redis-errors.ts';
 import type { ResolvedOptions } from '../options.ts';
-import type { RedisProblem } from '../redis-errors.ts';
 import type { SentFacts } from './sent-watch.ts';
 
 /** What of the options hints depend on. */

@@ -1,5 +1,5 @@
 /** What a hint is, and how its parts are written. */
-import type { RedisEndpoint } from '../endpoints.ts';
+import type { RedisEndpoint } from '../../../redis/endpoint.ts';
 
 /** Stable names of the hints, the most blinding first; hints are shown in this order. */
 export const HINT_CODES = [

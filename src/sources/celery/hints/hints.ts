@@ -1,5 +1,5 @@
 /** Says why the screen is empty: puts together what was observed, what was found, and the rules. */
-import type { Connection } from '../connection.ts';
+import type { Connection } from '../../../redis/connection.ts';
 import { workersWithoutEvents } from './event-rules.ts';
 import type { HintOptions } from './facts.ts';
 import { NO_FINDINGS } from './findings.ts';

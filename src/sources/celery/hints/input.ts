@@ -1,5 +1,5 @@
 /** What rules judge by. */
-import type { ConnectionState } from '../connection.ts';
+import type { ConnectionState } from '../../../redis/connection.ts';
 import type { Facts, HintOptions } from './facts.ts';
 import type { Findings } from './findings.ts';
 

@@ -1,6 +1,7 @@
 /** Looks at names of keys, never at values: bounded steps, each far below a millisecond of Redis' time. */
-import type { RedisEndpoint } from '../endpoints.ts';
-import type { Reader } from '../reader.ts';
+import type { RedisEndpoint } from '../../../redis/endpoint.ts';
+
+import type { Reader } from '../../../redis/reader.ts';
 
 /** Keys that one step looks at, and steps. */
 const SCAN_COUNT = 500;

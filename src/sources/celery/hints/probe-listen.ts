@@ -1,6 +1,6 @@
-import type { OpenClient } from '../redis-client.ts';
-import { describeError } from '../redis-errors.ts';
-import { startSession } from '../session.ts';
+import type { OpenClient } from '../../../redis/redis-client.ts';
+import { describeError } from '../../../redis/redis-errors.ts';
+import { startSession } from '../../../redis/session.ts';
 
 /** Different channels remembered. */
 const MOST_CHANNELS = 20;

@@ -1,5 +1,5 @@
 /** Hints from what was found elsewhere, because nothing comes here. */
-import { eventSubscriptions, resultSubscription } from '../channels.ts';
+import { eventSubscriptions, resultSubscription } from '../brokers/redis/channels.ts';
 import { aclLine } from './access-rules.ts';
 import { settingsForChannel } from './channel-settings.ts';
 import type { HintOptions } from './facts.ts';

@@ -1,4 +1,4 @@
-import type { TaskChange } from '../../../history/task-history.ts';
+import type { TaskChange } from '../../../history/history.ts';
 
 /**
  * The header task that failed, of a stored failure that stands for the body of its chord, which then never

@@ -1,6 +1,6 @@
 /** What a stored result lists of the tasks that it sent, and a stored group of its members. */
-import type { TaskHistory } from '../../../history/task-history.ts';
-import type { ResultNode } from '../messages.ts';
+import type { TaskHistory } from '../../../history/history.ts';
+import type { ResultNode } from '../protocol/messages.ts';
 import { isId } from './ids.ts';
 import type { Kinship } from './kinship.ts';
 import type { Ledger, LinkedTask, SentLast } from './ledger.ts';

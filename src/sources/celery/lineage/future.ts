@@ -5,7 +5,7 @@
  * step of a chain another one when it is sent.
  */
 import type { TaskRelationKind } from '../../../model.ts';
-import type { QueuedTask, Signature } from '../messages.ts';
+import type { QueuedTask, Signature } from '../protocol/messages.ts';
 
 /** Takes in what a message announces. */
 export interface FutureListener {

@@ -9,7 +9,7 @@
  * there is one of these: `on_success` may send tasks, `trail=False` keeps no list, and an earlier attempt
  * had a list of its own. So each rule asks for more, and where nothing more is known, nothing is said.
  */
-import type { TaskHistory } from '../../../history/task-history.ts';
+import type { TaskHistory } from '../../../history/history.ts';
 import type { TaskRelationKind } from '../../../model.ts';
 import type { ListArgument } from './header-results.ts';
 import { isHeader } from './headers.ts';

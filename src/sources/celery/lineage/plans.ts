@@ -1,6 +1,6 @@
 /** What the message of a task tells of others that are still to be sent, kept until they are seen. */
-import type { TaskFacts, TaskHistory } from '../../../history/task-history.ts';
-import type { QueuedTask } from '../messages.ts';
+import type { TaskFacts, TaskHistory } from '../../../history/history.ts';
+import type { QueuedTask } from '../protocol/messages.ts';
 import type { Children } from './children.ts';
 import { readFuture } from './future.ts';
 import { isId } from './ids.ts';

@@ -1,9 +1,9 @@
 /** Messages as they are kept in memory: what is shown of them, and no more. */
 import { createHash } from 'node:crypto';
-import type { TaskFacts } from '../../../history/task-history.ts';
+import type { TaskFacts } from '../../../history/history.ts';
 import type { TaskRelation } from '../../../model.ts';
 import { readFuture } from '../lineage/future.ts';
-import type { QueuedTask } from '../messages.ts';
+import type { QueuedTask } from '../protocol/messages.ts';
 
 /** A message in a queue, or one that a worker has taken. */
 export interface HeldMessage {

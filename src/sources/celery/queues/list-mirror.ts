@@ -3,7 +3,7 @@
  * the right, and kombu puts back on the right what a worker gave up. Nothing else is done to a list
  * while it exists, so between two messages that are still there lies what lay there before.
  */
-import type { Reader } from '../reader.ts';
+import type { Reader } from '../../../redis/reader.ts';
 import type { HeldMessage } from './held-message.ts';
 import { texts } from './replies.ts';
 import type { Window } from './window.ts';

@@ -7,12 +7,12 @@
  * has gone as well, and what is at the right end now comes next. Only what kombu puts back on the right
  * is against this rule: then rows may be listed twice, and none is left out.
  */
-import type { CommandOptions, Reader } from '../reader.ts';
+import type { CommandOptions, Reader } from '../../../redis/reader.ts';
+import { decodeTaken, decodeWaiting, type FindQueue } from '../protocol/queue-message.ts';
 import { type HeldMessage, holdMessage } from './held-message.ts';
 import type { Place } from './place.ts';
 import type { QueueKeys } from './queue-keys.ts';
 import type { QueueList } from './queue-list.ts';
-import { decodeTaken, decodeWaiting, type FindQueue } from './queue-message.ts';
 import type { QueuePoll } from './queue-poll.ts';
 import { count, texts } from './replies.ts';
 import { takenMessages, takenTags, takenTime } from './taken-commands.ts';

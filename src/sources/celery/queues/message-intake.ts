@@ -1,9 +1,9 @@
 /** Tells the history and the lineage of each message that is seen, once. */
-import type { TaskFacts, TaskHistory } from '../../../history/task-history.ts';
-import type { Lineage } from '../lineage.ts';
-import type { QueuedTask } from '../messages.ts';
+import type { TaskFacts, TaskHistory } from '../../../history/history.ts';
+import type { Lineage } from '../lineage/lineage.ts';
+import type { QueuedTask } from '../protocol/messages.ts';
+import { decodeTaken, decodeWaiting, type FindQueue } from '../protocol/queue-message.ts';
 import { type HeldMessage, holdMessage } from './held-message.ts';
-import { decodeTaken, decodeWaiting, type FindQueue } from './queue-message.ts';
 import { takenTime } from './taken-commands.ts';
 
 /** Tags that are remembered: more than are held at a time, so that nothing is told again. */

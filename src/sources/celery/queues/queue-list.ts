@@ -1,5 +1,5 @@
 /** One list of messages: a queue's, of one priority. */
-import type { Reader } from '../reader.ts';
+import type { Reader } from '../../../redis/reader.ts';
 import { createListMirror, type ListMirror } from './list-mirror.ts';
 import type { MessageIntake } from './message-intake.ts';
 import type { QueueKeys } from './queue-keys.ts';

@@ -1,9 +1,9 @@
 /** Finds out which queues a deployment has, in steps of bounded size. */
-import type { Reader } from '../reader.ts';
+import type { Reader } from '../../../redis/reader.ts';
+import type { FindQueue } from '../protocol/queue-message.ts';
 import type { CelerySettings } from '../settings.ts';
 import { type Binding, boundQueue, isTaskQueue, readBinding } from './bindings.ts';
 import type { QueueKeys } from './queue-keys.ts';
-import type { FindQueue } from './queue-message.ts';
 import { problemOf } from './replies.ts';
 
 /** Most queues that are read. */

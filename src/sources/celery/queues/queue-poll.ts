@@ -3,8 +3,8 @@
  * thousand messages, all of them are copied; of more, only the newest are looked at.
  */
 import type { QueueDepth } from '../../../model.ts';
-import type { Reader } from '../reader.ts';
-import type { RedisProblem } from '../redis-errors.ts';
+import type { Reader } from '../../../redis/reader.ts';
+import type { RedisProblem } from '../../../redis/redis-errors.ts';
 import { depthsOf } from './depths.ts';
 import type { HeldMessage } from './held-message.ts';
 import { type HeldTasks, holdTasks } from './held-tasks.ts';

@@ -1,9 +1,9 @@
 /** The queues of a deployment: what waits in them, looked at about once a second. */
-import type { TaskHistory } from '../../../history/task-history.ts';
+import type { TaskHistory } from '../../../history/history.ts';
 import type { QueueDepth } from '../../../model.ts';
-import type { Lineage } from '../lineage.ts';
-import type { Reader } from '../reader.ts';
-import type { RedisProblem } from '../redis-errors.ts';
+import type { Reader } from '../../../redis/reader.ts';
+import type { RedisProblem } from '../../../redis/redis-errors.ts';
+import type { Lineage } from '../lineage/lineage.ts';
 import type { CelerySettings } from '../settings.ts';
 import type { HeldTasks } from './held-tasks.ts';
 import { walkLive } from './live-walk.ts';

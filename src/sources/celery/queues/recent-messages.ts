@@ -1,12 +1,12 @@
 /** Messages of queues that are too long to copy, found by id: those listed lately, and those near the ends. */
-import type { Reader } from '../reader.ts';
+import type { Reader } from '../../../redis/reader.ts';
+import { decodeWaiting } from '../protocol/queue-message.ts';
 import { type HeldMessage, holdMessage } from './held-message.ts';
 import { type HeldTasks, holdTasks, NO_TASKS } from './held-tasks.ts';
 import type { LiveWalk } from './live-walk.ts';
 import { walkLive } from './live-walk.ts';
 import { FIRST_PLACE } from './place.ts';
 import type { QueueList } from './queue-list.ts';
-import { decodeWaiting } from './queue-message.ts';
 import { texts } from './replies.ts';
 
 /** Most messages that are looked at for one id, and their characters. */

@@ -1,6 +1,6 @@
 /** Asks Redis for several things at once, of which some may be refused. */
-import { type Reader, ReaderError } from '../reader.ts';
-import { describeError, type RedisProblem } from '../redis-errors.ts';
+import { type Reader, ReaderError } from '../../../redis/reader.ts';
+import { describeError, type RedisProblem } from '../../../redis/redis-errors.ts';
 
 /** Commands sent in one write. */
 const BATCH = 200;

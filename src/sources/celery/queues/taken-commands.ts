@@ -1,5 +1,5 @@
 /** Reads messages that workers have taken: a sorted set of tags by time, and a hash of messages by tag. */
-import type { CommandOptions, Reader } from '../reader.ts';
+import type { CommandOptions, Reader } from '../../../redis/reader.ts';
 import type { QueueKeys } from './queue-keys.ts';
 
 /** A tag and when it was taken, as Redis writes it. */

@@ -2,7 +2,7 @@
  * A copy of the messages that workers have taken and not acknowledged: those they hold for a time to
  * come, have in reserve, or, with `acks_late`, run (kombu/transport/redis.py, `QoS`).
  */
-import type { Reader } from '../reader.ts';
+import type { Reader } from '../../../redis/reader.ts';
 import type { HeldMessage } from './held-message.ts';
 import type { Allowance } from './list-mirror.ts';
 import type { QueueKeys } from './queue-keys.ts';

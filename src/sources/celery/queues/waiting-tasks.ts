@@ -1,5 +1,5 @@
 /** Shows tasks that wait in queues beside those that a history knows. */
-import type { TaskHistory } from '../../../history/task-history.ts';
+import type { TaskHistory } from '../../../history/history.ts';
 import type { ReadContext, SourceStatus, TaskQuery, TaskSource } from '../../../source.ts';
 import type { HeldMessage } from './held-message.ts';
 import type { Queues } from './queues.ts';

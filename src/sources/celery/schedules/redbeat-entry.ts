@@ -1,7 +1,7 @@
 /** One entry as redbeat stores it (`RedBeatSchedulerEntry.save` in redbeat/schedulers.py, and its decoder.py). */
 import type { Schedule } from '../../../model.ts';
-import { objectMembers, valueEnd } from '../json-text.ts';
-import { pythonText, pythonTupleText } from '../python-repr.ts';
+import { objectMembers, valueEnd } from '../protocol/json-text.ts';
+import { pythonText, pythonTupleText } from '../protocol/python-repr.ts';
 import type { ScheduleRule } from './rule.ts';
 import { readSchedule } from './schedule-text.ts';
 import { isRecord } from './static-entry.ts';

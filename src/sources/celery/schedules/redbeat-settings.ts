@@ -1,7 +1,9 @@
 /** What an app's configuration says of redbeat (https://redbeat.readthedocs.io/en/latest/config.html). */
-import { type RedisEndpoint, urlEndpoint } from '../endpoints.ts';
+import type { RedisEndpoint } from '../../../redis/endpoint.ts';
+
+import { isRedisUrl, isSentinelUrl } from '../../../redis/urls.ts';
+import { urlEndpoint } from '../brokers/redis/endpoints.ts';
 import type { CelerySettings } from '../settings.ts';
-import { isRedisUrl, isSentinelUrl } from '../urls.ts';
 
 /** A Celery configuration: the host's settings, or what a worker answers to `conf`. */
 export type Configuration = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 /** Reads the schedule that redbeat keeps in Redis. */
-import { type Reader, ReaderError } from '../reader.ts';
+import { type Reader, ReaderError } from '../../../redis/reader.ts';
 import { type RedbeatEntry, redbeatEntry } from './redbeat-entry.ts';
 import type { RedbeatKeys } from './redbeat-settings.ts';
 

@@ -1,5 +1,5 @@
-import type { TaskChange } from '../../../history/task-history.ts';
-import { wasCut } from '../truncation.ts';
+import type { TaskChange } from '../../../history/history.ts';
+import { wasCut } from '../protocol/truncation.ts';
 import { comparableRepr } from './comparable-repr.ts';
 import { resolutionOf, runAfter } from './rule.ts';
 import type { StaticEntry } from './static-entry.ts';

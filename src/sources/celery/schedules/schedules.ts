@@ -1,10 +1,10 @@
 /** The periodic schedules of a deployment, from redbeat, from workers and from the host. */
 import { MonitorError } from '../../../errors.ts';
-import type { TaskChange } from '../../../history/task-history.ts';
+import type { TaskChange } from '../../../history/history.ts';
 import type { Component, Schedule } from '../../../model.ts';
+import { type Reader, ReaderError } from '../../../redis/reader.ts';
+import { describeError, type RedisProblem } from '../../../redis/redis-errors.ts';
 import type { ScheduleSource } from '../../../source.ts';
-import { type Reader, ReaderError } from '../reader.ts';
-import { describeError, type RedisProblem } from '../redis-errors.ts';
 import type { CelerySettings } from '../settings.ts';
 import { beatComponent } from './beat-component.ts';
 import { createRedbeat, type Redbeat, type RedbeatSnapshot } from './redbeat.ts';

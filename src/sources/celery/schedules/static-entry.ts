@@ -1,6 +1,6 @@
 /** Entries of `beat_schedule`, as a host writes them in `settings` and as workers show them. */
 import { textOf } from '../../../text.ts';
-import { pythonText, pythonTupleText } from '../python-repr.ts';
+import { pythonText, pythonTupleText } from '../protocol/python-repr.ts';
 import type { ScheduleRule } from './rule.ts';
 import { readSchedule } from './schedule-text.ts';
 

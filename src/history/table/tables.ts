@@ -1,0 +1,75 @@
+import { createRows, type FlagContext } from '../answers/rows.ts';
+import { createTaskList } from '../answers/task-list.ts';
+import { createOpenTasks } from '../index/open-tasks.ts';
+import { createRoots } from '../index/roots.ts';
+import { createTaskIndex } from '../index/task-index.ts';
+import { createFacts } from '../merge/facts.ts';
+import { createSlotFold } from '../merge/fold-slot.ts';
+import { createHeaderFacts } from '../merge/header-facts.ts';
+import { createIntake } from '../merge/intake.ts';
+import { createLineage } from '../merge/lineage.ts';
+import type { Retention } from '../retention.ts';
+import { createKeeper } from './keeper.ts';
+import { createRecords } from './records.ts';
+import { createRelationStore } from './relation-store.ts';
+
+/** Most relations for each task that may be held. */
+const RELATIONS_PER_TASK = 2;
+/** Part of the bytes that relations may take. */
+const RELATIONS_SHARE = 1 / 4;
+
+/** Everything that holds tasks, put together. */
+export type Tables = ReturnType<typeof createTables>;
+
+/**
+ * @param clock milliseconds
+ * @param flags what flags depend on beside the tasks
+ */
+export function createTables(retention: Retention, clock: () => number, flags: FlagContext) {
+  const records = createRecords(retention.maxValueBytes, retention.maxValueLength);
+  const fold = createSlotFold(records);
+  const rows = createRows(records, fold, flags);
+  const open = createOpenTasks(records);
+  const relations = createRelationStore(
+    retention.maxTasks * RELATIONS_PER_TASK,
+    retention.maxBytes * RELATIONS_SHARE,
+  );
+  const isKnown = (id: string): boolean => records.slots.has(id);
+  const keeper = createKeeper(
+    records,
+    () => index,
+    () => relations.bytes,
+    retention,
+    clock,
+    (slot) => {
+      rows.forget(slot);
+      open.remove(slot);
+      const id = records.ids[slot] as string;
+      if (relations.has(id)) relations.release(id, isKnown);
+    },
+  );
+  const index = createTaskIndex(records, fold, clock, (slot) => {
+    rows.forget(slot);
+    open.settle(slot);
+    keeper.heardOf(slot);
+  });
+  const roots = createRoots(records, index, relations, rows.forget);
+  const lineage = createLineage(records, index, relations, roots);
+  return {
+    records,
+    fold,
+    rows,
+    open,
+    relations,
+    keeper,
+    index,
+    roots,
+    lineage,
+    /** Puts a message into the timeline of its task. */
+    place: createIntake(records),
+    /** Takes what a message tells beside the change itself. */
+    takeFacts: createFacts(records, lineage),
+    fillFacts: createHeaderFacts(records, index, lineage),
+    list: createTaskList(records, index, rows, fold),
+  };
+}

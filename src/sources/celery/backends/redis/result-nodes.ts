@@ -1,0 +1,83 @@
+/**
+ * The trees of tasks and groups within stored results, as Celery writes them (celery/result.py,
+ * `as_tuple`): a task is `[[id, parent], null]`, a group `[[id, parent], [member, …]]`.
+ */
+import { skipSpace, valueEnd } from '../../protocol/json-text.ts';
+import type { ResultNode } from '../../protocol/messages.ts';
+
+/** Bounds of what is read of one result; the rest is left out. */
+const MOST_NODES = 10_000;
+const DEEPEST = 16;
+/** About what so many nodes take, in characters. */
+const LONGEST = 2 * 1024 * 1024;
+/** The longest id of a task that a history takes. */
+const LONGEST_ID = 512;
+
+const NONE: readonly ResultNode[] = [];
+
+/**
+ * The tasks and groups in the member `children` of a meta. What is of another shape is left out.
+ *
+ * @param start where the value begins
+ */
+export function childrenAt(text: string, start: number | undefined): readonly ResultNode[] {
+  if (start === undefined || text[start] !== '[' || text[skipSpace(text, start + 1)] === ']') return NONE;
+  const end = valueEnd(text, start);
+  if (end - start > LONGEST) return NONE;
+  try {
+    const value: unknown = JSON.parse(text.slice(start, end));
+    return Array.isArray(value) ? nodesOf(value, { left: MOST_NODES }, 0) : NONE;
+  } catch {
+    return NONE;
+  }
+}
+
+/**
+ * A stored group: the value of `celery-taskset-meta-<id>`, which is `{"result": [[id, parent], [member, …]]}`.
+ *
+ * @returns `null` when it is not readable
+ */
+export function decodeGroup(text: string): ResultNode | null {
+  if (text.length > LONGEST) return null;
+  try {
+    const { result } = JSON.parse(text) as { result?: unknown };
+    const node = nodeOf(result, { left: MOST_NODES }, 0);
+    return node === null || node.members === null ? null : node;
+  } catch {
+    return null;
+  }
+}
+
+interface Budget {
+  left: number;
+}
+
+function nodesOf(values: readonly unknown[], budget: Budget, depth: number): ResultNode[] {
+  const nodes: ResultNode[] = [];
+  for (const value of values) {
+    if (budget.left <= 0) break;
+    const node = nodeOf(value, budget, depth);
+    if (node !== null) nodes.push(node);
+  }
+  return nodes;
+}
+
+function nodeOf(value: unknown, budget: Budget, depth: number): ResultNode | null {
+  budget.left -= 1;
+  if (!Array.isArray(value) || !Array.isArray(value[0]) || depth > DEEPEST) return null;
+  const [[id, parent], members] = value as [unknown[], unknown];
+  if (!isId(id)) return null;
+  if (members === null) return { id, parent: parentOf(parent), members: null };
+  if (!Array.isArray(members)) return null;
+  return { id, parent: parentOf(parent), members: nodesOf(members, budget, depth + 1) };
+}
+
+/** An id, or the parent's own tuple. */
+function parentOf(value: unknown): string | null {
+  const id: unknown = Array.isArray(value) && Array.isArray(value[0]) ? value[0][0] : value;
+  return isId(id) ? id : null;
+}
+
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= LONGEST_ID;
+}

@@ -1,0 +1,183 @@
+import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
+import {
+  type CeleryRedisClient,
+  checkClient,
+  clientsOf,
+  duplicatesOf,
+} from '../../../../redis/redis-client.ts';
+import { mastersOf } from '../../../../redis/sentinel.ts';
+import { displaySentinelUrl, parseSentinelUrl } from '../../../../redis/sentinel-urls.ts';
+import { tlsSetting } from '../../../../redis/tls.ts';
+import { displayUrl, isRedisUrl, isSentinelUrl, parseRedisUrl, schemeOf } from '../../../../redis/urls.ts';
+import type { CelerySettings } from '../../settings.ts';
+
+/** What of a deployment is a Redis, and what is something else. */
+export interface DeploymentEndpoints {
+  readonly broker: RedisEndpoint | null;
+  /** The scheme of a broker that is not Redis, such as `amqp`. */
+  readonly foreignBroker: string | null;
+  readonly backend: RedisEndpoint | null;
+  /** The scheme of a result backend that is not Redis; `null` when there is none. */
+  readonly foreignBackend: string | null;
+}
+
+/** The transports of kombu that are not Redis (kombu/transport/__init__.py). */
+const FOREIGN =
+  /^(?:(?:py)?amqps?|librabbitmq|sqs|sqla|sqlalchemy|mongodb|zookeeper|memory|filesystem|consul|etcd|qpid|pyro|slmq|azurestoragequeues|azureservicebus|kafka|confluentkafka|gcpubsub)[+:]/i;
+
+/** A place of a deployment, and the settings that tell of it. */
+interface Place {
+  readonly option: 'broker' | 'backend';
+  readonly setting: string;
+  readonly configured: string | undefined;
+  readonly transport: 'broker_transport_options' | 'result_backend_transport_options';
+  readonly ssl: 'broker_use_ssl' | 'redis_backend_use_ssl';
+}
+
+/**
+ * Broker and result backend. One of them may be something else than Redis: then only the other is read.
+ *
+ * @param broker the option, as it was given
+ * @param backend the option, as it was given; `null`: do not read it
+ * @throws TypeError that says what to write; it never holds a URL
+ */
+export function deploymentEndpoints(
+  broker: unknown,
+  backend: unknown,
+  settings: CelerySettings,
+): DeploymentEndpoints {
+  const foreign = foreignBroker(broker, settings);
+  const results = backendEndpoint(backend, settings);
+  if (foreign === null) return { broker: brokerEndpoint(broker, settings), foreignBroker: null, ...results };
+  if (results.backend !== null) return { broker: null, foreignBroker: foreign.scheme, ...results };
+  throw new TypeError(
+    `celerySources: ${foreign.option} begins with ${foreign.scheme}:, and no result backend in Redis is given. ` +
+      "This source reads Redis; where results are stored in one, write backend: 'redis://host:6379/0'.",
+  );
+}
+
+function foreignBroker(broker: unknown, settings: CelerySettings): { scheme: string; option: string } | null {
+  const { setting, configured } = brokerPlace(settings);
+  const isOption = broker !== undefined && broker !== null;
+  const url = isOption ? broker : configured;
+  if (typeof url !== 'string' || isReadable(url)) return null;
+  const scheme = schemeOf(url).slice(0, -1);
+  // A deployment may have a transport of its own, but an option that begins with anything else is a slip.
+  if (scheme === '' || (isOption && !FOREIGN.test(url.trim()))) return null;
+  return { scheme, option: isOption ? 'broker' : setting };
+}
+
+/**
+ * The broker.
+ *
+ * @throws TypeError that says what to write
+ */
+export function brokerEndpoint(broker: unknown, settings: CelerySettings): RedisEndpoint {
+  const place = brokerPlace(settings);
+  const endpoint = endpointOf(broker ?? undefined, place, settings);
+  if (endpoint !== null) return endpoint;
+  throw new TypeError("celerySources: broker is missing. Write broker: 'redis://host:6379/0'.");
+}
+
+/**
+ * The result backend. One that the settings name and that is not Redis is none of this source's
+ * business; one that the option names is a mistake.
+ *
+ * @throws TypeError that says what to write
+ */
+export function backendEndpoint(
+  backend: unknown,
+  settings: CelerySettings,
+): { backend: RedisEndpoint | null; foreignBackend: string | null } {
+  const configured = settings.result_backend ?? undefined;
+  if (backend === null) return { backend: null, foreignBackend: null };
+  if (backend === undefined && configured !== undefined && !isReadable(configured)) {
+    const scheme = /^[\w+.-]+/.exec(configured)?.[0] ?? '';
+    return { backend: null, foreignBackend: scheme === '' || scheme === 'disabled' ? null : scheme };
+  }
+  const place: Place = {
+    option: 'backend',
+    setting: 'settings.result_backend',
+    configured,
+    transport: 'result_backend_transport_options',
+    ssl: 'redis_backend_use_ssl',
+  };
+  return { backend: endpointOf(backend, place, settings), foreignBackend: null };
+}
+
+function brokerPlace(settings: CelerySettings): Place {
+  const urls = settings.broker_url ?? undefined;
+  return {
+    option: 'broker',
+    setting: 'settings.broker_url',
+    configured: typeof urls === 'string' ? urls : urls?.join(';'),
+    transport: 'broker_transport_options',
+    ssl: 'broker_use_ssl',
+  };
+}
+
+function endpointOf(given: unknown, place: Place, settings: CelerySettings): RedisEndpoint | null {
+  const { option, setting, configured } = place;
+  if (given !== undefined && typeof given !== 'string') {
+    return clientEndpoint(checkClient(given, option), configured);
+  }
+  if (given !== undefined) return placedEndpoint(given, option, place, settings);
+  return configured === undefined ? null : placedEndpoint(configured, setting, place, settings);
+}
+
+/**
+ * A Redis that a setting of its own names.
+ *
+ * @throws TypeError that says what to write; it never holds the URL
+ */
+export function urlEndpoint(url: string, option: string): RedisEndpoint {
+  const address = parseRedisUrl(url, option, null);
+  const { database, ...server } = address;
+  return { open: clientsOf(address), server: JSON.stringify(server), database, url: displayUrl(address) };
+}
+
+function placedEndpoint(url: string, option: string, place: Place, settings: CelerySettings): RedisEndpoint {
+  const ssl = tlsSetting(settings[place.ssl], `settings.${place.ssl}`);
+  if (isSentinelUrl(url)) {
+    const transport = { option: `settings.${place.transport}`, values: settings[place.transport] ?? {} };
+    const address = parseSentinelUrl(url, { option, transport, ssl });
+    const { database, ...server } = address;
+    return {
+      open: mastersOf(address),
+      server: JSON.stringify(server),
+      database,
+      url: displaySentinelUrl(address),
+    };
+  }
+  const address = parseRedisUrl(url, option, ssl);
+  const { database, ...server } = address;
+  return { open: clientsOf(address), server: JSON.stringify(server), database, url: displayUrl(address) };
+}
+
+function isReadable(url: string): boolean {
+  return isRedisUrl(url) || isSentinelUrl(url);
+}
+
+/** @param url what the app's configuration calls the same Redis, perhaps from another network */
+function clientEndpoint(client: CeleryRedisClient, url: string | undefined): RedisEndpoint {
+  const options = (client.options ?? {}) as {
+    database?: unknown;
+    socket?: { host?: unknown; port?: unknown; path?: unknown; tls?: unknown };
+  };
+  const own = typeof options.database === 'number' ? options.database : 0;
+  const database = (url === undefined ? null : databaseOf(url)) ?? own;
+  const { host, port, path, tls } = options.socket ?? {};
+  let shown: string | null = null;
+  if (typeof path === 'string') shown = `redis+socket://${path}`;
+  else if (typeof host === 'string') {
+    shown = `${tls === true ? 'rediss' : 'redis'}://${host}:${Number(port ?? 6379)}/${own}`;
+  }
+  return { open: duplicatesOf(client), server: client, database, url: shown };
+}
+
+/** The number that a URL of the configuration ends in. Clients of Sentinels do not tell theirs. */
+function databaseOf(url: string): number | null {
+  if (isRedisUrl(url)) return parseRedisUrl(url, 'settings').database;
+  const digits = /^sentinel:\/\/[^/;]*\/(\d{1,6})\b/i.exec(url)?.[1];
+  return digits === undefined ? null : Number(digits);
+}

@@ -1,0 +1,138 @@
+/** The parts of a message that tell of its task: by protocol 2 the headers, by protocol 1 the body. */
+import { objectMembers, skipSpace, valueEnd } from './json-text.ts';
+import { type BodyForm, bodyText, endsPlainly } from './message-body.ts';
+import { parsePythonJson } from './python-json.ts';
+import { pythonText, pythonTupleText } from './python-repr.ts';
+
+/** The longest id that a history takes; nothing else that names something is longer than this, either. */
+export const MAX_NAME = 512;
+/** Longest text of arguments, in characters. Celery cuts at 1,024 unless an app says otherwise. */
+export const MAX_TEXT = 65_536;
+/** A message in an unusual form is parsed as a whole, unless it is longer than this. */
+const MAX_UNUSUAL = 16 * 1024 * 1024;
+
+/** An object of somebody else's making, so no field is sure to be there. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Takes the body out of a message before it is parsed: kombu writes it first, and it may be large.
+ *
+ * @param head what the text begins with
+ */
+export function splitMessage(raw: string, head: string): { value: unknown; body: string | null } {
+  const start = head.length + BODY.length;
+  if (raw.startsWith(BODY, head.length) && raw.startsWith(head)) {
+    const end = raw.indexOf('"', start);
+    const body = raw.slice(start, end);
+    if (end > 0 && raw.startsWith(', "', end + 1) && !body.includes('\\')) {
+      return { value: parsePythonJson(head + raw.slice(end + 3)), body };
+    }
+  }
+  if (raw.length > MAX_UNUSUAL) throw new SyntaxError('The message is too long.');
+  return { value: parsePythonJson(raw), body: null };
+}
+
+const BODY = '"body": "';
+
+/** @param packed the body as the message has it */
+export function readParts(headers: Fields, packed: string, form: BodyForm): Told {
+  return name(headers.id) === null ? readFirst(packed, form) : readSecond(headers, packed, form);
+}
+
+/** What the parts of a message say, whatever the protocol. */
+export interface Told {
+  /** Named as the headers of protocol 2 are. */
+  readonly fields: Fields;
+  readonly args: string | undefined;
+  readonly kwargs: string | undefined;
+  /** `callbacks`, `errbacks`, `chain` and `chord`. */
+  readonly embed: Fields;
+}
+
+const PLAIN: Fields = { callbacks: null, errbacks: null, chain: null, chord: null };
+
+/** Protocol 2. Its body is `[args, kwargs, embed]`. */
+function readSecond(headers: Fields, packed: string, form: BodyForm): Told {
+  const args = text(headers.argsrepr) ?? undefined;
+  const kwargs = text(headers.kwargsrepr) ?? undefined;
+  if (args !== undefined && kwargs !== undefined && endsPlainly(packed, form)) {
+    return { fields: headers, args, kwargs, embed: PLAIN };
+  }
+  const body = bodyText(packed, form);
+  if (body === null) return { fields: headers, args, kwargs, embed: {} };
+  try {
+    const [argsAt, kwargsAt, embedAt] = itemsOf(body);
+    const embed = embedAt === undefined ? {} : parseAt(body, embedAt);
+    return {
+      fields: headers,
+      args: args ?? (argsAt === undefined ? undefined : pythonTupleText(body, argsAt, MAX_TEXT)),
+      kwargs: kwargs ?? (kwargsAt === undefined ? undefined : pythonText(body, kwargsAt, MAX_TEXT)),
+      embed: isFields(embed) ? embed : {},
+    };
+  } catch {
+    return { fields: headers, args, kwargs, embed: {} };
+  }
+}
+
+/** Protocol 1, and what says less than that. */
+function readFirst(packed: string, form: BodyForm): Told {
+  const body = bodyText(packed, form);
+  // Of a pickle only the id is known, as `correlation_id`.
+  if (body === null) {
+    const isOther = typeof form.type === 'string' && form.type !== 'application/json';
+    return { fields: isOther || form.compression != null ? {} : { id: null }, ...NOTHING };
+  }
+  const members = objectMembers(body);
+  const fields: Record<string, unknown> = Object.create(null);
+  for (const field of FIRST) {
+    const at = members.get(field);
+    if (at !== undefined) fields[field] = parseAt(body, at);
+  }
+  if (text(fields.task) === null) return { fields: { id: null }, ...NOTHING };
+  const args = members.get('args');
+  const kwargs = members.get('kwargs');
+  return {
+    fields: { ...fields, group: fields.taskset ?? fields.group },
+    args: args === undefined ? undefined : pythonTupleText(body, args, MAX_TEXT),
+    kwargs: kwargs === undefined ? undefined : pythonText(body, kwargs, MAX_TEXT),
+    embed: { callbacks: fields.callbacks, errbacks: fields.errbacks, chord: fields.chord },
+  };
+}
+
+const NOTHING = { args: undefined, kwargs: undefined, embed: {} };
+/** What is taken of a body of protocol 1. */
+const FIRST = [
+  ...['task', 'id', 'group', 'taskset', 'retries', 'eta', 'expires', 'root_id', 'parent_id'],
+  ...['callbacks', 'errbacks', 'chord'],
+];
+
+/** Where the first three items of a list begin. */
+function itemsOf(body: string): number[] {
+  const items: number[] = [];
+  let at = skipSpace(body, 0);
+  if (body[at] !== '[') throw new SyntaxError('The body is no list.');
+  at = skipSpace(body, at + 1);
+  while (items.length < 3 && body[at] !== ']') {
+    items.push(at);
+    at = skipSpace(body, valueEnd(body, at));
+    if (body[at] === ',') at = skipSpace(body, at + 1);
+  }
+  return items;
+}
+
+function parseAt(body: string, at: number): unknown {
+  return parsePythonJson(body.slice(at, valueEnd(body, at)));
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function text(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** Text that names something. */
+export function name(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_NAME ? value : null;
+}

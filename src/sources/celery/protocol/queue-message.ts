@@ -1,0 +1,162 @@
+/**
+ * Messages of tasks as kombu keeps them in Redis: an entry of a queue's list is the message, one of the
+ * hash `unacked` is `[message, exchange, routing_key]` (kombu/transport/redis.py). The task is told by the
+ * headers (protocol 2, celery/app/amqp.py `as_task_v2`) or by the body (protocol 1).
+ */
+import type { TaskFacts } from '../../../history/history.ts';
+import type { TaskTextField } from '../../../model.ts';
+import { firstOf } from '../lineage/future.ts';
+import { kindOf } from './full-change.ts';
+import type { BodyForm } from './message-body.ts';
+import {
+  isFields,
+  MAX_NAME,
+  MAX_TEXT,
+  name,
+  readParts,
+  splitMessage,
+  type Told,
+  text,
+} from './message-parts.ts';
+import type { QueuedTask, Signature } from './messages.ts';
+import { parseMoment } from './moments.ts';
+import { createSignatureReader } from './signatures.ts';
+import { wasCut } from './truncation.ts';
+
+/** Where a message is kept. */
+export interface MessagePlace {
+  /** `null` where it cannot be told. */
+  readonly queue: string | null;
+  /** When a worker took it, milliseconds since 1970; `null` while it waits. */
+  readonly takenAt: number | null;
+}
+
+/** Finds the queue that messages of an exchange and a routing key come from; `null` where several fit. */
+export type FindQueue = (exchange: string, routingKey: string) => string | null;
+
+/**
+ * What an entry of a queue's list says.
+ *
+ * @returns `null` when it is no message of a task, or not readable
+ */
+export function decodeWaiting(raw: string, queue: string): QueuedTask | null {
+  return guarded(() => {
+    const { value, body } = splitMessage(raw, '{');
+    return taskOf(value, body, { queue, takenAt: null });
+  });
+}
+
+/**
+ * What an entry of `unacked` says.
+ *
+ * @param takenAt its score in the set beside it, in milliseconds
+ * @returns `null` when it is no message of a task, or not readable
+ */
+export function decodeTaken(raw: string, takenAt: number | null, findQueue: FindQueue): QueuedTask | null {
+  return guarded(() => {
+    const { value, body } = splitMessage(raw, '[{');
+    if (!Array.isArray(value)) return null;
+    const [message, exchange, routingKey] = value as unknown[];
+    const queue = findQueue(text(exchange) ?? '', text(routingKey) ?? '');
+    return taskOf(message, body, { queue, takenAt });
+  });
+}
+
+function guarded(decode: () => QueuedTask | null): QueuedTask | null {
+  try {
+    return decode();
+  } catch {
+    return null;
+  }
+}
+
+function taskOf(value: unknown, body: string | null, place: MessagePlace): QueuedTask | null {
+  if (!isFields(value)) return null;
+  const headers = isFields(value.headers) ? value.headers : {};
+  const properties = isFields(value.properties) ? value.properties : {};
+  const delivery = isFields(properties.delivery_info) ? properties.delivery_info : {};
+  const form: BodyForm = {
+    type: value['content-type'],
+    encoding: properties.body_encoding,
+    compression: headers.compression,
+  };
+  const packed = body ?? (typeof value.body === 'string' ? value.body : '');
+  const told = readParts(headers, packed, form);
+  const id = name(told.fields.id) ?? name(properties.correlation_id);
+  if (id === null || (told.fields.id !== undefined && name(told.fields.id) === null)) return null;
+  const { embed } = told;
+  const read = createSignatureReader();
+  const chord = read.one(embed.chord);
+  return {
+    facts: factsOf(id, told, place.queue, embed.chord === undefined ? undefined : bodyOf(chord)),
+    deliveryTag: text(properties.delivery_tag) ?? '',
+    queue: place.queue ?? text(delivery.routing_key) ?? '',
+    redelivered: headers.redelivered === true || delivery.redelivered === true,
+    takenAt: place.takenAt,
+    // The body has the steps in the order in which Celery takes them off its end.
+    chain: read.list(embed.chain).reverse(),
+    callbacks: read.list(embed.callbacks),
+    errbacks: read.list(embed.errbacks),
+    chord,
+  };
+}
+
+function factsOf(
+  id: string,
+  { fields, args, kwargs }: Told,
+  queue: string | null,
+  chordId: string | null | undefined,
+): TaskFacts {
+  const taskName = name(fields.task) ?? undefined;
+  const cut: TaskTextField[] = [];
+  const shown = (field: TaskTextField, value: string | undefined): string | undefined => {
+    if (value === undefined) return undefined;
+    const isLong = value.length > MAX_TEXT;
+    if (isLong || wasCut(value)) cut.push(field);
+    // A copy: a slice would hold the whole text.
+    return isLong ? Buffer.from(value.slice(0, MAX_TEXT)).toString('utf8') : value;
+  };
+  return {
+    id,
+    name: taskName,
+    queue: queue ?? undefined,
+    args: shown('args', args),
+    kwargs: shown('kwargs', kwargs),
+    retries: Number.isSafeInteger(fields.retries) ? Number(fields.retries) : undefined,
+    eta: moment(fields.eta),
+    expires: moment(fields.expires),
+    parentId: reference(fields.parent_id),
+    rootId: reference(fields.root_id),
+    groupId: reference(fields.group),
+    chordId,
+    kind: kindOf(taskName),
+    stamps: stampsOf(fields.stamps),
+    truncated: cut.length > 0 ? cut : undefined,
+  } as TaskFacts;
+}
+
+/** The task that waits for a header; of several the one that sorts first. */
+function bodyOf(chord: Signature | null): string | null | undefined {
+  if (chord === null) return null;
+  return firstOf(chord)
+    .filter((id) => id.length <= MAX_NAME)
+    .sort()[0];
+}
+
+/** Longest stamps that are kept, as JSON; a history keeps no longer ones, either. */
+const MAX_STAMPS = 4096;
+
+function stampsOf(stamps: unknown): unknown {
+  if (!isFields(stamps) || Object.keys(stamps).length === 0) return undefined;
+  return JSON.stringify(stamps).length <= MAX_STAMPS ? stamps : undefined;
+}
+
+/** `null` says that there is none; a missing field says nothing. */
+function reference(value: unknown): string | null | undefined {
+  return value === null ? null : (name(value) ?? undefined);
+}
+
+/** Celery reads a time without an offset as UTC (celery/utils/time.py, `maybe_make_aware`). */
+function moment(value: unknown): number | null | undefined {
+  return value === null ? null : parseMoment(value);
+}

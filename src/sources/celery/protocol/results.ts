@@ -1,0 +1,182 @@
+/**
+ * What the result backend publishes with every write (celery/backends/redis.py): the stored "meta" of a
+ * task, on the channel that is called like its key. It tells states that events do not: of workers
+ * without `-E`, of thread pools that lose events, of chains that failed before a link.
+ */
+import type { TaskChange, TaskChangeType } from '../../../history/history.ts';
+import { childrenAt } from '../backends/redis/result-nodes.ts';
+import { storedException, storedReason } from './exceptions.ts';
+import { type FullChange, kindOf } from './full-change.ts';
+import { objectMembers, readString, stringEnd, valueEnd } from './json-text.ts';
+import type { StoredResult } from './messages.ts';
+import { parseMoment } from './moments.ts';
+import { parsePythonJson } from './python-json.ts';
+import { pythonText, pythonTupleText } from './python-repr.ts';
+
+const TYPES: Readonly<Record<string, TaskChangeType>> = {
+  RECEIVED: 'received',
+  STARTED: 'started',
+  RETRY: 'retried',
+  SUCCESS: 'succeeded',
+  FAILURE: 'failed',
+  REVOKED: 'revoked',
+  REJECTED: 'rejected',
+};
+
+/**
+ * What one stored result says.
+ *
+ * @param message the value, which is JSON unless another serializer or a compression is configured
+ * @param taskId the end of the channel, for a meta that does not name its task
+ * @param limit longest text to make of one value, in characters
+ * @returns `null` when the value is of another serializer, or not readable
+ */
+export function decodeResult(message: string, taskId: string, limit: number): StoredResult | null {
+  if (message.charCodeAt(0) !== OPENING_BRACE) return null;
+  try {
+    const members = objectMembers(message);
+    const stamps = takeStamps(message, members);
+    const change = changeOf(message, members, taskId, limit, stamps);
+    return change === null ? null : { change, children: childrenAt(message, members.get('children')) };
+  } catch {
+    return null;
+  }
+}
+
+const OPENING_BRACE = 123;
+/** Stamps beyond these bounds are left out. */
+const MOST_STAMPS = 64;
+const LONGEST_STAMP = 4_096;
+
+type Members = ReadonlyMap<string, number>;
+
+function changeOf(
+  text: string,
+  members: Members,
+  taskId: string,
+  limit: number,
+  stamps: object | undefined,
+): TaskChange | null {
+  const status = stringOf(text, members, 'status');
+  if (status === undefined || status === '') return null;
+  const type = Object.hasOwn(TYPES, status) ? (TYPES[status] ?? 'custom') : 'custom';
+  const final = type === 'succeeded' || type === 'failed' || type === 'revoked' || type === 'rejected';
+  const result = members.get('result');
+  const failed = type === 'failed' || type === 'retried' || type === 'revoked';
+  const name = stringOf(text, members, 'name');
+  const worker = stringOf(text, members, 'worker');
+  const change: FullChange = {
+    id: stringOf(text, members, 'task_id') ?? taskId,
+    type,
+    state: type === 'custom' ? status : undefined,
+    eventType: type === 'custom' ? `task-${status.toLowerCase()}` : undefined,
+    time: (final ? parseMoment(stringOf(text, members, 'date_done')) : undefined) ?? null,
+    origin: 'result',
+    stored: undefined,
+    heardAt: undefined,
+    worker: worker ?? (type === 'started' ? startedBy(text, result) : undefined),
+    retries: integerOf(text, members, 'retries'),
+    // Celery 5.6.2 and later store this when a revoke command arrives, whatever the task is doing.
+    tentative:
+      type === 'revoked' && result !== undefined ? storedReason(text, result) === 'revoked' : undefined,
+    name,
+    queue: stringOf(text, members, 'queue'),
+    args: textOf(text, members.get('args'), limit, pythonTupleText),
+    kwargs: textOf(text, members.get('kwargs'), limit, pythonText),
+    result:
+      type === 'succeeded' && result !== undefined ? detached(pythonText(text, result, limit)) : undefined,
+    exception: failed && result !== undefined ? exceptionOf(text, result, limit) : undefined,
+    traceback: stringOf(text, members, 'traceback'),
+    runtime: undefined,
+    eta: undefined,
+    expires: undefined,
+    parentId: stringOf(text, members, 'parent_id') ?? (hasRun(type, worker) ? null : undefined),
+    rootId: undefined,
+    groupId: stringOf(text, members, 'group_id'),
+    chordId: undefined,
+    kind: kindOf(name),
+    stamps,
+    truncated: undefined,
+    detail:
+      type === 'custom'
+        ? textOf(text, result, DETAIL_LENGTH, pythonText)?.slice(0, DETAIL_LENGTH)
+        : undefined,
+  };
+  return change as TaskChange;
+}
+
+/**
+ * Whether a worker has run the task, which then stores its parent if it has one. What is stored in place of
+ * a task that never ran (behind a failed link, by a revoke) says nothing of it.
+ */
+function hasRun(type: TaskChangeType, worker: string | undefined): boolean {
+  return worker !== undefined || type === 'succeeded' || type === 'retried' || type === 'started';
+}
+
+/** Longest text made of what a task reports of its progress. */
+const DETAIL_LENGTH = 1024;
+
+function stringOf(text: string, members: Members, name: string): string | undefined {
+  const at = members.get(name);
+  if (at === undefined || text[at] !== '"') return undefined;
+  return detached(readString(text, at, stringEnd(text, at)));
+}
+
+/** A copy: a part of a text keeps all of it in memory, and what is kept here may be a small part of megabytes. */
+function detached(part: string): string {
+  // Joined and cut again, it is a part of a text of its own length.
+  return part.length < SHORTEST_PART ? part : `.${part}`.slice(1);
+}
+
+/** V8 copies what is shorter. */
+const SHORTEST_PART = 13;
+
+function integerOf(text: string, members: Members, name: string): number | undefined {
+  const at = members.get(name);
+  if (at === undefined) return undefined;
+  const value = Number(text.slice(at, valueEnd(text, at)) || Number.NaN);
+  return Number.isInteger(value) && text[at] !== 'n' ? value : undefined;
+}
+
+/** Of a task that is not registered, Celery stores `null` for what it does not know. */
+function textOf(
+  text: string,
+  start: number | undefined,
+  limit: number,
+  write: (text: string, start: number, limit: number) => string,
+): string | undefined {
+  if (start === undefined || text.startsWith('null', start)) return undefined;
+  return detached(write(text, start, limit));
+}
+
+function exceptionOf(text: string, result: number, limit: number): string | undefined {
+  const exception = storedException(text, result, limit);
+  return exception === undefined ? undefined : detached(exception);
+}
+
+/** With `task_track_started`, the result of a started task says who runs it. */
+function startedBy(text: string, result: number | undefined): string | undefined {
+  if (result === undefined || text[result] !== '{') return undefined;
+  return stringOf(text, objectMembers(text, result), 'hostname');
+}
+
+/**
+ * Stamps are members of the meta itself, where they may hide one that Celery wrote: each that
+ * `stamped_headers` names is taken out of the members.
+ */
+function takeStamps(text: string, members: Map<string, number>): object | undefined {
+  const listAt = members.get('stamped_headers');
+  if (listAt === undefined || text[listAt] !== '[') return undefined;
+  const names: unknown = JSON.parse(text.slice(listAt, valueEnd(text, listAt)));
+  if (!Array.isArray(names)) return undefined;
+  const stamps: [name: string, value: unknown][] = [];
+  for (const name of names) {
+    const at = typeof name === 'string' && name !== 'task_id' ? members.get(name) : undefined;
+    if (at === undefined) continue;
+    members.delete(name);
+    const end = valueEnd(text, at);
+    const fits = end - at <= LONGEST_STAMP && stamps.length < MOST_STAMPS;
+    if (fits) stamps.push([name, parsePythonJson(text.slice(at, end))]);
+  }
+  return stamps.length === 0 ? undefined : Object.fromEntries(stamps);
+}

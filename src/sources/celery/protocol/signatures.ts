@@ -1,0 +1,86 @@
+/** Signatures of tasks that are still to be sent, as messages carry them (celery/canvas.py). */
+import type { Signature } from './messages.ts';
+
+/** Deeper nesting is left out, and so are more signatures than this in one message. */
+const MAX_DEPTH = 32;
+const MAX_SIGNATURES = 10_000;
+
+/** Celery's names of canvases, which stand for a `subtask_type` that is missing. */
+const TYPES: Readonly<Record<string, string>> = {
+  'celery.chain': 'chain',
+  'celery.group': 'group',
+  'celery.chord': 'chord',
+  'celery.map': 'map',
+  'celery.starmap': 'starmap',
+  'celery.chunks': 'chunks',
+};
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Reads the signatures of one message, no more than it can sensibly have. */
+export interface SignatureReader {
+  /** A list of signatures, or a single one; what is none is left out. */
+  list(value: unknown): Signature[];
+  one(value: unknown): Signature | null;
+}
+
+/** @returns a reader for one message */
+export function createSignatureReader(): SignatureReader {
+  let left = MAX_SIGNATURES;
+
+  function one(value: unknown, depth: number): Signature | null {
+    if (!isFields(value) || depth > MAX_DEPTH || left <= 0) return null;
+    left -= 1;
+    const name = text(value.task);
+    const type = text(value.subtask_type) ?? (name === null ? null : typeOf(name));
+    const options = isFields(value.options) ? value.options : {};
+    const kwargs = isFields(value.kwargs) ? value.kwargs : {};
+    const below = depth + 1;
+    return {
+      name,
+      taskId: text(options.task_id),
+      groupId: text(options.group_id),
+      type,
+      tasks:
+        type === 'chord' ? header(kwargs.header, below) : isCanvas(type) ? list(kwargs.tasks, below) : [],
+      body: type === 'chord' ? one(kwargs.body, below) : null,
+      callbacks: list(options.link, below),
+      errbacks: list(options.link_error, below),
+      chord: one(options.chord, below),
+    };
+  }
+
+  function list(value: unknown, depth: number): Signature[] {
+    const found: Signature[] = [];
+    for (const item of Array.isArray(value) ? value : [value]) {
+      const signature = one(item, depth);
+      if (signature !== null) found.push(signature);
+    }
+    return found;
+  }
+
+  /** A list of tasks, or a group of them. */
+  function header(value: unknown, depth: number): Signature[] {
+    const tasks = list(value, depth);
+    const [first] = tasks;
+    return !Array.isArray(value) && first?.type === 'group' ? [...first.tasks] : tasks;
+  }
+
+  return { list: (value) => list(value, 0), one: (value) => one(value, 0) };
+}
+
+function typeOf(name: string): string | null {
+  return Object.hasOwn(TYPES, name) ? (TYPES[name] ?? null) : null;
+}
+
+function isCanvas(type: string | null): boolean {
+  return type === 'chain' || type === 'group';
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
