@@ -29,7 +29,9 @@ describe('docs/api.md', () => {
 
   it('promises something with a test in each section about routes', () => {
     const sections = page.split(/^### GET /m).slice(1);
-    const bare = sections.filter((section) => !section.includes(' › ')).map((section) => section.split('\n')[0]);
+    const bare = sections
+      .filter((section) => !section.includes(' › '))
+      .map((section) => section.split('\n')[0]);
     expect(bare).toEqual([]);
   });
 });
