@@ -5,6 +5,7 @@ import { filesBelow, linesWith, ROOT, statementsOf } from './source-files.ts';
 
 const TOP_LEVEL = [
   'CHANGELOG.md',
+  'CONTRIBUTING.md',
   'LICENSE',
   'README.md',
   'benchmarks',
