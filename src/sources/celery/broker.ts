@@ -1,0 +1,186 @@
+/**
+ * The seam between the Celery source and the broker of a deployment. Everything that depends on one
+ * transport (channels, keys, exchanges, envelopes) is behind it, in `brokers/<transport>`. In front of it
+ * are decoding, remote control, queues and lineage, which are the same for every broker.
+ */
+import type { TaskFacts } from '../../history/history.ts';
+import type { TaskRelation } from '../../model.ts';
+import type { ConnectionState } from './connection-state.ts';
+import type { Problem } from './problem.ts';
+import type { QueuedTask } from './protocol/messages.ts';
+
+/** A broker. Nothing is connected before `events.start`, a control request, a reading or a check. */
+export interface Broker {
+  readonly events: BrokerEvents;
+  /** Remote control of the workers; `null` where the transport offers none. */
+  readonly control: Mailbox | null;
+  /** Reads queues; `null` where the transport cannot. */
+  readonly queues: QueueReader | null;
+  /** What the component `broker` shows. Never holds a password. */
+  describe(): BrokerDescription;
+  /** Asks the broker for a sign of life: what is wrong, or `null`. Never rejects. */
+  check(signal: AbortSignal): Promise<Problem | null>;
+  /** Closes every connection and removes what was created in the broker. Resolves within about two seconds. */
+  close(): Promise<void>;
+}
+
+/** A broker as the component `broker` shows it. */
+export interface BrokerDescription {
+  /** Without user, password and query; `null` where the client does not say. */
+  readonly url: string | null;
+  /** Members of the component's `config`, such as `transport` and `database`. */
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+/** Listens to Celery's events. */
+export interface BrokerEvents {
+  /** Names of what is subscribed: channels, patterns or exchanges. */
+  readonly channels: readonly string[];
+  /** Connects, and reconnects for as long as it takes. To be called once. */
+  start(handlers: EventHandlers): void;
+  state(): ConnectionState;
+}
+
+/** What a broker reports while it listens. */
+export interface EventHandlers {
+  /** The parsed body of one message: an event, or an array of events. */
+  message(body: unknown): void;
+  /**
+   * A message whose body cannot be read.
+   *
+   * @param contentType what the message says its body is; `null` when it does not say
+   */
+  unreadable(contentType: string | null): void;
+  /** @param again whether the connection had been up before, so that messages may have been missed */
+  up(again: boolean): void;
+  /** @param asOf when the connection was last known to work, milliseconds since 1970 */
+  down(asOf: number): void;
+}
+
+/** Sends remote control requests to workers and receives their replies. */
+export interface Mailbox {
+  /** Why no request may be sent with the present settings, however often it is tried; `null` when it may. */
+  readonly fault: Problem | null;
+  /**
+   * Sends a request to all workers that listen.
+   *
+   * @param timeoutMs most time to take for sending
+   * @throws ControlFailure when the request was not sent
+   */
+  send(request: ControlRequest, timeoutMs: number, listener: ReplyListener): Promise<SentRequest>;
+  /** Removes what was created for replies and closes the connections. Resolves within about two seconds. */
+  close(): Promise<void>;
+}
+
+/** A request that `control/encoder.ts` has validated. Mailboxes send its body as it is. */
+export interface ControlRequest {
+  /** Identifies the request; every reply carries it. */
+  readonly ticket: string;
+  /** Seconds since 1970; a header of the message. */
+  readonly expires: number;
+  /**
+   * The body, as JSON.
+   *
+   * @param exchange where replies are sent
+   * @param routingKey the routing key of replies
+   * @throws TypeError for a routing key that is not a plain id
+   */
+  body(exchange: string, routingKey: string): string;
+}
+
+/** Receives the replies to one request. */
+export interface ReplyListener {
+  /** @returns whether no further reply is expected */
+  onReply(reply: ReplyMessage): boolean;
+  /** No further reply will arrive, because of this error. */
+  onLost(error: unknown): void;
+}
+
+/** A reply as it arrived. */
+export interface ReplyMessage {
+  readonly contentType: string;
+  readonly isCompressed: boolean;
+  readonly body: Buffer;
+}
+
+/** A request that was sent. */
+export interface SentRequest {
+  /** How many connections received the request; `null` where the transport does not report it. */
+  readonly receivers: number | null;
+  /** To be called once. @param isComplete whether no reply can arrive any more */
+  end(isComplete: boolean): void;
+}
+
+/** Reads the queues of a deployment. */
+export interface QueueReader {
+  /**
+   * Reads all queues once. Never rejects: a failure is part of the reading, with the data of the last
+   * good one.
+   *
+   * @param known names of queues that the host and the workers name
+   * @param take is given every message when it is first read
+   * @param now milliseconds since 1970
+   */
+  read(known: readonly string[], take: TakeMessage, now: number): Promise<QueueReading>;
+}
+
+/**
+ * Takes in one message and returns what is kept of it in memory.
+ *
+ * @param task what the message says; `null` when it cannot be read
+ */
+export type TakeMessage = (task: QueuedTask | null, position: MessagePosition) => WaitingMessage;
+
+/** The queues at one moment. */
+export interface QueueReading {
+  /** By name. A queue that only a default names is left out while it is empty. */
+  readonly queues: readonly QueueCounts[];
+  /**
+   * Messages that no worker has acknowledged, in the order in which they will run: those that workers
+   * hold, then queue by queue. The same object stands for the same message in every reading.
+   */
+  readonly messages: readonly WaitingMessage[];
+  /** Whether `messages` are all messages. */
+  readonly isComplete: boolean;
+  /** The newest messages of queues of which only the beginning is in `messages`. */
+  readonly newest: readonly WaitingMessage[];
+  /** Whether the reading succeeded. */
+  readonly ok: boolean;
+  /** Why the reading failed, or what was refused; `null` when all is well. */
+  readonly problem: Problem | null;
+  /** Changes whenever one of the members above has changed. */
+  readonly revision: number;
+}
+
+/** How many messages a queue holds; `null` where it cannot be known. */
+export interface QueueCounts {
+  readonly name: string;
+  readonly waiting: number | null;
+  /** Held by workers and not acknowledged. */
+  readonly reserved: number | null;
+  /** `null` where the transport does not know who consumes. */
+  readonly consumers: number | null;
+}
+
+/** Where a message is. */
+export interface MessagePosition {
+  /** Tells messages apart: the delivery tag, or a digest. */
+  readonly tag: string;
+  /**
+   * The part of the order that the message belongs to: a queue and its priority. Parts are sorted as text;
+   * that of the messages that workers hold is empty, so that it comes first.
+   */
+  readonly part: string;
+  /** When a worker took the message, seconds since 1970 by its clock; `null` while it is in a queue. */
+  readonly takenAt: number | null;
+}
+
+/** What is kept in memory of a message that no worker has acknowledged. */
+export interface WaitingMessage extends MessagePosition {
+  /** `null` when the message cannot be read. */
+  readonly facts: TaskFacts | null;
+  /** What the message says about tasks that are still to be sent. */
+  readonly relations: readonly TaskRelation[];
+  /** Estimate of the memory that it takes. */
+  readonly bytes: number;
+}
