@@ -1,7 +1,7 @@
 /** Event intake: from raw Redis messages to an updated history, against merely decoding the same messages. */
 import { createMemoryHistory } from '../src/history/memory-history.ts';
 import { median, printTable } from './table.ts';
-import { batches, events, intakeOf } from './traffic.ts';
+import { batches, context, events, intakeOf } from './traffic.ts';
 
 const TASKS = 100_000;
 const ROUNDS = 7;
@@ -36,9 +36,9 @@ async function measure(size: number): Promise<{ decoded: number; folded: number;
     const whole = secondsOf(() => {
       for (const message of messages) intake.takeEvents(message);
       // A read makes the indexes catch up, so that nothing is left undone.
-      void history.getStats();
+      void history.reader.getStats(context);
     });
-    const { tasks } = await history.getStats();
+    const { tasks } = await history.reader.getStats(context);
     history.close();
     if (tasks !== TASKS || kept === undefined) throw new Error(`only ${tasks} of ${TASKS} tasks are known`);
     if (round === 0) continue; // warming up

@@ -23,7 +23,10 @@ for (const message of batches(watched(), 100)) intake.takeEvents(message);
 
 const app = express();
 app.disable('x-powered-by');
-app.use('/monitor', createMonitorRouter({ sources: historySources('bench', history), authorize: false }));
+app.use(
+  '/monitor',
+  createMonitorRouter({ sources: historySources('bench', history.reader), authorize: false }),
+);
 
 /** Another attempt of one of the newest tasks: the list has changed, so the answer has to be made anew. */
 let changes = 0;
@@ -35,7 +38,7 @@ app.use('/changing', (_request, _response, next) => {
 });
 app.use(
   '/changing/monitor',
-  createMonitorRouter({ sources: historySources('bench', history), authorize: false }),
+  createMonitorRouter({ sources: historySources('bench', history.reader), authorize: false }),
 );
 
 let body: Buffer = Buffer.alloc(0);

@@ -1,7 +1,7 @@
 /** Memory per retained task: a million tasks with four timeline entries and 60 characters of arguments. */
 import { createMemoryHistory } from '../src/history/memory-history.ts';
 import { printTable } from './table.ts';
-import { batches, events, intakeOf } from './traffic.ts';
+import { batches, context, events, intakeOf } from './traffic.ts';
 
 const TASKS = 1_000_000;
 const collect = globalThis.gc as () => void;
@@ -17,7 +17,7 @@ const before = held();
 const history = createMemoryHistory({ maxTasks: TASKS, maxBytes: 4 * 1024 ** 3 });
 const intake = intakeOf(history);
 for (const message of batches(events(TASKS, Date.now() - TASKS), 100)) intake.takeEvents(message);
-const { tasks, bytes } = await history.getStats();
+const { tasks, bytes } = await history.reader.getStats(context);
 if (tasks !== TASKS) throw new Error(`only ${tasks} tasks are held`);
 const after = held();
 const per = (value: number) => Math.round(value / TASKS).toString();

@@ -1,7 +1,7 @@
 /** Celery's traffic as a simulated shop makes it: four events a task, many tasks under way at once. */
 
 import { randomUUID } from 'node:crypto';
-import type { TaskHistory } from '../src/history/history.ts';
+import type { History } from '../src/history/history.ts';
 import { createObserver } from '../src/sources/celery/hints/observer.ts';
 import { createIntake, type Intake, type IntakeWatch } from '../src/sources/celery/intake.ts';
 import { createLineage } from '../src/sources/celery/lineage/lineage.ts';
@@ -82,8 +82,11 @@ export function* batches(all: Iterable<RawEvent>, size: number): Generator<strin
   if (batch.length > 0) yield envelope(batch);
 }
 
+/** For reads that nobody breaks off. */
+export const context = { signal: new AbortController().signal };
+
 /** Takes events in as a running source does, with all that looks at them beside the history. */
-export function intakeOf(history: TaskHistory): Intake {
+export function intakeOf(history: History): Intake {
   const lineage = createLineage(history);
   const observer = createObserver();
   const watch: IntakeWatch = {
@@ -97,5 +100,5 @@ export function intakeOf(history: TaskHistory): Intake {
     worker: observer.worker,
     unreadable: observer.unreadable,
   };
-  return createIntake(history, watch, 65_536);
+  return createIntake(history.writer, watch, 65_536);
 }

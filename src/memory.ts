@@ -1,4 +1,4 @@
-export type { RetentionOptions } from './history/history.ts';
+export type { RetentionOptions } from './history/retention.ts';
 export type { MemoryRecord } from './sources/memory/memory-record.ts';
 export {
   type MemorySources,

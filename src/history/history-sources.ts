@@ -1,5 +1,5 @@
 import type { HistorySource, SourceStatus, TaskEventSource, TaskSource, WorkerSource } from '../source.ts';
-import type { HistoryPart, TaskHistory } from './history.ts';
+import type { HistoryPart, HistoryReader } from './history.ts';
 
 /** The parts of a source that a history answers. */
 export interface HistorySources {
@@ -13,36 +13,35 @@ export interface HistorySources {
  * Makes a history readable as a source.
  *
  * @param name name of the source
- * @param history what answers
+ * @param reader answers every read
  * @param connection whether what feeds the history is connected, and since when it was last current.
  *   Default: always connected and current.
  */
 export function historySources(
   name: string,
-  history: TaskHistory,
+  reader: HistoryReader,
   connection?: () => Pick<SourceStatus, 'ok' | 'asOf' | 'error'>,
 ): HistorySources {
   const current = connection ?? (() => ({ ok: true, asOf: new Date() }));
   const status = (part: HistoryPart) => (): SourceStatus => ({
     ...current(),
-    revision: history.revision(part),
-    changesAt: history.changesAt(part),
+    ...reader.freshness(part),
   });
   return {
     tasks: {
       name,
       status: status('tasks'),
-      listTasks: (query, context) => history.listTasks(query, context),
-      getTask: (id, context) => history.getTask(id, context),
-      getTaskTree: (id, context) => history.getTaskTree(id, context),
-      getTaskStats: (query, context) => history.getTaskStats(query, context),
+      listTasks: (query, context) => reader.listTasks(query, context),
+      getTask: (id, context) => reader.getTask(id, context),
+      getTaskTree: (id, context) => reader.getTaskTree(id, context),
+      getTaskStats: (query, context) => reader.getTaskStats(query, context),
     },
-    workers: { name, status: status('workers'), listWorkers: (context) => history.listWorkers(context) },
+    workers: { name, status: status('workers'), listWorkers: (context) => reader.listWorkers(context) },
     events: {
       name,
       status: status('events'),
-      listEvents: (query, context) => history.listEvents(query, context),
+      listEvents: (query, context) => reader.listEvents(query, context),
     },
-    history: { name, getHistoryStats: () => history.getStats() },
+    history: { name, getHistoryStats: (context) => reader.getStats(context) },
   };
 }

@@ -147,83 +147,99 @@ export interface WorkerChange {
   readonly uptimeSeconds?: number | null;
 }
 
-/** Bounds of what a history holds; whichever is reached first drops the oldest tasks. */
-export interface RetentionOptions {
-  /** Most tasks held. 1 to 10,000,000. Default 100,000. */
-  readonly maxTasks?: number;
-  /**
-   * Longest time since a task's last change came in, in milliseconds, by this process's clock. A task that is
-   * read where it is kept, and is older than that, is not taken in. Default 7 days.
-   */
-  readonly maxAgeMs?: number;
-  /** Most memory of the tasks and their values, estimated, in bytes. At least 1 MiB. Default 256 MiB. */
-  readonly maxBytes?: number;
-  /** Values longer than 1 KiB live in a store of their own; its most bytes. Default a quarter of `maxBytes`. */
-  readonly maxValueBytes?: number;
-  /** Longest single value kept, in characters. Default 65,536. */
-  readonly maxValueLength?: number;
-  /** Most items of the feed. Default 10,000. */
-  readonly maxEvents?: number;
-  /** Most workers. Default 5,000. */
-  readonly maxWorkers?: number;
-  /** How long an offline worker stays listed, in milliseconds. Default 24 hours. */
-  readonly workerExpiryMs?: number;
-}
-
-/** Reads that change apart from each other. */
+/** Parts of a history whose answers change independently of each other. */
 export type HistoryPart = 'tasks' | 'workers' | 'events';
 
-/** A history. One on Redis, for many instances, may answer its reads asynchronously. */
-export interface TaskHistory {
-  /** Takes in one message about a task. Never throws; unreadable parts are left out. */
+/** Hostnames of workers, by whether they are heard. */
+export interface WorkerCheck {
+  /** Online now. */
+  readonly responding: readonly string[];
+  /** Silent without a goodbye for less than five minutes. */
+  readonly missing: readonly string[];
+}
+
+/** When the answers of one part change. */
+export interface Freshness {
+  /** Differs from before whenever an answer could have changed other than by the passage of time. */
+  readonly revision: number;
+  /** The next moment at which time alone changes an answer; `null`: never. */
+  readonly changesAt: Date | null;
+}
+
+/**
+ * Takes in what collectors find out. Nothing here throws or waits: unreadable parts of a message are left
+ * out, and whatever comes after `close()` is ignored.
+ */
+export interface HistoryWriter {
+  /** Records one message about a task. */
   recordTask(change: TaskChange): void;
   /**
-   * Takes in what is known of a task without anything having happened to it. A weaker word than any
-   * message about the task itself; of one that is not known nothing is kept. It says that the task is
-   * somewhere, and that it was looked at: of the open ones it becomes the last.
-   *
-   * @returns whether the task is known
+   * Records facts about a task to which nothing has happened. Any message about the task itself outranks
+   * them. Facts of an unknown task are dropped. A task with facts exists, so it no longer counts as
+   * missing, and it moves to the end of {@link HistoryIndex.listOpen}.
    */
-  recordFacts(facts: TaskFacts): boolean;
+  recordFacts(facts: TaskFacts): void;
   /**
-   * Takes in how two tasks belong together, whether they are known yet or not; each relation is kept
-   * once. `group`: `parent` is the id of the group, which becomes the `groupId` of the child; `chord`:
-   * `parent` is a header task, whose `chordId` becomes the child.
+   * Records how two tasks are related, whether they are known yet or not; each relation is kept once.
+   * `group`: `parent` is the id of the group, which becomes the `groupId` of the child; `chord`: `parent`
+   * is a header task, and `child` becomes its `chordId`.
    */
   recordRelation(relation: TaskRelation): void;
-  /** Whether a task that was sent is in no queue and on no worker; any later message of it says that it is not so. */
+  /** Records whether a sent task is in no queue and on no worker. Any later message about it clears this. */
   recordMissing(id: string, missing: boolean): void;
-  /** Tasks that have not ended, the one not heard of for longest first; any word of a task counts. */
-  listOpen(limit: number): OpenTask[];
-  /** The state of a task, `null` when it is not known; cheaper than reading it. */
-  stateOf(id: string): TaskState | null;
-  /** Whether a task whose last change was at that moment (milliseconds) would be kept, by the retention. */
-  wouldKeep(time: number): boolean;
-  /** Takes in one message of a worker. */
+  /** Records one message of a worker. */
   recordWorker(change: WorkerChange): void;
   /** Counts messages that could not be read. */
   recordDropped(count: number): void;
-  /** Something may have been missed between the last message and now; the feed then says `gap`. */
+  /** Records that messages may have been missed until now; the feed then reports `gap`. */
   recordGap(): void;
   /**
-   * While the source is cut off, the clock of the workers' statuses and of the flags stands still at
-   * the moment given; `null` lets it go on, and the time in between counts as silence of no worker.
+   * Stops the clock of worker statuses and task flags at a moment, while the source is disconnected.
+   * `null` restarts it; no worker counts as silent for the time in between.
    */
   freezeAt(moment: Date | null): void;
+}
 
+/** Synchronous look-ups for collectors, which decide by them what to read next. Answers use the reader. */
+export interface HistoryIndex {
+  /** The state of a task; `null` when it is unknown. Cheaper than reading the task. */
+  stateOf(id: string): TaskState | null;
+  /** The number of a task's current attempt, 0 for the first; `null` when it is unknown. */
+  retriesOf(id: string): number | null;
+  /** Tasks that have not ended, longest unheard of first; a message of any kind counts. */
+  listOpen(limit: number): OpenTask[];
+  /** Whether a task that last changed at that time (milliseconds since 1970) would be kept. */
+  wouldKeep(time: number): boolean;
+  checkWorkers(): WorkerCheck;
+}
+
+/**
+ * Everything that answers read. A history over a store may have to wait for the store, and stops waiting
+ * when the `signal` of the context aborts; one in memory answers at once.
+ */
+export interface HistoryReader {
   listTasks(query: TaskQuery, context: ReadContext): Awaitable<TaskPage>;
   getTask(id: string, context: ReadContext): Awaitable<TaskDetail | null>;
   getTaskTree(id: string, context: ReadContext): Awaitable<TaskTree | null>;
   getTaskStats(query: TaskStatsQuery, context: ReadContext): Awaitable<TaskStats>;
   listWorkers(context: ReadContext): Awaitable<readonly Worker[]>;
   listEvents(query: TaskEventQuery, context: ReadContext): Awaitable<TaskEventPage>;
-  getStats(): Awaitable<HistoryStats>;
-  /** Hostnames that are online now, and those silent without a goodbye for less than five minutes. */
-  checkWorkers(): { responding: string[]; missing: string[] };
-  /** Changes whenever an answer of that part could have changed other than by the clock. */
-  revision(part: HistoryPart): number;
-  /** The next moment at which the clock alone changes an answer of that part; `null`: never. */
-  changesAt(part: HistoryPart): Date | null;
+  getStats(context: ReadContext): Awaitable<HistoryStats>;
+  checkWorkers(context: ReadContext): Awaitable<WorkerCheck>;
+  /** Which of these tasks the history knows. */
+  listKnown(ids: Iterable<string>, context: ReadContext): Awaitable<ReadonlySet<string>>;
+  /** Asked for with every request, so it never waits. */
+  freshness(part: HistoryPart): Freshness;
+}
+
+/** A history: collectors get its writer and index, answers get its reader. */
+export interface History {
+  readonly writer: HistoryWriter;
+  readonly index: HistoryIndex;
+  readonly reader: HistoryReader;
   /** Frees what is held. Later messages are ignored, later reads find nothing. */
   close(): void;
 }
+
+/** What a collector that both records and looks up gets of a history. */
+export type CollectedHistory = Pick<History, 'writer' | 'index'>;

@@ -3,10 +3,10 @@ import { createFeed } from './answers/feed.ts';
 import { summarize } from './answers/summary.ts';
 import { createWorkerTable } from './answers/workers.ts';
 import { childrenOf, workflowOf } from './answers/workflow.ts';
-import type { HistoryPart, RetentionOptions, TaskHistory } from './history.ts';
+import type { History, HistoryIndex, HistoryPart, HistoryReader, HistoryWriter } from './history.ts';
 import { createRecorder } from './merge/recorder.ts';
 import { isName } from './names.ts';
-import { resolveRetention } from './retention.ts';
+import { type RetentionOptions, resolveRetention } from './retention.ts';
 import { createTables } from './table/tables.ts';
 
 const TICK_MS = 10_000;
@@ -22,7 +22,7 @@ export interface MemoryHistoryOptions extends RetentionOptions {
  *
  * @throws TypeError for an option out of its bounds
  */
-export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHistory {
+export function createMemoryHistory(options: MemoryHistoryOptions = {}): History {
   const clock = options.now ?? Date.now;
   const retention = resolveRetention(options);
   let frozenAt: number | null = null;
@@ -100,28 +100,18 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
     return records.slots.get(id);
   };
 
-  return {
+  const writer: HistoryWriter = {
     recordTask(change) {
       if (!isClosed) recorder.recordTask(change);
     },
-    recordFacts: (facts) => !isClosed && recorder.recordFacts(facts),
+    recordFacts(facts) {
+      if (!isClosed) recorder.recordFacts(facts);
+    },
     recordRelation(relation) {
       if (!isClosed) recorder.recordRelation(relation);
     },
     recordMissing(id, missing) {
       if (!isClosed) recorder.recordMissing(id, missing);
-    },
-    listOpen(limit) {
-      catchUp();
-      return tables.open.list(limit);
-    },
-    stateOf(id) {
-      const slot = records.slots.get(id);
-      return slot === undefined ? null : rows.state(slot);
-    },
-    wouldKeep(time) {
-      catchUp();
-      return keeper.wouldKeep(time);
     },
     recordWorker(change) {
       if (isClosed) return;
@@ -163,6 +153,30 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
       revisions.tasks++;
       revisions.workers++;
     },
+  };
+
+  const lookups: HistoryIndex = {
+    stateOf(id) {
+      const slot = records.slots.get(id);
+      return slot === undefined ? null : rows.state(slot);
+    },
+    retriesOf(id) {
+      const slot = records.slots.get(id);
+      const retries = slot === undefined ? -1 : rows.retries(slot);
+      return retries < 0 ? null : retries;
+    },
+    listOpen(limit) {
+      catchUp();
+      return tables.open.list(limit);
+    },
+    wouldKeep(time) {
+      catchUp();
+      return keeper.wouldKeep(time);
+    },
+    checkWorkers: () => workers.check(),
+  };
+
+  const reader: HistoryReader = {
     listTasks(query) {
       catchUp();
       return list.list(query);
@@ -201,11 +215,12 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): TaskHis
       };
     },
     checkWorkers: () => workers.check(),
-    revision(part) {
+    listKnown: (ids) => new Set([...ids].filter((id) => records.slots.has(id))),
+    freshness(part) {
       if (part === 'tasks' && keeper.isOverdue()) catchUp();
-      return revisions[part];
+      return { revision: revisions[part], changesAt: changesAt(part) };
     },
-    changesAt,
-    close: closeIfOpen,
   };
+
+  return { writer, index: lookups, reader, close: closeIfOpen };
 }

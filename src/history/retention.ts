@@ -1,4 +1,25 @@
-import type { RetentionOptions } from './history.ts';
+/** Bounds of what a history holds; whichever is reached first drops the oldest tasks. */
+export interface RetentionOptions {
+  /** Most tasks held. 1 to 10,000,000. Default 100,000. */
+  readonly maxTasks?: number;
+  /**
+   * Longest time since a task's last change came in, in milliseconds, by this process's clock. A task that is
+   * read where it is kept, and is older than that, is not taken in. Default 7 days.
+   */
+  readonly maxAgeMs?: number;
+  /** Most memory of the tasks and their values, estimated, in bytes. At least 1 MiB. Default 256 MiB. */
+  readonly maxBytes?: number;
+  /** Values longer than 1 KiB live in a store of their own; its most bytes. Default a quarter of `maxBytes`. */
+  readonly maxValueBytes?: number;
+  /** Longest single value kept, in characters. Default 65,536. */
+  readonly maxValueLength?: number;
+  /** Most items of the feed. Default 10,000. */
+  readonly maxEvents?: number;
+  /** Most workers. Default 5,000. */
+  readonly maxWorkers?: number;
+  /** How long an offline worker stays listed, in milliseconds. Default 24 hours. */
+  readonly workerExpiryMs?: number;
+}
 
 /** Every bound, set. */
 export type Retention = Required<RetentionOptions>;

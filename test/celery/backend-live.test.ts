@@ -56,9 +56,11 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'a monitor that starts wh
       it('finds each task in the state that the client reads there', async () => {
         expect(submitted).toHaveLength(500);
         const wrong = submitted.filter(
-          ({ id, client }) => (monitor.history.stateOf(id) ?? 'PENDING') !== client,
+          ({ id, client }) => (monitor.history.index.stateOf(id) ?? 'PENDING') !== client,
         );
-        expect(wrong.map(({ id, name, client }) => [name, client, monitor.history.stateOf(id)])).toEqual([]);
+        expect(
+          wrong.map(({ id, name, client }) => [name, client, monitor.history.index.stateOf(id)]),
+        ).toEqual([]);
         expect(monitor.backend.progress()).toMatchObject({ unreadable: 0, problem: null });
       });
 
@@ -68,7 +70,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'a monitor that starts wh
           const found: unknown[] = [];
           compared = 0;
           for (const { id } of submitted) {
-            const here = (await monitor.history.getTask(id, context)) as Task | null;
+            const here = (await monitor.history.reader.getTask(id, context)) as Task | null;
             const there = (await heard.tasks.getTask(id, context)) as Task | null;
             // Of what ended without a word to the backend, it knows an earlier state or nothing.
             if (here === null || here.state !== there?.state) continue;

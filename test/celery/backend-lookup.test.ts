@@ -37,7 +37,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'looking up res
     await writer.send([stored('a', { name: 'shop.add', parent_id: 'p' })]);
     const { revision } = monitor.tasks.status?.() ?? {};
     expect(await monitor.tasks.getTask('a', context)).toMatchObject({ state: 'SUCCESS', name: 'shop.add' });
-    expect(monitor.history.stateOf('a')).toBe('SUCCESS');
+    expect(monitor.history.index.stateOf('a')).toBe('SUCCESS');
     expect(monitor.tasks.status?.().revision).not.toBe(revision);
     const before = await asked();
     await monitor.tasks.getTask('a', context);
@@ -83,7 +83,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'looking up res
     const { revision } = monitor.tasks.status?.() ?? {};
     expect(await monitor.tasks.getTask('old', context)).toMatchObject({ state: 'SUCCESS', name: 'shop.old' });
     expect(monitor.tasks.status?.().revision).not.toBe(revision);
-    expect(monitor.history.stateOf('old')).toBeNull();
+    expect(monitor.history.index.stateOf('old')).toBeNull();
     const tree = await monitor.tasks.getTaskTree('old', context);
     expect(tree?.tasks.map(({ id }) => id).sort()).toEqual(['old', 'older']);
   });
@@ -128,7 +128,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'looking up res
 
   it('answers from what is there when Redis is away or does not answer', { timeout: 60_000 }, async () => {
     await writer.send([stored('a', { parent_id: 'b' }), stored('b')]);
-    monitor.history.recordTask({
+    monitor.history.writer.recordTask({
       id: 'known',
       type: 'received',
       time: Date.now(),

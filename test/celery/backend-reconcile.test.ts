@@ -31,9 +31,9 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'tasks that hav
   });
 
   function hear(id: string, type: TaskChange['type']): void {
-    monitor.history.recordTask({ id, type, time: Date.now(), origin: 'event', worker: 'w1@alpha' });
+    monitor.history.writer.recordTask({ id, type, time: Date.now(), origin: 'event', worker: 'w1@alpha' });
   }
-  const stateOf = (id: string) => monitor.history.stateOf(id);
+  const stateOf = (id: string) => monitor.history.index.stateOf(id);
 
   it('are asked for when nothing is heard of them for two seconds', async () => {
     hear('ends', 'started');
@@ -42,11 +42,14 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'tasks that hav
     await writer.send([stored('ends', { result: 7 })]);
     expect(stateOf('ends')).toBe('STARTED');
     await until(() => stateOf('ends') === 'SUCCESS');
-    expect(await monitor.history.getTask('ends', context)).toMatchObject({ result: '7', worker: 'w1@alpha' });
+    expect(await monitor.history.reader.getTask('ends', context)).toMatchObject({
+      result: '7',
+      worker: 'w1@alpha',
+    });
     expect([stateOf('goes-on'), stateOf('waits')]).toEqual(['STARTED', 'PENDING']);
     // What was only read is no item of the feed.
     const feed = { limit: 100, since: null, states: [], workers: [], tasks: [] };
-    const { events } = await monitor.history.listEvents(feed, context);
+    const { events } = await monitor.history.reader.listEvents(feed, context);
     expect(events.map(({ type }) => type)).not.toContain('task-succeeded');
   });
 
@@ -78,7 +81,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'tasks that hav
     await writer.send([stored('running', { status: 'REVOKED', result: revoked })]);
     monitor.backend.onGap();
     await until(async () => {
-      const task = await monitor.history.getTask('running', context);
+      const task = await monitor.history.reader.getTask('running', context);
       return task?.timeline?.some(({ state }) => state === 'REVOKED') === true;
     });
     expect(stateOf('running')).toBe('STARTED');
@@ -96,14 +99,14 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'tasks that hav
     // By the reading that follows a gap, with all open tasks, and again after a while.
     await until(async () => (await asked()) >= 3);
     expect(stateOf('running')).toBe('PROGRESS');
-    const revision = monitor.history.revision('tasks');
-    const heardAt = (): number | undefined => monitor.history.listOpen(1)[0]?.heardAt;
+    const revision = monitor.history.reader.freshness('tasks').revision;
+    const heardAt = (): number | undefined => monitor.history.index.listOpen(1)[0]?.heardAt;
     const before = heardAt();
     await until(async () => (await asked()) >= 4);
     // Nor does the same answer count as a word of the task: it is asked for ever more rarely.
     expect(heardAt()).toBe(before);
-    expect(monitor.history.revision('tasks')).toBe(revision);
+    expect(monitor.history.reader.freshness('tasks').revision).toBe(revision);
     await writer.send([stored('running', { status: 'PROGRESS', result: { step: 2 }, date_done: null })]);
-    await until(() => monitor.history.revision('tasks') !== revision);
+    await until(() => monitor.history.reader.freshness('tasks').revision !== revision);
   });
 });

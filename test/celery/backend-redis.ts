@@ -1,9 +1,10 @@
 /** A result backend on a real Redis, read by this library, with a client to fill it. */
 import { createClient } from 'redis';
 import type { CelerySettings } from '../../src/celery.ts';
-import type { RetentionOptions, TaskHistory } from '../../src/history/history.ts';
+import type { History } from '../../src/history/history.ts';
 import { historySources } from '../../src/history/history-sources.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
+import type { RetentionOptions } from '../../src/history/retention.ts';
 import { createReader } from '../../src/redis/reader.ts';
 import { type Backend, createBackend } from '../../src/sources/celery/backends/redis/backend.ts';
 import { backendEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
@@ -12,7 +13,7 @@ import type { RedisServer } from '../helpers/redis-server.ts';
 
 /** A history fed by a backend alone. */
 export interface Monitor {
-  readonly history: TaskHistory;
+  readonly history: History;
   readonly backend: Backend;
   readonly tasks: ReturnType<Backend['withLookup']>;
   close(): Promise<void>;
@@ -33,7 +34,7 @@ export function monitorOf(
   return {
     history,
     backend,
-    tasks: backend.withLookup(historySources('celery', history).tasks),
+    tasks: backend.withLookup(historySources('celery', history.reader).tasks),
     async close() {
       backend.stop();
       await reader.close();

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CelerySettings } from '../../src/celery.ts';
-import type { RetentionOptions } from '../../src/history/history.ts';
+import type { RetentionOptions } from '../../src/history/retention.ts';
 import { context } from '../helpers/celery-events.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { query } from '../history/telling.ts';
@@ -43,7 +43,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'reading in wha
   }
 
   const ids = async ({ history }: Monitor): Promise<string[]> => {
-    const { tasks } = await history.listTasks(query({ limit: 1000 }), context);
+    const { tasks } = await history.reader.listTasks(query({ limit: 1000 }), context);
     return tasks.map(({ id }) => id).sort();
   };
 
@@ -88,13 +88,13 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'reading in wha
     expect(progress).toMatchObject({ done: true, keys: 30_003, kept: 24_001, unreadable: 0, problem: null });
     expect(progress.read).toBeGreaterThanOrEqual(24_002);
     await annotate(`${progress.commands} commands in ${Number(finishedAt) - Number(since)} ms`);
-    expect((await history.getStats()).tasks).toBe(24_001);
-    expect(await history.getTask('task-3000', context)).toMatchObject({
+    expect((await history.reader.getStats(context)).tasks).toBe(24_001);
+    expect(await history.reader.getTask('task-3000', context)).toMatchObject({
       state: 'FAILURE',
       exception: 'E(3000)',
     });
-    expect((await history.getTask('task-9001', context))?.result).toHaveLength(65_536);
-    const vast = await history.getTask('vast', context);
+    expect((await history.reader.getTask('task-9001', context))?.result).toHaveLength(65_536);
+    const vast = await history.reader.getTask('vast', context);
     expect([vast?.state, vast?.result === null, vast?.truncated]).toEqual(['SUCCESS', true, ['result']]);
     // A machine that others share may stop Redis in the middle of one or two of so many commands.
     const [slow] = (await writer.send([['SLOWLOG', 'GET', '10']])) as unknown[][];
@@ -115,7 +115,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'reading in wha
     expect(await ids(monitor as Monitor)).toEqual(
       Array.from({ length: 100 }, (_, number) => `t${number}`).sort(),
     );
-    expect((await history.getStats()).evicted).toBeLessThan(2000);
+    expect((await history.reader.getStats(context)).evicted).toBeLessThan(2000);
     expect(backend.progress().read).toBeGreaterThanOrEqual(5000);
   });
 
@@ -175,14 +175,14 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'reading in wha
       put('retrying', 60_000, { status: 'RETRY', ...undated }),
       ['SET', 'celery-task-meta-eternal', meta('eternal', { status: 'STARTED', ...undated })],
     ]);
-    const { history } = await readIn();
+    const { reader } = (await readIn()).history;
     const ageOf = async (id: string): Promise<number> =>
-      Date.now() - Number((await history.getTask(id, context))?.timestamp);
+      Date.now() - Number((await reader.getTask(id, context))?.timestamp);
     expect(Math.abs((await ageOf('running')) - 120_000)).toBeLessThan(10_000);
     expect(Math.abs((await ageOf('retrying')) - 60_000)).toBeLessThan(10_000);
-    expect(await history.getTask('running', context)).toMatchObject({ state: 'STARTED', worker: 'w1@alpha' });
+    expect(await reader.getTask('running', context)).toMatchObject({ state: 'STARTED', worker: 'w1@alpha' });
     // Nothing tells since when.
-    expect(await history.getTask('eternal', context)).toMatchObject({ state: 'STARTED', started: null });
+    expect(await reader.getTask('eternal', context)).toMatchObject({ state: 'STARTED', started: null });
   });
 
   it('does not mind keys that vanish or become another type meanwhile', { timeout: 60_000 }, async () => {
@@ -207,7 +207,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'reading in wha
     redis.thaw();
     await until(() => backend.progress().done, 30_000);
     expect(backend.progress().problem).toBeNull();
-    expect((await history.getStats()).tasks).toBe(9000);
+    expect((await history.reader.getStats(context)).tasks).toBe(9000);
 
     await writer.send([['ACL', 'SETUSER', 'blind', 'on', '>pw', '~*', '-@all', '+ping', '+mget', '+strlen']]);
     const blind = monitorOf(redis.url().replace('//', '//blind:pw@'));
@@ -228,7 +228,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'reading in wha
     expect(backend.progress().kept).toBe(2);
     await writer.send([stored('b'), stored('c')]);
     backend.onGap();
-    await until(() => history.stateOf('c') === 'SUCCESS' && history.stateOf('b') === 'SUCCESS');
+    await until(() => history.index.stateOf('c') === 'SUCCESS' && history.index.stateOf('b') === 'SUCCESS');
     await until(() => backend.progress().done);
     expect(backend.progress()).toMatchObject({ read: 3, kept: 2 });
   });
@@ -243,6 +243,6 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'reading in wha
     backend.start();
     expect(await backend.lookup(['t1'], context.signal)).toBe(0);
     expect(backend.progress().commands).toBe(commands);
-    expect(history.listOpen(10)).toEqual([]);
+    expect(history.index.listOpen(10)).toEqual([]);
   });
 });

@@ -55,8 +55,8 @@ function checkMode(mode: CanvasMode): void {
     const lineage = createLineage(history);
     for (const telling of order(tellingsOf(run))) telling.tell(history, lineage);
     const shown: Shown = {
-      task: async (id) => await history.getTask(id, context),
-      tree: async (id) => await history.getTaskTree(id, context),
+      task: async (id) => await history.reader.getTask(id, context),
+      tree: async (id) => await history.reader.getTaskTree(id, context),
     };
     expect(await differencesOf(run.truth, shown, sawWaiting)).toEqual([]);
     history.close();
@@ -68,8 +68,8 @@ function checkMode(mode: CanvasMode): void {
     const tellings = inAnyOrder(tellingsOf(run), seed);
     for (const telling of tellings.slice((tellings.length * seed) / 11)) telling.tell(history, lineage);
     const shown: Shown = {
-      task: async (id) => await history.getTask(id, context),
-      tree: async (id) => await history.getTaskTree(id, context),
+      task: async (id) => await history.reader.getTask(id, context),
+      tree: async (id) => await history.reader.getTaskTree(id, context),
     };
     expect(await falsehoodsOf(run.truth, shown)).toEqual([]);
     history.close();

@@ -1,6 +1,6 @@
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TaskChange, TaskHistory } from '../../src/history/history.ts';
+import type { History, TaskChange } from '../../src/history/history.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import type { Task, Worker } from '../../src/model.ts';
 import type { WorkerSource } from '../../src/source.ts';
@@ -23,7 +23,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'what running workers tel
   let app: CeleryApp;
   let prefork: CeleryWorker;
   let control: Control;
-  let history: TaskHistory;
+  let history: History;
   let inspection: Inspection;
   let client: ReturnType<typeof connect>;
   let events: ReturnType<typeof connect>;
@@ -37,7 +37,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'what running workers tel
   const source: WorkerSource = {
     name: 'celery',
     status: () => ({ ok: true, asOf: new Date() }),
-    listWorkers: (asked) => history.listWorkers(asked),
+    listWorkers: (asked) => history.reader.listWorkers(asked),
   };
 
   beforeAll(async () => {
@@ -45,7 +45,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'what running workers tel
     const settings = { broker_url: redis.url(), result_backend: redis.url(2), worker_prefetch_multiplier: 1 };
     app = celeryApp(settings);
     history = createMemoryHistory();
-    const known = (): string[] => history.checkWorkers().responding;
+    const known = (): readonly string[] => history.index.checkWorkers().responding;
     const endpoint = brokerEndpoint(undefined, settings);
     control = createControl({ endpoint, settings, known, mayEnableEvents: true });
     inspection = createInspection(control, history);
@@ -134,7 +134,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'what running workers tel
     expect(await running()).toMatchObject({ complete: ['reserved', 'active'], tasks: { size: 3 } });
     for (const [id, { place, worker }] of found?.tasks ?? []) {
       expect(worker).toBe(place === 'scheduled' ? 'w3@c' : 'w1@a');
-      const task = await history.getTask(id, context);
+      const task = await history.reader.getTask(id, context);
       if (place !== 'active') {
         expect(task).toBeNull();
         continue;
@@ -150,7 +150,10 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'what running workers tel
     }
     expect(
       (
-        await history.listEvents({ limit: 9, since: null, states: [], workers: [], tasks: [] }, context)
+        await history.reader.listEvents(
+          { limit: 9, since: null, states: [], workers: [], tasks: [] },
+          context,
+        )
       ).events.filter(({ taskId }) => taskId !== null),
     ).toEqual([]);
   });
@@ -162,20 +165,20 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'what running workers tel
     const [start] = starts as [TaskChange];
     const unheard = createMemoryHistory();
     const overtaken = createMemoryHistory();
-    overtaken.recordTask(start);
+    overtaken.writer.recordTask(start);
     const times: (Task | null)[] = [];
     for (const told of [unheard, overtaken]) {
       const running = createRunning(control, told);
       await until(async () => (await running())?.tasks.get(start.id)?.place === 'active');
-      times.push(await told.getTask(start.id, context));
+      times.push(await told.reader.getTask(start.id, context));
     }
     const [asked, heard] = times;
     expect(asked?.state).toBe('STARTED');
     expect(heard?.started?.getTime()).toBe(Math.floor(start.time ?? 0));
-    expect((await overtaken.getTask(start.id, context))?.timeline).toHaveLength(1);
+    expect((await overtaken.reader.getTask(start.id, context))?.timeline).toHaveLength(1);
     // The event comes behind the answer.
-    unheard.recordTask(start);
-    const late = await unheard.getTask(start.id, context);
+    unheard.writer.recordTask(start);
+    const late = await unheard.reader.getTask(start.id, context);
     expect(late?.started).toEqual(heard?.started);
     expect(late?.state).toBe('STARTED');
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildGraph } from '../../src/graph.ts';
-import type { TaskHistory } from '../../src/history/history.ts';
+import type { History } from '../../src/history/history.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import { createLineage } from '../../src/sources/celery/lineage/lineage.ts';
 import { context } from '../helpers/celery-events.ts';
@@ -59,7 +59,7 @@ function nameOf({ source, target, kind }: { source: string; target: string; kind
 describe.each(RECORDINGS)('the graphs of run $name', (recording) => {
   const places = lineageOf(recording);
   const edges = edgesOf(places);
-  let history: TaskHistory;
+  let history: History;
 
   beforeAll(() => {
     history = createMemoryHistory(retention);
@@ -73,7 +73,7 @@ describe.each(RECORDINGS)('the graphs of run $name', (recording) => {
     const wrong: unknown[] = [];
     let compared = 0;
     for (const { id, label } of places) {
-      const tree = await history.getTaskTree(id, context);
+      const tree = await history.reader.getTaskTree(id, context);
       // What was never sent, and has no result, is not known.
       if (tree === null) continue;
       compared += 1;
@@ -96,7 +96,7 @@ describe.each(RECORDINGS)('the graphs of run $name', (recording) => {
       if (group !== null && !bodies.has(id)) groups.set(group, [...(groups.get(group) ?? []), id]);
     }
     for (const [group, members] of groups) {
-      const tree = await history.getTaskTree(members[0] ?? '', context);
+      const tree = await history.reader.getTaskTree(members[0] ?? '', context);
       if (tree === null) continue;
       const node = buildGraph(tree, members[0] ?? '', 20_000).nodes.find(({ id }) => id === group);
       expect(node).toMatchObject({ kind: 'group', task: null });

@@ -70,7 +70,7 @@ describe.each(RECORDINGS)('the lineage of run $name', (recording) => {
     const wrong: string[] = [];
     const untold: string[] = [];
     for (const place of places) {
-      const task = await history.getTask(place.id, context);
+      const task = await history.reader.getTask(place.id, context);
       const found = differences(place, task, fields);
       wrong.push(...found.wrong);
       untold.push(...found.untold);

@@ -1,5 +1,5 @@
 /** All that a run of Celery tells of its tasks, as the history and the lineage take it in. */
-import type { TaskHistory } from '../../src/history/history.ts';
+import type { History } from '../../src/history/history.ts';
 import { decodeGroup } from '../../src/sources/celery/backends/redis/result-nodes.ts';
 import type { Lineage } from '../../src/sources/celery/lineage/lineage.ts';
 import { decodeEnvelope } from '../../src/sources/celery/protocol/envelope.ts';
@@ -14,7 +14,7 @@ export interface Telling {
   /** Unix seconds. */
   readonly t: number;
   readonly kind: 'event' | 'result' | 'group' | 'queue';
-  tell(history: TaskHistory, lineage: Lineage): void;
+  tell(history: History, lineage: Lineage): void;
 }
 
 /** All that a run tells, in the order of its time. */
@@ -39,7 +39,7 @@ function ofEvent(t: number, event: unknown): Telling {
     kind: 'event',
     tell(history, lineage) {
       if (change === null) return;
-      history.recordTask(change);
+      history.writer.recordTask(change);
       lineage.changed(change);
     },
   };
@@ -52,7 +52,7 @@ function ofResult(t: number, key: string, value: string): Telling {
     kind: 'result',
     tell(history, lineage) {
       if (result === null) return;
-      history.recordTask(result.change);
+      history.writer.recordTask(result.change);
       lineage.stored(result);
     },
   };
@@ -91,7 +91,7 @@ function ofMessage(t: number, task: QueuedTask | null): Telling {
     kind: 'queue',
     tell(history, lineage) {
       if (task === null) return;
-      history.recordFacts(task.facts);
+      history.writer.recordFacts(task.facts);
       lineage.queued(task);
     },
   };

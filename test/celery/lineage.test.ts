@@ -10,8 +10,11 @@ function listen(): { lineage: Lineage; told: () => string[] } {
   const relations = new Set<string>();
   const history = createMemoryHistory();
   const lineage = createLineage({
-    ...history,
-    recordRelation: ({ parent, child, relation }) => void relations.add(`${parent} ${relation} ${child}`),
+    index: history.index,
+    writer: {
+      ...history.writer,
+      recordRelation: ({ parent, child, relation }) => void relations.add(`${parent} ${relation} ${child}`),
+    },
   });
   history.close();
   return { lineage, told: () => [...relations].sort() };

@@ -83,7 +83,7 @@ describe.skipIf(redisMissing !== null)(
     it('end the page when Redis goes away from queues that are not copied', async () => {
       const many = Array.from({ length: 10_001 }, (_, at) => messageOf(`m${at}`));
       const { tasks, queues, history } = await open(many);
-      history.recordTask(heard('known1'));
+      history.writer.recordTask(heard('known1'));
       expect((await tasks.listTasks(queryOf({ limit: 10 }), context)).tasks).toHaveLength(10);
       await redis.kill();
       const page = await tasks.listTasks(queryOf({ limit: 10 }), context);

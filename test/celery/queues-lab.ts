@@ -1,6 +1,6 @@
 /** Queues of a private Redis, looked at as a monitor does. */
 
-import type { TaskHistory } from '../../src/history/history.ts';
+import type { History } from '../../src/history/history.ts';
 import { historySources } from '../../src/history/history-sources.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import type { Task } from '../../src/model.ts';
@@ -24,7 +24,7 @@ export const context = { signal: new AbortController().signal };
 /** A monitor's view of queues. */
 export interface Lab {
   readonly queues: Queues;
-  readonly history: TaskHistory;
+  readonly history: History;
   readonly tasks: TaskSource;
   readonly reader: Reader;
   close(): Promise<void>;
@@ -35,7 +35,7 @@ export function openLab(url: string, settings: CelerySettings = {}, given: reado
   const reader = createReader('test', brokerEndpoint(url, settings));
   const history = createMemoryHistory();
   const queues = createQueues({ reader, settings, history, lineage: createLineage(history), given });
-  const tasks = withWaiting(historySources('celery', history).tasks, queues, history);
+  const tasks = withWaiting(historySources('celery', history.reader).tasks, queues, history.index);
   queues.start();
   return {
     queues,

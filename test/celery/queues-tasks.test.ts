@@ -45,7 +45,7 @@ describe.skipIf(redisMissing !== null)(
 
     it('come after all others, once, whatever the order', async () => {
       const { tasks, history } = await open(['a', 'b', 'known1', 'c'].map((id) => waiting(id)));
-      for (const id of ['known1', 'known2', 'known3']) history.recordTask(heard(id));
+      for (const id of ['known1', 'known2', 'known3']) history.writer.recordTask(heard(id));
       const ids = async (order: 'asc' | 'desc', limit: number): Promise<string[]> =>
         (await walkPages(tasks, { order, limit })).map(({ id }) => id);
       for (const limit of [1, 2, 3, 4, 5, 6, 100]) {
@@ -59,7 +59,7 @@ describe.skipIf(redisMissing !== null)(
     it('give what their message tells to a task of which an event comes later', async () => {
       const { history, tasks } = await open([waiting('a', { group: 'g', root_id: 'r' })]);
       await client.del('celery');
-      history.recordTask(heard('a', { time: Date.now() }));
+      history.writer.recordTask(heard('a', { time: Date.now() }));
       await until(async () => (await tasks.getTask('a', context))?.queue === 'celery');
       expect(await tasks.getTask('a', context)).toMatchObject({
         state: 'RECEIVED',
@@ -116,8 +116,8 @@ describe.skipIf(redisMissing !== null)(
         const names = ['m', 'c', 'x', 'a'];
         const { tasks, history } = await open(names.map((task, at) => waiting(`w${at}`, { task })));
         for (const at of [1, 2, 3, 4, 5])
-          history.recordTask(heard(`known${at}`, { name: 'cmz'[at % 3] as string }));
-        history.recordTask(heard('known1', { type: 'started' }));
+          history.writer.recordTask(heard(`known${at}`, { name: 'cmz'[at % 3] as string }));
+        history.writer.recordTask(heard('known1', { type: 'started' }));
         const whole = await tasks.listTasks(queryOf({ sort, order: 'asc' }), context);
         expect(whole.tasks).toHaveLength(9);
         expect(whole.total).toBe(9);
@@ -139,7 +139,7 @@ describe.skipIf(redisMissing !== null)(
         ['n05', 'n15', 'n25'].map((task) => waiting(`w${task}`, { task })),
       );
       for (let at = 0; at < 30; at += 1) {
-        history.recordTask(heard(`known${at}`, { name: `n${String(at).padStart(2, '0')}` }));
+        history.writer.recordTask(heard(`known${at}`, { name: `n${String(at).padStart(2, '0')}` }));
       }
       const search = ({ id }: { readonly id: string }): boolean => id.startsWith('w') || /[37]$/.test(id);
       const rows = await walkPages(tasks, { sort: 'name', order: 'asc', limit: 4, q: 'x', search, scan: 6 });
@@ -158,7 +158,7 @@ describe.skipIf(redisMissing !== null)(
 
     it('are found by id, with nothing invented', async () => {
       const { tasks, history } = await open([waiting('a'), waiting('known1')]);
-      history.recordTask(heard('known1'));
+      history.writer.recordTask(heard('known1'));
       expect(await tasks.getTask('a', context)).toMatchObject({
         id: 'a',
         state: 'PENDING',
@@ -178,8 +178,8 @@ describe.skipIf(redisMissing !== null)(
         waiting('member', { group: 'g' }),
         waiting('stranger', { root_id: 'known1', parent_id: 'gone' }),
       ]);
-      history.recordTask(heard('known1'));
-      history.recordTask(heard('known2', { parentId: 'member' }));
+      history.writer.recordTask(heard('known1'));
+      history.writer.recordTask(heard('known2', { parentId: 'member' }));
       const family = ['child', 'grandchild', 'known1', 'known2', 'member'];
       for (const id of family) {
         const tree = await tasks.getTaskTree?.(id, context);

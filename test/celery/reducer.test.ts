@@ -3,7 +3,7 @@
  * places, told with messages as Celery publishes them.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { TaskHistory } from '../../src/history/history.ts';
+import type { History } from '../../src/history/history.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import type { TaskDetail } from '../../src/model.ts';
 import { createIntake } from '../../src/sources/celery/intake.ts';
@@ -13,7 +13,7 @@ import { context, eventMessage } from '../helpers/celery-events.ts';
 const NOBODY = { changed() {}, stored() {}, saved() {}, sized() {}, worker() {}, unreadable() {} };
 
 const START = 1_795_229_750;
-const histories: TaskHistory[] = [];
+const histories: History[] = [];
 
 afterEach(() => {
   for (const history of histories.splice(0)) history.close();
@@ -28,7 +28,7 @@ const CLIENT = { hostname: 'gen9@vm', pid: 9 };
 async function taskAfter(steps: readonly Step[]): Promise<TaskDetail> {
   const history = createMemoryHistory({ now: () => (START + 60) * 1000 });
   histories.push(history);
-  const intake = createIntake(history, NOBODY, 1000);
+  const intake = createIntake(history.writer, NOBODY, 1000);
   for (const [type, seconds, fields] of steps) {
     if (type === 'meta') {
       intake.takeResult(JSON.stringify({ task_id: 'a', traceback: null, ...fields }), 'a');
@@ -39,7 +39,7 @@ async function taskAfter(steps: readonly Step[]): Promise<TaskDetail> {
       );
     }
   }
-  const task = await history.getTask('a', context);
+  const task = await history.reader.getTask('a', context);
   if (task === null) throw new Error('The task is not known.');
   return task;
 }

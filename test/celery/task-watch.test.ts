@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { TaskHistory } from '../../src/history/history.ts';
+import type { History } from '../../src/history/history.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import type { HeldTask, Running } from '../../src/sources/celery/control/running.ts';
 import { createTaskWatch, type TaskWatch } from '../../src/sources/celery/task-watch.ts';
@@ -8,7 +8,7 @@ import { context } from '../helpers/celery-events.ts';
 const NOWHERE: Running = { tasks: new Map(), complete: ['reserved', 'active'], askedAt: 0 };
 
 describe('a task that was sent', () => {
-  let history: TaskHistory;
+  let history: History;
   let watch: TaskWatch;
   let held: Running | null;
   let queued: boolean | null;
@@ -34,7 +34,13 @@ describe('a task that was sent', () => {
       lookUp: async (ids) => lookUp(ids),
       isBlind: () => isBlind,
     });
-    history.recordTask({ id: 'a', type: 'sent', time: Date.now(), origin: 'event', name: 'mail.send' });
+    history.writer.recordTask({
+      id: 'a',
+      type: 'sent',
+      time: Date.now(),
+      origin: 'event',
+      name: 'mail.send',
+    });
   });
 
   afterEach(() => {
@@ -44,7 +50,7 @@ describe('a task that was sent', () => {
   });
 
   async function flags(): Promise<readonly string[]> {
-    return (await history.getTask('a', context))?.flags ?? [];
+    return (await history.reader.getTask('a', context))?.flags ?? [];
   }
 
   it('is flagged when it is in no queue, on no worker and without a result for half a minute', async () => {
@@ -52,7 +58,13 @@ describe('a task that was sent', () => {
     expect(await flags()).toEqual([]);
     await vi.advanceTimersByTimeAsync(20_000);
     expect(await flags()).toEqual(['never_received']);
-    history.recordTask({ id: 'a', type: 'received', time: Date.now(), origin: 'event', worker: 'w1@a' });
+    history.writer.recordTask({
+      id: 'a',
+      type: 'received',
+      time: Date.now(),
+      origin: 'event',
+      worker: 'w1@a',
+    });
     expect(await flags()).toEqual([]);
   });
 
@@ -67,7 +79,13 @@ describe('a task that was sent', () => {
       'has a result',
       () => {
         lookUp = ([id = '']) =>
-          history.recordTask({ id, type: 'succeeded', time: Date.now(), origin: 'result', stored: true });
+          history.writer.recordTask({
+            id,
+            type: 'succeeded',
+            time: Date.now(),
+            origin: 'result',
+            stored: true,
+          });
       },
     ],
   ])('is not flagged when it %s', async (_, arrange) => {

@@ -4,7 +4,7 @@
  */
 import { expect } from 'vitest';
 import { buildGraph } from '../../src/graph.ts';
-import type { TaskHistory } from '../../src/history/history.ts';
+import type { History } from '../../src/history/history.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import { createRedactor } from '../../src/redact.ts';
 import { createSerializer } from '../../src/serialize.ts';
@@ -18,7 +18,7 @@ import { base64 } from './inputs.ts';
 
 /** What hears of the deployment, wired as the Celery source wires it. */
 export interface Ears {
-  readonly history: TaskHistory;
+  readonly history: History;
   readonly lineage: Lineage;
   /** Events and results. */
   readonly intake: Intake;
@@ -39,7 +39,7 @@ function listen(): Ears {
     maxTasks: 1_000,
   });
   const lineage = createLineage(history);
-  const intake = createIntake(history, { ...lineage, worker() {}, unreadable() {} }, VALUE_LENGTH);
+  const intake = createIntake(history.writer, { ...lineage, worker() {}, unreadable() {} }, VALUE_LENGTH);
   return { history, lineage, intake, queues: createMessageIntake(history, lineage, () => 'good') };
 }
 
@@ -93,8 +93,8 @@ function tellSecondHalf({ intake, queues }: Ears): void {
 const serializer = createSerializer({ redactor: createRedactor() });
 
 /** What is shown of the good tasks. */
-async function goodRows(history: TaskHistory): Promise<string> {
-  const details = await Promise.all([DONE, RUNNING].map((id) => history.getTask(id, context)));
+async function goodRows(history: History): Promise<string> {
+  const details = await Promise.all([DONE, RUNNING].map((id) => history.reader.getTask(id, context)));
   return JSON.stringify(details.map((detail) => detail && serializer.taskDetail(detail, 'fuzz')));
 }
 
@@ -131,29 +131,29 @@ export async function tellAmidGood(tell: (ears: Ears) => void): Promise<void> {
   }
 }
 
-async function checkLists(history: TaskHistory): Promise<void> {
-  const { tasks, total } = await history.listTasks(queryOf({ limit: 1_000 }), context);
+async function checkLists(history: History): Promise<void> {
+  const { tasks, total } = await history.reader.listTasks(queryOf({ limit: 1_000 }), context);
   const ids = new Set(tasks.map(({ id }) => id));
   expect([ids.size, total]).toEqual([tasks.length, tasks.length]);
   for (const task of tasks) checkBody('TaskBody', serializer.taskRow(task, 'fuzz'));
   for (const { id } of tasks.slice(0, MOST_DETAILS)) await checkTask(history, id);
   const now = new Date(NOW * 1_000);
-  for (const worker of await history.listWorkers(context)) {
+  for (const worker of await history.reader.listWorkers(context)) {
     checkBody('WorkerBody', serializer.worker(worker, 'fuzz', now));
   }
   const wanted = { limit: 1_000, since: null, states: [], workers: [], tasks: [] };
-  const { events } = await history.listEvents(wanted, context);
+  const { events } = await history.reader.listEvents(wanted, context);
   expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   for (const item of events) checkBody('EventBody', serializer.event(item));
-  const stats = await history.getTaskStats({ minutes: 60, now, filter: queryOf() }, context);
+  const stats = await history.reader.getTaskStats({ minutes: 60, now, filter: queryOf() }, context);
   checkBody('TaskStatsBody', serializer.stats(stats));
 }
 
-async function checkTask(history: TaskHistory, id: string): Promise<void> {
-  const detail = await history.getTask(id, context);
+async function checkTask(history: History, id: string): Promise<void> {
+  const detail = await history.reader.getTask(id, context);
   const shown = detail && serializer.taskDetail(detail, 'fuzz');
   checkBody('TaskDetailBody', { ...shown, sources: [] });
-  const tree = await history.getTaskTree(id, context);
+  const tree = await history.reader.getTaskTree(id, context);
   expect(tree).not.toBeNull();
   if (tree === null) return;
   const { nodes, edges } = serializer.graph(buildGraph(tree, id, 5_000));

@@ -13,10 +13,10 @@ import { redisMissing, startRedis, titleUnless } from '../helpers/redis-server.t
 describe('a history', () => {
   it.each(['', 'x'.repeat(513)])('knows no worker by a name that cannot be shown', async (worker) => {
     const history = createMemoryHistory();
-    history.recordTask({ id: 'a', type: 'started', time: null, origin: 'result', worker });
-    history.recordWorker({ hostname: worker, type: 'online', time: Date.now() });
-    expect(await history.listWorkers(context)).toEqual([]);
-    expect((await history.getTask('a', context))?.worker ?? null).toBeNull();
+    history.writer.recordTask({ id: 'a', type: 'started', time: null, origin: 'result', worker });
+    history.writer.recordWorker({ hostname: worker, type: 'online', time: Date.now() });
+    expect(await history.reader.listWorkers(context)).toEqual([]);
+    expect((await history.reader.getTask('a', context))?.worker ?? null).toBeNull();
     history.close();
   });
 });

@@ -15,11 +15,13 @@ function feedOf(maxEvents = 5) {
     send: (count = 1) => {
       for (let n = 0; n < count; n++) {
         sent++;
-        history.recordTask(told({ id: `t${sent}`, type: 'sent', time: now, name: `lab.n${sent % 2}` }));
+        history.writer.recordTask(
+          told({ id: `t${sent}`, type: 'sent', time: now, name: `lab.n${sent % 2}` }),
+        );
       }
     },
     read: async (query: Partial<TaskEventQuery> = {}): Promise<TaskEventPage> =>
-      await history.listEvents(
+      await history.reader.listEvents(
         { limit: 50, since: null, states: [], workers: [], tasks: [], ...query },
         CONTEXT,
       ),
@@ -100,7 +102,7 @@ describe('the feed', () => {
     send(2);
     const before = await read();
     wait(5);
-    history.recordGap();
+    history.writer.recordGap();
     wait(5);
     send(1);
     expect((await read({ since: { cursor: before.cursor } })).gap).toBe(true);
@@ -114,7 +116,7 @@ describe('the feed', () => {
   it('filters by state, worker and task name', async () => {
     const { history, send, read } = feedOf();
     send(2);
-    history.recordTask(told({ id: 't1', type: 'started', worker: 'w@h', time: T0 + 1 }));
+    history.writer.recordTask(told({ id: 't1', type: 'started', worker: 'w@h', time: T0 + 1 }));
     expect(ids(await read({ states: ['STARTED'] }))).toEqual(['t1']);
     expect(ids(await read({ workers: ['w@h'] }))).toEqual(['t1']);
     expect(ids(await read({ tasks: ['lab.n1'] }))).toEqual(['t1', 't1']);

@@ -38,29 +38,39 @@ const bare = told({ type: 'received', retries: 0, worker: 'w@h' });
 describe('facts of a task', () => {
   it('fill what its messages left open, without a change in its life', async () => {
     const history = historyOf([bare]);
-    const before = await history.getTask('a', CONTEXT);
-    const { events, tasks } = { events: history.revision('events'), tasks: history.revision('tasks') };
-    expect(history.recordFacts(HEADER)).toBe(true);
-    expect(await history.getTask('a', CONTEXT)).toEqual({ ...before, ...SHOWN });
-    expect(history.revision('events')).toBe(events);
-    expect(history.revision('tasks')).toBeGreaterThan(tasks);
+    const before = await history.reader.getTask('a', CONTEXT);
+    const { events, tasks } = {
+      events: history.reader.freshness('events').revision,
+      tasks: history.reader.freshness('tasks').revision,
+    };
+    history.writer.recordFacts(HEADER);
+    expect(history.index.stateOf('a')).not.toBeNull();
+    expect(await history.reader.getTask('a', CONTEXT)).toEqual({ ...before, ...SHOWN });
+    expect(history.reader.freshness('events').revision).toBe(events);
+    expect(history.reader.freshness('tasks').revision).toBeGreaterThan(tasks);
     for (const part of [{ names: ['lab.add'] }, { queues: ['mail'] }, { rootId: 'r' }, { groupId: 'g' }]) {
       expect(idsOf((await page(history, part)).tasks), JSON.stringify(part)).toEqual(['a']);
     }
-    expect(history.changesAt('tasks')?.getTime()).toBeLessThanOrEqual(T0 + 90_000);
+    expect(history.reader.freshness('tasks').changesAt?.getTime()).toBeLessThanOrEqual(T0 + 90_000);
   });
 
   it('move no revision when they tell nothing new', async () => {
     const history = historyOf([bare]);
-    history.recordFacts(HEADER);
-    const before = history.revision('tasks');
-    history.recordFacts(HEADER);
-    history.recordFacts({ ...HEADER, name: 'other', queue: 'other', args: 'other', parentId: 'other' });
-    history.recordFacts({ id: 'a' });
-    expect(history.revision('tasks')).toBe(before);
-    expect(await history.getTask('a', CONTEXT)).toMatchObject(SHOWN);
-    history.recordFacts({ id: 'a', stamps: { tenant: 'other' }, kind: 'chunks' });
-    expect(history.revision('tasks')).toBe(before);
+    history.writer.recordFacts(HEADER);
+    const before = history.reader.freshness('tasks').revision;
+    history.writer.recordFacts(HEADER);
+    history.writer.recordFacts({
+      ...HEADER,
+      name: 'other',
+      queue: 'other',
+      args: 'other',
+      parentId: 'other',
+    });
+    history.writer.recordFacts({ id: 'a' });
+    expect(history.reader.freshness('tasks').revision).toBe(before);
+    expect(await history.reader.getTask('a', CONTEXT)).toMatchObject(SHOWN);
+    history.writer.recordFacts({ id: 'a', stamps: { tenant: 'other' }, kind: 'chunks' });
+    expect(history.reader.freshness('tasks').revision).toBe(before);
   });
 
   it('are weaker than any message of the task itself, whichever comes first', async () => {
@@ -71,38 +81,40 @@ describe('facts of a task', () => {
     ];
     for (const message of messages) {
       const before = historyOf([bare]);
-      before.recordFacts(HEADER);
-      before.recordTask(message);
+      before.writer.recordFacts(HEADER);
+      before.writer.recordTask(message);
       const after = historyOf([bare, message]);
-      after.recordFacts(HEADER);
-      const task = await after.getTask('a', CONTEXT);
+      after.writer.recordFacts(HEADER);
+      const task = await after.reader.getTask('a', CONTEXT);
       expect(task).toMatchObject({ ...own, queue: 'own' });
-      expect(await before.getTask('a', CONTEXT)).toEqual(task);
+      expect(await before.reader.getTask('a', CONTEXT)).toEqual(task);
     }
   });
 
   it('of a task that is not known are not kept', async () => {
     const history = historyOf([]);
-    expect(history.recordFacts(HEADER)).toBe(false);
+    history.writer.recordFacts(HEADER);
+    expect(history.index.stateOf('a')).toBeNull();
     expect((await page(history)).total).toBe(0);
-    history.recordTask(bare);
+    history.writer.recordTask(bare);
     expect((await page(history)).tasks[0]?.name).toBeNull();
     history.close();
-    expect(history.recordFacts(HEADER)).toBe(false);
+    history.writer.recordFacts(HEADER);
+    expect(history.index.stateOf('a')).toBeNull();
   });
 
   it('name the parent of a task whose root follows from it', async () => {
     const history = historyOf([bare, told({ id: 'p', type: 'sent', rootId: 'top', parentId: null })]);
-    history.recordFacts({ id: 'a', parentId: 'p' });
+    history.writer.recordFacts({ id: 'a', parentId: 'p' });
     expect((await page(history, { rootId: 'top' })).tasks.map(({ id }) => id).sort()).toEqual(['a', 'p']);
-    history.recordFacts({ id: 'a', rootId: 'told' });
-    expect((await history.getTask('a', CONTEXT))?.rootId).toBe('told');
+    history.writer.recordFacts({ id: 'a', rootId: 'told' });
+    expect((await history.reader.getTask('a', CONTEXT))?.rootId).toBe('told');
   });
 
   it('fill many tasks between two reads', async () => {
     const ids = Array.from({ length: 10_000 }, (_, n) => `t${n}`);
     const history = historyOf(ids.map((id) => told({ id, type: 'started' })));
-    for (const id of ids) history.recordFacts({ id, name: 'lab.add', queue: 'mail' });
+    for (const id of ids) history.writer.recordFacts({ id, name: 'lab.add', queue: 'mail' });
     expect((await page(history, { queues: ['mail'], limit: 1 })).total).toBe(10_000);
     expect((await page(history, { names: ['lab.add'], limit: 1 })).total).toBe(10_000);
   });
@@ -132,10 +144,10 @@ describe('stamps', () => {
 
   it('count towards the bytes, and go with their task', async () => {
     const history = historyOf([told({ type: 'sent' })], { maxTasks: 1 });
-    const { bytes } = await history.getStats();
-    history.recordTask(told({ type: 'received', stamps: { tenant: 'x'.repeat(1_000) } }));
-    expect((await history.getStats()).bytes).toBeGreaterThan(bytes + 1_000);
-    history.recordTask(told({ id: 'b', type: 'sent', time: T0 + 9 }));
-    expect((await history.getStats()).bytes).toBe(bytes);
+    const { bytes } = await history.reader.getStats(CONTEXT);
+    history.writer.recordTask(told({ type: 'received', stamps: { tenant: 'x'.repeat(1_000) } }));
+    expect((await history.reader.getStats(CONTEXT)).bytes).toBeGreaterThan(bytes + 1_000);
+    history.writer.recordTask(told({ id: 'b', type: 'sent', time: T0 + 9 }));
+    expect((await history.reader.getStats(CONTEXT)).bytes).toBe(bytes);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TaskChange, TaskHistory } from '../../src/history/history.ts';
+import type { History, TaskChange } from '../../src/history/history.ts';
 import { createMemoryHistory, type MemoryHistoryOptions } from '../../src/history/memory-history.ts';
 import { CONTEXT, historyOf, page, T0, told } from './telling.ts';
 
@@ -14,12 +14,12 @@ function ticking(options: MemoryHistoryOptions = {}) {
     },
     tell: (change: Partial<TaskChange> & Pick<TaskChange, 'type'>) => {
       now += 1_000;
-      history.recordTask(told({ time: now, ...change }));
+      history.writer.recordTask(told({ time: now, ...change }));
     },
   };
 }
 
-const openOf = (history: TaskHistory, limit = 100) => history.listOpen(limit).map(({ id }) => id);
+const openOf = (history: History, limit = 100) => history.index.listOpen(limit).map(({ id }) => id);
 const waiting = (id: string): TaskChange =>
   told({ id, type: 'sent', origin: 'result', time: null, stored: true, retries: 0 });
 
@@ -29,7 +29,7 @@ describe('open tasks', () => {
     for (const id of ['a', 'b', 'c', 'd']) tell({ id, type: 'sent' });
     tell({ id: 'a', type: 'started', worker: 'w@h' });
     tell({ id: 'c', type: 'succeeded' });
-    expect(history.listOpen(10)).toEqual([
+    expect(history.index.listOpen(10)).toEqual([
       { id: 'b', state: 'PENDING', worker: null, heardAt: T0 + 2_000 },
       { id: 'd', state: 'PENDING', worker: null, heardAt: T0 + 4_000 },
       { id: 'a', state: 'STARTED', worker: 'w@h', heardAt: T0 + 5_000 },
@@ -60,18 +60,18 @@ describe('open tasks', () => {
       time: null,
       stored: true,
     });
-    history.recordTask(started);
+    history.writer.recordTask(started);
     for (const id of ['b', 'c', 'd']) tell({ id, type: 'sent' });
     wait(1_000);
-    history.recordTask(started);
+    history.writer.recordTask(started);
     expect(openOf(history)).toEqual(['b', 'c', 'd', 'a']);
-    history.recordFacts({ id: 'b' });
+    history.writer.recordFacts({ id: 'b' });
     expect(openOf(history)).toEqual(['c', 'd', 'a', 'b']);
-    history.recordMissing('c', true);
+    history.writer.recordMissing('c', true);
     expect(openOf(history)).toEqual(['d', 'a', 'b', 'c']);
     tell({ id: 'd', type: 'failed' });
-    history.recordFacts({ id: 'd' });
-    history.recordMissing('d', false);
+    history.writer.recordFacts({ id: 'd' });
+    history.writer.recordMissing('d', false);
     expect(openOf(history)).toEqual(['a', 'b', 'c']);
   });
 
@@ -96,51 +96,51 @@ describe('open tasks', () => {
 describe('the state of a task', () => {
   it('is told at once, also before anything is read', () => {
     const { history, tell } = ticking();
-    expect(history.stateOf('a')).toBeNull();
+    expect(history.index.stateOf('a')).toBeNull();
     tell({ type: 'sent' });
-    expect(history.stateOf('a')).toBe('PENDING');
+    expect(history.index.stateOf('a')).toBe('PENDING');
     tell({ type: 'custom', state: 'PROGRESS' });
-    expect(history.stateOf('a')).toBe('PROGRESS');
-    history.listOpen(1);
-    expect(history.stateOf('a')).toBe('PROGRESS');
+    expect(history.index.stateOf('a')).toBe('PROGRESS');
+    history.index.listOpen(1);
+    expect(history.index.stateOf('a')).toBe('PROGRESS');
   });
 });
 
 describe('a task that is missing', () => {
-  const flagsOf = async (history: TaskHistory) => (await page(history)).tasks[0]?.flags;
+  const flagsOf = async (history: History) => (await page(history)).tasks[0]?.flags;
 
   it('is flagged while it is PENDING, until anything is told of it', async () => {
     for (const tell of [
-      (history: TaskHistory) => history.recordTask(waiting('a')),
-      (history: TaskHistory) => history.recordTask(told({ type: 'sent', time: T0 - 5 })),
-      (history: TaskHistory) => history.recordTask(told({ type: 'started', worker: 'w@h' })),
-      (history: TaskHistory) => history.recordFacts({ id: 'a', queue: 'celery' }),
-      (history: TaskHistory) => history.recordMissing('a', false),
+      (history: History) => history.writer.recordTask(waiting('a')),
+      (history: History) => history.writer.recordTask(told({ type: 'sent', time: T0 - 5 })),
+      (history: History) => history.writer.recordTask(told({ type: 'started', worker: 'w@h' })),
+      (history: History) => history.writer.recordFacts({ id: 'a', queue: 'celery' }),
+      (history: History) => history.writer.recordMissing('a', false),
     ]) {
       const history = historyOf([told({ type: 'sent', time: T0 - 5 }), waiting('a')]);
       expect(await flagsOf(history)).toEqual([]);
-      const before = history.revision('tasks');
-      history.recordMissing('a', true);
-      const flagged = history.revision('tasks');
+      const before = history.reader.freshness('tasks').revision;
+      history.writer.recordMissing('a', true);
+      const flagged = history.reader.freshness('tasks').revision;
       expect(flagged).toBeGreaterThan(before);
       expect(await flagsOf(history)).toEqual(['never_received']);
-      history.recordMissing('a', true);
-      expect(history.revision('tasks')).toBe(flagged);
+      history.writer.recordMissing('a', true);
+      expect(history.reader.freshness('tasks').revision).toBe(flagged);
       tell(history);
-      expect(history.revision('tasks')).toBeGreaterThan(flagged);
+      expect(history.reader.freshness('tasks').revision).toBeGreaterThan(flagged);
       expect(await flagsOf(history)).toEqual([]);
     }
   });
 
   it('is not flagged in another state, nor one that is not known', async () => {
     const history = historyOf([told({ type: 'started', worker: 'w@h' })]);
-    const before = history.revision('tasks');
-    history.recordMissing('a', true);
-    history.recordMissing('nobody', true);
-    history.recordMissing('nobody', false);
-    expect(history.revision('tasks')).toBe(before);
+    const before = history.reader.freshness('tasks').revision;
+    history.writer.recordMissing('a', true);
+    history.writer.recordMissing('nobody', true);
+    history.writer.recordMissing('nobody', false);
+    expect(history.reader.freshness('tasks').revision).toBe(before);
     expect(await flagsOf(history)).toEqual([]);
-    expect(await history.getTask('nobody', CONTEXT)).toBeNull();
+    expect(await history.reader.getTask('nobody', CONTEXT)).toBeNull();
   });
 });
 
@@ -148,40 +148,40 @@ describe('what would be kept', () => {
   it('is anything within the age while there is room', () => {
     const { history, tell } = ticking({ maxAgeMs: 10_000, maxTasks: 3 });
     tell({ id: 'a', type: 'succeeded' });
-    expect(history.wouldKeep(T0 - 8_000)).toBe(true);
-    expect(history.wouldKeep(T0 - 9_001)).toBe(false);
+    expect(history.index.wouldKeep(T0 - 8_000)).toBe(true);
+    expect(history.index.wouldKeep(T0 - 9_001)).toBe(false);
   });
 
   it('is nothing older than the oldest task when there is no room', () => {
     const { history, tell } = ticking({ maxTasks: 3 });
     for (const id of ['a', 'b', 'c', 'd']) tell({ id, type: 'succeeded' });
-    expect(history.wouldKeep(T0 + 1_999)).toBe(false);
-    expect(history.wouldKeep(T0 + 2_000)).toBe(true);
+    expect(history.index.wouldKeep(T0 + 1_999)).toBe(false);
+    expect(history.index.wouldKeep(T0 + 2_000)).toBe(true);
   });
 
   it('is told by the oldest also when it waits in a queue, of which nobody knows since when', () => {
     const { history, tell, wait } = ticking({ maxTasks: 2 });
-    history.recordTask(waiting('q'));
+    history.writer.recordTask(waiting('q'));
     expect(openOf(history)).toEqual(['q']);
     wait(10_000);
     tell({ id: 'a', type: 'succeeded' });
-    expect(history.wouldKeep(T0 - 1)).toBe(false);
-    expect(history.wouldKeep(T0 + 1)).toBe(true);
+    expect(history.index.wouldKeep(T0 - 1)).toBe(false);
+    expect(history.index.wouldKeep(T0 + 1)).toBe(true);
   });
 });
 
 describe('tasks known from their queue alone', () => {
   it('do not push out everything that comes later', async () => {
     const { history, wait } = ticking({ maxTasks: 10 });
-    for (let n = 0; n < 10; n++) history.recordTask(waiting(`q${n}`));
+    for (let n = 0; n < 10; n++) history.writer.recordTask(waiting(`q${n}`));
     expect((await page(history)).total).toBe(10);
     wait(1_000);
     for (let n = 0; n < 6; n++)
-      history.recordTask(told({ id: `t${n}`, type: 'succeeded', time: T0 + 500 + n }));
+      history.writer.recordTask(told({ id: `t${n}`, type: 'succeeded', time: T0 + 500 + n }));
     wait(1_000);
     const ids = async () => (await page(history)).tasks.map(({ id }) => id);
     expect(await ids()).toEqual(['t5', 't4', 't3', 't2', 't1', 't0', 'q6', 'q7', 'q8', 'q9']);
-    for (let n = 0; n < 2; n++) history.recordTask(waiting(`q${n}`));
+    for (let n = 0; n < 2; n++) history.writer.recordTask(waiting(`q${n}`));
     expect(await ids()).toEqual(['t5', 't4', 't3', 't2', 't1', 't0', 'q0', 'q1', 'q8', 'q9']);
   });
 });

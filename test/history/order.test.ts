@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { TaskChange, TaskFacts, TaskHistory } from '../../src/history/history.ts';
+import type { History, TaskChange, TaskFacts } from '../../src/history/history.ts';
 import type { TaskRelation } from '../../src/model.ts';
 import { CONTEXT, historyOf, T0, taskOf, told } from './telling.ts';
 
@@ -103,13 +103,13 @@ const beside = fc.array(
 
 type Step = TaskChange | TaskFacts | TaskRelation | { readonly stored: TaskChange['type'] };
 
-function tell(history: TaskHistory, step: Step): void {
-  if ('relation' in step) history.recordRelation(step);
-  else if ('type' in step) history.recordTask(step);
-  else if ('id' in step) history.recordFacts(step);
+function tell(history: History, step: Step): void {
+  if ('relation' in step) history.writer.recordRelation(step);
+  else if ('type' in step) history.writer.recordTask(step);
+  else if ('id' in step) history.writer.recordFacts(step);
   else if (step.stored === 'sent') {
     // As it waits in its queue.
-    history.recordTask(
+    history.writer.recordTask(
       told({
         type: 'sent',
         time: null,
@@ -125,7 +125,7 @@ function tell(history: TaskHistory, step: Step): void {
       }),
     );
   } else {
-    history.recordTask(
+    history.writer.recordTask(
       told({
         type: step.stored,
         time: T0 + 600,
@@ -143,8 +143,8 @@ function tell(history: TaskHistory, step: Step): void {
 async function knownAfter(steps: readonly Step[]) {
   const history = historyOf([told({ type: 'custom', state: 'FIRST', time: T0 - 1 })]);
   for (const step of steps) tell(history, step);
-  const task = await history.getTask('a', CONTEXT);
-  const tree = await history.getTaskTree('a', CONTEXT);
+  const task = await history.reader.getTask('a', CONTEXT);
+  const tree = await history.reader.getTaskTree('a', CONTEXT);
   const relations = (tree?.relations ?? []).map((relation) => JSON.stringify(relation)).sort();
   history.close();
   return {

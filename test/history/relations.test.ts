@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { buildGraph, relationsOf } from '../../src/graph.ts';
-import type { TaskHistory } from '../../src/history/history.ts';
+import type { History } from '../../src/history/history.ts';
 import type { TaskRelation } from '../../src/model.ts';
 import { CONTEXT, historyOf, idsOf, orders, page, T0, told } from './telling.ts';
 
 const task = (id: string, more = {}) => told({ id, type: 'started', ...more });
-const relate = (history: TaskHistory, parent: string | null, child: string, relation: string) =>
-  history.recordRelation({ parent, child, relation });
-const treeOf = async (history: TaskHistory, id: string) => {
-  const tree = await history.getTaskTree(id, CONTEXT);
+const relate = (history: History, parent: string | null, child: string, relation: string) =>
+  history.writer.recordRelation({ parent, child, relation });
+const treeOf = async (history: History, id: string) => {
+  const tree = await history.reader.getTaskTree(id, CONTEXT);
   if (tree === null) throw new Error(`task ${id} is not known`);
   return tree;
 };
 const textOf = ({ parent, child, relation }: TaskRelation): string => `${parent}-${relation}-${child}`;
-const toldOf = async (history: TaskHistory, id: string): Promise<string[]> =>
+const toldOf = async (history: History, id: string): Promise<string[]> =>
   ((await treeOf(history, id)).relations ?? []).map(textOf).sort();
 /** As clients see them. */
-const shownOf = async (history: TaskHistory, id: string): Promise<string[]> =>
+const shownOf = async (history: History, id: string): Promise<string[]> =>
   relationsOf(await treeOf(history, id))
     .map(textOf)
     .sort();
@@ -26,16 +26,16 @@ describe('a relation', () => {
     for (const order of orders(['a', 'b', 'chain', 'again'])) {
       const history = historyOf([]);
       for (const step of order) {
-        if (step.length === 1) history.recordTask(task(step));
+        if (step.length === 1) history.writer.recordTask(task(step));
         else relate(history, 'a', 'b', 'chain');
       }
       for (const id of ['a', 'b']) {
         expect(await toldOf(history, id)).toEqual(['a-chain-b']);
         expect(idsOf((await treeOf(history, id)).tasks).sort()).toEqual(['a', 'b']);
       }
-      const before = history.revision('tasks');
+      const before = history.reader.freshness('tasks').revision;
       relate(history, 'a', 'b', 'chain');
-      expect(history.revision('tasks')).toBe(before);
+      expect(history.reader.freshness('tasks').revision).toBe(before);
     }
   });
 
@@ -56,7 +56,7 @@ describe('a relation', () => {
     for (const order of orders(['task', 'child', 'map'])) {
       const history = historyOf([task('a')]);
       for (const step of order) {
-        if (step === 'task') history.recordTask(task('b', { type: 'sent', parentId: 'a' }));
+        if (step === 'task') history.writer.recordTask(task('b', { type: 'sent', parentId: 'a' }));
         else if (step === 'child') relate(history, 'a', 'b', 'child');
         else relate(history, 'a', 'c', 'map');
       }
@@ -86,18 +86,18 @@ describe('a relation', () => {
     relate(history, 'a', 'b', 'chain');
     relate(history, 'a', 'c', 'child');
     relate(history, 'a', 'body', 'chord');
-    expect((await history.getTask('a', CONTEXT))?.children).toEqual(['b', 'c']);
+    expect((await history.reader.getTask('a', CONTEXT))?.children).toEqual(['b', 'c']);
   });
 
   it('that makes no sense is ignored', async () => {
     const history = historyOf([task('a')]);
-    const before = history.revision('tasks');
+    const before = history.reader.freshness('tasks').revision;
     relate(history, null, 'a', 'chain');
     relate(history, 'a', 'a', 'child');
     relate(history, '', 'a', 'child');
     relate(history, 'x'.repeat(513), 'a', 'child');
-    history.recordRelation({ parent: 'a', child: 7, relation: 'child' } as unknown as TaskRelation);
-    expect(history.revision('tasks')).toBe(before);
+    history.writer.recordRelation({ parent: 'a', child: 7, relation: 'child' } as unknown as TaskRelation);
+    expect(history.reader.freshness('tasks').revision).toBe(before);
     expect(await toldOf(history, 'a')).toEqual([]);
   });
 });
@@ -107,10 +107,10 @@ describe('membership of a group', () => {
     for (const order of orders(['a', 'b', 'tell'])) {
       const history = historyOf([]);
       for (const step of order) {
-        if (step !== 'tell') history.recordTask(task(step));
+        if (step !== 'tell') history.writer.recordTask(task(step));
         else for (const id of ['a', 'b', 'c']) relate(history, 'g', id, 'group');
       }
-      expect((await history.getTask('a', CONTEXT))?.groupId).toBe('g');
+      expect((await history.reader.getTask('a', CONTEXT))?.groupId).toBe('g');
       expect(idsOf((await page(history, { groupId: 'g' })).tasks).sort()).toEqual(['a', 'b']);
       // Of a member that is not known nothing else tells.
       expect(await toldOf(history, 'b')).toEqual(['g-group-c']);
@@ -123,10 +123,10 @@ describe('membership of a group', () => {
     for (const order of orders(['task', 'z', 'h'])) {
       const history = historyOf([]);
       for (const step of order) {
-        if (step === 'task') history.recordTask(own);
+        if (step === 'task') history.writer.recordTask(own);
         else relate(history, step, 'a', 'group');
       }
-      expect((await history.getTask('a', CONTEXT))?.groupId).toBe('own');
+      expect((await history.reader.getTask('a', CONTEXT))?.groupId).toBe('own');
       expect(await shownOf(history, 'a')).toEqual(['h-group-a', 'own-group-a', 'z-group-a']);
     }
   });
@@ -137,10 +137,10 @@ describe('membership of several groups', () => {
     for (const order of orders(['task', 'z', 'h', 'k'])) {
       const history = historyOf([]);
       for (const step of order) {
-        if (step === 'task') history.recordTask(task('a'));
+        if (step === 'task') history.writer.recordTask(task('a'));
         else relate(history, step, 'a', 'group');
       }
-      expect((await history.getTask('a', CONTEXT))?.groupId).toBe('h');
+      expect((await history.reader.getTask('a', CONTEXT))?.groupId).toBe('h');
       expect(idsOf((await page(history, { groupId: 'z' })).tasks)).toEqual([]);
       expect(await shownOf(history, 'a')).toEqual(['h-group-a', 'k-group-a', 'z-group-a']);
     }
@@ -152,10 +152,10 @@ describe('a chord', () => {
     for (const order of orders(['a', 'body', 'tell'])) {
       const history = historyOf([]);
       for (const step of order) {
-        if (step !== 'tell') history.recordTask(task(step));
+        if (step !== 'tell') history.writer.recordTask(task(step));
         else for (const id of ['a', 'b']) relate(history, id, 'body', 'chord');
       }
-      expect((await history.getTask('a', CONTEXT))?.chordId).toBe('body');
+      expect((await history.reader.getTask('a', CONTEXT))?.chordId).toBe('body');
       expect(await toldOf(history, 'body')).toEqual(['b-chord-body']);
       expect(await shownOf(history, 'a')).toEqual(['a-chord-body', 'b-chord-body']);
       expect(idsOf((await treeOf(history, 'body')).tasks).sort()).toEqual(['a', 'body']);
@@ -186,9 +186,9 @@ describe('relations', () => {
 
   it('are bounded in bytes, which are counted', async () => {
     const history = historyOf([task('a')], { maxBytes: 1024 * 1024 });
-    const { bytes: before } = await history.getStats();
+    const { bytes: before } = await history.reader.getStats(CONTEXT);
     for (let n = 0; n < 3_000; n++) relate(history, 'a', `${n}`.padStart(500, 'x'), 'child');
-    const { bytes, tasks } = await history.getStats();
+    const { bytes, tasks } = await history.reader.getStats(CONTEXT);
     expect(bytes - before).toBeGreaterThan(200_000);
     expect(bytes - before).toBeLessThan(256 * 1024);
     expect(tasks).toBe(1);
@@ -198,16 +198,16 @@ describe('relations', () => {
     const history = historyOf([task('a'), task('b', { time: T0 + 1 })], { maxTasks: 2 });
     relate(history, 'a', 'b', 'chain');
     relate(history, 'g', 'a', 'group');
-    const { bytes: both } = await history.getStats();
-    history.recordTask(task('c', { time: T0 + 2 }));
+    const { bytes: both } = await history.reader.getStats(CONTEXT);
+    history.writer.recordTask(task('c', { time: T0 + 2 }));
     expect(await toldOf(history, 'b')).toEqual(['a-chain-b']);
-    const { bytes: one } = await history.getStats();
+    const { bytes: one } = await history.reader.getStats(CONTEXT);
     expect(both - one).toBeGreaterThan(200);
-    history.recordTask(task('d', { time: T0 + 3 }));
-    const { bytes: none, tasks } = await history.getStats();
+    history.writer.recordTask(task('d', { time: T0 + 3 }));
+    const { bytes: none, tasks } = await history.reader.getStats(CONTEXT);
     expect(tasks).toBe(2);
     expect(one - none).toBeGreaterThan(200);
-    history.recordTask(task('e', { id: 'b', time: T0 + 9 }));
+    history.writer.recordTask(task('e', { id: 'b', time: T0 + 9 }));
     expect(await toldOf(history, 'b')).toEqual([]);
   });
 
@@ -225,7 +225,7 @@ describe('relations', () => {
     relate(history, 'a', 'b', 'chain');
     history.close();
     relate(history, 'a', 'c', 'chain');
-    expect(await history.getStats()).toMatchObject({ tasks: 0, bytes: expect.any(Number) });
-    expect(await history.getTaskTree('a', CONTEXT)).toBeNull();
+    expect(await history.reader.getStats(CONTEXT)).toMatchObject({ tasks: 0, bytes: expect.any(Number) });
+    expect(await history.reader.getTaskTree('a', CONTEXT)).toBeNull();
   });
 });

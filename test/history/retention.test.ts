@@ -11,22 +11,26 @@ describe('retention', () => {
     const { tasks, total } = await page(history);
     expect(idsOf(tasks)).toEqual(['t19', 't18', 't17', 't16', 't15']);
     expect(total).toBe(5);
-    expect(await history.getStats()).toMatchObject({ tasks: 5, evicted: 15, eventsReceived: 20 });
-    expect(await history.getTask('t0', CONTEXT)).toBeNull();
+    expect(await history.reader.getStats(CONTEXT)).toMatchObject({
+      tasks: 5,
+      evicted: 15,
+      eventsReceived: 20,
+    });
+    expect(await history.reader.getTask('t0', CONTEXT)).toBeNull();
   });
 
   it('drops tasks by age since they came in, as the clock goes on, whatever the sender says', async () => {
     let now = T0;
     const history = createMemoryHistory({ now: () => now, maxAgeMs: 10_000 });
-    for (const change of many(5)) history.recordTask({ ...change, time: T0 - 30 * 86_400_000 });
+    for (const change of many(5)) history.writer.recordTask({ ...change, time: T0 - 30 * 86_400_000 });
     expect((await page(history)).total).toBe(5);
     now = T0 + 5_000;
-    history.recordTask(ended(2, { type: 'received', time: T0 - 29 * 86_400_000, retries: 1 }));
-    for (const change of many(10).slice(5)) history.recordTask(change);
+    history.writer.recordTask(ended(2, { type: 'received', time: T0 - 29 * 86_400_000, retries: 1 }));
+    for (const change of many(10).slice(5)) history.writer.recordTask(change);
     expect((await page(history)).total).toBe(10);
-    const revision = history.revision('tasks');
+    const revision = history.reader.freshness('tasks').revision;
     now = T0 + 11_000;
-    expect(history.revision('tasks')).toBeGreaterThan(revision);
+    expect(history.reader.freshness('tasks').revision).toBeGreaterThan(revision);
     expect(idsOf((await page(history)).tasks)).toEqual(['t9', 't8', 't7', 't6', 't5', 't2']);
     now = T0 + 16_000;
     expect((await page(history)).total).toBe(0);
@@ -35,7 +39,7 @@ describe('retention', () => {
   it('drops tasks above the bytes', async () => {
     const args = 'x'.repeat(1_000);
     const history = historyOf(many(5_000, { type: 'received', args }), { maxBytes: 1024 * 1024 });
-    const { tasks, bytes, evicted } = await history.getStats();
+    const { tasks, bytes, evicted } = await history.reader.getStats(CONTEXT);
     expect(bytes).toBeLessThanOrEqual(1024 * 1024);
     expect(tasks).toBeGreaterThan(600);
     expect(evicted).toBe(5_000 - tasks);
@@ -46,7 +50,7 @@ describe('retention', () => {
       ended(n, { type: 'received', name: `made.up.${n}` }),
     );
     const history = historyOf(names, { maxBytes: 2 * 1024 * 1024 });
-    const { tasks, bytes } = await history.getStats();
+    const { tasks, bytes } = await history.reader.getStats(CONTEXT);
     expect(bytes).toBeLessThanOrEqual(2 * 1024 * 1024);
     expect(tasks).toBeLessThan(3_000);
     expect((await page(history, { names: ['made.up.0'] })).total).toBe(0);
@@ -56,17 +60,20 @@ describe('retention', () => {
   it('keeps the beginning of a large value when there is no room for all of it', async () => {
     const args = 'y'.repeat(60_000);
     const history = historyOf(many(5, { type: 'received', args }), { maxValueBytes: 250_000 });
-    const cut = await history.getTask('t0', CONTEXT);
+    const cut = await history.reader.getTask('t0', CONTEXT);
     expect(cut?.truncated).toEqual(['args']);
     expect(cut?.args).toBe('y'.repeat(1024));
-    const whole = await history.getTask('t4', CONTEXT);
+    const whole = await history.reader.getTask('t4', CONTEXT);
     expect(whole).toMatchObject({ truncated: [], args });
   });
 
   it('cuts a single value at its longest, never through a character', async () => {
     const args = `${'z'.repeat(99)}💥tail`;
     const history = historyOf([told({ type: 'received', args })], { maxValueLength: 100 });
-    expect(await history.getTask('a', CONTEXT)).toMatchObject({ args: 'z'.repeat(99), truncated: ['args'] });
+    expect(await history.reader.getTask('a', CONTEXT)).toMatchObject({
+      args: 'z'.repeat(99),
+      truncated: ['args'],
+    });
   });
 
   it('forgets everything a dropped task was found by', async () => {
@@ -90,7 +97,7 @@ describe('retention', () => {
     ]) {
       expect(idsOf((await page(history, part)).tasks), JSON.stringify(part)).toEqual(['t49']);
     }
-    history.recordTask(told({ id: 'new', type: 'sent', time: T0 + 999, name: 'lab.other' }));
+    history.writer.recordTask(told({ id: 'new', type: 'sent', time: T0 + 999, name: 'lab.other' }));
     expect((await page(history, { names: ['lab.add'] })).total).toBe(0);
   });
 
@@ -111,15 +118,15 @@ describe('retention', () => {
       told({ id: 'x'.repeat(513), type: 'sent' }),
       told({ id: 7 as unknown as string, type: 'sent' }),
     ]);
-    expect(await history.getStats()).toMatchObject({ tasks: 0, dropped: 3 });
+    expect(await history.reader.getStats(CONTEXT)).toMatchObject({ tasks: 0, dropped: 3 });
   });
 
   it('holds nothing after it is closed, and takes nothing in', async () => {
     const history = historyOf(many(3));
     history.close();
     history.close();
-    history.recordTask(ended(9));
+    history.writer.recordTask(ended(9));
     expect(await page(history)).toMatchObject({ tasks: [], total: 0 });
-    expect(await history.getStats()).toMatchObject({ tasks: 0, workers: 0, events: 0 });
+    expect(await history.reader.getStats(CONTEXT)).toMatchObject({ tasks: 0, workers: 0, events: 0 });
   });
 });

@@ -25,15 +25,15 @@ describe('the root of a task that nobody told', () => {
       expect(await rootsOf(order)).toEqual({ a: 'a', b: 'a', c: 'a' });
       const history = historyOf(order);
       expect(idsOf((await page(history, { rootId: 'a' })).tasks).sort()).toEqual(['a', 'b', 'c']);
-      expect((await history.getTaskTree('c', CONTEXT))?.rootId).toBe('a');
+      expect((await history.reader.getTaskTree('c', CONTEXT))?.rootId).toBe('a');
     }
   });
 
   it('is shown by a row that was read before', async () => {
     const history = historyOf([stored('c', 'b')]);
     expect((await page(history)).tasks[0]?.rootId).toBeNull();
-    history.recordTask(stored('b', 'a'));
-    history.recordTask(stored('a', null));
+    history.writer.recordTask(stored('b', 'a'));
+    history.writer.recordTask(stored('a', null));
     expect((await page(history)).tasks.map(({ rootId }) => rootId)).toEqual(['a', 'a', 'a']);
   });
 
@@ -47,8 +47,8 @@ describe('the root of a task that nobody told', () => {
   it('is not told while the top of the chain may have a parent, yet the workflow has one', async () => {
     const open = [stored('a', undefined), stored('b', 'a'), stored('c', 'b')];
     expect(await rootsOf(open)).toEqual({ a: null, b: null, c: null });
-    expect((await historyOf(open).getTaskTree('c', CONTEXT))?.rootId).toBe('a');
-    expect((await historyOf([stored('c', 'b')]).getTaskTree('c', CONTEXT))?.rootId).toBe('b');
+    expect((await historyOf(open).reader.getTaskTree('c', CONTEXT))?.rootId).toBe('a');
+    expect((await historyOf([stored('c', 'b')]).reader.getTaskTree('c', CONTEXT))?.rootId).toBe('b');
   });
 
   it('is its own where a retry names the task as its parent, and not where a replacement may', async () => {
@@ -71,28 +71,29 @@ describe('the root of a task that nobody told', () => {
     for (const order of orders(['task', 'chain', 'root'])) {
       const history = historyOf([]);
       for (const step of order) {
-        if (step === 'task') history.recordTask(stored('b', undefined));
-        else if (step === 'chain') history.recordRelation({ parent: 'a', child: 'b', relation: 'chain' });
-        else history.recordTask(stored('a', null));
+        if (step === 'task') history.writer.recordTask(stored('b', undefined));
+        else if (step === 'chain')
+          history.writer.recordRelation({ parent: 'a', child: 'b', relation: 'chain' });
+        else history.writer.recordTask(stored('a', null));
       }
-      expect((await history.getTask('b', CONTEXT))?.rootId).toBe('a');
-      expect((await history.getTaskTree('b', CONTEXT))?.rootId).toBe('a');
+      expect((await history.reader.getTask('b', CONTEXT))?.rootId).toBe('a');
+      expect((await history.reader.getTaskTree('b', CONTEXT))?.rootId).toBe('a');
     }
   });
 
   it('stays when the ancestor is no longer held', async () => {
     const history = historyOf([stored('a', null), stored('b', 'a', { time: T0 + 1 })], { maxTasks: 1 });
     expect((await page(history)).tasks).toMatchObject([{ id: 'b', rootId: 'a' }]);
-    history.recordRelation({ parent: 'a', child: 'b', relation: 'chain' });
+    history.writer.recordRelation({ parent: 'a', child: 'b', relation: 'chain' });
     expect((await page(history, { rootId: 'a' })).tasks).toMatchObject([{ id: 'b', rootId: 'a' }]);
   });
 
   it('does not come from groups and chords: their members may have several', async () => {
     const history = historyOf([stored('a', null), stored('b', undefined), stored('c', undefined)]);
-    history.recordRelation({ parent: 'a', child: 'b', relation: 'chord' });
-    history.recordRelation({ parent: 'a', child: 'c', relation: 'group' });
-    expect((await history.getTask('b', CONTEXT))?.rootId).toBeNull();
-    expect((await history.getTask('c', CONTEXT))?.rootId).toBeNull();
+    history.writer.recordRelation({ parent: 'a', child: 'b', relation: 'chord' });
+    history.writer.recordRelation({ parent: 'a', child: 'c', relation: 'group' });
+    expect((await history.reader.getTask('b', CONTEXT))?.rootId).toBeNull();
+    expect((await history.reader.getTask('c', CONTEXT))?.rootId).toBeNull();
   });
 
   it('ends at a cycle of parents', async () => {
@@ -100,10 +101,10 @@ describe('the root of a task that nobody told', () => {
     for (const order of orders(cycle)) {
       expect(await rootsOf(order)).toEqual({ a: null, b: null, c: null, x: null });
       const history = historyOf(order);
-      expect((await history.getTaskTree('x', CONTEXT))?.rootId).toBe('x');
-      history.recordTask(told({ id: 'b', type: 'sent', time: T0 - 9, parentId: 'c', rootId: 'r' }));
+      expect((await history.reader.getTaskTree('x', CONTEXT))?.rootId).toBe('x');
+      history.writer.recordTask(told({ id: 'b', type: 'sent', time: T0 - 9, parentId: 'c', rootId: 'r' }));
       for (const id of ['a', 'b', 'c', 'x']) {
-        expect((await history.getTask(id, CONTEXT))?.rootId).toBe('r');
+        expect((await history.reader.getTask(id, CONTEXT))?.rootId).toBe('r');
       }
     }
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TaskChange, TaskHistory } from '../../src/history/history.ts';
+import type { History, TaskChange } from '../../src/history/history.ts';
 import { createMemoryHistory, type MemoryHistoryOptions } from '../../src/history/memory-history.ts';
 import type { Worker } from '../../src/model.ts';
 import { CONTEXT, historyOf, page, T0, told } from './telling.ts';
@@ -23,31 +23,33 @@ function clocked(options: MemoryHistoryOptions = {}) {
   };
 }
 
-const workersOf = async (history: TaskHistory): Promise<string[]> =>
-  ((await history.listWorkers(CONTEXT)) as Worker[]).map(({ hostname, status }) => `${hostname} ${status}`);
-const flagsOf = async (history: TaskHistory) => (await page(history)).tasks[0]?.flags;
+const workersOf = async (history: History): Promise<string[]> =>
+  ((await history.reader.listWorkers(CONTEXT)) as Worker[]).map(
+    ({ hostname, status }) => `${hostname} ${status}`,
+  );
+const flagsOf = async (history: History) => (await page(history)).tasks[0]?.flags;
 
 describe('the worker of a task that was read', () => {
   const started = read({ type: 'started', retries: 0, worker: W1, heardAt: T0 - 60_000 });
 
   it('has a minute to be heard before its tasks count as lost', async () => {
     const { history, wait } = clocked();
-    history.recordTask(started);
+    history.writer.recordTask(started);
     expect(await workersOf(history)).toEqual([`${W1} stale`]);
-    expect(await history.listWorkers(CONTEXT)).toMatchObject([{ lastHeartbeat: null }]);
+    expect(await history.reader.listWorkers(CONTEXT)).toMatchObject([{ lastHeartbeat: null }]);
     expect(await flagsOf(history)).toEqual([]);
-    expect(history.changesAt('tasks')).toEqual(new Date(T0 + 60_001));
+    expect(history.reader.freshness('tasks').changesAt).toEqual(new Date(T0 + 60_001));
     wait(60_000);
     expect(await flagsOf(history)).toEqual([]);
     wait(1);
-    history.recordTask(started);
+    history.writer.recordTask(started);
     expect(await workersOf(history)).toEqual([`${W1} offline`]);
     expect(await flagsOf(history)).toEqual(['worker_lost']);
   });
 
   it('stays lost when it is listed no more', async () => {
     const { history, wait } = clocked();
-    history.recordTask(started);
+    history.writer.recordTask(started);
     wait(2 * DAY);
     expect(await workersOf(history)).toEqual([]);
     expect(await flagsOf(history)).toEqual(['worker_lost']);
@@ -55,26 +57,26 @@ describe('the worker of a task that was read', () => {
 
   it('neither responds nor is missed', () => {
     const { history, wait } = clocked();
-    history.recordTask(started);
-    expect(history.checkWorkers()).toEqual({ responding: [], missing: [] });
+    history.writer.recordTask(started);
+    expect(history.index.checkWorkers()).toEqual({ responding: [], missing: [] });
     wait(30_000);
-    expect(history.checkWorkers()).toEqual({ responding: [], missing: [] });
+    expect(history.index.checkWorkers()).toEqual({ responding: [], missing: [] });
   });
 
   it('is online as soon as it is heard, and its tasks are not lost', async () => {
     for (const hear of [
-      (history: TaskHistory) => history.recordWorker({ hostname: W1, type: 'heartbeat', time: T0 }),
-      (history: TaskHistory) => history.recordTask(told({ id: 'b', type: 'sent', worker: W1 })),
+      (history: History) => history.writer.recordWorker({ hostname: W1, type: 'heartbeat', time: T0 }),
+      (history: History) => history.writer.recordTask(told({ id: 'b', type: 'sent', worker: W1 })),
     ]) {
       const { history, wait } = clocked();
-      history.recordTask(started);
+      history.writer.recordTask(started);
       wait(90_000);
       expect(await flagsOf(history)).toEqual(['worker_lost']);
-      const before = history.revision('tasks');
+      const before = history.reader.freshness('tasks').revision;
       hear(history);
-      expect(history.revision('tasks')).toBeGreaterThan(before);
+      expect(history.reader.freshness('tasks').revision).toBeGreaterThan(before);
       expect(await workersOf(history)).toEqual([`${W1} online`]);
-      expect((await history.getTask('a', CONTEXT))?.flags).toEqual([]);
+      expect((await history.reader.getTask('a', CONTEXT))?.flags).toEqual([]);
     }
   });
 
@@ -85,32 +87,32 @@ describe('the worker of a task that was read', () => {
 
   it('does not push out a worker that was heard', async () => {
     const { history, wait } = clocked({ maxWorkers: 2 });
-    history.recordWorker({ hostname: 'a@h', type: 'heartbeat', time: T0 });
+    history.writer.recordWorker({ hostname: 'a@h', type: 'heartbeat', time: T0 });
     wait(100);
-    history.recordTask(read({ id: 'x', type: 'started', worker: 'x@h' }));
-    history.recordTask(read({ id: 'y', type: 'started', worker: 'y@h' }));
+    history.writer.recordTask(read({ id: 'x', type: 'started', worker: 'x@h' }));
+    history.writer.recordTask(read({ id: 'y', type: 'started', worker: 'y@h' }));
     expect(await workersOf(history)).toEqual(['a@h online', 'x@h stale']);
-    history.recordWorker({ hostname: 'b@h', type: 'heartbeat', time: T0 });
+    history.writer.recordWorker({ hostname: 'b@h', type: 'heartbeat', time: T0 });
     expect(await workersOf(history)).toEqual(['a@h online', 'b@h online']);
     wait(DAY * 3);
     // It was never listed, so nothing can be said of it.
-    expect((await history.getTask('y', CONTEXT))?.flags).toEqual([]);
+    expect((await history.reader.getTask('y', CONTEXT))?.flags).toEqual([]);
   });
 
   it('has lost its tasks when it comes online anew without having run any', async () => {
     const { history, wait } = clocked();
-    history.recordTask(started);
+    history.writer.recordTask(started);
     wait(2_000);
-    history.recordWorker({ hostname: W1, type: 'online', time: T0 + 2_000, pid: 9, processed: 0 });
+    history.writer.recordWorker({ hostname: W1, type: 'online', time: T0 + 2_000, pid: 9, processed: 0 });
     expect(await flagsOf(history)).toEqual(['worker_lost']);
   });
 
   it('has the time in which nobody could be heard excused', async () => {
     const { history, wait } = clocked();
-    history.freezeAt(new Date(T0));
+    history.writer.freezeAt(new Date(T0));
     wait(300_000);
-    history.recordTask(started);
-    history.freezeAt(null);
+    history.writer.recordTask(started);
+    history.writer.freezeAt(null);
     expect(await flagsOf(history)).toEqual([]);
     wait(59_000);
     expect(await flagsOf(history)).toEqual([]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TaskChange, TaskHistory } from '../../src/history/history.ts';
+import type { History, TaskChange } from '../../src/history/history.ts';
 import { createMemoryHistory, type MemoryHistoryOptions } from '../../src/history/memory-history.ts';
 import { CONTEXT, historyOf, idsOf, orders, page, T0, taskOf, told } from './telling.ts';
 
@@ -22,9 +22,9 @@ function clocked(options: MemoryHistoryOptions = {}) {
   };
 }
 
-const feedOf = async (history: TaskHistory): Promise<string[]> => {
+const feedOf = async (history: History): Promise<string[]> => {
   const query = { limit: 50, since: null, states: [], workers: [], tasks: [] };
-  return (await history.listEvents(query, CONTEXT)).events.map(({ type }) => type);
+  return (await history.reader.listEvents(query, CONTEXT)).events.map(({ type }) => type);
 };
 describe('a message that was read, not heard', () => {
   const end = read({ type: 'succeeded', time: T0 - 5_000, result: '4', worker: W1, name: 'lab.add' });
@@ -42,7 +42,11 @@ describe('a message that was read, not heard', () => {
   it('adds nothing to the feed, no lag, and counts as no event', async () => {
     const history = historyOf([end, read({ id: 'b', type: 'started', worker: W1 })]);
     expect(await feedOf(history)).toEqual([]);
-    expect(await history.getStats()).toMatchObject({ tasks: 2, lagSeconds: null, eventsReceived: 0 });
+    expect(await history.reader.getStats(CONTEXT)).toMatchObject({
+      tasks: 2,
+      lagSeconds: null,
+      eventsReceived: 0,
+    });
   });
 
   it('does not keep what is heard of the same change later out of the feed', async () => {
@@ -51,7 +55,7 @@ describe('a message that was read, not heard', () => {
     for (const order of orders([heard, published])) {
       const history = historyOf([end, ...order, end, ...order]);
       expect(await feedOf(history)).toEqual(['task-succeeded']);
-      expect((await history.getTask('a', CONTEXT))?.timeline).toHaveLength(1);
+      expect((await history.reader.getTask('a', CONTEXT))?.timeline).toHaveLength(1);
     }
     expect(await feedOf(historyOf([published, end]))).toEqual(['task-succeeded']);
   });
@@ -73,9 +77,9 @@ describe('a message that was read, not heard', () => {
     expect(task).toMatchObject({ state: 'STARTED', started: null, timestamp: new Date(T0 + 60_000) });
     expect(task.timeline).toMatchObject([{ state: 'STARTED', timestamp: null }]);
     const { history, wait } = clocked();
-    history.recordTask(read({ type: 'started', retries: 0 }));
+    history.writer.recordTask(read({ type: 'started', retries: 0 }));
     wait(70);
-    history.recordTask(read({ type: 'started', retries: 0, stored: false }));
+    history.writer.recordTask(read({ type: 'started', retries: 0, stored: false }));
     expect((await page(history)).tasks[0]).toMatchObject({ started: new Date(T0 + 70) });
   });
 
@@ -84,14 +88,14 @@ describe('a message that was read, not heard', () => {
     for (const origin of ['event', 'result'] as const) {
       for (let time = 0; time < 3; time++) {
         wait(1_000);
-        history.recordTask(
+        history.writer.recordTask(
           read({ id: origin, type: 'sent', origin, retries: 0, queue: 'mail', heardAt: T0 + time }),
         );
       }
     }
     for (const task of (await page(history)).tasks) {
       expect(task).toMatchObject({ state: 'PENDING', sent: null, timestamp: null, queue: 'mail' });
-      const detail = await history.getTask(task.id, CONTEXT);
+      const detail = await history.reader.getTask(task.id, CONTEXT);
       expect(detail?.timeline).toMatchObject([{ state: 'PENDING', timestamp: null, worker: null }]);
     }
   });
@@ -148,19 +152,19 @@ describe('a message that was read, not heard', () => {
 
   it('is not kept when it is older than anything that is kept', async () => {
     const { history } = clocked({ maxAgeMs: DAY });
-    history.recordTask(read({ id: 'old', type: 'succeeded', time: T0 - DAY - 1 }));
-    history.recordTask(read({ id: 'stale', type: 'started', heardAt: T0 - DAY - 1 }));
-    history.recordTask(read({ id: 'new', type: 'succeeded', time: T0 - DAY }));
-    history.recordTask(told({ id: 'heard', type: 'succeeded', time: T0 - 9 * DAY }));
+    history.writer.recordTask(read({ id: 'old', type: 'succeeded', time: T0 - DAY - 1 }));
+    history.writer.recordTask(read({ id: 'stale', type: 'started', heardAt: T0 - DAY - 1 }));
+    history.writer.recordTask(read({ id: 'new', type: 'succeeded', time: T0 - DAY }));
+    history.writer.recordTask(told({ id: 'heard', type: 'succeeded', time: T0 - 9 * DAY }));
     expect(idsOf((await page(history)).tasks)).toEqual(['new', 'heard']);
   });
 
   it('changes no revision when it tells the same again', () => {
     const started = read({ id: 'b', type: 'started', retries: 0, worker: W1 });
     const history = historyOf([end, started]);
-    const before = history.revision('tasks');
-    history.recordTask(end);
-    history.recordTask(started);
-    expect(history.revision('tasks')).toBe(before);
+    const before = history.reader.freshness('tasks').revision;
+    history.writer.recordTask(end);
+    history.writer.recordTask(started);
+    expect(history.reader.freshness('tasks').revision).toBe(before);
   });
 });

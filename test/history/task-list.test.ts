@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { TaskHistory } from '../../src/history/history.ts';
+import type { History } from '../../src/history/history.ts';
 import type { Task } from '../../src/model.ts';
 import { selectTasks } from '../../src/select.ts';
 import type { TaskPage, TaskQuery, TaskSort } from '../../src/source.ts';
@@ -75,7 +75,7 @@ const oneOrTwo = filters.chain((all) =>
 );
 
 async function walk(
-  history: TaskHistory,
+  history: History,
   part: Partial<TaskQuery>,
 ): Promise<{ pages: TaskPage[]; ids: string[] }> {
   const pages: TaskPage[] = [];
@@ -123,8 +123,8 @@ describe('the task list', () => {
       const { tasks, next }: TaskPage = await page(history, { limit: 5, after });
       seen.push(...idsOf(tasks));
       // Rows that were not read yet move to the front and out of the walk; new ones come in there.
-      history.recordTask(told({ id: `t${step}`, type: 'started', time: T0 + 1_000 + step }));
-      history.recordTask(told({ id: `new${step}`, type: 'sent', time: T0 + 2_000 + step }));
+      history.writer.recordTask(told({ id: `t${step}`, type: 'started', time: T0 + 1_000 + step }));
+      history.writer.recordTask(told({ id: `new${step}`, type: 'sent', time: T0 + 2_000 + step }));
       after = next;
       if (next === null) break;
     }
@@ -136,7 +136,7 @@ describe('the task list', () => {
   it('hands out the same task object while a task is unchanged', async () => {
     const history = historyOf([told({ type: 'sent' }), told({ id: 'b', type: 'sent' })]);
     const before = (await page(history)).tasks;
-    history.recordTask(told({ id: 'b', type: 'started', time: T0 + 5 }));
+    history.writer.recordTask(told({ id: 'b', type: 'started', time: T0 + 5 }));
     const after = (await page(history)).tasks;
     expect(after[1]).toBe(before[0]);
     expect(after[0]).not.toBe(before[1]);
@@ -171,7 +171,7 @@ describe('the task list', () => {
       ),
     );
     const start = performance.now();
-    const tree = await history.getTaskTree('t7', CONTEXT);
+    const tree = await history.reader.getTaskTree('t7', CONTEXT);
     // Some 20 ms; with each member asking, many seconds.
     expect(performance.now() - start).toBeLessThan(1_000);
     expect(tree?.tasks).toHaveLength(15_000);
@@ -189,12 +189,12 @@ describe('the task list', () => {
       told({ id: 'y', type: 'sent', parentId: 'x' }),
     ]);
     for (const id of ['root', 'child', 'm1', 'm2', 'body']) {
-      const tree = await history.getTaskTree(id, CONTEXT);
+      const tree = await history.reader.getTaskTree(id, CONTEXT);
       expect(tree?.tasks[0]?.id).toBe(id);
       expect(new Set(idsOf(tree?.tasks ?? []))).toEqual(new Set(['root', 'child', 'm1', 'm2', 'body']));
     }
-    expect(idsOf((await history.getTaskTree('x', CONTEXT))?.tasks ?? [])).toEqual(['x', 'y']);
-    expect(await history.getTaskTree('nobody', CONTEXT)).toBeNull();
-    expect((await history.getTask('root', CONTEXT))?.children).toEqual(['child']);
+    expect(idsOf((await history.reader.getTaskTree('x', CONTEXT))?.tasks ?? [])).toEqual(['x', 'y']);
+    expect(await history.reader.getTaskTree('nobody', CONTEXT)).toBeNull();
+    expect((await history.reader.getTask('root', CONTEXT))?.children).toEqual(['child']);
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { TaskHistory } from '../../src/history/history.ts';
+import type { History } from '../../src/history/history.ts';
 import type { TaskPage, TaskQuery } from '../../src/source.ts';
 import { historyOf, page, T0, told } from './telling.ts';
 
@@ -26,7 +26,7 @@ async function meanwhile<Result>(work: Promise<Result>, things: (() => void)[]):
   return work;
 }
 
-const historyWith = (count: number): TaskHistory =>
+const historyWith = (count: number): History =>
   historyOf(Array.from({ length: count }, (_, n) => told({ id: `t${n}`, type: 'sent', time: T0 + n })));
 
 describe('a search of texts', () => {
@@ -51,7 +51,7 @@ describe('a search of texts', () => {
         async (changed, order, limit, scan) => {
           const history = historyWith(8);
           const changes = changed.map((n, at) => () => {
-            history.recordTask(told({ id: `t${n}`, type: 'started', time: T0 + 1_000 + at }));
+            history.writer.recordTask(told({ id: `t${n}`, type: 'started', time: T0 + 1_000 + at }));
           });
           const stay = Array.from({ length: 8 }, (_, n) => `t${n}`).filter(
             (id) => !changed.includes(Number(id.slice(1))),

@@ -1,4 +1,4 @@
-import type { TaskChange, TaskHistory } from '../../src/history/history.ts';
+import type { History, TaskChange } from '../../src/history/history.ts';
 import { createMemoryHistory, type MemoryHistoryOptions } from '../../src/history/memory-history.ts';
 import type { Task, TaskDetail } from '../../src/model.ts';
 import type { ReadContext, TaskPage, TaskQuery } from '../../src/source.ts';
@@ -17,19 +17,19 @@ export function told(change: Partial<TaskChange> & Pick<TaskChange, 'type'>): Ta
 }
 
 /** A history with a clock that stands still, and what was told already taken in. */
-export function historyOf(changes: readonly TaskChange[], options: MemoryHistoryOptions = {}): TaskHistory {
+export function historyOf(changes: readonly TaskChange[], options: MemoryHistoryOptions = {}): History {
   const history = createMemoryHistory({ now: () => T0 + 60_000, ...options });
-  for (const change of changes) history.recordTask(change);
+  for (const change of changes) history.writer.recordTask(change);
   return history;
 }
 
-export async function page(history: TaskHistory, part: Partial<TaskQuery> = {}): Promise<TaskPage> {
-  return await history.listTasks(queryOf(part), CONTEXT);
+export async function page(history: History, part: Partial<TaskQuery> = {}): Promise<TaskPage> {
+  return await history.reader.listTasks(queryOf(part), CONTEXT);
 }
 
 export async function taskOf(changes: readonly TaskChange[], id = 'a'): Promise<TaskDetail> {
   const history = historyOf(changes);
-  const task = await history.getTask(id, CONTEXT);
+  const task = await history.reader.getTask(id, CONTEXT);
   history.close();
   if (task === null) throw new Error(`task ${id} is not known`);
   return task;

@@ -10,14 +10,15 @@ function clocked() {
   let now = T0;
   const history = createMemoryHistory({ now: () => now });
   const say = (change: Partial<WorkerChange>) =>
-    history.recordWorker({ hostname: W1, type: 'reply', time: now, ...change });
+    history.writer.recordWorker({ hostname: W1, type: 'reply', time: now, ...change });
   return {
     history,
     say,
     wait: (ms: number) => {
       now += ms;
     },
-    worker: async (): Promise<Worker | undefined> => ((await history.listWorkers(CONTEXT)) as Worker[])[0],
+    worker: async (): Promise<Worker | undefined> =>
+      ((await history.reader.listWorkers(CONTEXT)) as Worker[])[0],
     flags: async () => (await page(history)).tasks[0]?.flags,
   };
 }
@@ -27,13 +28,16 @@ describe('a reply of a worker', () => {
     const { history, say, wait, worker } = clocked();
     say({ type: 'heartbeat', interval: 2, time: T0 - 3 });
     wait(30_000);
-    const before = history.revision('events');
+    const before = history.reader.freshness('events').revision;
     say({});
     expect(await worker()).toMatchObject({ status: 'online', lastHeartbeat: new Date(T0 - 3) });
     say({ hostname: 'w2@beta' });
-    expect((await history.listWorkers(CONTEXT)).map(({ hostname }) => hostname)).toEqual([W1, 'w2@beta']);
-    expect(history.revision('events')).toBe(before);
-    expect(history.checkWorkers().responding).toEqual([W1, 'w2@beta']);
+    expect((await history.reader.listWorkers(CONTEXT)).map(({ hostname }) => hostname)).toEqual([
+      W1,
+      'w2@beta',
+    ]);
+    expect(history.reader.freshness('events').revision).toBe(before);
+    expect(history.index.checkWorkers().responding).toEqual([W1, 'w2@beta']);
   });
 
   it('tells facts, and erases none by leaving them out or saying null', async () => {
@@ -79,29 +83,29 @@ describe('a reply of a worker', () => {
 
   it('says since when the worker is there: what it ran before is lost', async () => {
     const { history, say, wait, flags } = clocked();
-    history.recordTask(
+    history.writer.recordTask(
       told({ type: 'started', origin: 'result', time: null, stored: true, worker: W1, heardAt: T0 - 30_000 }),
     );
     say({ type: 'heartbeat', pid: 9 });
     expect(await flags()).toEqual([]);
     say({ pid: 9, uptimeSeconds: 3_600 });
     expect(await flags()).toEqual([]);
-    const before = history.revision('tasks');
+    const before = history.reader.freshness('tasks').revision;
     say({ pid: 10, uptimeSeconds: 20 });
     expect(await flags()).toEqual(['worker_lost']);
-    expect(history.revision('tasks')).toBeGreaterThan(before);
+    expect(history.reader.freshness('tasks').revision).toBeGreaterThan(before);
     wait(10_000);
-    const settled = history.revision('tasks');
+    const settled = history.reader.freshness('tasks').revision;
     say({ pid: 10, uptimeSeconds: 31 });
     say({ pid: 10, uptimeSeconds: 30 });
     // It fell silent and came back in between.
-    expect(history.revision('tasks')).toBe(settled + 1);
+    expect(history.reader.freshness('tasks').revision).toBe(settled + 1);
   });
 
   it('of a new process whose beginning is not known takes no task away from it', async () => {
     const { history, say, wait, flags } = clocked();
     say({ type: 'heartbeat', pid: 7 });
-    history.recordTask(told({ type: 'started', worker: W1, time: T0 + 4_000 }));
+    history.writer.recordTask(told({ type: 'started', worker: W1, time: T0 + 4_000 }));
     wait(5_000);
     say({ pid: 8 });
     expect(await flags()).toEqual([]);
@@ -111,10 +115,10 @@ describe('a reply of a worker', () => {
 describe('a worker that was listed no more', () => {
   it('is listed again by its next task', async () => {
     const { history, wait, worker } = clocked();
-    history.recordTask(told({ type: 'started', worker: W1 }));
+    history.writer.recordTask(told({ type: 'started', worker: W1 }));
     wait(25 * 3_600_000);
     expect(await worker()).toBeUndefined();
-    history.recordTask(told({ id: 'b', type: 'started', worker: W1, time: T0 + 1 }));
+    history.writer.recordTask(told({ id: 'b', type: 'started', worker: W1, time: T0 + 1 }));
     expect((await worker())?.status).toBe('online');
   });
 });

@@ -15,6 +15,8 @@ export interface Rows {
   get(slot: number): Task;
   /** The state alone, also of a task whose indexes are behind. */
   state(slot: number): string;
+  /** The number of the attempt, 0 for the first; −1 when it is unknown. */
+  retries(slot: number): number;
   /** What a search looks at. */
   brief(slot: number): Task;
   /** What statistics look at. */
@@ -168,6 +170,7 @@ export function createRows(records: Records, fold: (slot: number) => Folded, con
       const { kind, state } = fold(slot);
       return stateOf(kind, state);
     },
+    retries: (slot) => fold(slot).retries,
     brief,
     figures: (slot) => told(slot, fold(slot)),
     detail: (slot, children) => ({ ...get(slot), children, timeline: timeline(slot) }),

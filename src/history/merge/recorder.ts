@@ -1,7 +1,7 @@
 /** Takes in what is told of tasks. */
 import { FEED_TYPES, type Feed } from '../answers/feed.ts';
 import type { WorkerTable } from '../answers/workers.ts';
-import type { TaskChange, TaskFacts, TaskHistory } from '../history.ts';
+import type { HistoryWriter, TaskChange, TaskFacts } from '../history.ts';
 import { isName } from '../names.ts';
 import { FACT } from '../table/records.ts';
 import type { Tables } from '../table/tables.ts';
@@ -24,7 +24,7 @@ export interface RecorderContext {
 
 /** The part of a history that takes in what is told of tasks. */
 export type Recorder = Pick<
-  TaskHistory,
+  HistoryWriter,
   'recordTask' | 'recordFacts' | 'recordRelation' | 'recordMissing'
 > & {
   /** Milliseconds between the newest change at its sender and its arrival; `null` when none came. */
@@ -147,12 +147,11 @@ export function createRecorder(context: RecorderContext): Recorder {
     },
     recordFacts(facts) {
       const slot = isName(facts.id) ? records.slots.get(facts.id) : undefined;
-      if (slot === undefined) return false;
+      if (slot === undefined) return;
       found(slot);
       open.lookedAt(slot, clock());
       fill(slot, facts);
       if (index.isFull()) context.catchUp();
-      return true;
     },
     recordRelation({ parent, child, relation }) {
       if (!isName(parent) || !isName(child) || !isName(relation) || parent === child) return;

@@ -30,8 +30,8 @@ export function celerySources(options: CelerySourcesOptions): CelerySources {
   const history = createMemoryHistory(resolved.retention);
   const deployment = createDeployment(resolved, history);
   const { collector } = deployment;
-  const parts = historySources(resolved.name, history, collector.status);
-  const { workers } = historySources(resolved.name, history, collector.workerStatus);
+  const parts = historySources(resolved.name, history.reader, collector.status);
+  const { workers } = historySources(resolved.name, history.reader, collector.workerStatus);
   let closing: Promise<void> | null = null;
 
   async function close(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { TaskHistory } from '../../history/history.ts';
+import type { HistoryWriter } from '../../history/history.ts';
 import { type Connection, createConnection } from '../../redis/connection.ts';
 import type { CeleryRedisConnection, RedisListener } from '../../redis/redis-client.ts';
 import type { SourceStatus } from '../../source.ts';
@@ -40,7 +40,7 @@ export interface CollectorWatch {
  */
 export function createCollector(
   { broker, backend, settings }: ResolvedOptions,
-  history: TaskHistory,
+  writer: HistoryWriter,
   intake: Intake,
   watch: CollectorWatch,
 ): Collector {
@@ -58,19 +58,19 @@ export function createCollector(
       try {
         take(message, channel);
       } catch {
-        history.recordDropped(1);
+        writer.recordDropped(1);
       }
     };
   }
 
   function onUp(place: 'broker' | 'backend', again: boolean): void {
-    if (place === 'broker') history.freezeAt(null);
-    if (again) history.recordGap();
+    if (place === 'broker') writer.freezeAt(null);
+    if (again) writer.recordGap();
     watch.connected(place, again);
   }
 
   // Nobody can be heard before the first connection: that is no silence of the workers.
-  if (broker !== null) history.freezeAt(new Date());
+  if (broker !== null) writer.freezeAt(new Date());
   const events =
     broker === null
       ? null
@@ -84,7 +84,7 @@ export function createCollector(
               guarded((message) => intake.takeEvents(message), heard),
             ),
           onUp: (again) => onUp('broker', again),
-          onDown: (asOf) => history.freezeAt(new Date(asOf)),
+          onDown: (asOf) => writer.freezeAt(new Date(asOf)),
         });
   const results =
     backend === null || ofResults === null

@@ -1,6 +1,6 @@
 /** Puts the parts together that read one deployment. */
 
-import type { TaskHistory } from '../../history/history.ts';
+import type { History } from '../../history/history.ts';
 import type { HistorySources } from '../../history/history-sources.ts';
 import type { QueueDepth } from '../../model.ts';
 import { createReader } from '../../redis/reader.ts';
@@ -39,7 +39,7 @@ export interface Deployment {
 }
 
 /** Connects at once, and goes on reading. */
-export function createDeployment(options: ResolvedOptions, history: TaskHistory): Deployment {
+export function createDeployment(options: ResolvedOptions, history: History): Deployment {
   const { name, settings, broker, backend: results, retention } = options;
   const valueLength = retention.maxValueLength ?? VALUE_LENGTH;
   const observer = createObserver();
@@ -117,7 +117,7 @@ export function createDeployment(options: ResolvedOptions, history: TaskHistory)
     },
     unreadable: observer.unreadable,
   };
-  const intake = createIntake(history, watch, valueLength);
+  const intake = createIntake(history.writer, watch, valueLength);
   const taskWatch =
     control === null
       ? null
@@ -130,7 +130,7 @@ export function createDeployment(options: ResolvedOptions, history: TaskHistory)
             hints.silentWorkers().length > 0 ||
             (observer.facts().taskEvents === 0 && observer.facts().workers.size > 0),
         });
-  const collector = createCollector(options, history, intake, {
+  const collector = createCollector(options, history.writer, intake, {
     connected(place, again) {
       observer.connected(place);
       if (place === 'broker') void schedules.refresh();
@@ -168,13 +168,13 @@ export function createDeployment(options: ResolvedOptions, history: TaskHistory)
     collector,
     withTasks(tasks) {
       const known = backend?.withLookup(tasks) ?? tasks;
-      return queues === null ? known : withWaiting(known, queues, history);
+      return queues === null ? known : withWaiting(known, queues, history.index);
     },
     withWorkers: (workers) => control?.inspection.withInspection(workers) ?? workers,
     schedules: schedules.source,
     health: createHealth({
       name,
-      history,
+      reader: history.reader,
       collector,
       broker: brokerReader,
       backend: resultReader,

@@ -1,4 +1,4 @@
-import type { TaskHistory } from '../../history/history.ts';
+import type { HistoryReader } from '../../history/history.ts';
 import type { HealthCheck, WorkerHealthCheck } from '../../model.ts';
 import type { Reader } from '../../redis/reader.ts';
 import type { HealthSource, ReadContext } from '../../source.ts';
@@ -7,7 +7,7 @@ import type { Collector } from './collector.ts';
 /** What checks are made of. */
 export interface HealthOptions {
   readonly name: string;
-  readonly history: TaskHistory;
+  readonly reader: HistoryReader;
   readonly collector: Collector;
   /** Of the broker; `null` where it is not Redis. */
   readonly broker: Reader | null;
@@ -22,19 +22,19 @@ export interface HealthOptions {
  * by their heartbeats, or by a ping of Celery's own where the host allows it.
  */
 export function createHealth(options: HealthOptions): HealthSource {
-  const { name, history, collector, broker, backend, ping } = options;
+  const { name, reader, collector, broker, backend, ping } = options;
 
-  async function check(reader: Reader, { signal }: ReadContext): Promise<HealthCheck> {
-    const problem = await reader.check(signal);
+  async function check(connection: Reader, { signal }: ReadContext): Promise<HealthCheck> {
+    const problem = await connection.check(signal);
     return problem === null ? { ok: true, error: null } : { ok: false, error: problem.sentence };
   }
 
-  function byHeartbeats(): WorkerHealthCheck {
+  async function byHeartbeats(context: ReadContext): Promise<WorkerHealthCheck> {
     if (!collector.workerStatus().ok) {
       const error = 'The broker is away, so nobody can tell whether workers respond.';
       return { ok: false, error, responding: [], missing: [] };
     }
-    const { responding, missing } = history.checkWorkers();
+    const { responding, missing } = await reader.checkWorkers(context);
     const ok = responding.length > 0;
     return { ok, error: ok ? null : 'No worker has sent a heartbeat lately.', responding, missing };
   }
@@ -45,7 +45,7 @@ export function createHealth(options: HealthOptions): HealthSource {
     ...(backend === null ? {} : { checkBackend: (context: ReadContext) => check(backend, context) }),
     async checkWorkers(context) {
       const asked = context.ping && ping !== null && collector.workerStatus().ok;
-      return (asked ? await ping(context.signal) : null) ?? byHeartbeats();
+      return (asked ? await ping(context.signal) : null) ?? (await byHeartbeats(context));
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { TaskChange, TaskHistory, WorkerChange } from '../../history/history.ts';
+import type { HistoryWriter, TaskChange, WorkerChange } from '../../history/history.ts';
 import { decodeGroup } from './backends/redis/result-nodes.ts';
 import { decodeEnvelope } from './protocol/envelope.ts';
 import { type CeleryEvent, taskChangeOf } from './protocol/events.ts';
@@ -39,12 +39,12 @@ export interface Intake {
  * @param watch is told the same
  * @param valueLength longest text to make of one stored value, in characters
  */
-export function createIntake(history: TaskHistory, watch: IntakeWatch, valueLength: number): Intake {
+export function createIntake(writer: HistoryWriter, watch: IntakeWatch, valueLength: number): Intake {
   let dropped = 0;
 
   function drop(place: 'event' | 'result', message: string): void {
     dropped += 1;
-    history.recordDropped(1);
+    writer.recordDropped(1);
     watch.unreadable(place, message);
   }
 
@@ -55,12 +55,12 @@ export function createIntake(history: TaskHistory, watch: IntakeWatch, valueLeng
     if (type.startsWith('task-')) {
       const change = taskChangeOf(event as CeleryEvent);
       if (change === null) return false;
-      history.recordTask(change);
+      writer.recordTask(change);
       watch.changed(change);
     } else if (type.startsWith('worker-')) {
       const change = workerChangeOf(event as CeleryEvent);
       if (change === null) return true;
-      history.recordWorker(change);
+      writer.recordWorker(change);
       watch.worker(change);
     }
     return true;
@@ -78,7 +78,7 @@ export function createIntake(history: TaskHistory, watch: IntakeWatch, valueLeng
     takeResult(message, taskId) {
       const result = decodeResult(message, taskId, valueLength);
       if (result === null) return drop('result', message);
-      history.recordTask(result.change);
+      writer.recordTask(result.change);
       watch.stored(result);
     },
     takeGroup(message, key) {

@@ -1,4 +1,4 @@
-import type { RetentionOptions } from '../../history/history.ts';
+import type { RetentionOptions } from '../../history/retention.ts';
 import { resolveRetention } from '../../history/retention.ts';
 import type { CeleryRedisClient } from '../../redis/redis-client.ts';
 import { type DeploymentEndpoints, deploymentEndpoints } from './brokers/redis/endpoints.ts';

@@ -1,5 +1,5 @@
 /** Asks the workers which tasks they hold, where nothing else tells, and finds tasks that are nowhere. */
-import type { TaskHistory } from '../../history/history.ts';
+import type { CollectedHistory } from '../../history/history.ts';
 import type { Running } from './control/running.ts';
 
 /** All in milliseconds. */
@@ -14,7 +14,7 @@ const MAX_LOOKED_FOR = 500;
 
 /** What the watch asks. */
 export interface TaskWatchOptions {
-  readonly history: TaskHistory;
+  readonly history: CollectedHistory;
   /** Asks the workers and tells the history of what runs; `null` when they could not be asked. */
   readonly running: () => Promise<Running | null>;
   /** Whether a message of this task waits or is held by a worker; `null` when that cannot be told. */
@@ -48,7 +48,7 @@ export function createTaskWatch(options: TaskWatchOptions): TaskWatch {
     const now = performance.now();
     for (const [id, until] of lookedFor) if (until <= now) lookedFor.delete(id);
     const settled = Date.now() - SETTLED;
-    return history
+    return history.index
       .listOpen(MAX_OPEN)
       .filter(({ id, state, heardAt }) => state === 'PENDING' && heardAt < settled && !lookedFor.has(id))
       .map(({ id }) => id)
@@ -68,8 +68,8 @@ export function createTaskWatch(options: TaskWatchOptions): TaskWatch {
     if (lost.length === 0) return;
     await lookUp(lost);
     for (const id of lost) {
-      if (closed || history.stateOf(id) !== 'PENDING' || isQueued(id) !== false) continue;
-      history.recordMissing(id, true);
+      if (closed || history.index.stateOf(id) !== 'PENDING' || isQueued(id) !== false) continue;
+      history.writer.recordMissing(id, true);
       lookedFor.set(id, performance.now() + AGAIN);
     }
   }

@@ -1,4 +1,4 @@
-import type { RetentionOptions } from '../../history/history.ts';
+import type { RetentionOptions } from '../../history/retention.ts';
 import type { Schedule } from '../../model.ts';
 import type { Awaitable } from '../../source.ts';
 import type { MemorySourcesOptions } from './memory-sources.ts';

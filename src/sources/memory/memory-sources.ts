@@ -1,6 +1,7 @@
-import type { RetentionOptions, WorkerChange } from '../../history/history.ts';
+import type { WorkerChange } from '../../history/history.ts';
 import { type HistorySources, historySources } from '../../history/history-sources.ts';
 import { createMemoryHistory } from '../../history/memory-history.ts';
+import type { RetentionOptions } from '../../history/retention.ts';
 import type { Schedule } from '../../model.ts';
 import type { Awaitable, HealthSource, MonitorSources } from '../../source.ts';
 import { resolveMemoryOptions } from './memory-options.ts';
@@ -61,18 +62,18 @@ export function memorySources(options: MemorySourcesOptions = {}): MemorySources
     try {
       work();
     } catch (error) {
-      history.recordDropped(1);
+      history.writer.recordDropped(1);
       onError(error instanceof TypeError ? error : new TypeError('A record cannot be read.'));
     }
   }
 
   return {
-    ...historySources(name, history, () => ({ ok: true, asOf: new Date(now()) })),
+    ...historySources(name, history.reader, () => ({ ok: true, asOf: new Date(now()) })),
     ...(schedules === null ? {} : { schedules: { name, listSchedules: schedules } }),
     health: {
       name,
-      checkWorkers() {
-        const { responding, missing } = history.checkWorkers();
+      async checkWorkers(context) {
+        const { responding, missing } = await history.reader.checkWorkers(context);
         const known = responding.length + missing.length > 0;
         // A queue without workers of its own has nothing to check.
         if (!known) return { ok: null, responding, missing };
@@ -80,7 +81,7 @@ export function memorySources(options: MemorySourcesOptions = {}): MemorySources
         return { ok, error: ok ? null : 'No worker responds.', responding, missing };
       },
     },
-    record: (record) => guarded(() => history.recordTask(toTaskChange(record, now))),
+    record: (record) => guarded(() => history.writer.recordTask(toTaskChange(record, now))),
     recordWorker: (record) =>
       guarded(() => {
         if (typeof record?.hostname !== 'string' || record.hostname === '') {
@@ -89,7 +90,11 @@ export function memorySources(options: MemorySourcesOptions = {}): MemorySources
           );
         }
         const { timestamp, type = 'heartbeat', ...facts } = record;
-        history.recordWorker({ ...facts, type, time: timestamp === undefined ? now() : Number(timestamp) });
+        history.writer.recordWorker({
+          ...facts,
+          type,
+          time: timestamp === undefined ? now() : Number(timestamp),
+        });
       }),
     close: () => history.close(),
   };

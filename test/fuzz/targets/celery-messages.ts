@@ -132,7 +132,8 @@ export const queueTarget = defineTarget({
       for (const [raw, queue] of messages) {
         const { facts, tag } = queues.waiting(raw, queue);
         expect(tag).not.toBe('');
-        if (facts !== null) history.recordTask({ ...facts, type: 'sent', time: null, origin: 'result' });
+        if (facts !== null)
+          history.writer.recordTask({ ...facts, type: 'sent', time: null, origin: 'result' });
       }
     }),
 });
@@ -197,10 +198,10 @@ export const replyTarget = defineTarget({
         expect(reply.worker).toMatch(/^[^\p{Cc}]{1,512}$/u);
         proofOf(value);
         const told = { stats: value, active_queues: value, registered: value };
-        history.recordWorker(workerFactsOf(reply.worker, told, 1_790_000_000_000));
+        history.writer.recordWorker(workerFactsOf(reply.worker, told, 1_790_000_000_000));
         const { items, dropped } = heldItems(value);
         expect(dropped).toBeGreaterThanOrEqual(0);
-        for (const item of items) history.recordTask(startOf(item, 'w@a', undefined));
+        for (const item of items) history.writer.recordTask(startOf(item, 'w@a', undefined));
       }
     }),
 });

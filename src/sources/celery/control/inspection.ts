@@ -1,4 +1,4 @@
-import type { TaskHistory } from '../../../history/history.ts';
+import type { CollectedHistory } from '../../../history/history.ts';
 import type { WorkerSource } from '../../../source.ts';
 import type { Replies } from './broadcast.ts';
 import type { Control } from './control.ts';
@@ -29,7 +29,7 @@ export interface Inspection {
 }
 
 /** Asks workers for `stats`, `active_queues` and `registered` and tells the history. */
-export function createInspection(control: Control, history: TaskHistory): Inspection {
+export function createInspection(control: Control, history: CollectedHistory): Inspection {
   const queues = new Map<string, readonly string[]>();
   /** Also those that no worker takes from any more: what waits there is of interest most. */
   const names = new Set<string>();
@@ -55,7 +55,7 @@ export function createInspection(control: Control, history: TaskHistory): Inspec
         active_queues: active?.values.get(hostname),
         registered: registered?.values.get(hostname),
       };
-      history.recordWorker(workerFactsOf(hostname, replies, time));
+      history.writer.recordWorker(workerFactsOf(hostname, replies, time));
       const taken = queueNames(replies.active_queues);
       if (taken === undefined) continue;
       queues.set(hostname, taken);
@@ -69,7 +69,7 @@ export function createInspection(control: Control, history: TaskHistory): Inspec
 
   /** The history holds so many workers, and of those that are gone too long, none. */
   function forget(): void {
-    const { responding, missing } = history.checkWorkers();
+    const { responding, missing } = history.index.checkWorkers();
     const there = new Set([...answered, ...responding, ...missing]);
     for (const hostname of queues.keys()) if (!there.has(hostname)) queues.delete(hostname);
   }
@@ -119,7 +119,7 @@ export function createInspection(control: Control, history: TaskHistory): Inspec
     },
     queuesOf() {
       if (!isKnown) return null;
-      const online = new Set([...answered, ...history.checkWorkers().responding]);
+      const online = new Set([...answered, ...history.index.checkWorkers().responding]);
       const consumers = new Map<string, number>();
       for (const name of names) consumers.set(name, 0);
       for (const [hostname, taken] of queues) {

@@ -1,4 +1,4 @@
-import type { TaskHistory } from '../../../history/history.ts';
+import type { CollectedHistory } from '../../../history/history.ts';
 import type { WorkerHealthCheck } from '../../../model.ts';
 import type { Replies } from './broadcast.ts';
 import type { Control } from './control.ts';
@@ -14,7 +14,7 @@ const NOBODY = 'No worker has answered a ping.';
  *
  * @returns a function that answers `null` when they could not be asked; judge them by heartbeats then
  */
-export function createPing(control: Control, history: TaskHistory) {
+export function createPing(control: Control, history: CollectedHistory) {
   /** Who has ever answered: as many as the history holds workers, which forgets the oldest. */
   const answerers = new Set<string>();
   let last: Replies | null = null;
@@ -29,7 +29,7 @@ export function createPing(control: Control, history: TaskHistory) {
     const time = Date.now();
     for (const hostname of replies.values.keys()) {
       answerers.add(hostname);
-      history.recordWorker({ hostname, type: 'reply', time });
+      history.writer.recordWorker({ hostname, type: 'reply', time });
     }
     return replies;
   }
@@ -37,7 +37,7 @@ export function createPing(control: Control, history: TaskHistory) {
   return async function pingWorkers(signal?: AbortSignal): Promise<WorkerHealthCheck | null> {
     const replies = await ask(signal);
     if (replies === null) return null;
-    const { responding: beating, missing: silent } = history.checkWorkers();
+    const { responding: beating, missing: silent } = history.index.checkWorkers();
     const responding = new Set(replies.values.keys());
     const missing = new Set<string>();
     for (const name of beating) if (!answerers.has(name)) responding.add(name);

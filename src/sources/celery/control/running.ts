@@ -1,4 +1,4 @@
-import type { TaskHistory } from '../../../history/history.ts';
+import type { CollectedHistory } from '../../../history/history.ts';
 import type { Replies } from './broadcast.ts';
 import type { Control } from './control.ts';
 import { type HeldItem, heldItems, startOf } from './held-tasks.ts';
@@ -42,17 +42,11 @@ const BEFORE_START: ReadonlySet<string> = new Set(['PENDING', 'RECEIVED', 'REVOK
  *
  * @returns a function that answers `null` when the workers could not be asked
  */
-export function createRunning(control: Control, history: TaskHistory) {
-  async function record(item: HeldItem, worker: string, signal: AbortSignal): Promise<void> {
-    const state = history.stateOf(item.id);
+export function createRunning(control: Control, history: CollectedHistory) {
+  function record(item: HeldItem, worker: string): void {
+    const state = history.index.stateOf(item.id);
     if (state !== null && !BEFORE_START.has(state)) return;
-    let retries: number | null | undefined;
-    try {
-      if (state !== null) retries = (await history.getTask(item.id, { signal }))?.retries;
-    } catch {
-      // The number of the attempt is then not known.
-    }
-    history.recordTask(startOf(item, worker, retries ?? undefined));
+    history.writer.recordTask(startOf(item, worker, history.index.retriesOf(item.id) ?? undefined));
   }
 
   return async function running(options: RunningOptions = {}): Promise<Running | null> {
@@ -69,11 +63,11 @@ export function createRunning(control: Control, history: TaskHistory) {
         const { items, dropped } = heldItems(value);
         if (dropped > 0) {
           isComplete = false;
-          history.recordDropped(dropped);
+          history.writer.recordDropped(dropped);
         }
         for (const item of items) {
           tasks.set(item.id, { worker, place });
-          if (place === 'active') await record(item, worker, signal);
+          if (place === 'active') record(item, worker);
         }
       }
       if (isComplete) complete.push(place);

@@ -1,4 +1,4 @@
-import type { TaskHistory } from '../../../history/history.ts';
+import type { CollectedHistory } from '../../../history/history.ts';
 import type { WorkerHealthCheck } from '../../../model.ts';
 import type { RedisEndpoint } from '../../../redis/endpoint.ts';
 import type { CelerySettings } from '../settings.ts';
@@ -28,7 +28,7 @@ export interface WorkerControl {
 export interface WorkerControlOptions {
   readonly endpoint: RedisEndpoint;
   readonly settings: CelerySettings;
-  readonly history: TaskHistory;
+  readonly history: CollectedHistory;
   /** Whether the host wants events to be switched on. */
   readonly enableEvents: boolean;
   /** Told of every answer. */
@@ -41,7 +41,7 @@ export function createWorkerControl(options: WorkerControlOptions): WorkerContro
   const bare = createControl({
     endpoint,
     settings,
-    known: () => history.checkWorkers().responding,
+    known: () => history.index.checkWorkers().responding,
     mayEnableEvents: enableEvents,
   });
   const control: typeof bare = {

@@ -1,5 +1,5 @@
 /** What a stored result lists of the tasks that it sent, and a stored group of its members. */
-import type { TaskHistory } from '../../../history/history.ts';
+import type { HistoryIndex } from '../../../history/history.ts';
 import type { ResultNode } from '../protocol/messages.ts';
 import { isId } from './ids.ts';
 import type { Kinship } from './kinship.ts';
@@ -21,7 +21,7 @@ const MAX_LISTED = 10_000;
 const MAX_CALLBACKS = 20;
 
 /** @returns what puts such lists into the ledger */
-export function createChildren(ledger: Ledger, kinship: Kinship, history: TaskHistory): Children {
+export function createChildren(ledger: Ledger, kinship: Kinship, index: HistoryIndex): Children {
   function listAll(nodes: readonly ResultNode[], task: LinkedTask | null, groupId: string | null): number {
     let count = nodes.length;
     for (const node of nodes) {
@@ -53,7 +53,7 @@ export function createChildren(ledger: Ledger, kinship: Kinship, history: TaskHi
     }
     task.claims?.delete(node.id);
     // The last step of a chain within a group, and the body of a chord there, was sent by another task.
-    if (node.parent === null && history.stateOf(node.id) === null) kinship.relate(task.id, node.id, 'child');
+    if (node.parent === null && index.stateOf(node.id) === null) kinship.relate(task.id, node.id, 'child');
   }
 
   function addMember(groupId: string, node: ResultNode): void {

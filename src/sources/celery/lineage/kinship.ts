@@ -9,7 +9,7 @@
  * there is one of these: `on_success` may send tasks, `trail=False` keeps no list, and an earlier attempt
  * had a list of its own. So each rule asks for more, and where nothing more is known, nothing is said.
  */
-import type { TaskHistory } from '../../../history/history.ts';
+import type { HistoryWriter } from '../../../history/history.ts';
 import type { TaskRelationKind } from '../../../model.ts';
 import type { ListArgument } from './header-results.ts';
 import { isHeader } from './headers.ts';
@@ -39,9 +39,9 @@ export interface Kinship {
 }
 
 /** @param history is told each relation, some of them more than once */
-export function createKinship(ledger: Ledger, history: TaskHistory): Kinship {
+export function createKinship(ledger: Ledger, writer: HistoryWriter): Kinship {
   function relate(parent: string, child: string, relation: TaskRelationKind): void {
-    if (parent !== child) history.recordRelation({ parent, child, relation });
+    if (parent !== child) writer.recordRelation({ parent, child, relation });
   }
 
   function join(task: LinkedTask, groupId: string, digest: number | null): void {

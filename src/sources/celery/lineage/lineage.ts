@@ -1,5 +1,5 @@
 /** Finds out how tasks belong together, from all that tells of it, and says so to the history. */
-import type { TaskChange, TaskFacts, TaskHistory } from '../../../history/history.ts';
+import type { CollectedHistory, TaskChange, TaskFacts } from '../../../history/history.ts';
 import type { QueuedTask, ResultNode, StoredResult } from '../protocol/messages.ts';
 import { brokenHeader } from './broken-chord.ts';
 import { createChildren } from './children.ts';
@@ -31,11 +31,11 @@ export interface Lineage {
 }
 
 /** @param history is told every relation */
-export function createLineage(history: TaskHistory): Lineage {
+export function createLineage(history: CollectedHistory): Lineage {
   const ledger = createLedger();
-  const kinship = createKinship(ledger, history);
-  const children = createChildren(ledger, kinship, history);
-  const plans = createPlans(ledger, kinship, children, history);
+  const kinship = createKinship(ledger, history.writer);
+  const children = createChildren(ledger, kinship, history.index);
+  const plans = createPlans(ledger, kinship, children, history.writer);
 
   /** A task says who its parent is. */
   function claim(told: TaskChange | TaskFacts, parentId: string): void {
@@ -133,6 +133,6 @@ export function createLineage(history: TaskHistory): Lineage {
       if (isId(groupId) && Number.isSafeInteger(size) && size > 0) kinship.setSize(groupId, size);
     },
     unknownRelatives: (id, limit) =>
-      unknownAround(ledger, id, limit, (other) => history.stateOf(other) !== null),
+      unknownAround(ledger, id, limit, (other) => history.index.stateOf(other) !== null),
   };
 }

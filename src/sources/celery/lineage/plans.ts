@@ -1,5 +1,5 @@
 /** What the message of a task tells of others that are still to be sent, kept until they are seen. */
-import type { TaskFacts, TaskHistory } from '../../../history/history.ts';
+import type { HistoryWriter, TaskFacts } from '../../../history/history.ts';
 import type { QueuedTask } from '../protocol/messages.ts';
 import type { Children } from './children.ts';
 import { readFuture } from './future.ts';
@@ -22,7 +22,7 @@ export function createPlans(
   ledger: Ledger,
   kinship: Kinship,
   children: Children,
-  history: TaskHistory,
+  writer: HistoryWriter,
 ): Plans {
   function fulfil(task: LinkedTask): void {
     if (task.plan === null) return;
@@ -33,7 +33,7 @@ export function createPlans(
       ...(root === null ? {} : { rootId: root }),
       ...(group === null ? {} : { groupId: group }),
     };
-    history.recordFacts(facts);
+    writer.recordFacts(facts);
   }
 
   function expect(id: string, parent: string | null, root: string | null, group: string | null): void {

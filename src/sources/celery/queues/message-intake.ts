@@ -1,5 +1,5 @@
 /** Tells the history and the lineage of each message that is seen, once. */
-import type { TaskFacts, TaskHistory } from '../../../history/history.ts';
+import type { CollectedHistory, TaskFacts } from '../../../history/history.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import type { QueuedTask } from '../protocol/messages.ts';
 import { decodeTaken, decodeWaiting, type FindQueue } from '../protocol/queue-message.ts';
@@ -40,7 +40,7 @@ export interface MessageIntake {
 
 /** @param findQueue for messages that were taken */
 export function createMessageIntake(
-  history: TaskHistory,
+  history: CollectedHistory,
   lineage: Lineage,
   findQueue: FindQueue,
 ): MessageIntake {
@@ -67,12 +67,13 @@ export function createMessageIntake(
     messages += 1;
     if (task === null) {
       unreadable += 1;
-      history.recordDropped(1);
+      history.writer.recordDropped(1);
       return;
     }
     const { facts } = task;
     forget(facts.id);
-    if (!history.recordFacts(facts)) {
+    history.writer.recordFacts(facts);
+    if (history.index.stateOf(facts.id) === null) {
       untold.set(facts.id, { facts, bytes: message.bytes, goneAt: null });
       untoldBytes += message.bytes;
       while (untold.size > MAX_UNTOLD || untoldBytes > MAX_UNTOLD_BYTES) {
@@ -96,8 +97,10 @@ export function createMessageIntake(
     },
     offerAgain(isHeld, now) {
       for (const [id, waiting] of untold) {
-        if (history.recordFacts(waiting.facts)) forget(id);
-        else if (isHeld(id)) waiting.goneAt = null;
+        if (history.index.stateOf(id) !== null) {
+          history.writer.recordFacts(waiting.facts);
+          forget(id);
+        } else if (isHeld(id)) waiting.goneAt = null;
         else {
           waiting.goneAt ??= now;
           if (now - waiting.goneAt > UNTOLD_FOR) forget(id);

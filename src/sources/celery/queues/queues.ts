@@ -1,5 +1,5 @@
 /** The queues of a deployment: what waits in them, looked at about once a second. */
-import type { TaskHistory } from '../../../history/history.ts';
+import type { CollectedHistory } from '../../../history/history.ts';
 import type { QueueDepth } from '../../../model.ts';
 import type { Reader } from '../../../redis/reader.ts';
 import type { RedisProblem } from '../../../redis/redis-errors.ts';
@@ -33,7 +33,7 @@ export interface QueuesOptions {
   /** Of the broker. */
   readonly reader: Reader;
   readonly settings: CelerySettings;
-  readonly history: TaskHistory;
+  readonly history: CollectedHistory;
   readonly lineage: Lineage;
   /** Names of queues that the host gives. */
   readonly given?: readonly string[];

@@ -1,5 +1,5 @@
 /** Shows tasks that wait in queues beside those that a history knows. */
-import type { TaskHistory } from '../../../history/history.ts';
+import type { HistoryIndex } from '../../../history/history.ts';
 import type { ReadContext, SourceStatus, TaskQuery, TaskSource } from '../../../source.ts';
 import type { HeldMessage } from './held-message.ts';
 import type { Queues } from './queues.ts';
@@ -31,14 +31,14 @@ const ONE: TaskQuery = {
  * run first, and count as PENDING.
  *
  * @param tasks answers from the history
- * @param history is asked which tasks it knows
+ * @param index says which tasks the history knows
  */
 export function withWaiting<Source extends TaskSource>(
   tasks: Source,
   queues: Queues,
-  history: TaskHistory,
+  index: Pick<HistoryIndex, 'stateOf'>,
 ): Source {
-  const isKnown = (id: string): boolean => history.stateOf(id) !== null;
+  const isKnown = (id: string): boolean => index.stateOf(id) !== null;
   const list = listWithWaiting(tasks, queues, isKnown);
 
   function lookUp(id: string): HeldMessage | undefined {

@@ -1,6 +1,6 @@
 /** The result backend: what lies in it is read in, looked up when asked for, and compared with what was heard. */
 
-import type { TaskHistory } from '../../../../history/history.ts';
+import type { History } from '../../../../history/history.ts';
 import type { HistorySources } from '../../../../history/history-sources.ts';
 import type { Reader } from '../../../../redis/reader.ts';
 import type { Lineage } from '../../lineage/lineage.ts';
@@ -39,7 +39,7 @@ export interface BackendOptions {
   /** The connection to the backend's database. It is not closed. */
   readonly reader: Reader;
   readonly settings: CelerySettings;
-  readonly history: TaskHistory;
+  readonly history: History;
   readonly lineage: Lineage;
   /** Longest text to make of one stored value, in characters. */
   readonly valueLength: number;
@@ -58,7 +58,7 @@ export function createBackend(options: BackendOptions): Backend {
   const taker = createResultTaker({ history, lineage, store, keys, dating, valueLength });
   const scan = createResultScan({ history, lineage, store, keys, taker, signal });
   const reconciler = createReconciler({ history, store, keys, taker, signal });
-  const tasks = createTaskLookup(history, lineage, valueLength);
+  const tasks = createTaskLookup(history.reader, lineage, valueLength);
   const lookup = createResultLookup({ store, keys, taker, aside: tasks.keepAside, signal });
   let started = false;
 

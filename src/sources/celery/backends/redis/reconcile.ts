@@ -3,7 +3,7 @@
  * events get lost, by worker pools of threads above all, and so do publications while nobody listens.
  */
 import { createHash } from 'node:crypto';
-import type { OpenTask, TaskHistory } from '../../../../history/history.ts';
+import type { CollectedHistory, OpenTask } from '../../../../history/history.ts';
 import type { ResultKeys } from './result-keys.ts';
 import type { ReadResult, ResultTaker } from './result-taker.ts';
 import type { ValueStore } from './value-store.ts';
@@ -28,7 +28,7 @@ export interface Reconciler {
 
 /** What reconciling needs. */
 export interface ReconcilerOptions {
-  readonly history: TaskHistory;
+  readonly history: CollectedHistory;
   readonly store: ValueStore;
   readonly keys: ResultKeys;
   readonly taker: ResultTaker;
@@ -55,7 +55,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   function dueTasks(all: boolean): string[] {
     const now = Date.now();
     const limit = all ? MOST_TASKS : Math.min(MOST_TASKS, watched.size + BATCH);
-    const open = history.listOpen(limit);
+    const open = history.index.listOpen(limit);
     const before = watched;
     watched = new Map(open.map((task) => [task.id, watch(task, before.get(task.id))]));
     const due = open.filter(({ id }) => all || (watched.get(id) as Watched).dueAt <= now);

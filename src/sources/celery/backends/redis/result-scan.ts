@@ -1,5 +1,5 @@
 /** Reads in what lies in the backend, in the background. */
-import type { TaskHistory } from '../../../../history/history.ts';
+import type { CollectedHistory } from '../../../../history/history.ts';
 import { ReaderError } from '../../../../redis/reader.ts';
 import { describeError, type RedisProblem } from '../../../../redis/redis-errors.ts';
 import type { Lineage } from '../../lineage/lineage.ts';
@@ -50,7 +50,7 @@ export interface ResultScan {
 
 /** What a scan needs. */
 export interface ResultScanOptions {
-  readonly history: TaskHistory;
+  readonly history: CollectedHistory;
   readonly lineage: Lineage;
   readonly store: ValueStore;
   readonly keys: ResultKeys;
@@ -110,7 +110,7 @@ export function createResultScan(options: ResultScanOptions): ResultScan {
   async function takeStep(names: readonly string[]): Promise<void> {
     const tasks = names.flatMap((key) => keys.taskOf(key) ?? []);
     // Celery never overwrites a stored SUCCESS, so what is known of it has not changed.
-    const unknown = tasks.filter((id) => history.stateOf(id) !== 'SUCCESS');
+    const unknown = tasks.filter((id) => history.index.stateOf(id) !== 'SUCCESS');
     for await (const part of store.readScanned(unknown.map(keys.task), signal)) {
       const taken = await taker.take(idsOf(part), signal);
       progress.kept += taken.kept;

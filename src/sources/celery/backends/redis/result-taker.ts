@@ -1,5 +1,5 @@
 /** Puts stored results that were read into the history. */
-import type { TaskHistory } from '../../../../history/history.ts';
+import type { CollectedHistory } from '../../../../history/history.ts';
 import type { Lineage } from '../../lineage/lineage.ts';
 import type { StoredResult } from '../../protocol/messages.ts';
 import { parseMoment } from '../../protocol/moments.ts';
@@ -41,7 +41,7 @@ const SAMPLES = 3;
 
 /** What a taker needs. */
 export interface ResultTakerOptions {
-  readonly history: TaskHistory;
+  readonly history: CollectedHistory;
   readonly lineage: Lineage;
   readonly store: ValueStore;
   readonly keys: ResultKeys;
@@ -55,7 +55,7 @@ export function createResultTaker(options: ResultTakerOptions): ResultTaker {
 
   /** Known tasks are told more of; others are worth telling when they would stay. */
   const isWanted = (id: string, time: number): boolean =>
-    history.stateOf(id) !== null || history.wouldKeep(time);
+    history.index.stateOf(id) !== null || history.index.wouldKeep(time);
 
   return {
     async take(results, signal, asked) {
@@ -68,7 +68,7 @@ export function createResultTaker(options: ResultTakerOptions): ResultTaker {
       function tell(result: StoredResult, heardAt: number | null, wanted: boolean): void {
         const told = { ...result, change: { ...result.change, stored: true, heardAt } };
         if (wanted) {
-          history.recordTask(told.change);
+          history.writer.recordTask(told.change);
           lineage.stored(told);
           kept += 1;
         } else asked?.(told);

@@ -1,6 +1,6 @@
 /** A task source that also finds what the history does not hold, as long as the backend does. */
 
-import type { TaskHistory } from '../../../../history/history.ts';
+import type { History, HistoryReader } from '../../../../history/history.ts';
 import type { HistorySources } from '../../../../history/history-sources.ts';
 import { createMemoryHistory } from '../../../../history/memory-history.ts';
 import type { TaskTree } from '../../../../model.ts';
@@ -30,8 +30,8 @@ export interface TaskLookup {
   close(): void;
 }
 
-export function createTaskLookup(history: TaskHistory, lineage: Lineage, valueLength: number): TaskLookup {
-  let aside: TaskHistory | null = null;
+export function createTaskLookup(reader: HistoryReader, lineage: Lineage, valueLength: number): TaskLookup {
+  let aside: History | null = null;
 
   function over(tasks: TaskPart, lookup: ResultLookup): TaskPart {
     async function find(ids: readonly string[], signal: AbortSignal): Promise<number> {
@@ -41,9 +41,11 @@ export function createTaskLookup(history: TaskHistory, lineage: Lineage, valueLe
     /** Whether there is more of it now. */
     async function complete(id: string, tree: TaskTree, signal: AbortSignal): Promise<boolean> {
       const unknown = new Set(lineage.unknownRelatives(id, IDS_A_ROUND));
-      for (const other of referencesOf(tree)) {
+      const named = referencesOf(tree);
+      const known = await reader.listKnown(named, { signal });
+      for (const other of named) {
         if (unknown.size >= IDS_A_ROUND) break;
-        if (history.stateOf(other) === null) unknown.add(other);
+        if (!known.has(other)) unknown.add(other);
       }
       return (await find([...unknown], signal)) > 0;
     }
@@ -54,18 +56,18 @@ export function createTaskLookup(history: TaskHistory, lineage: Lineage, valueLe
         const status = tasks.status?.() ?? { ok: true, asOf: new Date() };
         // What was looked up belongs to the answers as well.
         const { revision } = status;
-        const more = aside?.revision('tasks') ?? 0;
+        const more = aside?.reader.freshness('tasks').revision ?? 0;
         return revision === undefined ? status : { ...status, revision: `${revision}.${more}` };
       },
       async getTask(id, context) {
         const known = await tasks.getTask(id, context);
         if (known !== null) return known;
         await find([id], AbortSignal.any([context.signal, AbortSignal.timeout(LONGEST_WAIT)]));
-        return (await tasks.getTask(id, context)) ?? (await aside?.getTask(id, context)) ?? null;
+        return (await tasks.getTask(id, context)) ?? (await aside?.reader.getTask(id, context)) ?? null;
       },
       async getTaskTree(id, context) {
         const read = async (): Promise<TaskTree | null> =>
-          (await tasks.getTaskTree(id, context)) ?? (await aside?.getTaskTree(id, context)) ?? null;
+          (await tasks.getTaskTree(id, context)) ?? (await aside?.reader.getTaskTree(id, context)) ?? null;
         const signal = AbortSignal.any([context.signal, AbortSignal.timeout(LONGEST_TREE_WAIT)]);
         let tree = await read();
         if (tree === null) {
@@ -89,7 +91,7 @@ export function createTaskLookup(history: TaskHistory, lineage: Lineage, valueLe
         maxBytes: BYTES_ASIDE,
         maxValueLength: valueLength,
       });
-      aside.recordTask(change);
+      aside.writer.recordTask(change);
     },
     over,
     close() {
