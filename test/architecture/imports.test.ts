@@ -8,6 +8,7 @@ const RANKS: Readonly<Record<string, number>> = {
   errors: 0,
   debug: 0,
   text: 0,
+  'merge-sorted': 0,
   source: 1,
   serialize: 1,
   graph: 1,
