@@ -2,7 +2,13 @@
 
 import { listAllEvents } from './combine/events.ts';
 import { combineHealth } from './combine/health.ts';
-import { getAllHistoryStats, listAllComponents, listAllSchedules, listAllWorkers } from './combine/lists.ts';
+import {
+  getAllHistoryStats,
+  listAllComponents,
+  listAllQueues,
+  listAllSchedules,
+  listAllWorkers,
+} from './combine/lists.ts';
 import { combinedStatus } from './combine/status.ts';
 import { combineTasks } from './combine/tasks.ts';
 import { checkSources } from './options/sources.ts';
@@ -51,6 +57,9 @@ export function combineSources(...bundles: readonly MonitorSources[]): MonitorSo
       listSchedules: (context) => listAllSchedules(parts, context),
     })),
     ...combine('health', all('health'), combineHealth),
+    ...combine('queues', all('queues'), (parts) => ({
+      listQueues: (context) => listAllQueues(parts, context),
+    })),
     ...combine('components', all('components'), (parts) => ({
       listComponents: (context) => listAllComponents(parts, context),
     })),

@@ -5,6 +5,7 @@ export type { MetricsOptions } from './metrics/metrics-options.ts';
 export type {
   Component,
   HealthCheck,
+  Queue,
   QueueDepth,
   Schedule,
   Task,
@@ -43,6 +44,7 @@ export type {
   HistorySource,
   HistoryStats,
   MonitorSources,
+  QueueSource,
   ReadContext,
   ScheduleSource,
   SourcePart,

@@ -195,7 +195,22 @@ export interface Schedule {
   readonly totalRunCount?: number | null;
 }
 
-/** Waiting work of one queue. */
+/** One queue, as a `QueueSource` lists it. */
+export interface Queue {
+  readonly name: string;
+  /** Messages that wait to be taken; `null` when that cannot be told. */
+  readonly waiting: number | null;
+  /** Messages that workers have taken and not acknowledged. Default `null`: unknown. */
+  readonly reserved?: number | null;
+  /** Workers that read it; `null` when that cannot be told. */
+  readonly consumers: number | null;
+  /** Since when the oldest message that is due has waited; `null` when none is due or that is unknown. */
+  readonly oldestDueAt: Date | null;
+  /** When these figures were read; `null` when they never were. */
+  readonly asOf: Date | null;
+}
+
+/** Waiting work of one queue, inside a component. To be replaced by {@link Queue}. */
 export interface QueueDepth {
   readonly name: string;
   readonly waiting: number | null;

@@ -6,6 +6,7 @@ import type { MonitorErrorCode } from './errors.ts';
 import type {
   Component,
   HealthCheck,
+  Queue,
   Schedule,
   TaskDetail,
   TaskEvent,
@@ -122,6 +123,12 @@ export interface HealthSource extends SourcePart {
   checkWorkers?(context: ReadContext & { readonly ping: boolean }): Awaitable<WorkerHealthCheck>;
 }
 
+/** Queues, shown as the component `queues` of `/api/components/`. */
+export interface QueueSource extends SourcePart {
+  /** Every queue of the deployment, each name once, in any order. */
+  listQueues(context: ReadContext): Awaitable<readonly Queue[]>;
+}
+
 /** Parts of the deployment, called for `/api/components/`. */
 export interface ComponentSource extends SourcePart {
   listComponents(context: ReadContext): Awaitable<readonly Component[]>;
@@ -160,6 +167,7 @@ export interface MonitorSources {
   readonly events?: TaskEventSource;
   readonly schedules?: ScheduleSource;
   readonly health?: HealthSource;
+  readonly queues?: QueueSource;
   readonly components?: ComponentSource;
   readonly history?: HistorySource;
   /** Called once by the router's `close()`. */

@@ -1,11 +1,12 @@
 /** Workers, schedules, components and the history of several sources. */
-import type { Component, Schedule, Worker } from '../model.ts';
+import type { Component, Queue, Schedule, Worker } from '../model.ts';
 import { type Gathering, gatheringOf, type Reply } from '../source/combined-part.ts';
 import type {
   Awaitable,
   ComponentSource,
   HistorySource,
   HistoryStats,
+  QueueSource,
   ReadContext,
   ScheduleSource,
   SourcePart,
@@ -80,6 +81,23 @@ export async function listAllSchedules(
   }
   return parts.flatMap((part, index) =>
     (lists[index] ?? []).map((schedule) => gathering.attribute(schedule, part)),
+  );
+}
+
+/** All queues; queues of one name in two sources are two queues. */
+export async function listAllQueues(
+  parts: readonly QueueSource[],
+  context: ReadContext,
+): Promise<readonly Queue[]> {
+  const { gathering, replies } = await listsOf(
+    parts,
+    context,
+    'listQueues',
+    (part, own) => part.listQueues(own),
+    lengthOf,
+  );
+  return parts.flatMap((part, index) =>
+    (answerOf(replies[index]) ?? []).map((queue) => gathering.attribute(queue, part)),
   );
 }
 

@@ -3,6 +3,7 @@ import type {
   HealthSource,
   HistorySource,
   MonitorSources,
+  QueueSource,
   ScheduleSource,
   SourcePart,
   TaskEventSource,
@@ -24,6 +25,7 @@ const WORKERS: Methods<WorkerSource> = { listWorkers: true };
 const EVENTS: Methods<TaskEventSource> = { listEvents: true };
 const SCHEDULES: Methods<ScheduleSource> = { listSchedules: true };
 const HEALTH: Methods<HealthSource> = { checkBroker: false, checkBackend: false, checkWorkers: false };
+const QUEUES: Methods<QueueSource> = { listQueues: true };
 const COMPONENTS: Methods<ComponentSource> = { listComponents: true };
 const HISTORY: Methods<HistorySource> = { getHistoryStats: true };
 
@@ -33,6 +35,7 @@ const PARTS: Readonly<Record<Exclude<keyof MonitorSources, 'close'>, Readonly<Re
   events: EVENTS,
   schedules: SCHEDULES,
   health: HEALTH,
+  queues: QUEUES,
   components: COMPONENTS,
   history: HISTORY,
 };

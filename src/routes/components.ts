@@ -9,6 +9,7 @@ import type { ComponentSource, HistoryStats, ReadContext } from '../source.ts';
 import type { ComponentBody, ComponentsBody } from '../wire.ts';
 import type { Monitor } from './monitor.ts';
 import { onLeave } from './on-leave.ts';
+import { createQueuesComponent, stableQueues } from './queues-component.ts';
 import { defineRoute } from './route.ts';
 import { sendDocument, tagOf } from './send.ts';
 import { VERSION } from './version.ts';
@@ -27,12 +28,14 @@ export const components = defineRoute({
   open(monitor) {
     const { components: part } = monitor.sources;
     const readers = (part === undefined ? [] : partsOf(part)).map((one) => componentReader(monitor, one));
+    const readQueues = createQueuesComponent(monitor);
     return () => async (request, response) => {
       const leave = onLeave(response);
-      const [metrics, beat, history, others] = await Promise.all([
+      const [metrics, beat, history, queues, others] = await Promise.all([
         describeMetrics(monitor),
         describeBeat(monitor, leave),
         describeHistory(monitor, leave),
+        readQueues(leave),
         Promise.all(readers.map((read) => read(leave))),
       ]);
       // A source chooses its keys: they must not reach a prototype.
@@ -41,9 +44,11 @@ export const components = defineRoute({
       body.metrics = metrics;
       body.beat = beat;
       body.history = history;
+      body.queues = queues;
       for (const [key, component] of others.flat()) body[key] = component;
       const json = JSON.stringify(body);
-      sendDocument(request, response, { body: Buffer.from(json), etag: tagOf(json) });
+      const etag = tagOf(JSON.stringify({ ...body, queues: stableQueues(queues) }));
+      sendDocument(request, response, { body: Buffer.from(json), etag });
     };
   },
 });

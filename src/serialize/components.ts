@@ -1,9 +1,10 @@
-import type { Component } from '../model.ts';
+import type { Component, Queue } from '../model.ts';
 import type { Redactor } from '../redact.ts';
 import type { ComponentBody, QueueBody } from '../wire.ts';
 import { displayUrl } from './display-url.ts';
+import { isoTime } from './moments.ts';
 import { plainRecord } from './plain.ts';
-import { label, MOST_ITEMS, whole } from './scalars.ts';
+import { label, whole } from './scalars.ts';
 
 const STATUSES: readonly ComponentBody['status'][] = ['up', 'down', 'disabled', 'unknown'];
 
@@ -14,7 +15,6 @@ export function componentBody(component: Component, redactor: Redactor): Compone
   const status = STATUSES.find((known) => known === given);
   if (label(component.key) === null || name === null || status === undefined) return null;
   const url: unknown = component.url;
-  const queues: unknown = component.queues;
   return {
     name,
     enabled: component.enabled === true,
@@ -22,21 +22,23 @@ export function componentBody(component: Component, redactor: Redactor): Compone
     pid: whole(component.pid),
     url: typeof url === 'string' && url !== '' ? redactor.text(displayUrl(url), 'config') : null,
     config: plainRecord(component.config, redactor),
-    ...(Array.isArray(queues) && { queues: queues.slice(0, MOST_ITEMS).flatMap(queueBody) }),
   };
 }
 
-function queueBody(queue: unknown): QueueBody[] {
-  if (typeof queue !== 'object' || queue === null) return [];
-  const given = queue as Record<string, unknown>;
-  const name = label(given.name);
-  if (name === null) return [];
-  return [
-    {
-      name,
-      waiting: whole(given.waiting),
-      reserved: whole(given.reserved),
-      consumers: whole(given.consumers),
-    },
-  ];
+/** `null` when it has no name. */
+export function queueBody(queue: Queue, source: string, now: Date): QueueBody | null {
+  const name = label(queue.name);
+  if (name === null) return null;
+  const due = isoTime(queue.oldestDueAt);
+  return {
+    name,
+    waiting: whole(queue.waiting),
+    reserved: whole(queue.reserved),
+    consumers: whole(queue.consumers),
+    // Clocks differ: nothing has waited for less than no time.
+    oldest_due_seconds:
+      due === null ? null : Math.max(0, Math.floor((now.getTime() - Date.parse(due)) / 1_000)),
+    as_of: isoTime(queue.asOf),
+    source,
+  };
 }

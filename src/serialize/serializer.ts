@@ -1,11 +1,12 @@
 /** The only bridge from the model to the wire: nulls, previews and redaction happen here. */
 import type { Graph, GraphNode } from '../graph.ts';
-import type { Component, Schedule, Task, TaskDetail, TaskEvent, TaskTree, Worker } from '../model.ts';
+import type { Component, Queue, Schedule, Task, TaskDetail, TaskEvent, TaskTree, Worker } from '../model.ts';
 import type { Redactor } from '../redact.ts';
 import type { TaskStats } from '../source.ts';
 import type {
   ComponentBody,
   EventBody,
+  QueueBody,
   RelationBody,
   ScheduleBody,
   TaskBody,
@@ -13,7 +14,7 @@ import type {
   TaskStatsBody,
   WorkerBody,
 } from '../wire.ts';
-import { componentBody } from './components.ts';
+import { componentBody, queueBody } from './components.ts';
 import { eventBody, scheduleBody, workerBody } from './deployment.ts';
 import { createMatcher } from './matcher.ts';
 import { createRowCache } from './row-cache.ts';
@@ -57,6 +58,8 @@ export interface Serializer {
   schedule(schedule: Schedule, source: string): ScheduleBody | null;
   /** `null` when it has no key, no name or no status. */
   component(component: Component): ComponentBody | null;
+  /** `null` when it has no name. */
+  queue(queue: Queue, source: string, now: Date): QueueBody | null;
   /** A sentence that a source chose to show, redacted and cut. */
   sentence(text: string): string;
   /**
@@ -103,6 +106,7 @@ export function createSerializer({
     worker: (worker, source, now) => readable(() => workerBody(worker, source, now)),
     event: (event) => readable(() => eventBody(event, showPreview)),
     schedule: (schedule, source) => readable(() => scheduleBody(schedule, source, showPreview)),
+    queue: (queue, source, now) => readable(() => queueBody(queue, source, now)),
     component: (component) => readable(() => componentBody(component, redactor)),
     sentence: (text) => showSentence(text, 'error').text ?? '',
     matcher: (q) => createMatcher(q, showPreview, redactor, mostRead(preview)),

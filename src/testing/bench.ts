@@ -29,10 +29,20 @@ export type ContractPart =
   | 'events'
   | 'schedules'
   | 'health'
+  | 'queues'
   | 'components'
   | 'history';
 
-const PARTS = ['tasks', 'workers', 'events', 'schedules', 'health', 'components', 'history'] as const;
+const PARTS = [
+  'tasks',
+  'workers',
+  'events',
+  'schedules',
+  'health',
+  'queues',
+  'components',
+  'history',
+] as const;
 
 /** The parts that a bundle has, by name; whatever else stands in it is its own affair. */
 export function partsOf(sources: MonitorSources): readonly (readonly [string, SourcePart])[] {

@@ -11,7 +11,7 @@ type Read = (context: ReadContext) => Awaitable<unknown>;
 
 /** Every read that the source has, by name. */
 function readsOf(sources: MonitorSources): readonly (readonly [string, Read])[] {
-  const { tasks, workers, events, schedules, health, components, history } = sources;
+  const { tasks, workers, events, schedules, health, queues, components, history } = sources;
   const feed = { limit: 50, since: null, states: [], workers: [], tasks: [] };
   const stats = { minutes: 60, now: new Date(), filter: taskQuery() };
   const all: readonly (readonly [string, Read | undefined])[] = [
@@ -28,6 +28,7 @@ function readsOf(sources: MonitorSources): readonly (readonly [string, Read])[] 
       'checkWorkers',
       health?.checkWorkers && ((context) => health.checkWorkers?.({ ...context, ping: false })),
     ],
+    ['listQueues', queues && ((context) => queues.listQueues(context))],
     ['listComponents', components && ((context) => components.listComponents(context))],
     ['getHistoryStats', history && ((context) => history.getHistoryStats(context))],
   ];

@@ -45,6 +45,17 @@ export const SCHEDULE_CHECKS: Checks = {
   },
 };
 
+export const QUEUE_CHECKS: Checks = {
+  'lists queues, each name once': async (bench) => {
+    const queues = await get(bench, 'listQueues', (context) => bench.sources.queues?.listQueues(context));
+    listOf(SHAPES.queue)(queues, 'listQueues');
+    expectUnique(
+      'names of listQueues',
+      queues.map((queue) => queue.name),
+    );
+  },
+};
+
 export const COMPONENT_CHECKS: Checks = {
   'lists components, each key once, with settings that are plain data': async (bench) => {
     const components = await get(bench, 'listComponents', (context) =>

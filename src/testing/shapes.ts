@@ -152,6 +152,14 @@ export const SHAPES = {
     nextRunAt: maybe(date),
     totalRunCount: maybe(count),
   }),
+  queue: record({
+    name: filled,
+    waiting: nullable(count),
+    reserved: maybe(count),
+    consumers: nullable(count),
+    oldestDueAt: nullable(date),
+    asOf: nullable(date),
+  }),
   component: record({
     key: filled,
     name: filled,

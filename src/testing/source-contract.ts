@@ -9,6 +9,7 @@ import {
   COMPONENT_CHECKS,
   HEALTH_CHECKS,
   HISTORY_CHECKS,
+  QUEUE_CHECKS,
   SCHEDULE_CHECKS,
   WORKER_CHECKS,
 } from './plain-cases.ts';
@@ -34,6 +35,7 @@ const CHECKS_OF: Readonly<Record<ContractPart, Checks>> = {
   events: EVENT_CHECKS,
   schedules: SCHEDULE_CHECKS,
   health: HEALTH_CHECKS,
+  queues: QUEUE_CHECKS,
   components: COMPONENT_CHECKS,
   history: HISTORY_CHECKS,
 };

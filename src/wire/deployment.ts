@@ -33,7 +33,7 @@ export interface HealthBody {
   };
 }
 
-/** Waiting work of one queue. */
+/** One queue. */
 export interface QueueBody {
   name: string;
   /** Messages that no worker has taken. */
@@ -42,6 +42,12 @@ export interface QueueBody {
   reserved: Integer | null;
   /** Workers that read it. */
   consumers: Integer | null;
+  /** Whole seconds for which the oldest message that is due has waited; `null` when none is due or that is unknown. */
+  oldest_due_seconds: Integer | null;
+  /** When these figures were read. */
+  as_of: Timestamp | null;
+  /** Name of the source that listed it. */
+  source: string;
 }
 
 /** One component. */
@@ -55,11 +61,11 @@ export interface ComponentBody {
   url: string | null;
   /** What it is set to. `hints: string[]` says which setting hides data, with the line to change. */
   config: { [key: string]: unknown } | null;
-  /** Waiting work, of a broker. */
+  /** Of the component `queues` alone, by source and name. */
   queues?: QueueBody[];
 }
 
-/** `GET /api/components/`, keyed by component: `web`, `metrics`, `beat`, `history`, and `<source>.<component>`. */
+/** `GET /api/components/`, keyed by component: `web`, `metrics`, `beat`, `history`, `queues`, and `<source>.<component>`. */
 export interface ComponentsBody {
   [key: string]: ComponentBody;
 }

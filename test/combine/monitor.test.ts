@@ -100,6 +100,7 @@ describe.each(EXPRESS_MAJORS)('on $name, a monitor of two sources', (major) => {
       'metrics',
       'beat',
       'history',
+      'queues',
       'east.broker',
       'west.broker',
     ]);

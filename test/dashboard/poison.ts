@@ -63,8 +63,13 @@ export function poisoned(link = LINK) {
           status: 'down' as const,
           url: link,
           config: { hints: [POISON], [POISON]: POISON },
-          queues: [{ name: POISON, waiting: 1, reserved: 0, consumers: 0 }],
         },
+      ],
+    },
+    queues: {
+      name: 'evil',
+      listQueues: () => [
+        { name: POISON, waiting: 1, reserved: 0, consumers: 0, oldestDueAt: null, asOf: null },
       ],
     },
   };

@@ -83,10 +83,12 @@ describe('openapi.json', () => {
     const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } });
     ajv.addSchema(document, 'openapi');
     const validate = ajv.getSchema('openapi#/components/schemas/QueueBody');
-    expect(validate?.({ name: 'celery', waiting: null, reserved: null, consumers: 3 })).toBe(true);
-    expect(validate?.({ name: 'celery', waiting: 1.5, reserved: null, consumers: 3 })).toBe(false);
-    expect(validate?.({ name: 'celery', reserved: null, consumers: 3 })).toBe(false);
-    expect(validate?.({ name: 'celery', waiting: 1, reserved: null, consumers: 3, depth: 4 })).toBe(false);
+    const queue = { name: 'celery', reserved: null, consumers: 3, oldest_due_seconds: null, as_of: null };
+    const row = { ...queue, source: 'celery' };
+    expect(validate?.({ ...row, waiting: null })).toBe(true);
+    expect(validate?.({ ...row, waiting: 1.5 })).toBe(false);
+    expect(validate?.(row)).toBe(false);
+    expect(validate?.({ ...row, waiting: 1, depth: 4 })).toBe(false);
   });
 
   it('tells of every route how it refuses', () => {

@@ -22,7 +22,7 @@ export interface Shop {
   status: SourceStatus | undefined;
   /** How often each method was called. */
   readonly calls: Record<string, number>;
-  readonly sources: Required<Omit<MonitorSources, 'close'>>;
+  readonly sources: Required<Omit<MonitorSources, 'close' | 'queues'>>;
 }
 
 /** Every time in the shop counts from here. */
@@ -94,7 +94,6 @@ export function createShop(count = 25): Shop {
         enabled: true,
         status: 'up',
         url: 'redis://:hunter2@db:6379/0',
-        queues: [{ name: 'default', waiting: 3, reserved: 1, consumers: 2 }],
       },
     ],
     status: undefined,

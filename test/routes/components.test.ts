@@ -5,10 +5,10 @@ import { serve } from '../router/host-kit.ts';
 import { at, createShop } from '../router/shop-sources.ts';
 
 describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
-  it('lists the four of the library, whatever is configured', async () => {
+  it('lists the five of the library, whatever is configured', async () => {
     const { get } = await serve(major, {});
     const { body } = await get<ComponentsBody>('/api/components/');
-    expect(Object.keys(body)).toEqual(['web', 'metrics', 'beat', 'history']);
+    expect(Object.keys(body)).toEqual(['web', 'metrics', 'beat', 'history', 'queues']);
     expect(body.web).toMatchObject({
       enabled: true,
       status: 'up',
@@ -16,7 +16,7 @@ describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
       url: '/monitor',
       config: { version: expect.stringMatching(/^\d+\.\d+\.\d+/) },
     });
-    for (const key of ['metrics', 'beat', 'history']) {
+    for (const key of ['metrics', 'beat', 'history', 'queues']) {
       expect(body[key]).toMatchObject({ enabled: false, status: 'disabled' });
     }
   });
@@ -28,7 +28,6 @@ describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
       name: 'Redis',
       status: 'up',
       url: 'redis://db:6379/0',
-      queues: [{ name: 'default', waiting: 3, reserved: 1, consumers: 2 }],
     });
     expect(text).not.toContain('hunter2');
     expect(body.beat).toMatchObject({ enabled: true, status: 'unknown' });
@@ -94,6 +93,70 @@ describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
     expect(body['shop.source']).toMatchObject({ status: 'down', config: { error: 'source_unavailable' } });
   });
 
+  it('lists queues with how long their oldest due message has waited, whatever the clock says of the ETag', async () => {
+    const queue = { waiting: 3, reserved: 1, consumers: 2, oldestDueAt: null, asOf: null };
+    let asOf = at(0);
+    const queues = {
+      name: 'shop',
+      listQueues: () => [
+        { ...queue, name: 'mail', oldestDueAt: new Date(Date.now() - 65_000), asOf },
+        { ...queue, name: '', waiting: 1 },
+        { ...queue, name: 'default', reserved: null, waiting: null, consumers: Number.NaN },
+      ],
+    };
+    const { get } = await serve(major, { sources: { queues } });
+    const first = await get<ComponentsBody>('/api/components/');
+    const empty = { reserved: null, oldest_due_seconds: null, as_of: null, source: 'shop' };
+    expect(first.body.queues).toEqual({
+      name: 'queues',
+      enabled: true,
+      status: 'up',
+      pid: null,
+      url: null,
+      config: null,
+      queues: [
+        { ...empty, name: 'default', waiting: null, consumers: null },
+        {
+          name: 'mail',
+          waiting: 3,
+          reserved: 1,
+          consumers: 2,
+          oldest_due_seconds: expect.toSatisfy((seconds: number) => seconds >= 65),
+          as_of: at(0).toISOString(),
+          source: 'shop',
+        },
+      ],
+    });
+    expect(first.body.history?.config).toEqual({ unreadable: 0 });
+    const { etag } = (await get('/api/components/')).headers;
+    asOf = at(1);
+    const later = await get<ComponentsBody>('/api/components/');
+    expect(later.body.queues?.queues?.[1]?.as_of).toBe(at(1).toISOString());
+    // What was left out is counted, and nothing else has changed.
+    expect(later.body.history?.config).toEqual({ unreadable: 2 });
+    expect(later.headers.etag).not.toBe(etag);
+  });
+
+  it('keeps the queues of a source that is away, marked as down', async () => {
+    let fails = false;
+    const depth = { name: 'mail', waiting: 3, consumers: 2, oldestDueAt: null, asOf: at(0) };
+    const queues = {
+      name: 'shop',
+      listQueues: () => {
+        if (fails) throw new Error('down');
+        return [depth];
+      },
+    };
+    const { get } = await serve(major, { sources: { queues } });
+    const before = (await get<ComponentsBody>('/api/components/')).body.queues;
+    fails = true;
+    expect((await get<ComponentsBody>('/api/components/')).body.queues).toEqual({
+      ...before,
+      status: 'down',
+      config: { error: 'source_unavailable' },
+    });
+  });
+
   it('takes a key of any name for a name', async () => {
     const shop = createShop();
     const broken = { name: 'a', enabled: true, status: 'up' } as const;
@@ -104,6 +167,6 @@ describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
     ];
     const { get } = await serve(major, { sources: shop.sources });
     const { body } = await get<ComponentsBody>('/api/components/');
-    expect(Object.keys(body).slice(4)).toEqual(['shop.__proto__', 'shop.constructor']);
+    expect(Object.keys(body).slice(5)).toEqual(['shop.__proto__', 'shop.constructor']);
   });
 });

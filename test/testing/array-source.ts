@@ -156,6 +156,10 @@ export function arraySources(): {
       checkBroker: () => ({ ok: true }),
       checkWorkers: async () => ({ ok: true, responding: ['celery@a'], missing: ['celery@b'] }),
     },
+    queues: {
+      ...part,
+      listQueues: () => [{ name: 'mail', waiting: 1, consumers: null, oldestDueAt: null, asOf: new Date() }],
+    },
     components: {
       ...part,
       listComponents: () => [{ key: 'broker', name: 'Array', enabled: true, status: 'up', config: {} }],

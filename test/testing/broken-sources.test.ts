@@ -12,6 +12,7 @@ const PARTS = [
   'events',
   'schedules',
   'health',
+  'queues',
   'components',
   'history',
 ] as const;

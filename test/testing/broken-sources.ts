@@ -164,6 +164,9 @@ export const BROKEN: Readonly<Record<string, Break>> = {
   'invents a status of workers': part('workers', { listWorkers: () => [{ hostname: 'a', status: 'busy' }] }),
   'returns null for no workers': part('workers', { listWorkers: () => null }),
   'hides why the broker is away': part('health', { checkBroker: () => ({ ok: false }) }),
+  'lists a queue without a name': part('queues', {
+    listQueues: () => [{ name: '', waiting: 1, consumers: null, oldestDueAt: null, asOf: null }],
+  }),
   'has settings that JSON cannot hold': part('components', {
     listComponents: () => [{ key: 'a', name: 'A', enabled: true, status: 'up', config: { n: 1n } }],
   }),

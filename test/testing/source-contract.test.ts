@@ -10,6 +10,7 @@ const ALL: readonly ContractPart[] = [
   'events',
   'schedules',
   'health',
+  'queues',
   'components',
   'history',
 ];

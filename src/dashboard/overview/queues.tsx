@@ -6,9 +6,7 @@ const shown = (value: number | null): string => (value === null ? '–' : count(
 
 /** What waits in each queue. */
 export function Queues({ components }: { readonly components: ComponentsBody | null }) {
-  const queues = Object.values(components ?? {})
-    .flatMap((component) => component.queues ?? [])
-    .toSorted((a, b) => (b.waiting ?? 0) - (a.waiting ?? 0));
+  const queues = (components?.queues?.queues ?? []).toSorted((a, b) => (b.waiting ?? 0) - (a.waiting ?? 0));
   if (queues.length === 0) return null;
   return (
     <section class="panel">
@@ -30,8 +28,8 @@ export function Queues({ components }: { readonly components: ComponentsBody | n
             </tr>
           </thead>
           <tbody>
-            {queues.map(({ name, waiting, reserved, consumers }) => (
-              <tr key={name}>
+            {queues.map(({ name, source, waiting, reserved, consumers }) => (
+              <tr key={`${source} ${name}`}>
                 <th scope="row">
                   <a href={linkTo('tasks', { queue: name })}>{name}</a>
                 </th>

@@ -5,7 +5,7 @@ import { createDeployment } from './deployment.ts';
 import { type CelerySourcesOptions, resolveOptions } from './options.ts';
 
 /** What `celerySources` returns: every part, and `close`. */
-export type CelerySources = Required<MonitorSources>;
+export type CelerySources = Required<Omit<MonitorSources, 'queues'>> & Pick<MonitorSources, 'queues'>;
 
 /**
  * Shows a Celery deployment on Redis. It listens to Celery's events and to what the result backend

@@ -1,0 +1,80 @@
+/** The component `queues`: what waits, from the sources that can tell. */
+import { isMonitorError, type MonitorErrorCode } from '../errors.ts';
+import type { Queue } from '../model.ts';
+import { currencyOf, errorOf, type OnLeave } from '../read.ts';
+import type { ComponentBody, QueueBody } from '../wire.ts';
+import { readItems } from './draft.ts';
+import type { Monitor } from './monitor.ts';
+
+// More queues than any deployment has.
+const MOST_QUEUES = 10_000;
+
+/** Reads the component. In an outage the last queues stay listed, with the status `down` and the error. */
+export function createQueuesComponent(monitor: Monitor): (leave: OnLeave) => Promise<ComponentBody> {
+  const part = monitor.sources.queues;
+  let last: QueueBody[] = [];
+
+  function component(status: ComponentBody['status'], error: MonitorErrorCode | null): ComponentBody {
+    const config = error === null ? null : { error };
+    return {
+      name: 'queues',
+      enabled: part !== undefined,
+      status,
+      pid: null,
+      url: null,
+      config,
+      queues: last,
+    };
+  }
+
+  return async (leave) => {
+    if (part === undefined) return component('disabled', null);
+    try {
+      const failed = await monitor.reader.read(
+        {
+          part,
+          call: 'listQueues',
+          key: '',
+          keepsLast: true,
+          read: (context) => part.listQueues(context),
+          map(list, told) {
+            const now = new Date();
+            const { shown, unreadable } = readItems<Queue, QueueBody>(
+              list,
+              MOST_QUEUES,
+              told.sourceOf,
+              (queue) => monitor.serializer.queue(queue, told.sourceOf(queue), now),
+            );
+            for (const [name, count] of unreadable) monitor.countUnreadable({ name }, 'listQueues', count);
+            last = shown.sort(bySourceAndName);
+            return [...told.failures.values()].at(0)?.code ?? null;
+          },
+        },
+        leave,
+      );
+      // Some sources have answered while another is away.
+      if (failed !== null) return component('unknown', failed);
+      const away = errorOf(currencyOf(part, Date.now(), monitor.report));
+      return component(away === null ? 'up' : 'down', away);
+    } catch (error) {
+      if (!isMonitorError(error)) throw error;
+      return component('down', error.code);
+    }
+  };
+}
+
+function bySourceAndName(a: QueueBody, b: QueueBody): number {
+  return compareText(a.source, b.source) || compareText(a.name, b.name);
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** The component without what time alone changes, for the ETag. */
+export function stableQueues({ queues, ...component }: ComponentBody): object {
+  return {
+    ...component,
+    queues: queues?.map((queue) => ({ ...queue, oldest_due_seconds: null, as_of: null })),
+  };
+}
