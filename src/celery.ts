@@ -4,7 +4,7 @@ export type {
   CeleryRedisClient,
   CeleryRedisConnection,
   RedisListener,
-} from './redis/redis-client.ts';
+} from './redis/node-redis.ts';
 export { type CelerySources, celerySources } from './sources/celery/celery-sources.ts';
 export type { CelerySourcesOptions } from './sources/celery/options.ts';
 export type { CelerySettings, CeleryTransportOptions } from './sources/celery/settings.ts';

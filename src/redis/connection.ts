@@ -1,7 +1,7 @@
 import { debugChannel } from '../debug.ts';
-import { unlessLate } from './deadline.ts';
-import type { CeleryRedisConnection } from './redis-client.ts';
-import { describeError, type RedisProblem, silence } from './redis-errors.ts';
+import { withDeadline } from './deadline.ts';
+import type { CeleryRedisConnection } from './node-redis.ts';
+import { describeError, type RedisProblem, redisError } from './problems.ts';
 import { type Session, type SessionOptions, startSession } from './session.ts';
 
 const debug = debugChannel('celery');
@@ -116,9 +116,9 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
     async check(signal) {
       try {
-        await unlessLate(first, signal);
-        if (client === null) return state.problem ?? describeError(silence());
-        await unlessLate(client.ping(), signal);
+        await withDeadline(first, signal);
+        if (client === null) return state.problem ?? redisError('TimeoutError').problem;
+        await withDeadline(client.ping(), signal);
         return null;
       } catch (error) {
         return describeError(error);

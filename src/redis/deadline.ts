@@ -1,20 +1,30 @@
-import { silence } from './redis-errors.ts';
+import { setMaxListeners } from 'node:events';
+import { redisError } from './problems.ts';
 
 /**
- * The promise, or a rejection as soon as the time is over or nobody waits any more. What the promise
- * says later is heard by nobody, and is no unhandled rejection.
+ * The promise, or a rejection once the time is over or the signal is aborted: clients keep a command that was
+ * written for as long as Redis is silent. A later rejection of the promise is ignored and never unhandled.
  *
- * @param ms without it, only the signal ends the waiting
+ * @param ms in milliseconds; without it, only the signal ends the wait
+ * @throws RedisError that says Redis does not answer
  */
-export function unlessLate<T>(promise: Promise<T>, signal: AbortSignal | undefined, ms?: number): Promise<T> {
+export function withDeadline<T>(
+  promise: Promise<T>,
+  signal: AbortSignal | undefined,
+  ms?: number,
+): Promise<T> {
   return new Promise((resolve, reject) => {
-    const leave = (): void => reject(silence());
-    const timer = ms === undefined ? undefined : setTimeout(leave, ms).unref();
-    if (signal?.aborted) leave();
-    signal?.addEventListener('abort', leave, { once: true });
+    const giveUp = (): void => reject(redisError('TimeoutError'));
+    const timer = ms === undefined ? undefined : setTimeout(giveUp, ms).unref();
+    if (signal?.aborted) giveUp();
+    if (signal !== undefined) {
+      // One page takes many reads of Redis; Node would warn of a leak.
+      setMaxListeners(0, signal);
+      signal.addEventListener('abort', giveUp, { once: true });
+    }
     promise.then(resolve, reject).finally(() => {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', leave);
+      signal?.removeEventListener('abort', giveUp);
     });
   });
 }

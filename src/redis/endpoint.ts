@@ -1,4 +1,4 @@
-import type { OpenClient } from './redis-client.ts';
+import type { OpenClient } from './node-redis.ts';
 
 /** A Redis that is to be read. */
 export interface RedisEndpoint {

@@ -1,34 +1,19 @@
 /** Finds the master that Sentinels watch (https://redis.io/docs/latest/develop/reference/sentinel-clients/). */
-import { unlessLate } from './deadline.ts';
+import { withDeadline } from './deadline.ts';
 import {
   type CeleryRedisConnection,
   createOwnClient,
   destroyClient,
   type OpenClient,
   sendCommand,
-} from './redis-client.ts';
-import { describeError, errorOf, type RedisProblem } from './redis-errors.ts';
+} from './node-redis.ts';
+import { describeError, redisError } from './problems.ts';
 import type { SentinelAddress } from './sentinel-urls.ts';
 
 /** For one Sentinel, in milliseconds: several that are dead must fit into one attempt to connect. */
 const ANSWER_TIMEOUT = 1000;
 
 type HostAndPort = SentinelAddress['sentinels'][number];
-
-const NO_SENTINEL: RedisProblem = { code: 'NOSENTINEL', sentence: 'No Sentinel answers.' };
-const NO_LOGIN: RedisProblem = {
-  code: 'SENTINELLOGIN',
-  sentence:
-    'The Sentinels do not let this monitor in: their own user name and password belong into sentinel_kwargs.',
-};
-const NO_MASTER: RedisProblem = {
-  code: 'NOMASTER',
-  sentence: 'The Sentinels know no master of the name that master_name says.',
-};
-const NOT_MASTER: RedisProblem = {
-  code: 'NOTMASTER',
-  sentence: 'The Sentinels name a Redis that is no master; a failover may be under way.',
-};
 
 const LOGIN_CODES = new Set(['NOAUTH', 'WRONGPASS', 'NOPASSWORD', 'NOPERM']);
 const CANNOT_TELL = new Set(['NOPERM', 'UNKNOWNCOMMAND']);
@@ -49,21 +34,21 @@ async function findMaster(
   sentinels: HostAndPort[],
   signal: AbortSignal,
 ): Promise<HostAndPort> {
-  let reason = NO_SENTINEL;
+  let reason: 'NOSENTINEL' | 'NOMASTER' | 'SENTINELLOGIN' = 'NOSENTINEL';
   for (const sentinel of [...sentinels]) {
     try {
       const master = await askSentinel(sentinel, address, signal);
       if (master !== null) return master;
-      reason = NO_MASTER;
+      reason = 'NOMASTER';
     } catch (error) {
       const { code } = describeError(error);
       // Nobody waits any more, or another Sentinel cannot help.
       if (signal.aborted || code === 'NOPACKAGE') throw error;
-      if (LOGIN_CODES.has(code) && reason === NO_SENTINEL) reason = NO_LOGIN;
+      if (LOGIN_CODES.has(code) && reason === 'NOSENTINEL') reason = 'SENTINELLOGIN';
     }
     sentinels.push(...sentinels.splice(sentinels.indexOf(sentinel), 1));
   }
-  throw errorOf(reason);
+  throw redisError(reason);
 }
 
 /** The master's address; `null` when this Sentinel knows none of that name. */
@@ -81,7 +66,7 @@ async function askSentinel(
     return sendCommand(client, ['SENTINEL', 'get-master-addr-by-name', masterName]);
   }
   try {
-    const reply = await unlessLate(ask(), signal, ANSWER_TIMEOUT);
+    const reply = await withDeadline(ask(), signal, ANSWER_TIMEOUT);
     if (!Array.isArray(reply)) return null;
     return { host: String(reply[0]), port: Number(reply[1]) };
   } finally {
@@ -101,5 +86,5 @@ async function verifyMaster(client: CeleryRedisConnection): Promise<void> {
     if (CANNOT_TELL.has(describeError(error).code)) return;
     throw error;
   }
-  if (Array.isArray(role) && role[0] !== 'master') throw errorOf(NOT_MASTER);
+  if (Array.isArray(role) && role[0] !== 'master') throw redisError('NOTMASTER');
 }

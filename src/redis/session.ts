@@ -3,8 +3,8 @@
  * node-redis can neither be relied on to come back after every error, nor to notice that the other side
  * is gone.
  */
-import { type CeleryRedisConnection, destroyClient, type OpenClient } from './redis-client.ts';
-import { silence } from './redis-errors.ts';
+import { type CeleryRedisConnection, destroyClient, type OpenClient } from './node-redis.ts';
+import { redisError } from './problems.ts';
 
 /** All in milliseconds. */
 const HANDSHAKE_TIMEOUT = 5000;
@@ -51,7 +51,7 @@ export function startSession(options: SessionOptions): Session {
     if (signal.aborted) return destroyClient(opened);
     // Without a listener, an error event would end the host's process.
     opened.on('error', fail);
-    opened.on('end', () => fail(silence()));
+    opened.on('end', () => fail(redisError('TimeoutError')));
     // A monitor must not keep a process alive that has nothing else to do.
     opened.unref?.();
     await opened.connect();
@@ -69,7 +69,7 @@ export function startSession(options: SessionOptions): Session {
     ticker = setInterval(() => {
       if (waiting) {
         silentTicks += 1;
-        if (silentTicks >= SILENT_TICKS) fail(silence());
+        if (silentTicks >= SILENT_TICKS) fail(redisError('TimeoutError'));
         return;
       }
       waiting = true;
@@ -84,7 +84,7 @@ export function startSession(options: SessionOptions): Session {
 
   async function run(): Promise<never> {
     const attempt = new AbortController();
-    const late = setTimeout(() => fail(silence()), HANDSHAKE_TIMEOUT).unref();
+    const late = setTimeout(() => fail(redisError('TimeoutError')), HANDSHAKE_TIMEOUT).unref();
     try {
       await Promise.race([failed, handshake(attempt.signal)]);
       clearTimeout(late);
@@ -108,8 +108,8 @@ export function startSession(options: SessionOptions): Session {
   return {
     over,
     close() {
-      if (ready && client !== null) void closeGently(client).then(() => fail(silence()));
-      else fail(silence());
+      if (ready && client !== null) void closeGently(client).then(() => fail(redisError('TimeoutError')));
+      else fail(redisError('TimeoutError'));
     },
   };
 }

@@ -46,7 +46,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   // `options.ts` takes the type of what `authorize` is given.
   express: /^src\/(router\.ts|routes\/|options\.ts)/,
   'http-proxy-middleware': /^src\/routes\/metrics/,
-  ioredis: /^src\/sources\/bullmq\//,
+  ioredis: /^src\/redis\//,
   redis: /^src\/redis\//,
 };
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
-import { createReader, type Reader } from '../../src/redis/reader.ts';
+import { createRedisReader, type RedisReader } from '../../src/redis/reader.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import {
   type AclScope,
@@ -42,12 +42,12 @@ const scopes: [string, AclScope, string][] = [
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis user'), () => {
   let redis: RedisServer;
-  let admin: Reader;
-  const readers: Reader[] = [];
+  let admin: RedisReader;
+  const readers: RedisReader[] = [];
 
   beforeAll(async () => {
     redis = await startRedis();
-    admin = createReader('admin', brokerEndpoint(redis.url(), {}));
+    admin = createRedisReader('admin', brokerEndpoint(redis.url(), {}));
   });
 
   afterAll(async () => {
@@ -55,10 +55,10 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis user')
     await redis?.close();
   });
 
-  async function readerAs(user: 'read' | 'control', scope: AclScope): Promise<Reader> {
+  async function readerAs(user: 'read' | 'control', scope: AclScope): Promise<RedisReader> {
     await createAclUsers(redis.url(), scope);
     const url = urlAs(user, redis.url(scope.database ?? 0));
-    const reader = createReader(user, brokerEndpoint(url, {}));
+    const reader = createRedisReader(user, brokerEndpoint(url, {}));
     readers.push(reader);
     return reader;
   }

@@ -5,7 +5,7 @@ import type { History } from '../../src/history/history.ts';
 import { historySources } from '../../src/history/history-sources.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import type { RetentionOptions } from '../../src/history/retention.ts';
-import { createReader } from '../../src/redis/reader.ts';
+import { createRedisReader } from '../../src/redis/reader.ts';
 import { type Backend, createBackend } from '../../src/sources/celery/backends/redis/backend.ts';
 import { backendEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import { createLineage } from '../../src/sources/celery/lineage/lineage.ts';
@@ -28,7 +28,7 @@ export function monitorOf(
   const history = createMemoryHistory(retention);
   const { backend: endpoint } = backendEndpoint(url, settings);
   if (endpoint === null) throw new Error('The backend is not Redis.');
-  const reader = createReader('result backend', endpoint);
+  const reader = createRedisReader('result backend', endpoint);
   const lineage = createLineage(history);
   const backend = createBackend({ reader, settings, history, lineage, valueLength: 65_536 });
   return {

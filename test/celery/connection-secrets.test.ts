@@ -4,7 +4,7 @@ import createDebug from 'debug';
 import { createClient, createSentinel } from 'redis';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
-import { createReader } from '../../src/redis/reader.ts';
+import { createRedisReader } from '../../src/redis/reader.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 import { checkBroker, componentOf, context } from '../helpers/celery-events.ts';
@@ -101,9 +101,9 @@ function forms(port: number): [string, unknown, CelerySettings][] {
 
 describe('credentials', () => {
   async function expectKept(broker: unknown, settings: CelerySettings): Promise<void> {
-    const reader = createReader('test', brokerEndpoint(broker, settings));
+    const reader = createRedisReader('test', brokerEndpoint(broker, settings));
     const error = await reader.command(['GET', 'key'], { timeoutMs: 400 }).catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ name: 'ReaderError', problem: { code: expect.any(String) } });
+    expect(error).toMatchObject({ name: 'RedisError', problem: { code: expect.any(String) } });
     expectNoSecret(
       error,
       (error as Error).stack,

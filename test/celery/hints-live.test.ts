@@ -1,7 +1,8 @@
 import { createClient } from 'redis';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type CelerySettings, type CelerySources, celerySources } from '../../src/celery.ts';
-import { createReader, ReaderError } from '../../src/redis/reader.ts';
+import { RedisError } from '../../src/redis/problems.ts';
+import { createRedisReader } from '../../src/redis/reader.ts';
 import { createControl } from '../../src/sources/celery/control/control.ts';
 import type { Hint } from '../../src/sources/celery/hints/hint.ts';
 import { type CeleryApp, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
@@ -148,7 +149,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'hints about a running Ce
     await until(() => watched.observer.facts().events > 0);
     expect(watched.codes()).toEqual([]);
 
-    const reader = createReader('test', watched.broker);
+    const reader = createRedisReader('test', watched.broker);
     ends.push(() => reader.close());
     const scan = async (): Promise<unknown> => {
       try {
@@ -156,7 +157,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'hints about a running Ce
         await reader.command(['LRANGE', 'celery', '-1', '-1']);
         return watched.observer.access('results', null);
       } catch (error) {
-        if (error instanceof ReaderError) watched.observer.access('results', error.problem);
+        if (error instanceof RedisError) watched.observer.access('results', error.problem);
         return error;
       }
     };

@@ -4,7 +4,7 @@ import type { History } from '../../src/history/history.ts';
 import { historySources } from '../../src/history/history-sources.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import type { Task } from '../../src/model.ts';
-import { createReader, type Reader } from '../../src/redis/reader.ts';
+import { createRedisReader, type RedisReader } from '../../src/redis/reader.ts';
 import type { TaskPosition, TaskQuery, TaskSource } from '../../src/source.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import { createLineage } from '../../src/sources/celery/lineage/lineage.ts';
@@ -26,13 +26,13 @@ export interface Lab {
   readonly queues: Queues;
   readonly history: History;
   readonly tasks: TaskSource;
-  readonly reader: Reader;
+  readonly reader: RedisReader;
   close(): Promise<void>;
 }
 
 /** Begins to look at the queues of a Redis. */
 export function openLab(url: string, settings: CelerySettings = {}, given: readonly string[] = []): Lab {
-  const reader = createReader('test', brokerEndpoint(url, settings));
+  const reader = createRedisReader('test', brokerEndpoint(url, settings));
   const history = createMemoryHistory();
   const queues = createQueues({ reader, settings, history, lineage: createLineage(history), given });
   const tasks = withWaiting(historySources('celery', history.reader).tasks, queues, history.index);
@@ -55,7 +55,7 @@ export function openPoll(
   url: string,
   settings: CelerySettings = {},
 ): Pick<Lab, 'close'> & { poll: QueuePoll } {
-  const reader = createReader('test', brokerEndpoint(url, settings));
+  const reader = createRedisReader('test', brokerEndpoint(url, settings));
   const history = createMemoryHistory();
   const keys = queueKeys(settings);
   const names = createQueueNames(reader, keys, settings, { given: [], known: () => [] });

@@ -1,16 +1,17 @@
 import { createClient } from 'redis';
 import { createClient as createClient5 } from 'redis5';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createReader, type Reader, ReaderError } from '../../src/redis/reader.ts';
+import { RedisError } from '../../src/redis/problems.ts';
+import { createRedisReader, type RedisReader } from '../../src/redis/reader.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { scriptedRedis } from '../helpers/scripted-redis.ts';
 
-const open: Reader[] = [];
+const open: RedisReader[] = [];
 
 /** A reader that is closed after the test. */
-function readerOf(broker: unknown): Reader {
-  const reader = createReader('test', brokerEndpoint(broker, {}));
+function readerOf(broker: unknown): RedisReader {
+  const reader = createRedisReader('test', brokerEndpoint(broker, {}));
   open.push(reader);
   return reader;
 }
@@ -21,13 +22,13 @@ afterEach(async () => {
   vi.resetModules();
 });
 
-async function problemOf(promise: Promise<unknown>): Promise<ReaderError['problem']> {
+async function problemOf(promise: Promise<unknown>): Promise<RedisError['problem']> {
   const error = await promise.then(
     () => null,
     (thrown: unknown) => thrown,
   );
-  expect(error).toBeInstanceOf(ReaderError);
-  const { problem, message, stack } = error as ReaderError;
+  expect(error).toBeInstanceOf(RedisError);
+  const { problem, message, stack } = error as RedisError;
   expect(message).toBe(problem.sentence);
   expect(`${stack}`).not.toMatch(/SECRET/);
   return problem;
@@ -44,7 +45,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a reader of a 
     await redis?.close();
   });
 
-  async function expectRedis2Replies(reader: Reader): Promise<void> {
+  async function expectRedis2Replies(reader: RedisReader): Promise<void> {
     const replies = await reader.commands([
       ['FLUSHDB'],
       ['SET', 'text', 'žluť 🐍'],
@@ -73,7 +74,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a reader of a 
     vi.doMock('redis', () => ({ createClient: createClient5 }));
     const modules = await import('../../src/redis/reader.ts');
     const endpoints = await import('../../src/sources/celery/brokers/redis/endpoints.ts');
-    const reader = modules.createReader('test', endpoints.brokerEndpoint(redis.url(1), {}));
+    const reader = modules.createRedisReader('test', endpoints.brokerEndpoint(redis.url(1), {}));
     open.push(reader);
     await expectRedis2Replies(reader);
   });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createReader, type Reader } from '../../src/redis/reader.ts';
+import { createRedisReader, type RedisReader } from '../../src/redis/reader.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import { createRedbeat } from '../../src/sources/celery/schedules/redbeat.ts';
 import { redbeatKeys } from '../../src/sources/celery/schedules/redbeat-settings.ts';
@@ -28,7 +28,7 @@ const KEYS = redbeatKeys({});
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what redbeat keeps in Redis'), () => {
   let redis: RedisServer;
-  let reader: Reader;
+  let reader: RedisReader;
   let writer: ReturnType<typeof createClient>;
 
   beforeAll(async () => {
@@ -38,7 +38,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what redbeat k
   });
   beforeEach(async () => {
     await writer.flushAll();
-    reader = createReader('redbeat', brokerEndpoint(redis.url(), {}));
+    reader = createRedisReader('redbeat', brokerEndpoint(redis.url(), {}));
   });
   afterEach(() => reader.close());
   afterAll(async () => {

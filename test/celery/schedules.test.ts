@@ -1,6 +1,6 @@
 import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createReader, type Reader } from '../../src/redis/reader.ts';
+import { createRedisReader, type RedisReader } from '../../src/redis/reader.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import { createSchedules, type Schedules } from '../../src/sources/celery/schedules/schedules.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
@@ -15,7 +15,7 @@ function said(replies: Record<string, unknown>) {
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'schedules'), () => {
   let redis: RedisServer;
-  let reader: Reader;
+  let reader: RedisReader;
   let writer: ReturnType<typeof createClient>;
   let open: Schedules[] = [];
 
@@ -27,7 +27,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'schedules'), (
   });
   beforeEach(async () => {
     await writer.flushAll();
-    reader = createReader('redbeat', brokerEndpoint(redis.url(), {}));
+    reader = createRedisReader('redbeat', brokerEndpoint(redis.url(), {}));
   });
   afterEach(async () => {
     for (const schedules of open) schedules.close();
@@ -173,7 +173,10 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'schedules'), (
       '+select',
       '+info',
     ]);
-    const limited = createReader('redbeat', brokerEndpoint(`redis://mon:pw@127.0.0.1:${redis.port}/0`, {}));
+    const limited = createRedisReader(
+      'redbeat',
+      brokerEndpoint(`redis://mon:pw@127.0.0.1:${redis.port}/0`, {}),
+    );
     const base = { name: 'celery', reader: limited, conf: NOBODY };
     const plain = createSchedules({ ...base, settings: {} });
     expect(await plain.source.listSchedules(context)).toBe(null);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
-import { createReader } from '../../src/redis/reader.ts';
+import { createRedisReader } from '../../src/redis/reader.ts';
 import { backendEndpoint, brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 import { componentOf, received, stateOf } from '../helpers/celery-events.ts';
@@ -78,7 +78,7 @@ describe.skipIf(tlsMissing !== null)(titleUnless(tlsMissing, 'a Redis that speak
 
   /** What is wrong with a connection; `null` when it works. */
   async function problemOf(url: string, settings: CelerySettings = {}): Promise<string | null> {
-    const reader = createReader('test', brokerEndpoint(url, settings));
+    const reader = createRedisReader('test', brokerEndpoint(url, settings));
     const problem = await reader.check(AbortSignal.timeout(10_000));
     await reader.close();
     expect(JSON.stringify(problem)).not.toContain(files.folder);

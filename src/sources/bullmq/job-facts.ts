@@ -1,9 +1,9 @@
 /** The small fields of a job's hash (bullmq, includes/storeJob.lua and classes/job), which are always read. */
 
+import { asFields, asNumber } from '../../redis/replies.ts';
 import { dueTime, type JobSet } from './job-sets.ts';
 import type { QueueCommand } from './queue-access.ts';
 import type { JobRef, QueueRef } from './queue-ref.ts';
-import { asFields, asNumber } from './redis-replies.ts';
 
 /** A job in one of its queue's sets. */
 export interface SetEntry extends JobRef {

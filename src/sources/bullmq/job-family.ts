@@ -1,9 +1,10 @@
 /** Parents and children of jobs: flows (bullmq, classes/flow-producer; commands/addParentJob, moveToFinished). */
+
+import type { ReadOptions } from '../../redis/reader.ts';
+import { asCount, asFields, asTexts } from '../../redis/replies.ts';
 import type { KnownJob } from './job-row.ts';
 import type { QueueAccess, QueueCommand } from './queue-access.ts';
 import type { JobRef } from './queue-ref.ts';
-import type { ReadOptions } from './redis-link.ts';
-import { asCount, asFields, asTexts } from './redis-replies.ts';
 
 /** Flows deeper than this have a root that is not looked for. */
 const DEEPEST = 100;

@@ -1,13 +1,13 @@
 /** Jobs with all that is shown of them. */
 import type { Task } from '../../model.ts';
+import type { ReadOptions } from '../../redis/reader.ts';
+import { asNumber } from '../../redis/replies.ts';
 import { factsCommand, factsOf, type JobFacts, type SetEntry } from './job-facts.ts';
 import { rootsOf } from './job-family.ts';
 import { fieldsToShow, type KnownJob, knownJob, taskOf } from './job-row.ts';
 import { type JobValues, readValues, type ValueBounds } from './job-values.ts';
 import { findLostJobs } from './lost-jobs.ts';
 import type { QueueAccess, QueueCommand } from './queue-access.ts';
-import type { ReadOptions } from './redis-link.ts';
-import { asNumber } from './redis-replies.ts';
 
 /** A job that was found in a set, with its small fields where they were read along. */
 export interface FoundJob extends SetEntry {

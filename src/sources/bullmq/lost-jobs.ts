@@ -1,7 +1,7 @@
+import type { ReadOptions } from '../../redis/reader.ts';
+import { asNumber } from '../../redis/replies.ts';
 import type { QueueAccess, QueueCommand } from './queue-access.ts';
 import type { JobRef } from './queue-ref.ts';
-import type { ReadOptions } from './redis-link.ts';
-import { asNumber } from './redis-replies.ts';
 
 /**
  * Of these active jobs, those whose worker has let go of them: it renews a lock for each, which is gone

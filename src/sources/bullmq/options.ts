@@ -1,5 +1,5 @@
-import type { RedisAddress } from './own-client.ts';
-import { commanderOf } from './redis-client.ts';
+import { commanderOf } from '../../redis/client.ts';
+import type { RedisAddress } from '../../redis/ioredis.ts';
 
 /**
  * What this source uses of a BullMQ `Queue`; one of bullmq 5 or 6 on Redis fits. Only its connection and its

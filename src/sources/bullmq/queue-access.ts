@@ -2,9 +2,14 @@
  * The one way to Redis of this source: which queues there are, and reads of their keys. It never writes,
  * never makes a `Queue`, and never closes a connection of the host's.
  */
+
+import { commanderOf, type RedisCommand, type RedisCommander } from '../../redis/client.ts';
+import { type OwnClient, openOwnClient } from '../../redis/ioredis.ts';
+import type { RedisProblem } from '../../redis/problems.ts';
+import type { ReadOptions } from '../../redis/reader.ts';
+import { createRedisLink, type RedisLink } from '../../redis/shared-reader.ts';
 import type { SourceStatus } from '../../source.ts';
 import type { GivenQueue, ResolvedOptions } from './options.ts';
-import { type OwnClient, openOwnClient } from './own-client.ts';
 import { createQueueDiscovery } from './queue-discovery.ts';
 import {
   createQueueRef,
@@ -14,9 +19,6 @@ import {
   splitTaskId,
   taskIdOf,
 } from './queue-ref.ts';
-import { commanderOf, type RedisCommand, type RedisCommander } from './redis-client.ts';
-import { createRedisLink, type ReadOptions, type RedisLink } from './redis-link.ts';
-import type { RedisProblem } from './redis-problems.ts';
 
 /** One command about one queue: all its keys are of that queue. */
 export interface QueueCommand {
@@ -29,14 +31,14 @@ export interface QueueAccess {
   /**
    * The queues to show, by name. Those of a `connection` are looked for in Redis.
    *
-   * @throws QueueReadError where that cannot be done
+   * @throws RedisError where that cannot be done
    */
   queues(options?: ReadOptions): Promise<readonly QueueRef[]>;
   /**
    * Replies of many commands about any queues, in their order: one write per Redis, in a cluster one per
    * queue. As {@link RedisLink.commands}: never one that blocks or writes, `null` for a key of another type.
    *
-   * @throws QueueReadError when Redis is away, late, or refuses one of them
+   * @throws RedisError when Redis is away, late, or refuses one of them
    */
   read(list: readonly QueueCommand[], options?: ReadOptions): Promise<unknown[]>;
   /** Every Redis that is read, each once: for what concerns a server and not a queue. */

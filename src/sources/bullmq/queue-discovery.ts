@@ -1,8 +1,9 @@
 /** Finds the queues of a prefix by their `meta` keys, which every queue of BullMQ writes. */
-import { unlessLate } from './deadline.ts';
-import type { ReadOptions, RedisLink } from './redis-link.ts';
-import { describeError, QueueReadError, SILENT } from './redis-problems.ts';
-import { asText, asTexts } from './redis-replies.ts';
+import { withDeadline } from '../../redis/deadline.ts';
+import { describeError, RedisError } from '../../redis/problems.ts';
+import type { ReadOptions } from '../../redis/reader.ts';
+import { asText, asTexts } from '../../redis/replies.ts';
+import type { RedisLink } from '../../redis/shared-reader.ts';
 
 /** Names of the queues there are, kept up to date while somebody asks. */
 export interface QueueDiscovery {
@@ -10,7 +11,7 @@ export interface QueueDiscovery {
    * Sorted. The first time it waits for what is found within two seconds; later ones are looked for behind
    * the back of who asks.
    *
-   * @throws QueueReadError as long as no search has come to an end
+   * @throws RedisError as long as no search has come to an end
    */
   names(options?: ReadOptions): Promise<readonly string[]>;
 }
@@ -89,10 +90,10 @@ export function createQueueDiscovery(prefix: string, link: RedisLink): QueueDisc
     ms: number,
   ): Promise<void> {
     try {
-      await unlessLate(first, signal, ms);
+      await withDeadline(first, signal, ms);
     } catch (error) {
       const problem = describeError(error);
-      if (problem !== SILENT || names.size === 0) throw new QueueReadError(problem);
+      if (problem.code !== 'TimeoutError' || names.size === 0) throw new RedisError(problem);
     }
   }
 }

@@ -1,6 +1,6 @@
+import type { RedisLink } from '../../redis/shared-reader.ts';
 import type { QueueAccess } from './queue-access.ts';
 import type { QueueRef } from './queue-ref.ts';
-import type { RedisLink } from './redis-link.ts';
 
 /** A Redis or a cluster, which queues may reach over connections of their own. */
 export interface RedisServer {

@@ -1,12 +1,12 @@
 import type { TaskChangeEntry, TaskDetail } from '../../model.ts';
+import type { ReadOptions } from '../../redis/reader.ts';
+import { asTexts } from '../../redis/replies.ts';
 import { childrenOf } from './job-family.ts';
 import { loadTasks } from './job-loader.ts';
 import { findJobs } from './job-places.ts';
 import { type KnownJob, tracesOf } from './job-row.ts';
 import { DETAIL_BOUNDS, type JobValues, readValues } from './job-values.ts';
 import type { QueueAccess } from './queue-access.ts';
-import type { ReadOptions } from './redis-link.ts';
-import { asTexts } from './redis-replies.ts';
 
 const MOST_CHILDREN = 20_000;
 /** Lines of a job's log that are shown, the latest, and their characters in all. */

@@ -1,4 +1,5 @@
 import type { Task } from '../../model.ts';
+import type { ReadOptions } from '../../redis/reader.ts';
 import { selectTasks } from '../../select/select-tasks.ts';
 import { passesFilters } from '../../select/task-filter.ts';
 import type { TaskPage, TaskPosition, TaskQuery } from '../../source.ts';
@@ -7,7 +8,6 @@ import type { KnownJob } from './job-row.ts';
 import { setsOf } from './job-sets.ts';
 import { ROW_BOUNDS } from './job-values.ts';
 import type { QueueAccess } from './queue-access.ts';
-import type { ReadOptions } from './redis-link.ts';
 import { MOST_JOBS, readFlow } from './task-tree.ts';
 import { createWalk, type Walk } from './walk/walk.ts';
 

@@ -1,4 +1,5 @@
 import type { TaskRelation, TaskTree } from '../../model.ts';
+import type { ReadOptions } from '../../redis/reader.ts';
 import { childrenOf, rootsOf } from './job-family.ts';
 import { loadTasks } from './job-loader.ts';
 import { findJobs } from './job-places.ts';
@@ -6,7 +7,6 @@ import type { KnownJob } from './job-row.ts';
 import { ROW_BOUNDS } from './job-values.ts';
 import type { QueueAccess } from './queue-access.ts';
 import type { JobRef } from './queue-ref.ts';
-import type { ReadOptions } from './redis-link.ts';
 
 /** Jobs of a flow, as many as the contract lists at most. */
 export const MOST_JOBS = 20_000;

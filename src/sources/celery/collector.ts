@@ -1,6 +1,6 @@
 import type { HistoryWriter } from '../../history/history.ts';
 import { type Connection, createConnection } from '../../redis/connection.ts';
-import type { CeleryRedisConnection, RedisListener } from '../../redis/redis-client.ts';
+import type { CeleryRedisConnection, RedisListener } from '../../redis/node-redis.ts';
 import type { SourceStatus } from '../../source.ts';
 import {
   eventSubscriptions,

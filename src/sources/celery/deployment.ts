@@ -3,7 +3,7 @@
 import type { History } from '../../history/history.ts';
 import type { HistorySources } from '../../history/history-sources.ts';
 import type { QueueDepth } from '../../model.ts';
-import { createReader } from '../../redis/reader.ts';
+import { createRedisReader } from '../../redis/reader.ts';
 import type { ComponentSource, HealthSource, ScheduleSource, WorkerSource } from '../../source.ts';
 import { createBackend } from './backends/redis/backend.ts';
 import { type Collector, createCollector } from './collector.ts';
@@ -53,10 +53,10 @@ export function createDeployment(options: ResolvedOptions, history: History): De
     },
   };
 
-  const brokerReader = broker === null ? null : createReader('broker', broker);
+  const brokerReader = broker === null ? null : createRedisReader('broker', broker);
   const isOneDatabase = broker?.server === results?.server && broker?.database === results?.database;
   const resultReader =
-    results === null ? null : isOneDatabase ? brokerReader : createReader('result backend', results);
+    results === null ? null : isOneDatabase ? brokerReader : createRedisReader('result backend', results);
 
   const control =
     broker === null || !options.control
@@ -92,7 +92,7 @@ export function createDeployment(options: ResolvedOptions, history: History): De
         });
   const redbeat = broker === null ? null : redbeatEndpoint(settings, broker);
   const redbeatReader =
-    redbeat === null || redbeat === broker ? brokerReader : createReader('redbeat', redbeat);
+    redbeat === null || redbeat === broker ? brokerReader : createRedisReader('redbeat', redbeat);
   const schedules = createSchedules({
     name,
     settings,

@@ -1,6 +1,6 @@
 import type { HistoryReader } from '../../history/history.ts';
 import type { HealthCheck, WorkerHealthCheck } from '../../model.ts';
-import type { Reader } from '../../redis/reader.ts';
+import type { RedisReader } from '../../redis/reader.ts';
 import type { HealthSource, ReadContext } from '../../source.ts';
 import type { Collector } from './collector.ts';
 
@@ -10,9 +10,9 @@ export interface HealthOptions {
   readonly reader: HistoryReader;
   readonly collector: Collector;
   /** Of the broker; `null` where it is not Redis. */
-  readonly broker: Reader | null;
+  readonly broker: RedisReader | null;
   /** Of the result backend; `null` without one in Redis. */
-  readonly backend: Reader | null;
+  readonly backend: RedisReader | null;
   /** Asks the workers themselves; `null` when they could not be asked, or must not be. */
   readonly ping: ((signal: AbortSignal) => Promise<WorkerHealthCheck | null>) | null;
 }
@@ -24,7 +24,7 @@ export interface HealthOptions {
 export function createHealth(options: HealthOptions): HealthSource {
   const { name, reader, collector, broker, backend, ping } = options;
 
-  async function check(connection: Reader, { signal }: ReadContext): Promise<HealthCheck> {
+  async function check(connection: RedisReader, { signal }: ReadContext): Promise<HealthCheck> {
     const problem = await connection.check(signal);
     return problem === null ? { ok: true, error: null } : { ok: false, error: problem.sentence };
   }

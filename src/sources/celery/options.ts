@@ -1,6 +1,6 @@
 import type { RetentionOptions } from '../../history/retention.ts';
 import { resolveRetention } from '../../history/retention.ts';
-import type { CeleryRedisClient } from '../../redis/redis-client.ts';
+import type { CeleryRedisClient } from '../../redis/node-redis.ts';
 import { type DeploymentEndpoints, deploymentEndpoints } from './brokers/redis/endpoints.ts';
 import { type CelerySettings, checkSettings } from './settings.ts';
 

@@ -1,9 +1,9 @@
 import type { Component } from '../../../model.ts';
+import { describeError, type RedisProblem } from '../../../redis/problems.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
 import type { ComponentSource } from '../../../source.ts';
 import type { QueueAccess } from '../queue-access.ts';
 import type { QueueRef } from '../queue-ref.ts';
-import type { ReadOptions } from '../redis-link.ts';
-import { describeError, type RedisProblem } from '../redis-problems.ts';
 import { type RedisServer, serversOf } from '../redis-servers.ts';
 import { isRefused, readWorkerConnections, type WorkersByQueue } from '../workers/worker-connections.ts';
 import { hintsFor, QUEUES_HIDDEN } from './hints.ts';

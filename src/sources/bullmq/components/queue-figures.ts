@@ -1,9 +1,10 @@
 /** Sizes and settings of queues: a handful of commands each, however many jobs there are. */
+
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { asCount, asFields, asNumber, asText } from '../../../redis/replies.ts';
 import { isMarker } from '../job-sets.ts';
 import type { QueueAccess, QueueCommand } from '../queue-access.ts';
 import type { QueueRef } from '../queue-ref.ts';
-import type { ReadOptions } from '../redis-link.ts';
-import { asCount, asFields, asNumber, asText } from '../redis-replies.ts';
 
 /** How many jobs are in each of BullMQ's states, as its own `getJobCounts` tells. */
 export interface JobCounts {
@@ -47,7 +48,7 @@ const PARTS: readonly (readonly [name: string, part: string, ...args: string[]])
   ['ZCARD', 'repeat'],
 ];
 
-/** @throws QueueReadError when Redis is away, late, or refuses one of the commands */
+/** @throws RedisError when Redis is away, late, or refuses one of the commands */
 export async function readQueueFigures(
   access: QueueAccess,
   queues: readonly QueueRef[],

@@ -1,7 +1,7 @@
 import type { QueueDepth } from '../../../model.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess } from '../queue-access.ts';
 import type { QueueRef } from '../queue-ref.ts';
-import type { ReadOptions } from '../redis-link.ts';
 import { readActiveJobs } from '../workers/active-jobs.ts';
 import type { WorkersByQueue } from '../workers/worker-connections.ts';
 import { type JobCounts, type QueueFigures, readQueueFigures, takeable } from './queue-figures.ts';
@@ -23,7 +23,7 @@ export interface QueueReport
  * Reads what waits in queues, who takes from them, and what is stuck.
  *
  * @param workers who is connected; `null` where nobody can tell
- * @throws QueueReadError when Redis is away, late, or refuses to be read
+ * @throws RedisError when Redis is away, late, or refuses to be read
  */
 export async function readQueueReports(
   access: QueueAccess,

@@ -1,6 +1,8 @@
 /** What Redis tells of itself. */
-import type { ReadOptions, RedisLink } from '../redis-link.ts';
-import { asNumber, asText } from '../redis-replies.ts';
+
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { asNumber, asText } from '../../../redis/replies.ts';
+import type { RedisLink } from '../../../redis/shared-reader.ts';
 import { isRefused } from '../workers/worker-connections.ts';
 
 /** What matters of a server to BullMQ; `null` where it is not told. */

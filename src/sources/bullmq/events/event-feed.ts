@@ -3,9 +3,9 @@
  * holds. What is asked for most, the latest, is read once a second at most and held for all who ask.
  */
 import type { TaskEvent } from '../../../model.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
 import type { SourceStatus, TaskEventPage, TaskEventQuery } from '../../../source.ts';
 import type { QueueAccess } from '../queue-access.ts';
-import type { ReadOptions } from '../redis-link.ts';
 import { type FeedPlace, markOf, placeOf, readCursor, SLACK_MS, writeCursor } from './feed-cursor.ts';
 import { matcherOf } from './feed-filter.ts';
 import { createLane, fillLanes, type Lane } from './feed-lane.ts';

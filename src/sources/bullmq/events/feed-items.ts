@@ -1,8 +1,8 @@
 /** Entries made into items of the feed, with what their jobs tell. */
 import type { TaskEvent } from '../../../model.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess } from '../queue-access.ts';
 import { type QueueRef, taskIdOf } from '../queue-ref.ts';
-import type { ReadOptions } from '../redis-link.ts';
 import { jobIdOf, mayReturn, saysAll, tellEntry } from './event-item.ts';
 import type { JobMemory } from './job-memory.ts';
 import { type JobRuns, jobRunsOf, lockCommand, runsCommand } from './job-runs.ts';

@@ -1,5 +1,5 @@
 /** One queue's stream as a read of the feed goes along it, from a place towards its end. */
-import type { ReadOptions } from '../redis-link.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
 import { markOf } from './feed-cursor.ts';
 import type { FeedItem } from './feed-items.ts';
 import type { FeedTails } from './feed-tails.ts';

@@ -1,8 +1,8 @@
 /** The tails of all queues: looked at together, at most once a second however many ask. */
-import { unlessLate } from '../deadline.ts';
+import { withDeadline } from '../../../redis/deadline.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess } from '../queue-access.ts';
 import type { QueueRef } from '../queue-ref.ts';
-import type { ReadOptions } from '../redis-link.ts';
 import { type FeedItem, readItems } from './feed-items.ts';
 import { createJobMemory } from './job-memory.ts';
 import { BEGINNING, entriesOf } from './stream-entry.ts';
@@ -20,7 +20,7 @@ export interface FeedTails {
   /**
    * Those of these queues in their order, with what has come up to a second ago.
    *
-   * @throws QueueReadError
+   * @throws RedisError
    */
   look(queues: readonly QueueRef[], options: ReadOptions): Promise<readonly StreamTail[]>;
   /** Adds items before the first of these tails where there may be some. */
@@ -101,7 +101,7 @@ export function createFeedTails(access: QueueAccess, now: () => number = Date.no
           looking = null;
         });
         looking.catch(() => {});
-        await unlessLate(looking, signal, timeoutMs);
+        await withDeadline(looking, signal, timeoutMs);
       }
       return all;
     },

@@ -1,7 +1,8 @@
 /** What the hash of a job tells of its runs, for entries that do not tell it themselves. */
+
+import { asFields, asNumber } from '../../../redis/replies.ts';
 import type { QueueCommand } from '../queue-access.ts';
 import type { QueueRef } from '../queue-ref.ts';
-import { asFields, asNumber } from '../redis-replies.ts';
 
 /** As it was when it was read, which may be long after the entry. */
 export interface JobRuns {

@@ -1,7 +1,7 @@
 /** The latest items of the feed. */
 import type { TaskEvent } from '../../../model.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
 import type { TaskEventPage, TaskEventQuery } from '../../../source.ts';
-import type { ReadOptions } from '../redis-link.ts';
 import { markOf, placeOf, writeCursor } from './feed-cursor.ts';
 import { matcherOf } from './feed-filter.ts';
 import type { FeedItem } from './feed-items.ts';

@@ -1,8 +1,9 @@
 /** Reads of event streams from any place, a bounded number of entries at a time; none of them blocks. */
+
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { asNumber } from '../../../redis/replies.ts';
 import type { QueueAccess, QueueCommand } from '../queue-access.ts';
 import type { QueueRef } from '../queue-ref.ts';
-import type { ReadOptions } from '../redis-link.ts';
-import { asNumber } from '../redis-replies.ts';
 import { entriesOf, type StreamEntry } from './stream-entry.ts';
 
 /** Where to go on reading: behind an entry that was there, or behind a millisecond. */

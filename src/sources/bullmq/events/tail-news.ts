@@ -1,6 +1,7 @@
 /** Reads what has come to streams since their tails were last looked at. */
+
+import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess, QueueCommand } from '../queue-access.ts';
-import type { ReadOptions } from '../redis-link.ts';
 import type { FeedItem } from './feed-items.ts';
 import { BEGINNING, entriesOf, type StreamEntry } from './stream-entry.ts';
 import { backwardCommand, forwardCommand } from './stream-reads.ts';

@@ -1,10 +1,11 @@
 /** What is noted of entries, and the jobs of their next runs. */
+
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { asNumber } from '../../../redis/replies.ts';
 import { factsCommand, factsOf, type JobFacts } from '../job-facts.ts';
 import { type JobValue, ROW_BOUNDS, readValues } from '../job-values.ts';
 import type { QueueAccess } from '../queue-access.ts';
 import type { JobRef } from '../queue-ref.ts';
-import type { ReadOptions } from '../redis-link.ts';
-import { asNumber } from '../redis-replies.ts';
 import { type EntryFacts, type EntryRef, entryCommand, entryOf, hashRef, runRef } from './schedule-entry.ts';
 
 /** The run that is noted as the next one. It may have begun: the one after it is noted only then. */

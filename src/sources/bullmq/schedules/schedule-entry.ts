@@ -2,10 +2,11 @@
  * Entries of a queue's `repeat` set and what BullMQ notes of each in `repeat:<key>`: job schedulers
  * (bullmq, includes/storeJobScheduler.lua) and the repeatable jobs before them (5.x, addRepeatableJob).
  */
+
+import { asFields, asNumber } from '../../../redis/replies.ts';
 import { shortText, timeOf } from '../job-facts.ts';
 import type { QueueCommand } from '../queue-access.ts';
 import type { JobRef, QueueRef } from '../queue-ref.ts';
-import { asFields, asNumber } from '../redis-replies.ts';
 
 /** Where an entry lies. */
 export interface EntryRef {

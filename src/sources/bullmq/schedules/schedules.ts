@@ -1,11 +1,11 @@
 /** Job schedulers and repeatable jobs of all queues. */
 import { debugChannel } from '../../../debug.ts';
 import type { Schedule } from '../../../model.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { asCount, asScored } from '../../../redis/replies.ts';
 import type { ScheduleSource } from '../../../source.ts';
 import type { QueueAccess } from '../queue-access.ts';
 import type { QueueRef } from '../queue-ref.ts';
-import type { ReadOptions } from '../redis-link.ts';
-import { asCount, asScored } from '../redis-replies.ts';
 import { loadEntries } from './entry-loader.ts';
 import type { EntryRef } from './schedule-entry.ts';
 import { scheduleOf } from './schedule-row.ts';

@@ -2,11 +2,12 @@
  * Lanes: the sets of queues as rows in one order. A lane is a generator, so that the commands of all lanes
  * go to Redis together: it yields either commands, and is given their replies, or the rows that come next.
  */
+
+import type { Scored } from '../../../redis/replies.ts';
 import { factsCommand, factsOf, type JobFacts, lastChange, type SetEntry } from '../job-facts.ts';
 import type { JobSet } from '../job-sets.ts';
 import type { QueueCommand } from '../queue-access.ts';
 import { type QueueRef, taskIdOf } from '../queue-ref.ts';
-import type { Scored } from '../redis-replies.ts';
 
 /** A job in its place. */
 export interface LaneRow extends SetEntry {

@@ -1,9 +1,10 @@
 /** Which lanes there are for the sets of some queues. */
+
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { asCount, asScored } from '../../../redis/replies.ts';
 import { JOB_SETS, type JobSet } from '../job-sets.ts';
 import type { QueueAccess } from '../queue-access.ts';
 import type { QueueRef } from '../queue-ref.ts';
-import type { ReadOptions } from '../redis-link.ts';
-import { asCount, asScored } from '../redis-replies.ts';
 import type { Lane, LaneRange, Place } from './lane.ts';
 import type { WalkMark } from './mark.ts';
 import { smallLane } from './small-lane.ts';

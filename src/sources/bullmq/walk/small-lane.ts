@@ -1,8 +1,9 @@
 /** The lane of a set of few jobs, whatever order Redis has them in: it is read and sorted. */
+
+import { asScored, asTexts } from '../../../redis/replies.ts';
 import { comparePositions } from '../../../select/task-order.ts';
 import { isMarker, type JobSet } from '../job-sets.ts';
 import type { QueueRef } from '../queue-ref.ts';
-import { asScored, asTexts } from '../redis-replies.ts';
 import { type Lane, type LaneRange, type LaneRow, MOST_AT_ONCE, type Place, readRows } from './lane.ts';
 
 /** A set that has grown since it was counted is read to here. */

@@ -1,9 +1,10 @@
 /** A set of many jobs as a row of ids in the order of the walk, read by index. */
+
+import type { RedisCommand } from '../../../redis/client.ts';
+import { asCount, asNumber, asScored, asTexts } from '../../../redis/replies.ts';
 import { isMarker, type JobSet } from '../job-sets.ts';
 import type { QueueCommand } from '../queue-access.ts';
 import type { QueueRef } from '../queue-ref.ts';
-import type { RedisCommand } from '../redis-client.ts';
-import { asCount, asNumber, asScored, asTexts } from '../redis-replies.ts';
 import type { Foothold, LaneStep } from './lane.ts';
 
 /** A member in its place. */

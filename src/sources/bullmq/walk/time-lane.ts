@@ -1,7 +1,8 @@
 /** The lane of a set that Redis keeps in the order of time: completed, failed, waiting for children. */
+
+import { asCount, asScored } from '../../../redis/replies.ts';
 import type { JobSet } from '../job-sets.ts';
 import type { QueueRef } from '../queue-ref.ts';
-import { asCount, asScored } from '../redis-replies.ts';
 import { type Lane, type LaneRange, type LaneRow, type LaneStep, MOST_AT_ONCE, timedRow } from './lane.ts';
 
 /** Times that a Date can hold. */

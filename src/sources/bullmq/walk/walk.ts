@@ -1,10 +1,11 @@
 /** One list of the jobs of many sets, a page at a time: the lanes merged by time. */
+
+import type { ReadOptions } from '../../../redis/reader.ts';
 import { comparePositions } from '../../../select/task-order.ts';
 import type { TaskPosition } from '../../../source.ts';
 import type { JobSet } from '../job-sets.ts';
 import type { QueueAccess, QueueCommand } from '../queue-access.ts';
 import type { QueueRef } from '../queue-ref.ts';
-import type { ReadOptions } from '../redis-link.ts';
 import type { Foothold, LaneRow, Place } from './lane.ts';
 import { type CountedSet, countSets, type OpenLane, openLanes } from './lanes.ts';
 import { readMark, writeMark } from './mark.ts';

@@ -1,10 +1,11 @@
 /** The jobs that workers hold now, as many of them as may be read. */
+
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { asCount, asText, asTexts } from '../../../redis/replies.ts';
 import { isMarker } from '../job-sets.ts';
 import { findLostJobs } from '../lost-jobs.ts';
 import type { QueueAccess, QueueCommand } from '../queue-access.ts';
 import type { JobRef, QueueRef } from '../queue-ref.ts';
-import type { ReadOptions } from '../redis-link.ts';
-import { asCount, asText, asTexts } from '../redis-replies.ts';
 
 /** A job that a worker took and has not ended. */
 export interface ActiveJob extends JobRef {

@@ -1,5 +1,5 @@
 /** What `CLIENT LIST` tells of connections, as far as workers need it. */
-import { asText } from '../redis-replies.ts';
+import { asText } from '../../../redis/replies.ts';
 
 /** A connection of some client. */
 export interface ClientConnection {

@@ -1,6 +1,6 @@
 import type { Worker } from '../../../model.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess } from '../queue-access.ts';
-import type { ReadOptions } from '../redis-link.ts';
 import { serversOf } from '../redis-servers.ts';
 import { readActiveJobs } from './active-jobs.ts';
 import { readWorkerConnections } from './worker-connections.ts';
@@ -10,7 +10,7 @@ import { type QueueCrew, workersOf } from './worker-rows.ts';
  * Reads who works on which queue.
  *
  * @returns `null` where a server does not let clients be listed: what the others tell would be no whole list
- * @throws QueueReadError when Redis is away or late
+ * @throws RedisError when Redis is away or late
  */
 export async function readWorkers(
   access: QueueAccess,

@@ -2,9 +2,11 @@
  * Which workers are connected. BullMQ keeps no list of them: each names the connection that it waits on
  * after its queue, and after itself where it has a name (bullmq, utils/create-backend; 5: classes/worker).
  */
+
+import { RedisError } from '../../../redis/problems.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
+import type { RedisLink } from '../../../redis/shared-reader.ts';
 import type { QueueRef } from '../queue-ref.ts';
-import type { ReadOptions, RedisLink } from '../redis-link.ts';
-import { QueueReadError } from '../redis-problems.ts';
 import type { RedisServer } from '../redis-servers.ts';
 import { type ClientConnection, parseClientList } from './client-list.ts';
 
@@ -25,7 +27,7 @@ export type WorkersByQueue = ReadonlyMap<QueueRef, readonly WorkerConnection[]> 
  * Reads the connections of workers of one server.
  *
  * @returns every queue of it, also those without a worker
- * @throws QueueReadError when Redis is away or late
+ * @throws RedisError when Redis is away or late
  */
 export async function readWorkerConnections(
   { link, queues }: RedisServer,
@@ -61,7 +63,7 @@ async function readClientLists(
 
 /** Whether Redis is well but does not let this user, or anybody, run the command. */
 export function isRefused(error: unknown): boolean {
-  return error instanceof QueueReadError && ['NOPERM', 'UNKNOWNCOMMAND'].includes(error.problem.code);
+  return error instanceof RedisError && ['NOPERM', 'UNKNOWNCOMMAND'].includes(error.problem.code);
 }
 
 /** The workers among these connections, by queue. */

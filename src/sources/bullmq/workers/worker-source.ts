@@ -1,6 +1,6 @@
+import { RedisError, type RedisProblem } from '../../../redis/problems.ts';
 import type { WorkerSource } from '../../../source.ts';
 import type { QueueAccess } from '../queue-access.ts';
-import { QueueReadError, type RedisProblem } from '../redis-problems.ts';
 import { readWorkers } from './read-workers.ts';
 
 /** What to say where nobody can tell who works. */
@@ -19,7 +19,7 @@ export function createWorkerSource(name: string, access: QueueAccess): WorkerSou
     status: access.status,
     async listWorkers({ signal }) {
       const workers = await readWorkers(access, { signal });
-      if (workers === null) throw new QueueReadError(WORKERS_HIDDEN);
+      if (workers === null) throw new RedisError(WORKERS_HIDDEN);
       return workers;
     },
   };

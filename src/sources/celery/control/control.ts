@@ -1,5 +1,5 @@
 import type { RedisEndpoint } from '../../../redis/endpoint.ts';
-import { createReader } from '../../../redis/reader.ts';
+import { createRedisReader } from '../../../redis/reader.ts';
 import type { CelerySettings } from '../settings.ts';
 import { controlAddress } from './address.ts';
 import { type Broadcast, createBroadcaster, type Replies } from './broadcast.ts';
@@ -70,8 +70,8 @@ export function createControl(options: ControlOptions): Control {
 
   function opened(): NonNullable<typeof means> {
     if (means === null) {
-      const commands = createReader('remote control', endpoint);
-      const waiting = createReader('remote control replies', endpoint);
+      const commands = createRedisReader('remote control', endpoint);
+      const waiting = createRedisReader('remote control replies', endpoint);
       mailbox = createMailbox(address, commands, waiting, known);
       const broadcast = createBroadcaster(mailbox, known);
       means = { broadcast, guarded: createGuardedAsking(broadcast) };

@@ -1,5 +1,4 @@
-import { ReaderError } from '../../../redis/reader.ts';
-import { describeError, type RedisProblem } from '../../../redis/redis-errors.ts';
+import { describeError, type RedisProblem } from '../../../redis/problems.ts';
 import type { ControlAddress } from './address.ts';
 
 /** The commands that remote control is made of. */
@@ -25,7 +24,7 @@ export class ControlFailure extends Error {
 /** @param command what was tried */
 export function failureOf(error: unknown, command: NeededCommand, address: ControlAddress): ControlFailure {
   if (error instanceof ControlFailure) return error;
-  const { code, sentence } = error instanceof ReaderError ? error.problem : describeError(error);
+  const { code, sentence } = describeError(error);
   if (code !== 'NOPERM') return new ControlFailure({ code, sentence, missingRights: null });
   const missingRights = rightsFor(command, address);
   return new ControlFailure({

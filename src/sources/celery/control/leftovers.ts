@@ -1,6 +1,6 @@
 /** Sees to it that nothing of remote control stays in Redis: not behind a failure, nor behind a crash. */
 
-import type { Reader } from '../../../redis/reader.ts';
+import type { RedisReader } from '../../../redis/reader.ts';
 import { escapeGlob } from '../brokers/redis/channels.ts';
 import type { ControlAddress } from './address.ts';
 import { failureOf } from './failure.ts';
@@ -30,7 +30,7 @@ export interface Leftovers {
 }
 
 /** @param commands the connection to use */
-export function createLeftovers(address: ControlAddress, commands: Reader): Leftovers {
+export function createLeftovers(address: ControlAddress, commands: RedisReader): Leftovers {
   const remembered = new Set<string>();
   const timers = new Map<NodeJS.Timeout, string>();
   let isProven = false;

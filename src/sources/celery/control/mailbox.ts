@@ -3,7 +3,7 @@
  * one reply list, bound while any of them waits and removed behind the last one.
  */
 import { randomUUID } from 'node:crypto';
-import type { Reader } from '../../../redis/reader.ts';
+import type { RedisReader } from '../../../redis/reader.ts';
 import type { ControlAddress } from './address.ts';
 import { type ControlCommand, encodeMessage } from './encoder.ts';
 import { ControlFailure, type ControlProblem, failureOf } from './failure.ts';
@@ -80,8 +80,8 @@ export interface Mailbox {
  */
 export function createMailbox(
   address: ControlAddress,
-  commands: Reader,
-  waiting: Reader,
+  commands: RedisReader,
+  waiting: RedisReader,
   known: () => readonly string[],
 ): Mailbox {
   const leftovers = createLeftovers(address, commands);

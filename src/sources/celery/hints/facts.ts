@@ -1,6 +1,6 @@
 /** What was observed, as far as hints need it. Times in milliseconds since 1970, by our clock. */
 import type { QueueDepth } from '../../../model.ts';
-import type { RedisProblem } from '../../../redis/redis-errors.ts';
+import type { RedisProblem } from '../../../redis/problems.ts';
 import type { ResolvedOptions } from '../options.ts';
 import type { SentFacts } from './sent-watch.ts';
 

@@ -1,7 +1,7 @@
 /** Takes note of what hints need, beside the history: a few counters for each message. */
 import type { TaskChange, WorkerChange } from '../../../history/history.ts';
 import type { QueueDepth } from '../../../model.ts';
-import type { RedisProblem } from '../../../redis/redis-errors.ts';
+import type { RedisProblem } from '../../../redis/problems.ts';
 import {
   type AccessPlace,
   type Facts,

@@ -1,7 +1,7 @@
 /** Looks at names of keys, never at values: bounded steps, each far below a millisecond of Redis' time. */
 import type { RedisEndpoint } from '../../../redis/endpoint.ts';
 
-import type { Reader } from '../../../redis/reader.ts';
+import type { RedisReader } from '../../../redis/reader.ts';
 
 /** Keys that one step looks at, and steps. */
 const SCAN_COUNT = 500;
@@ -18,7 +18,7 @@ const BINDINGS = [`${BINDING}celery`, `${BINDING}celeryev`, `${BINDING}celery.pi
 
 /** Whether our database has keys of a broker under this prefix, or others. */
 export async function findBroker(
-  reader: Reader,
+  reader: RedisReader,
   endpoint: RedisEndpoint,
   prefix: string,
   signal: AbortSignal,
@@ -34,7 +34,7 @@ export async function findBroker(
 
 /** Whether our database has results under this prefix, or others. */
 export async function findResults(
-  reader: Reader,
+  reader: RedisReader,
   prefix: string,
   signal: AbortSignal,
 ): Promise<{ isAtHome: boolean; prefixes: string[] }> {
@@ -44,7 +44,7 @@ export async function findResults(
 
 /** The database that has this key, ours first; `null` when none is known to have it. */
 export async function findDatabase(
-  reader: Reader,
+  reader: RedisReader,
   endpoint: RedisEndpoint,
   key: string,
   signal: AbortSignal,
@@ -53,12 +53,12 @@ export async function findDatabase(
   return (await databasesWith(reader, endpoint, [key], signal))[0] ?? null;
 }
 
-async function hasAny(reader: Reader, keys: readonly string[], signal: AbortSignal): Promise<boolean> {
+async function hasAny(reader: RedisReader, keys: readonly string[], signal: AbortSignal): Promise<boolean> {
   return (await reader.command(['EXISTS', ...keys], { signal })) !== 0;
 }
 
 /** What stands before this part in the names of keys, each once, in order. */
-async function prefixesOf(reader: Reader, part: string, signal: AbortSignal): Promise<string[]> {
+async function prefixesOf(reader: RedisReader, part: string, signal: AbortSignal): Promise<string[]> {
   const found = new Set<string>();
   let cursor = '0';
   for (let step = 0; step < SCAN_STEPS && found.size < MOST_PREFIXES; step += 1) {
@@ -81,7 +81,7 @@ async function prefixesOf(reader: Reader, part: string, signal: AbortSignal): Pr
  * into another database; a host's client may be several connections, where that would not be safe.
  */
 async function databasesWith(
-  reader: Reader,
+  reader: RedisReader,
   endpoint: RedisEndpoint,
   keys: readonly string[],
   signal: AbortSignal,

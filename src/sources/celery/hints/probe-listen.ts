@@ -1,5 +1,5 @@
-import type { OpenClient } from '../../../redis/redis-client.ts';
-import { describeError } from '../../../redis/redis-errors.ts';
+import type { OpenClient } from '../../../redis/node-redis.ts';
+import { describeError } from '../../../redis/problems.ts';
 import { startSession } from '../../../redis/session.ts';
 
 /** Different channels remembered. */

@@ -1,7 +1,7 @@
 /** Looks where else events and results might be, while none come where this source listens. */
 import type { RedisEndpoint } from '../../../redis/endpoint.ts';
 
-import { createReader, type Reader } from '../../../redis/reader.ts';
+import { createRedisReader, type RedisReader } from '../../../redis/reader.ts';
 import { resultSubscription } from '../brokers/redis/channels.ts';
 import type { HintOptions } from './facts.ts';
 import { EVENT_PATTERNS, type Findings, NO_FINDINGS, RESULT_PART } from './findings.ts';
@@ -166,9 +166,9 @@ function resultsAreQuiet(input: KnownInput, quiet: number): boolean {
 /** What the look has found; `undefined` when Redis would not tell. */
 async function withReader<T>(
   endpoint: RedisEndpoint,
-  look: (reader: Reader) => Promise<T>,
+  look: (reader: RedisReader) => Promise<T>,
 ): Promise<T | undefined> {
-  const reader = createReader('probe', endpoint);
+  const reader = createRedisReader('probe', endpoint);
   try {
     return await look(reader);
   } catch {

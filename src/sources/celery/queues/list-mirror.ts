@@ -3,7 +3,7 @@
  * the right, and kombu puts back on the right what a worker gave up. Nothing else is done to a list
  * while it exists, so between two messages that are still there lies what lay there before.
  */
-import type { Reader } from '../../../redis/reader.ts';
+import type { RedisReader } from '../../../redis/reader.ts';
 import type { HeldMessage } from './held-message.ts';
 import { texts } from './replies.ts';
 import type { Window } from './window.ts';
@@ -36,14 +36,14 @@ export interface ListMirror {
    * Brings it up to date.
    *
    * @returns whether something changed
-   * @throws TooMuch, ReaderError; what it holds stays then as it was
+   * @throws TooMuch, RedisError; what it holds stays then as it was
    */
   sync(ends: ListEnds, allowance: Allowance, now: number): Promise<boolean>;
 }
 
 /** @param take decodes an element */
 export function createListMirror(
-  reader: Reader,
+  reader: RedisReader,
   key: string,
   window: Window,
   take: (raw: string) => HeldMessage,

@@ -7,7 +7,7 @@
  * has gone as well, and what is at the right end now comes next. Only what kombu puts back on the right
  * is against this rule: then rows may be listed twice, and none is left out.
  */
-import type { CommandOptions, Reader } from '../../../redis/reader.ts';
+import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
 import { decodeTaken, decodeWaiting, type FindQueue } from '../protocol/queue-message.ts';
 import { type HeldMessage, holdMessage } from './held-message.ts';
 import type { Place } from './place.ts';
@@ -21,7 +21,7 @@ import type { Window } from './window.ts';
 
 /** What a walk reads from. */
 export interface LiveWalk {
-  readonly reader: Reader;
+  readonly reader: RedisReader;
   readonly keys: QueueKeys;
   readonly poll: QueuePoll;
   readonly findQueue: FindQueue;
@@ -31,13 +31,13 @@ export interface LiveWalk {
 
 /**
  * @param wanted how many messages the caller still needs; asked before each window
- * @throws ReaderError when Redis is away
+ * @throws RedisError when Redis is away
  */
 export async function* walkLive(
   { reader, keys, poll, findQueue, takenWindow }: LiveWalk,
   from: Place,
   wanted: () => number,
-  options: CommandOptions,
+  options: ReadOptions,
 ): AsyncGenerator<WalkedPart> {
   if (from.phase === 'taken' && poll.takenCount() > 0) yield* walkTaken(from);
   for (const list of listsFrom(poll.lists(), from)) {

@@ -1,5 +1,5 @@
 /** One list of messages: a queue's, of one priority. */
-import type { Reader } from '../../../redis/reader.ts';
+import type { RedisReader } from '../../../redis/reader.ts';
 import { createListMirror, type ListMirror } from './list-mirror.ts';
 import type { MessageIntake } from './message-intake.ts';
 import type { QueueKeys } from './queue-keys.ts';
@@ -46,7 +46,7 @@ export interface QueueList extends ListPlace {
 
 /** @param intake is told each message */
 export function createQueueList(
-  reader: Reader,
+  reader: RedisReader,
   keys: QueueKeys,
   { queue, step }: ListPlace,
   intake: MessageIntake,

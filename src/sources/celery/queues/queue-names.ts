@@ -1,5 +1,5 @@
 /** Finds out which queues a deployment has, in steps of bounded size. */
-import type { Reader } from '../../../redis/reader.ts';
+import type { RedisReader } from '../../../redis/reader.ts';
 import type { FindQueue } from '../protocol/queue-message.ts';
 import type { CelerySettings } from '../settings.ts';
 import { type Binding, boundQueue, isTaskQueue, readBinding } from './bindings.ts';
@@ -43,7 +43,7 @@ export interface QueueNames {
 
 /** @param settings the app's queues are taken from it, too */
 export function createQueueNames(
-  reader: Reader,
+  reader: RedisReader,
   keys: QueueKeys,
   settings: CelerySettings,
   { given, known }: KnownQueues,

@@ -3,8 +3,8 @@
  * thousand messages, all of them are copied; of more, only the newest are looked at.
  */
 import type { QueueDepth } from '../../../model.ts';
-import type { Reader } from '../../../redis/reader.ts';
-import type { RedisProblem } from '../../../redis/redis-errors.ts';
+import type { RedisProblem } from '../../../redis/problems.ts';
+import type { RedisReader } from '../../../redis/reader.ts';
 import { depthsOf } from './depths.ts';
 import type { HeldMessage } from './held-message.ts';
 import { type HeldTasks, holdTasks } from './held-tasks.ts';
@@ -47,7 +47,7 @@ export interface QueuePoll {
 
 /** @param intake is told each message */
 export function createQueuePoll(
-  reader: Reader,
+  reader: RedisReader,
   keys: QueueKeys,
   names: QueueNames,
   intake: MessageIntake,

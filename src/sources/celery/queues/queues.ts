@@ -1,8 +1,8 @@
 /** The queues of a deployment: what waits in them, looked at about once a second. */
 import type { CollectedHistory } from '../../../history/history.ts';
 import type { QueueDepth } from '../../../model.ts';
-import type { Reader } from '../../../redis/reader.ts';
-import type { RedisProblem } from '../../../redis/redis-errors.ts';
+import type { RedisProblem } from '../../../redis/problems.ts';
+import type { RedisReader } from '../../../redis/reader.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import type { CelerySettings } from '../settings.ts';
 import type { HeldTasks } from './held-tasks.ts';
@@ -31,7 +31,7 @@ const FIRST_LOOK = 1000;
 /** What {@link createQueues} takes. */
 export interface QueuesOptions {
   /** Of the broker. */
-  readonly reader: Reader;
+  readonly reader: RedisReader;
   readonly settings: CelerySettings;
   readonly history: CollectedHistory;
   readonly lineage: Lineage;

@@ -1,5 +1,5 @@
 /** Messages of queues that are too long to copy, found by id: those listed lately, and those near the ends. */
-import type { Reader } from '../../../redis/reader.ts';
+import type { RedisReader } from '../../../redis/reader.ts';
 import { decodeWaiting } from '../protocol/queue-message.ts';
 import { type HeldMessage, holdMessage } from './held-message.ts';
 import { type HeldTasks, holdTasks, NO_TASKS } from './held-tasks.ts';
@@ -95,7 +95,7 @@ async function searchTaken(walk: LiveWalk, most: number, take: Take): Promise<vo
 }
 
 /** The newest messages of a list, and those that run next. */
-async function searchList(reader: Reader, list: QueueList, most: number, take: Take): Promise<void> {
+async function searchList(reader: RedisReader, list: QueueList, most: number, take: Take): Promise<void> {
   for (const side of ['right', 'left']) {
     for (let read = 0; read < most; ) {
       const size = list.window.size(most - read);

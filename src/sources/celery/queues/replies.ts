@@ -1,13 +1,14 @@
 /** Asks Redis for several things at once, of which some may be refused. */
-import { type Reader, ReaderError } from '../../../redis/reader.ts';
-import { describeError, type RedisProblem } from '../../../redis/redis-errors.ts';
+
+import { describeError, type RedisProblem } from '../../../redis/problems.ts';
+import type { RedisReader } from '../../../redis/reader.ts';
 
 /** Commands sent in one write. */
 const BATCH = 200;
 
 /** What is wrong, whatever was thrown. */
 export function problemOf(error: unknown): RedisProblem {
-  return error instanceof ReaderError ? error.problem : describeError(error);
+  return describeError(error);
 }
 
 /** What the Redis user may not ask. */
@@ -23,9 +24,9 @@ export interface Replies {
 /**
  * Sends commands in writes of bounded size.
  *
- * @throws ReaderError when Redis is away or late
+ * @throws RedisError when Redis is away or late
  */
-export async function ask(reader: Reader, commands: readonly (readonly string[])[]): Promise<Replies> {
+export async function ask(reader: RedisReader, commands: readonly (readonly string[])[]): Promise<Replies> {
   const list: unknown[] = [];
   let problem: RedisProblem | null = null;
 

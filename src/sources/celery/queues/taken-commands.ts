@@ -1,5 +1,5 @@
 /** Reads messages that workers have taken: a sorted set of tags by time, and a hash of messages by tag. */
-import type { CommandOptions, Reader } from '../../../redis/reader.ts';
+import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
 import type { QueueKeys } from './queue-keys.ts';
 
 /** A tag and when it was taken, as Redis writes it. */
@@ -7,12 +7,12 @@ export type TakenTag = readonly [tag: string, score: string];
 
 /** Tags from a score on, oldest first. */
 export async function takenTags(
-  reader: Reader,
+  reader: RedisReader,
   keys: QueueKeys,
   score: string,
   offset: number,
   limit: number,
-  options?: CommandOptions,
+  options?: ReadOptions,
 ): Promise<TakenTag[]> {
   const range = ['ZRANGEBYSCORE', keys.takenIndex, score, '+inf', 'WITHSCORES'];
   const reply = await reader.command([...range, 'LIMIT', String(offset), String(limit)], options);
@@ -24,10 +24,10 @@ export async function takenTags(
 
 /** The messages of these tags; `null` where there is none. */
 export async function takenMessages(
-  reader: Reader,
+  reader: RedisReader,
   keys: QueueKeys,
   tags: readonly TakenTag[],
-  options?: CommandOptions,
+  options?: ReadOptions,
 ): Promise<(string | null)[]> {
   if (tags.length === 0) return [];
   const reply = await reader.command(['HMGET', keys.taken, ...tags.map(([tag]) => tag)], options);

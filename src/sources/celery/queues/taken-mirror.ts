@@ -2,7 +2,7 @@
  * A copy of the messages that workers have taken and not acknowledged: those they hold for a time to
  * come, have in reserve, or, with `acks_late`, run (kombu/transport/redis.py, `QoS`).
  */
-import type { Reader } from '../../../redis/reader.ts';
+import type { RedisReader } from '../../../redis/reader.ts';
 import type { HeldMessage } from './held-message.ts';
 import type { Allowance } from './list-mirror.ts';
 import type { QueueKeys } from './queue-keys.ts';
@@ -29,14 +29,14 @@ export interface TakenMirror {
    * Brings it up to date.
    *
    * @returns whether something changed
-   * @throws TooMuch, ReaderError; what it holds stays then as it was
+   * @throws TooMuch, RedisError; what it holds stays then as it was
    */
   sync(ends: TakenEnds, allowance: Allowance, now: number): Promise<boolean>;
 }
 
 /** @param take decodes an element */
 export function createTakenMirror(
-  reader: Reader,
+  reader: RedisReader,
   keys: QueueKeys,
   window: Window,
   take: (raw: string | null, tag: string, score: string) => HeldMessage,

@@ -1,5 +1,5 @@
 import type { Component } from '../../../model.ts';
-import type { RedisProblem } from '../../../redis/redis-errors.ts';
+import type { RedisProblem } from '../../../redis/problems.ts';
 import type { RedbeatSnapshot } from './redbeat.ts';
 import type { RedbeatTiming } from './redbeat-settings.ts';
 

@@ -1,5 +1,7 @@
 /** Reads the schedule that redbeat keeps in Redis. */
-import { type Reader, ReaderError } from '../../../redis/reader.ts';
+
+import { RedisError } from '../../../redis/problems.ts';
+import type { RedisReader } from '../../../redis/reader.ts';
 import { type RedbeatEntry, redbeatEntry } from './redbeat-entry.ts';
 import type { RedbeatKeys } from './redbeat-settings.ts';
 
@@ -30,7 +32,7 @@ export interface Redbeat {
    * Reads what has changed, by the time that entries are due, which redbeat writes whenever it runs or
    * saves one; and of those that have not, the {@link SLICE} that were not read for longest.
    *
-   * @throws ReaderError when Redis is away, late or refuses
+   * @throws RedisError when Redis is away, late or refuses
    */
   read(): Promise<RedbeatSnapshot>;
 }
@@ -42,7 +44,7 @@ interface Known {
 }
 
 /** Reads redbeat's entries and its lock. */
-export function createRedbeat(reader: Reader, keys: RedbeatKeys): Redbeat {
+export function createRedbeat(reader: RedisReader, keys: RedbeatKeys): Redbeat {
   // The one that was not read for longest comes first.
   const known = new Map<string, Known>();
 
@@ -92,7 +94,7 @@ type Member = readonly [key: string, score: string];
 
 /** Keys of entries, those that are due next first and the finished ones last. */
 async function readMembers(
-  reader: Reader,
+  reader: RedisReader,
   schedule: string,
   total: number,
   finished: number,
@@ -119,7 +121,7 @@ async function readMembers(
 
 /** What cannot be read is left out. */
 async function readEntries(
-  reader: Reader,
+  reader: RedisReader,
   prefix: string,
   members: readonly Member[],
 ): Promise<Map<string, RedbeatEntry>> {
@@ -153,7 +155,7 @@ async function readEntries(
 const OF_KEY = new Set(['WRONGTYPE', 'NOPERM']);
 
 /** The replies; `null` where a key is none of redbeat's. */
-async function oneByOne(reader: Reader, commands: readonly (readonly string[])[]): Promise<unknown[]> {
+async function oneByOne(reader: RedisReader, commands: readonly (readonly string[])[]): Promise<unknown[]> {
   if (commands.length === 0) return [];
   try {
     return await reader.commands(commands);
@@ -171,5 +173,5 @@ async function oneByOne(reader: Reader, commands: readonly (readonly string[])[]
 }
 
 function isOfKey(error: unknown): boolean {
-  return error instanceof ReaderError && OF_KEY.has(error.problem.code);
+  return error instanceof RedisError && OF_KEY.has(error.problem.code);
 }

@@ -2,8 +2,8 @@
 import { MonitorError } from '../../../errors.ts';
 import type { TaskChange } from '../../../history/history.ts';
 import type { Component, Schedule } from '../../../model.ts';
-import { type Reader, ReaderError } from '../../../redis/reader.ts';
-import { describeError, type RedisProblem } from '../../../redis/redis-errors.ts';
+import { describeError, type RedisProblem } from '../../../redis/problems.ts';
+import type { RedisReader } from '../../../redis/reader.ts';
 import type { ScheduleSource } from '../../../source.ts';
 import type { CelerySettings } from '../settings.ts';
 import { beatComponent } from './beat-component.ts';
@@ -20,7 +20,7 @@ export interface SchedulesOptions {
   readonly name: string;
   readonly settings: CelerySettings;
   /** Of the Redis that redbeat uses (`redbeatEndpoint`); never closed here. `null` when it cannot be opened. */
-  readonly reader: Reader | null;
+  readonly reader: RedisReader | null;
   /** Asks the workers for their configuration. */
   readonly conf: AskConf;
 }
@@ -71,7 +71,7 @@ export function createSchedules({ name, settings, reader, conf }: SchedulesOptio
       readAt = Date.now();
       problem = null;
     } catch (error) {
-      problem = error instanceof ReaderError ? error.problem : describeError(error);
+      problem = describeError(error);
     }
     const end = performance.now();
     freshUntil = end + Math.max(FRESH, (end - start) * SHARE);

@@ -2,7 +2,7 @@
 
 import type { History } from '../../../../history/history.ts';
 import type { HistorySources } from '../../../../history/history-sources.ts';
-import type { Reader } from '../../../../redis/reader.ts';
+import type { RedisReader } from '../../../../redis/reader.ts';
 import type { Lineage } from '../../lineage/lineage.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { createDating } from './dating.ts';
@@ -37,7 +37,7 @@ export interface Backend {
 /** What a backend needs. */
 export interface BackendOptions {
   /** The connection to the backend's database. It is not closed. */
-  readonly reader: Reader;
+  readonly reader: RedisReader;
   readonly settings: CelerySettings;
   readonly history: History;
   readonly lineage: Lineage;

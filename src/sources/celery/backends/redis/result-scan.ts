@@ -1,7 +1,7 @@
 /** Reads in what lies in the backend, in the background. */
 import type { CollectedHistory } from '../../../../history/history.ts';
-import { ReaderError } from '../../../../redis/reader.ts';
-import { describeError, type RedisProblem } from '../../../../redis/redis-errors.ts';
+
+import { describeError, type RedisProblem } from '../../../../redis/problems.ts';
 import type { Lineage } from '../../lineage/lineage.ts';
 import { pause } from './pauses.ts';
 import type { ResultKeys } from './result-keys.ts';
@@ -94,7 +94,7 @@ export function createResultScan(options: ResultScanOptions): ResultScan {
         progress.problem = null;
       } catch (error) {
         if (signal.aborted) return;
-        const problem = error instanceof ReaderError ? error.problem : describeError(error);
+        const problem = describeError(error);
         progress.problem = problem;
         failures += 1;
         const refused = problem.code === 'UNKNOWN' && failures >= MOST_REFUSALS;

@@ -2,7 +2,9 @@
  * Reads keys and values of a result backend in steps that keep neither Redis nor this process busy,
  * whatever lies there. Only reading commands: SCAN, DBSIZE, STRLEN, MGET, GETRANGE, PTTL.
  */
-import { type CommandOptions, type Reader, ReaderError } from '../../../../redis/reader.ts';
+
+import { RedisError } from '../../../../redis/problems.ts';
+import type { ReadOptions, RedisReader } from '../../../../redis/reader.ts';
 
 /** Keys that one SCAN goes through: well under a millisecond of Redis' time. */
 const SCAN_COUNT = '500';
@@ -32,7 +34,7 @@ export interface ValuePart {
   readonly values: readonly (string | LongValue | null)[];
 }
 
-/** All reject with a `ReaderError` when Redis is away, late or refuses. */
+/** All reject with a `RedisError` when Redis is away, late or refuses. */
 export interface ValueStore {
   /** One step through the names of all keys, from `cursor` (`'0'` at first) to the one returned. */
   scan(cursor: string, pattern: string, signal: AbortSignal): Promise<{ cursor: string; keys: string[] }>;
@@ -49,7 +51,7 @@ export interface ValueStore {
 }
 
 /** @param reader the connection to the backend's database */
-export function createValueStore(reader: Reader): ValueStore {
+export function createValueStore(reader: RedisReader): ValueStore {
   let commands = 0;
   let toMeasure = MEASURED;
   /** Bytes of a value, as the latest parts had them. */
@@ -57,7 +59,7 @@ export function createValueStore(reader: Reader): ValueStore {
 
   async function send(
     list: readonly (readonly string[])[],
-    options: CommandOptions,
+    options: ReadOptions,
   ): Promise<readonly unknown[]> {
     commands += list.length;
     return await reader.commands(list, options);
@@ -148,7 +150,7 @@ export function createValueStore(reader: Reader): ValueStore {
         const [reply] = await send([['DBSIZE']], { signal });
         return Number(reply);
       } catch (error) {
-        if (error instanceof ReaderError && error.problem.code === 'NOPERM') return null;
+        if (error instanceof RedisError && error.problem.code === 'NOPERM') return null;
         throw error;
       }
     },
@@ -184,6 +186,6 @@ export function createValueStore(reader: Reader): ValueStore {
 /** Redis answered, and said no to this very command, as it does of a key of another type. */
 function isRefusal(error: unknown): boolean {
   return (
-    error instanceof ReaderError && (error.problem.code === 'WRONGTYPE' || error.problem.code === 'UNKNOWN')
+    error instanceof RedisError && (error.problem.code === 'WRONGTYPE' || error.problem.code === 'UNKNOWN')
   );
 }

@@ -4,7 +4,7 @@ import {
   checkClient,
   clientsOf,
   duplicatesOf,
-} from '../../../../redis/redis-client.ts';
+} from '../../../../redis/node-redis.ts';
 import { mastersOf } from '../../../../redis/sentinel.ts';
 import { displaySentinelUrl, parseSentinelUrl } from '../../../../redis/sentinel-urls.ts';
 import { tlsSetting } from '../../../../redis/tls.ts';

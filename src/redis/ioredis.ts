@@ -1,7 +1,7 @@
 /** The client of our own, where the host gives an address: one of ioredis, which BullMQ itself uses. */
 
-import { commanderOf, type RedisCommander } from './redis-client.ts';
-import { QueueReadError, SILENT } from './redis-problems.ts';
+import { commanderOf, type RedisCommander } from './client.ts';
+import { importPackage, redisError } from './problems.ts';
 
 /** An address: a URL, or options of ioredis, with a `url` among them if that is easier. */
 export type RedisAddress = string | Readonly<Record<string, unknown>>;
@@ -51,7 +51,7 @@ interface IoredisClient {
  * @throws whatever stands against it
  */
 export async function openOwnClient(address: RedisAddress): Promise<OwnClient> {
-  const { Redis } = await import('ioredis');
+  const { Redis } = await importPackage('ioredis', () => import('ioredis'));
   const { url, ...options } = typeof address === 'string' ? { url: address } : address;
   const client = (
     typeof url === 'string'
@@ -66,7 +66,7 @@ export async function openOwnClient(address: RedisAddress): Promise<OwnClient> {
   // A monitor must not keep a process alive that has nothing else to do.
   client.on('connect', () => client.stream?.unref?.());
   const late = setTimeout(() => {
-    reason ??= new QueueReadError(SILENT);
+    reason ??= redisError('TimeoutError');
     client.disconnect();
   }, CONNECT_TIMEOUT).unref();
   try {

@@ -1,4 +1,4 @@
-import { QueueReadError, TOO_MANY } from './redis-problems.ts';
+import { redisError } from './problems.ts';
 
 /** Lets so much through at a time; the rest waits in the order in which it came. */
 export interface Gate {
@@ -6,7 +6,7 @@ export interface Gate {
    * Resolves when there is room for this much, which {@link Gate.leave} is then to be told of; never for
    * what is not wanted any more by then.
    *
-   * @throws QueueReadError when too many wait already
+   * @throws RedisError when too many wait already
    */
   enter(weight: number, isWanted: () => boolean): Promise<void>;
   leave(weight: number): void;
@@ -27,7 +27,7 @@ export function createGate(capacity: number): Gate {
   return {
     async enter(weight, isWanted) {
       if (line.length >= MOST_WAITING) line = line.filter((turn) => turn.isWanted());
-      if (line.length >= MOST_WAITING) throw new QueueReadError(TOO_MANY);
+      if (line.length >= MOST_WAITING) throw redisError('TOOMANY');
       if (line.length > 0 || !fits(weight)) {
         await new Promise<void>((admit) => line.push({ weight, isWanted, admit }));
       } else {

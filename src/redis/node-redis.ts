@@ -2,6 +2,7 @@
  * The clients of the package `redis` (node-redis 5 and 6), by structure: nothing of it is imported until
  * a URL asks for a client of our own, so a host that passes its own client keeps its version.
  */
+import { importPackage } from './problems.ts';
 import type { RedisAddress } from './urls.ts';
 
 /**
@@ -49,14 +50,6 @@ export type OpenClient = (signal: AbortSignal, use?: 'commands' | 'subscriptions
 /** Time for the TCP and TLS handshake, in milliseconds. */
 const CONNECT_TIMEOUT = 3000;
 
-/** The package is not there. Its `code` is what Node gives an import that finds nothing. */
-const MISSING = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND']);
-
-/** Whether this is the error of an import that found no package. */
-export function isMissingPackage(error: unknown): boolean {
-  return MISSING.has(String((error as { code?: unknown } | null)?.code));
-}
-
 /**
  * A client of our own. It never reconnects by itself: the connection above does, since node-redis gives
  * up for good after some errors and waits for ever after others.
@@ -66,7 +59,7 @@ export async function createOwnClient(
   signal: AbortSignal,
 ): Promise<CeleryRedisConnection> {
   const { database, username, password, tls } = address;
-  const { createClient } = await import('redis');
+  const { createClient } = await importPackage('redis', () => import('redis'));
   return createClient({
     // RESP 2 needs no HELLO, which Redis before 6 does not know.
     RESP: 2,

@@ -1,24 +1,10 @@
 /** Reads from one Redis or cluster over one client. Every wait has an end, whatever the client does. */
-import { debugChannel } from '../../debug.ts';
-import { unlessLate } from './deadline.ts';
+import { debugChannel } from '../debug.ts';
+import type { RedisCommand, RedisCommander, Settled } from './client.ts';
+import { withDeadline } from './deadline.ts';
 import { createGate } from './gate.ts';
-import type { RedisCommand, RedisCommander, Settled } from './redis-client.ts';
-import {
-  CLOSED,
-  describeError,
-  isOutage,
-  LOST,
-  QueueReadError,
-  type RedisProblem,
-} from './redis-problems.ts';
-
-/** How commands are sent. */
-export interface ReadOptions {
-  /** Gives up waiting when aborted. */
-  readonly signal?: AbortSignal | undefined;
-  /** Gives up waiting after this many milliseconds. Default 4,000. */
-  readonly timeoutMs?: number;
-}
+import { describeError, isOutage, RedisError, type RedisProblem, redisError } from './problems.ts';
+import type { ReadOptions } from './reader.ts';
 
 /** How a link is doing. Times in milliseconds since 1970. */
 export interface LinkState {
@@ -43,7 +29,7 @@ export interface RedisLink {
    * with `null`, as if the key were absent. Never give it one that blocks or writes: the client may be the
    * host's own. In a cluster, the keys of one call must be of one slot, as those of one queue are.
    *
-   * @throws QueueReadError when Redis is away, late, or refuses one of them
+   * @throws RedisError when Redis is away, late, or refuses one of them
    */
   commands(list: readonly RedisCommand[], options?: ReadOptions): Promise<unknown[]>;
   /** The same for one command. */
@@ -122,7 +108,7 @@ export function createRedisLink({ open, drop }: LinkOptions): RedisLink {
   function unlessLost<T>(promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const waiter = (up: boolean): void => {
-        if (!up) reject(new QueueReadError(closed ? CLOSED : LOST));
+        if (!up) reject(redisError(closed ? 'CLOSED' : 'LOST'));
       };
       waiters.add(waiter);
       promise.then(resolve, reject).finally(() => waiters.delete(waiter));
@@ -132,18 +118,18 @@ export function createRedisLink({ open, drop }: LinkOptions): RedisLink {
   function up(opened: RedisCommander, ms: number, signal: AbortSignal | undefined): Promise<void> {
     // One that was up before and is not now is down: whoever asks shall hear it at once.
     if (opened.isUp()) return Promise.resolve();
-    if (state.asOf !== null) return Promise.reject(new QueueReadError(LOST));
+    if (state.asOf !== null) return Promise.reject(redisError('LOST'));
     let waiter: (isUp: boolean) => void = () => {};
     const risen = new Promise<void>((resolve) => {
       waiter = (isUp) => isUp && resolve();
       waiters.add(waiter);
     });
-    return unlessLate(risen, signal, ms).finally(() => waiters.delete(waiter));
+    return withDeadline(risen, signal, ms).finally(() => waiters.delete(waiter));
   }
 
   async function ready(timeoutMs: number, signal: AbortSignal | undefined): Promise<RedisCommander> {
     const ms = Math.min(timeoutMs, OPENING);
-    const opened = commander ?? adopt(await unlessLate(open(), signal, ms));
+    const opened = commander ?? adopt(await withDeadline(open(), signal, ms));
     await up(opened, ms, signal);
     return opened;
   }
@@ -172,13 +158,13 @@ export function createRedisLink({ open, drop }: LinkOptions): RedisLink {
     { signal, timeoutMs = TIMEOUT }: ReadOptions,
     send: (opened: RedisCommander, isWanted: () => boolean) => Promise<T>,
   ): Promise<T> {
-    if (closed) throw new QueueReadError(CLOSED);
+    if (closed) throw redisError('CLOSED');
     const asked = Date.now();
     let wanted = true;
     try {
       const opened = await ready(timeoutMs, signal);
-      if (closed) throw new QueueReadError(CLOSED);
-      const sent = await unlessLate(unlessLost(send(opened, () => wanted)), signal, timeoutMs);
+      if (closed) throw redisError('CLOSED');
+      const sent = await withDeadline(unlessLost(send(opened, () => wanted)), signal, timeoutMs);
       state = { ok: true, asOf: asked, problem: null };
       return sent;
     } catch (error) {
@@ -188,14 +174,14 @@ export function createRedisLink({ open, drop }: LinkOptions): RedisLink {
     }
   }
 
-  function failed(error: unknown, leftEarly = false): QueueReadError {
-    const problem = closed ? CLOSED : describeError(error);
+  function failed(error: unknown, leftEarly = false): RedisError {
+    const problem = closed ? redisError('CLOSED').problem : describeError(error);
     if (!closed && !leftEarly && isOutage(problem)) {
       if (state.ok) debug('Redis is away: %s', problem.sentence);
       state = { ok: false, asOf: state.asOf, problem };
       if (drop !== undefined) forget();
     }
-    return new QueueReadError(problem);
+    return new RedisError(problem);
   }
 
   function replyOf(settled: Settled): unknown {

@@ -1,0 +1,232 @@
+/**
+ * What can go wrong with Redis, its clients and the network, in words of our own. What a client or a server
+ * says is never passed on: it may hold addresses, user names or commands.
+ */
+
+/** What went wrong: a stable code for logs and a sentence for people. */
+export interface RedisProblem {
+  readonly code: string;
+  readonly sentence: string;
+  /** What was refused, if the code is `NOPERM`. */
+  readonly refused?: Refusal;
+}
+
+/** What the Redis user may not do. */
+export interface Refusal {
+  /** Run the command at all, or use that key or channel. */
+  readonly kind: 'command' | 'key' | 'channel';
+  /** As ACL rules name it, such as `lrange` or `memory|usage`; `null` if Redis does not say. */
+  readonly command: string | null;
+}
+
+/** Why a command or a connection failed. The message is the problem's sentence, without secrets. */
+export class RedisError extends Error {
+  readonly problem: RedisProblem;
+
+  constructor(problem: RedisProblem) {
+    super(problem.sentence);
+    this.name = 'RedisError';
+    this.problem = problem;
+  }
+}
+
+const UNTRUSTED = 'The TLS certificate of Redis is not trusted.';
+const NO_CONNECTION = 'Redis closed the connection.';
+const NO_ANSWER = 'Redis does not answer.';
+
+/** Every problem by its code: errors of Node and OpenSSL, the first word of Redis' error replies, and ours. */
+const SENTENCES = {
+  ECONNREFUSED: 'Redis refuses connections: nothing listens at that address.',
+  ECONNRESET: NO_CONNECTION,
+  EPIPE: NO_CONNECTION,
+  ENOTFOUND: 'The host name of Redis is not known.',
+  EAI_AGAIN: 'The host name of Redis is not known.',
+  EHOSTUNREACH: 'The host of Redis cannot be reached.',
+  ENETUNREACH: 'The host of Redis cannot be reached.',
+  ENOENT: 'The socket file of Redis does not exist.',
+  EACCES: 'The socket file of Redis may not be opened.',
+  ETIMEDOUT: NO_ANSWER,
+
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  CERT_UNTRUSTED: UNTRUSTED,
+  CERT_SIGNATURE_FAILURE: UNTRUSTED,
+  CERT_NOT_YET_VALID: 'The TLS certificate of Redis is not valid yet.',
+  CERT_HAS_EXPIRED: 'The TLS certificate of Redis has expired.',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'The TLS certificate of Redis is for another host.',
+  CLIENTCERT: 'Redis asks for a TLS certificate that it trusts, see ssl_certfile and ssl_keyfile.',
+  TLSFILES: 'The TLS certificate or key that is given cannot be used.',
+  NOTLS: 'This Redis does not speak TLS.',
+
+  WRONGPASS: 'Redis refuses the user name or password.',
+  NOAUTH: 'Redis asks for a password.',
+  NOPASSWORD: 'This Redis has no password set, but one was given.',
+  NOPERM: 'The Redis user may not do what this monitor needs.',
+  NODATABASE: 'This Redis has no database of that number.',
+  MAXCLIENTS: 'Redis has no connection left for another client.',
+  PROTECTED: 'Redis is in protected mode and takes local connections only.',
+  LOADING: 'Redis is loading its data.',
+  BUSY: 'Redis is busy running a script.',
+  MASTERDOWN: 'Redis has lost its master.',
+  CLUSTERDOWN: 'The Redis cluster is down.',
+  CROSSSLOT: 'The keys of one queue lie on several nodes: its prefix or name needs a {hash tag}.',
+  MOVED: 'This is a node of a Redis cluster: pass a client of the cluster instead.',
+  WRONGTYPE: 'A key in Redis holds a value of an unexpected type.',
+  NOKEY: 'A key in Redis does not exist.',
+  UNKNOWNCOMMAND: 'This Redis does not know a command that is needed.',
+  READONLY: 'This Redis is a replica and takes no writes.',
+  OOM: 'Redis has no memory left and takes no writes.',
+  MISCONF: 'Redis cannot save its data and takes no writes.',
+  NOREPLICAS: 'Redis has too few replicas and takes no writes.',
+  EXECABORT: 'Redis has refused a transaction.',
+
+  NOSENTINEL: 'No Sentinel answers.',
+  SENTINELLOGIN:
+    'The Sentinels do not let this monitor in: their own user name and password belong into sentinel_kwargs.',
+  NOMASTER: 'The Sentinels know no master of the name that master_name says.',
+  NOTMASTER: 'The Sentinels name a Redis that is no master; a failover may be under way.',
+
+  TimeoutError: NO_ANSWER,
+  LOST: NO_CONNECTION,
+  CLOSED: 'The monitor has been closed.',
+  TOOMANY: 'Too many commands wait for Redis.',
+  UNKNOWN: 'Redis cannot be reached.',
+} as const;
+
+type ProblemCode = keyof typeof SENTENCES;
+
+/** Errors of node-redis that are known by their class alone. */
+const BY_CLASS: Readonly<Record<string, ProblemCode>> = {
+  ConnectionTimeoutError: 'TimeoutError',
+  SocketTimeoutError: 'TimeoutError',
+  TimeoutError: 'TimeoutError',
+  SocketClosedUnexpectedlyError: 'LOST',
+  DisconnectsClientError: 'LOST',
+  ClientClosedError: 'LOST',
+  ClientOfflineError: 'LOST',
+};
+
+/** OpenSSL has a code for each thing that the other side may say, and for each way to misread a file. */
+const BY_CODE_PATTERN: readonly (readonly [RegExp, ProblemCode])[] = [
+  [
+    /^ERR_SSL_.*(?:ALERT_(?:UNKNOWN_CA|BAD_CERT|CERTIFICATE|HANDSHAKE_FAILURE)|CERTIFICATE_REQUIRED)/,
+    'CLIENTCERT',
+  ],
+  [/^ERR_OSSL_/, 'TLSFILES'],
+];
+
+const BY_MESSAGE: readonly (readonly [RegExp, ProblemCode])[] = [
+  [/^ERR (?:AUTH|Client sent AUTH)/i, 'NOPASSWORD'],
+  [/invalid password/i, 'WRONGPASS'],
+  [/DB index/i, 'NODATABASE'],
+  [/max number of clients/i, 'MAXCLIENTS'],
+  [/protected mode/i, 'PROTECTED'],
+  [/^ERR unknown (?:sub)?command/i, 'UNKNOWNCOMMAND'],
+  [/^ERR no such key/i, 'NOKEY'],
+  [/wrong version number|packet length/i, 'NOTLS'],
+  // Errors of ioredis, which have no code.
+  [/timed ?out/i, 'TimeoutError'],
+  [/clos(?:e|ed|ing)\b|Stream isn't writeable|offline|max retries/i, 'LOST'],
+];
+
+/** How Redis 6 and 7 end a refusal that is not about the command itself. */
+const REFUSED: readonly (readonly [RegExp, Refusal['kind']])[] = [
+  [/\bchannels?(?: used as arguments)?$/i, 'channel'],
+  [/\bkeys?(?: used as arguments)?$/i, 'key'],
+];
+
+/** Problems of a single command: Redis itself answers, and other commands may work. */
+const OF_COMMAND: ReadonlySet<string> = new Set<ProblemCode>([
+  'NOPERM',
+  'CROSSSLOT',
+  'WRONGTYPE',
+  'NOKEY',
+  'UNKNOWNCOMMAND',
+  'READONLY',
+  'OOM',
+  'MISCONF',
+  'NOREPLICAS',
+  'EXECABORT',
+  'TOOMANY',
+]);
+
+/** An error of ours. */
+export function redisError(code: ProblemCode): RedisError {
+  return new RedisError(problemFor(code));
+}
+
+/** The problem behind an error. Never throws, whatever was thrown. */
+export function describeError(error: unknown): RedisProblem {
+  try {
+    return describe(error) ?? problemFor('UNKNOWN');
+  } catch {
+    return problemFor('UNKNOWN');
+  }
+}
+
+/** Whether a problem concerns the server or the connection to it, and not a single command. */
+export function isOutage({ code }: RedisProblem): boolean {
+  return !OF_COMMAND.has(code);
+}
+
+/**
+ * Imports an optional package.
+ *
+ * @throws RedisError with the code `NOPACKAGE` if it is not installed
+ */
+export async function importPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw error;
+    const sentence = `The package ${name} is not installed: run npm install ${name}.`;
+    throw new RedisError({ code: 'NOPACKAGE', sentence });
+  }
+}
+
+function problemFor(code: ProblemCode): RedisProblem {
+  return { code, sentence: SENTENCES[code] };
+}
+
+function isProblemCode(text: string): text is ProblemCode {
+  return Object.hasOwn(SENTENCES, text);
+}
+
+function describe(error: unknown): RedisProblem | null {
+  if (error instanceof RedisError) return error.problem;
+  if (typeof error !== 'object' || error === null) return null;
+  const { code, name, message, errors, lastNodeError } = error as Record<string, unknown>;
+  const byCode = typeof code === 'string' ? codeOf(code) : null;
+  if (byCode !== null) return problemFor(byCode);
+  // Node tries every address of a name and a cluster every node; all of them failed.
+  if (Array.isArray(errors) && errors.length > 0) return describe(errors[0]);
+  if (lastNodeError !== undefined && lastNodeError !== error) return describe(lastNodeError);
+  for (const type of [error.constructor.name, name]) {
+    const known = typeof type === 'string' && Object.hasOwn(BY_CLASS, type) ? BY_CLASS[type] : undefined;
+    if (known !== undefined) return problemFor(known);
+  }
+  return typeof message === 'string' ? describeMessage(message) : null;
+}
+
+function codeOf(code: string): ProblemCode | null {
+  if (isProblemCode(code)) return code;
+  return BY_CODE_PATTERN.find(([pattern]) => pattern.test(code))?.[1] ?? null;
+}
+
+function describeMessage(message: string): RedisProblem | null {
+  const word = /^-?([A-Z]+)\b/.exec(message)?.[1] ?? '';
+  if (word === 'NOPERM') return { ...problemFor(word), refused: refusalIn(message) };
+  if (isProblemCode(word)) return problemFor(word);
+  const known = BY_MESSAGE.find(([pattern]) => pattern.test(message));
+  return known === undefined ? null : problemFor(known[1]);
+}
+
+function refusalIn(message: string): Refusal {
+  const command = /\brun the '([\w-]{1,40}(?:\|[\w-]{1,40})?)' command/i.exec(message)?.[1] ?? null;
+  if (command !== null) return { kind: 'command', command: command.toLowerCase() };
+  return { kind: REFUSED.find(([pattern]) => pattern.test(message))?.[1] ?? 'command', command: null };
+}
