@@ -23,6 +23,9 @@ export function codeBlocks(page: string): CodeBlock[] {
 /** Every page of ours. */
 export const PAGES = [
   'README.md',
+  'CONTRIBUTING.md',
+  'docs/api.md',
+  'docs/architecture.md',
   'docs/writing-a-source.md',
   'docs/errors.md',
   'docs/guarding.md',
