@@ -2,23 +2,25 @@ import type { HistoryWriter } from '../../history/history.ts';
 import { type Connection, createConnection } from '../../redis/connection.ts';
 import type { CeleryRedisConnection, RedisListener } from '../../redis/node-redis.ts';
 import type { SourceStatus } from '../../source.ts';
-import {
-  eventSubscriptions,
-  groupSubscription,
-  resultSubscription,
-  type Subscription,
-} from './brokers/redis/channels.ts';
+import { eventSubscriptions, type Subscription } from './brokers/redis/channels.ts';
+import type { ConnectionState } from './connection-state.ts';
 import type { Intake } from './intake.ts';
 import type { ResolvedOptions } from './options.ts';
+import type { PublishedResults } from './result-backend.ts';
+
+/** A connection that may be there or not. */
+interface Connected {
+  state(): ConnectionState;
+}
 
 /** Listens to a deployment and tells the history. */
 export interface Collector {
   /** The connection that events come over; `null` where the broker is not Redis. */
   readonly events: Connection | null;
-  /** The one that results come over; `null` without a backend in Redis. */
-  readonly results: Connection | null;
-  /** What is subscribed. */
-  readonly subscriptions: readonly Subscription[];
+  /** The one that results come over; `null` without a backend that can be read. */
+  readonly results: PublishedResults | null;
+  /** Names of the channels that are listened to. */
+  readonly channels: readonly string[];
   /** Messages that came. */
   messages(): number;
   /** How current the tasks and the feed are. */
@@ -39,28 +41,23 @@ export interface CollectorWatch {
  * both are on one server: a user who may hear only one of them then hears that.
  */
 export function createCollector(
-  { broker, backend, settings }: ResolvedOptions,
+  { broker, settings }: Pick<ResolvedOptions, 'broker' | 'settings'>,
+  results: PublishedResults | null,
   writer: HistoryWriter,
   intake: Intake,
   watch: CollectorWatch,
 ): Collector {
   const ofEvents = broker === null ? [] : eventSubscriptions(settings, broker.database);
-  const ofResults = backend === null ? null : resultSubscription(settings);
-  const prefixLength = ofResults?.prefix.length ?? 0;
-  const ofGroups = groupSubscription(settings);
   let messages = 0;
 
   /** Nothing that somebody else sends may throw into the host's event loop. */
-  function guarded(take: RedisListener, heard: () => void): RedisListener {
-    return (message, channel) => {
-      heard();
-      messages += 1;
-      try {
-        take(message, channel);
-      } catch {
-        writer.recordDropped(1);
-      }
-    };
+  function guarded(take: () => void): void {
+    messages += 1;
+    try {
+      take();
+    } catch {
+      writer.recordDropped(1);
+    }
   }
 
   function onUp(place: 'broker' | 'backend', again: boolean): void {
@@ -78,44 +75,30 @@ export function createCollector(
           label: 'broker',
           open: (signal) => broker.open(signal),
           prepare: (client, heard) =>
-            subscribe(
-              client,
-              ofEvents,
-              guarded((message) => intake.takeEvents(message), heard),
-            ),
+            subscribe(client, ofEvents, (message) => {
+              heard();
+              guarded(() => intake.takeEvents(message));
+            }),
           onUp: (again) => onUp('broker', again),
           onDown: (asOf) => writer.freezeAt(new Date(asOf)),
         });
-  const results =
-    backend === null || ofResults === null
-      ? null
-      : createConnection({
-          label: 'result backend',
-          open: (signal) => backend.open(signal),
-          async prepare(client, heard) {
-            await subscribe(
-              client,
-              [ofResults],
-              guarded((message, channel) => intake.takeResult(message, channel.slice(prefixLength)), heard),
-            );
-            const takeGroup: RedisListener = (message, channel) =>
-              intake.takeGroup(message, channel.slice(ofGroups.prefix.length));
-            // A user who may not hear them still hears the results.
-            await subscribe(client, [ofGroups], guarded(takeGroup, heard)).catch(() => {});
-          },
-          onUp: (again) => onUp('backend', again),
-        });
-  const connections = [events, results].filter((connection) => connection !== null);
+  results?.start({
+    up: (again) => onUp('backend', again),
+    task: (value, taskId) => guarded(() => intake.takeResult(value, taskId)),
+    group: (value) => guarded(() => intake.takeGroup(value)),
+    chordSize: (groupId, size) => guarded(() => intake.takeChordSize(groupId, size)),
+  });
+  const connections: readonly Connected[] = [events, results].filter((connection) => connection !== null);
 
   return {
     events,
     results,
-    subscriptions: ofResults === null ? ofEvents : [...ofEvents, ofResults, ofGroups],
+    channels: [...ofEvents.map(({ name }) => name), ...(results?.channels ?? [])],
     messages: () => messages,
     status: () => statusOf(connections),
     workerStatus: () => statusOf(events === null ? connections : [events]),
     async close() {
-      await Promise.all(connections.map((connection) => connection.close()));
+      await events?.close();
     },
   };
 }
@@ -135,7 +118,7 @@ async function subscribe(
  * With one of two connections away, what the other tells goes on being shown, as current as the older of
  * both.
  */
-function statusOf(connections: readonly Connection[]): Pick<SourceStatus, 'ok' | 'asOf' | 'error'> {
+function statusOf(connections: readonly Connected[]): Pick<SourceStatus, 'ok' | 'asOf' | 'error'> {
   let ok = true;
   let asOf: number | null = null;
   for (const connection of connections) {

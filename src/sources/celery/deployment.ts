@@ -5,7 +5,7 @@ import type { HistorySources } from '../../history/history-sources.ts';
 import type { QueueDepth } from '../../model.ts';
 import { createRedisReader } from '../../redis/reader.ts';
 import type { ComponentSource, HealthSource, ScheduleSource, WorkerSource } from '../../source.ts';
-import { createBackend } from './backends/redis/backend.ts';
+import { createRedisResultBackend } from './backends/redis/redis-result-backend.ts';
 import { type Collector, createCollector } from './collector.ts';
 import { componentsOf } from './components.ts';
 import { createWorkerControl } from './control/worker-control.ts';
@@ -17,6 +17,7 @@ import { createLineage, type Lineage } from './lineage/lineage.ts';
 import type { ResolvedOptions } from './options.ts';
 import { createQueues } from './queues/queues.ts';
 import { withWaiting } from './queues/waiting-tasks.ts';
+import { createResults } from './results/results.ts';
 import { redbeatEndpoint } from './schedules/redbeat-settings.ts';
 import { createSchedules } from './schedules/schedules.ts';
 import { createTaskWatch } from './task-watch.ts';
@@ -40,7 +41,7 @@ export interface Deployment {
 
 /** Connects at once, and goes on reading. */
 export function createDeployment(options: ResolvedOptions, history: History): Deployment {
-  const { name, settings, broker, backend: results, retention } = options;
+  const { name, settings, broker, backend: resultEndpoint, retention } = options;
   const valueLength = retention.maxValueLength ?? VALUE_LENGTH;
   const observer = createObserver();
   const lineage = createLineage(history);
@@ -54,9 +55,19 @@ export function createDeployment(options: ResolvedOptions, history: History): De
   };
 
   const brokerReader = broker === null ? null : createRedisReader('broker', broker);
-  const isOneDatabase = broker?.server === results?.server && broker?.database === results?.database;
-  const resultReader =
-    results === null ? null : isOneDatabase ? brokerReader : createRedisReader('result backend', results);
+  const isOneDatabase =
+    broker?.server === resultEndpoint?.server && broker?.database === resultEndpoint?.database;
+  const backend =
+    resultEndpoint === null
+      ? null
+      : createRedisResultBackend({
+          endpoint: resultEndpoint,
+          reader:
+            isOneDatabase && brokerReader !== null
+              ? brokerReader
+              : createRedisReader('result backend', resultEndpoint),
+          settings,
+        });
 
   const control =
     broker === null || !options.control
@@ -68,11 +79,11 @@ export function createDeployment(options: ResolvedOptions, history: History): De
           enableEvents: options.enableEvents,
           onReplies: observer.replies,
         });
-  const backend =
-    resultReader === null
+  const results =
+    backend === null
       ? null
-      : createBackend({
-          reader: resultReader,
+      : createResults({
+          stored: backend.stored,
           settings,
           history,
           lineage: told,
@@ -125,22 +136,22 @@ export function createDeployment(options: ResolvedOptions, history: History): De
           history,
           running: control.running,
           isQueued: (id) => queues?.holds(id) ?? null,
-          lookUp: async (ids) => backend?.lookup(ids, AbortSignal.timeout(5_000)),
+          lookUp: async (ids) => results?.lookup(ids, AbortSignal.timeout(5_000)),
           isBlind: () =>
             hints.silentWorkers().length > 0 ||
             (observer.facts().taskEvents === 0 && observer.facts().workers.size > 0),
         });
-  const collector = createCollector(options, history.writer, intake, {
+  const collector = createCollector(options, backend?.published ?? null, history.writer, intake, {
     connected(place, again) {
       observer.connected(place);
       if (place === 'broker') void schedules.refresh();
       if (!again) return;
-      backend?.onGap();
+      results?.onGap();
       taskWatch?.askSoon();
     },
   });
   const hints = createHints(options, observer, collector);
-  backend?.start();
+  results?.start();
   queues?.start();
 
   /** What hints need to know of the queues. */
@@ -151,7 +162,7 @@ export function createDeployment(options: ResolvedOptions, history: History): De
 
   /** How reading went, for the hints. */
   function noteAccess(): void {
-    observer.access('results', backend?.progress().problem ?? null);
+    observer.access('results', results?.progress().problem ?? null);
     observer.access('schedules', schedules.problem());
     observer.access('control', control?.problem() ?? null);
   }
@@ -167,7 +178,7 @@ export function createDeployment(options: ResolvedOptions, history: History): De
   return {
     collector,
     withTasks(tasks) {
-      const known = backend?.withLookup(tasks) ?? tasks;
+      const known = results?.withLookup(tasks) ?? tasks;
       return queues === null ? known : withWaiting(known, queues, history.index);
     },
     withWorkers: (workers) => control?.inspection.withInspection(workers) ?? workers,
@@ -177,7 +188,7 @@ export function createDeployment(options: ResolvedOptions, history: History): De
       reader: history.reader,
       collector,
       broker: brokerReader,
-      backend: resultReader,
+      backend,
       ping: control?.ping ?? null,
     }),
     components: componentsOf({
@@ -193,6 +204,7 @@ export function createDeployment(options: ResolvedOptions, history: History): De
       },
       dropped: intake.dropped,
       backend,
+      results,
       queues: queueDepths,
       unreadableMessages: () => queues?.counts().unreadable ?? 0,
       control,
@@ -200,11 +212,12 @@ export function createDeployment(options: ResolvedOptions, history: History): De
     }),
     async close() {
       taskWatch?.close();
-      backend?.stop();
+      results?.stop();
       queues?.stop();
       schedules.close();
-      const readers = new Set([brokerReader, resultReader, redbeatReader]);
+      const readers = new Set([brokerReader, redbeatReader]);
       await Promise.all([collector.close(), hints.close(), control?.close()]);
+      await backend?.close();
       await Promise.all([...readers].map((reader) => reader?.close()));
     },
   };

@@ -3,6 +3,7 @@ import type { HealthCheck, WorkerHealthCheck } from '../../model.ts';
 import type { RedisReader } from '../../redis/reader.ts';
 import type { HealthSource, ReadContext } from '../../source.ts';
 import type { Collector } from './collector.ts';
+import type { ResultBackend } from './result-backend.ts';
 
 /** What checks are made of. */
 export interface HealthOptions {
@@ -11,8 +12,8 @@ export interface HealthOptions {
   readonly collector: Collector;
   /** Of the broker; `null` where it is not Redis. */
   readonly broker: RedisReader | null;
-  /** Of the result backend; `null` without one in Redis. */
-  readonly backend: RedisReader | null;
+  /** `null` without a result backend that can be read. */
+  readonly backend: Pick<ResultBackend, 'check'> | null;
   /** Asks the workers themselves; `null` when they could not be asked, or must not be. */
   readonly ping: ((signal: AbortSignal) => Promise<WorkerHealthCheck | null>) | null;
 }
@@ -24,8 +25,8 @@ export interface HealthOptions {
 export function createHealth(options: HealthOptions): HealthSource {
   const { name, reader, collector, broker, backend, ping } = options;
 
-  async function check(connection: RedisReader, { signal }: ReadContext): Promise<HealthCheck> {
-    const problem = await connection.check(signal);
+  async function check(server: Pick<ResultBackend, 'check'>, { signal }: ReadContext): Promise<HealthCheck> {
+    const problem = await server.check(signal);
     return problem === null ? { ok: true, error: null } : { ok: false, error: problem.sentence };
   }
 

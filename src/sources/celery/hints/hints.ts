@@ -1,5 +1,5 @@
 /** Says why the screen is empty: puts together what was observed, what was found, and the rules. */
-import type { Connection } from '../../../redis/connection.ts';
+import type { ConnectionState } from '../connection-state.ts';
 import { workersWithoutEvents } from './event-rules.ts';
 import type { HintOptions } from './facts.ts';
 import { NO_FINDINGS } from './findings.ts';
@@ -7,6 +7,10 @@ import type { Hint, HintComponent } from './hint.ts';
 import { hintsFor } from './hints-for.ts';
 import type { Observer } from './observer.ts';
 import { createProbe, type KnownInput, type ProbeTimes } from './probe.ts';
+
+interface Connected {
+  state(): ConnectionState;
+}
 
 /** The hints of one deployment. Reading them costs little and asks nobody. */
 export interface Hints {
@@ -30,7 +34,7 @@ export interface Hints {
 export function createHints(
   options: HintOptions,
   observer: Observer,
-  connections: { readonly events: Connection | null; readonly results: Connection | null },
+  connections: { readonly events: Connected | null; readonly results: Connected | null },
   times?: ProbeTimes,
 ): Hints {
   const known = (): KnownInput => ({
