@@ -1,5 +1,7 @@
 /** Event intake: from raw Redis messages to an updated history, against merely decoding the same messages. */
+
 import { createMemoryHistory } from '../src/history/memory-history.ts';
+import { deliverMessage } from '../src/sources/celery/brokers/redis/events.ts';
 import { median, printTable } from './table.ts';
 import { batches, context, events, intakeOf } from './traffic.ts';
 
@@ -34,7 +36,7 @@ async function measure(size: number): Promise<{ decoded: number; folded: number;
     const history = createMemoryHistory({ maxTasks: TASKS });
     const intake = intakeOf(history);
     const whole = secondsOf(() => {
-      for (const message of messages) intake.takeEvents(message);
+      for (const message of messages) deliverMessage(message, intake.events);
       // A read makes the indexes catch up, so that nothing is left undone.
       void history.reader.getStats(context);
     });

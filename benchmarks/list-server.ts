@@ -6,6 +6,7 @@ import express from 'express';
 import { historySources } from '../src/history/history-sources.ts';
 import { createMemoryHistory } from '../src/history/memory-history.ts';
 import { createMonitorRouter } from '../src/index.ts';
+import { deliverMessage } from '../src/sources/celery/brokers/redis/events.ts';
 import { batches, envelope, events, intakeOf, type RawEvent } from './traffic.ts';
 
 const count = Number(process.argv[2]);
@@ -19,7 +20,7 @@ function* watched(): Generator<RawEvent> {
     yield event;
   }
 }
-for (const message of batches(watched(), 100)) intake.takeEvents(message);
+for (const message of batches(watched(), 100)) deliverMessage(message, intake.events);
 
 const app = express();
 app.disable('x-powered-by');
@@ -33,7 +34,10 @@ let changes = 0;
 app.use('/changing', (_request, _response, next) => {
   changes++;
   const time = Date.now() / 1000 + changes / 1e6;
-  intake.takeEvents(envelope({ ...last, type: 'task-started', hostname: 'w1@alpha', timestamp: time }));
+  deliverMessage(
+    envelope({ ...last, type: 'task-started', hostname: 'w1@alpha', timestamp: time }),
+    intake.events,
+  );
   next();
 });
 app.use(

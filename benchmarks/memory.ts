@@ -1,5 +1,7 @@
 /** Memory per retained task: a million tasks with four timeline entries and 60 characters of arguments. */
+
 import { createMemoryHistory } from '../src/history/memory-history.ts';
+import { deliverMessage } from '../src/sources/celery/brokers/redis/events.ts';
 import { printTable } from './table.ts';
 import { batches, context, events, intakeOf } from './traffic.ts';
 
@@ -16,7 +18,7 @@ function held(): { heap: number; buffers: number } {
 const before = held();
 const history = createMemoryHistory({ maxTasks: TASKS, maxBytes: 4 * 1024 ** 3 });
 const intake = intakeOf(history);
-for (const message of batches(events(TASKS, Date.now() - TASKS), 100)) intake.takeEvents(message);
+for (const message of batches(events(TASKS, Date.now() - TASKS), 100)) deliverMessage(message, intake.events);
 const { tasks, bytes } = await history.reader.getStats(context);
 if (tasks !== TASKS) throw new Error(`only ${tasks} tasks are held`);
 const after = held();

@@ -98,7 +98,8 @@ export function intakeOf(history: History): Intake {
     saved: lineage.saved,
     sized: lineage.sized,
     worker: observer.worker,
-    unreadable: observer.unreadable,
+    unreadableEvent: (contentType) => observer.unreadable('event', contentType ?? ''),
+    unreadableResult: (message) => observer.unreadable('result', message),
   };
   return createIntake(history.writer, watch, 65_536);
 }

@@ -1,6 +1,5 @@
-import { isRecord, type KeysOf, refuseUnknownKeys } from '../check-options.ts';
 import type { DashboardLink, DashboardOptions } from '../options.ts';
-import { CALLER, wrong } from './caller.ts';
+import { isRecord, type KeysOf, refuseUnknownKeys, wrong } from './check.ts';
 
 /** {@link DashboardOptions}, checked, with every default filled in. */
 export interface ResolvedDashboard {
@@ -21,7 +20,7 @@ export function readDashboard(value: unknown): ResolvedDashboard | null {
   if (value === false) return null;
   const given = value === undefined || value === true ? {} : value;
   if (!isRecord(given)) throw wrong('dashboard', "true, false or an object such as { title: 'Shop' }", value);
-  refuseUnknownKeys(CALLER, given, DASHBOARD, 'dashboard.');
+  refuseUnknownKeys(given, DASHBOARD, 'dashboard.');
   return Object.freeze({
     title: readText('dashboard.title', given.title ?? 'Task monitor'),
     links: readLinks(given.links ?? []),
@@ -42,7 +41,7 @@ function readLinks(value: unknown): readonly DashboardLink[] {
   return value.map((link: unknown, index) => {
     const place = `dashboard.links[${index}]`;
     if (!isRecord(link)) throw wrong(place, "an object such as { text: 'Admin', url: '/admin' }", link);
-    refuseUnknownKeys(CALLER, link, LINK, `${place}.`);
+    refuseUnknownKeys(link, LINK, `${place}.`);
     return { text: readText(`${place}.text`, link.text), url: readUrl(`${place}.url`, link.url) };
   });
 }

@@ -1,4 +1,3 @@
-import { isRecord, nearestWord, wrongOption } from '../check-options.ts';
 import type {
   ComponentSource,
   HealthSource,
@@ -11,7 +10,7 @@ import type {
   TaskSource,
   WorkerSource,
 } from '../source.ts';
-import { CALLER } from './caller.ts';
+import { isRecord, nearest, wrong } from './check.ts';
 
 /** Methods of a part: `true` for those that it must have. */
 type Methods<Part extends SourcePart> = Readonly<Record<Exclude<keyof Part, 'name' | 'status'>, boolean>>;
@@ -53,7 +52,7 @@ interface Checked {
 
 /** Checks the sources of a router; none at all is an empty bundle. */
 export function resolveSources(value: unknown): MonitorSources {
-  return value === undefined ? {} : checkSources(value, { caller: CALLER, place: 'sources' });
+  return value === undefined ? {} : checkSources(value, { caller: 'createMonitorRouter', place: 'sources' });
 }
 
 /**
@@ -65,16 +64,11 @@ export function resolveSources(value: unknown): MonitorSources {
 export function checkSources(value: unknown, checked: Checked): MonitorSources {
   const { caller, place } = checked;
   if (!isRecord(value)) {
-    throw wrongOption(
-      caller,
-      place,
-      'an object such as { tasks, workers } or what memorySources() returns',
-      value,
-    );
+    throw wrong(place, 'an object such as { tasks, workers } or what memorySources() returns', value, caller);
   }
   for (const key of Object.keys(value)) {
     if (key === 'close' || Object.hasOwn(PARTS, key)) continue;
-    const meant = nearestWord(key, Object.keys(PARTS));
+    const meant = nearest(key, Object.keys(PARTS));
     if (meant !== null) {
       throw new TypeError(`${caller}: '${place}.${key}' is not a part of a source. Did you mean '${meant}'?`);
     }
@@ -83,7 +77,7 @@ export function checkSources(value: unknown, checked: Checked): MonitorSources {
     if (value[key] !== undefined) checkPart({ caller, place: `${place}.${key}` }, value[key], methods);
   }
   if (value.close !== undefined && typeof value.close !== 'function') {
-    throw wrongOption(caller, `${place}.close`, 'a function', value.close);
+    throw wrong(`${place}.close`, 'a function', value.close, caller);
   }
   return value;
 }
@@ -94,15 +88,15 @@ function checkPart(
   methods: Readonly<Record<string, boolean>>,
 ): void {
   if (!isRecord(part)) {
-    throw wrongOption(caller, place, `an object with a name and ${Object.keys(methods).join(', ')}`, part);
+    throw wrong(place, `an object with a name and ${Object.keys(methods).join(', ')}`, part, caller);
   }
   if (typeof part.name !== 'string' || !NAME.test(part.name)) {
-    throw wrongOption(caller, `${place}.name`, "1 to 64 of A-Z a-z 0-9 _ -, such as 'celery'", part.name);
+    throw wrong(`${place}.name`, "1 to 64 of A-Z a-z 0-9 _ -, such as 'celery'", part.name, caller);
   }
   for (const [method, required] of Object.entries({ ...methods, status: false })) {
     const given = part[method];
     if (typeof given !== 'function' && (required || given !== undefined)) {
-      throw wrongOption(caller, `${place}.${method}`, 'a function', given);
+      throw wrong(`${place}.${method}`, 'a function', given, caller);
     }
   }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
+import { createRedisMailbox } from '../../src/sources/celery/brokers/redis/mailbox.ts';
 import type { Replies } from '../../src/sources/celery/control/broadcast.ts';
 import { type Control, createControl } from '../../src/sources/celery/control/control.ts';
 import { CONTROL_COMMANDS } from '../../src/sources/celery/control/encoder.ts';
@@ -38,7 +39,11 @@ async function startLab(more: CelerySettings): Promise<Lab> {
   const app = celeryApp(settings);
   ends.push(() => app.close());
   const endpoint = brokerEndpoint(undefined, settings);
-  const control = createControl({ endpoint, settings, known: () => [], mayEnableEvents: true });
+  const control = createControl({
+    mailbox: createRedisMailbox(endpoint, settings),
+    known: () => [],
+    mayEnableEvents: true,
+  });
   ends.push(() => control.close());
   return { redis, app, control };
 }

@@ -5,12 +5,13 @@ import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import type { Task, Worker } from '../../src/model.ts';
 import type { WorkerSource } from '../../src/source.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
+import { decodeEnvelope } from '../../src/sources/celery/brokers/redis/envelope.ts';
+import { createRedisMailbox } from '../../src/sources/celery/brokers/redis/mailbox.ts';
 import { type Control, createControl } from '../../src/sources/celery/control/control.ts';
 import { createEventEnabler } from '../../src/sources/celery/control/event-enabler.ts';
 import { createInspection, type Inspection } from '../../src/sources/celery/control/inspection.ts';
 import { createPing } from '../../src/sources/celery/control/ping.ts';
 import { createRunning } from '../../src/sources/celery/control/running.ts';
-import { decodeEnvelope } from '../../src/sources/celery/protocol/envelope.ts';
 import { type CeleryEvent, taskChangeOf } from '../../src/sources/celery/protocol/events.ts';
 import { type CeleryApp, type CeleryWorker, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
 import { context } from '../helpers/celery-events.ts';
@@ -47,7 +48,11 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'what running workers tel
     history = createMemoryHistory();
     const known = (): readonly string[] => history.index.checkWorkers().responding;
     const endpoint = brokerEndpoint(undefined, settings);
-    control = createControl({ endpoint, settings, known, mayEnableEvents: true });
+    control = createControl({
+      mailbox: createRedisMailbox(endpoint, settings),
+      known,
+      mayEnableEvents: true,
+    });
     inspection = createInspection(control, history);
     const started = await Promise.all([
       app.plainWorker('-n', 'w1@a', '-P', 'prefork', '-c', '2', '-Q', 'celery,slow'),

@@ -1,8 +1,9 @@
 /** A Redis with an asker of workers, and something that answers as workers do. */
 import { createClient } from 'redis';
 import { afterEach, beforeAll, beforeEach } from 'vitest';
+import { controlAddress } from '../../src/sources/celery/brokers/redis/control-address.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
-import { controlAddress } from '../../src/sources/celery/control/address.ts';
+import { createRedisMailbox } from '../../src/sources/celery/brokers/redis/mailbox.ts';
 import {
   type Control,
   type ControlOptions,
@@ -35,10 +36,13 @@ export function useControlLab() {
     for (const end of ends.splice(0).reverse()) await end();
   });
 
-  function control(more: Partial<ControlOptions> = {}, url = redis.url()): Control {
-    const settings = more.settings ?? {};
-    const endpoint = brokerEndpoint(url, settings);
-    const made = createControl({ endpoint, settings, known: () => [], ...more });
+  function control(
+    more: Partial<ControlOptions> & { settings?: CelerySettings } = {},
+    url = redis.url(),
+  ): Control {
+    const { settings = {}, ...options } = more;
+    const mailbox = createRedisMailbox(brokerEndpoint(url, settings), settings);
+    const made = createControl({ mailbox, known: () => [], ...options });
     ends.push(() => made.close());
     return made;
   }

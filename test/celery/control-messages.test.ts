@@ -1,14 +1,28 @@
 import { describe, expect, it } from 'vitest';
-import { controlAddress } from '../../src/sources/celery/control/address.ts';
+import {
+  type ControlAddress,
+  controlAddress,
+} from '../../src/sources/celery/brokers/redis/control-address.ts';
+import { wrapRequest } from '../../src/sources/celery/brokers/redis/control-envelope.ts';
 import {
   CONTROL_COMMANDS,
   type ControlCommand,
-  encodeMessage,
+  createRequest,
 } from '../../src/sources/celery/control/encoder.ts';
 import { proofOf } from '../../src/sources/celery/control/proof.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 
 const IDS = { ticket: 'ticket-1', oid: 'oid-1', deliveryTag: 'tag-1', expires: 1795229768.7 };
+
+/** The message that Redis would publish. */
+function encodeMessage(
+  command: ControlCommand,
+  workers: readonly string[] | null,
+  address: ControlAddress,
+  ids: typeof IDS,
+): string {
+  return wrapRequest(createRequest(command, workers, ids), address, ids);
+}
 
 /** What may be sent, written out once more: whatever is added to it reaches every worker. */
 const ARGUMENTS: Record<ControlCommand, string> = {

@@ -1,8 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import { unwrapReply } from '../../src/sources/celery/brokers/redis/control-envelope.ts';
 import { nodeNameOf } from '../../src/sources/celery/control/node-name.ts';
-import { decodeReply } from '../../src/sources/celery/control/reply.ts';
+import { type ControlReply, decodeReply } from '../../src/sources/celery/control/reply.ts';
 
 const nobody = (): string[] => [];
+
+/** Reads an element of a reply list. */
+function read(element: string, known: () => string[]): (ControlReply & { ticket: string }) | null {
+  const message = unwrapReply(element);
+  const reply = message === null ? null : decodeReply(message, known);
+  return message === null || reply === null ? null : { ticket: message.ticket, ...reply };
+}
 
 /** A reply as kombu's Redis transport stores it. */
 function replyOf(body: string | Buffer, more: object = {}): string {
@@ -18,7 +26,7 @@ function replyOf(body: string | Buffer, more: object = {}): string {
 
 describe('a reply', () => {
   it('in JSON tells who answers what', () => {
-    expect(decodeReply(replyOf('{"w1@alpha": {"ok": "pong"}}'), nobody)).toEqual({
+    expect(read(replyOf('{"w1@alpha": {"ok": "pong"}}'), nobody)).toEqual({
       ticket: 't1',
       worker: 'w1@alpha',
       value: { ok: 'pong' },
@@ -32,11 +40,11 @@ describe('a reply', () => {
       body: '{"w@a": {"limit": Infinity}}',
       properties: { body_encoding: 'utf-8' },
     });
-    expect(decodeReply(reply, nobody)).toMatchObject({ worker: 'w@a', value: { limit: null } });
+    expect(read(reply, nobody)).toMatchObject({ worker: 'w@a', value: { limit: null } });
   });
 
   it('that is an error has no value, and does not pass on what the worker says', () => {
-    expect(decodeReply(replyOf(`{"w1@a": {"error": "KeyError('SECRET')"}}`), nobody)).toEqual({
+    expect(read(replyOf(`{"w1@a": {"error": "KeyError('SECRET')"}}`), nobody)).toEqual({
       ticket: 't1',
       worker: 'w1@a',
       value: null,
@@ -44,7 +52,7 @@ describe('a reply', () => {
       isUnreadable: false,
     });
     // Settings that happen to have one of that name are no error.
-    expect(decodeReply(replyOf('{"w1@a": {"error": "x", "more": 1}}'), nobody)?.isError).toBe(false);
+    expect(read(replyOf('{"w1@a": {"error": "x", "more": 1}}'), nobody)?.isError).toBe(false);
   });
 
   it.each([
@@ -65,17 +73,17 @@ describe('a reply', () => {
     replyOf('{"w1@a\\n": 1}'),
     replyOf(`{"${'x'.repeat(600)}": 1}`),
   ])('is not made of %j', (message) => {
-    expect(decodeReply(message, nobody)).toBeNull();
+    expect(read(message, nobody)).toBeNull();
   });
 
   it('that cannot be read still comes from somebody', () => {
     const unreadable = { value: null, isError: false, isUnreadable: true };
     const known = (): string[] => ['w1@a', 'w1@alpha', 'w2@b'];
     const secret = replyOf('xx w1@alpha xx', { 'content-type': 'application/data' });
-    expect(decodeReply(secret, known)).toEqual({ ticket: 't1', worker: 'w1@alpha', ...unreadable });
-    expect(decodeReply(secret, nobody)).toEqual({ ticket: 't1', worker: null, ...unreadable });
+    expect(read(secret, known)).toEqual({ ticket: 't1', worker: 'w1@alpha', ...unreadable });
+    expect(read(secret, nobody)).toEqual({ ticket: 't1', worker: null, ...unreadable });
     const compressed = replyOf('x', { headers: { ticket: 't1', compression: 'application/x-gzip' } });
-    expect(decodeReply(compressed, known)).toEqual({ ticket: 't1', worker: null, ...unreadable });
+    expect(read(compressed, known)).toEqual({ ticket: 't1', worker: null, ...unreadable });
   });
 });
 

@@ -2,6 +2,7 @@ import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
+import { createRedisMailbox } from '../../src/sources/celery/brokers/redis/mailbox.ts';
 import type { Replies } from '../../src/sources/celery/control/broadcast.ts';
 import { type Control, createControl } from '../../src/sources/celery/control/control.ts';
 import { CONTROL_COMMANDS } from '../../src/sources/celery/control/encoder.ts';
@@ -38,7 +39,11 @@ async function startLab(more: CelerySettings = {}, known: () => readonly string[
   const client = createClient({ url: redis.url() });
   await client.connect();
   const endpoint = brokerEndpoint(undefined, settings);
-  const control = createControl({ endpoint, settings, known, mayEnableEvents: true });
+  const control = createControl({
+    mailbox: createRedisMailbox(endpoint, settings),
+    known,
+    mayEnableEvents: true,
+  });
   return {
     redis,
     app,
@@ -139,7 +144,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'remote control of runnin
     it('asks once for a hundred health checks, whose answer serves for a moment', async () => {
       const settings = { broker_url: lab.redis.url() };
       const endpoint = brokerEndpoint(undefined, settings);
-      const control = createControl({ endpoint, settings, known: () => [] });
+      const control = createControl({ mailbox: createRedisMailbox(endpoint, settings), known: () => [] });
       const pingWorkers = createPing(control, createMemoryHistory());
       const count = async (): Promise<number> => {
         const info = await lab.client.info('commandstats');

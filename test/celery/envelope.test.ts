@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodeEnvelope } from '../../src/sources/celery/protocol/envelope.ts';
+import { decodeEnvelope } from '../../src/sources/celery/brokers/redis/envelope.ts';
 import { wasCut } from '../../src/sources/celery/protocol/truncation.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type CelerySettings, type CelerySources, celerySources } from '../../src/celery.ts';
 import { RedisError } from '../../src/redis/problems.ts';
 import { createRedisReader } from '../../src/redis/reader.ts';
+import { createRedisMailbox } from '../../src/sources/celery/brokers/redis/mailbox.ts';
 import { createControl } from '../../src/sources/celery/control/control.ts';
 import type { Hint } from '../../src/sources/celery/hints/hint.ts';
 import { type CeleryApp, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
@@ -169,8 +170,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'hints about a running Ce
 
     const control = (): ReturnType<typeof createControl> => {
       const made = createControl({
-        endpoint: watched.broker,
-        settings: {},
+        mailbox: createRedisMailbox(watched.broker, {}),
         known: () => ['w1@alpha'],
       });
       ends.push(() => made.close());

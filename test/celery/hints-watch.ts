@@ -4,11 +4,11 @@ import type { CelerySourcesOptions } from '../../src/celery.ts';
 import { createConnection } from '../../src/redis/connection.ts';
 import type { RedisEndpoint } from '../../src/redis/endpoint.ts';
 import { eventSubscriptions, resultSubscription } from '../../src/sources/celery/brokers/redis/channels.ts';
+import { contentTypeOf, decodeEnvelope } from '../../src/sources/celery/brokers/redis/envelope.ts';
 import { createHints, type Hints } from '../../src/sources/celery/hints/hints.ts';
 import { createObserver, type Observer } from '../../src/sources/celery/hints/observer.ts';
 import type { ProbeTimes } from '../../src/sources/celery/hints/probe.ts';
 import { resolveOptions } from '../../src/sources/celery/options.ts';
-import { decodeEnvelope } from '../../src/sources/celery/protocol/envelope.ts';
 import { type CeleryEvent, taskChangeOf } from '../../src/sources/celery/protocol/events.ts';
 import { decodeResult } from '../../src/sources/celery/protocol/results.ts';
 import { workerChangeOf } from '../../src/sources/celery/protocol/worker-events.ts';
@@ -54,7 +54,7 @@ export function watch(options: CelerySourcesOptions, listen = 2500): Watch {
       for (const { kind, name } of subscriptions) {
         await client[kind === 'pattern' ? 'pSubscribe' : 'subscribe']([name], (message) => {
           const body = decodeEnvelope(message);
-          if (body === undefined) observer.unreadable('event', message);
+          if (body === undefined) observer.unreadable('event', contentTypeOf(message) ?? '');
           else for (const event of [body].flat()) takeEvent(event as CeleryEvent);
         });
       }

@@ -6,11 +6,20 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { History } from '../../src/history/history.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import type { TaskDetail } from '../../src/model.ts';
+import { deliverMessage } from '../../src/sources/celery/brokers/redis/events.ts';
 import { createIntake } from '../../src/sources/celery/intake.ts';
 import { context, eventMessage } from '../helpers/celery-events.ts';
 
 /** Nobody else looks at what comes in. */
-const NOBODY = { changed() {}, stored() {}, saved() {}, sized() {}, worker() {}, unreadable() {} };
+const NOBODY = {
+  changed() {},
+  stored() {},
+  saved() {},
+  sized() {},
+  worker() {},
+  unreadableEvent() {},
+  unreadableResult() {},
+};
 
 const START = 1_795_229_750;
 const histories: History[] = [];
@@ -34,8 +43,9 @@ async function taskAfter(steps: readonly Step[]): Promise<TaskDetail> {
       intake.takeResult(JSON.stringify({ task_id: 'a', traceback: null, ...fields }), 'a');
     } else {
       const sender = type === 'task-sent' ? CLIENT : WORKER;
-      intake.takeEvents(
+      deliverMessage(
         eventMessage([{ type, uuid: 'a', timestamp: START + seconds, ...sender, ...fields }]),
+        intake.events,
       );
     }
   }

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
+import { decodeEnvelope } from '../../src/sources/celery/brokers/redis/envelope.ts';
+import { createRedisMailbox } from '../../src/sources/celery/brokers/redis/mailbox.ts';
 import { createControl } from '../../src/sources/celery/control/control.ts';
-import { decodeEnvelope } from '../../src/sources/celery/protocol/envelope.ts';
 import { type CeleryEvent, taskChangeOf } from '../../src/sources/celery/protocol/events.ts';
 import { createSchedules, type Schedules } from '../../src/sources/celery/schedules/schedules.ts';
 import { type CeleryApp, type CeleryWorker, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
@@ -103,7 +104,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'a running beat with a st
 
   it('is known from its workers, too', async () => {
     const endpoint = brokerEndpoint(redis.url(), {});
-    const control = createControl({ endpoint, settings: {}, known: () => ['conf@here'] });
+    const control = createControl({ mailbox: createRedisMailbox(endpoint, {}), known: () => ['conf@here'] });
     const conf = async () => (await control.ask('conf'))?.values ?? null;
     const told = createSchedules({ name: 'celery', settings: {}, reader: null, conf });
     try {

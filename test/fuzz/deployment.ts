@@ -8,6 +8,7 @@ import type { History } from '../../src/history/history.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import { createRedactor } from '../../src/redact.ts';
 import { createSerializer } from '../../src/serialize.ts';
+import { deliverMessage } from '../../src/sources/celery/brokers/redis/events.ts';
 import { createIntake, type Intake } from '../../src/sources/celery/intake.ts';
 import { createLineage, type Lineage } from '../../src/sources/celery/lineage/lineage.ts';
 import { createMessageIntake, type MessageIntake } from '../../src/sources/celery/queues/message-intake.ts';
@@ -39,7 +40,11 @@ function listen(): Ears {
     maxTasks: 1_000,
   });
   const lineage = createLineage(history);
-  const intake = createIntake(history.writer, { ...lineage, worker() {}, unreadable() {} }, VALUE_LENGTH);
+  const intake = createIntake(
+    history.writer,
+    { ...lineage, worker() {}, unreadableEvent() {}, unreadableResult() {} },
+    VALUE_LENGTH,
+  );
   return { history, lineage, intake, queues: createMessageIntake(history, lineage, () => 'good') };
 }
 
@@ -77,13 +82,13 @@ function tellFirstHalf({ intake, queues }: Ears): void {
     'good',
   );
   for (const message of [received(DONE, 1), event('task-started', DONE, 2), received(RUNNING, 3)]) {
-    intake.takeEvents(message);
+    deliverMessage(message, intake.events);
   }
 }
 
 function tellSecondHalf({ intake, queues }: Ears): void {
-  intake.takeEvents(event('task-succeeded', DONE, 4, { result: "{'a': 1}", runtime: 1.5 }));
-  intake.takeEvents(event('task-started', RUNNING, 5));
+  deliverMessage(event('task-succeeded', DONE, 4, { result: "{'a': 1}", runtime: 1.5 }), intake.events);
+  deliverMessage(event('task-started', RUNNING, 5), intake.events);
   const meta = { status: 'SUCCESS', result: { a: 1 }, traceback: null, children: [], task_id: DONE };
   intake.takeResult(JSON.stringify({ ...meta, date_done: '2026-11-21T02:59:04.000000' }), DONE);
   // The message came before the events of its task.

@@ -9,7 +9,7 @@ import {
   groupSubscription,
   resultSubscription,
 } from '../../src/sources/celery/brokers/redis/channels.ts';
-import { controlAddress } from '../../src/sources/celery/control/address.ts';
+import { controlAddress } from '../../src/sources/celery/brokers/redis/control-address.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 
 /** Which deployment a user is for. */

@@ -1,25 +1,21 @@
 import type { HistoryWriter } from '../../history/history.ts';
 import { type Connection, createConnection } from '../../redis/connection.ts';
-import type { CeleryRedisConnection, RedisListener } from '../../redis/node-redis.ts';
+import type { RedisListener } from '../../redis/node-redis.ts';
 import type { SourceStatus } from '../../source.ts';
-import { eventSubscriptions, type Subscription } from './brokers/redis/channels.ts';
-import type { ConnectionState } from './connection-state.ts';
+import type { BrokerEvents } from './broker.ts';
+import { groupSubscription, resultSubscription } from './brokers/redis/channels.ts';
+import { subscribe } from './brokers/redis/events.ts';
+import { type ConnectionState, statusOfConnections } from './connection-state.ts';
 import type { Intake } from './intake.ts';
 import type { ResolvedOptions } from './options.ts';
-import type { PublishedResults } from './result-backend.ts';
-
-/** A connection that may be there or not. */
-interface Connected {
-  state(): ConnectionState;
-}
 
 /** Listens to a deployment and tells the history. */
 export interface Collector {
-  /** The connection that events come over; `null` where the broker is not Redis. */
-  readonly events: Connection | null;
-  /** The one that results come over; `null` without a backend that can be read. */
-  readonly results: PublishedResults | null;
-  /** Names of the channels that are listened to. */
+  /** `null` where the broker cannot be read. */
+  readonly events: BrokerEvents | null;
+  /** The one that results come over; `null` without a backend in Redis. */
+  readonly results: Connection | null;
+  /** Names of what is subscribed. */
   readonly channels: readonly string[];
   /** Messages that came. */
   messages(): number;
@@ -41,23 +37,32 @@ export interface CollectorWatch {
  * both are on one server: a user who may hear only one of them then hears that.
  */
 export function createCollector(
-  { broker, settings }: Pick<ResolvedOptions, 'broker' | 'settings'>,
-  results: PublishedResults | null,
+  events: BrokerEvents | null,
+  { backend, settings }: Pick<ResolvedOptions, 'backend' | 'settings'>,
   writer: HistoryWriter,
   intake: Intake,
   watch: CollectorWatch,
 ): Collector {
-  const ofEvents = broker === null ? [] : eventSubscriptions(settings, broker.database);
+  const ofResults = backend === null ? null : resultSubscription(settings);
+  const prefixLength = ofResults?.prefix.length ?? 0;
+  const ofGroups = groupSubscription(settings);
   let messages = 0;
 
   /** Nothing that somebody else sends may throw into the host's event loop. */
-  function guarded(take: () => void): void {
+  function guard(take: () => void): void {
     messages += 1;
     try {
       take();
     } catch {
       writer.recordDropped(1);
     }
+  }
+
+  function guarded(take: RedisListener, heard: () => void): RedisListener {
+    return (message, channel) => {
+      heard();
+      guard(() => take(message, channel));
+    };
   }
 
   function onUp(place: 'broker' | 'backend', again: boolean): void {
@@ -67,64 +72,46 @@ export function createCollector(
   }
 
   // Nobody can be heard before the first connection: that is no silence of the workers.
-  if (broker !== null) writer.freezeAt(new Date());
-  const events =
-    broker === null
+  if (events !== null) writer.freezeAt(new Date());
+  events?.start({
+    message: (body) => guard(() => intake.events.message(body)),
+    unreadable: (contentType) => guard(() => intake.events.unreadable(contentType)),
+    up: (again) => onUp('broker', again),
+    down: (asOf) => writer.freezeAt(new Date(asOf)),
+  });
+  const results =
+    backend === null || ofResults === null
       ? null
       : createConnection({
-          label: 'broker',
-          open: (signal) => broker.open(signal),
-          prepare: (client, heard) =>
-            subscribe(client, ofEvents, (message) => {
-              heard();
-              guarded(() => intake.takeEvents(message));
-            }),
-          onUp: (again) => onUp('broker', again),
-          onDown: (asOf) => writer.freezeAt(new Date(asOf)),
+          label: 'result backend',
+          open: (signal) => backend.open(signal),
+          async prepare(client, heard) {
+            await subscribe(
+              client,
+              [ofResults],
+              guarded((message, channel) => intake.takeResult(message, channel.slice(prefixLength)), heard),
+            );
+            const takeGroup: RedisListener = (message, channel) =>
+              intake.takeGroup(message, channel.slice(ofGroups.prefix.length));
+            // A user who may not hear them still hears the results.
+            await subscribe(client, [ofGroups], guarded(takeGroup, heard)).catch(() => {});
+          },
+          onUp: (again) => onUp('backend', again),
         });
-  results?.start({
-    up: (again) => onUp('backend', again),
-    task: (value, taskId) => guarded(() => intake.takeResult(value, taskId)),
-    group: (value) => guarded(() => intake.takeGroup(value)),
-    chordSize: (groupId, size) => guarded(() => intake.takeChordSize(groupId, size)),
-  });
-  const connections: readonly Connected[] = [events, results].filter((connection) => connection !== null);
+  const connections: readonly { state(): ConnectionState }[] = [events, results].filter(
+    (connection) => connection !== null,
+  );
+  const statusOf = (all: typeof connections) => statusOfConnections(all.map(({ state }) => state()));
 
   return {
     events,
     results,
-    channels: [...ofEvents.map(({ name }) => name), ...(results?.channels ?? [])],
+    channels: [...(events?.channels ?? []), ...(ofResults === null ? [] : [ofResults.name, ofGroups.name])],
     messages: () => messages,
     status: () => statusOf(connections),
     workerStatus: () => statusOf(events === null ? connections : [events]),
     async close() {
-      await events?.close();
+      await results?.close();
     },
   };
-}
-
-async function subscribe(
-  client: CeleryRedisConnection,
-  subscriptions: readonly Subscription[],
-  listener: RedisListener,
-): Promise<void> {
-  const patterns = subscriptions.filter(({ kind }) => kind === 'pattern').map(({ name }) => name);
-  const channels = subscriptions.filter(({ kind }) => kind === 'channel').map(({ name }) => name);
-  if (patterns.length > 0) await client.pSubscribe(patterns, listener);
-  if (channels.length > 0) await client.subscribe(channels, listener);
-}
-
-/**
- * With one of two connections away, what the other tells goes on being shown, as current as the older of
- * both.
- */
-function statusOf(connections: readonly Connected[]): Pick<SourceStatus, 'ok' | 'asOf' | 'error'> {
-  let ok = true;
-  let asOf: number | null = null;
-  for (const connection of connections) {
-    const state = connection.state();
-    ok &&= state.up;
-    if (state.asOf !== null) asOf = asOf === null ? state.asOf : Math.min(asOf, state.asOf);
-  }
-  return { ok, asOf: asOf === null ? null : new Date(asOf), error: ok ? null : 'source_unavailable' };
 }

@@ -1,25 +1,29 @@
 import type { Component, QueueDepth } from '../../model.ts';
-import type { Connection } from '../../redis/connection.ts';
 import type { RedisEndpoint } from '../../redis/endpoint.ts';
 import type { ComponentSource } from '../../source.ts';
+import type { Backend } from './backends/redis/backend.ts';
+import type { Broker } from './broker.ts';
 import type { Collector } from './collector.ts';
 import type { ConnectionState } from './connection-state.ts';
 import type { WorkerControl } from './control/worker-control.ts';
 import type { Hints } from './hints/hints.ts';
 import type { ResolvedOptions } from './options.ts';
-import type { ResultBackend } from './result-backend.ts';
-import type { Results } from './results/results.ts';
+
+interface Connected {
+  state(): ConnectionState;
+}
 
 /** What components tell of. */
 export interface ComponentParts {
   readonly options: ResolvedOptions;
+  /** `null` where the broker cannot be read. */
+  readonly broker: Broker | null;
   readonly collector: Collector;
   readonly hints: Hints;
   /** Messages and events that could not be read. */
   readonly dropped: () => number;
-  /** `null` without a backend that can be read. */
-  readonly backend: ResultBackend | null;
-  readonly results: Results | null;
+  /** `null` without a backend in Redis. */
+  readonly backend: Backend | null;
   /** What waits in the broker's queues, with who takes from them. */
   readonly queues: () => readonly QueueDepth[];
   /** Messages in queues that could not be read. */
@@ -48,7 +52,7 @@ export function componentsOf(parts: ComponentParts): ComponentSource {
 
 function redis(
   endpoint: RedisEndpoint,
-  connection: Connection,
+  connection: Connected,
   transportOptions: object | undefined,
 ): Omit<Component, 'key' | 'name'> & { readonly config: Record<string, unknown> } {
   return {
@@ -66,40 +70,37 @@ function redis(
 }
 
 function brokerComponent(parts: ComponentParts, hints: readonly string[]): Component {
-  const { options, collector, queues, unreadableMessages } = parts;
-  const label = { key: 'broker', name: 'Broker' };
-  if (options.broker === null || collector.events === null) {
-    const config = { transport: options.foreignBroker, hints };
-    return { ...label, enabled: true, status: 'unknown', config };
+  const { options, broker, queues, unreadableMessages } = parts;
+  const label = { key: 'broker', name: 'Broker', enabled: true };
+  if (broker === null) {
+    return { ...label, status: 'unknown', config: { transport: options.foreignBroker, hints } };
   }
-  const broker = redis(options.broker, collector.events, options.settings.broker_transport_options);
-  const config = { ...broker.config, unreadable_messages: unreadableMessages(), hints };
-  return { ...label, ...broker, config, queues: queues() };
+  const { url, config } = broker.describe();
+  const error = broker.events.state().problem?.sentence ?? null;
+  return {
+    ...label,
+    status: statusOf([broker.events]),
+    url,
+    config: { ...config, error, unreadable_messages: unreadableMessages(), hints },
+    queues: queues(),
+  };
 }
 
 function backendComponent(parts: ComponentParts, hints: readonly string[]): Component {
-  const { options, backend, results } = parts;
-  const { foreignBackend } = options;
+  const { options, collector, backend } = parts;
+  const { foreignBackend, settings } = options;
   const label = { key: 'backend', name: 'Result backend' };
-  if (backend !== null && results !== null) {
-    const { url, config } = backend.describe();
-    const error = backend.published.state().problem?.sentence ?? null;
-    const status = statusOf([backend.published]);
-    return {
-      ...label,
-      enabled: true,
-      status,
-      url,
-      config: { ...config, error, results: progressOf(results), hints },
-    };
+  if (options.backend !== null && collector.results !== null && backend !== null) {
+    const part = redis(options.backend, collector.results, settings.result_backend_transport_options);
+    return { ...label, ...part, config: { ...part.config, results: progressOf(backend), hints } };
   }
   if (foreignBackend === null) return { ...label, enabled: false, status: 'disabled', config: { hints } };
   return { ...label, enabled: true, status: 'unknown', config: { transport: foreignBackend, hints } };
 }
 
 /** How far reading in has come. */
-function progressOf(results: Results): Record<string, unknown> {
-  const { done, keys, read, kept, unreadable, commands, since, finishedAt, problem } = results.progress();
+function progressOf(backend: Backend): Record<string, unknown> {
+  const { done, keys, read, kept, unreadable, commands, since, finishedAt, problem } = backend.progress();
   return {
     done,
     keys,
@@ -150,7 +151,7 @@ function controlComponent(control: WorkerControl | null): Component {
 }
 
 /** Before the first attempt has ended, nobody knows. */
-function statusOf(connections: readonly { state(): ConnectionState }[]): Component['status'] {
+function statusOf(connections: readonly Connected[]): Component['status'] {
   const states = connections.map((connection) => connection.state());
   if (states.every((state) => state.up)) return 'up';
   return states.some((state) => state.problem !== null) ? 'down' : 'unknown';

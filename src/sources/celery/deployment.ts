@@ -5,7 +5,8 @@ import type { HistorySources } from '../../history/history-sources.ts';
 import type { QueueDepth } from '../../model.ts';
 import { createRedisReader } from '../../redis/reader.ts';
 import type { ComponentSource, HealthSource, ScheduleSource, WorkerSource } from '../../source.ts';
-import { createRedisResultBackend } from './backends/redis/redis-result-backend.ts';
+import { createBackend } from './backends/redis/backend.ts';
+import { createRedisBroker } from './brokers/redis/broker.ts';
 import { type Collector, createCollector } from './collector.ts';
 import { componentsOf } from './components.ts';
 import { createWorkerControl } from './control/worker-control.ts';
@@ -17,7 +18,6 @@ import { createLineage, type Lineage } from './lineage/lineage.ts';
 import type { ResolvedOptions } from './options.ts';
 import { createQueues } from './queues/queues.ts';
 import { withWaiting } from './queues/waiting-tasks.ts';
-import { createResults } from './results/results.ts';
 import { redbeatEndpoint } from './schedules/redbeat-settings.ts';
 import { createSchedules } from './schedules/schedules.ts';
 import { createTaskWatch } from './task-watch.ts';
@@ -41,7 +41,7 @@ export interface Deployment {
 
 /** Connects at once, and goes on reading. */
 export function createDeployment(options: ResolvedOptions, history: History): Deployment {
-  const { name, settings, broker, backend: resultEndpoint, retention } = options;
+  const { name, settings, broker, backend: results, retention } = options;
   const valueLength = retention.maxValueLength ?? VALUE_LENGTH;
   const observer = createObserver();
   const lineage = createLineage(history);
@@ -55,35 +55,29 @@ export function createDeployment(options: ResolvedOptions, history: History): De
   };
 
   const brokerReader = broker === null ? null : createRedisReader('broker', broker);
-  const isOneDatabase =
-    broker?.server === resultEndpoint?.server && broker?.database === resultEndpoint?.database;
-  const backend =
-    resultEndpoint === null
-      ? null
-      : createRedisResultBackend({
-          endpoint: resultEndpoint,
-          reader:
-            isOneDatabase && brokerReader !== null
-              ? brokerReader
-              : createRedisReader('result backend', resultEndpoint),
-          settings,
-        });
+  const isOneDatabase = broker?.server === results?.server && broker?.database === results?.database;
+  const resultReader =
+    results === null ? null : isOneDatabase ? brokerReader : createRedisReader('result backend', results);
 
+  const brokerClient =
+    broker === null || brokerReader === null
+      ? null
+      : createRedisBroker({ endpoint: broker, settings, reader: brokerReader });
+  const mailbox = brokerClient?.control ?? null;
   const control =
-    broker === null || !options.control
+    mailbox === null || !options.control
       ? null
       : createWorkerControl({
-          endpoint: broker,
-          settings,
+          mailbox,
           history,
           enableEvents: options.enableEvents,
           onReplies: observer.replies,
         });
-  const results =
-    backend === null
+  const backend =
+    resultReader === null
       ? null
-      : createResults({
-          stored: backend.stored,
+      : createBackend({
+          reader: resultReader,
           settings,
           history,
           lineage: told,
@@ -126,7 +120,8 @@ export function createDeployment(options: ResolvedOptions, history: History): De
       control?.workerOnline(change.hostname);
       void schedules.refresh();
     },
-    unreadable: observer.unreadable,
+    unreadableEvent: (contentType) => observer.unreadable('event', contentType ?? ''),
+    unreadableResult: (message) => observer.unreadable('result', message),
   };
   const intake = createIntake(history.writer, watch, valueLength);
   const taskWatch =
@@ -136,22 +131,22 @@ export function createDeployment(options: ResolvedOptions, history: History): De
           history,
           running: control.running,
           isQueued: (id) => queues?.holds(id) ?? null,
-          lookUp: async (ids) => results?.lookup(ids, AbortSignal.timeout(5_000)),
+          lookUp: async (ids) => backend?.lookup(ids, AbortSignal.timeout(5_000)),
           isBlind: () =>
             hints.silentWorkers().length > 0 ||
             (observer.facts().taskEvents === 0 && observer.facts().workers.size > 0),
         });
-  const collector = createCollector(options, backend?.published ?? null, history.writer, intake, {
+  const collector = createCollector(brokerClient?.events ?? null, options, history.writer, intake, {
     connected(place, again) {
       observer.connected(place);
       if (place === 'broker') void schedules.refresh();
       if (!again) return;
-      results?.onGap();
+      backend?.onGap();
       taskWatch?.askSoon();
     },
   });
   const hints = createHints(options, observer, collector);
-  results?.start();
+  backend?.start();
   queues?.start();
 
   /** What hints need to know of the queues. */
@@ -162,7 +157,7 @@ export function createDeployment(options: ResolvedOptions, history: History): De
 
   /** How reading went, for the hints. */
   function noteAccess(): void {
-    observer.access('results', results?.progress().problem ?? null);
+    observer.access('results', backend?.progress().problem ?? null);
     observer.access('schedules', schedules.problem());
     observer.access('control', control?.problem() ?? null);
   }
@@ -178,7 +173,7 @@ export function createDeployment(options: ResolvedOptions, history: History): De
   return {
     collector,
     withTasks(tasks) {
-      const known = results?.withLookup(tasks) ?? tasks;
+      const known = backend?.withLookup(tasks) ?? tasks;
       return queues === null ? known : withWaiting(known, queues, history.index);
     },
     withWorkers: (workers) => control?.inspection.withInspection(workers) ?? workers,
@@ -187,12 +182,13 @@ export function createDeployment(options: ResolvedOptions, history: History): De
       name,
       reader: history.reader,
       collector,
-      broker: brokerReader,
-      backend,
+      broker: brokerClient,
+      backend: resultReader,
       ping: control?.ping ?? null,
     }),
     components: componentsOf({
       options,
+      broker: brokerClient,
       collector,
       hints: {
         ...hints,
@@ -204,7 +200,6 @@ export function createDeployment(options: ResolvedOptions, history: History): De
       },
       dropped: intake.dropped,
       backend,
-      results,
       queues: queueDepths,
       unreadableMessages: () => queues?.counts().unreadable ?? 0,
       control,
@@ -212,12 +207,11 @@ export function createDeployment(options: ResolvedOptions, history: History): De
     }),
     async close() {
       taskWatch?.close();
-      results?.stop();
+      backend?.stop();
       queues?.stop();
       schedules.close();
-      const readers = new Set([brokerReader, redbeatReader]);
-      await Promise.all([collector.close(), hints.close(), control?.close()]);
-      await backend?.close();
+      const readers = new Set([brokerReader, resultReader, redbeatReader]);
+      await Promise.all([collector.close(), hints.close(), control?.close(), brokerClient?.close()]);
       await Promise.all([...readers].map((reader) => reader?.close()));
     },
   };

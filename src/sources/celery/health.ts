@@ -2,18 +2,18 @@ import type { HistoryReader } from '../../history/history.ts';
 import type { HealthCheck, WorkerHealthCheck } from '../../model.ts';
 import type { RedisReader } from '../../redis/reader.ts';
 import type { HealthSource, ReadContext } from '../../source.ts';
+import type { Broker } from './broker.ts';
 import type { Collector } from './collector.ts';
-import type { ResultBackend } from './result-backend.ts';
 
 /** What checks are made of. */
 export interface HealthOptions {
   readonly name: string;
   readonly reader: HistoryReader;
   readonly collector: Collector;
-  /** Of the broker; `null` where it is not Redis. */
-  readonly broker: RedisReader | null;
-  /** `null` without a result backend that can be read. */
-  readonly backend: Pick<ResultBackend, 'check'> | null;
+  /** `null` where the broker cannot be read. */
+  readonly broker: Pick<Broker, 'check'> | null;
+  /** Of the result backend; `null` without one in Redis. */
+  readonly backend: RedisReader | null;
   /** Asks the workers themselves; `null` when they could not be asked, or must not be. */
   readonly ping: ((signal: AbortSignal) => Promise<WorkerHealthCheck | null>) | null;
 }
@@ -25,8 +25,8 @@ export interface HealthOptions {
 export function createHealth(options: HealthOptions): HealthSource {
   const { name, reader, collector, broker, backend, ping } = options;
 
-  async function check(server: Pick<ResultBackend, 'check'>, { signal }: ReadContext): Promise<HealthCheck> {
-    const problem = await server.check(signal);
+  async function check(connection: Pick<Broker, 'check'>, { signal }: ReadContext): Promise<HealthCheck> {
+    const problem = await connection.check(signal);
     return problem === null ? { ok: true, error: null } : { ok: false, error: problem.sentence };
   }
 

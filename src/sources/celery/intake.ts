@@ -1,10 +1,13 @@
 import type { HistoryWriter, TaskChange, WorkerChange } from '../../history/history.ts';
-import { decodeEnvelope } from './protocol/envelope.ts';
+import { decodeGroup } from './backends/redis/result-nodes.ts';
+import type { EventHandlers } from './broker.ts';
 import { type CeleryEvent, taskChangeOf } from './protocol/events.ts';
 import type { ResultNode, StoredResult } from './protocol/messages.ts';
-import { decodeGroup } from './protocol/result-nodes.ts';
 import { decodeResult } from './protocol/results.ts';
 import { workerChangeOf } from './protocol/worker-events.ts';
+
+/** What the body of a message is that could be parsed. */
+const JSON_TYPE = 'application/json';
 
 /** Who else wants to know what comes in, after the history. */
 export interface IntakeWatch {
@@ -18,20 +21,20 @@ export interface IntakeWatch {
   sized(groupId: string, size: number): void;
   /** An event of a worker. */
   worker(change: WorkerChange): void;
-  /** A message that could not be read. */
-  unreadable(place: 'event' | 'result', message: string): void;
+  /** A message of events that could not be read; with its content type, `null` when it names none. */
+  unreadableEvent(contentType: string | null): void;
+  /** A published result that could not be read. */
+  unreadableResult(message: string): void;
 }
 
 /** Turns raw messages into entries of a history. */
 export interface Intake {
-  /** A message of an event channel: one event, or several. */
-  takeEvents(message: string): void;
+  /** Takes messages of the broker. */
+  readonly events: Pick<EventHandlers, 'message' | 'unreadable'>;
   /** A message of a result channel. */
   takeResult(message: string, taskId: string): void;
-  /** A published group. */
-  takeGroup(message: string): void;
-  /** The published size of a chord's header. */
-  takeChordSize(groupId: string, size: number): void;
+  /** A message of a channel of groups; what follows the prefix is the group's id, and what is told of it. */
+  takeGroup(message: string, key: string): void;
   /** Messages and events that could not be read. */
   dropped(): number;
 }
@@ -44,10 +47,14 @@ export interface Intake {
 export function createIntake(writer: HistoryWriter, watch: IntakeWatch, valueLength: number): Intake {
   let dropped = 0;
 
-  function drop(place: 'event' | 'result', message: string): void {
+  function drop(): void {
     dropped += 1;
     writer.recordDropped(1);
-    watch.unreadable(place, message);
+  }
+
+  function dropEvent(contentType: string | null): void {
+    drop();
+    watch.unreadableEvent(contentType);
   }
 
   /** @returns false when it could not be read */
@@ -69,25 +76,26 @@ export function createIntake(writer: HistoryWriter, watch: IntakeWatch, valueLen
   }
 
   return {
-    takeEvents(message) {
-      const body = decodeEnvelope(message);
-      if (!Array.isArray(body)) {
-        if (!takeEvent(body)) drop('event', message);
-        return;
-      }
-      for (const event of body) if (!takeEvent(event)) drop('event', message);
+    events: {
+      message(body) {
+        for (const event of Array.isArray(body) ? body : [body]) if (!takeEvent(event)) dropEvent(JSON_TYPE);
+      },
+      unreadable: dropEvent,
     },
     takeResult(message, taskId) {
       const result = decodeResult(message, taskId, valueLength);
-      if (result === null) return drop('result', message);
+      if (result === null) {
+        drop();
+        return watch.unreadableResult(message);
+      }
       writer.recordTask(result.change);
       watch.stored(result);
     },
-    takeGroup(message) {
+    takeGroup(message, key) {
+      if (key.endsWith('.s')) return watch.sized(key.slice(0, -2), Number(message));
       const group = decodeGroup(message);
       if (group !== null) watch.saved(group);
     },
-    takeChordSize: (groupId, size) => watch.sized(groupId, size),
     dropped: () => dropped,
   };
 }

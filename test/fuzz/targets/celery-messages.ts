@@ -1,6 +1,8 @@
 /** What Celery publishes and stores: events, results, groups, messages in queues, replies of workers. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import { unwrapReply } from '../../../src/sources/celery/brokers/redis/control-envelope.ts';
+import { deliverMessage } from '../../../src/sources/celery/brokers/redis/events.ts';
 import { heldItems, startOf } from '../../../src/sources/celery/control/held-tasks.ts';
 import { proofOf } from '../../../src/sources/celery/control/proof.ts';
 import { decodeReply } from '../../../src/sources/celery/control/reply.ts';
@@ -74,7 +76,7 @@ export const eventTarget = defineTarget({
   casesPerInput: BATCH.maxLength,
   check: (messages) =>
     tellAmidGood(({ intake }) => {
-      for (const message of messages) intake.takeEvents(message);
+      for (const message of messages) deliverMessage(message, intake.events);
     }),
 });
 
@@ -102,10 +104,7 @@ export const groupTarget = defineTarget({
   casesPerInput: BATCH.maxLength,
   check: (groups) =>
     tellAmidGood(({ intake }) => {
-      for (const [message, id, isSize] of groups) {
-        if (isSize) intake.takeChordSize(id, Number(message));
-        else intake.takeGroup(message);
-      }
+      for (const [message, id, isSize] of groups) intake.takeGroup(message, isSize ? `${id}.s` : id);
     }),
 });
 
@@ -195,7 +194,8 @@ export const replyTarget = defineTarget({
   check: (messages) =>
     tellAmidGood(({ history }) => {
       for (const message of messages) {
-        const reply = decodeReply(message, () => ['known@host']);
+        const unwrapped = unwrapReply(message);
+        const reply = unwrapped === null ? null : decodeReply(unwrapped, () => ['known@host']);
         if (reply === null || reply.worker === null) continue;
         const { value } = reply;
         expect(reply.worker).toMatch(/^[^\p{Cc}]{1,512}$/u);

@@ -1,48 +1,39 @@
-import type { ControlCommand } from './encoder.ts';
-import type { Mailbox } from './mailbox.ts';
-import type { ControlReply } from './reply.ts';
+import { randomUUID } from 'node:crypto';
+import type { Mailbox } from '../broker.ts';
+import { type ControlCommand, createRequest } from './encoder.ts';
+import { type ControlReply, decodeReply } from './reply.ts';
 
-/**
- * How much longer to wait, in milliseconds, when as many as heard the message have answered but somebody
- * who ought to is not among them, or all have who usually do.
- */
-const GRACE = 100;
-/** For how long a broadcast that waited to its end tells who usually answers. Milliseconds. */
-const HABIT = 10_000;
+/** Milliseconds to wait for further replies once those that can be expected have arrived. */
+const GRACE_MS = 100;
+/** For how many milliseconds a broadcast that waited to its end decides whose replies can be expected. */
+const USUAL_FOR_MS = 10_000;
 const MAX_REPLIES = 10_000;
 
-/** What workers answered to one message. */
+/** What workers answered to one request. */
 export interface Replies {
-  /** By node name; `null` for what could not be done, or cannot be read here. */
+  /** By node name; `null` for an error, and for a reply that cannot be read. */
   readonly values: ReadonlyMap<string, unknown>;
   /** Workers that answered in an encoding that hides even their names. */
   readonly unnamed: number;
-  /** Answers that say that the worker could not do it. */
+  /** Replies that say that the worker could not do it. */
   readonly errors: number;
-  /** Answers in another encoding than JSON (`task_serializer`). */
+  /** Replies in another encoding than JSON (`task_serializer`). */
   readonly unreadable: number;
-  /** Connections that heard the message: workers, and perhaps others. */
-  readonly receivers: number;
-  /** Whether every worker answered that is known, or heard the message. */
+  /** Connections that received the request: workers, and perhaps others; `null` where nobody counts them. */
+  readonly receivers: number | null;
+  /** Whether every worker answered that is known or that received the request. */
   readonly isComplete: boolean;
-  /** When it was asked, milliseconds since 1970, by this process's clock. */
+  /** When the request was sent, milliseconds since 1970, by this process's clock. */
   readonly askedAt: number;
-  /** Milliseconds from then to the last answer that was waited for. */
+  /** Milliseconds from then to the last reply that was waited for. */
   readonly tookMs: number;
 }
 
-/** Who answered a broadcast that was not cut short. */
-interface Habit {
-  readonly names: ReadonlySet<string>;
-  readonly receivers: number;
-  readonly until: number;
-}
-
 /**
- * Sends a message and gathers the answers.
+ * Sends a request and collects the replies.
  *
- * @param workers node names of those who are to act on it; default: all
- * @throws ControlFailure when nothing could be sent, or no answer be received
+ * @param workers node names of those who are to act on it; default: all workers
+ * @throws ControlFailure when nothing could be sent, or no reply be received
  */
 export type Broadcast = (
   command: ControlCommand,
@@ -50,95 +41,153 @@ export type Broadcast = (
   workers?: readonly string[],
 ) => Promise<Replies>;
 
+/** Who answered the last request that was waited for to its end. */
+interface UsualReplies {
+  readonly names: ReadonlySet<string>;
+  readonly receivers: number | null;
+  /** Monotonic, in milliseconds. */
+  readonly until: number;
+}
+
+interface Broadcaster {
+  readonly mailbox: Mailbox;
+  readonly known: () => readonly string[];
+  usual: UsualReplies | null;
+}
+
+/** The replies to one request, while they arrive. */
+interface Collection {
+  /** Node names of those who were asked; `null`: all workers. */
+  readonly workers: readonly string[] | null;
+  readonly values: Map<string, unknown>;
+  answers: number;
+  unnamed: number;
+  errors: number;
+  unreadable: number;
+  /** Unknown until the request has been sent. */
+  receivers: number | null;
+  isSent: boolean;
+  grace: NodeJS.Timeout | undefined;
+  /** Why no further reply can arrive. */
+  lost: { readonly error: unknown } | null;
+  readonly finished: Promise<void>;
+  readonly finish: () => void;
+}
+
 /**
- * Sends messages to workers and gathers what they answer, no longer than it takes them.
+ * Sends requests to workers and waits for replies no longer than necessary.
  *
- * @param known names of the workers that are there, as far as others know
+ * @param known names of the workers that are online, as far as others know
  */
 export function createBroadcaster(mailbox: Mailbox, known: () => readonly string[]): Broadcast {
-  let habit: Habit | null = null;
+  const broadcaster: Broadcaster = { mailbox, known, usual: null };
+  return (command, timeoutMs, workers) => broadcast(broadcaster, command, timeoutMs, workers ?? null);
+}
 
-  return async function broadcast(command, timeoutMs, workers) {
-    const askedAt = Date.now();
-    const begun = performance.now();
-    const values = new Map<string, unknown>();
-    let answers = 0;
-    let unnamed = 0;
-    let errors = 0;
-    let unreadable = 0;
-    let receivers = Number.POSITIVE_INFINITY;
-    let grace: NodeJS.Timeout | undefined;
-    let isLate = false;
-    let lost: { readonly error: unknown } | null = null as { readonly error: unknown } | null;
-    let finish: () => void = () => {};
-    const finished = new Promise<void>((resolve) => {
-      finish = resolve;
-    });
+async function broadcast(
+  broadcaster: Broadcaster,
+  command: ControlCommand,
+  timeoutMs: number,
+  workers: readonly string[] | null,
+): Promise<Replies> {
+  const askedAt = Date.now();
+  const begun = performance.now();
+  const collection = newCollection(workers);
+  const expires = (askedAt + timeoutMs) / 1000;
+  const request = createRequest(command, workers, { ticket: randomUUID(), expires });
+  const sent = await broadcaster.mailbox.send(request, timeoutMs, {
+    onReply(message) {
+      const reply = decodeReply(message, broadcaster.known);
+      return reply !== null && takeReply(broadcaster, collection, reply);
+    },
+    onLost(error) {
+      collection.lost = { error };
+      collection.finish();
+    },
+  });
+  collection.isSent = true;
+  collection.receivers = sent.receivers;
+  let isLate = false;
+  const deadline = setTimeout(() => {
+    isLate = true;
+    collection.finish();
+  }, timeoutMs).unref();
+  finishWhenAnswered(broadcaster, collection);
+  await collection.finished;
+  clearTimeout(deadline);
+  clearTimeout(collection.grace);
+  const isAll = isComplete(broadcaster, collection);
+  const { values, answers, receivers, lost, unnamed, errors, unreadable } = collection;
+  sent.end(workers === null && receivers !== null ? answers >= receivers : isAll);
+  if (lost !== null && answers === 0) throw lost.error;
+  if (isLate && workers === null) {
+    const until = performance.now() + USUAL_FOR_MS;
+    broadcaster.usual = { names: new Set(values.keys()), receivers, until };
+  }
+  const tookMs = performance.now() - begun;
+  return { values, unnamed, errors, unreadable, receivers, isComplete: isAll, askedAt, tookMs };
+}
 
-    function onReply(reply: ControlReply): boolean {
-      if (answers >= MAX_REPLIES) return false;
-      answers += 1;
-      if (reply.isError) errors += 1;
-      if (reply.isUnreadable) unreadable += 1;
-      if (reply.worker === null) unnamed += 1;
-      else values.set(reply.worker, reply.value);
-      return look();
-    }
-
-    function isComplete(): boolean {
-      return workers === undefined
-        ? answers >= receivers && known().every((name) => values.has(name))
-        : answers >= workers.length && workers.every((name) => values.has(name));
-    }
-
-    function look(): boolean {
-      if (isComplete()) {
-        finish();
-        return true;
-      }
-      const isEnough = workers === undefined ? answers >= receivers || isUsual() : receivers === 0;
-      if (grace === undefined && isEnough) {
-        grace = setTimeout(finish, GRACE).unref();
-      }
-      return false;
-    }
-
-    function isUsual(): boolean {
-      if (habit === null || performance.now() > habit.until || receivers > habit.receivers) return false;
-      for (const name of habit.names) if (!values.has(name)) return false;
-      return true;
-    }
-
-    function onLost(error: unknown): void {
-      lost = { error };
-      finish();
-    }
-
-    const sent = await mailbox.send(command, workers ?? null, timeoutMs, { onReply, onLost });
-    receivers = sent.receivers;
-    const deadline = setTimeout(() => {
-      isLate = true;
-      finish();
-    }, timeoutMs).unref();
-    look();
-    await finished;
-    clearTimeout(deadline);
-    clearTimeout(grace);
-    const all = isComplete();
-    sent.end(workers === undefined ? answers >= receivers : all);
-    if (lost !== null && answers === 0) throw lost.error;
-    if (isLate && workers === undefined) {
-      habit = { names: new Set(values.keys()), receivers, until: performance.now() + HABIT };
-    }
-    return {
-      values,
-      unnamed,
-      errors,
-      unreadable,
-      receivers,
-      isComplete: all,
-      askedAt,
-      tookMs: performance.now() - begun,
-    };
+function newCollection(workers: readonly string[] | null): Collection {
+  let finish = (): void => {};
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  return {
+    workers,
+    values: new Map(),
+    answers: 0,
+    unnamed: 0,
+    errors: 0,
+    unreadable: 0,
+    receivers: null,
+    isSent: false,
+    grace: undefined,
+    lost: null,
+    finished,
+    finish,
   };
+}
+
+/** @returns whether no further reply is expected */
+function takeReply(broadcaster: Broadcaster, collection: Collection, reply: ControlReply): boolean {
+  if (collection.answers >= MAX_REPLIES) return false;
+  collection.answers += 1;
+  if (reply.isError) collection.errors += 1;
+  if (reply.isUnreadable) collection.unreadable += 1;
+  if (reply.worker === null) collection.unnamed += 1;
+  else collection.values.set(reply.worker, reply.value);
+  return finishWhenAnswered(broadcaster, collection);
+}
+
+/** @returns whether every reply that can arrive has arrived */
+function finishWhenAnswered(broadcaster: Broadcaster, collection: Collection): boolean {
+  if (isComplete(broadcaster, collection)) {
+    collection.finish();
+    return true;
+  }
+  if (collection.grace === undefined && isEnough(broadcaster, collection)) {
+    collection.grace = setTimeout(collection.finish, GRACE_MS).unref();
+  }
+  return false;
+}
+
+function isComplete({ known }: Broadcaster, collection: Collection): boolean {
+  const { workers, values, answers, receivers, isSent } = collection;
+  if (workers !== null) return answers >= workers.length && workers.every((name) => values.has(name));
+  if (!isSent) return false;
+  const names = known();
+  const isCounted = receivers === null ? names.length > 0 : answers >= receivers;
+  return isCounted && names.every((name) => values.has(name));
+}
+
+/** Whether so many have answered that the rest gets only a short time more. */
+function isEnough({ usual }: Broadcaster, collection: Collection): boolean {
+  const { workers, values, answers, receivers, isSent } = collection;
+  if (!isSent) return false;
+  if (workers !== null) return receivers === 0;
+  if (receivers !== null && answers >= receivers) return true;
+  if (usual === null || performance.now() > usual.until) return false;
+  const isGrown = receivers !== null && usual.receivers !== null && receivers > usual.receivers;
+  return !isGrown && [...usual.names].every((name) => values.has(name));
 }

@@ -1,137 +1,144 @@
-import type { RedisEndpoint } from '../../../redis/endpoint.ts';
-import { createRedisReader } from '../../../redis/reader.ts';
-import type { CelerySettings } from '../settings.ts';
-import { controlAddress } from './address.ts';
+import type { Mailbox } from '../broker.ts';
 import { type Broadcast, createBroadcaster, type Replies } from './broadcast.ts';
 import type { ControlCommand, InspectCommand } from './encoder.ts';
-import { type ControlProblem, failureOf } from './failure.ts';
+import { type ControlProblem, controlProblemOf } from './failure.ts';
 import { createGuardedAsking, type GuardedAsking } from './guarded-asking.ts';
-import { createMailbox, type Mailbox } from './mailbox.ts';
 
-/** Milliseconds for which workers may answer; Celery's own default. */
-const TIMEOUT = 1000;
-/** Milliseconds for which nothing is asked after Redis has refused. */
-const OFF = 60_000;
-/** Milliseconds for which a ping tells who can be asked. */
-const PING_AGE = 1000;
+/** How long workers may take to answer, in milliseconds; Celery's own default. */
+const TIMEOUT_MS = 1000;
+/** For how long nothing is asked after the broker has refused a right, in milliseconds. */
+const REFUSED_PAUSE_MS = 60_000;
+/** For how long a ping decides who can be asked, in milliseconds. */
+const PING_AGE_MS = 1000;
 
 /** What remote control needs. */
 export interface ControlOptions {
-  /** The broker. Two connections are made to it when something is first asked. */
-  readonly endpoint: RedisEndpoint;
-  readonly settings: CelerySettings;
+  readonly mailbox: Mailbox;
   /** Names of the workers that are online, as far as is known without asking. */
   readonly known: () => readonly string[];
-  /** Whether `enableEvents` may be sent: it changes what the workers do. */
+  /** Whether `enableEvents` may be sent: it changes what the workers do. Default false. */
   readonly mayEnableEvents?: boolean;
 }
 
-/** How something is asked. */
+/** How to ask. */
 export interface AskOptions {
-  /** Milliseconds for which to wait for answers; of who asks first. Default 1,000. */
+  /** How long to wait for replies, in milliseconds; the first who asks decides. Default 1,000. */
   readonly timeoutMs?: number;
-  /** Of `ping`: how old answers may be, in milliseconds. Default 0. */
+  /** For `ping`: how old replies may be, in milliseconds. Default 0. */
   readonly maxAgeMs?: number;
-  /** Stops waiting; whoever else waits for the same goes on. */
+  /** Stops waiting. Others who wait for the same replies are not affected. */
   readonly signal?: AbortSignal;
 }
 
 /** Asks the workers of a deployment. Nothing here ever rejects. */
 export interface Control {
   /**
-   * Asks every worker that can answer it in JSON, once for all who ask the same at the same time, and
-   * answers as soon as all have answered.
+   * Asks every worker that can answer in JSON. All who ask the same at the same time share one request.
+   * Resolves as soon as all workers have answered.
    *
-   * @returns `null` when they could not be asked; `problem` tells why
+   * @returns `null` when the workers could not be asked; `problem` says why
    */
   ask(command: InspectCommand, options?: AskOptions): Promise<Replies | null>;
   /** Makes every worker send task events. @returns `null` also when the host did not allow it */
   enableEvents(options?: AskOptions): Promise<Replies | null>;
   /** To be called for each `worker-online`: a new process may have another configuration. */
   workerOnline(hostname: string): void;
-  /** Why the last question could not be asked; `null` when it could, or none was. */
+  /** Why the last request could not be sent; `null` when it could, or when none was. */
   problem(): ControlProblem | null;
-  /** Removes what it has in Redis and closes its connections. Resolves within about two seconds. */
+  /** Removes what was created in the broker and closes the connections. Resolves within about two seconds. */
   close(): Promise<void>;
 }
 
+interface ControlState {
+  readonly broadcast: Broadcast;
+  readonly guarded: GuardedAsking;
+  /** Requests under way. */
+  readonly requests: Map<ControlCommand, Promise<Replies | null>>;
+  problem: ControlProblem | null;
+  /** Nothing is asked before this moment; monotonic, in milliseconds. */
+  pausedUntil: number;
+  lastPing: { readonly replies: Replies; readonly at: number } | null;
+  closed: boolean;
+}
+
 /** Remote control of the workers of one deployment. */
-export function createControl(options: ControlOptions): Control {
-  const { endpoint, settings, known } = options;
-  const address = controlAddress(settings, endpoint.database);
-  const flights = new Map<ControlCommand, Promise<Replies | null>>();
-  let problem: ControlProblem | null =
-    address.fault === null ? null : { code: 'UNSAFE', sentence: address.fault, missingRights: null };
-  let offUntil = address.fault === null ? 0 : Number.POSITIVE_INFINITY;
-  let mailbox: Mailbox | null = null;
-  let means: { readonly broadcast: Broadcast; readonly guarded: GuardedAsking } | null = null;
-  let lastPing: { readonly replies: Replies; readonly at: number } | null = null;
-  let closed = false;
-
-  function opened(): NonNullable<typeof means> {
-    if (means === null) {
-      const commands = createRedisReader('remote control', endpoint);
-      const waiting = createRedisReader('remote control replies', endpoint);
-      mailbox = createMailbox(address, commands, waiting, known);
-      const broadcast = createBroadcaster(mailbox, known);
-      means = { broadcast, guarded: createGuardedAsking(broadcast) };
-    }
-    return means;
-  }
-
-  async function send(command: ControlCommand, timeoutMs: number): Promise<Replies | null> {
-    if (command === 'enable_events') return opened().broadcast(command, timeoutMs);
-    if (command === 'ping') {
-      const replies = await opened().broadcast(command, timeoutMs);
-      lastPing = { replies, at: performance.now() };
-      return replies;
-    }
-    const ping = await ask('ping', { timeoutMs, maxAgeMs: PING_AGE });
-    return ping === null ? null : opened().guarded.ask(command, ping, timeoutMs);
-  }
-
-  async function fly(command: ControlCommand, timeoutMs: number): Promise<Replies | null> {
-    try {
-      const replies = await send(command, timeoutMs);
-      if (replies !== null) problem = null;
-      return replies;
-    } catch (error) {
-      problem = failureOf(error, 'PUBLISH', address).problem;
-      if (problem.missingRights !== null) offUntil = performance.now() + OFF;
-      return null;
-    }
-  }
-
-  async function ask(command: ControlCommand, asking: AskOptions = {}): Promise<Replies | null> {
-    const { timeoutMs = TIMEOUT, maxAgeMs = 0, signal } = asking;
-    const now = performance.now();
-    if (closed || now < offUntil || signal?.aborted === true) return null;
-    if (command === 'ping' && lastPing !== null && now - lastPing.at < maxAgeMs) return lastPing.replies;
-    let flight = flights.get(command);
-    if (flight === undefined) {
-      flight = fly(command, timeoutMs);
-      flights.set(command, flight);
-      void flight.then(() => flights.delete(command));
-    }
-    return signal === undefined ? flight : await unlessAborted(flight, signal);
-  }
-
+export function createControl({ mailbox, known, mayEnableEvents = false }: ControlOptions): Control {
+  const { fault } = mailbox;
+  const broadcast = createBroadcaster(mailbox, known);
+  const state: ControlState = {
+    broadcast,
+    guarded: createGuardedAsking(broadcast),
+    requests: new Map(),
+    problem: fault === null ? null : { ...fault, missingRights: fault.missingRights ?? null },
+    pausedUntil: fault === null ? 0 : Number.POSITIVE_INFINITY,
+    lastPing: null,
+    closed: false,
+  };
   return {
-    ask,
-    enableEvents: async (asking) => (options.mayEnableEvents === true ? ask('enable_events', asking) : null),
+    ask: (command, options) => ask(state, command, options),
+    enableEvents: async (options) => (mayEnableEvents ? ask(state, 'enable_events', options) : null),
     workerOnline(hostname) {
-      lastPing = null;
-      means?.guarded.forget(hostname);
+      state.lastPing = null;
+      state.guarded.forget(hostname);
     },
-    problem: () => problem,
+    problem: () => state.problem,
     async close() {
-      closed = true;
-      await mailbox?.close();
+      state.closed = true;
+      await mailbox.close();
     },
   };
 }
 
-/** The promise, or `null` as soon as the signal says so. */
+async function ask(
+  state: ControlState,
+  command: ControlCommand,
+  { timeoutMs = TIMEOUT_MS, maxAgeMs = 0, signal }: AskOptions = {},
+): Promise<Replies | null> {
+  const now = performance.now();
+  if (state.closed || now < state.pausedUntil || signal?.aborted === true) return null;
+  const { lastPing, requests } = state;
+  if (command === 'ping' && lastPing !== null && now - lastPing.at < maxAgeMs) return lastPing.replies;
+  let request = requests.get(command);
+  if (request === undefined) {
+    request = sendOrExplain(state, command, timeoutMs);
+    requests.set(command, request);
+    void request.then(() => requests.delete(command));
+  }
+  return signal === undefined ? request : await unlessAborted(request, signal);
+}
+
+async function sendOrExplain(
+  state: ControlState,
+  command: ControlCommand,
+  timeoutMs: number,
+): Promise<Replies | null> {
+  try {
+    const replies = await send(state, command, timeoutMs);
+    if (replies !== null) state.problem = null;
+    return replies;
+  } catch (error) {
+    state.problem = controlProblemOf(error);
+    if (state.problem.missingRights !== null) state.pausedUntil = performance.now() + REFUSED_PAUSE_MS;
+    return null;
+  }
+}
+
+async function send(
+  state: ControlState,
+  command: ControlCommand,
+  timeoutMs: number,
+): Promise<Replies | null> {
+  if (command === 'enable_events') return state.broadcast(command, timeoutMs);
+  if (command === 'ping') {
+    const replies = await state.broadcast(command, timeoutMs);
+    state.lastPing = { replies, at: performance.now() };
+    return replies;
+  }
+  const ping = await ask(state, 'ping', { timeoutMs, maxAgeMs: PING_AGE_MS });
+  return ping === null ? null : state.guarded.ask(command, ping, timeoutMs);
+}
+
+/** The promise, or `null` as soon as the signal aborts. */
 function unlessAborted<T>(promise: Promise<T | null>, signal: AbortSignal): Promise<T | null> {
   return new Promise((resolve) => {
     const leave = (): void => resolve(null);

@@ -1,7 +1,6 @@
 import type { CollectedHistory } from '../../../history/history.ts';
 import type { WorkerHealthCheck } from '../../../model.ts';
-import type { RedisEndpoint } from '../../../redis/endpoint.ts';
-import type { CelerySettings } from '../settings.ts';
+import type { Mailbox } from '../broker.ts';
 import type { Replies } from './broadcast.ts';
 import { createControl } from './control.ts';
 import { createEventEnabler } from './event-enabler.ts';
@@ -26,8 +25,7 @@ export interface WorkerControl {
 
 /** What remote control needs. */
 export interface WorkerControlOptions {
-  readonly endpoint: RedisEndpoint;
-  readonly settings: CelerySettings;
+  readonly mailbox: Mailbox;
   readonly history: CollectedHistory;
   /** Whether the host wants events to be switched on. */
   readonly enableEvents: boolean;
@@ -37,10 +35,9 @@ export interface WorkerControlOptions {
 
 /** Nothing is sent before somebody asks, unless events are to be switched on. */
 export function createWorkerControl(options: WorkerControlOptions): WorkerControl {
-  const { endpoint, settings, history, enableEvents, onReplies } = options;
+  const { mailbox, history, enableEvents, onReplies } = options;
   const bare = createControl({
-    endpoint,
-    settings,
+    mailbox,
     known: () => history.index.checkWorkers().responding,
     mayEnableEvents: enableEvents,
   });

@@ -5,7 +5,7 @@ import {
   resultSubscription,
   type Subscription,
 } from '../brokers/redis/channels.ts';
-import { controlAddress } from '../control/address.ts';
+import { controlAddress } from '../brokers/redis/control-address.ts';
 import type { CelerySettings } from '../settings.ts';
 import type { AccessPlace } from './facts.ts';
 import type { Hint, HintCode, HintComponent } from './hint.ts';

@@ -31,8 +31,8 @@ export interface Observer {
   /**
    * A message that could not be read.
    *
-   * @param message the whole message: one that is JSON, yet broken, is counted elsewhere, and no setting
-   *   mends it
+   * @param message of a result, the whole message; of an event, its content type, empty when it names
+   *   none: one that is JSON, yet broken, is counted elsewhere, and no setting mends it
    */
   unreadable(place: WrittenPlace, message: string): void;
   /** What workers answered to a question, by their names; `null` what could not be read. */
@@ -233,14 +233,10 @@ export function createObserver(clock: () => number = Date.now): Observer {
 }
 
 /**
- * Whether a message that could not be read is in another serializer, not just broken. An event's
- * envelope names its content type behind the body; of a stored result, the first character tells.
+ * Whether a message that could not be read is in another serializer, not just broken. Of an event the
+ * content type tells; of a stored result, the first character.
  */
 function isOtherSerializer(place: WrittenPlace, message: string): boolean {
   if (place === 'result') return message !== '' && !/^\s*[[{"\d-]/.test(message);
-  const at = message.indexOf(CONTENT_TYPE);
-  const type = /^\s*:\s*"([^"]*)"/.exec(message.slice(at + CONTENT_TYPE.length).slice(0, 100))?.[1];
-  return at >= 0 && type !== undefined && type !== 'application/json';
+  return message !== '' && message !== 'application/json';
 }
-
-const CONTENT_TYPE = '"content-type"';

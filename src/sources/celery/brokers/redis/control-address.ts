@@ -1,6 +1,7 @@
 /** Where remote control messages go and their replies come back (kombu/pidbox.py, kombu/transport/redis.py). */
-import { eventSubscriptions } from '../brokers/redis/channels.ts';
-import type { CelerySettings } from '../settings.ts';
+
+import type { CelerySettings } from '../../settings.ts';
+import { eventSubscriptions } from './channels.ts';
 
 /** kombu's default between the three parts of a binding. */
 const SEPARATOR = '\x06\x16';

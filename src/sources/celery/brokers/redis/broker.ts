@@ -1,0 +1,38 @@
+import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
+import type { RedisReader } from '../../../../redis/reader.ts';
+import type { Broker } from '../../broker.ts';
+import type { CelerySettings } from '../../settings.ts';
+import { createRedisEvents } from './events.ts';
+import { createRedisMailbox } from './mailbox.ts';
+
+/** What a broker on Redis needs. */
+export interface RedisBrokerOptions {
+  readonly endpoint: RedisEndpoint;
+  /** For commands. It may be shared with a result backend in the same database, and is not closed here. */
+  readonly reader: RedisReader;
+  readonly settings: CelerySettings;
+}
+
+/** A broker on Redis. */
+export function createRedisBroker({ endpoint, reader, settings }: RedisBrokerOptions): Broker {
+  const events = createRedisEvents(endpoint, settings);
+  const control = createRedisMailbox(endpoint, settings);
+  return {
+    events,
+    control,
+    queues: null,
+    describe: () => ({
+      url: endpoint.url,
+      config: {
+        transport: 'redis',
+        database: endpoint.database,
+        // The names alone: the values may hold passwords of Sentinels.
+        transport_options: Object.keys(settings.broker_transport_options ?? {}),
+      },
+    }),
+    check: (signal) => reader.check(signal),
+    async close() {
+      await Promise.all([events.close(), control.close()]);
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { type Connection, createConnection } from '../../../../redis/connection.ts';
+import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
+import type { CeleryRedisConnection, RedisListener } from '../../../../redis/node-redis.ts';
+import type { BrokerEvents, EventHandlers } from '../../broker.ts';
+import type { ConnectionState } from '../../connection-state.ts';
+import type { CelerySettings } from '../../settings.ts';
+import { eventSubscriptions, type Subscription } from './channels.ts';
+import { contentTypeOf, decodeEnvelope } from './envelope.ts';
+
+const NOT_STARTED: ConnectionState = { up: false, asOf: null, since: null, reconnects: 0, problem: null };
+
+/** Events over Redis, with what only the broker needs to know of them. */
+export interface RedisEvents extends BrokerEvents {
+  close(): Promise<void>;
+}
+
+/** Celery's events on Redis: publications, which nobody keeps for a subscriber that is away. */
+export function createRedisEvents(endpoint: RedisEndpoint, settings: CelerySettings): RedisEvents {
+  const subscriptions = eventSubscriptions(settings, endpoint.database);
+  let connection: Connection | null = null;
+  return {
+    channels: subscriptions.map(({ name }) => name),
+    start(handlers) {
+      connection ??= createConnection({
+        label: 'broker',
+        open: (signal) => endpoint.open(signal),
+        prepare: (client, heard) =>
+          subscribe(client, subscriptions, (message) => {
+            heard();
+            deliverMessage(message, handlers);
+          }),
+        onUp: handlers.up,
+        onDown: handlers.down,
+      });
+    },
+    state: () => connection?.state() ?? NOT_STARTED,
+    close: async () => connection?.close(),
+  };
+}
+
+/** Unwraps one publication. */
+export function deliverMessage(
+  message: string,
+  handlers: Pick<EventHandlers, 'message' | 'unreadable'>,
+): void {
+  const body = decodeEnvelope(message);
+  if (body === undefined) handlers.unreadable(contentTypeOf(message));
+  else handlers.message(body);
+}
+
+/** Subscribes to patterns with PSUBSCRIBE and to channels with SUBSCRIBE. */
+export async function subscribe(
+  client: CeleryRedisConnection,
+  subscriptions: readonly Subscription[],
+  listener: RedisListener,
+): Promise<void> {
+  const namesOf = (kind: Subscription['kind']): string[] =>
+    subscriptions.filter((subscription) => subscription.kind === kind).map(({ name }) => name);
+  const patterns = namesOf('pattern');
+  const channels = namesOf('channel');
+  if (patterns.length > 0) await client.pSubscribe(patterns, listener);
+  if (channels.length > 0) await client.subscribe(channels, listener);
+}
