@@ -1,14 +1,20 @@
-import { afterEach, beforeAll, expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 
 // The library runs inside other people's processes: whatever it lets escape is a defect of its own,
 // also when the test that caused it looks at something else.
 const escaped: unknown[] = [];
+const note = (reason: unknown): void => void escaped.push(reason);
 
 beforeAll(() => {
-  process.on('unhandledRejection', (reason) => escaped.push(reason));
-  process.on('uncaughtException', (error) => escaped.push(error));
+  process.on('unhandledRejection', note);
+  process.on('uncaughtException', note);
 });
 
 afterEach(() => {
   expect(escaped.splice(0)).toEqual([]);
+});
+
+afterAll(() => {
+  process.off('unhandledRejection', note);
+  process.off('uncaughtException', note);
 });

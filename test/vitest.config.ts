@@ -1,19 +1,33 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './longest-first.ts';
+import { FAULTS, LIVE, settings } from './settings.ts';
 
-// Where the counts go, for `.ci/run`.
-const report = process.env.TASK_MONITOR_REPORT;
+/**
+ * Files that change what a whole process has in common (what `redis` is, how much heap is in use, which
+ * handles are open): each runs in a process of its own.
+ */
+const ALONE = [
+  'test/celery/clients.test.ts',
+  'test/celery/connection.test.ts',
+  'test/celery/connection-secrets.test.ts',
+  'test/celery/reader.test.ts',
+  'test/celery/results.test.ts',
+  'test/history/relations.test.ts',
+];
+
+const include = ['test/**/*.test.ts'];
+const exclude = [FAULTS, ...LIVE];
 
 export default defineConfig({
   test: {
-    root: new URL('..', import.meta.url).pathname,
-    include: ['test/**/*.test.ts'],
-    // Has a configuration of its own: `npm run test:faults`.
-    exclude: ['test/faults/**'],
-    setupFiles: ['test/setup.ts'],
-    // Many tests start real servers; two cores do not carry more at once.
-    maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    ...(report ? { reporters: ['default', 'json'], outputFile: { json: report } } : {}),
+    ...settings,
+    // Most of them wait for servers most of the time: two cores carry four of them.
+    maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
+    projects: [
+      // One process runs many files: what they import, and the servers that they share, start once.
+      { extends: true, test: { name: 'shared', include, exclude: [...exclude, ...ALONE], isolate: false } },
+      { extends: true, test: { name: 'alone', include: ALONE, exclude } },
+    ],
   },
 });

@@ -13,8 +13,19 @@ export interface CodeFile {
   readonly text: string;
 }
 
+// Many rules look at the same files: each is read and parsed once per process.
+const read = new Map<string, CodeFile[]>();
+const parsed = new WeakMap<CodeFile, ts.SourceFile>();
+
 /** Every file below a folder whose name ends in one of these. */
 export function filesBelow(folder: string, endings: readonly string[] = ['.ts', '.js', '.mjs']): CodeFile[] {
+  const key = [folder, ...endings].join();
+  const files = read.get(key) ?? readBelow(folder, endings);
+  read.set(key, files);
+  return files;
+}
+
+function readBelow(folder: string, endings: readonly string[]): CodeFile[] {
   const top = join(ROOT, folder);
   return readdirSync(top, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && endings.some((ending) => entry.name.endsWith(ending)))
@@ -35,12 +46,18 @@ export function importsOf(file: CodeFile): string[] {
 
 /** The top-level statements of a file. */
 export function statementsOf(file: CodeFile): readonly ts.Statement[] {
-  return ts.createSourceFile(file.path, file.text, ts.ScriptTarget.Latest, true).statements;
+  return parse(file).statements;
+}
+
+function parse(file: CodeFile): ts.SourceFile {
+  const source = parsed.get(file) ?? ts.createSourceFile(file.path, file.text, ts.ScriptTarget.Latest, true);
+  parsed.set(file, source);
+  return source;
 }
 
 /** Numbers of the lines that have a node of some kind. */
 export function linesWith(file: CodeFile, matches: (node: ts.Node) => boolean): number[] {
-  const source = ts.createSourceFile(file.path, file.text, ts.ScriptTarget.Latest, true);
+  const source = parse(file);
   const lines: number[] = [];
   const visit = (node: ts.Node): void => {
     if (matches(node)) lines.push(source.getLineAndCharacterOfPosition(node.getStart()).line + 1);

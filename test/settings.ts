@@ -1,0 +1,22 @@
+import type { ViteUserConfig } from 'vitest/config';
+
+/** Where the counts go, for `.ci/run`. */
+const report = process.env.TASK_MONITOR_REPORT;
+
+/** What every configuration of tests has in common. */
+export const settings: NonNullable<ViteUserConfig['test']> = {
+  root: new URL('..', import.meta.url).pathname,
+  setupFiles: ['test/setup.ts'],
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
+  ...(report ? { reporters: ['default', 'json'], outputFile: { json: report } } : {}),
+};
+
+/**
+ * Live tests that take long: real deployments that are watched for minutes. `npm run test:live` runs them
+ * alone, and `.ci/run` does so too.
+ */
+export const LIVE: readonly string[] = [];
+
+/** Have a configuration of their own: `npm run test:faults`. */
+export const FAULTS = 'test/faults/**/*.test.ts';
