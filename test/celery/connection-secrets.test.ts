@@ -129,7 +129,7 @@ describe('credentials', () => {
       const server = await scriptedRedis((command) => answers(command, port));
       port = Number(new URL(server.url).port);
       listen();
-      for (const [, broker, settings] of forms(port)) await expectKept(broker, settings);
+      await Promise.all(forms(port).map(([, broker, settings]) => expectKept(broker, settings)));
       await server.close();
       expectNoSecret(written);
     },
@@ -138,7 +138,8 @@ describe('credentials', () => {
 
   it('are told to nobody when nothing listens, or the host has no such name', async () => {
     listen();
-    for (const [, broker, settings] of forms(await freePort())) await expectKept(broker, settings);
+    const port = await freePort();
+    await Promise.all(forms(port).map(([, broker, settings]) => expectKept(broker, settings)));
     await expectKept(`redis://${login}no-such-host.invalid/1`, {});
     expect(written.join('\n')).toMatch(/refuses connections/);
     expectNoSecret(written);

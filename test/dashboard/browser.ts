@@ -1,8 +1,9 @@
 /** A real browser that looks at a page of ours, and tells everything that went wrong in it. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { afterAll, expect, onTestFinished } from 'vitest';
+import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from 'playwright-core';
+import { expect, onTestFinished } from 'vitest';
+import { atProcessEnd } from '../helpers/process-end.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
@@ -30,25 +31,29 @@ function requireFreshBuild(): void {
 
 let starting: Promise<Browser> | null = null;
 
-/** Starts the browser that all tests of a file share; `look` does so by itself. */
+/** Starts the browser that all files of this process share; `look` does so by itself. */
 export function startBrowser(): Promise<Browser> {
-  starting ??= chromium.launch({
-    ...(executablePath === undefined ? {} : { executablePath }),
-    args: ['--no-sandbox', '--disable-dev-shm-usage'],
-  });
+  starting ??= launch();
   return starting;
 }
 
-afterAll(async () => {
-  await (await starting)?.close();
-  starting = null;
-});
+function launch(): Promise<Browser> {
+  // Playwright kills the browser when the process exits; this makes a signal such an exit.
+  atProcessEnd(() => {});
+  return chromium.launch({
+    ...(executablePath === undefined ? {} : { executablePath }),
+    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    handleSIGTERM: false,
+  });
+}
 
 /** A page that is looked at. */
 export interface Look {
   readonly page: Page;
   /** Goes to a view: `#/tasks`. */
   go(hash: string): Promise<void>;
+  /** Resolves when the view shows what it has asked for. */
+  settled(): Promise<void>;
   /** Every text of the page, for comparisons. */
   text(): Promise<string>;
   /** Messages of the console, errors, dialogs, violations of the policy and requests to elsewhere. */
@@ -83,7 +88,12 @@ export async function look(base: string, hash = '', options: LookOptions = {}): 
     fault(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
+  const underWay = new Set<Request>();
+  page.on('requestfinished', (request) => underWay.delete(request));
+  page.on('requestfailed', (request) => underWay.delete(request));
   page.on('request', (request) => {
+    // A stream stays open for as long as its view does.
+    if (request.headers().accept !== 'text/event-stream') underWay.add(request);
     const url = request.url();
     if (!url.startsWith(`${origin}/`) && !url.startsWith('blob:')) fault(`request: ${url}`);
   });
@@ -102,6 +112,12 @@ export async function look(base: string, hash = '', options: LookOptions = {}): 
     async go(next) {
       await page.evaluate(`location.hash = ${JSON.stringify(next)}`);
       await page.locator('#view-title').waitFor();
+    },
+    async settled() {
+      for (let quiet = 0; quiet < 3; quiet += 1) {
+        await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 20)))');
+        if (underWay.size > 0 || (await page.getByText('Loading …').count()) > 0) quiet = -1;
+      }
     },
     text: () =>
       page

@@ -64,11 +64,11 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
     'has nothing serious for axe to find in its %s theme',
     async (colorScheme) => {
       const { base } = await serve(major, createShop().options);
-      const { page, go } = await look(base, '', { colorScheme, expected: /404/, bypassCSP: true });
+      const { page, go, settled } = await look(base, '', { colorScheme, expected: /404/, bypassCSP: true });
       await page.evaluate(axe.source);
       for (const [name, hash] of VIEWS) {
         await go(hash);
-        await page.waitForLoadState('networkidle', { timeout: 1_500 }).catch(() => {});
+        await settled();
         const found = (await page.evaluate(
           `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations
           .filter(({ impact }) => impact === 'serious' || impact === 'critical')
@@ -82,10 +82,10 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
 
   it('fits a phone', async () => {
     const { base } = await serve(major, createShop().options);
-    const { page, go } = await look(base, '', { viewport: { width: 390, height: 844 }, expected: /404/ });
+    const { page, go, settled } = await look(base, '', { viewport: { width: 390, height: 844 }, expected: /404/ });
     for (const [name, hash] of VIEWS) {
       await go(hash);
-      await page.waitForLoadState('networkidle', { timeout: 1_500 }).catch(() => {});
+      await settled();
       const overflow = await page.evaluate(
         'document.documentElement.scrollWidth - innerWidth + (document.querySelector("main").scrollWidth - document.querySelector("main").clientWidth)',
       );

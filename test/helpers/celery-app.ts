@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CelerySettings } from '../../src/celery.ts';
+import { atProcessEnd } from './process-end.ts';
 
 const PYTHON = process.env.CELERY_PYTHON ?? '/usr/bin/python3';
 const FOLDER = new URL('../celery/app/', import.meta.url).pathname;
@@ -156,9 +157,10 @@ async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<
 }
 
 function endGroupWithProcess(child: ChildProcess): void {
-  const kill = (): void => killGroup(child);
-  process.once('exit', kill);
-  child.once('exit', () => process.off('exit', kill));
+  child.once(
+    'exit',
+    atProcessEnd(() => killGroup(child)),
+  );
 }
 
 function killGroup(child: ChildProcess): void {

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { atProcessEnd } from './process-end.ts';
 
 /** The server to run: `REDIS_SERVER_BIN`, or the one on the path. */
 const BINARY = process.env.REDIS_SERVER_BIN ?? 'redis-server';
@@ -86,30 +87,12 @@ export async function startRedis(...args: string[]): Promise<RedisServer> {
   };
 }
 
-const running = new Set<ChildProcess>();
-
 /** A test that fails half-way must leave no server behind. */
 export function endWithProcess(child: ChildProcess): void {
-  if (running.size === 0) {
-    process.on('exit', endAll);
-    // Vitest ends a worker so, and Node then tells of no exit.
-    process.on('SIGTERM', leave);
-  }
-  running.add(child);
-  child.once('exit', () => {
-    running.delete(child);
-    if (running.size > 0) return;
-    process.off('exit', endAll);
-    process.off('SIGTERM', leave);
-  });
-}
-
-function endAll(): void {
-  for (const child of running) child.kill('SIGKILL');
-}
-
-function leave(): void {
-  process.exit(143);
+  child.once(
+    'exit',
+    atProcessEnd(() => child.kill('SIGKILL')),
+  );
 }
 
 /** A port that nothing listens on now. */
@@ -145,11 +128,14 @@ export function untilSaid(child: ChildProcess & { readonly stdout: Readable }, t
   });
 }
 
-/** Polls until the condition holds. */
+/** Polls until the condition holds. A condition that costs much is looked at less often. */
 export async function until(condition: () => boolean | Promise<boolean>, ms = 45_000): Promise<void> {
   const end = performance.now() + ms;
-  while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`The condition did not come true within ${ms} ms.`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
+  for (;;) {
+    const start = performance.now();
+    if (await condition()) return;
+    const now = performance.now();
+    if (now > end) throw new Error(`The condition did not come true within ${ms} ms.`);
+    await new Promise((resolve) => setTimeout(resolve, Math.min(100, Math.max(10, 3 * (now - start)))));
   }
 }

@@ -2,13 +2,12 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { consumerProgram, EXPECTED } from './consumer-program.ts';
 import { installed, pack, TOOLS } from './packed.ts';
 
 const run = promisify(execFile);
 const packed = pack();
-afterAll(packed.remove);
 
 const NODES: Readonly<Record<string, string>> = {
   [`Node ${process.versions.node.split('.')[0]}`]: process.execPath,

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { pack } from './packed.ts';
 
 const packed = pack();
-afterAll(packed.remove);
 
 const manifest = JSON.parse(readFileSync(join(packed.folder, 'package.json'), 'utf8')) as {
   exports: Record<string, string | Record<string, Record<string, string>>>;

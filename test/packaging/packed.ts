@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { atProcessEnd } from '../helpers/process-end.ts';
 
 /** The checkout. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -28,8 +29,6 @@ export interface Packed {
   readonly unpackedSize: number;
   /** A project that has it installed. */
   consumer(project: Project): string;
-  /** Removes everything that was made. */
-  remove(): void;
 }
 
 /** A project that uses the package. */
@@ -63,10 +62,18 @@ function requireFreshBuild(): void {
   }
 }
 
-/** Packs the package with npm and unpacks it. */
+let packed: Packed | null = null;
+
+/** The package, packed with npm and unpacked, once for all files of this process. */
 export function pack(): Packed {
+  packed ??= makePacked();
+  return packed;
+}
+
+function makePacked(): Packed {
   requireFreshBuild();
   const place = mkdtempSync(join(tmpdir(), 'task-monitor-'));
+  atProcessEnd(() => rmSync(place, { recursive: true, force: true }));
   const output = execFileSync(
     'npm',
     ['pack', '--json', '--ignore-scripts', '--loglevel=error', '--pack-destination', place],
@@ -97,7 +104,6 @@ export function pack(): Packed {
       }
       return project;
     },
-    remove: () => rmSync(place, { recursive: true, force: true }),
   };
 }
 

@@ -7,7 +7,6 @@ import { installed, pack } from './packed.ts';
 
 const run = promisify(execFile);
 const packed = pack();
-afterAll(packed.remove);
 
 const redis = redisMissing === null ? await startRedis() : null;
 afterAll(() => redis?.close());

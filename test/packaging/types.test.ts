@@ -2,12 +2,11 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { installed, pack, TOOLS } from './packed.ts';
 
 const run = promisify(execFile);
 const packed = pack();
-afterAll(packed.remove);
 
 const COMPILERS: Readonly<Record<string, string>> = {
   'TypeScript 5.9': join(installed('typescript'), 'bin', 'tsc'),
