@@ -82,7 +82,10 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
 
   it('fits a phone', async () => {
     const { base } = await serve(major, createShop().options);
-    const { page, go, settled } = await look(base, '', { viewport: { width: 390, height: 844 }, expected: /404/ });
+    const { page, go, settled } = await look(base, '', {
+      viewport: { width: 390, height: 844 },
+      expected: /404/,
+    });
     for (const [name, hash] of VIEWS) {
       await go(hash);
       await settled();
