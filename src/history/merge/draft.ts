@@ -1,0 +1,43 @@
+/** A copy of a record that is being changed, before it is handed out as the next record. */
+import type { TaskTextField } from '../../model.ts';
+import { type Field, PRECEDENCE, type Reporter, type Standing, wins } from './precedence.ts';
+import type { Ranks, TaskRecord } from './record.ts';
+
+/** A record under change. */
+export type Draft = { -readonly [Name in keyof TaskRecord]: TaskRecord[Name] } & {
+  ranks: { -readonly [Name in keyof Ranks]: Ranks[Name] };
+};
+
+/** Who claims fields of a task, and how its message stands among the others. */
+export interface Claimant {
+  readonly reporter: Reporter;
+  readonly standing: Standing;
+}
+
+/** @returns a copy */
+export function draftOf(record: TaskRecord): Draft {
+  return { ...record, ranks: { ...record.ranks } };
+}
+
+/** @returns whether the claimant may set this field; its rank then counts for the field */
+export function claim(draft: Draft, field: Field & keyof Ranks, by: Claimant, isUnknown: boolean): boolean {
+  const right = PRECEDENCE[field][by.reporter];
+  if (!wins(right, draft.ranks[field], by.standing, isUnknown)) return false;
+  draft.ranks[field] = right.rank;
+  return true;
+}
+
+/** Like {@link claim}, for a field whose rank is not kept. */
+export function mayClaim(field: Field, heldRank: number, by: Claimant, isUnknown: boolean): boolean {
+  return wins(PRECEDENCE[field][by.reporter], heldRank, by.standing, isUnknown);
+}
+
+/** Notes that the sender has cut this text. */
+export function addTruncated(draft: Draft, field: TaskTextField): void {
+  if (!draft.truncated.includes(field)) draft.truncated = [...draft.truncated, field];
+}
+
+/** Notes that this text is whole. */
+export function removeTruncated(draft: Draft, field: TaskTextField): void {
+  if (draft.truncated.includes(field)) draft.truncated = draft.truncated.filter((other) => other !== field);
+}

@@ -1,0 +1,185 @@
+/**
+ * Adds a message to the entries of its task. A message that arrives twice, or that is read again from
+ * where it is stored, adds no second entry.
+ */
+import type { TaskChange, TaskChangeType } from '../history.ts';
+import { isName } from '../names.ts';
+import { type EntryKind, KIND_ORDER, STATE_OF_KIND, type TaskEntry } from './record.ts';
+
+/** Most entries of one task. Of more, the oldest but the first are dropped. */
+const MAX_ENTRIES = 64;
+
+/** The entries of a task after a message was added. */
+export interface Added {
+  readonly entries: readonly TaskEntry[];
+  /** The message, as an entry. */
+  readonly entry: TaskEntry;
+  /** `added`: it is a new entry; `improved`: a known entry now says more; `known`: it says nothing new. */
+  readonly outcome: 'added' | 'improved' | 'known';
+  /** It reports, as it happens, a change that neither its own origin nor the other one has reported yet. */
+  readonly isNews: boolean;
+}
+
+/** @param arrivedAt milliseconds since 1970; dates messages without a time */
+export function addEntry(entries: readonly TaskEntry[], change: TaskChange, arrivedAt: number): Added {
+  const reported = entryOf(change, arrivedAt);
+  if (isOutdated(entries, reported)) return { entries, entry: reported, outcome: 'known', isNews: false };
+  const entry = needsNumber(reported) ? { ...reported, retries: countRetries(entries) } : reported;
+  const isNews = !entry.isStored && isFirstReport(entries, entry);
+  const known = findRepeated(entries, reported, entry.retries);
+  if (known === undefined) {
+    const kept = entries.length < MAX_ENTRIES ? entries : [entries[0] as TaskEntry, ...entries.slice(2)];
+    return { entries: [...kept, entry], entry, outcome: 'added', isNews };
+  }
+  const heard = known.isStored && !entry.isStored ? { ...known, isStored: false } : known;
+  const better = improve(heard, entry, change.detail);
+  return {
+    entries: better === known ? entries : entries.map((other) => (other === known ? better : other)),
+    entry,
+    outcome: better === heard ? 'known' : 'improved',
+    isNews: isNews && known.isStored,
+  };
+}
+
+function entryOf(change: TaskChange, arrivedAt: number): TaskEntry {
+  const { retries } = change;
+  const kind = kindOf(change);
+  const isStored = change.stored === true;
+  const detail = change.detail ?? change.exception;
+  return {
+    kind,
+    state: kind === 'custom' ? (change.state ?? STATE_OF_KIND.custom) : null,
+    origin: change.origin,
+    ...timeOf(change, kind, isStored, arrivedAt),
+    isStored,
+    retries: typeof retries === 'number' && retries >= 0 ? Math.trunc(retries) : null,
+    worker: isName(change.worker) ? change.worker : null,
+    detail: typeof detail === 'string' && detail !== '' ? detail : null,
+  };
+}
+
+/** An unknown type counts as custom. */
+function kindOf({ type, tentative }: TaskChange): EntryKind {
+  if (type === 'revoked' && tentative === true) return 'revoking';
+  return Object.hasOwn(KIND_ORDER, type) ? type : 'custom';
+}
+
+function timeOf(
+  { time, heardAt }: TaskChange,
+  kind: EntryKind,
+  isStored: boolean,
+  arrivedAt: number,
+): Pick<TaskEntry, 'time' | 'timeSource'> {
+  if (isMoment(time)) return { time, timeSource: 'sender' };
+  const isBounded = isMoment(heardAt);
+  // That a message waits in a queue does not tell when it was sent.
+  const isVague = isStored && (!isBounded || kind === 'sent');
+  return {
+    time: isBounded ? Math.min(heardAt, arrivedAt) : arrivedAt,
+    timeSource: isVague ? 'reading' : 'arrival',
+  };
+}
+
+function isMoment(value: number | null | undefined): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}
+
+/** The backend writes the state of a task again and again, without a time and often without a number. */
+function isUndatedState({ origin, timeSource, kind }: TaskEntry): boolean {
+  return origin === 'result' && timeSource !== 'sender' && kind !== 'sent';
+}
+
+/** Whether the backend repeats what is over: it has no order of its own but that of arrival. */
+function isOutdated(entries: readonly TaskEntry[], entry: TaskEntry): boolean {
+  if (!isUndatedState(entry)) return false;
+  let endedAt = Number.NEGATIVE_INFINITY;
+  let receivedAt = Number.NEGATIVE_INFINITY;
+  let last: TaskEntry | null = null;
+  for (const other of entries) {
+    if (other.kind === 'received') receivedAt = Math.max(receivedAt, other.time);
+    else if (other.origin === 'result' && other.timeSource === 'sender') {
+      endedAt = Math.max(endedAt, other.time);
+    }
+    if (other.origin === 'result') last = other;
+  }
+  // After an end the backend can only report an attempt that was received later.
+  if (endedAt > receivedAt) return true;
+  // Without a number, a second RETRY in a row is the first one again.
+  return entry.retries === null && entry.kind === 'retried' && last?.kind === 'retried';
+}
+
+/** Results without a number of retries are counted, except for a message found in its queue. */
+function needsNumber({ retries, origin, kind, isStored, timeSource }: TaskEntry): boolean {
+  if (retries !== null || origin === 'event') return false;
+  return !(kind === 'sent' && isStored && timeSource !== 'sender');
+}
+
+/** How many retries the backend has reported so far. */
+function countRetries(entries: readonly TaskEntry[]): number {
+  return entries.filter((other) => other.kind === 'retried' && isUndatedState(other)).length;
+}
+
+/**
+ * Whether this origin reports the change before the other one does. Each origin reports each change
+ * once, so the one that has reported it as often as the other is the first with the next.
+ */
+function isFirstReport(entries: readonly TaskEntry[], entry: TaskEntry): boolean {
+  let lead = 1;
+  for (const other of entries) {
+    if (!other.isStored && isSameState(other, entry)) lead += other.origin === entry.origin ? 1 : -1;
+  }
+  return lead > 0;
+}
+
+function isSameState(a: TaskEntry, b: TaskEntry): boolean {
+  if (a.kind === b.kind) return a.state === b.state;
+  // A custom state is never the same as one of Celery's, whatever its name.
+  return a.state === null && b.state === null && STATE_OF_KIND[a.kind] === STATE_OF_KIND[b.kind];
+}
+
+/** @param retries the number of the attempt, reported or counted */
+function findRepeated(
+  entries: readonly TaskEntry[],
+  entry: TaskEntry,
+  retries: number | null,
+): TaskEntry | undefined {
+  if (entry.timeSource === 'sender') {
+    return entries.findLast(
+      (other) => isSameReport(other, entry) && other.time === entry.time && other.worker === entry.worker,
+    );
+  }
+  // An event without a time that was not stored cannot be recognized.
+  if (!entry.isStored && !isUndatedState(entry)) return undefined;
+  const known = findSinceReceived(entries, entry);
+  return isUndatedState(entry) && known?.retries !== retries ? undefined : known;
+}
+
+/** The last report of the same attempt. Each `received` begins another one, unless its number says otherwise. */
+function findSinceReceived(entries: readonly TaskEntry[], entry: TaskEntry): TaskEntry | undefined {
+  const isOfSameAttempt = (other: TaskEntry) => entry.retries === null || other.retries === entry.retries;
+  let found: TaskEntry | undefined;
+  for (const other of entries) {
+    if (!isOfSameAttempt(other)) continue;
+    if (other.kind === 'received' && entry.kind !== 'sent') found = undefined;
+    if (isSameReport(other, entry)) found = other;
+  }
+  return found;
+}
+
+function isSameReport(a: TaskEntry, b: TaskEntry): boolean {
+  return a.kind === b.kind && a.origin === b.origin && a.state === b.state;
+}
+
+/** A message without a time that reports the same may give a better time or another detail. */
+function improve(known: TaskEntry, entry: TaskEntry, detail: string | null | undefined): TaskEntry {
+  if (entry.timeSource === 'sender') return known;
+  let better = known;
+  const isVague = known.timeSource === 'reading';
+  const isBetter = isVague === (entry.timeSource === 'reading') ? entry.time < known.time : isVague;
+  if (isBetter) {
+    const timeSource = known.timeSource === 'sender' ? 'sender' : entry.timeSource;
+    better = { ...better, time: entry.time, timeSource };
+  }
+  if (typeof detail === 'string' && detail !== known.detail) better = { ...better, detail };
+  return better;
+}

@@ -1,0 +1,65 @@
+/** Makes the task that answers show of a record. */
+import type { Task, TaskDetail, TaskFlag, TaskTextField } from '../../model.ts';
+import { lifeOf, type TaskLife } from './life.ts';
+import type { TaskRecord } from './record.ts';
+import { timelineOf } from './timeline.ts';
+
+/** What a task depends on beside its record. */
+export interface TaskContext {
+  /** Root of its workflow. Default: the one that was reported, or the task itself if it is known to have no parent. */
+  readonly rootId?: string | null;
+  readonly flags?: readonly TaskFlag[];
+  /** Texts of which a part is no longer held. */
+  readonly shortened?: readonly TaskTextField[];
+  /** Of the record, if it is known already. */
+  readonly life?: TaskLife;
+}
+
+/** @returns the task */
+export function toTask(record: TaskRecord, context: TaskContext = {}): Task {
+  const life = context.life ?? lifeOf(record.entries, record.runtime);
+  const isSuccess = life.state === 'SUCCESS';
+  return {
+    id: record.id,
+    state: life.state,
+    name: record.name,
+    worker: life.worker,
+    queue: record.queue,
+    sent: dateOf(life.sent),
+    received: dateOf(life.received),
+    started: dateOf(life.started),
+    finished: dateOf(life.finished),
+    timestamp: dateOf(life.timestamp),
+    runtime: life.runtime,
+    retries: life.retries,
+    args: record.args,
+    kwargs: record.kwargs,
+    result: isSuccess ? record.result : null,
+    // That of an earlier attempt is in the timeline.
+    exception: isSuccess ? null : record.exception,
+    traceback: isSuccess ? null : record.traceback,
+    eta: dateOf(record.eta),
+    expires: dateOf(record.expires),
+    parentId: record.parentId,
+    rootId: context.rootId === undefined ? ownRoot(record) : context.rootId,
+    groupId: record.groupId,
+    chordId: record.chordId,
+    flags: context.flags ?? [],
+    truncated: [...new Set([...record.truncated, ...(context.shortened ?? [])])],
+    kind: record.kind,
+    stamps: record.stamps?.value ?? null,
+  };
+}
+
+/** @returns the task with its timeline and the ids of the tasks that it sent */
+export function toTaskDetail(record: TaskRecord, children: readonly string[] = [], context: TaskContext = {}): TaskDetail {
+  return { ...toTask(record, context), children, timeline: timelineOf(record.entries) };
+}
+
+function ownRoot({ id, rootId, parentId, hasNoParent }: TaskRecord): string | null {
+  return rootId ?? (parentId === null && hasNoParent ? id : null);
+}
+
+function dateOf(time: number | null): Date | null {
+  return time === null ? null : new Date(time);
+}
