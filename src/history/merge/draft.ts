@@ -4,7 +4,7 @@ import { type Field, PRECEDENCE, type Reporter, type Standing, wins } from './pr
 import type { Ranks, TaskRecord } from './record.ts';
 
 /** A record under change. */
-export type Draft = { -readonly [Name in keyof TaskRecord]: TaskRecord[Name] } & {
+export type Draft = { -readonly [Name in Exclude<keyof TaskRecord, 'ranks'>]: TaskRecord[Name] } & {
   ranks: { -readonly [Name in keyof Ranks]: Ranks[Name] };
 };
 

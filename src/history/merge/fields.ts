@@ -37,11 +37,11 @@ function takeMessage(draft: Draft, facts: TaskFacts, by: Claimant): void {
   // Before the arguments raise the rank: the keyword arguments go by the same one.
   if (typeof kwargs === 'string' && mayClaim('args', draft.ranks.args, by, draft.kwargs === null)) {
     draft.kwargs = kwargs;
-    removeTruncated(draft, 'kwargs');
+    if (by.reporter !== 'header') removeTruncated(draft, 'kwargs');
   }
   if (typeof args === 'string' && claim(draft, 'args', by, draft.args === null)) {
     draft.args = args;
-    removeTruncated(draft, 'args');
+    if (by.reporter !== 'header') removeTruncated(draft, 'args');
   }
   if (isGiven(queue, by) && claim(draft, 'queue', by, draft.queue === null)) draft.queue = queue;
   takeEta(draft, facts.eta, by);

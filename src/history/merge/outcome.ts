@@ -39,11 +39,15 @@ function takeResult(draft: Draft, result: string, reporter: OutcomeReporter): vo
   const held = draft.ranks.result;
   const decision = RESULT_PRECEDENCE[reporter][held];
   if (decision === 'leave') return;
-  if (reporter === 'backend') draft.ranks.result = Math.max(held, RESULT_RANK.BACKEND);
-  else draft.ranks.result = reporter === 'cut' ? RESULT_RANK.CUT : RESULT_RANK.WORKER;
+  draft.ranks.result = rankAfter(held, reporter);
   if (decision === 'note') return;
   draft.result = result;
   if (reporter === 'backend') removeTruncated(draft, 'result');
+}
+
+function rankAfter(held: number, reporter: OutcomeReporter): number {
+  if (held === RESULT_RANK.CUT || reporter === 'cut') return RESULT_RANK.CUT;
+  return reporter === 'worker' ? RESULT_RANK.WORKER : Math.max(held, RESULT_RANK.BACKEND);
 }
 
 /** Notes which texts the sender has cut. Another message may have reported the whole text, which is held then. */

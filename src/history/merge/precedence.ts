@@ -164,7 +164,7 @@ export const OUTCOME_PRECEDENCE: Readonly<Record<OutcomeField, Rule<OutcomeRepor
   },
 };
 
-/** Whose result is held, as a rank. `CUT`: an event has reported a cut text; the text held may be the backend's. */
+/** Whose result is held, as a rank. `CUT`: some event has reported a cut text, whoever reported the one that is held. */
 export const RESULT_RANK = { NONE: 0, BACKEND: 1, CUT: 2, WORKER: 3 } as const;
 
 /**
