@@ -23,8 +23,10 @@ export function takeFields(draft: Draft, facts: TaskFacts, by: Claimant): void {
 /** Group and chord of a task. */
 export function takeCanvas(draft: Draft, facts: Pick<TaskFacts, 'groupId' | 'chordId'>, by: Claimant): void {
   const { groupId, chordId } = facts;
-  if (typeof groupId === 'string' && claim(draft, 'group', by, draft.groupId === null)) draft.groupId = groupId;
-  if (typeof chordId === 'string' && claim(draft, 'chord', by, draft.chordId === null)) draft.chordId = chordId;
+  if (typeof groupId === 'string' && claim(draft, 'group', by, draft.groupId === null))
+    draft.groupId = groupId;
+  if (typeof chordId === 'string' && claim(draft, 'chord', by, draft.chordId === null))
+    draft.chordId = chordId;
 }
 
 /** A header without a name or queue has an empty one. */
@@ -45,7 +47,8 @@ function takeMessage(draft: Draft, facts: TaskFacts, by: Claimant): void {
   }
   if (isGiven(queue, by) && claim(draft, 'queue', by, draft.queue === null)) draft.queue = queue;
   takeEta(draft, facts.eta, by);
-  if (typeof expires === 'number' && mayClaim('expires', 0, by, draft.expires === null)) draft.expires = expires;
+  if (typeof expires === 'number' && mayClaim('expires', 0, by, draft.expires === null))
+    draft.expires = expires;
 }
 
 function takeEta(draft: Draft, eta: number | null | undefined, by: Claimant): void {

@@ -7,7 +7,7 @@
  * a late `started` never reopens an attempt that has ended, and a new attempt begins again.
  */
 import { type Attempt, attemptsOf, currentAttempt, decidingEntry, startedEntry } from './attempts.ts';
-import { type EntryKind, KIND_ORDER, stateOf, STATE_OF_KIND, type TaskEntry } from './record.ts';
+import { type EntryKind, KIND_ORDER, STATE_OF_KIND, stateOf, type TaskEntry } from './record.ts';
 
 /** State, worker and times of a task. Times in whole milliseconds since 1970; `null`: unknown. */
 export interface TaskLife {

@@ -52,7 +52,11 @@ export function toTask(record: TaskRecord, context: TaskContext = {}): Task {
 }
 
 /** @returns the task with its timeline and the ids of the tasks that it sent */
-export function toTaskDetail(record: TaskRecord, children: readonly string[] = [], context: TaskContext = {}): TaskDetail {
+export function toTaskDetail(
+  record: TaskRecord,
+  children: readonly string[] = [],
+  context: TaskContext = {},
+): TaskDetail {
   return { ...toTask(record, context), children, timeline: timelineOf(record.entries) };
 }
 
