@@ -75,8 +75,7 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): History
     let next = workers.nextChange();
     if (part === 'tasks') {
       index.catchUp();
-      const due = index.etas.walk('asc', { key: clock(), compare: () => -1 });
-      if (due.slot !== -1 && due.key < next) next = due.key;
+      next = Math.min(next, index.etas.nextAfter(clock()));
     }
     const at = Number.isFinite(next) ? new Date(next) : null;
     moments[part] = { state, until: next, at };

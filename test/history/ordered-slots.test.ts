@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createOrderedSlots, NO_KEY } from '../../src/history/index/ordered-slots.ts';
+import { createOrderedSlots } from '../../src/history/index/ordered-slots.ts';
+import { NO_KEY } from '../../src/history/index/slot-blocks.ts';
 
 // Slots double as ids here: ties go by slot number.
 const bySlot = (a: number, b: number) => a - b;
@@ -8,12 +9,7 @@ const collect = (
   list: ReturnType<typeof createOrderedSlots>,
   order: 'asc' | 'desc',
   after?: [number, number],
-) => {
-  const walk = list.walk(order, after ? { key: after[0], compare: (slot) => slot - after[1] } : null);
-  const found: number[] = [];
-  for (; walk.slot !== -1; walk.advance()) found.push(walk.slot);
-  return found;
-};
+) => [...list.walk(order, after ? { key: after[0], compare: (slot) => slot - after[1] } : null)];
 const sorted = (model: Map<number, number>, order: 'asc' | 'desc') =>
   [...model]
     .sort(([a, ka], [b, kb]) => {

@@ -1,27 +1,26 @@
 /** Tasks that have not ended, in the order in which they were last heard of. */
-
 import type { OpenTask } from '../history.ts';
+import { createArrivals } from '../table/arrivals.ts';
 import type { Records } from '../table/records.ts';
 import { KIND } from '../table/timeline.ts';
-import { createArrivals } from './arrivals.ts';
 
-/** The open tasks. One that was told of since the indexes caught up is among them, whatever was told. */
+/** The open tasks, and every task that has changed since the indexes were updated. */
 export interface OpenTasks {
-  /** A message has changed a task, or told its end. @param at milliseconds */
+  /** A message has changed a task, or reported its end. @param at milliseconds */
   heardOf(slot: number, at: number): void;
-  /** Something else was told of a task: it moves behind the others if it is open. */
+  /** A message mentions a task without changing it: an open one moves to the end. @param at milliseconds */
   lookedAt(slot: number, at: number): void;
-  /** The indexes have caught up with a task. */
+  /** The indexes of a task have been updated: one that has ended is taken out. */
   settle(slot: number): void;
   remove(slot: number): void;
-  /** Not heard of for longest first. The indexes must have caught up. */
+  /** Longest unheard of first. The indexes must have caught up. */
   list(limit: number): OpenTask[];
 }
 
-/** @returns an empty order */
+/** @returns an empty list */
 export function createOpenTasks(records: Records): OpenTasks {
   const order = createArrivals();
-  const ends = new Set(
+  const endStates = new Set(
     [KIND.SUCCEEDED, KIND.FAILED, KIND.REVOKED, KIND.REJECTED].map((kind) => records.stateOfKind[kind]),
   );
 
@@ -31,7 +30,7 @@ export function createOpenTasks(records: Records): OpenTasks {
       if (order.has(slot)) order.touch(slot, at);
     },
     settle(slot) {
-      if (ends.has(records.state[slot])) order.remove(slot);
+      if (endStates.has(records.state[slot])) order.remove(slot);
     },
     remove: order.remove,
     list(limit) {

@@ -1,26 +1,34 @@
 /**
- * Tasks by their root, newest first: a task that is its own root (most are) costs nothing here, a small
- * workflow is sorted when asked for, a large one is kept sorted.
+ * Tasks by their root. A task that is its own root (most are) is not listed, a small workflow is sorted when
+ * it is read, and a large one is kept sorted.
  */
 import { type CompareSlots, createOrderedSlots, type OrderedSlots } from './ordered-slots.ts';
 
+/** Most members of a workflow that is sorted for each read. */
 const SMALL = 48;
 
-/** Tasks by root, but for the roots themselves. */
+/** Tasks by root, without the roots themselves. */
 export interface RootIndex {
   /** @param key under which the slot is sorted */
   add(root: string, slot: number, key: number): void;
   remove(root: string, slot: number, key: number): void;
-  /** Sorts a slot in anew. */
+  /** Sorts a slot under another key. */
   move(root: string, slot: number, from: number, to: number): void;
-  /** All tasks of that root but itself. `keyOf`: current key of a slot. */
+  /**
+   * All tasks of a root but the root itself, sorted; `null` when there are none.
+   *
+   * @param keyOf the present key of a slot
+   */
   ordered(root: string, keyOf: (slot: number) => number): OrderedSlots | null;
   size(root: string): number;
 }
 
+/** One member, a few in any order, or many in order. */
+type Members = number | number[] | OrderedSlots;
+
 /** @param compare order of slots with equal keys */
 export function createRootIndex(compare: CompareSlots): RootIndex {
-  const roots = new Map<string, number | number[] | OrderedSlots>();
+  const roots = new Map<string, Members>();
 
   return {
     add(root, slot, key) {

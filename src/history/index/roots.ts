@@ -1,115 +1,139 @@
 /**
- * Roots that nobody told: the backend names a task's parent, not its root. A task takes the root of its
- * parent as soon as that is known; one that is said to have no parent is its own.
+ * Roots of tasks. Where no message names the root (the result backend stores a task's parent alone), a task
+ * takes the root of its parent as soon as that is known, and a task known to have no parent is its own root.
  */
-import type { Relatives } from '../merge/facts.ts';
 import { FACT, type Records } from '../table/records.ts';
-import type { RelationStore } from '../table/relation-store.ts';
+import type { Edge, RelationStore } from '../table/relation-store.ts';
+import type { TaskIndex } from './task-index.ts';
 
 /** Most steps up a chain of parents. */
 const MAX_STEPS = 1_000;
 
-/** Roots of tasks, told or derived. */
+/** What roots are derived from and stored in. */
+interface RootContext {
+  readonly records: Records;
+  readonly index: Pick<TaskIndex, 'byParent' | 'setRoot'>;
+  readonly relations: RelationStore;
+  /** Called with each task whose root has been derived anew. */
+  readonly changed: (slot: number) => void;
+}
+
+/** Sets the roots of tasks. */
 export interface Roots {
-  /** A message told the root, or that there is none. */
+  /** A message named the root, or said that there is none. */
   told(slot: number, root: string | null): void;
-  /** What a root is derived from has changed: the parent, or that there is none. */
+  /** What a root is derived from has changed: the parent, or the fact that there is none. */
   derive(slot: number): void;
-  /** The furthest ancestor that is known, for want of a root. */
+  /** The furthest ancestor that is known, for a task without a root. */
   topmost(slot: number): string;
 }
 
 /** @param changed called with each task whose root has been derived anew */
 export function createRoots(
   records: Records,
-  relatives: Relatives,
+  index: RootContext['index'],
   relations: RelationStore,
   changed: (slot: number) => void,
 ): Roots {
-  const isTold = (slot: number): boolean =>
-    records.roots[slot] != null && ((records.facts[slot] as number) & FACT.ROOT_DERIVED) === 0;
-
-  function parentOf(slot: number): string | null {
-    const parent = records.parents[slot] ?? null;
-    const id = records.ids[slot] as string;
-    if (parent !== null || !relations.has(id)) return parent;
-    let first: string | null = null;
-    for (const edge of relations.to(id)) {
-      if (edge.relation === 'group' || edge.relation === 'chord') continue;
-      if (first === null || edge.parent < first) first = edge.parent;
-    }
-    return first;
-  }
-
-  function derived(slot: number): string | null {
-    const parent = parentOf(slot);
-    if (parent === null) {
-      return ((records.facts[slot] as number) & FACT.NO_PARENT) === 0 ? null : (records.ids[slot] as string);
-    }
-    const above = records.slots.get(parent);
-    // One that is no longer held was its ancestor all the same.
-    return records.roots[above ?? slot] ?? null;
-  }
-
-  function set(slot: number, root: string | null): void {
-    relatives.setRoot(slot, root);
-    records.roots[slot] = root;
-  }
-
-  /** @returns whether it is another now */
-  function setDerived(slot: number): boolean {
-    if (isTold(slot)) return false;
-    const root = derived(slot);
-    if (root === (records.roots[slot] ?? null)) return false;
-    set(slot, root);
-    records.facts[slot] = (records.facts[slot] as number) | FACT.ROOT_DERIVED;
-    changed(slot);
-    return true;
-  }
-
-  /** Whoever hangs below takes it over. Each has one parent, so nobody is reached twice with another root. */
-  function passOn(slot: number): void {
-    const id = records.ids[slot] as string;
-    if (relatives.byParent.size(id) === 0 && !relations.has(id)) return;
-    const waiting = [slot];
-    for (let above = waiting.pop(); above !== undefined; above = waiting.pop()) {
-      for (const child of childrenOf(above)) if (setDerived(child)) waiting.push(child);
-    }
-  }
-
-  function childrenOf(slot: number): readonly number[] {
-    const id = records.ids[slot] as string;
-    const own = relatives.byParent.list(id);
-    if (!relations.has(id)) return own;
-    const more = relations.from(id).flatMap(({ child, relation }) => {
-      const known = relation === 'group' || relation === 'chord' ? undefined : records.slots.get(child);
-      return known ?? [];
-    });
-    return more.length === 0 ? own : [...own, ...more];
-  }
-
+  const context: RootContext = { records, index, relations, changed };
   return {
-    told(slot, root) {
-      if (root === null && !isTold(slot)) return;
-      if (root !== null) records.facts[slot] = (records.facts[slot] as number) & ~FACT.ROOT_DERIVED;
-      if (root === (records.roots[slot] ?? null)) return;
-      set(slot, root);
-      passOn(slot);
-    },
+    told: (slot, root) => setReported(context, slot, root),
     derive(slot) {
-      if (setDerived(slot)) passOn(slot);
+      if (setDerived(context, slot)) passOn(context, slot);
     },
-    topmost(slot) {
-      let id = records.ids[slot] as string;
-      const seen = new Set([id]);
-      for (let at: number | undefined = slot; at !== undefined; at = records.slots.get(id)) {
-        const parent = parentOf(at);
-        if (parent === null) return id;
-        if (seen.has(parent) || seen.size > MAX_STEPS) return records.ids[slot] as string;
-        seen.add(parent);
-        id = parent;
-      }
-      return id;
-    },
+    topmost: (slot) => topmost(context, slot),
   };
+}
+
+function isReported({ records }: RootContext, slot: number): boolean {
+  return records.roots[slot] != null && ((records.facts[slot] as number) & FACT.ROOT_DERIVED) === 0;
+}
+
+function setRoot({ records, index }: RootContext, slot: number, root: string | null): void {
+  index.setRoot(slot, root);
+  records.roots[slot] = root;
+}
+
+function setReported(context: RootContext, slot: number, root: string | null): void {
+  const { records } = context;
+  if (root === null && !isReported(context, slot)) return;
+  if (root !== null) records.facts[slot] = (records.facts[slot] as number) & ~FACT.ROOT_DERIVED;
+  if (root === (records.roots[slot] ?? null)) return;
+  setRoot(context, slot, root);
+  passOn(context, slot);
+}
+
+/** @returns whether the root has changed */
+function setDerived(context: RootContext, slot: number): boolean {
+  if (isReported(context, slot)) return false;
+  const { records } = context;
+  const root = deriveRoot(context, slot);
+  if (root === (records.roots[slot] ?? null)) return false;
+  setRoot(context, slot, root);
+  records.facts[slot] = (records.facts[slot] as number) | FACT.ROOT_DERIVED;
+  context.changed(slot);
+  return true;
+}
+
+function deriveRoot(context: RootContext, slot: number): string | null {
+  const { records } = context;
+  const parent = parentOf(context, slot);
+  if (parent === null) {
+    return ((records.facts[slot] as number) & FACT.NO_PARENT) === 0 ? null : (records.ids[slot] as string);
+  }
+  const above = records.slots.get(parent);
+  // A parent that has been evicted gave its root to this task before.
+  return records.roots[above ?? slot] ?? null;
+}
+
+/** The parent that its messages name, else the first of those that relations name. */
+function parentOf({ records, relations }: RootContext, slot: number): string | null {
+  const parent = records.parents[slot] ?? null;
+  const id = records.ids[slot] as string;
+  if (parent !== null || !relations.has(id)) return parent;
+  let first: string | null = null;
+  for (const edge of relations.to(id)) {
+    if (isDescent(edge) && (first === null || edge.parent < first)) first = edge.parent;
+  }
+  return first;
+}
+
+/** Gives a changed root to all descendants. Each has one parent, so none is reached twice with another root. */
+function passOn(context: RootContext, slot: number): void {
+  const { records, index, relations } = context;
+  const id = records.ids[slot] as string;
+  if (index.byParent.size(id) === 0 && !relations.has(id)) return;
+  const waiting = [slot];
+  for (let above = waiting.pop(); above !== undefined; above = waiting.pop()) {
+    for (const child of childrenOf(context, above)) if (setDerived(context, child)) waiting.push(child);
+  }
+}
+
+function childrenOf({ records, index, relations }: RootContext, slot: number): readonly number[] {
+  const id = records.ids[slot] as string;
+  const own = index.byParent.list(id);
+  if (!relations.has(id)) return own;
+  const more = relations
+    .from(id)
+    .flatMap((edge) => (isDescent(edge) ? (records.slots.get(edge.child) ?? []) : []));
+  return more.length === 0 ? own : [...own, ...more];
+}
+
+/** Whether a relation leads from a task to one that it sent. */
+function isDescent({ relation }: Edge): boolean {
+  return relation !== 'group' && relation !== 'chord';
+}
+
+function topmost(context: RootContext, slot: number): string {
+  const { records } = context;
+  let id = records.ids[slot] as string;
+  const seen = new Set([id]);
+  for (let at: number | undefined = slot; at !== undefined; at = records.slots.get(id)) {
+    const parent = parentOf(context, at);
+    if (parent === null) return id;
+    if (seen.has(parent) || seen.size > MAX_STEPS) return records.ids[slot] as string;
+    seen.add(parent);
+    id = parent;
+  }
+  return id;
 }

@@ -1,118 +1,89 @@
-import { NO_KEY, type SeekTarget, type SlotBlock } from './ordered-slots.ts';
+/** Walks over sorted blocks of slots. A walk is valid until the blocks change. */
+import {
+  type BlockPosition,
+  beforeKey,
+  NO_KEY,
+  type SeekTarget,
+  type SlotBlock,
+  seek,
+} from './slot-blocks.ts';
 
-/** Walks over slots in order. */
-export interface SlotWalk {
-  /** The slot it stands on; −1 behind the last. */
-  slot: number;
-  key: number;
-  advance(): void;
-}
+/** Slots in order, each found when it is asked for. */
+export type SlotWalk = Iterable<number>;
 
-type Seek = (target: SeekTarget) => { block: number; index: number };
-
-/** Ascending keys, ascending ties. Blocks are never empty, so each step is at most one block further. */
-export function walkUp(blocks: readonly SlotBlock[], seek: Seek, after: SeekTarget | null): SlotWalk {
-  let { block, index } = after === null ? { block: 0, index: 0 } : seek(after);
-  const walk: SlotWalk = { slot: -1, key: NO_KEY, advance };
-  settle();
-  if (after !== null && isAt(walk, after)) advance();
-  return walk;
-
-  function settle(): void {
-    const current = blocks[block];
-    walk.slot = current === undefined ? -1 : (current.slots[index] as number);
-    walk.key = current === undefined ? NO_KEY : (current.keys[index] as number);
-  }
-  function advance(): void {
-    if (++index >= (blocks[block]?.size ?? 0)) {
-      block++;
-      index = 0;
-    }
-    settle();
+/**
+ * Walks by ascending keys, ties ascending.
+ *
+ * @param after begin behind this position; `null`: at the start
+ */
+export function* walkUp(blocks: readonly SlotBlock[], after: SeekTarget | null): Generator<number> {
+  let { block, index } = after === null ? { block: 0, index: 0 } : seekBehind(blocks, after);
+  for (; block < blocks.length; block++, index = 0) {
+    const { slots, size } = blocks[block] as SlotBlock;
+    for (; index < size; index++) yield slots[index] as number;
   }
 }
 
 /**
- * Descending keys, yet ascending ties: runs of equal keys are walked forwards, from the last run to
- * the first, and the run without a key comes after all others.
+ * Walks by descending keys, yet ascending ties. Slots without a key come last.
+ *
+ * @param after begin behind this position; `null`: at the start
  */
-export function walkDown(blocks: readonly SlotBlock[], seek: Seek, after: SeekTarget | null): SlotWalk {
-  // Where the run that is walked begins.
-  let block = 0;
-  let index = 0;
-  let run: SlotWalk | null = null;
-  const walk: SlotWalk = { slot: -1, key: NO_KEY, advance };
-
-  if (after === null) {
-    ({ block, index } = seek(startOf(NO_KEY)));
-    runBefore();
-  } else {
-    ({ block, index } = seek(startOf(after.key)));
-    run = walkUp(blocks, seek, after);
-    take(after.key);
-  }
-  return walk;
-
-  /** Stands on the run's next slot if it still has this key, else on the run before it. */
-  function take(key: number): void {
-    if (run !== null && run.slot !== -1 && run.key === key) {
-      walk.slot = run.slot;
-      walk.key = key;
-    } else if (key === NO_KEY) {
-      run = null;
-      walk.slot = -1;
-    } else runBefore();
-  }
-
-  /** Moves to the run before (block, index). */
-  function runBefore(): void {
-    if (!stepBack()) {
-      run = walkUp(blocks, seek, startOf(NO_KEY));
-      take(NO_KEY);
-      return;
+export function* walkDown(blocks: readonly SlotBlock[], after: SeekTarget | null): Generator<number> {
+  const highest = after === null ? NO_KEY : after.key;
+  if (after !== null) yield* walkKey(blocks, highest, seekBehind(blocks, after));
+  if (after !== null && highest === NO_KEY) return;
+  let position = seek(blocks, beforeKey(highest));
+  while (stepBack(blocks, position)) {
+    const { keys, slots } = blocks[position.block] as SlotBlock;
+    const key = keys[position.index] as number;
+    if (keyBefore(blocks, position) !== key) {
+      yield slots[position.index] as number;
+      continue;
     }
-    const current = blocks[block] as SlotBlock;
-    walk.key = current.keys[index] as number;
-    walk.slot = current.slots[index] as number;
-    run = null;
-    if (keyBefore() !== walk.key) return; // a run of one, the usual case for times
-    const target = startOf(walk.key);
-    ({ block, index } = seek(target));
-    run = walkUp(blocks, seek, target);
-    take(walk.key);
+    position = seek(blocks, beforeKey(key));
+    yield* walkKey(blocks, key, position);
   }
+  yield* walkKey(blocks, NO_KEY, seek(blocks, beforeKey(NO_KEY)));
+}
 
-  function stepBack(): boolean {
-    if (index > 0) index--;
-    else if (block > 0) {
-      block--;
-      index = (blocks[block] as SlotBlock).size - 1;
-    } else return false;
-    return true;
-  }
-
-  function keyBefore(): number {
-    if (index > 0) return (blocks[block] as SlotBlock).keys[index - 1] as number;
-    const previous = blocks[block - 1];
-    return previous === undefined ? Number.NaN : (previous.keys[previous.size - 1] as number);
-  }
-
-  function advance(): void {
-    if (walk.slot === -1) return;
-    if (run === null) {
-      runBefore();
-      return;
+/** The slots of one key, from a position on. */
+function* walkKey(
+  blocks: readonly SlotBlock[],
+  key: number,
+  { block, index }: BlockPosition,
+): Generator<number> {
+  for (let at = block, from = index; at < blocks.length; at++, from = 0) {
+    const { keys, slots, size } = blocks[at] as SlotBlock;
+    for (; from < size; from++) {
+      if (keys[from] !== key) return;
+      yield slots[from] as number;
     }
-    run.advance();
-    take(walk.key);
   }
 }
 
-function isAt(walk: SlotWalk, target: SeekTarget): boolean {
-  return walk.slot !== -1 && walk.key === target.key && target.compare(walk.slot) === 0;
+/** The first entry behind the target. */
+function seekBehind(blocks: readonly SlotBlock[], target: SeekTarget): BlockPosition {
+  const position = seek(blocks, target);
+  const { block, index } = position;
+  const found = blocks[block];
+  if (found === undefined || found.keys[index] !== target.key) return position;
+  if (target.compare(found.slots[index] as number) !== 0) return position;
+  return index + 1 < found.size ? { block, index: index + 1 } : { block: block + 1, index: 0 };
 }
 
-/** The place before every slot of this key. */
-function startOf(key: number): SeekTarget {
-  return { key, compare: () => 1 };
+/** Moves to the entry before; false at the start. */
+function stepBack(blocks: readonly SlotBlock[], position: BlockPosition): boolean {
+  if (position.index > 0) position.index--;
+  else if (position.block > 0) {
+    position.block--;
+    position.index = (blocks[position.block] as SlotBlock).size - 1;
+  } else return false;
+  return true;
+}
+
+function keyBefore(blocks: readonly SlotBlock[], { block, index }: BlockPosition): number {
+  if (index > 0) return (blocks[block] as SlotBlock).keys[index - 1] as number;
+  const previous = blocks[block - 1];
+  return previous === undefined ? Number.NaN : (previous.keys[previous.size - 1] as number);
 }

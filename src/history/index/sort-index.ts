@@ -1,26 +1,28 @@
 /**
- * Orders that are not needed for live traffic (by received, started, finished, runtime, name, state)
- * are built when someone asks for them, in slices that let the host's event loop go on, kept up to
- * date from then on, and dropped when nobody has asked for a while.
+ * Orders that live traffic does not need (by received, started, finished, runtime, name, state). Each is built
+ * in slices when somebody asks for it, kept up to date from then on, and dropped when nobody has asked for
+ * a while.
  */
 import type { TaskSort } from '../../source.ts';
 import type { Folded } from '../merge/folded.ts';
+import { createSlices } from '../slices.ts';
 import type { Records } from '../table/records.ts';
-import { type CompareSlots, NO_KEY } from './ordered-slots.ts';
-import { compareText, orderByNumber, orderByText, type TaskOrder } from './task-orders.ts';
+import { NO_KEY } from './slot-blocks.ts';
+import { orderByNumber, orderByText, type TaskOrder } from './task-orders.ts';
 
-/** Longest stretch of work before the host's event loop gets a turn. */
-const SLICE_MS = 8;
+/** How long an order is kept after it was last asked for. */
 const UNUSED_MS = 15 * 60_000;
 
 /** Sorts with an index of their own. */
 export type ExtraSort = Exclude<TaskSort, 'timestamp'>;
 
 interface SortIndex {
+  readonly sort: ExtraSort;
   readonly order: TaskOrder;
   /** The key under which each slot is listed. */
   readonly keys: SlotKeys;
   usedAt: number;
+  /** Resolves when the order is complete; `null` once it is. */
   ready: Promise<void> | null;
 }
 
@@ -43,49 +45,23 @@ export function createSortIndexes(
   now: () => number,
 ): SortIndexes {
   const indexes = new Map<ExtraSort, SortIndex>();
-  const byId: CompareSlots = (a, b) => compareText(records.ids[a] as string, records.ids[b] as string);
-  const idOf = (slot: number) => records.ids[slot] as string;
 
-  function orderOf(sort: ExtraSort): TaskOrder {
-    if (sort === 'name') return orderByText(records.names, byId, idOf);
-    return sort === 'state' ? orderByText(records.states, byId, idOf) : orderByNumber(byId, idOf);
-  }
-
-  function keyOf(sort: ExtraSort, slot: number, folded: Folded): number {
-    if (sort === 'name' || sort === 'state') return records[sort][slot] as number;
-    const value = folded[sort];
-    return Number.isNaN(value) ? NO_KEY : value;
-  }
-
-  async function build(sort: ExtraSort, index: SortIndex): Promise<void> {
-    let start = performance.now();
+  async function build(index: SortIndex): Promise<void> {
+    const slices = createSlices();
     for (const slot of records.slots.values()) {
-      if (records.indexed[slot] === 1 && !index.keys.has(slot)) add(sort, index, slot, fold(slot));
-      if (performance.now() - start < SLICE_MS) continue;
-      await new Promise((resolve) => setImmediate(resolve));
-      start = performance.now();
+      if (records.indexed[slot] === 1 && !index.keys.has(slot)) add(records, index, slot, fold(slot));
+      if (slices.isOver()) await slices.next();
     }
     index.ready = null;
-  }
-
-  function add(sort: ExtraSort, index: SortIndex, slot: number, folded: Folded): void {
-    const key = keyOf(sort, slot, folded);
-    index.keys.set(slot, key);
-    index.order.insert(key, slot);
   }
 
   return {
     async get(sort) {
       let index = indexes.get(sort);
       if (index === undefined) {
-        index = {
-          order: orderOf(sort),
-          keys: createSlotKeys(),
-          usedAt: now(),
-          ready: null,
-        };
+        index = { sort, order: orderOf(records, sort), keys: createSlotKeys(), usedAt: now(), ready: null };
         indexes.set(sort, index);
-        index.ready = build(sort, index);
+        index.ready = build(index);
       }
       index.usedAt = now();
       if (index.ready !== null) await index.ready;
@@ -105,9 +81,21 @@ export function createSortIndexes(
     },
     insert(slot, folded) {
       if (indexes.size === 0) return;
-      for (const [sort, index] of indexes) add(sort, index, slot, folded);
+      for (const index of indexes.values()) add(records, index, slot, folded);
     },
   };
+}
+
+function orderOf(records: Records, sort: ExtraSort): TaskOrder {
+  if (sort === 'name') return orderByText(records.names, records);
+  return sort === 'state' ? orderByText(records.states, records) : orderByNumber(records);
+}
+
+function add(records: Records, { sort, order, keys }: SortIndex, slot: number, folded: Folded): void {
+  const value = sort === 'name' || sort === 'state' ? (records[sort][slot] as number) : folded[sort];
+  const key = Number.isNaN(value) ? NO_KEY : value;
+  keys.set(slot, key);
+  order.insert(key, slot);
 }
 
 /** The key of each slot of one order; NaN: not listed. */

@@ -1,6 +1,6 @@
-import { createArrivals } from '../index/arrivals.ts';
 import type { TaskIndex } from '../index/task-index.ts';
 import type { Retention } from '../retention.ts';
+import { createArrivals } from './arrivals.ts';
 import { BYTES_PER_TASK, type Records } from './records.ts';
 
 /** Most tasks dropped for their age or bytes at once, so that no message waits for a sweep. */

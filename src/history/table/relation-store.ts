@@ -4,7 +4,7 @@
  */
 import { relationsOf } from '../../graph.ts';
 import type { TaskRelation } from '../../model.ts';
-import { createArrivals } from '../index/arrivals.ts';
+import { createArrivals } from './arrivals.ts';
 import { createSlotGroups } from './slot-groups.ts';
 
 /** Columns, two indexes and the order of age, about. */

@@ -1,26 +1,26 @@
 /**
- * When each task was last heard of, by our own clock, oldest first: what is kept for seven days is kept
- * so from its arrival, whatever the clock of its sender says. Also for other rows that go by their age.
+ * Rows in the order in which they were last heard of, by this process's clock, oldest first. Retention goes by
+ * this order, so that a sender's wrong clock does not shorten or extend how long a task is kept.
  */
 const NONE = 0xffffffff;
 
-/** Tasks in the order in which they were last heard of. */
+/** Rows in the order of their last arrival. Times in milliseconds. */
 export interface Arrivals {
-  /** Puts a slot at the end. @param at milliseconds */
+  /** Puts a row at the end. */
   touch(slot: number, at: number): void;
   remove(slot: number): void;
-  /** The slot not heard of for longest; −1 when there is none. */
+  /** The row not heard of for longest; −1 when there is none. */
   oldest(): number;
-  /** When that was, milliseconds; Infinity when there is none. */
+  /** When that row was last heard of; `Infinity` when there is none. */
   oldestAt(): number;
   has(slot: number): boolean;
-  /** The slot heard of next after this one; −1 when it is the last. */
+  /** The row heard of next after this one; −1 when it is the last. */
   next(slot: number): number;
-  /** When a listed slot was put at the end, milliseconds. */
+  /** When a listed row was put at the end. */
   at(slot: number): number;
 }
 
-/** @returns an empty order: a linked list in typed arrays, 16 bytes a task */
+/** @returns an empty order: a linked list in typed arrays, 16 bytes a row */
 export function createArrivals(): Arrivals {
   let capacity = 1024;
   let before = new Uint32Array(capacity).fill(NONE);
@@ -40,7 +40,7 @@ export function createArrivals(): Arrivals {
 
   const has = (slot: number): boolean => slot < capacity && !Number.isNaN(times[slot] as number);
 
-  function unlink(slot: number): void {
+  function remove(slot: number): void {
     if (!has(slot)) return;
     const previous = before[slot] as number;
     const next = after[slot] as number;
@@ -51,18 +51,20 @@ export function createArrivals(): Arrivals {
     times[slot] = Number.NaN;
   }
 
+  function touch(slot: number, at: number): void {
+    if (slot >= capacity) grow(slot);
+    remove(slot);
+    before[slot] = last;
+    after[slot] = NONE;
+    times[slot] = at;
+    if (last === NONE) first = slot;
+    else after[last] = slot;
+    last = slot;
+  }
+
   return {
-    touch(slot, at) {
-      if (slot >= capacity) grow(slot);
-      unlink(slot);
-      before[slot] = last;
-      after[slot] = NONE;
-      times[slot] = at;
-      if (last === NONE) first = slot;
-      else after[last] = slot;
-      last = slot;
-    },
-    remove: unlink,
+    touch,
+    remove,
     oldest: () => (first === NONE ? -1 : first),
     oldestAt: () => (first === NONE ? Number.POSITIVE_INFINITY : (times[first] as number)),
     has,

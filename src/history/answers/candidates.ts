@@ -1,0 +1,140 @@
+/** Which tasks have to be examined to answer a query: the smallest index that covers one of its filters. */
+import { mergeSorted } from '../../merge-sorted.ts';
+import type { TaskQuery } from '../../source.ts';
+import { createOrderedSlots, type OrderedSlots } from '../index/ordered-slots.ts';
+import { beforeKey, behindKey, NO_KEY, type SeekTarget } from '../index/slot-blocks.ts';
+import { INDEXED_COLUMNS, type IndexedColumn, type TaskIndex } from '../index/task-index.ts';
+import { orderById } from '../index/task-orders.ts';
+import type { Records } from '../table/records.ts';
+
+/** Tasks to examine, by time of the last change. */
+export interface Candidates {
+  /** Sequences of tasks; each task is in one of them. */
+  readonly lists: readonly OrderedSlots[];
+  /** How many there are within `since` and `until`. */
+  readonly count: number;
+  /** Whether all candidates within the time pass, so that none has to be examined. */
+  readonly isExact: boolean;
+  /** Whether a task passes every filter but time and text. */
+  matches(slot: number): boolean;
+}
+
+/** One way to reach the tasks of a query. */
+interface AccessPath {
+  readonly size: number;
+  readonly lists: () => OrderedSlots[];
+}
+
+const VALUES_OF: Readonly<Record<IndexedColumn, (query: TaskQuery) => readonly string[]>> = {
+  state: (query) => query.states,
+  name: (query) => query.names,
+  worker: (query) => query.workers,
+  queue: (query) => query.queues,
+};
+
+/** The candidates of a query. The indexes must have caught up. */
+export function candidatesOf(query: TaskQuery, records: Records, index: TaskIndex): Candidates {
+  const paths = accessPaths(query, records, index);
+  let best: AccessPath | null = null;
+  for (const path of paths) if (best === null || path.size < best.size) best = path;
+  const lists = best === null ? [index.all] : best.lists();
+  return {
+    lists,
+    count: lists.reduce((total, list) => total + countWithin(list, query), 0),
+    isExact: paths.length <= 1 && query.q === null,
+    matches: (slot) => passesFilters(slot, query, records, index),
+  };
+}
+
+/** Every filter that an index covers, with how many tasks it leaves. */
+function accessPaths(query: TaskQuery, records: Records, index: TaskIndex): AccessPath[] {
+  const paths: AccessPath[] = [];
+  for (const column of INDEXED_COLUMNS) {
+    const values = VALUES_OF[column](query);
+    if (values.length === 0) continue;
+    const { strings, list } = index.columns[column];
+    const lists = [...new Set(values.map(strings.find))].flatMap((string) => list(string) ?? []);
+    paths.push({ size: lists.reduce((sum, { size }) => sum + size, 0), lists: () => lists });
+  }
+  const { rootId, parentId, groupId } = query;
+  if (rootId !== null) {
+    paths.push({ size: index.roots.size(rootId) + 1, lists: () => rootLists(rootId, records, index) });
+  }
+  const { byParent, byGroup } = index;
+  for (const [groups, key] of [[byParent, parentId] as const, [byGroup, groupId] as const]) {
+    if (key === null) continue;
+    paths.push({ size: groups.size(key), lists: () => [sorted(groups.list(key), records, index)] });
+  }
+  return paths;
+}
+
+function rootLists(root: string, records: Records, index: TaskIndex): OrderedSlots[] {
+  const lists: OrderedSlots[] = [];
+  const own = records.slots.get(root);
+  if (own !== undefined && records.roots[own] === root) lists.push(sorted([own], records, index));
+  const members = index.roots.ordered(root, index.keyOf);
+  if (members !== null) lists.push(members);
+  return lists;
+}
+
+function sorted(slots: readonly number[], records: Records, index: TaskIndex): OrderedSlots {
+  const list = createOrderedSlots(orderById(records));
+  for (const slot of slots) if (records.indexed[slot] === 1) list.insert(index.keyOf(slot), slot);
+  return list;
+}
+
+function passesFilters(slot: number, query: TaskQuery, records: Records, index: TaskIndex): boolean {
+  for (const column of INDEXED_COLUMNS) {
+    const values = VALUES_OF[column](query);
+    if (values.length === 0) continue;
+    const string = records[column][slot] as number;
+    if (string === 0 || !values.includes(index.columns[column].strings.text(string))) return false;
+  }
+  if (query.rootId !== null && records.roots[slot] !== query.rootId) return false;
+  if (query.parentId !== null && records.parents[slot] !== query.parentId) return false;
+  return query.groupId === null || records.extras.get(slot)?.groupId === query.groupId;
+}
+
+function countWithin(list: OrderedSlots, { since, until }: TaskQuery): number {
+  if (since === null && until === null) return list.size;
+  const end = list.countBefore(beforeKey(until === null ? NO_KEY : until.getTime()));
+  return Math.max(0, end - (since === null ? 0 : list.countBefore(beforeKey(since.getTime()))));
+}
+
+/**
+ * Walks all candidates in order, within `since` and `until`.
+ *
+ * @param after begin behind this position; `null`: at the start of the time asked for
+ */
+export function* walkCandidates(
+  { lists }: Candidates,
+  { order, since, until }: TaskQuery,
+  after: SeekTarget | null,
+  records: Records,
+  index: TaskIndex,
+): Generator<number> {
+  const from = since === null ? Number.NEGATIVE_INFINITY : since.getTime();
+  const to = until === null ? NO_KEY : until.getTime();
+  // A descending walk begins behind the equal keys at `until`, which is itself excluded.
+  const start = order === 'asc' ? since && beforeKey(from) : until && behindKey(to);
+  const byId = orderById(records);
+  const walks = lists.map((list) => list.walk(order, after ?? start));
+  const [only] = walks;
+  const merged = walks.length === 1 && only !== undefined ? only : mergeSorted(walks, byTime);
+  if (since === null && until === null) {
+    yield* merged;
+    return;
+  }
+  for (const slot of merged) {
+    const key = index.keyOf(slot);
+    if (order === 'asc' ? key >= to : key < from || key === NO_KEY) return;
+    yield slot;
+  }
+
+  function byTime(a: number, b: number): number {
+    const [one, other] = [index.keyOf(a), index.keyOf(b)];
+    if (one === other) return byId(a, b);
+    if (one === NO_KEY || other === NO_KEY) return one === NO_KEY ? 1 : -1;
+    return order === 'asc' ? one - other : other - one;
+  }
+}
