@@ -139,17 +139,6 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'schedules'), (
     });
   });
 
-  it('tell of a redbeat whose Redis cannot be opened', async () => {
-    const settings = { redbeat_redis_url: 'redis-cluster://beat:30001/0' };
-    const schedules = createSchedules({ name: 'celery', settings, reader: null, conf: NOBODY });
-    expect(await schedules.source.listSchedules(context)).toEqual([]);
-    expect(await schedules.component()).toMatchObject({
-      enabled: true,
-      status: 'unknown',
-      config: { hints: [expect.stringContaining('redbeat_redis_url')] },
-    });
-  });
-
   it('are read once for all who ask at the same time', async () => {
     await store('daily', INTERVAL, 1_800_000_000);
     const schedules = schedulesOf({});

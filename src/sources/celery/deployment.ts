@@ -7,6 +7,7 @@ import { createRedisReader } from '../../redis/reader.ts';
 import type { ComponentSource, HealthSource, ScheduleSource, WorkerSource } from '../../source.ts';
 import { createBackend } from './backends/redis/backend.ts';
 import { createRedisBroker } from './brokers/redis/broker.ts';
+import { redbeatLocation } from './brokers/redis/redbeat-endpoint.ts';
 import { type Collector, createCollector } from './collector.ts';
 import { componentsOf } from './components.ts';
 import { createWorkerControl } from './control/worker-control.ts';
@@ -18,7 +19,6 @@ import { createLineage, type Lineage } from './lineage/lineage.ts';
 import type { ResolvedOptions } from './options.ts';
 import { createQueues } from './queues/queues.ts';
 import { withWaiting } from './queues/waiting-tasks.ts';
-import { redbeatEndpoint } from './schedules/redbeat-settings.ts';
 import { createSchedules } from './schedules/schedules.ts';
 import { createTaskWatch } from './task-watch.ts';
 
@@ -95,13 +95,18 @@ export function createDeployment(options: ResolvedOptions, history: History): De
           given: options.queues,
           known: () => control?.inspection.knownQueues() ?? [],
         });
-  const redbeat = broker === null ? null : redbeatEndpoint(settings, broker);
+  const redbeat = redbeatLocation(settings, broker);
   const redbeatReader =
-    redbeat === null || redbeat === broker ? brokerReader : createRedisReader('redbeat', redbeat);
+    redbeat.endpoint === null
+      ? null
+      : redbeat.endpoint === broker
+        ? brokerReader
+        : createRedisReader('redbeat', redbeat.endpoint);
   const schedules = createSchedules({
     name,
     settings,
     reader: redbeatReader,
+    unreadable: redbeat.hint,
     conf: async () => (await control?.conf()) ?? null,
   });
 

@@ -14,8 +14,8 @@ export interface BeatFacts {
   readonly timing: RedbeatTiming;
   /** Whether redbeat takes a lock at all. */
   readonly hasLock: boolean;
-  /** Whether redbeat's Redis is one that can be opened. */
-  readonly canOpen: boolean;
+  /** Why redbeat's Redis cannot be read, and what to write; `null` when nothing prevents it. */
+  readonly unreadableRedbeat: string | null;
   /** Why redbeat's Redis cannot be read; `null` when it can. */
   readonly problem: RedisProblem | null;
   /** The earliest next run, milliseconds since 1970; `null` when there is none. */
@@ -76,12 +76,11 @@ function statusOf(facts: BeatFacts, age: number | null): Component['status'] {
   return facts.nextDue !== null && facts.nextDue < now - longest * 1000 ? 'unknown' : 'up';
 }
 
-function hintsOf({ scheduler, foreign, redbeat, isAlive, canOpen }: BeatFacts, age: number | null): string[] {
-  if (scheduler === 'redbeat' && !canOpen) {
-    return [
-      'redbeat_redis_url is that of a Sentinel or a cluster, which is not opened: its entries are not read.',
-    ];
-  }
+function hintsOf(
+  { scheduler, foreign, redbeat, isAlive, unreadableRedbeat }: BeatFacts,
+  age: number | null,
+): string[] {
+  if (unreadableRedbeat !== null) return [unreadableRedbeat];
   if (foreign !== null && scheduler !== 'redbeat') {
     return [`beat_scheduler is ${foreign}: what it keeps in its database is not read.`];
   }

@@ -1,10 +1,4 @@
 /** What an app's configuration says of redbeat (https://redbeat.readthedocs.io/en/latest/config.html). */
-import type { RedisEndpoint } from '../../../redis/endpoint.ts';
-
-import { isRedisUrl, isSentinelUrl } from '../../../redis/urls.ts';
-import { urlEndpoint } from '../brokers/redis/endpoints.ts';
-import type { CelerySettings } from '../settings.ts';
-
 /** A Celery configuration: the host's settings, or what a worker answers to `conf`. */
 export type Configuration = Readonly<Record<string, unknown>>;
 
@@ -63,18 +57,6 @@ export function namesRedbeat(configuration: Configuration): boolean {
 export function foreignScheduler({ beat_scheduler: scheduler }: Configuration): string | null {
   if (typeof scheduler !== 'string' || /redbeat|^celery\.beat\b/i.test(scheduler)) return null;
   return scheduler.slice(0, 200) || null;
-}
-
-/**
- * The Redis that redbeat keeps its schedule in: `settings.redbeat_redis_url`, by default the broker.
- *
- * @returns `null` when it is none that this source can open by its URL (Sentinel, cluster)
- * @throws TypeError when the URL cannot be read
- */
-export function redbeatEndpoint(settings: CelerySettings, broker: RedisEndpoint): RedisEndpoint | null {
-  const url = textOf(settings.redbeat_redis_url);
-  if (url === null) return broker;
-  return isRedisUrl(url) && !isSentinelUrl(url) ? urlEndpoint(url, 'settings.redbeat_redis_url') : null;
 }
 
 function first(configurations: readonly Configuration[], name: string): unknown {

@@ -19,8 +19,10 @@ export interface SchedulesOptions {
   /** Name of the source. */
   readonly name: string;
   readonly settings: CelerySettings;
-  /** Of the Redis that redbeat uses (`redbeatEndpoint`); never closed here. `null` when it cannot be opened. */
+  /** Reads the Redis that redbeat uses; never closed here. `null` when there is none, or it cannot be read. */
   readonly reader: RedisReader | null;
+  /** Why the Redis that redbeat uses cannot be read, and what to write. Default `null`: nothing prevents it. */
+  readonly unreadable?: string | null;
   /** Asks the workers for their configuration. */
   readonly conf: AskConf;
 }
@@ -49,7 +51,13 @@ const FRESH = 1000;
 const SHARE = 10;
 
 /** Finds and shows schedules. */
-export function createSchedules({ name, settings, reader, conf }: SchedulesOptions): Schedules {
+export function createSchedules({
+  name,
+  settings,
+  reader,
+  unreadable = null,
+  conf,
+}: SchedulesOptions): Schedules {
   const keys = redbeatKeys(settings);
   const redbeat = reader === null ? null : createRedbeat(reader, keys);
   const fixed = createStaticSchedule(settings, conf);
@@ -181,7 +189,7 @@ export function createSchedules({ name, settings, reader, conf }: SchedulesOptio
         redbeat: snapshot,
         timing: redbeatTiming(fixed.configurations()),
         hasLock: keys.locks.length > 0,
-        canOpen: reader !== null,
+        unreadableRedbeat: unreadable,
         problem: isCutOff() ? problem : null,
         nextDue: earliest(list()),
         isAlive: observer.isAlive(now),

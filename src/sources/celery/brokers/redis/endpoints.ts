@@ -6,7 +6,11 @@ import {
   duplicatesOf,
 } from '../../../../redis/node-redis.ts';
 import { mastersOf } from '../../../../redis/sentinel.ts';
-import { displaySentinelUrl, parseSentinelUrl } from '../../../../redis/sentinel-urls.ts';
+import {
+  displaySentinelUrl,
+  parseSentinelUrl,
+  type SentinelContext,
+} from '../../../../redis/sentinel-urls.ts';
 import { tlsSetting } from '../../../../redis/tls.ts';
 import { displayUrl, isRedisUrl, isSentinelUrl, parseRedisUrl, schemeOf } from '../../../../redis/urls.ts';
 import type { CelerySettings } from '../../settings.ts';
@@ -140,18 +144,27 @@ function placedEndpoint(url: string, option: string, place: Place, settings: Cel
   const ssl = tlsSetting(settings[place.ssl], `settings.${place.ssl}`);
   if (isSentinelUrl(url)) {
     const transport = { option: `settings.${place.transport}`, values: settings[place.transport] ?? {} };
-    const address = parseSentinelUrl(url, { option, transport, ssl });
-    const { database, ...server } = address;
-    return {
-      open: mastersOf(address),
-      server: JSON.stringify(server),
-      database,
-      url: displaySentinelUrl(address),
-    };
+    return sentinelEndpoint(url, { option, transport, ssl });
   }
   const address = parseRedisUrl(url, option, ssl);
   const { database, ...server } = address;
   return { open: clientsOf(address), server: JSON.stringify(server), database, url: displayUrl(address) };
+}
+
+/**
+ * A master that Sentinels know.
+ *
+ * @throws TypeError that says what to write; it never holds the URL
+ */
+export function sentinelEndpoint(url: string, context: SentinelContext): RedisEndpoint {
+  const address = parseSentinelUrl(url, context);
+  const { database, ...server } = address;
+  return {
+    open: mastersOf(address),
+    server: JSON.stringify(server),
+    database,
+    url: displaySentinelUrl(address),
+  };
 }
 
 function isReadable(url: string): boolean {
