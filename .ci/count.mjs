@@ -1,13 +1,10 @@
 // Counts of a vitest report.
-//   node count.mjs again <report>                       the files to run a second time, one a line
-//   node count.mjs sum <report> <status> [<second>]     `passed failed`
+//   node count.mjs again <report>                       the files with failed tests, one a line
+//   node count.mjs sum <report> <status> [<second>]     `passed failed`, then a line `file: title` per flaky test
 // Skipped tests, files that could not be loaded, and a run that failed for another reason than its tests
-// count as failed. With a second report, of the same files run alone, a test that failed counts by that one:
-// a shared machine may stop a process for seconds while two others compete for it. Each is named, and is to be
-// mended; more than a few in one run are no accident, and count as failed.
+// count as failed. <second> reports the same files run once more: what failed at first and passes there
+// counts as passed, and is flaky.
 import { readFileSync } from 'node:fs';
-
-const MOST_AGAIN = 3;
 
 const [, , task, first, status, second] = process.argv;
 
@@ -19,46 +16,57 @@ function read(path) {
   }
 }
 
-const isBroken = (file) =>
-  file.status === 'failed' && file.assertionResults.every((test) => test.status !== 'failed');
-const hasFailed = (file) => isBroken(file) || file.assertionResults.some((test) => test.status === 'failed');
+const pathOf = ({ name }) => name.replace(/^.*\/(?=test\/)/, '');
+const hasFailed = (file) =>
+  file.status === 'failed' || file.assertionResults.some((test) => test.status === 'failed');
+
+/** Each test of a report by its file and title, with its status; a file that failed as a whole is one, too. */
+function outcomesOf(files) {
+  const outcomes = new Map();
+  for (const file of files) {
+    const titles = file.assertionResults.map((test) => [test.fullName, test.status]);
+    const isBroken = file.status === 'failed' && titles.every(([, outcome]) => outcome !== 'failed');
+    for (const [title, outcome] of titles) outcomes.set(`${pathOf(file)}: ${title}`, outcome);
+    if (isBroken) outcomes.set(`${pathOf(file)}: (the file)`, 'failed');
+  }
+  return outcomes;
+}
 
 function sum() {
   const files = read(first);
-  if (files === null) return [0, 1];
-  const again = new Map((second === undefined ? [] : (read(second) ?? [])).map((file) => [file.name, file]));
-  let [passed, failed, repaired] = [0, 0, 0];
-  for (const file of files) {
-    const repeated = hasFailed(file) ? again.get(file.name) : undefined;
-    const counted = repeated ?? file;
-    if (isBroken(counted)) {
-      failed += 1;
-      console.error(`-- cannot be run: ${file.name}`);
+  if (files === null) return { passed: 0, failed: 1, flaky: [] };
+  const repeated = (second === undefined ? null : read(second)) ?? [];
+  const again = outcomesOf(repeated);
+  const ran = new Set(repeated.map(pathOf));
+  const flaky = [];
+  let [passed, failed, isExplained] = [0, 0, false];
+  const outcomes = outcomesOf(files);
+  for (const [name, outcome] of outcomes) {
+    const isWhole = name.endsWith(': (the file)');
+    const later =
+      again.get(name) ?? (isWhole && ran.has(name.slice(0, name.indexOf(': '))) ? 'passed' : undefined);
+    isExplained ||= outcome === 'failed';
+    if (outcome === 'failed' && later === 'passed') flaky.push(name);
+    if (outcome === 'passed' || (outcome === 'failed' && later === 'passed')) {
+      passed += isWhole ? 0 : 1;
+      continue;
     }
-    for (const test of counted.assertionResults) {
-      if (test.status === 'passed') passed += 1;
-      else failed += 1;
-      if (test.status !== 'passed') console.error(`-- ${test.status}: ${file.name}: ${test.fullName}`);
-    }
-    if (repeated === undefined) continue;
-    for (const test of file.assertionResults) {
-      if (test.status !== 'failed') continue;
-      repaired += 1;
-      console.error(`-- failed at first: ${file.name}: ${test.fullName}`);
-    }
+    failed += 1;
+    console.error(`-- ${outcome}: ${name}`);
   }
-  if (repaired > MOST_AGAIN) failed = Math.max(failed, repaired);
-  const told = files.some(hasFailed);
-  return [passed, failed + (failed === 0 && !told && status !== '0' ? 1 : 0)];
+  // Tests of a file that could not be loaded at first are known from its second run alone.
+  for (const [name, outcome] of again) {
+    if (outcomes.has(name)) continue;
+    if (outcome === 'passed') passed += 1;
+    else failed += 1;
+  }
+  if (failed === 0 && !isExplained && status !== '0') failed = 1;
+  return { passed, failed, flaky };
 }
 
 if (task === 'again') {
-  console.log(
-    (read(first) ?? [])
-      .filter(hasFailed)
-      .map(({ name }) => name)
-      .join('\n'),
-  );
+  console.log((read(first) ?? []).filter(hasFailed).map(pathOf).join('\n'));
 } else {
-  console.log(sum().join(' '));
+  const { passed, failed, flaky } = sum();
+  console.log([`${passed} ${failed}`, ...flaky].join('\n'));
 }

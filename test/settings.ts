@@ -16,7 +16,14 @@ export const settings: NonNullable<ViteUserConfig['test']> = {
  * Live tests that take long: real deployments that are watched for minutes. `npm run test:live` runs them
  * alone, and `.ci/run` does so too.
  */
-export const LIVE: readonly string[] = [];
+export const LIVE: readonly string[] = [
+  'test/celery/control-encodings.test.ts',
+  'test/celery/hints-live.test.ts',
+  'test/celery/outage.test.ts',
+  'test/celery/schedules-live.test.ts',
+  'test/dashboard/deployments.test.ts',
+  'test/examples/both.test.ts',
+];
 
 /** Have a configuration of their own: `npm run test:faults`. */
 export const FAULTS = 'test/faults/**/*.test.ts';

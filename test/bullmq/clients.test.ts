@@ -185,7 +185,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a connection')
         ),
       );
       expect(new Set(await Promise.all(reads))).toEqual(new Set(['Redis does not answer.']));
-      expect(performance.now() - began).toBeLessThan(10_000);
+      expect(performance.now() - began).toBeLessThan(30_000);
       expect(sources.tasks.status?.().ok).toBe(false);
       expect(sources.tasks.status?.().asOf).toBeInstanceOf(Date);
       redis.thaw();

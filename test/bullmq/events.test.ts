@@ -161,8 +161,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       const since = { cursor: await cursorOf(sources) };
       const seen: string[] = [];
       let place = since;
-      const stop = performance.now() + 4_000;
-      while (performance.now() < stop) {
+      while (seen.length < 500) {
         const page = await feed(sources, { since: place, limit: 7 });
         expect(page.gap).toBe(false);
         seen.push(...page.events.toReversed().map(({ id }) => id));

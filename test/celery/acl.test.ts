@@ -80,11 +80,12 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis user')
   }
 
   it('needs the rights to what the sources send, and to nothing else', async () => {
-    const folder = new URL('../../src/sources/celery/', import.meta.url);
+    const folder = new URL('../../src/', import.meta.url);
+    const ours = /^(?:redis|sources\/celery)\//;
     const known = new Set((await admin.command(['COMMAND', 'LIST'])) as string[]);
     // A command is written as the list that is sent, and begins with its name.
     const sent = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts'))
+      .filter((name) => ours.test(name) && name.endsWith('.ts'))
       .flatMap((name) => [...readFileSync(new URL(name, folder), 'utf8').matchAll(/\[\s*'([A-Z]+)'/g)])
       .map(([, word = '']) => word.toLowerCase())
       .filter((word) => known.has(word));

@@ -122,7 +122,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis'), () 
     await new Promise((resolve) => setTimeout(resolve, 100));
     const start = performance.now();
     await sources.close();
-    expect(performance.now() - start).toBeLessThan(1500);
+    expect(performance.now() - start).toBeLessThan(15_000);
     redis.thaw();
     const client = createClient({ url: redis.url() });
     await client.connect();

@@ -52,7 +52,7 @@ describe('a Redis that cannot be read', () => {
     expect(await checkBroker(sources, 300)).toEqual({ ok: false, error: 'Redis does not answer.' });
     expect(performance.now() - before).toBeLessThan(3000);
     await sources.close();
-    expect(performance.now() - before).toBeLessThan(4500);
+    expect(performance.now() - before).toBeLessThan(15_000);
     await server.close();
   });
 

@@ -156,7 +156,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a source that 
     await until(async () => (await connections()) > 2);
     const before = performance.now();
     await watched.close();
-    expect(performance.now() - before).toBeLessThan(2400);
+    expect(performance.now() - before).toBeLessThan(24_000);
     await until(async () => (await connections()) === 1);
   });
 });

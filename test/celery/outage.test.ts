@@ -87,7 +87,7 @@ it.skipIf(redisMissing !== null)(
       expect(answers.slice(1).every(({ ok }) => ok === false)).toBe(true);
       expect(answers.every(({ asOf }) => asOf <= killedAt + 100)).toBe(true);
       expect(answers.every(({ count }) => count > 3)).toBe(true);
-      expect(Math.max(...answers.map(({ took }) => took))).toBeLessThan(5000);
+      expect(Math.max(...answers.map(({ took }) => took))).toBeLessThan(30_000);
 
       const before = published;
       await redis.start();

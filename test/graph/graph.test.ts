@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { countStates } from '../../src/graph/state-counts.ts';
 import { buildGraph, isComplete, relationsOf } from '../../src/graph.ts';
 import type { Task, TaskRelation, TaskTree } from '../../src/model.ts';
+import { cpuMs } from '../helpers/cpu-time.ts';
 
 const task = (id: string, more: Partial<Task> = {}): Task => ({ id, state: 'SUCCESS', ...more });
 const treeOf = (tasks: readonly Task[], relations: readonly TaskRelation[] = []): TaskTree => ({
@@ -143,10 +144,10 @@ describe('the graph of a workflow', () => {
     const tasks = Array.from({ length: 10_000 }, (_, n) =>
       task(`t${n}`, n === 0 ? {} : { parentId: `t${(n - 1) >> 2}`, groupId: `g${n >> 5}` }),
     );
-    const start = performance.now();
+    const start = cpuMs();
     const graph = graphOf(treeOf(tasks), 't0', 20_000);
     // The aim is 100 ms.
-    expect(performance.now() - start).toBeLessThan(1_000);
+    expect(cpuMs() - start).toBeLessThan(1_000);
     expect(graph.nodes.length).toBeGreaterThan(10_000);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { History, TaskChange } from '../../src/history/history.ts';
 import { createMemoryHistory, type MemoryHistoryOptions } from '../../src/history/memory-history.ts';
+import { cpuMs } from '../helpers/cpu-time.ts';
 import { CONTEXT, historyOf, page, T0, told } from './telling.ts';
 
 /** A history whose clock goes on by a second before each message. */
@@ -79,9 +80,9 @@ describe('open tasks', () => {
     const { history, tell } = ticking();
     tell({ id: 'open', type: 'started' });
     for (let n = 0; n < 50_000; n++) tell({ id: `t${n}`, type: 'succeeded' });
-    const start = performance.now();
+    const start = cpuMs();
     for (let n = 0; n < 1_000; n++) expect(openOf(history)).toEqual(['open']);
-    expect(performance.now() - start).toBeLessThan(2_000);
+    expect(cpuMs() - start).toBeLessThan(2_000);
   });
 
   it('are gone when they are dropped', () => {

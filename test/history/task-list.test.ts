@@ -4,6 +4,7 @@ import type { History } from '../../src/history/history.ts';
 import type { Task } from '../../src/model.ts';
 import { selectTasks } from '../../src/select.ts';
 import type { TaskPage, TaskQuery, TaskSort } from '../../src/source.ts';
+import { cpuMs } from '../helpers/cpu-time.ts';
 import { CONTEXT, historyOf, idsOf, page, query, T0, told } from './telling.ts';
 
 const SORTS: readonly TaskSort[] = [
@@ -170,10 +171,10 @@ describe('the task list', () => {
         told({ id: `t${n}`, type: 'sent', time: T0 + n, groupId: 'g', chordId: 'body', parentId: 'gone' }),
       ),
     );
-    const start = performance.now();
+    const start = cpuMs();
     const tree = await history.reader.getTaskTree('t7', CONTEXT);
     // Some 20 ms; with each member asking, many seconds.
-    expect(performance.now() - start).toBeLessThan(1_000);
+    expect(cpuMs() - start).toBeLessThan(1_000);
     expect(tree?.tasks).toHaveLength(15_000);
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isMetricsType } from '../../src/metrics/content-types.ts';
+import { cpuMs } from '../helpers/cpu-time.ts';
 
 describe('isMetricsType', () => {
   it.each([
@@ -31,9 +32,9 @@ describe('isMetricsType', () => {
   ])('refuses %s', (type) => expect(isMetricsType(type)).toBe(false));
 
   it('decides a hostile value in a moment', () => {
-    const begin = performance.now();
+    const begin = cpuMs();
     isMetricsType(`text/plain${' ;a=b'.repeat(48)}!`);
     isMetricsType(`text/plain${';'.repeat(100_000)}!`);
-    expect(performance.now() - begin).toBeLessThan(500);
+    expect(cpuMs() - begin).toBeLessThan(500);
   });
 });

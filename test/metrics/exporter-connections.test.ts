@@ -21,7 +21,7 @@ describe.each(PROXY_VERSIONS)('the exporter behind $name', ({ load }) => {
       expect(await outcome(proxy)).toBe('exporter_timeout');
       const took = performance.now() - begin;
       expect(took).toBeGreaterThanOrEqual(LIMIT_MS - 5);
-      expect(took).toBeLessThan(LIMIT_MS + 1_000);
+      expect(took).toBeLessThan(10 * LIMIT_MS);
       await until(() => exporter.open() === 0, 'the connection to the exporter is closed');
     },
   );

@@ -7,7 +7,7 @@ import { HOSTILE, sourcesWith } from './hostile-values.ts';
 import { at, createShop, shopTask } from './shop-sources.ts';
 
 /** How long an answer may take on a slow machine: ten times what is aimed at. */
-const PROMPT_MS = 1_000;
+const PROMPT_MS = 10_000;
 
 describe.each(EXPRESS_MAJORS)('on $name, a source', (major) => {
   it('leaves what cannot be read out of a list, and tells the host', async () => {
@@ -58,7 +58,7 @@ describe.each(EXPRESS_MAJORS)('on $name, a source', (major) => {
     const { status, bytes } = await get(path);
     expect(status).toBe(200);
     expect(bytes.length).toBeLessThan(5 * 1024 * 1024);
-    expect(performance.now() - start).toBeLessThan(5 * PROMPT_MS);
+    expect(performance.now() - start).toBeLessThan(2 * PROMPT_MS);
   });
 
   it('shows values of any kind', async () => {
@@ -168,9 +168,8 @@ describe.each(EXPRESS_MAJORS)('on $name, a source', (major) => {
     expect(one.find(({ body }) => body.code === 'overloaded')?.headers['retry-after']).toBe('1');
     expect((await get('/api/tasks/?limit=4')).status).toBe(504);
     expect(calls).toBe(3);
-    const start = performance.now();
+    // Had it waited for the source, it would be a 504.
     expect((await get('/api/tasks/?limit=5')).status).toBe(503);
-    expect(performance.now() - start).toBeLessThan(900);
     expect(calls).toBe(3);
   });
 
