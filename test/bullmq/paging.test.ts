@@ -56,10 +56,10 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'pages of jobs'
     'list sets of any kind and size in one order, %s, each job once',
     async (order) => {
       await fill(
-        { queue: 'a', part: 'wait', count: 2_500, time: START, step: 0.3 },
+        { queue: 'a', part: 'wait', count: 2_500, time: START },
         { queue: 'a', part: 'completed', first: 2_501, count: 1_200, time: START, step: 0 },
-        { queue: 'b', part: 'delayed', count: 1_500, time: START, step: 0.7 },
-        { queue: 'b', part: 'prioritized', first: 1_501, count: 1_800, time: START, step: 0.5 },
+        { queue: 'b', part: 'delayed', count: 1_500, time: START },
+        { queue: 'b', part: 'prioritized', first: 1_501, count: 1_800, time: START },
         { queue: 'c', part: 'failed', count: 300, time: START, step: 2 },
         { queue: 'c', part: 'wait', first: 301, count: 300, time: START, step: 2 },
       );
@@ -73,10 +73,10 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'pages of jobs'
     60_000,
   );
 
-  it('go on behind a place that names no more than a time and an id', async () => {
+  it('continue behind a position of only a time and an id', async () => {
     await fill(
-      { queue: 'a', part: 'wait', count: 3_000, time: START, step: 0.5 },
-      { queue: 'b', part: 'prioritized', count: 1_500, time: START, step: 0.5 },
+      { queue: 'a', part: 'wait', count: 3_000, time: START },
+      { queue: 'b', part: 'prioritized', count: 1_500, time: START },
     );
     const all = await walk(sources, { limit: 1_000 });
     for (const at of [0, 999, 2_222, 4_400]) {
@@ -98,7 +98,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'pages of jobs'
     }
   }, 60_000);
 
-  it('place jobs of many of one millisecond by their ids', async () => {
+  it('list jobs of one millisecond by their ids, and in a large waiting set in its own order', async () => {
     await fill(
       { queue: 'a', part: 'completed', count: 2_700, time: START, step: 0 },
       { queue: 'b', part: 'wait', count: 2_700, time: START, step: 0 },
@@ -107,9 +107,11 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'pages of jobs'
     expectOnce(rows, [...rest('a', 2_700), ...rest('b', 2_700)]);
     const ended = rows.filter(({ queue }) => queue === 'a');
     expect(misplaced(ended)).toEqual([]);
+    const waiting = rows.filter(({ queue }) => queue === 'b');
+    expect(idsOf(waiting)).toEqual(rest('b', 2_700).toReversed());
   }, 60_000);
 
-  it('read whatever a client makes of a place', async () => {
+  it('accept whatever a client makes of a position', async () => {
     await fill(
       { queue: 'a', part: 'wait', count: 1_500, time: START },
       { queue: 'b', part: 'failed', count: 5, time: START },
@@ -124,8 +126,20 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'pages of jobs'
       '- -,a:wait',
       'n x,a:wait 1 2 -1 NaN %00',
       `${next?.mark?.slice(0, 9)}`,
-      'portion {',
+      'portion1{',
+      'portion1[1,"a:1",2]',
       '\ud800',
+      ...[
+        [],
+        {},
+        [null, ['a:wait']],
+        [[1, 2], ['a:wait', -1], ['a:wait', 1.5, 3], [], ['a:wait', 9e15, 'x', 'y']],
+        [
+          ['x', 'a:1'],
+          ['a:wait', 5, '\ud800', {}],
+        ],
+        [null, 'a:wait'],
+      ].map((value) => `walk1${JSON.stringify(value)}`),
     ];
     for (const mark of marks) {
       for (const sort of ['timestamp', 'name'] as const) {

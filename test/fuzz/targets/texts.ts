@@ -8,7 +8,7 @@ import { createRedactor } from '../../../src/redact.ts';
 import { decodeCursor, encodeCursor } from '../../../src/routes/cursor.ts';
 import { readMoment } from '../../../src/routes/moment.ts';
 import { decodeTaskCursor } from '../../../src/routes/task-cursor.ts';
-import { readMark } from '../../../src/sources/bullmq/walk/mark.ts';
+import { readWalkCursor } from '../../../src/sources/bullmq/walk/walk-cursor.ts';
 import { pythonText, pythonTupleText } from '../../../src/sources/celery/protocol/python-repr.ts';
 import { comparableRepr } from '../../../src/sources/celery/schedules/comparable-repr.ts';
 import { anyValue, bytes, longText, pythonJson, text } from '../inputs.ts';
@@ -132,7 +132,7 @@ export const tokenTarget = defineTarget({
     'routes/moment.ts',
     'graph/graph-cursor.ts',
     'metrics/content-types.ts',
-    'sources/bullmq/walk/mark.ts',
+    'sources/bullmq/walk/walk-cursor.ts',
   ],
   inputs: fc.oneof(
     { weight: 8, arbitrary: text },
@@ -161,7 +161,7 @@ export const tokenTarget = defineTarget({
     decodeTaskCursor(given);
     decodeCursor('t', given);
     parseGraphCursor(given);
-    readMark(given);
+    readWalkCursor(given);
     comparableRepr(given);
     if (isMetricsType(given)) expect(given).toMatch(/^[\t -~]+$/);
   },

@@ -1,0 +1,51 @@
+/** What lists by time and lists in other orders share. */
+import type { Task } from '../../model.ts';
+import type { ReadOptions } from '../../redis/reader.ts';
+import { passesFilters } from '../../select/task-filter.ts';
+import type { TaskPosition, TaskQuery } from '../../source.ts';
+import { bareTask, loadTasks } from './job-loader.ts';
+import type { KnownJob } from './job-row.ts';
+import { setsOf } from './job-sets.ts';
+import { ROW_BOUNDS } from './job-values.ts';
+import type { QueueAccess } from './queue-access.ts';
+import { createWalk, type Walk } from './walk/walk.ts';
+
+/** Jobs whose values are read at a time when only some of them contain the text that is searched for. */
+const SEARCHED_AT_ONCE = 100;
+
+/** A walk over the sets of the queues and states that a query asks for. */
+export async function walkOfQuery(
+  access: QueueAccess,
+  query: TaskQuery,
+  plan: { readonly after: TaskPosition | null; readonly order: 'asc' | 'desc'; readonly expected: number },
+  options: ReadOptions,
+): Promise<Walk> {
+  const all = await access.queues(options);
+  const queues = query.queues.length === 0 ? all : all.filter(({ name }) => query.queues.includes(name));
+  const [since, until] = [query.since?.getTime() ?? null, query.until?.getTime() ?? null];
+  return createWalk(access, { ...plan, queues, sets: setsOf(query.states), since, until }, options);
+}
+
+/**
+ * Loads the jobs that pass all filters of the query, in their order.
+ *
+ * @param most how many to load at most
+ */
+export async function loadMatching(
+  access: QueueAccess,
+  jobs: readonly KnownJob[],
+  query: TaskQuery,
+  most: number,
+  options: ReadOptions,
+): Promise<readonly Task[]> {
+  const withoutText = { ...query, q: null };
+  const now = Date.now();
+  const passed = jobs.filter((job) => passesFilters(bareTask(access, job, now), withoutText));
+  const found: Task[] = [];
+  const step = query.q === null ? most : SEARCHED_AT_ONCE;
+  for (let from = 0; from < passed.length && found.length < most; from += step) {
+    const loaded = await loadTasks(access, passed.slice(from, from + step), ROW_BOUNDS, options);
+    found.push(...loaded.map(({ task }) => task).filter((task) => query.q === null || query.search(task)));
+  }
+  return found.slice(0, most);
+}

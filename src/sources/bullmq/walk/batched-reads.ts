@@ -1,0 +1,43 @@
+import { nextTick } from 'node:process';
+import type { ReadOptions } from '../../../redis/reader.ts';
+import type { QueueAccess, QueueCommand } from '../queue-access.ts';
+
+/** Replies to commands, in their order. */
+export type ReadCommands = (commands: readonly QueueCommand[]) => Promise<readonly unknown[]>;
+
+interface Waiting {
+  readonly commands: readonly QueueCommand[];
+  resolve(replies: readonly unknown[]): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Sends the commands of many sequences to Redis together. Sequences ask independently of each other; what
+ * they ask for before Node runs its next tick becomes one read.
+ */
+export function batchReads(access: QueueAccess, options: ReadOptions): ReadCommands {
+  let waiting: Waiting[] = [];
+
+  async function send(): Promise<void> {
+    const batch = waiting;
+    waiting = [];
+    try {
+      const replies = await access.read(
+        batch.flatMap(({ commands }) => commands),
+        options,
+      );
+      let from = 0;
+      for (const { commands, resolve } of batch) {
+        resolve(replies.slice(from, from + commands.length));
+        from += commands.length;
+      }
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+
+  return (commands) =>
+    new Promise((resolve, reject) => {
+      if (waiting.push({ commands, resolve, reject }) === 1) nextTick(send);
+    });
+}

@@ -1,0 +1,123 @@
+/**
+ * Rows of a set of many jobs that Redis does not keep in the order of their last change. They come in the
+ * set's own order: waiting jobs as they were put in, delayed ones as they fall due, prioritized ones of one
+ * priority as they were put in. That is nearly the order of time; a job that time would place elsewhere
+ * comes when its turn in the set comes. A page remembers the last jobs that it passed, so that the next page
+ * finds its position again after jobs have come and gone.
+ */
+import { comparePositions } from '../../../select/task-order.ts';
+import { factsCommand, factsOf, lastChange } from '../job-facts.ts';
+import type { JobSet } from '../job-sets.ts';
+import type { QueueRef } from '../queue-ref.ts';
+import type { ReadCommands } from './batched-reads.ts';
+import type { IndexedSet, SetMember } from './indexed-set.ts';
+import {
+  MOST_AT_ONCE,
+  type RowPosition,
+  rowOf,
+  type SequenceRange,
+  type SequenceRow,
+  type SetPosition,
+} from './job-sequence.ts';
+
+/** Jobs that a position remembers. Single ones may be removed; if all are gone, workers took them in order. */
+const REMEMBERED = 4;
+/** Jobs before a position that are read again, to see whether it has moved. */
+const OVERLAP = 16;
+/** How often a position is searched for in a set that keeps moving. */
+const MOST_SEARCHES = 10;
+/** After this many rows in sequence beyond the times asked for, no others are expected. */
+const MOST_BEYOND = 1_000;
+
+/** A set to list in its own order. */
+export interface OwnOrderSet {
+  readonly queue: QueueRef;
+  readonly set: JobSet;
+  /** Its name in cursors. */
+  readonly name: string;
+  readonly members: IndexedSet;
+  /** Where to start; `null`: at the beginning. */
+  readonly start: SetPosition | null;
+  /** At the beginning, rows are skipped up to this position in the list. */
+  readonly skipTo: RowPosition | null;
+}
+
+export async function* ownOrderRows(
+  read: ReadCommands,
+  { queue, set, name, members, start, skipTo }: OwnOrderSet,
+  range: SequenceRange,
+): AsyncGenerator<SequenceRow, void, undefined> {
+  let position = start ?? { index: await members.first(), before: [] };
+  let window = Math.min(Math.max(range.window, OVERLAP), MOST_AT_ONCE);
+  let time: number | null = null;
+  let beyond = 0;
+  let isSkipping = skipTo !== null;
+  for (;;) {
+    const { found, isEnd } = await readBehind(members, position, window, range.order);
+    const replies = await read(found.map(({ id }) => factsCommand(queue, id)));
+    for (const [at, { id, score, index }] of found.entries()) {
+      position = { index: index + 1, before: [...position.before, id].slice(-REMEMBERED) };
+      const facts = factsOf(replies[at]);
+      if (facts === null) continue;
+      // A job without a time stays with the one before it.
+      time = lastChange(set, score, facts) ?? time;
+      const row = rowOf(queue, set, { id, score }, time, facts);
+      isSkipping &&= skipTo !== null && comparePositions(row.position, skipTo, range.order) <= 0;
+      if (isSkipping) continue;
+      beyond = isBeyond(time, range) ? beyond + 1 : 0;
+      yield { ...row, next: { set: name, position } };
+    }
+    if (isEnd || beyond >= MOST_BEYOND) return;
+    window = Math.min(window * 2, MOST_AT_ONCE);
+  }
+}
+
+/** The jobs behind a position, wherever it is by now. */
+async function readBehind(
+  members: IndexedSet,
+  { index, before }: SetPosition,
+  count: number,
+  order: 'asc' | 'desc',
+): Promise<{ readonly found: readonly SetMember[]; readonly isEnd: boolean }> {
+  const last = before.at(-1);
+  let from = index;
+  for (let search = 0; last !== undefined && search < MOST_SEARCHES; search += 1) {
+    const back = Math.min(from, OVERLAP);
+    const { members: found, isEnd } = await members.slice(from - back, back + count);
+    const at = found.findIndex(({ id }) => id === last);
+    if (at >= 0) return { found: found.slice(at + 1), isEnd };
+    const nearest = await findNearest(members, before, from);
+    if (nearest === null) {
+      // Workers take jobs from the old end of a set. In `asc`, all jobs before the position have been taken,
+      // and in `desc`, all jobs behind it.
+      from = order === 'asc' ? await members.first() : from;
+      break;
+    }
+    if (nearest.id !== last) {
+      // The last one itself is gone, so the position is right behind the one that was before it.
+      const left = before.slice(0, before.lastIndexOf(nearest.id) + 1);
+      return readBehind(members, { index: nearest.index + 1, before: left }, count, order);
+    }
+    from = nearest.index + 1;
+  }
+  const { members: found, isEnd } = await members.slice(from, count);
+  return { found, isEnd };
+}
+
+/** The nearest of these jobs that is still there. */
+async function findNearest(
+  members: IndexedSet,
+  before: readonly string[],
+  near: number,
+): Promise<{ readonly id: string; readonly index: number } | null> {
+  for (const id of before.toReversed()) {
+    const index = await members.indexOf(id, near);
+    if (index !== null) return { id, index };
+  }
+  return null;
+}
+
+function isBeyond(time: number | null, { order, since, until }: SequenceRange): boolean {
+  if (time === null) return false;
+  return order === 'desc' ? since !== null && time < since : until !== null && time >= until;
+}

@@ -1,0 +1,46 @@
+import { asScored, asTexts } from '../../../redis/replies.ts';
+import { comparePositions } from '../../../select/task-order.ts';
+import { factsCommand, factsOf, lastChange } from '../job-facts.ts';
+import { isMarker, type JobSet } from '../job-sets.ts';
+import type { QueueRef } from '../queue-ref.ts';
+import type { ReadCommands } from './batched-reads.ts';
+import { MOST_AT_ONCE, rowOf, type SequenceRange, type SequenceRow } from './job-sequence.ts';
+
+/** How far a set is read that has grown since its jobs were counted. */
+const MARGIN = 200;
+
+/**
+ * Rows of a set of few jobs, whatever order Redis keeps them in: all of them are read and sorted. Pages
+ * continue by time and id alone.
+ */
+export async function* sortedRows(
+  read: ReadCommands,
+  queue: QueueRef,
+  set: JobSet,
+  { order, after }: SequenceRange,
+): AsyncGenerator<SequenceRow, void, undefined> {
+  const members = await readMembers(read, queue, set);
+  const replies = await read(members.map(({ id }) => factsCommand(queue, id)));
+  const rows = members.flatMap((member, index) => {
+    const facts = factsOf(replies[index]);
+    return facts === null ? [] : [rowOf(queue, set, member, lastChange(set, member.score, facts), facts)];
+  });
+  yield* rows
+    .filter(({ position }) => after === null || comparePositions(position, after, order) > 0)
+    .sort((a, b) => comparePositions(a.position, b.position, order));
+}
+
+async function readMembers(
+  read: ReadCommands,
+  queue: QueueRef,
+  { part, kind }: JobSet,
+): Promise<readonly { readonly id: string; readonly score: number | null }[]> {
+  const last = String(MOST_AT_ONCE + MARGIN - 1);
+  const key = queue.key(part);
+  if (kind === 'list') {
+    const [reply] = await read([{ queue, command: ['LRANGE', key, '0', last] }]);
+    return [...new Set(asTexts(reply))].filter((id) => !isMarker(id)).map((id) => ({ id, score: null }));
+  }
+  const [reply] = await read([{ queue, command: ['ZRANGE', key, '0', last, 'WITHSCORES'] }]);
+  return asScored(reply).map(({ member, score }) => ({ id: member, score }));
+}
