@@ -1,6 +1,6 @@
 import { type NextFunction, type Request, type Response, Router } from 'express';
+import { isRecord } from './check-options.ts';
 import { isMonitorError, MonitorError } from './errors.ts';
-import { isRecord } from './options/check.ts';
 import { resolveOptions } from './options/resolve-options.ts';
 import type { MonitorOptions } from './options.ts';
 import { CLIENT_GONE } from './read.ts';

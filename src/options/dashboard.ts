@@ -1,5 +1,6 @@
+import { isRecord, type KeysOf, refuseUnknownKeys } from '../check-options.ts';
 import type { DashboardLink, DashboardOptions } from '../options.ts';
-import { isRecord, type KeysOf, refuseUnknownKeys, wrong } from './check.ts';
+import { CALLER, wrong } from './caller.ts';
 
 /** {@link DashboardOptions}, checked, with every default filled in. */
 export interface ResolvedDashboard {
@@ -20,7 +21,7 @@ export function readDashboard(value: unknown): ResolvedDashboard | null {
   if (value === false) return null;
   const given = value === undefined || value === true ? {} : value;
   if (!isRecord(given)) throw wrong('dashboard', "true, false or an object such as { title: 'Shop' }", value);
-  refuseUnknownKeys(given, DASHBOARD, 'dashboard.');
+  refuseUnknownKeys(CALLER, given, DASHBOARD, 'dashboard.');
   return Object.freeze({
     title: readText('dashboard.title', given.title ?? 'Task monitor'),
     links: readLinks(given.links ?? []),
@@ -41,7 +42,7 @@ function readLinks(value: unknown): readonly DashboardLink[] {
   return value.map((link: unknown, index) => {
     const place = `dashboard.links[${index}]`;
     if (!isRecord(link)) throw wrong(place, "an object such as { text: 'Admin', url: '/admin' }", link);
-    refuseUnknownKeys(link, LINK, `${place}.`);
+    refuseUnknownKeys(CALLER, link, LINK, `${place}.`);
     return { text: readText(`${place}.text`, link.text), url: readUrl(`${place}.url`, link.url) };
   });
 }

@@ -1,9 +1,17 @@
+import {
+  isRecord,
+  type KeysOf,
+  readBoolean,
+  readFunction,
+  readGroup,
+  refuseUnknownKeys,
+} from '../check-options.ts';
 import type { ResolvedMetrics } from '../metrics/metrics-options.ts';
 import { resolveMetrics } from '../metrics/resolve-metrics.ts';
 import type { Authorize, HealthOptions, LimitOptions, MonitorOptions, OnError } from '../options.ts';
 import { resolveRedact } from '../redact.ts';
 import type { MonitorSources } from '../source.ts';
-import { isRecord, type KeysOf, readGroup, readInteger, refuseUnknownKeys, wrong } from './check.ts';
+import { CALLER, integer, wrong } from './caller.ts';
 import { type ResolvedDashboard, readDashboard } from './dashboard.ts';
 import { resolveSources } from './sources.ts';
 
@@ -60,7 +68,7 @@ const HEALTH: KeysOf<HealthOptions> = { failStatus: true, ping: true, reuseMs: t
  */
 export function resolveOptions(options: unknown = {}): ResolvedOptions {
   if (!isRecord(options)) throw wrong('options', 'an object such as { sources: memorySources() }', options);
-  refuseUnknownKeys(options, OPTIONS, '');
+  refuseUnknownKeys(CALLER, options, OPTIONS);
   const given: { readonly [Key in keyof MonitorOptions]?: unknown } = options;
   return Object.freeze({
     sources: resolveSources(given.sources),
@@ -69,12 +77,12 @@ export function resolveOptions(options: unknown = {}): ResolvedOptions {
     unguarded: given.authorize === undefined,
     redact: readRedact(given.redact),
     limits: readLimits(given.limits),
-    timeoutMs: readInteger('timeoutMs', given.timeoutMs, { least: 1, most: 600_000, fallback: 5_000 }),
+    timeoutMs: integer('timeoutMs', given.timeoutMs, { least: 1, most: 600_000, fallback: 5_000 }),
     health: readHealth(given.health),
     dashboard: readDashboard(given.dashboard),
     publicUrl: readPublicUrl(given.publicUrl),
     ignoreQuery: readIgnoreQuery(given.ignoreQuery),
-    onError: readFunction<OnError>('onError', given.onError, '(error, context) => …') ?? null,
+    onError: readFunction<OnError>(CALLER, 'onError', given.onError, '(error, context) => …'),
   });
 }
 
@@ -86,12 +94,6 @@ function readMetrics(value: unknown): ResolvedMetrics | null {
       `createMonitorRouter: ${error instanceof Error ? error.message : 'metrics is unreadable.'}`,
     );
   }
-}
-
-function readFunction<T>(option: string, value: unknown, example: string): T | undefined {
-  if (value === undefined) return undefined;
-  if (typeof value !== 'function') throw wrong(option, `a function such as ${example}`, value);
-  return value as T;
 }
 
 function readAuthorize(value: unknown): Authorize | null {
@@ -112,32 +114,31 @@ function readRedact(value: unknown): MonitorOptions['redact'] {
 }
 
 function readLimits(value: unknown): Required<LimitOptions> {
-  const limits = readGroup('limits', value, LIMITS, '{ preview: 256 }');
+  const limits = readGroup(CALLER, 'limits', value, LIMITS, '{ preview: 256 }');
   return Object.freeze({
-    preview: readInteger('limits.preview', limits.preview, { least: 16, most: 65_536, fallback: 256 }),
-    detail: readInteger('limits.detail', limits.detail, { least: 16, most: 16_777_216, fallback: 65_536 }),
-    scan: readInteger('limits.scan', limits.scan, { least: 100, most: 10_000_000, fallback: 20_000 }),
-    page: readInteger('limits.page', limits.page, { least: 1, most: 1_000, fallback: 1_000 }),
-    nodes: readInteger('limits.nodes', limits.nodes, { least: 1, most: 20_000, fallback: 20_000 }),
-    concurrency: readInteger('limits.concurrency', limits.concurrency, {
+    preview: integer('limits.preview', limits.preview, { least: 16, most: 65_536, fallback: 256 }),
+    detail: integer('limits.detail', limits.detail, { least: 16, most: 16_777_216, fallback: 65_536 }),
+    scan: integer('limits.scan', limits.scan, { least: 100, most: 10_000_000, fallback: 20_000 }),
+    page: integer('limits.page', limits.page, { least: 1, most: 1_000, fallback: 1_000 }),
+    nodes: integer('limits.nodes', limits.nodes, { least: 1, most: 20_000, fallback: 20_000 }),
+    concurrency: integer('limits.concurrency', limits.concurrency, {
       least: 1,
       most: 10_000,
       fallback: 64,
     }),
-    perSource: readInteger('limits.perSource', limits.perSource, { least: 1, most: 10_000, fallback: 32 }),
-    streams: readInteger('limits.streams', limits.streams, { least: 0, most: 100_000, fallback: 1_000 }),
+    perSource: integer('limits.perSource', limits.perSource, { least: 1, most: 10_000, fallback: 32 }),
+    streams: integer('limits.streams', limits.streams, { least: 0, most: 100_000, fallback: 1_000 }),
   });
 }
 
 function readHealth(value: unknown): Required<HealthOptions> {
-  const health = readGroup('health', value, HEALTH, '{ failStatus: 200 }');
-  const { failStatus = 503, ping = false } = health;
+  const health = readGroup(CALLER, 'health', value, HEALTH, '{ failStatus: 200 }');
+  const { failStatus = 503 } = health;
   if (failStatus !== 200 && failStatus !== 503) throw wrong('health.failStatus', '200 or 503', failStatus);
-  if (typeof ping !== 'boolean') throw wrong('health.ping', 'true or false', ping);
   return Object.freeze({
     failStatus,
-    ping,
-    reuseMs: readInteger('health.reuseMs', health.reuseMs, { least: 0, most: 60_000, fallback: 1_000 }),
+    ping: readBoolean(CALLER, 'health.ping', health.ping, false),
+    reuseMs: integer('health.reuseMs', health.reuseMs, { least: 0, most: 60_000, fallback: 1_000 }),
   });
 }
 

@@ -1,3 +1,4 @@
+import { isRecord, nearestWord, wrongOption } from '../check-options.ts';
 import type {
   ComponentSource,
   HealthSource,
@@ -10,7 +11,7 @@ import type {
   TaskSource,
   WorkerSource,
 } from '../source.ts';
-import { isRecord, nearest, wrong } from './check.ts';
+import { CALLER } from './caller.ts';
 
 /** Methods of a part: `true` for those that it must have. */
 type Methods<Part extends SourcePart> = Readonly<Record<Exclude<keyof Part, 'name' | 'status'>, boolean>>;
@@ -52,7 +53,7 @@ interface Checked {
 
 /** Checks the sources of a router; none at all is an empty bundle. */
 export function resolveSources(value: unknown): MonitorSources {
-  return value === undefined ? {} : checkSources(value, { caller: 'createMonitorRouter', place: 'sources' });
+  return value === undefined ? {} : checkSources(value, { caller: CALLER, place: 'sources' });
 }
 
 /**
@@ -64,11 +65,16 @@ export function resolveSources(value: unknown): MonitorSources {
 export function checkSources(value: unknown, checked: Checked): MonitorSources {
   const { caller, place } = checked;
   if (!isRecord(value)) {
-    throw wrong(place, 'an object such as { tasks, workers } or what memorySources() returns', value, caller);
+    throw wrongOption(
+      caller,
+      place,
+      'an object such as { tasks, workers } or what memorySources() returns',
+      value,
+    );
   }
   for (const key of Object.keys(value)) {
     if (key === 'close' || Object.hasOwn(PARTS, key)) continue;
-    const meant = nearest(key, Object.keys(PARTS));
+    const meant = nearestWord(key, Object.keys(PARTS));
     if (meant !== null) {
       throw new TypeError(`${caller}: '${place}.${key}' is not a part of a source. Did you mean '${meant}'?`);
     }
@@ -77,7 +83,7 @@ export function checkSources(value: unknown, checked: Checked): MonitorSources {
     if (value[key] !== undefined) checkPart({ caller, place: `${place}.${key}` }, value[key], methods);
   }
   if (value.close !== undefined && typeof value.close !== 'function') {
-    throw wrong(`${place}.close`, 'a function', value.close, caller);
+    throw wrongOption(caller, `${place}.close`, 'a function', value.close);
   }
   return value;
 }
@@ -88,15 +94,15 @@ function checkPart(
   methods: Readonly<Record<string, boolean>>,
 ): void {
   if (!isRecord(part)) {
-    throw wrong(place, `an object with a name and ${Object.keys(methods).join(', ')}`, part, caller);
+    throw wrongOption(caller, place, `an object with a name and ${Object.keys(methods).join(', ')}`, part);
   }
   if (typeof part.name !== 'string' || !NAME.test(part.name)) {
-    throw wrong(`${place}.name`, "1 to 64 of A-Z a-z 0-9 _ -, such as 'celery'", part.name, caller);
+    throw wrongOption(caller, `${place}.name`, "1 to 64 of A-Z a-z 0-9 _ -, such as 'celery'", part.name);
   }
   for (const [method, required] of Object.entries({ ...methods, status: false })) {
     const given = part[method];
     if (typeof given !== 'function' && (required || given !== undefined)) {
-      throw wrong(`${place}.${method}`, 'a function', given, caller);
+      throw wrongOption(caller, `${place}.${method}`, 'a function', given);
     }
   }
 }

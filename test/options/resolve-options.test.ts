@@ -54,10 +54,7 @@ describe('options', () => {
     [{ dashbord: true }, /Did you mean 'dashboard'\?/],
     [{ sources: [] }, /'sources' must be an object .* it is an array/],
     [{ sources: { task: tasks } }, /'sources\.task' is not a part of a source\. Did you mean 'tasks'\?/],
-    [
-      { sources: { tasks: 5 } },
-      /'sources\.tasks' must be an object with a name and listTasks, .* it is a number/,
-    ],
+    [{ sources: { tasks: 5 } }, /'sources\.tasks' must be an object with a name and listTasks, .* it is 5/],
     [{ sources: { tasks: { ...tasks, name: 'my shop' } } }, /'sources\.tasks\.name' must be 1 to 64 of/],
     [
       { sources: { tasks: { name: 'shop' } } },
@@ -77,7 +74,7 @@ describe('options', () => {
       { limits: { preview: 1.5 } },
       /'limits\.preview' must be a whole number from 16 to 65536, such as 256; it is 1\.5/,
     ],
-    [{ limits: 5 }, /'limits' must be an object such as \{ preview: 256 \}; it is a number/],
+    [{ limits: 5 }, /'limits' must be an object such as \{ preview: 256 \}; it is 5/],
     [
       { timeoutMs: '5000' },
       /'timeoutMs' must be a whole number from 1 to 600000, such as 5000; it is a string/,

@@ -1,0 +1,160 @@
+/**
+ * Checks of options. Every message names the function that was called and the option, and says what to write.
+ * A value is named by its type alone, since it may hold a secret; only numbers are shown.
+ */
+
+/** A table with one row per key, so that the compiler notices a forgotten one. */
+export type KeysOf<T> = Readonly<Record<keyof T, true>>;
+
+/** Bounds and default of a whole number. */
+export interface IntegerBounds {
+  readonly least: number;
+  readonly most: number;
+  readonly fallback: number;
+}
+
+/** What people write instead of an option, and what to write. */
+export type OptionHints = Readonly<Record<string, string>>;
+
+const SOURCE_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Whether a value is an object and not an array. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * The error for an option of the wrong type or form.
+ *
+ * @param caller the function that was called, such as `celerySources`
+ * @param option the option's path, such as `limits.page`
+ * @param expected what to write, to follow "must be"
+ */
+export function wrongOption(caller: string, option: string, expected: string, given: unknown): TypeError {
+  return new TypeError(`${caller}: '${option}' must be ${expected}; it is ${kindOf(given)}.`);
+}
+
+/**
+ * Refuses keys that are not known, naming the one that was probably meant.
+ *
+ * @param place what the keys belong to: `''` for the options themselves, `limits.` …
+ * @throws TypeError
+ */
+export function refuseUnknownKeys(
+  caller: string,
+  value: object,
+  known: object,
+  place = '',
+  hints: OptionHints = {},
+): void {
+  for (const key of Object.keys(value)) {
+    if (Object.hasOwn(known, key)) continue;
+    // A key may be of any length; what is shown of it is not.
+    const shown = place + key.slice(0, 40);
+    throw new TypeError(`${caller}: '${shown}' is not an option. ${hintFor(key, Object.keys(known), hints)}`);
+  }
+}
+
+function hintFor(key: string, known: readonly string[], hints: OptionHints): string {
+  if (Object.hasOwn(hints, key)) return `Write ${hints[key]} instead.`;
+  const meant = nearestWord(key, known);
+  return meant === null ? `Known are: ${known.join(', ')}.` : `Did you mean '${meant}'?`;
+}
+
+/**
+ * An object of options, its keys known; empty when it is absent.
+ *
+ * @param example what to write
+ */
+export function readGroup(
+  caller: string,
+  option: string,
+  value: unknown,
+  known: object,
+  example: string,
+): Readonly<Record<string, unknown>> {
+  if (value === undefined) return {};
+  if (!isRecord(value)) throw wrongOption(caller, option, `an object such as ${example}`, value);
+  refuseUnknownKeys(caller, value, known, `${option}.`);
+  return value;
+}
+
+/** A whole number within bounds; the fallback when it is absent. */
+export function readInteger(
+  caller: string,
+  option: string,
+  value: unknown,
+  { least, most, fallback }: IntegerBounds,
+): number {
+  if (value === undefined) return fallback;
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most) {
+    const expected = `a whole number from ${least} to ${most}, such as ${fallback}`;
+    throw wrongOption(caller, option, expected, value);
+  }
+  return value;
+}
+
+/** True or false; the fallback when it is absent. */
+export function readBoolean(caller: string, option: string, value: unknown, fallback: boolean): boolean {
+  if (value === undefined) return fallback;
+  if (typeof value !== 'boolean') throw wrongOption(caller, option, 'true or false', value);
+  return value;
+}
+
+/** A function; `null` when it is absent. */
+export function readFunction<T>(caller: string, option: string, value: unknown, example: string): T | null {
+  if (value === undefined) return null;
+  if (typeof value !== 'function') throw wrongOption(caller, option, `a function such as ${example}`, value);
+  return value as T;
+}
+
+/** The name of a source; the fallback when it is absent. */
+export function readSourceName(caller: string, option: string, value: unknown, fallback: string): string {
+  const name = value ?? fallback;
+  if (typeof name !== 'string' || !SOURCE_NAME.test(name)) {
+    throw wrongOption(caller, option, `1 to 64 of A-Z a-z 0-9 _ -, such as '${fallback}'`, value);
+  }
+  return name;
+}
+
+/** What a value is, without showing it. */
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  if (value === undefined) return 'undefined';
+  if (typeof value === 'number') return String(value);
+  const type = typeof value;
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+/** The known word that begins with a given one or differs by at most a third of its letters; `null` for none. */
+export function nearestWord(given: string, known: readonly string[]): string | null {
+  const begun = given.length > 2 ? known.find((word) => word.startsWith(given)) : undefined;
+  if (begun !== undefined) return begun;
+  // No option is that long, and the distance of long words takes long to compute.
+  if (given.length > 64) return null;
+  let best: string | null = null;
+  let least = Math.max(1, Math.floor(given.length / 3)) + 1;
+  for (const word of known) {
+    const steps = distance(given.toLowerCase(), word.toLowerCase());
+    if (steps < least) {
+      best = word;
+      least = steps;
+    }
+  }
+  return best;
+}
+
+/** Levenshtein's distance: how many letters to change, add or leave out. */
+function distance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= from.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j += 1) {
+      const swap = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}

@@ -1,0 +1,50 @@
+/**
+ * Cursors: where a list or a feed goes on, as text that clients send back unchanged. A cursor names its kind
+ * and version, so that one of another list is recognized. Clients can send anything, so whoever reads a cursor
+ * checks each of its parts.
+ */
+
+/** Longest cursor that is read, in characters: what fits into a URL everywhere. */
+export const LONGEST_CURSOR = 8_192;
+
+const VERSION = 1;
+
+/**
+ * Writes a cursor for clients: base64url, opaque.
+ *
+ * @param kind name of the list; letters only
+ * @param parts anything that JSON keeps
+ */
+export function encodeCursor(kind: string, parts: readonly unknown[]): string {
+  return Buffer.from(writeMark(kind, parts)).toString('base64url');
+}
+
+/** @returns the parts given to {@link encodeCursor}, of unknown shape; `null` when it is not a cursor of this kind */
+export function decodeCursor(kind: string, text: string): readonly unknown[] | null {
+  if (text.length > LONGEST_CURSOR || !/^[\w-]+$/.test(text)) return null;
+  return readMark(kind, Buffer.from(text, 'base64url').toString('utf8'));
+}
+
+/**
+ * Writes the same as plain text, for a part of another cursor: the `mark` of a task position, the cursor of a
+ * feed. Whoever puts it into a cursor encodes it once for all.
+ */
+export function writeMark(kind: string, parts: readonly unknown[]): string {
+  return prefixOf(kind) + JSON.stringify(parts);
+}
+
+/** @returns the parts given to {@link writeMark}, of unknown shape; `null` when it is not a mark of this kind */
+export function readMark(kind: string, text: string): readonly unknown[] | null {
+  const prefix = prefixOf(kind);
+  if (!text.startsWith(prefix)) return null;
+  try {
+    const parts: unknown = JSON.parse(text.slice(prefix.length));
+    return Array.isArray(parts) ? parts : null;
+  } catch {
+    return null;
+  }
+}
+
+function prefixOf(kind: string): string {
+  return `${kind}${VERSION}`;
+}
