@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createDating } from '../../src/sources/celery/backends/redis/dating.ts';
 import { resultKeys } from '../../src/sources/celery/backends/redis/result-keys.ts';
+import { createDating } from '../../src/sources/celery/results/dating.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const HOUR = 3_600_000;

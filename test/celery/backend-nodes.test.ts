@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodeGroup } from '../../src/sources/celery/backends/redis/result-nodes.ts';
+import { decodeGroup } from '../../src/sources/celery/protocol/result-nodes.ts';
 import { decodeResult } from '../../src/sources/celery/protocol/results.ts';
 
 /** The children that a stored result with this text for `children` names. */

@@ -6,16 +6,17 @@ import { historySources } from '../../src/history/history-sources.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import type { RetentionOptions } from '../../src/history/retention.ts';
 import { createRedisReader } from '../../src/redis/reader.ts';
-import { type Backend, createBackend } from '../../src/sources/celery/backends/redis/backend.ts';
+import { createRedisResultBackend } from '../../src/sources/celery/backends/redis/redis-result-backend.ts';
 import { backendEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import { createLineage } from '../../src/sources/celery/lineage/lineage.ts';
+import { createResults, type Results } from '../../src/sources/celery/results/results.ts';
 import type { RedisServer } from '../helpers/redis-server.ts';
 
 /** A history fed by a backend alone. */
 export interface Monitor {
   readonly history: History;
-  readonly backend: Backend;
-  readonly tasks: ReturnType<Backend['withLookup']>;
+  readonly backend: Results;
+  readonly tasks: ReturnType<Results['withLookup']>;
   close(): Promise<void>;
 }
 
@@ -30,7 +31,8 @@ export function monitorOf(
   if (endpoint === null) throw new Error('The backend is not Redis.');
   const reader = createRedisReader('result backend', endpoint);
   const lineage = createLineage(history);
-  const backend = createBackend({ reader, settings, history, lineage, valueLength: 65_536 });
+  const { stored } = createRedisResultBackend({ endpoint, reader, settings });
+  const backend = createResults({ stored, settings, history, lineage, valueLength: 65_536 });
   return {
     history,
     backend,

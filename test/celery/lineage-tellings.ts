@@ -1,11 +1,11 @@
 /** All that a run of Celery tells of its tasks, as the history and the lineage take it in. */
 import type { History } from '../../src/history/history.ts';
-import { decodeGroup } from '../../src/sources/celery/backends/redis/result-nodes.ts';
 import { decodeEnvelope } from '../../src/sources/celery/brokers/redis/envelope.ts';
 import type { Lineage } from '../../src/sources/celery/lineage/lineage.ts';
 import { type CeleryEvent, taskChangeOf } from '../../src/sources/celery/protocol/events.ts';
 import type { QueuedTask } from '../../src/sources/celery/protocol/messages.ts';
 import { decodeTaken, decodeWaiting } from '../../src/sources/celery/protocol/queue-message.ts';
+import { decodeGroup } from '../../src/sources/celery/protocol/result-nodes.ts';
 import { decodeResult } from '../../src/sources/celery/protocol/results.ts';
 import { type DumpedKey, type Recording, randomOf } from '../helpers/celery-recordings.ts';
 

@@ -1,55 +1,53 @@
 import type { HistoryWriter } from '../../history/history.ts';
-import { type Connection, createConnection } from '../../redis/connection.ts';
-import type { RedisListener } from '../../redis/node-redis.ts';
 import type { SourceStatus } from '../../source.ts';
 import type { BrokerEvents } from './broker.ts';
-import { groupSubscription, resultSubscription } from './brokers/redis/channels.ts';
-import { subscribe } from './brokers/redis/events.ts';
 import { type ConnectionState, statusOfConnections } from './connection-state.ts';
 import type { Intake } from './intake.ts';
-import type { ResolvedOptions } from './options.ts';
+import type { PublishedResults } from './result-backend.ts';
 
-/** Listens to a deployment and tells the history. */
+/** How fresh the data of some connections is. */
+type Freshness = Pick<SourceStatus, 'ok' | 'asOf' | 'error'>;
+
+/** Listens to a deployment and records what it hears. */
 export interface Collector {
   /** `null` where the broker cannot be read. */
   readonly events: BrokerEvents | null;
-  /** The one that results come over; `null` without a backend in Redis. */
-  readonly results: Connection | null;
+  /** `null` without a result backend that can be read. */
+  readonly results: PublishedResults | null;
   /** Names of what is subscribed. */
   readonly channels: readonly string[];
-  /** Messages that came. */
+  /** Messages received so far. */
   messages(): number;
-  /** How current the tasks and the feed are. */
-  status(): Pick<SourceStatus, 'ok' | 'asOf' | 'error'>;
-  /** How current the workers are: only events tell of them. */
-  workerStatus(): Pick<SourceStatus, 'ok' | 'asOf' | 'error'>;
-  close(): Promise<void>;
+  /** How fresh the tasks and the feed are. */
+  status(): Freshness;
+  /** How fresh the workers are: only events report them. */
+  workerStatus(): Freshness;
 }
 
-/** Told when a connection is there. */
-export interface CollectorWatch {
-  /** @param again whether it had been up before, so that something may have been missed */
-  connected(place: 'broker' | 'backend', again: boolean): void;
+/** What a collector needs. */
+export interface CollectorOptions {
+  readonly events: BrokerEvents | null;
+  readonly results: PublishedResults | null;
+  readonly writer: HistoryWriter;
+  readonly intake: Intake;
+  /**
+   * Called when a connection is up.
+   *
+   * @param again whether it had been up before, so that messages may have been missed
+   */
+  readonly onConnected: (server: 'broker' | 'backend', again: boolean) => void;
 }
 
 /**
- * Subscribes to events and results, and goes on doing so. Each has a connection of its own, also where
- * both are on one server: a user who may hear only one of them then hears that.
+ * Subscribes to events and results. Each has a connection of its own, even on one server: a user who may
+ * subscribe to only one of them still receives that one.
  */
-export function createCollector(
-  events: BrokerEvents | null,
-  { backend, settings }: Pick<ResolvedOptions, 'backend' | 'settings'>,
-  writer: HistoryWriter,
-  intake: Intake,
-  watch: CollectorWatch,
-): Collector {
-  const ofResults = backend === null ? null : resultSubscription(settings);
-  const prefixLength = ofResults?.prefix.length ?? 0;
-  const ofGroups = groupSubscription(settings);
+export function createCollector(options: CollectorOptions): Collector {
+  const { events, results, writer, intake, onConnected } = options;
   let messages = 0;
 
-  /** Nothing that somebody else sends may throw into the host's event loop. */
-  function guard(take: () => void): void {
+  /** A message from outside must never throw into the host's event loop. */
+  function guarded(take: () => void): void {
     messages += 1;
     try {
       take();
@@ -58,60 +56,36 @@ export function createCollector(
     }
   }
 
-  function guarded(take: RedisListener, heard: () => void): RedisListener {
-    return (message, channel) => {
-      heard();
-      guard(() => take(message, channel));
-    };
-  }
-
-  function onUp(place: 'broker' | 'backend', again: boolean): void {
-    if (place === 'broker') writer.freezeAt(null);
+  function onUp(server: 'broker' | 'backend', again: boolean): void {
+    if (server === 'broker') writer.freezeAt(null);
     if (again) writer.recordGap();
-    watch.connected(place, again);
+    onConnected(server, again);
   }
 
-  // Nobody can be heard before the first connection: that is no silence of the workers.
+  // Before the first connection no worker can be heard, so none counts as silent.
   if (events !== null) writer.freezeAt(new Date());
   events?.start({
-    message: (body) => guard(() => intake.events.message(body)),
-    unreadable: (contentType) => guard(() => intake.events.unreadable(contentType)),
+    message: (body) => guarded(() => intake.events.message(body)),
+    unreadable: (contentType) => guarded(() => intake.events.unreadable(contentType)),
     up: (again) => onUp('broker', again),
     down: (asOf) => writer.freezeAt(new Date(asOf)),
   });
-  const results =
-    backend === null || ofResults === null
-      ? null
-      : createConnection({
-          label: 'result backend',
-          open: (signal) => backend.open(signal),
-          async prepare(client, heard) {
-            await subscribe(
-              client,
-              [ofResults],
-              guarded((message, channel) => intake.takeResult(message, channel.slice(prefixLength)), heard),
-            );
-            const takeGroup: RedisListener = (message, channel) =>
-              intake.takeGroup(message, channel.slice(ofGroups.prefix.length));
-            // A user who may not hear them still hears the results.
-            await subscribe(client, [ofGroups], guarded(takeGroup, heard)).catch(() => {});
-          },
-          onUp: (again) => onUp('backend', again),
-        });
+  results?.start({
+    up: (again) => onUp('backend', again),
+    task: (value, taskId) => guarded(() => intake.takeResult(value, taskId)),
+    group: (value) => guarded(() => intake.takeGroup(value)),
+    chordSize: (groupId, size) => guarded(() => intake.takeChordSize(groupId, size)),
+  });
   const connections: readonly { state(): ConnectionState }[] = [events, results].filter(
     (connection) => connection !== null,
   );
-  const statusOf = (all: typeof connections) => statusOfConnections(all.map(({ state }) => state()));
-
   return {
     events,
     results,
-    channels: [...(events?.channels ?? []), ...(ofResults === null ? [] : [ofResults.name, ofGroups.name])],
+    channels: [...(events?.channels ?? []), ...(results?.channels ?? [])],
     messages: () => messages,
-    status: () => statusOf(connections),
-    workerStatus: () => statusOf(events === null ? connections : [events]),
-    async close() {
-      await results?.close();
-    },
+    status: () => statusOfConnections(connections.map((connection) => connection.state())),
+    workerStatus: () =>
+      statusOfConnections((events === null ? connections : [events]).map((connection) => connection.state())),
   };
 }

@@ -1,13 +1,13 @@
 import type { Component, QueueDepth } from '../../model.ts';
-import type { RedisEndpoint } from '../../redis/endpoint.ts';
 import type { ComponentSource } from '../../source.ts';
-import type { Backend } from './backends/redis/backend.ts';
 import type { Broker } from './broker.ts';
 import type { Collector } from './collector.ts';
 import type { ConnectionState } from './connection-state.ts';
 import type { WorkerControl } from './control/worker-control.ts';
 import type { Hints } from './hints/hints.ts';
 import type { ResolvedOptions } from './options.ts';
+import type { ResultBackend } from './result-backend.ts';
+import type { Results } from './results/results.ts';
 
 interface Connected {
   state(): ConnectionState;
@@ -22,8 +22,9 @@ export interface ComponentParts {
   readonly hints: Hints;
   /** Messages and events that could not be read. */
   readonly dropped: () => number;
-  /** `null` without a backend in Redis. */
-  readonly backend: Backend | null;
+  /** `null` without a backend that can be read. */
+  readonly backend: ResultBackend | null;
+  readonly results: Results | null;
   /** What waits in the broker's queues, with who takes from them. */
   readonly queues: () => readonly QueueDepth[];
   /** Messages in queues that could not be read. */
@@ -50,25 +51,6 @@ export function componentsOf(parts: ComponentParts): ComponentSource {
   };
 }
 
-function redis(
-  endpoint: RedisEndpoint,
-  connection: Connected,
-  transportOptions: object | undefined,
-): Omit<Component, 'key' | 'name'> & { readonly config: Record<string, unknown> } {
-  return {
-    enabled: true,
-    status: statusOf([connection]),
-    url: endpoint.url,
-    config: {
-      transport: 'redis',
-      database: endpoint.database,
-      // The names alone: among the values are passwords of Sentinels.
-      transport_options: Object.keys(transportOptions ?? {}),
-      error: connection.state().problem?.sentence ?? null,
-    },
-  };
-}
-
 function brokerComponent(parts: ComponentParts, hints: readonly string[]): Component {
   const { options, broker, queues, unreadableMessages } = parts;
   const label = { key: 'broker', name: 'Broker', enabled: true };
@@ -87,20 +69,28 @@ function brokerComponent(parts: ComponentParts, hints: readonly string[]): Compo
 }
 
 function backendComponent(parts: ComponentParts, hints: readonly string[]): Component {
-  const { options, collector, backend } = parts;
-  const { foreignBackend, settings } = options;
+  const { options, backend, results } = parts;
+  const { foreignBackend } = options;
   const label = { key: 'backend', name: 'Result backend' };
-  if (options.backend !== null && collector.results !== null && backend !== null) {
-    const part = redis(options.backend, collector.results, settings.result_backend_transport_options);
-    return { ...label, ...part, config: { ...part.config, results: progressOf(backend), hints } };
+  if (backend !== null && results !== null) {
+    const { url, config } = backend.describe();
+    const error = backend.published.state().problem?.sentence ?? null;
+    const status = statusOf([backend.published]);
+    return {
+      ...label,
+      enabled: true,
+      status,
+      url,
+      config: { ...config, error, results: progressOf(results), hints },
+    };
   }
   if (foreignBackend === null) return { ...label, enabled: false, status: 'disabled', config: { hints } };
   return { ...label, enabled: true, status: 'unknown', config: { transport: foreignBackend, hints } };
 }
 
 /** How far reading in has come. */
-function progressOf(backend: Backend): Record<string, unknown> {
-  const { done, keys, read, kept, unreadable, commands, since, finishedAt, problem } = backend.progress();
+function progressOf(results: Results): Record<string, unknown> {
+  const { done, keys, read, kept, unreadable, commands, since, finishedAt, problem } = results.progress();
   return {
     done,
     keys,

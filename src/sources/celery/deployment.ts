@@ -5,7 +5,7 @@ import type { HistorySources } from '../../history/history-sources.ts';
 import type { QueueDepth } from '../../model.ts';
 import { createRedisReader } from '../../redis/reader.ts';
 import type { ComponentSource, HealthSource, ScheduleSource, WorkerSource } from '../../source.ts';
-import { createBackend } from './backends/redis/backend.ts';
+import { createRedisResultBackend } from './backends/redis/redis-result-backend.ts';
 import { createRedisBroker } from './brokers/redis/broker.ts';
 import { redbeatLocation } from './brokers/redis/redbeat-endpoint.ts';
 import { type Collector, createCollector } from './collector.ts';
@@ -19,6 +19,7 @@ import { createLineage, type Lineage } from './lineage/lineage.ts';
 import type { ResolvedOptions } from './options.ts';
 import { createQueues } from './queues/queues.ts';
 import { withWaiting } from './queues/waiting-tasks.ts';
+import { createResults } from './results/results.ts';
 import { createSchedules } from './schedules/schedules.ts';
 import { createTaskWatch } from './task-watch.ts';
 
@@ -41,7 +42,7 @@ export interface Deployment {
 
 /** Connects at once, and goes on reading. */
 export function createDeployment(options: ResolvedOptions, history: History): Deployment {
-  const { name, settings, broker, backend: results, retention } = options;
+  const { name, settings, broker, backend: resultEndpoint, retention } = options;
   const valueLength = retention.maxValueLength ?? VALUE_LENGTH;
   const observer = createObserver();
   const lineage = createLineage(history);
@@ -55,9 +56,19 @@ export function createDeployment(options: ResolvedOptions, history: History): De
   };
 
   const brokerReader = broker === null ? null : createRedisReader('broker', broker);
-  const isOneDatabase = broker?.server === results?.server && broker?.database === results?.database;
-  const resultReader =
-    results === null ? null : isOneDatabase ? brokerReader : createRedisReader('result backend', results);
+  const isOneDatabase =
+    broker?.server === resultEndpoint?.server && broker?.database === resultEndpoint?.database;
+  const backend =
+    resultEndpoint === null
+      ? null
+      : createRedisResultBackend({
+          endpoint: resultEndpoint,
+          reader:
+            isOneDatabase && brokerReader !== null
+              ? brokerReader
+              : createRedisReader('result backend', resultEndpoint),
+          settings,
+        });
 
   const brokerClient =
     broker === null || brokerReader === null
@@ -73,11 +84,11 @@ export function createDeployment(options: ResolvedOptions, history: History): De
           enableEvents: options.enableEvents,
           onReplies: observer.replies,
         });
-  const backend =
-    resultReader === null
+  const results =
+    backend === null
       ? null
-      : createBackend({
-          reader: resultReader,
+      : createResults({
+          stored: backend.stored,
           settings,
           history,
           lineage: told,
@@ -136,22 +147,26 @@ export function createDeployment(options: ResolvedOptions, history: History): De
           history,
           running: control.running,
           isQueued: (id) => queues?.holds(id) ?? null,
-          lookUp: async (ids) => backend?.lookup(ids, AbortSignal.timeout(5_000)),
+          lookUp: async (ids) => results?.lookup(ids, AbortSignal.timeout(5_000)),
           isBlind: () =>
             hints.silentWorkers().length > 0 ||
             (observer.facts().taskEvents === 0 && observer.facts().workers.size > 0),
         });
-  const collector = createCollector(brokerClient?.events ?? null, options, history.writer, intake, {
-    connected(place, again) {
+  const collector = createCollector({
+    events: brokerClient?.events ?? null,
+    results: backend?.published ?? null,
+    writer: history.writer,
+    intake,
+    onConnected(place, again) {
       observer.connected(place);
       if (place === 'broker') void schedules.refresh();
       if (!again) return;
-      backend?.onGap();
+      results?.onGap();
       taskWatch?.askSoon();
     },
   });
   const hints = createHints(options, observer, collector);
-  backend?.start();
+  results?.start();
   queues?.start();
 
   /** What hints need to know of the queues. */
@@ -162,7 +177,7 @@ export function createDeployment(options: ResolvedOptions, history: History): De
 
   /** How reading went, for the hints. */
   function noteAccess(): void {
-    observer.access('results', backend?.progress().problem ?? null);
+    observer.access('results', results?.progress().problem ?? null);
     observer.access('schedules', schedules.problem());
     observer.access('control', control?.problem() ?? null);
   }
@@ -178,7 +193,7 @@ export function createDeployment(options: ResolvedOptions, history: History): De
   return {
     collector,
     withTasks(tasks) {
-      const known = backend?.withLookup(tasks) ?? tasks;
+      const known = results?.withLookup(tasks) ?? tasks;
       return queues === null ? known : withWaiting(known, queues, history.index);
     },
     withWorkers: (workers) => control?.inspection.withInspection(workers) ?? workers,
@@ -188,7 +203,7 @@ export function createDeployment(options: ResolvedOptions, history: History): De
       reader: history.reader,
       collector,
       broker: brokerClient,
-      backend: resultReader,
+      backend,
       ping: control?.ping ?? null,
     }),
     components: componentsOf({
@@ -205,6 +220,7 @@ export function createDeployment(options: ResolvedOptions, history: History): De
       },
       dropped: intake.dropped,
       backend,
+      results,
       queues: queueDepths,
       unreadableMessages: () => queues?.counts().unreadable ?? 0,
       control,
@@ -212,11 +228,12 @@ export function createDeployment(options: ResolvedOptions, history: History): De
     }),
     async close() {
       taskWatch?.close();
-      backend?.stop();
+      results?.stop();
       queues?.stop();
       schedules.close();
-      const readers = new Set([brokerReader, resultReader, redbeatReader]);
-      await Promise.all([collector.close(), hints.close(), control?.close(), brokerClient?.close()]);
+      const readers = new Set([brokerReader, redbeatReader]);
+      await Promise.all([hints.close(), control?.close(), brokerClient?.close()]);
+      await backend?.close();
       await Promise.all([...readers].map((reader) => reader?.close()));
     },
   };

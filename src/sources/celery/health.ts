@@ -1,9 +1,9 @@
 import type { HistoryReader } from '../../history/history.ts';
 import type { HealthCheck, WorkerHealthCheck } from '../../model.ts';
-import type { RedisReader } from '../../redis/reader.ts';
 import type { HealthSource, ReadContext } from '../../source.ts';
 import type { Broker } from './broker.ts';
 import type { Collector } from './collector.ts';
+import type { ResultBackend } from './result-backend.ts';
 
 /** What checks are made of. */
 export interface HealthOptions {
@@ -12,8 +12,8 @@ export interface HealthOptions {
   readonly collector: Collector;
   /** `null` where the broker cannot be read. */
   readonly broker: Pick<Broker, 'check'> | null;
-  /** Of the result backend; `null` without one in Redis. */
-  readonly backend: RedisReader | null;
+  /** `null` without a result backend that can be read. */
+  readonly backend: Pick<ResultBackend, 'check'> | null;
   /** Asks the workers themselves; `null` when they could not be asked, or must not be. */
   readonly ping: ((signal: AbortSignal) => Promise<WorkerHealthCheck | null>) | null;
 }

@@ -1,8 +1,8 @@
 import type { HistoryWriter, TaskChange, WorkerChange } from '../../history/history.ts';
-import { decodeGroup } from './backends/redis/result-nodes.ts';
 import type { EventHandlers } from './broker.ts';
 import { type CeleryEvent, taskChangeOf } from './protocol/events.ts';
 import type { ResultNode, StoredResult } from './protocol/messages.ts';
+import { decodeGroup } from './protocol/result-nodes.ts';
 import { decodeResult } from './protocol/results.ts';
 import { workerChangeOf } from './protocol/worker-events.ts';
 
@@ -33,8 +33,10 @@ export interface Intake {
   readonly events: Pick<EventHandlers, 'message' | 'unreadable'>;
   /** A message of a result channel. */
   takeResult(message: string, taskId: string): void;
-  /** A message of a channel of groups; what follows the prefix is the group's id, and what is told of it. */
-  takeGroup(message: string, key: string): void;
+  /** A published group. */
+  takeGroup(message: string): void;
+  /** The published size of a chord's header. */
+  takeChordSize(groupId: string, size: number): void;
   /** Messages and events that could not be read. */
   dropped(): number;
 }
@@ -91,11 +93,11 @@ export function createIntake(writer: HistoryWriter, watch: IntakeWatch, valueLen
       writer.recordTask(result.change);
       watch.stored(result);
     },
-    takeGroup(message, key) {
-      if (key.endsWith('.s')) return watch.sized(key.slice(0, -2), Number(message));
+    takeGroup(message) {
       const group = decodeGroup(message);
       if (group !== null) watch.saved(group);
     },
+    takeChordSize: (groupId, size) => watch.sized(groupId, size),
     dropped: () => dropped,
   };
 }

@@ -20,3 +20,15 @@ export interface RefusedRight {
   /** The command in lower case; `null` where the server does not name it. */
   readonly command: string | null;
 }
+
+/**
+ * The problem that an error of a broker or a result backend carries in its `problem`.
+ *
+ * @returns a problem with the code `UNKNOWN` for any other error
+ */
+export function problemOf(error: unknown): Problem {
+  const problem = (error as { readonly problem?: Partial<Problem> } | null | undefined)?.problem;
+  return typeof problem?.code === 'string' && typeof problem.sentence === 'string'
+    ? (problem as Problem)
+    : { code: 'UNKNOWN', sentence: 'An unexpected error occurred.' };
+}

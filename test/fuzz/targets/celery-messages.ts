@@ -104,7 +104,10 @@ export const groupTarget = defineTarget({
   casesPerInput: BATCH.maxLength,
   check: (groups) =>
     tellAmidGood(({ intake }) => {
-      for (const [message, id, isSize] of groups) intake.takeGroup(message, isSize ? `${id}.s` : id);
+      for (const [message, id, isSize] of groups) {
+        if (isSize) intake.takeChordSize(id, Number(message));
+        else intake.takeGroup(message);
+      }
     }),
 });
 

@@ -4,7 +4,6 @@
  * without `-E`, of thread pools that lose events, of chains that failed before a link.
  */
 import type { TaskChange, TaskChangeType } from '../../../history/history.ts';
-import { childrenAt } from '../backends/redis/result-nodes.ts';
 import { storedException, storedReason } from './exceptions.ts';
 import { type FullChange, kindOf } from './full-change.ts';
 import { objectMembers, readString, stringEnd, valueEnd } from './json-text.ts';
@@ -12,6 +11,7 @@ import type { StoredResult } from './messages.ts';
 import { parseMoment } from './moments.ts';
 import { parsePythonJson } from './python-json.ts';
 import { pythonText, pythonTupleText } from './python-repr.ts';
+import { childrenAt } from './result-nodes.ts';
 
 const TYPES: Readonly<Record<string, TaskChangeType>> = {
   RECEIVED: 'received',
@@ -179,4 +179,32 @@ function takeStamps(text: string, members: Map<string, number>): object | undefi
     if (fits) stamps.push([name, parsePythonJson(text.slice(at, end))]);
   }
   return stamps.length === 0 ? undefined : Object.fromEntries(stamps);
+}
+
+/**
+ * What the beginning of a result says that is too long to be read: its state, which Celery writes first.
+ *
+ * @returns `null` when the text does not begin like a result
+ */
+export function decodeResultHead(head: string, taskId: string): StoredResult | null {
+  const status = /^\{"status": "[^"\\]{1,128}"/.exec(head);
+  const result = status === null ? null : decodeResult(`${status[0]}}`, taskId, 0);
+  if (result === null || result.change.type !== 'succeeded') return result;
+  return { ...result, change: { ...result.change, truncated: ['result'] } };
+}
+
+const DATE = '"date_done": ';
+
+/**
+ * When the task of a result ended, without decoding the result. Milliseconds since 1970.
+ *
+ * @returns `null` when it has not ended, and when only decoding can tell
+ */
+export function endedAt(text: string): number | null {
+  const at = text.indexOf(DATE);
+  // Quotes within a string are escaped, but a value of the app's may have a member of this name.
+  if (at < 0 || text.includes(DATE, at + 1)) return null;
+  const start = at + DATE.length;
+  if (text[start] !== '"') return null;
+  return parseMoment(text.slice(start + 1, text.indexOf('"', start + 1))) ?? null;
 }

@@ -2,8 +2,8 @@
  * The trees of tasks and groups within stored results, as Celery writes them (celery/result.py,
  * `as_tuple`): a task is `[[id, parent], null]`, a group `[[id, parent], [member, …]]`.
  */
-import { skipSpace, valueEnd } from '../../protocol/json-text.ts';
-import type { ResultNode } from '../../protocol/messages.ts';
+import { skipSpace, valueEnd } from './json-text.ts';
+import type { ResultNode } from './messages.ts';
 
 /** Bounds of what is read of one result; the rest is left out. */
 const MOST_NODES = 10_000;

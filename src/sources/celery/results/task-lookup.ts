@@ -1,11 +1,11 @@
 /** A task source that also finds what the history does not hold, as long as the backend does. */
 
-import type { History, HistoryReader } from '../../../../history/history.ts';
-import type { HistorySources } from '../../../../history/history-sources.ts';
-import { createMemoryHistory } from '../../../../history/memory-history.ts';
-import type { TaskTree } from '../../../../model.ts';
-import type { Lineage } from '../../lineage/lineage.ts';
-import type { StoredResult } from '../../protocol/messages.ts';
+import type { History, HistoryReader } from '../../../history/history.ts';
+import type { HistorySources } from '../../../history/history-sources.ts';
+import { createMemoryHistory } from '../../../history/memory-history.ts';
+import type { TaskTree } from '../../../model.ts';
+import type { Lineage } from '../lineage/lineage.ts';
+import type { StoredResult } from '../protocol/messages.ts';
 import type { ResultLookup } from './result-lookup.ts';
 
 /** A history's task source. */

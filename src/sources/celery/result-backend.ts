@@ -1,0 +1,102 @@
+/**
+ * The seam between the Celery source and the place where an app stores its results. An implementation
+ * fetches values; everything that is decided about them (what to fetch, when, how fast, what to keep)
+ * happens above, in `results/`.
+ *
+ * Every method that reads rejects with an error whose `problem` is a {@link Problem} when the backend is
+ * away, late or refuses, and when the signal aborts.
+ */
+import type { ConnectionState } from './connection-state.ts';
+import type { Problem } from './problem.ts';
+
+/** A place where results are stored. Nothing is asked of it before a method is called. */
+export interface ResultBackend {
+  /** Results reported as they are written. */
+  readonly published: PublishedResults;
+  /** Results that lie there, however long ago they were written. */
+  readonly stored: StoredResults;
+  /** Asks for a sign of life: what is wrong, or `null`. Never rejects. */
+  check(signal: AbortSignal): Promise<Problem | null>;
+  /** What the component of the backend shows. */
+  describe(): BackendDescription;
+  /** Ends every connection, within about a second. */
+  close(): Promise<void>;
+}
+
+/** What is shown of a result backend. Without user names, passwords and queries of URLs. */
+export interface BackendDescription {
+  /** `null` where it is not known. */
+  readonly url: string | null;
+  /** Members of the component's `config`, such as `transport` and `database`. */
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+/** Reports each result soon after it has been written: as a subscriber, or by asking again and again. */
+export interface PublishedResults {
+  /** Begins to listen, and continues until the backend is closed. Called once. */
+  start(handlers: PublishedHandlers): void;
+  state(): ConnectionState;
+  /** Names of the channels that are listened to, as access rules must name them; empty where there are none. */
+  readonly channels: readonly string[];
+}
+
+/** What is called for published results. Handlers never throw. */
+export interface PublishedHandlers {
+  /** @param again whether it had been up before, so that results may have been missed */
+  up(again: boolean): void;
+  /** @param value Celery's own JSON of the result ("meta"), unless the app uses another serializer */
+  task(value: string, taskId: string): void;
+  /** @param value Celery's own JSON of a stored group */
+  group(value: string, groupId: string): void;
+  /** The last header task of a chord was sent: the header has `size` tasks. */
+  chordSize(groupId: string, size: number): void;
+}
+
+/** A stored value: Celery's own JSON of a result or a group, unless the app uses another serializer. */
+export interface StoredText {
+  readonly text: string;
+  /** The value is too long to be read: `text` is only its beginning. */
+  readonly isCut: boolean;
+}
+
+/** The stored result of a task. */
+export interface StoredValue extends StoredText {
+  /** Id of the task. */
+  readonly id: string;
+}
+
+/** Values that were read together, in no particular order. Ids without a value are absent. */
+export interface StoredPart {
+  readonly tasks: readonly StoredValue[];
+  readonly groups: readonly StoredText[];
+}
+
+/** One step through everything that is stored. */
+export interface ScanStep {
+  /** Where the next step begins; `null` after the last one. */
+  readonly next: string | null;
+  /** Results of tasks found in this step, whether their values are wanted or not. */
+  readonly taskCount: number;
+  /** The wanted values; each part is read when it is asked for. */
+  readonly parts: AsyncIterable<StoredPart>;
+}
+
+/** Reads stored results in steps that keep neither the backend nor this process busy. */
+export interface StoredResults {
+  /** Number of entries, those of other apps included; `null` when we may not ask. */
+  size(signal: AbortSignal): Promise<number | null>;
+  /**
+   * @param from `null` for the first step, then `next` of the step before
+   * @param isWanted whether to read the value of this task
+   */
+  scan(from: string | null, isWanted: (taskId: string) => boolean, signal: AbortSignal): Promise<ScanStep>;
+  /** Looks up the results of these tasks, at most a few hundred. */
+  find(taskIds: readonly string[], signal: AbortSignal): AsyncIterable<readonly StoredValue[]>;
+  /**
+   * How long the results of these tasks will be kept, in milliseconds and in the order of the ids;
+   * negative: for ever, or there is none.
+   */
+  remainingLives(taskIds: readonly string[], signal: AbortSignal): Promise<readonly number[]>;
+  /** Commands or queries sent so far. */
+  requests(): number;
+}

@@ -1,0 +1,126 @@
+/**
+ * Asks the backend about tasks that have not ended and that nothing has been heard of for a while. Final
+ * events get lost, most often by worker pools of threads, and so do results published while nobody listens.
+ */
+import { createHash } from 'node:crypto';
+import type { CollectedHistory, OpenTask } from '../../../history/history.ts';
+import type { StoredValue } from '../result-backend.ts';
+import { type ResultIntake, takeResults } from './result-intake.ts';
+
+/** All in milliseconds. */
+const INTERVAL = 1_000;
+/** A task is asked about after this much silence, then each time its silence has doubled … */
+const FIRST_SILENCE = 2_000;
+/** … and at least this often. */
+const LONGEST_WAIT = 60_000;
+/** Most tasks asked about at once. */
+const BATCH = 500;
+/** Most open tasks watched; those that were not heard of for longest come first. */
+const MAX_TASKS = 20_000;
+
+/** Watches the tasks that have not ended. */
+export interface Reconciler {
+  start(): void;
+  /** Asks about all of them at once, since something may have been missed. */
+  askAll(): void;
+}
+
+/** What a reconciler needs. */
+export interface ReconcilerOptions {
+  readonly history: CollectedHistory;
+  readonly intake: ResultIntake;
+  /** Ends it. */
+  readonly signal: AbortSignal;
+}
+
+/** An open task and when to ask about it. Milliseconds since 1970. */
+interface Watched {
+  /** When it was last heard of, by the history. */
+  readonly heardAt: number;
+  dueAt: number;
+  /** Digest of the stored value that was last taken in. */
+  digest: string | null;
+}
+
+interface State {
+  watched: Map<string, Watched>;
+  isRunning: boolean;
+  isAllWanted: boolean;
+}
+
+export function createReconciler(options: ReconcilerOptions): Reconciler {
+  const { signal } = options;
+  const state: State = { watched: new Map(), isRunning: false, isAllWanted: false };
+
+  return {
+    start() {
+      const timer = setInterval(() => void run(options, state), INTERVAL).unref();
+      signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+    },
+    askAll() {
+      state.isAllWanted = true;
+      void run(options, state);
+    },
+  };
+}
+
+async function run(options: ReconcilerOptions, state: State): Promise<void> {
+  if (state.isRunning || options.signal.aborted) return;
+  const all = state.isAllWanted;
+  state.isRunning = true;
+  state.isAllWanted = false;
+  try {
+    const due = dueTasks(options.history, state, all);
+    const count = all ? due.length : Math.min(due.length, BATCH);
+    for (let at = 0; at < count; at += BATCH) await askAbout(options, state, due.slice(at, at + BATCH));
+  } catch {
+    // The backend is away; the next run asks again.
+    state.isAllWanted ||= all;
+  } finally {
+    state.isRunning = false;
+  }
+}
+
+/** The tasks to ask about, those that most likely have ended first. */
+function dueTasks(history: CollectedHistory, state: State, all: boolean): string[] {
+  const now = Date.now();
+  const limit = all ? MAX_TASKS : Math.min(MAX_TASKS, state.watched.size + BATCH);
+  const open = history.index.listOpen(limit);
+  const before = state.watched;
+  state.watched = new Map(open.map((task) => [task.id, watch(task, before.get(task.id))]));
+  const due = open.filter(({ id }) => all || (state.watched.get(id)?.dueAt ?? 0) <= now);
+  const taken = due.filter((task) => task.state !== 'PENDING');
+  const waiting = due.filter((task) => task.state === 'PENDING');
+  return [...taken, ...waiting].map(({ id }) => id);
+}
+
+function watch({ heardAt }: OpenTask, known: Watched | undefined): Watched {
+  if (known?.heardAt === heardAt) return known;
+  return { heardAt, dueAt: heardAt + FIRST_SILENCE, digest: known?.digest ?? null };
+}
+
+async function askAbout(
+  { intake, signal }: ReconcilerOptions,
+  { watched }: State,
+  ids: readonly string[],
+): Promise<void> {
+  for await (const values of intake.stored.find(ids, signal)) {
+    const changed = values.filter((value) => hasChanged(watched.get(value.id), value));
+    await takeResults(intake, changed, signal);
+  }
+  const now = Date.now();
+  for (const id of ids) {
+    const task = watched.get(id);
+    if (task === undefined) continue;
+    const silence = now - task.heardAt;
+    task.dueAt = now + Math.min(Math.max(silence, FIRST_SILENCE), LONGEST_WAIT);
+  }
+}
+
+/** The history is not given the same value again and again: it would count each time as a change. */
+function hasChanged(task: Watched | undefined, { text }: StoredValue): boolean {
+  const digest = createHash('md5').update(text).digest('base64');
+  if (task === undefined || task.digest === digest) return false;
+  task.digest = digest;
+  return true;
+}

@@ -1,0 +1,122 @@
+/** Takes results that were read from a backend into the history. */
+import type { CollectedHistory } from '../../../history/history.ts';
+import type { Lineage } from '../lineage/lineage.ts';
+import type { StoredResult } from '../protocol/messages.ts';
+import { decodeResult, decodeResultHead, endedAt } from '../protocol/results.ts';
+import type { StoredResults, StoredValue } from '../result-backend.ts';
+import type { Dating } from './dating.ts';
+import { createSlices } from './pauses.ts';
+
+/** Where results are taken to, and what is needed for it. */
+export interface ResultIntake {
+  readonly history: CollectedHistory;
+  readonly lineage: Lineage;
+  readonly stored: StoredResults;
+  readonly dating: Dating;
+  /** Longest text to make of one value, in characters. */
+  readonly valueLength: number;
+}
+
+/** Receives results that somebody asked for and that the history would not keep. */
+export type Aside = (result: StoredResult) => void;
+
+/** What became of results that were read. */
+export interface IntakeCounts {
+  /** Results that the history was given. */
+  kept: number;
+  /** Values of another serializer, or broken ones. */
+  unreadable: number;
+}
+
+/** Results taken in without giving way: for most values a few milliseconds at most. */
+const AT_ONCE = 50;
+/** Of each slice, so many dated results show how long the backend keeps results. */
+const SAMPLES = 3;
+
+/** One call of {@link takeResults}. */
+interface Batch {
+  readonly intake: ResultIntake;
+  readonly aside: Aside | null;
+  readonly counts: IntakeCounts;
+}
+
+/**
+ * Takes in what the history would keep. Gives way to the host's own work in between.
+ *
+ * @param aside set when somebody asked for these tasks
+ */
+export async function takeResults(
+  intake: ResultIntake,
+  values: readonly StoredValue[],
+  signal: AbortSignal,
+  aside: Aside | null = null,
+): Promise<IntakeCounts> {
+  const batch: Batch = { intake, aside, counts: { kept: 0, unreadable: 0 } };
+  const undated: StoredResult[] = [];
+  const samples: StoredResult[] = [];
+  const giveWay = createSlices();
+  for (let at = 0; at < values.length; at += AT_ONCE) {
+    await giveWay();
+    const results = values.slice(at, at + AT_ONCE).flatMap((value) => decode(batch, value) ?? []);
+    const dated = results.filter(({ change }) => change.time !== null);
+    takeDated(batch, dated);
+    undated.push(...results.filter(({ change }) => change.time === null));
+    if (intake.dating.needsSamples()) samples.push(...dated.slice(0, SAMPLES));
+  }
+  if (undated.length === 0) return batch.counts;
+  const times = await datesOf(intake, undated, samples, signal);
+  for (const [index, result] of undated.entries()) {
+    await giveWay();
+    const time = times[index] ?? null;
+    take(batch, result, time, isWanted(intake, result.change.id, time ?? Date.now()));
+  }
+  return batch.counts;
+}
+
+/** Known tasks are told more about; others are taken in when they would stay. */
+function isWanted({ history }: ResultIntake, id: string, time: number): boolean {
+  return history.index.stateOf(id) !== null || history.index.wouldKeep(time);
+}
+
+function decode({ intake, aside, counts }: Batch, { id, text, isCut }: StoredValue): StoredResult | null {
+  if (isCut) return decodeResultHead(text, id);
+  const time = aside === null ? endedAt(text) : null;
+  if (time !== null && !isWanted(intake, id, time)) return null;
+  const result = decodeResult(text, id, intake.valueLength);
+  if (result === null) counts.unreadable += 1;
+  return result;
+}
+
+function takeDated(batch: Batch, results: readonly StoredResult[]): void {
+  // The history is asked about all before it is given the first: to answer, it brings its indexes up to date.
+  const wanted = results.map(({ change }) => isWanted(batch.intake, change.id, change.time ?? 0));
+  for (const [index, result] of results.entries()) take(batch, result, null, wanted[index] === true);
+}
+
+/** @param heardAt when an undated result was written, as far as is known */
+function take(batch: Batch, result: StoredResult, heardAt: number | null, wanted: boolean): void {
+  const read = { ...result, change: { ...result.change, stored: true, heardAt } };
+  if (!wanted) {
+    batch.aside?.(read);
+    return;
+  }
+  batch.intake.history.writer.recordTask(read.change);
+  batch.intake.lineage.stored(read);
+  batch.counts.kept += 1;
+}
+
+/** When undated results were written, as far as their remaining lives show. */
+async function datesOf(
+  { stored, dating }: ResultIntake,
+  undated: readonly StoredResult[],
+  samples: readonly StoredResult[],
+  signal: AbortSignal,
+): Promise<(number | null)[]> {
+  const ids = [...samples, ...undated].map(({ change }) => change.id);
+  const lives = await stored.remainingLives(ids, signal);
+  const now = Date.now();
+  for (const [index, { change }] of samples.entries()) {
+    dating.sample(change.time ?? now, lives[index] ?? -1, now);
+  }
+  return undated.map((_, index) => dating.writtenAt(lives[samples.length + index] ?? -1, now));
+}

@@ -1,0 +1,155 @@
+/** Reads everything that is stored in a backend, in the background. */
+import type { CollectedHistory } from '../../../history/history.ts';
+import type { Lineage } from '../lineage/lineage.ts';
+import { type Problem, problemOf } from '../problem.ts';
+import { decodeGroup } from '../protocol/result-nodes.ts';
+import type { StoredText } from '../result-backend.ts';
+import { pause } from './pauses.ts';
+import { type ResultIntake, takeResults } from './result-intake.ts';
+
+/** For one part of work of this event loop so many parts of rest: reading takes a third of the time. */
+const REST_PER_WORK = 2;
+/** All in milliseconds. */
+const SHORTEST_REST = 1;
+const LONGEST_REST = 250;
+const FIRST_RETRY = 250;
+const LAST_RETRY = 10_000;
+/** Unknown errors in a row after which reading is given up. */
+const MAX_REFUSALS = 3;
+/** The next scan waits so many times as long as the last one took, but no longer than a minute. */
+const SPACING = 2;
+const LONGEST_SPACING = 60_000;
+
+/** How far reading has come. */
+export interface ScanProgress {
+  /** Whether everything has been read, or nothing more will be. */
+  readonly done: boolean;
+  /** Entries in the backend, those of other apps included; `null` while that is not known. */
+  readonly keys: number | null;
+  /** Results of tasks gone through. */
+  readonly read: number;
+  /** Results that the history was given. */
+  readonly kept: number;
+  /** Values of another serializer, or broken ones. */
+  readonly unreadable: number;
+  /** When the scan began; `null` before. */
+  readonly since: Date | null;
+  readonly finishedAt: Date | null;
+  /** What keeps it from continuing, or ended it. */
+  readonly problem: Problem | null;
+}
+
+/** Reads everything that is stored. */
+export interface ResultScan {
+  /** Reads everything; if a scan is running, everything once more afterwards. */
+  start(): void;
+  progress(): ScanProgress;
+}
+
+/** What a scan needs. */
+export interface ResultScanOptions {
+  readonly history: CollectedHistory;
+  readonly lineage: Lineage;
+  readonly intake: ResultIntake;
+  /** Ends it. */
+  readonly signal: AbortSignal;
+}
+
+interface State {
+  progress: { -readonly [Field in keyof ScanProgress]: ScanProgress[Field] };
+  isWanted: boolean;
+  isRunning: boolean;
+}
+
+export function createResultScan(options: ResultScanOptions): ResultScan {
+  const state: State = { progress: newProgress(null), isWanted: false, isRunning: false };
+  return {
+    start() {
+      state.isWanted = true;
+      if (!state.isRunning) void run(options, state);
+    },
+    progress: () => ({ ...state.progress }),
+  };
+}
+
+async function run(options: ResultScanOptions, state: State): Promise<void> {
+  state.isRunning = true;
+  while (state.isWanted && !options.signal.aborted) {
+    state.isWanted = false;
+    const since = new Date();
+    state.progress = newProgress(since);
+    await scanAll(options, state);
+    const finishedAt = new Date();
+    state.progress = { ...state.progress, done: true, finishedAt };
+    const took = finishedAt.getTime() - since.getTime();
+    await pause(Math.min(took * SPACING, LONGEST_SPACING), options.signal);
+  }
+  state.isRunning = false;
+}
+
+async function scanAll(options: ResultScanOptions, state: State): Promise<void> {
+  const { signal } = options;
+  const { progress } = state;
+  let next: string | null = null;
+  let failures = 0;
+  do {
+    const before = performance.eventLoopUtilization();
+    try {
+      next = await scanStep(options, state, next);
+      failures = 0;
+      progress.problem = null;
+      if (next === null) return;
+    } catch (error) {
+      if (signal.aborted) return;
+      failures += 1;
+      progress.problem = problemOf(error);
+      const { code } = progress.problem;
+      if (code === 'NOPERM' || (code === 'UNKNOWN' && failures >= MAX_REFUSALS)) return;
+      await pause(Math.min(FIRST_RETRY * 2 ** (failures - 1), LAST_RETRY), signal);
+    }
+    // The host's own work counts as well: the busier it is, the more time it is left.
+    const { active } = performance.eventLoopUtilization(before);
+    await pause(Math.min(Math.max(active * REST_PER_WORK, SHORTEST_REST), LONGEST_REST), signal);
+  } while (!signal.aborted);
+}
+
+/** @returns where the next step begins; `null` when this was the last */
+async function scanStep(
+  { history, lineage, intake, signal }: ResultScanOptions,
+  { progress }: State,
+  from: string | null,
+): Promise<string | null> {
+  const { stored } = intake;
+  progress.keys ??= await stored.size(signal);
+  // Celery never overwrites a stored SUCCESS, so the value of a task known to have succeeded is not read.
+  const isWanted = (id: string): boolean => history.index.stateOf(id) !== 'SUCCESS';
+  const { next, taskCount, parts } = await stored.scan(from, isWanted, signal);
+  for await (const { tasks, groups } of parts) {
+    const { kept, unreadable } = await takeResults(intake, tasks, signal);
+    progress.kept += kept;
+    progress.unreadable += unreadable;
+    for (const group of groups) if (!takeGroup(lineage, group)) progress.unreadable += 1;
+  }
+  progress.read += taskCount;
+  return next;
+}
+
+/** @returns false when it is not readable */
+function takeGroup(lineage: Lineage, { text, isCut }: StoredText): boolean {
+  const group = isCut ? null : decodeGroup(text);
+  if (group !== null) lineage.saved(group);
+  return group !== null;
+}
+
+function newProgress(since: Date | null): State['progress'] {
+  return {
+    done: false,
+    keys: null,
+    read: 0,
+    kept: 0,
+    unreadable: 0,
+    since,
+    finishedAt: null,
+    problem: null,
+  };
+}

@@ -1,0 +1,79 @@
+/** Stored results: read at the start, looked up when asked for, and compared with what events reported. */
+
+import type { History } from '../../../history/history.ts';
+import type { HistorySources } from '../../../history/history-sources.ts';
+import type { Lineage } from '../lineage/lineage.ts';
+import type { StoredResults } from '../result-backend.ts';
+import type { CelerySettings } from '../settings.ts';
+import { createDating } from './dating.ts';
+import { createReconciler } from './reconcile.ts';
+import type { ResultIntake } from './result-intake.ts';
+import { createResultLookup, type ResultLookup } from './result-lookup.ts';
+import { createResultScan, type ScanProgress } from './result-scan.ts';
+import { createTaskLookup } from './task-lookup.ts';
+
+/** How far reading has come, and what it took. */
+export interface ResultsProgress extends ScanProgress {
+  /** Commands or queries sent so far, those of look-ups included. */
+  readonly commands: number;
+}
+
+/** Reads stored results into a history. */
+export interface Results {
+  /** Begins to read what is stored, and to ask about tasks that have not ended. */
+  start(): void;
+  /** Asks for everything again, since something may have been missed. */
+  onGap(): void;
+  readonly lookup: ResultLookup;
+  /** The history's task source, which then looks up what the history does not know. */
+  withLookup(tasks: HistorySources['tasks']): HistorySources['tasks'];
+  progress(): ResultsProgress;
+  /** Ends everything; running reads are given up. */
+  stop(): void;
+}
+
+/** What reading needs. */
+export interface ResultsOptions {
+  readonly stored: StoredResults;
+  readonly settings: CelerySettings;
+  readonly history: History;
+  readonly lineage: Lineage;
+  /** Longest text to make of one stored value, in characters. */
+  readonly valueLength: number;
+  /** Whether everything stored is read, beside what is asked for. Default true. */
+  readonly readsStored?: boolean;
+}
+
+/** Nothing is asked of the backend before `start` or a look-up. */
+export function createResults(options: ResultsOptions): Results {
+  const { stored, settings, history, lineage, valueLength, readsStored = true } = options;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const intake: ResultIntake = { stored, history, lineage, dating: createDating(settings), valueLength };
+  const scan = createResultScan({ history, lineage, intake, signal });
+  const reconciler = createReconciler({ history, intake, signal });
+  const tasks = createTaskLookup(history.reader, lineage, valueLength);
+  const lookup = createResultLookup({ intake, aside: tasks.keepAside, signal });
+  let started = false;
+
+  return {
+    start() {
+      if (started || signal.aborted) return;
+      started = true;
+      if (readsStored) scan.start();
+      reconciler.start();
+    },
+    onGap() {
+      if (!started || signal.aborted) return;
+      if (readsStored) scan.start();
+      reconciler.askAll();
+    },
+    lookup,
+    withLookup: (source) => tasks.over(source, lookup),
+    progress: () => ({ ...scan.progress(), commands: stored.requests() }),
+    stop() {
+      stopping.abort();
+      tasks.close();
+    },
+  };
+}
