@@ -1,12 +1,13 @@
-/** Finds the workflow of a task: all that is reachable over parents, groups, chords and told relations, nearest first. */
+/** The workflow of a task: all that is reachable over parents, groups, chords and reported relations. */
 import type { Task, TaskTree } from '../../model.ts';
 import type { Edge } from '../table/relation-store.ts';
+import type { SlotGroups } from '../table/slot-groups.ts';
 import type { Tables } from '../table/tables.ts';
 
-/** Most ids of a workflow that are looked at, known as tasks or not: the largest graph that the API shows. */
+/** Most ids of a workflow that are visited, known as tasks or not: the largest graph that the API shows. */
 const MAX_IDS = 20_000;
 
-/** Ids of the tasks that a task sent, or will send: by their parent, and by what is told of it. */
+/** Ids of the tasks that a task sent or will send, by their parent and by reported relations. */
 export function childrenOf(id: string, { records, index, relations }: Tables): readonly string[] {
   const children = new Set(index.byParent.list(id).map((child) => records.ids[child] as string));
   for (const { child, relation } of relations.from(id)) {
@@ -15,77 +16,102 @@ export function childrenOf(id: string, { records, index, relations }: Tables): r
   return [...children];
 }
 
-/** @param slot the asked task */
-export function workflowOf(slot: number, { records, index, relations, roots, rows }: Tables): TaskTree {
-  const asked = records.ids[slot] as string;
-  const seen = new Set<string>([asked]);
-  const edges = new Set<Edge>();
+/** A visit of a workflow. */
+interface Visit {
+  readonly tables: Tables;
+  /** Ids reached so far, nearest first. */
+  readonly ids: Set<string>;
+  /** Relations met on the way. */
+  readonly edges: Set<Edge>;
+  /** Groups of relatives that have been reached as a whole: each member of a large group names it again. */
+  readonly reached: Map<SlotGroups, Set<string>>;
+  truncated: boolean;
+}
+
+/** @param slot the task that is asked for */
+export function workflowOf(slot: number, tables: Tables): TaskTree {
+  const { records, relations, roots, rows } = tables;
+  const ids = new Set<string>([records.ids[slot] as string]);
+  const visit: Visit = { tables, ids, edges: new Set(), reached: new Map(), truncated: false };
   const tasks: Task[] = [];
-  let truncated = false;
-
-  const reach = (id: string): void => {
-    if (seen.has(id)) return;
-    if (seen.size < MAX_IDS) seen.add(id);
-    else truncated = true;
-  };
-  // Each group once: every member of a large one names it again.
-  const done = { parent: new Set<string>(), group: new Set<string>(), chord: new Set<string>() };
-  const members = { parent: index.byParent, group: index.byGroup, chord: index.byChord };
-  const reachAll = (kind: keyof typeof done, key: string): void => {
-    if (done[kind].has(key)) return;
-    done[kind].add(key);
-    for (const other of members[kind].list(key)) reach(records.ids[other] as string);
-    if (kind !== 'group' || !relations.has(key)) return;
-    for (const edge of relations.from(key)) {
-      if (edge.relation !== 'group') continue;
-      edges.add(edge);
-      reach(edge.child);
+  // Iterating over a set includes what is added meanwhile.
+  for (const id of ids) {
+    const known = records.slots.get(id);
+    if (known !== undefined) {
+      tasks.push(rows.get(known));
+      reachNamed(visit, known);
     }
-  };
-  const follow = (id: string): void => {
-    for (const edge of relations.from(id)) {
-      edges.add(edge);
-      reach(edge.child);
-    }
-    for (const edge of relations.to(id)) {
-      edges.add(edge);
-      if (edge.relation === 'group') reachAll('group', edge.parent);
-      else reach(edge.parent);
-    }
-  };
-
-  // A set is walked in the order of insertion, also over what is added on the way.
-  for (const id of seen) {
-    const current = records.slots.get(id);
-    if (current !== undefined) {
-      tasks.push(rows.get(current));
-      const parent = records.parents[current] ?? null;
-      if (parent !== null) reach(parent);
-      const more = records.extras.get(current);
-      if (more?.groupId != null) reachAll('group', more.groupId);
-      if (more?.chordId != null) reach(more.chordId);
-    }
-    // Relatives hang together also over one that is known by its id alone.
-    reachAll('parent', id);
-    reachAll('chord', id);
-    if (relations.has(id)) follow(id);
+    // Tasks may be related over an id that is not known as a task.
+    reachMembers(visit, tables.index.byParent, id);
+    reachMembers(visit, tables.index.byChord, id);
+    if (relations.has(id)) reachRelated(visit, id);
   }
   return {
     rootId: records.roots[slot] ?? roots.topmost(slot),
     tasks,
-    relations: [...edges].filter((edge) => isListed(edge)),
-    truncated,
+    relations: [...visit.edges].filter((edge) => isListed(visit, edge)),
+    truncated: visit.truncated,
   };
+}
 
-  /** What the tasks' own fields do not tell, between what is reached. */
-  function isListed({ parent, child, relation }: Edge): boolean {
-    if (!seen.has(child)) return false;
-    const to = records.slots.get(child);
-    const more = to === undefined ? undefined : records.extras.get(to);
-    if (relation === 'group') return more?.groupId !== parent;
-    if (!seen.has(parent)) return false;
-    const from = records.slots.get(parent);
-    if (from !== undefined && records.extras.get(from)?.chordId === child) return false;
-    return !(relation === 'child' && to !== undefined && records.parents[to] === parent);
+function reach(visit: Visit, id: string): void {
+  if (visit.ids.has(id)) return;
+  if (visit.ids.size < MAX_IDS) visit.ids.add(id);
+  else visit.truncated = true;
+}
+
+/** Reaches the relatives that a task's own record names. */
+function reachNamed(visit: Visit, slot: number): void {
+  const { records } = visit.tables;
+  const parent = records.parents[slot] ?? null;
+  if (parent !== null) reach(visit, parent);
+  const extra = records.extras.get(slot);
+  if (extra?.groupId != null) reachGroup(visit, extra.groupId);
+  if (extra?.chordId != null) reach(visit, extra.chordId);
+}
+
+/** Reaches all tasks that name this id. @returns false when they have been reached before */
+function reachMembers(visit: Visit, groups: SlotGroups, id: string): boolean {
+  const reached = visit.reached.get(groups) ?? new Set();
+  if (reached.has(id)) return false;
+  visit.reached.set(groups, reached.add(id));
+  for (const member of groups.list(id)) reach(visit, visit.tables.records.ids[member] as string);
+  return true;
+}
+
+/** Reaches the members of a group, those that relations name included. */
+function reachGroup(visit: Visit, group: string): void {
+  const { index, relations } = visit.tables;
+  if (!reachMembers(visit, index.byGroup, group) || !relations.has(group)) return;
+  for (const edge of relations.from(group)) {
+    if (edge.relation !== 'group') continue;
+    visit.edges.add(edge);
+    reach(visit, edge.child);
   }
+}
+
+/** Reaches what relations lead to from an id, in both directions. */
+function reachRelated(visit: Visit, id: string): void {
+  const { relations } = visit.tables;
+  for (const edge of relations.from(id)) {
+    visit.edges.add(edge);
+    reach(visit, edge.child);
+  }
+  for (const edge of relations.to(id)) {
+    visit.edges.add(edge);
+    if (edge.relation === 'group') reachGroup(visit, edge.parent);
+    else reach(visit, edge.parent);
+  }
+}
+
+/** Whether a relation leads to a task of the workflow and says more than the fields of the tasks. */
+function isListed({ ids, tables: { records } }: Visit, { parent, child, relation }: Edge): boolean {
+  if (!ids.has(child)) return false;
+  const to = records.slots.get(child);
+  const extra = to === undefined ? undefined : records.extras.get(to);
+  if (relation === 'group') return extra?.groupId !== parent;
+  if (!ids.has(parent)) return false;
+  const from = records.slots.get(parent);
+  if (from !== undefined && records.extras.get(from)?.chordId === child) return false;
+  return !(relation === 'child' && to !== undefined && records.parents[to] === parent);
 }

@@ -1,11 +1,11 @@
 /** Takes in what is told of tasks. */
-import { FEED_TYPES, type Feed } from '../answers/feed.ts';
-import type { WorkerTable } from '../answers/workers.ts';
+import { FEED_TYPES, type Feed } from '../feed/feed.ts';
 import type { HistoryWriter, TaskChange, TaskFacts } from '../history.ts';
 import { isName } from '../names.ts';
 import { FACT } from '../table/records.ts';
 import type { Tables } from '../table/tables.ts';
 import { KIND, STATE_OF } from '../table/timeline.ts';
+import type { WorkerTable } from '../workers/worker-table.ts';
 import type { Placed } from './intake.ts';
 
 /** Where what is told of tasks goes. */

@@ -1,4 +1,5 @@
-import { createRows, type FlagContext } from '../answers/rows.ts';
+import { createRows } from '../answers/rows.ts';
+import type { FlagContext } from '../answers/task-flags.ts';
 import { createTaskList } from '../answers/task-list.ts';
 import { createOpenTasks } from '../index/open-tasks.ts';
 import { createRoots } from '../index/roots.ts';

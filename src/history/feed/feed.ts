@@ -1,0 +1,171 @@
+/** The activity feed: the newest items, read from any cursor or moment that is still held. */
+import { randomBytes } from 'node:crypto';
+import type { TaskEventPage, TaskEventQuery } from '../../source.ts';
+import type { TaskChangeType } from '../history.ts';
+import {
+  addItem,
+  clearRing,
+  createFeedRing,
+  eventAt,
+  type FeedItem,
+  type FeedRing,
+  firstSince,
+  oldestIn,
+} from './feed-ring.ts';
+
+/** Celery's names of the changes. */
+export const FEED_TYPES: Readonly<Record<TaskChangeType, string>> = {
+  sent: 'task-sent',
+  received: 'task-received',
+  started: 'task-started',
+  succeeded: 'task-succeeded',
+  failed: 'task-failed',
+  retried: 'task-retried',
+  revoked: 'task-revoked',
+  rejected: 'task-rejected',
+  requeued: 'task-rejected',
+  custom: 'task-custom',
+};
+
+/** The feed. */
+export interface Feed {
+  readonly size: number;
+  /** @param arrivedAt milliseconds, our clock */
+  add(item: FeedItem, arrivedAt: number): void;
+  /** Notes that items may be missing before the next one. */
+  markGap(): void;
+  list(query: TaskEventQuery): TaskEventPage;
+  clear(): void;
+}
+
+/** What pages of the feed are made of. */
+interface FeedState {
+  readonly ring: FeedRing;
+  /** Tells our cursors from those of another process. */
+  readonly instance: string;
+  readonly startedAt: number;
+  readonly nameOf: (taskId: string) => string | null;
+  /** Sequence number of the last item before the latest gap; −1: no gap. */
+  gapAfter: number;
+  gapAt: number;
+}
+
+/**
+ * @param maxEvents most items held
+ * @param now milliseconds
+ * @param nameOf name of a task that had none yet when its item was added
+ */
+export function createFeed(
+  maxEvents: number,
+  now: () => number,
+  nameOf: (taskId: string) => string | null,
+): Feed {
+  const ring = createFeedRing(maxEvents);
+  const state: FeedState = {
+    ring,
+    instance: randomBytes(6).toString('hex'),
+    startedAt: now(),
+    nameOf,
+    gapAfter: -1,
+    gapAt: Number.NEGATIVE_INFINITY,
+  };
+  return {
+    get size() {
+      return ring.size;
+    },
+    add: (item, arrivedAt) => addItem(ring, item, arrivedAt),
+    markGap() {
+      state.gapAfter = ring.newest;
+      state.gapAt = now();
+    },
+    list: (query) => (query.since === null ? listNewest(state, query) : listSince(state, query, query.since)),
+    clear: () => clearRing(ring),
+  };
+}
+
+function listNewest(state: FeedState, query: TaskEventQuery): TaskEventPage {
+  const { ring } = state;
+  const found: number[] = [];
+  for (let sequence = ring.newest; sequence >= oldestIn(ring) && found.length < query.limit; sequence--) {
+    if (matches(state, sequence, query)) found.push(sequence);
+  }
+  return pageOf(state, found, ring.newest, false);
+}
+
+/** Reads on, oldest first: what does not fit into the page comes with the next. */
+function listSince(
+  state: FeedState,
+  query: TaskEventQuery,
+  since: NonNullable<TaskEventQuery['since']>,
+): TaskEventPage {
+  const { ring } = state;
+  const { after, gap } = 'cursor' in since ? afterCursor(state, since.cursor) : afterTime(state, since.time);
+  const found: number[] = [];
+  for (let sequence = after + 1; sequence <= ring.newest && found.length < query.limit; sequence++) {
+    if (matches(state, sequence, query)) found.push(sequence);
+  }
+  const last = found.at(-1) ?? after;
+  return pageOf(state, found.reverse(), last, gap);
+}
+
+/** Where a reader goes on, and whether items before that are missing. */
+interface FeedPosition {
+  /** Sequence number of the last item that the reader has. */
+  readonly after: number;
+  readonly gap: boolean;
+}
+
+function afterCursor(state: FeedState, cursor: string): FeedPosition {
+  const start = oldestIn(state.ring) - 1;
+  const sequence = sequenceOf(state, cursor);
+  if (sequence === null || sequence < start) return { after: start, gap: true };
+  return { after: sequence, gap: state.gapAfter >= sequence };
+}
+
+function afterTime({ ring, startedAt, gapAt }: FeedState, moment: Date): FeedPosition {
+  const time = moment.getTime();
+  const oldest = oldestIn(ring);
+  const first = firstSince(ring, time);
+  const isLost = first === oldest && oldest > 1;
+  return { after: first - 1, gap: isLost || time < startedAt || gapAt >= time };
+}
+
+function cursorOf({ instance }: FeedState, sequence: number): string {
+  return `${instance}.${sequence}`;
+}
+
+/** The sequence number of a cursor; `null` when it is not one of ours. */
+function sequenceOf({ instance, ring }: FeedState, cursor: string): number | null {
+  const [issuer, digits] = cursor.split('.');
+  const sequence = Number(digits);
+  const isOurs = issuer === instance && Number.isInteger(sequence) && sequence >= 0;
+  return isOurs && sequence <= ring.newest ? sequence : null;
+}
+
+function taskOf({ ring, nameOf }: FeedState, sequence: number): string | null {
+  const at = sequence % ring.capacity;
+  const id = ring.taskIds[at] ?? null;
+  return ring.tasks[at] ?? (id === null ? null : nameOf(id));
+}
+
+function matches(state: FeedState, sequence: number, { states, workers, tasks }: TaskEventQuery): boolean {
+  const { ring } = state;
+  const at = sequence % ring.capacity;
+  return (
+    isAmong(states, ring.states[at]) &&
+    isAmong(workers, ring.workers[at]) &&
+    (tasks.length === 0 || isAmong(tasks, taskOf(state, sequence)))
+  );
+}
+
+function isAmong(values: readonly string[], value: string | null | undefined): boolean {
+  return values.length === 0 || (value != null && values.includes(value));
+}
+
+/** @param last sequence number where the next page goes on */
+function pageOf(state: FeedState, found: readonly number[], last: number, gap: boolean): TaskEventPage {
+  const events = found.map((sequence) =>
+    eventAt(state.ring, sequence, cursorOf(state, sequence), taskOf(state, sequence)),
+  );
+  return { events, cursor: cursorOf(state, last), gap };
+}

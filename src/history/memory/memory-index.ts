@@ -1,0 +1,27 @@
+import type { HistoryIndex } from '../history.ts';
+import { catchUp, type MemoryState } from './memory-state.ts';
+
+/** The look-ups of a history in memory. */
+export function createMemoryIndex(state: MemoryState): HistoryIndex {
+  const { records, rows, open, keeper } = state.tables;
+  return {
+    stateOf(id) {
+      const slot = records.slots.get(id);
+      return slot === undefined ? null : rows.state(slot);
+    },
+    retriesOf(id) {
+      const slot = records.slots.get(id);
+      const retries = slot === undefined ? -1 : rows.retries(slot);
+      return retries < 0 ? null : retries;
+    },
+    listOpen(limit) {
+      catchUp(state);
+      return open.list(limit);
+    },
+    wouldKeep(time) {
+      catchUp(state);
+      return keeper.wouldKeep(time);
+    },
+    checkWorkers: state.workers.check,
+  };
+}

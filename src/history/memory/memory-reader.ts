@@ -1,0 +1,73 @@
+import type { HistoryStats } from '../../source.ts';
+import { summarize } from '../answers/summary.ts';
+import { childrenOf, workflowOf } from '../answers/workflow.ts';
+import type { HistoryReader } from '../history.ts';
+import { createChangeTimes } from './change-times.ts';
+import { catchUp, type MemoryState } from './memory-state.ts';
+
+/**
+ * The reader of a history in memory.
+ *
+ * @param lag milliseconds between the newest change at its sender and its arrival; `null` when none came
+ */
+export function createMemoryReader(state: MemoryState, lag: () => number | null): HistoryReader {
+  const { tables, workers, feed, revisions } = state;
+  const { records, keeper, rows, list } = tables;
+  const changesAt = createChangeTimes(state);
+
+  function slotOf(id: string): number | undefined {
+    catchUp(state);
+    return records.slots.get(id);
+  }
+
+  return {
+    listTasks(query) {
+      catchUp(state);
+      return list.list(query);
+    },
+    getTask(id) {
+      const slot = slotOf(id);
+      return slot === undefined ? null : rows.detail(slot, childrenOf(id, tables));
+    },
+    getTaskTree(id) {
+      const slot = slotOf(id);
+      return slot === undefined ? null : workflowOf(slot, tables);
+    },
+    getTaskStats(query, context) {
+      catchUp(state);
+      return summarize(query, context, list, records, rows);
+    },
+    listWorkers: () => workers.list(),
+    listEvents(query) {
+      catchUp(state);
+      return feed.list(query);
+    },
+    getStats() {
+      catchUp(state);
+      return statsOf(state, lag());
+    },
+    checkWorkers: () => workers.check(),
+    listKnown: (ids) => new Set([...ids].filter((id) => records.slots.has(id))),
+    freshness(part) {
+      if (part === 'tasks' && keeper.isOverdue()) catchUp(state);
+      return { revision: revisions[part], changesAt: changesAt(part) };
+    },
+  };
+}
+
+function statsOf(
+  { tables, workers, feed, counts, startedAt }: MemoryState,
+  lag: number | null,
+): HistoryStats {
+  return {
+    tasks: tables.records.slots.size,
+    workers: workers.size,
+    events: feed.size,
+    since: new Date(startedAt),
+    evicted: counts.evicted,
+    bytes: tables.keeper.bytes(),
+    eventsReceived: counts.received,
+    dropped: counts.dropped,
+    lagSeconds: lag === null ? null : lag / 1000,
+  };
+}

@@ -1,0 +1,74 @@
+/** What a history in memory holds, shared by its writer, index and reader. */
+import { createFeed, type Feed } from '../feed/feed.ts';
+import type { HistoryPart } from '../history.ts';
+import { type RetentionOptions, resolveRetention } from '../retention.ts';
+import { createTables, type Tables } from '../table/tables.ts';
+import { createWorkerTable, type WorkerTable } from '../workers/worker-table.ts';
+
+/** Options of a history in memory. */
+export interface MemoryHistoryOptions extends RetentionOptions {
+  /** Milliseconds since 1970. Default `Date.now`. */
+  readonly now?: () => number;
+}
+
+/** Everything that is held, and what was counted. Times in milliseconds since 1970. */
+export interface MemoryState {
+  readonly clock: () => number;
+  readonly startedAt: number;
+  readonly maxAgeMs: number;
+  readonly tables: Tables;
+  readonly workers: WorkerTable;
+  readonly feed: Feed;
+  readonly counts: { evicted: number; received: number; dropped: number };
+  /** Of each part: goes up with every change of an answer. */
+  readonly revisions: Record<HistoryPart, number>;
+  /** Where the clock of statuses and flags stands still while the source is disconnected; `null`: it runs. */
+  frozenAt: number | null;
+  isClosed: boolean;
+}
+
+/** @throws TypeError for an option out of its bounds */
+export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
+  const clock = options.now ?? Date.now;
+  const retention = resolveRetention(options);
+  const shownNow = () => state.frozenAt ?? clock();
+  const workers = createWorkerTable(shownNow, retention.maxWorkers, retention.workerExpiryMs);
+  const tables = createTables(retention, clock, { now: shownNow, isLost: workers.isLost });
+  const state: MemoryState = {
+    clock,
+    startedAt: clock(),
+    maxAgeMs: retention.maxAgeMs,
+    tables,
+    workers,
+    feed: createFeed(retention.maxEvents, clock, (id) => nameOf(tables, id)),
+    counts: { evicted: 0, received: 0, dropped: 0 },
+    revisions: { tasks: 0, workers: 0, events: 0 },
+    frozenAt: null,
+    isClosed: false,
+  };
+  return state;
+}
+
+/** Updates the indexes, then evicts what is beyond the bounds. Every read does so first. */
+export function catchUp({ tables, counts, revisions }: MemoryState): void {
+  tables.index.catchUp();
+  const evicted = tables.keeper.evict();
+  counts.evicted += evicted;
+  revisions.tasks += evicted;
+}
+
+/** Drops everything. */
+export function clear({ tables, workers, feed }: MemoryState): void {
+  tables.index.catchUp();
+  tables.keeper.clear();
+  tables.relations.clear();
+  tables.rows.clear();
+  workers.clear();
+  feed.clear();
+}
+
+function nameOf({ records }: Tables, id: string): string | null {
+  const slot = records.slots.get(id);
+  const name = slot === undefined ? 0 : (records.name[slot] as number);
+  return name === 0 ? null : records.names.text(name);
+}

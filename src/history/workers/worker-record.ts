@@ -1,0 +1,125 @@
+/** What is known of one worker, and how its messages change that. */
+import type { Worker, WorkerStatus } from '../../model.ts';
+import type { WorkerChange } from '../history.ts';
+
+/** Celery's own default, used until a worker reports its interval. */
+const DEFAULT_INTERVAL_MS = 2_000;
+/** How late a message of a worker may come. */
+const GRACE_MS = 2_000;
+/** How far a reported uptime may be off: it is rounded, and the worker's clock is not ours. */
+const BIRTH_MARGIN_MS = 2_000;
+
+/** One worker. Times in milliseconds. */
+export interface WorkerRecord {
+  readonly hostname: string;
+  /** When it was last heard, by our clock; of a worker that never was, when it became known. */
+  heardAt: number;
+  /** False while it is known only from stored messages. */
+  isHeard: boolean;
+  /** Its last heartbeat, by its own clock. */
+  heartbeatAt: number | null;
+  intervalMs: number;
+  /** The earliest time, by its own clock, at which its present process can have existed. */
+  bornAt: number;
+  saidGoodbye: boolean;
+  facts: Omit<WorkerChange, 'hostname' | 'type' | 'time'>;
+}
+
+/** @param knownAt when it became known */
+export function newWorker(hostname: string, knownAt: number): WorkerRecord {
+  return {
+    hostname,
+    heardAt: knownAt,
+    isHeard: false,
+    heartbeatAt: null,
+    intervalMs: DEFAULT_INTERVAL_MS,
+    bornAt: Number.NEGATIVE_INFINITY,
+    saidGoodbye: false,
+    facts: {},
+  };
+}
+
+/** How long a worker may be silent and count as online, in milliseconds. */
+export function onlineMs({ intervalMs }: WorkerRecord): number {
+  return 2 * intervalMs + GRACE_MS;
+}
+
+/** Whether the first is evicted before the second. */
+export function isEvictedBefore(one: WorkerRecord, other: WorkerRecord): boolean {
+  return one.isHeard === other.isHeard ? one.heardAt < other.heardAt : !one.isHeard;
+}
+
+/** Whether a message was overtaken by a later one of the same worker; replies carry no time of its clock. */
+export function isOvertaken({ heartbeatAt }: WorkerRecord, { type, time }: WorkerChange): boolean {
+  return type !== 'reply' && heartbeatAt !== null && time < heartbeatAt;
+}
+
+/**
+ * Takes in a message.
+ *
+ * @param now milliseconds
+ * @returns whether tasks that the worker took before are lost now, since its process is another
+ */
+export function applyChange(worker: WorkerRecord, change: WorkerChange, now: number): boolean {
+  const isReply = change.type === 'reply';
+  const isOther = change.pid != null && worker.facts.pid != null && change.pid !== worker.facts.pid;
+  const isReborn = updateBirth(worker, change, isOther);
+  // A reply sent before the goodbye may arrive behind it.
+  const isLate = isReply && worker.saidGoodbye && now - worker.heardAt < GRACE_MS;
+  worker.isHeard = true;
+  if (!isLate) {
+    worker.heardAt = now;
+    worker.saidGoodbye = change.type === 'offline';
+  }
+  if (!isReply) worker.heartbeatAt = change.time;
+  if (change.interval != null && change.interval > 0) worker.intervalMs = change.interval * 1000;
+  worker.facts = mergeFacts(change, isOther ? {} : worker.facts);
+  return isReborn;
+}
+
+/**
+ * Finds out since when the present process of a worker has existed.
+ *
+ * @param isOther whether it is not the process of before
+ * @returns whether tasks that it took before are lost now
+ */
+function updateBirth(worker: WorkerRecord, change: WorkerChange, isOther: boolean): boolean {
+  const { type, time, uptimeSeconds, processed } = change;
+  let bornAt = Number.NEGATIVE_INFINITY;
+  if (uptimeSeconds != null) bornAt = time - uptimeSeconds * 1_000 - BIRTH_MARGIN_MS;
+  // A process that comes online without ever having run a task took none of the known ones.
+  else if (type === 'online' && (isOther || (worker.facts.pid == null && processed === 0))) bornAt = time;
+  else if (isOther) bornAt = worker.heartbeatAt ?? bornAt;
+  // Reported uptimes differ by their rounding.
+  if (bornAt <= worker.bornAt + (isOther ? 0 : BIRTH_MARGIN_MS)) return isOther;
+  worker.bornAt = bornAt;
+  return true;
+}
+
+/** The fields of a message over those known before, since a forced heartbeat leaves most of them out. */
+function mergeFacts(change: WorkerChange, before: WorkerRecord['facts']): WorkerRecord['facts'] {
+  const { hostname: _hostname, type: _type, time: _time, ...fields } = change;
+  const reported = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
+  return { ...before, ...Object.fromEntries(reported) };
+}
+
+/** The worker as it is shown. */
+export function toWorker({ hostname, heartbeatAt, facts }: WorkerRecord, status: WorkerStatus): Worker {
+  return {
+    hostname,
+    status,
+    lastHeartbeat: heartbeatAt === null ? null : new Date(heartbeatAt),
+    pid: facts.pid ?? null,
+    pool: facts.pool ?? null,
+    poolSize: facts.poolSize ?? null,
+    concurrency: facts.concurrency ?? null,
+    active: facts.active ?? null,
+    processed: facts.processed ?? null,
+    registeredTasks: facts.registeredTasks ?? null,
+    queues: facts.queues ?? null,
+    software: facts.software ?? null,
+    loadAverage: facts.loadAverage ?? null,
+    // As last reported: one that counts on would make every answer a new one.
+    uptimeSeconds: facts.uptimeSeconds == null ? null : Math.floor(facts.uptimeSeconds),
+  };
+}

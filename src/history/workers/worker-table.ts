@@ -1,0 +1,157 @@
+/** The workers of a deployment, known from their messages. */
+import type { Worker } from '../../model.ts';
+import type { WorkerChange, WorkerCheck } from '../history.ts';
+import {
+  applyChange,
+  isEvictedBefore,
+  isOvertaken,
+  newWorker,
+  onlineMs,
+  toWorker,
+  type WorkerRecord,
+} from './worker-record.ts';
+import { isExpired, isMissing, nextChangeOf, statusOf } from './worker-status.ts';
+
+/** The workers. */
+export interface WorkerTable {
+  readonly size: number;
+  /** @returns whether the message belongs into the feed (the worker came or went), and whether its status changed */
+  record(change: WorkerChange): { isNews: boolean; isChanged: boolean };
+  /** A message about a task counts as a sign of life of its worker. @returns whether its status changed */
+  sign(hostname: string, heardAt: number): boolean;
+  /**
+   * A stored message names a worker. It gets as long as any worker to be heard before its tasks count as lost.
+   *
+   * @returns whether the worker was unknown
+   */
+  mention(hostname: string): boolean;
+  /** A time (milliseconds) in which no worker could be heard does not count as silence. */
+  excuse(ms: number): void;
+  list(): Worker[];
+  check(): WorkerCheck;
+  /**
+   * Whether a task will not be finished by its worker.
+   *
+   * @param since when the worker took it, by the worker's clock; NaN: unknown
+   */
+  isLost(hostname: string, since: number): boolean;
+  /** The next time (milliseconds) at which a status changes by the clock alone; `Infinity`: never. */
+  nextChange(): number;
+  clear(): void;
+}
+
+/** The workers and the bounds of their number. */
+interface WorkerState {
+  readonly workers: Map<string, WorkerRecord>;
+  readonly now: () => number;
+  readonly maxWorkers: number;
+  /** The worker of the last message about a task: such messages come in bursts of one worker. */
+  last: WorkerRecord | null;
+  /** Whether a worker that was not offline had to be evicted, so that an unknown one may be alive. */
+  hasEvicted: boolean;
+}
+
+/**
+ * @param now milliseconds; stands still while the source is disconnected
+ * @param maxWorkers of more, those silent for longest are evicted
+ * @param expiryMs how long an offline worker is listed
+ */
+export function createWorkerTable(now: () => number, maxWorkers: number, expiryMs: number): WorkerTable {
+  const workers = new Map<string, WorkerRecord>();
+  const state: WorkerState = { workers, now, maxWorkers, last: null, hasEvicted: false };
+  return {
+    get size() {
+      return workers.size;
+    },
+    record: (change) => record(state, change),
+    sign: (hostname, heardAt) => sign(state, hostname, heardAt),
+    mention(hostname) {
+      if (workers.has(hostname)) return false;
+      // It must not evict a worker that was heard.
+      if (workers.size < maxWorkers) findOrAdd(state, hostname);
+      else state.hasEvicted = true;
+      return true;
+    },
+    excuse(ms) {
+      for (const worker of workers.values()) worker.heardAt = Math.min(worker.heardAt + ms, now() + ms);
+    },
+    list() {
+      for (const worker of workers.values()) if (isExpired(worker, now(), expiryMs)) drop(state, worker);
+      return [...workers.values()]
+        .map((worker) => toWorker(worker, statusOf(worker, now())))
+        .sort((a, b) => (a.hostname < b.hostname ? -1 : a.hostname > b.hostname ? 1 : 0));
+    },
+    check: () => check(state),
+    isLost(hostname, since) {
+      const worker = workers.get(hostname);
+      // An unknown one was silent for longer than offline workers are listed.
+      if (worker === undefined) return !state.hasEvicted;
+      return statusOf(worker, now()) === 'offline' || since < worker.bornAt;
+    },
+    nextChange() {
+      let next = Number.POSITIVE_INFINITY;
+      for (const worker of workers.values()) next = Math.min(next, nextChangeOf(worker, now(), expiryMs));
+      return next;
+    },
+    clear() {
+      workers.clear();
+      state.last = null;
+    },
+  };
+}
+
+function record(state: WorkerState, change: WorkerChange): { isNews: boolean; isChanged: boolean } {
+  const { workers, now } = state;
+  const isKnown = workers.has(change.hostname);
+  const worker = findOrAdd(state, change.hostname);
+  const before = isKnown ? statusOf(worker, now()) : 'offline';
+  if (isOvertaken(worker, change)) return { isNews: false, isChanged: false };
+  const isRepeated = worker.heartbeatAt === change.time && change.type !== 'heartbeat';
+  const isReborn = applyChange(worker, change, now());
+  const isChanged = isReborn || before !== statusOf(worker, now());
+  const isEvent = change.type === 'online' || change.type === 'offline';
+  return { isNews: isEvent && (isChanged || !isRepeated), isChanged };
+}
+
+function sign(state: WorkerState, hostname: string, heardAt: number): boolean {
+  if (state.last === null || state.last.hostname !== hostname) state.last = findOrAdd(state, hostname);
+  const worker = state.last;
+  const wasSilent = !worker.isHeard || (!worker.saidGoodbye && heardAt - worker.heardAt > onlineMs(worker));
+  worker.isHeard = true;
+  worker.heardAt = heardAt;
+  return wasSilent;
+}
+
+function check({ workers, now }: WorkerState): WorkerCheck {
+  const responding: string[] = [];
+  const missing: string[] = [];
+  for (const worker of workers.values()) {
+    if (statusOf(worker, now()) === 'online') responding.push(worker.hostname);
+    else if (isMissing(worker, now())) missing.push(worker.hostname);
+  }
+  return { responding: responding.sort(), missing: missing.sort() };
+}
+
+function findOrAdd(state: WorkerState, hostname: string): WorkerRecord {
+  const known = state.workers.get(hostname);
+  if (known !== undefined) return known;
+  if (state.workers.size >= state.maxWorkers) evictOldest(state);
+  const worker = newWorker(hostname, state.now());
+  state.workers.set(hostname, worker);
+  return worker;
+}
+
+function evictOldest(state: WorkerState): void {
+  let oldest: WorkerRecord | null = null;
+  for (const worker of state.workers.values()) {
+    if (oldest === null || isEvictedBefore(worker, oldest)) oldest = worker;
+  }
+  if (oldest === null) return;
+  if (statusOf(oldest, state.now()) !== 'offline') state.hasEvicted = true;
+  drop(state, oldest);
+}
+
+function drop(state: WorkerState, worker: WorkerRecord): void {
+  state.workers.delete(worker.hostname);
+  if (state.last === worker) state.last = null;
+}
