@@ -24,7 +24,11 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'components of 
     const list = (): Promise<readonly Component[]> =>
       Promise.resolve(sources.components.listComponents(context));
     expect(
-      (await list()).map(({ key, url, queues: own }) => [key, url, own?.map(({ name }) => name)]),
+      (await list()).map(({ key, url, config }) => [
+        key,
+        url,
+        (config?.queues as { name: string }[] | undefined)?.map(({ name }) => name),
+      ]),
     ).toEqual([
       ['redis', one.url(), ['q0', 'q2']],
       ['redis-2', two.url(), ['q1']],
@@ -37,7 +41,12 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'components of 
       url: two.url(),
       config: { error: expect.stringContaining('Redis'), hints: [] },
     });
-    expect(second).not.toHaveProperty('queues');
+    expect(second?.config).not.toHaveProperty('queues');
+    expect(await sources.queues.listQueues(context)).toMatchObject([
+      { name: 'q0', waiting: 0, consumers: 0, asOf: expect.any(Date) },
+      { name: 'q2', waiting: 0, consumers: 0, asOf: expect.any(Date) },
+      { name: 'q1', waiting: null, consumers: null, oldestDueAt: null, asOf: null },
+    ]);
     expect(JSON.stringify([first, second])).not.toContain('sesame');
     await two.start();
     await until(async () => (await list())[1]?.status === 'up');
@@ -92,7 +101,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'components of 
     expect(component).toMatchObject({
       status: 'up',
       url: `redis-sentinel://127.0.0.1:${sentinel.port}/shop/2`,
-      queues: [{ name: 'a' }, { name: 'b' }],
+      config: { queues: [{ name: 'a' }, { name: 'b' }] },
     });
     sources.close();
     await Promise.all(queues.map((queue) => queue.close()));

@@ -52,7 +52,17 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     afterAll(() => app?.close());
 
     const cases = sourceContract({
-      parts: ['tasks', 'tasks.tree', 'tasks.stats', 'workers', 'health', 'components', 'events', 'schedules'],
+      parts: [
+        'tasks',
+        'tasks.tree',
+        'tasks.stats',
+        'workers',
+        'health',
+        'queues',
+        'components',
+        'events',
+        'schedules',
+      ],
       create: () => ({ sources: bullmqSources({ connection: urlAs('bullmq', app.redis.url()) }) }),
     });
 

@@ -2,6 +2,7 @@ import type {
   ComponentSource,
   HealthSource,
   MonitorSources,
+  QueueSource,
   ScheduleSource,
   TaskEventSource,
   TaskSource,
@@ -12,6 +13,7 @@ import { createEventFeed } from './events/event-feed.ts';
 import { createHealth } from './health.ts';
 import { type BullMQSourcesOptions, resolveOptions } from './options.ts';
 import { createQueueAccess, type QueueAccess } from './queue-access.ts';
+import { createQueueSource } from './queues/queue-source.ts';
 import { createScheduleSource } from './schedules/schedules.ts';
 import { readTaskDetail } from './task-detail.ts';
 import { listTasks } from './task-list.ts';
@@ -25,6 +27,7 @@ export interface BullMQSources extends MonitorSources {
   readonly schedules: ScheduleSource;
   readonly workers: WorkerSource;
   readonly health: HealthSource;
+  readonly queues: QueueSource;
   readonly components: ComponentSource;
   readonly events: TaskEventSource;
   /** Ends connections of its own; those of the host's queues and clients stay. */
@@ -54,6 +57,7 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
     schedules: createScheduleSource(name, access),
     workers: createWorkerSource(name, access),
     health: createHealth(name, access),
+    queues: createQueueSource(name, access),
     components: createComponentSource(name, access),
     events: eventSource(name, access),
     close: access.close,

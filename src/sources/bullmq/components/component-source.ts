@@ -71,12 +71,6 @@ async function redisComponent(
       pid: facts?.pid ?? null,
       url: link.address(),
       config: configOf(queues, workers, facts),
-      queues: queues.map(({ name, waiting, reserved, consumers }) => ({
-        name,
-        waiting,
-        reserved,
-        consumers,
-      })),
     };
   } catch (error) {
     const status = isRefused(error) ? 'up' : 'down';

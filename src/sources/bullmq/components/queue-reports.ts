@@ -1,4 +1,3 @@
-import type { QueueDepth } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess } from '../queue-access.ts';
 import type { QueueRef } from '../queue-ref.ts';
@@ -6,12 +5,16 @@ import { readActiveJobs } from '../workers/active-jobs.ts';
 import type { WorkersByQueue } from '../workers/worker-connections.ts';
 import { type JobCounts, type QueueFigures, readQueueFigures, takeable } from './queue-figures.ts';
 
-/** A queue with all that is told of it. */
+/** What is known of a queue. */
 export interface QueueReport
-  extends QueueDepth,
-    Pick<QueueFigures, 'schedules' | 'isPaused' | 'concurrency' | 'version'> {
+  extends Pick<QueueFigures, 'schedules' | 'isPaused' | 'concurrency' | 'version'> {
+  readonly name: string;
+  /** Jobs that the next free worker would take. */
   readonly waiting: number;
+  /** Active jobs. */
   readonly reserved: number;
+  /** Connected workers; `null` when they cannot be listed. */
+  readonly consumers: number | null;
   readonly counts: JobCounts;
   /** Active jobs that their worker has let go of, of those that were looked at. */
   readonly stalled: number;

@@ -2,6 +2,7 @@
 
 import { asCount, asNumber, asScored, asTexts } from '../../../redis/replies.ts';
 import { isMarker, type JobSet } from '../job-sets.ts';
+import { PRIORITY_SPAN } from '../priorities.ts';
 import type { QueueRef } from '../queue-ref.ts';
 import type { ReadCommands } from './batched-reads.ts';
 
@@ -64,9 +65,6 @@ export function indexedList(
   };
 }
 
-/** Scores of jobs of one priority span this much: bullmq, includes/getPriorityScore.lua. */
-const PRIORITY_SPAN = 0x1_0000_0000;
-
 /**
  * A sorted set: delayed or prioritized jobs.
  *
@@ -106,34 +104,4 @@ export function indexedSortedSet(
       return asNumber(found);
     },
   };
-}
-
-/**
- * The priorities that jobs of the prioritized set have, by skipping from one to the next.
- *
- * @returns one more than `most` when there are more
- */
-export async function readPriorities(
-  read: ReadCommands,
-  queue: QueueRef,
-  { part }: JobSet,
-  most: number,
-): Promise<readonly number[]> {
-  const priorities: number[] = [];
-  for (
-    let below = '+inf';
-    priorities.length <= most;
-    below = `(${(priorities.at(-1) ?? 0) * PRIORITY_SPAN}`
-  ) {
-    const [reply] = await read([
-      {
-        queue,
-        command: ['ZREVRANGEBYSCORE', queue.key(part), below, '-inf', 'WITHSCORES', 'LIMIT', '0', '1'],
-      },
-    ]);
-    const [found] = asScored(reply);
-    if (found === undefined) break;
-    priorities.push(Math.floor(found.score / PRIORITY_SPAN));
-  }
-  return priorities;
 }

@@ -2,9 +2,10 @@
 
 import { asCount } from '../../../redis/replies.ts';
 import { JOB_SETS, type JobSet } from '../job-sets.ts';
+import { readPriorities } from '../priorities.ts';
 import type { QueueRef } from '../queue-ref.ts';
 import type { ReadCommands } from './batched-reads.ts';
-import { type IndexedSet, indexedList, indexedSortedSet, readPriorities } from './indexed-set.ts';
+import { type IndexedSet, indexedList, indexedSortedSet } from './indexed-set.ts';
 import type { JobSequence, RowPosition, SequenceRange, SetPosition } from './job-sequence.ts';
 import { ownOrderRows } from './own-order-rows.ts';
 import { sortedRows } from './sorted-rows.ts';
@@ -105,7 +106,7 @@ async function indexedSets(
   if (set.part !== 'prioritized' || known.includes(name)) return whole;
   const isSplit = known.some((other) => other.startsWith(`${name}/`));
   const most = isSplit ? MOST_KNOWN_PRIORITIES : MOST_PRIORITIES;
-  const priorities = await readPriorities(read, queue, set, most);
+  const priorities = await readPriorities(read, queue, most);
   if (!isSplit && priorities.length > most) return whole;
   return priorities.map((priority) => ({
     name: `${name}/${priority}`,

@@ -1,0 +1,110 @@
+/** Since when the job of a queue has waited that has been due for longest. */
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { asScored, asTexts } from '../../../redis/replies.ts';
+import { factsCommand, factsOf, type JobFacts } from '../job-facts.ts';
+import { dueTime, isMarker } from '../job-sets.ts';
+import { type JobValue, readValues } from '../job-values.ts';
+import { PRIORITY_SPAN, readPriorities } from '../priorities.ts';
+import type { QueueAccess, QueueCommand } from '../queue-access.ts';
+import type { JobRef, QueueRef } from '../queue-ref.ts';
+
+/** Priorities that are looked at, of those that run last. */
+const MOST_PRIORITIES = 16;
+/** Options of a job are short; longer ones are not read. In bytes. */
+const OPTION_BOUNDS = { keep: 65_536, largest: 65_536, budget: 4_194_304 };
+
+/**
+ * Reads, for each queue, when the oldest job fell due of those that a worker could take now or that are
+ * delayed and overdue. A job that is tried again has waited since its last run began.
+ *
+ * @param now in milliseconds since 1970
+ * @returns milliseconds since 1970, by queue; queues without such a job are left out
+ * @throws RedisError when Redis is away, late, or refuses one of the commands
+ */
+export async function readOldestDue(
+  access: QueueAccess,
+  queues: readonly QueueRef[],
+  now: number,
+  options: ReadOptions,
+): Promise<ReadonlyMap<QueueRef, number>> {
+  const oldest = new Map<QueueRef, number>();
+  const add = (queue: QueueRef, time: number): void => {
+    oldest.set(queue, Math.min(time, oldest.get(queue) ?? Number.POSITIVE_INFINITY));
+  };
+  const { heads, delayed } = await readHeads(access, queues, options);
+  for (const [queue, due] of delayed) if (due <= now) add(queue, due);
+  const [facts, values] = await Promise.all([
+    access.read(
+      heads.map(({ queue, id }) => factsCommand(queue, id)),
+      options,
+    ),
+    readValues(
+      access,
+      heads.map((job) => ({ job, fields: ['opts'] })),
+      OPTION_BOUNDS,
+      options,
+    ),
+  ]);
+  for (const [index, { queue }] of heads.entries()) {
+    const known = factsOf(facts[index]);
+    const time = known === null ? null : waitingSince(known, values[index]?.opts);
+    if (time !== null) add(queue, Math.min(time, now));
+  }
+  return oldest;
+}
+
+/** The next job of each waiting list and of each priority, and when the next delayed job falls due. */
+async function readHeads(
+  access: QueueAccess,
+  queues: readonly QueueRef[],
+  options: ReadOptions,
+): Promise<{ readonly heads: readonly JobRef[]; readonly delayed: ReadonlyMap<QueueRef, number> }> {
+  const byPriority = await Promise.all(
+    queues.map(async (queue) => {
+      const found = await readPriorities((list) => access.read(list, options), queue, MOST_PRIORITIES - 1);
+      return found.map((priority): QueueCommand => {
+        const from = String(priority * PRIORITY_SPAN);
+        return {
+          queue,
+          command: ['ZRANGEBYSCORE', queue.key('prioritized'), from, '+inf', 'LIMIT', '0', '1'],
+        };
+      });
+    }),
+  );
+  // The last entry of a list may be a mark of an older BullMQ instead of a job.
+  const lists = queues.flatMap((queue) =>
+    (['wait', 'paused'] as const).map(
+      (part): QueueCommand => ({ queue, command: ['LRANGE', queue.key(part), '-2', '-1'] }),
+    ),
+  );
+  const asked = [...lists, ...byPriority.flat()];
+  const next = queues.map(
+    (queue): QueueCommand => ({ queue, command: ['ZRANGE', queue.key('delayed'), '0', '0', 'WITHSCORES'] }),
+  );
+  const replies = await access.read([...asked, ...next], options);
+  const heads = asked.flatMap(({ queue }, index) => {
+    const id = asTexts(replies[index]).findLast((member) => !isMarker(member));
+    return id === undefined ? [] : [{ queue, id }];
+  });
+  const delayed = new Map<QueueRef, number>();
+  for (const [index, queue] of queues.entries()) {
+    const [first] = asScored(replies[asked.length + index]);
+    if (first !== undefined) delayed.set(queue, dueTime(first.score));
+  }
+  return { heads, delayed };
+}
+
+/** BullMQ keeps no time at which a delayed job joined the others, so its delay is taken from its options. */
+function waitingSince({ addedAt, processedAt }: JobFacts, opts: JobValue | undefined): number | null {
+  if (processedAt !== null) return processedAt;
+  return addedAt === null ? null : addedAt + delayIn(opts);
+}
+
+function delayIn(opts: JobValue | undefined): number {
+  try {
+    const { delay }: { readonly delay?: unknown } = JSON.parse(opts?.text ?? '{}') ?? {};
+    return typeof delay === 'number' && delay > 0 && delay <= 8.64e15 ? delay : 0;
+  } catch {
+    return 0;
+  }
+}

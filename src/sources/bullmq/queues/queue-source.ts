@@ -1,0 +1,58 @@
+import type { Queue } from '../../../model.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
+import type { QueueSource } from '../../../source.ts';
+import { readQueueFigures, takeable } from '../components/queue-figures.ts';
+import type { QueueAccess } from '../queue-access.ts';
+import { type RedisServer, serversOf } from '../redis-servers.ts';
+import { readWorkerConnections } from '../workers/worker-connections.ts';
+import { readOldestDue } from './oldest-due.ts';
+
+/**
+ * Answers the component `queues`: a fixed number of commands for each queue and priority, however many jobs
+ * there are. While one of several Redis servers is away, the figures of its queues are `null`.
+ */
+export function createQueueSource(name: string, access: QueueAccess): QueueSource {
+  return {
+    name,
+    status: access.status,
+    async listQueues({ signal }) {
+      const options = { signal };
+      const servers = serversOf(access, await access.queues(options));
+      const read = await Promise.allSettled(servers.map((server) => readQueues(access, server, options)));
+      const failure = read.find((outcome) => outcome.status === 'rejected');
+      if (failure !== undefined && read.every(({ status }) => status === 'rejected')) throw failure.reason;
+      return read.flatMap((outcome, index) =>
+        outcome.status === 'fulfilled' ? outcome.value : (servers[index]?.queues.map(unreadQueue) ?? []),
+      );
+    },
+  };
+}
+
+async function readQueues(
+  access: QueueAccess,
+  server: RedisServer,
+  options: ReadOptions,
+): Promise<readonly Queue[]> {
+  const asOf = new Date();
+  const [figures, oldest, workers] = await Promise.all([
+    readQueueFigures(access, server.queues, options),
+    readOldestDue(access, server.queues, asOf.getTime(), options),
+    readWorkerConnections(server, options),
+  ]);
+  return server.queues.map((queue) => {
+    const counts = figures.get(queue)?.counts;
+    const since = oldest.get(queue);
+    return {
+      name: queue.name,
+      waiting: counts === undefined ? null : takeable(counts),
+      reserved: counts?.active ?? null,
+      consumers: workers?.get(queue)?.length ?? null,
+      oldestDueAt: since === undefined ? null : new Date(since),
+      asOf,
+    };
+  });
+}
+
+function unreadQueue({ name }: { readonly name: string }): Queue {
+  return { name, waiting: null, reserved: null, consumers: null, oldestDueAt: null, asOf: null };
+}

@@ -1,0 +1,110 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bullmqSources } from '../../src/bullmq.ts';
+import type { Queue } from '../../src/model.ts';
+import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
+import { fillQueues } from '../helpers/bullmq-fill.ts';
+import { context } from '../helpers/bullmq-read.ts';
+import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
+
+describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+  titleUnless(redisMissing, 'queues of $label'),
+  ({ bullmq }) => {
+    let app: BullMQApp;
+    let admin: Redis;
+
+    beforeAll(async () => {
+      app = await startBullMQ(bullmq);
+      admin = new Redis(app.redis.port);
+    });
+    afterAll(async () => {
+      admin?.disconnect();
+      await app?.close();
+    });
+
+    /** The row of one queue alone. */
+    async function rowOf(queue: ReturnType<BullMQApp['queue']>): Promise<Queue> {
+      const own = bullmqSources({ queues: [queue] });
+      const rows = await own.queues.listQueues(context);
+      own.close();
+      expect(rows.map(({ name }) => name)).toEqual([queue.name]);
+      return rows[0] as Queue;
+    }
+
+    it('count what waits, what is active, and who takes it', async () => {
+      const before = Date.now();
+      const queue = app.queue('counted');
+      const manual = app.worker('counted', async () => {}, { autorun: false });
+      const job = await queue.add('taken', {});
+      await manual.getNextJob('token');
+      await queue.addBulk(
+        [{}, { priority: 2 }, { delay: 3_600_000 }].map((opts) => ({ name: 'a', data: {}, opts })),
+      );
+      const row = await rowOf(queue);
+      expect(row).toMatchObject({ waiting: 2, reserved: 1 });
+      expect(Number(row.asOf)).toBeGreaterThanOrEqual(before);
+      expect(Number(row.oldestDueAt)).toBeGreaterThanOrEqual(job.timestamp);
+      app.worker('counted', async () => {}, { name: 'ann' });
+      await until(async () => ((await rowOf(queue)).consumers ?? 0) > 0);
+    });
+
+    it('have an oldest job only where one is due', async () => {
+      const queue = app.queue('empty');
+      expect((await rowOf(queue)).oldestDueAt).toBeNull();
+      await queue.add('later', {}, { delay: 3_600_000 });
+      expect((await rowOf(queue)).oldestDueAt).toBeNull();
+    });
+
+    it('tell since when the oldest waits: of waiting, paused, prioritized and overdue jobs', async () => {
+      const now = Date.now();
+      const queue = app.queue('aged');
+      const oldest = async (): Promise<number> => Number((await rowOf(queue)).oldestDueAt);
+      await queue.add('a', {}, { timestamp: now - 5_000 });
+      await queue.add('b', {}, { timestamp: now - 1_000 });
+      expect(await oldest()).toBe(now - 5_000);
+      // The oldest has the least urgent priority.
+      await queue.add('c', {}, { timestamp: now - 6_000, priority: 9 });
+      await queue.add('d', {}, { timestamp: now - 2_000, priority: 1 });
+      expect(await oldest()).toBe(now - 6_000);
+      await queue.pause();
+      expect(await oldest()).toBe(now - 6_000);
+      await queue.add('e', {}, { timestamp: now - 20_000, delay: 1_000 });
+      expect(await oldest()).toBe(now - 19_000);
+    });
+
+    it('do not count the delay of a job that has joined the others', async () => {
+      const queue = app.queue('joined');
+      const job = await queue.add('a', {}, { timestamp: Date.now() - 3_601_000, delay: 3_600_000 });
+      await admin.zrem('bull:joined:delayed', job.id as string);
+      await admin.lpush('bull:joined:wait', job.id as string);
+      expect((await rowOf(queue)).oldestDueAt).toEqual(new Date(job.timestamp + 3_600_000));
+    });
+
+    it('cost as many commands for many jobs as for few', async () => {
+      const processed = async (): Promise<number> =>
+        Number(/total_commands_processed:(\d+)/.exec(await admin.info('stats'))?.[1]);
+      const queue = app.queue('large');
+      const fill = (first: number, count: number): Promise<void> =>
+        fillQueues(
+          app.redis.port,
+          { queue: 'large', part: 'wait', first, count, time: 1 },
+          { queue: 'large', part: 'prioritized', first: first + count, count, time: 1 },
+          { queue: 'large', part: 'completed', first: first + 2 * count, count, time: 1 },
+        );
+      const own = bullmqSources({ queues: [queue] });
+      async function cost(): Promise<number> {
+        const before = await processed();
+        await own.queues.listQueues(context);
+        return (await processed()) - before;
+      }
+      await fill(1, 10);
+      await cost();
+      const few = await cost();
+      await fill(31, 5_000);
+      expect(await cost()).toBe(few);
+      expect(few).toBeLessThan(50);
+      own.close();
+    });
+  },
+);
