@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
+import { readMark } from '../../src/cursor.ts';
 import type { EventsBody } from '../../src/wire.ts';
 import { askStream } from '../helpers/ask-stream.ts';
 import { cursorOf, feed, follow } from '../helpers/bullmq-events.ts';
@@ -82,19 +83,26 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed'), ()
     await redis.hset('bull:r:meta', 'version', 'x');
     await redis.set('bull:r:events', 'no stream');
     const large = '99999999999999999999';
-    const mark = (await cursorOf(sources)).split(',')[1]?.slice(0, 9);
+    const key = readMark('feed', await cursorOf(sources))?.[1]
+      ?.toString()
+      .slice(0, 9);
+    const late = `feed1[${large},""]`;
     for (const cursor of [
       '',
       'x',
       large,
-      `0,${mark}${large}-0`,
-      `0,${mark}0-0`,
-      `1,${'x'.repeat(50)}`,
-      '-1',
-      `${large},,`,
+      late,
+      'feed1[]',
+      'feed1[0,""',
+      'feed1[1.5,""]',
+      `feed1[0,"${key}${large}-0"]`,
+      `feed1[0,"${key}0-0"]`,
+      `feed1[1,"${'x'.repeat(50)}"]`,
+      'feed1[-1,""]',
+      `feed1[${large},","]`,
     ]) {
       const { gap } = await feed(sources, { since: { cursor } });
-      expect([cursor, gap]).toEqual([cursor, cursor !== large]);
+      expect([cursor, gap]).toEqual([cursor, cursor !== late]);
     }
     expect((await feed(sources)).events.length).toBe(1);
     expect(sources.events.status?.().ok).toBe(true);

@@ -3,7 +3,12 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { createRedactor } from '../../../src/redact.ts';
 import { createSerializer } from '../../../src/serialize.ts';
-import { jobIdOf, mayReturn, saysAll, tellEntry } from '../../../src/sources/bullmq/events/event-item.ts';
+import {
+  describeEntry,
+  isComplete,
+  jobIdOf,
+  mayReturn,
+} from '../../../src/sources/bullmq/events/event-item.ts';
 import { readCursor, writeCursor } from '../../../src/sources/bullmq/events/feed-cursor.ts';
 import { jobRunsOf } from '../../../src/sources/bullmq/events/job-runs.ts';
 import { entriesOf, isStreamId } from '../../../src/sources/bullmq/events/stream-entry.ts';
@@ -59,9 +64,9 @@ export const streamEntryTarget = defineTarget({
   check({ reply, runs, lock, cursor }) {
     for (const entry of entriesOf(reply)) {
       expect([isStreamId(entry.id), Number.isFinite(entry.time), entry.size > 0]).toEqual([true, true, true]);
-      saysAll(entry);
+      isComplete(entry);
       mayReturn(entry);
-      const { event, trace } = tellEntry('q', entry, undefined, jobRunsOf(runs, lock));
+      const { event, trace } = describeEntry('q', entry, undefined, jobRunsOf(runs, lock));
       if (event === null) continue;
       checkBody('EventBody', serializer.event(event));
       // Whatever else it says, it is of the job that it names.

@@ -8,8 +8,8 @@
  * | `completed` | `task-succeeded` | SUCCESS |
  * | `failed` (for good) | `task-failed` | FAILURE |
  * | `waiting`, `delayed` after a run that failed | `task-retried` | RETRY |
- * | `waiting` as it was added | none: `added` has said so | |
- * | any other | verbatim | where the job stands then, where that is known |
+ * | `waiting` as it was added | none, since `added` has reported it | |
+ * | any other | verbatim | that of the job at that time, if it is known |
  */
 import type { TaskEvent } from '../../../model.ts';
 import { taskIdOf } from '../queue-ref.ts';
@@ -17,30 +17,32 @@ import type { JobTrace } from './job-memory.ts';
 import { countsEveryRun, type JobRuns } from './job-runs.ts';
 import type { StreamEntry } from './stream-entry.ts';
 
-/** What an entry tells. */
-export interface ToldEntry {
-  /** `null`: nothing that has not been told. */
+/** What an entry becomes. */
+export interface DescribedEntry {
+  /** `null` when an earlier entry has reported the same. */
   readonly event: TaskEvent | null;
-  /** What to remember of its job; `null` for an entry of none. */
+  /** What to remember of the job; `null` when the entry is about none. */
   readonly trace: JobTrace | null;
 }
 
-interface Told {
+/** The parts of an item that depend on the kind of entry. */
+interface Description {
   readonly type: string;
   readonly state: string | null;
   readonly hasFailed?: boolean | null;
   readonly detail?: string | null;
 }
 
+/** What is known when an entry is described. */
 interface Known {
   readonly fields: ReadonlyMap<string, string>;
   readonly trace: JobTrace | undefined;
   readonly runs: JobRuns | undefined;
 }
 
-/** Entries of a whole queue: what they have of a job is none that they are about. */
+/** Entries about a whole queue, even if they name a job. */
 const OF_QUEUE: ReadonlySet<string> = new Set(['drained', 'paused', 'resumed', 'cleaned']);
-/** Entries that a run leaves. */
+/** Entries that a run writes. */
 const OF_RUN: ReadonlySet<string> = new Set([
   'active',
   'progress',
@@ -51,58 +53,64 @@ const OF_RUN: ReadonlySet<string> = new Set([
 
 const LONGEST_ID = 4_096;
 
-/** The job that an entry is about; `null` for none. */
+/** The id of the job that an entry is about; `null` when it is about none. */
 export function jobIdOf({ fields }: StreamEntry): string | null {
   const id = fields.get('jobId');
   if (id === undefined || id === '' || id.length >= LONGEST_ID) return null;
   return OF_QUEUE.has(fields.get('event') ?? '') ? null : id;
 }
 
-/** Whether the entry says all that is shown of it, so that its job need not be read. */
-export function saysAll({ fields }: StreamEntry): boolean {
+/** Whether the entry has all that is shown of it, so that its job need not be read. */
+export function isComplete({ fields }: StreamEntry): boolean {
   const event = fields.get('event');
   return (event === 'added' && fields.has('name')) || (event === 'waiting' && !fields.has('prev'));
 }
 
-/** Whether a worker may have let go of the job, which takes its runs to tell. */
+/** Whether a worker may have given the job back. Its runs show why. */
 export function mayReturn({ fields }: StreamEntry): boolean {
   const event = fields.get('event');
   return event === 'delayed' || (event === 'waiting' && fields.get('prev') === 'active');
 }
 
-export function tellEntry(
+/**
+ * Makes an item of the feed from an entry.
+ *
+ * @param trace what earlier entries said of the job
+ * @param runs what the job's hash says
+ */
+export function describeEntry(
   queue: string,
   entry: StreamEntry,
   trace: JobTrace | undefined,
   runs: JobRuns | undefined,
-): ToldEntry {
+): DescribedEntry {
   const { id, time, fields } = entry;
   const event = fields.get('event') ?? '';
   const jobId = jobIdOf(entry);
-  const told = jobId === null ? ofQueue(queue, event, fields) : ofJob(event, { fields, trace, runs });
+  const described = jobId === null ? ofQueue(queue, event, fields) : ofJob(event, { fields, trace, runs });
   const name = jobId === null ? null : (fields.get('name') ?? runs?.name ?? trace?.name ?? null);
-  const item: TaskEvent | null = told && {
+  const item: TaskEvent | null = described && {
     id: `${queue}:${id}`,
-    type: told.type,
+    type: described.type,
     task: name,
     taskId: jobId === null ? null : taskIdOf(queue, jobId),
-    state: told.state,
+    state: described.state,
     worker: OF_RUN.has(event) ? workerOf(event, runs) : null,
     timestamp: time <= 8.64e15 ? new Date(time) : null,
-    detail: told.detail ?? null,
+    detail: described.detail ?? null,
   };
   if (jobId === null) return { event: item, trace: null };
-  const hasFailed = told?.hasFailed === undefined ? (trace?.hasFailed ?? null) : told.hasFailed;
-  const state = told === null ? (trace?.state ?? null) : told.state;
+  const hasFailed = described?.hasFailed === undefined ? (trace?.hasFailed ?? null) : described.hasFailed;
+  const state = described === null ? (trace?.state ?? null) : described.state;
   return { event: item, trace: { name, last: event, state, hasFailed } };
 }
 
-/** A job of one run has had one worker; what is completed keeps its last. */
+/** The hash names the last worker. It is that of this run if the job has run once, or has completed. */
 function workerOf(event: string, runs: JobRuns | undefined): string | null {
   return runs !== undefined && (runs.begun === 1 || event === 'completed') ? runs.worker : null;
 }
 
-function ofJob(event: string, known: Known): Told | null {
+function ofJob(event: string, known: Known): Description | null {
   const { fields, trace } = known;
   const prev = fields.get('prev');
   switch (event) {
@@ -137,9 +145,9 @@ function ofJob(event: string, known: Known): Told | null {
   }
 }
 
-function ofWaiting(prev: string, known: Known): Told {
+function ofWaiting(prev: string, known: Known): Description {
   const detail = phrase('was', prev);
-  // Somebody asked for it once more.
+  // Somebody asked for another run.
   if (prev === 'failed' || prev === 'completed')
     return { type: 'waiting', state: 'RETRY', hasFailed: true, detail };
   return prev === 'active'
@@ -147,22 +155,22 @@ function ofWaiting(prev: string, known: Known): Told {
     : { type: 'waiting', ...waits(known), detail };
 }
 
-function ofDelayed(known: Known): Told {
+function ofDelayed(known: Known): Description {
   const { fields, trace } = known;
   const due = Number(fields.get('delay') ?? Number.NaN);
   const detail = Math.abs(due) <= 8.64e15 ? `due ${new Date(due).toISOString()}` : null;
-  // It comes from a worker, or has been delayed anew where it was.
+  // It comes back from a worker, or it was delayed again while it waited.
   const last = trace?.last ?? null;
   const isReturn = last === null || last === 'active' || last === 'progress';
   return isReturn ? ofReturn('delayed', known, detail) : { type: 'delayed', ...waits(known), detail };
 }
 
-/** A worker has let go of a job that has not ended. */
-function ofReturn(event: string, known: Known, detail: string | null): Told {
+/** A worker has given back a job that has not ended. */
+function ofReturn(event: string, known: Known, detail: string | null): Description {
   if (known.runs !== undefined && countsEveryRun(known.runs)) {
     return { type: 'task-retried', state: 'RETRY', hasFailed: true, detail };
   }
-  // It may have failed: what it waits as is not known any more.
+  // The run may have failed, so whether the job waits as PENDING or RETRY is unknown.
   const hasFailed = known.runs?.made === 0 ? false : known.trace?.hasFailed || null;
   return {
     type: event,
@@ -172,14 +180,14 @@ function ofReturn(event: string, known: Known, detail: string | null): Told {
   };
 }
 
-/** A job that waits is PENDING, or RETRY if a run of it has failed. */
+/** A job that waits is PENDING, or RETRY if one of its runs has failed. */
 function waits({ trace, runs }: Known): { readonly state: string | null } {
   if (runs?.made === 0) return { state: 'PENDING' };
   const hasFailed = trace?.hasFailed ?? null;
   return { state: hasFailed === null ? null : hasFailed ? 'RETRY' : 'PENDING' };
 }
 
-function ofQueue(queue: string, event: string, fields: ReadonlyMap<string, string>): Told {
+function ofQueue(queue: string, event: string, fields: ReadonlyMap<string, string>): Description {
   const count = fields.get('count');
   if (!OF_QUEUE.has(event)) return { type: typeOf(event), state: null, detail: detailOf(fields) };
   const jobs = event === 'cleaned' && count !== undefined ? `: ${count} jobs` : '';
@@ -194,7 +202,7 @@ function phrase(word: string, value: string | undefined): string | null {
   return value === undefined ? null : `${word} ${value}`;
 }
 
-/** Events of the host's own have fields of any name. */
+/** A host may write events of its own, with any fields. */
 function detailOf(fields: ReadonlyMap<string, string>): string | null {
   const own = [...fields].filter(([name]) => name !== 'event' && name !== 'jobId' && name !== 'name');
   return own.length === 0 ? null : JSON.stringify(Object.fromEntries(own)).slice(0, LONGEST_ID);

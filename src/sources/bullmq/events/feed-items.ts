@@ -1,22 +1,22 @@
-/** Entries made into items of the feed, with what their jobs tell. */
+/** Makes items of the feed from stream entries and the hashes of their jobs. */
 import type { TaskEvent } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess } from '../queue-access.ts';
 import { type QueueRef, taskIdOf } from '../queue-ref.ts';
-import { jobIdOf, mayReturn, saysAll, tellEntry } from './event-item.ts';
+import { describeEntry, isComplete, jobIdOf, mayReturn } from './event-item.ts';
 import type { JobMemory } from './job-memory.ts';
 import { type JobRuns, jobRunsOf, lockCommand, runsCommand } from './job-runs.ts';
 import type { StreamEntry } from './stream-entry.ts';
 
-/** An entry with what is shown of it. */
+/** An entry, and what is shown of it. */
 export interface FeedItem {
-  /** Of the entry, in its stream. */
+  /** Id of the entry in its stream. */
   readonly id: string;
   /** Milliseconds since 1970, by the clock of Redis. */
   readonly time: number;
-  /** `null`: it is passed over. */
+  /** `null`: nothing is shown. */
   readonly event: TaskEvent | null;
-  /** Characters held, about. */
+  /** Characters kept in memory, about. */
   readonly size: number;
   /** Characters that its entry had. */
   readonly sizeRead: number;
@@ -29,9 +29,9 @@ export interface EntryList {
 }
 
 /**
- * Makes items of all of them, reading each job once.
+ * Makes items of all entries. Each job is read once.
  *
- * @param memory of entries before these
+ * @param memory what entries before these said of their jobs
  */
 export async function readItems(
   access: QueueAccess,
@@ -45,7 +45,7 @@ export async function readItems(
     for (const entry of entries) {
       const jobId = jobIdOf(entry);
       const key = jobId === null ? '' : taskIdOf(queue.name, jobId);
-      const { event, trace } = tellEntry(queue.name, entry, memory.get(key), runs.get(key));
+      const { event, trace } = describeEntry(queue.name, entry, memory.get(key), runs.get(key));
       if (trace !== null) memory.set(key, trace);
       items.push({ id: entry.id, time: entry.time, event, size: sizeOf(event), sizeRead: entry.size });
     }
@@ -63,7 +63,7 @@ async function readRuns(
   const runs = new Map<string, JobRuns>();
   for (const { queue, entries } of lists) {
     for (const entry of entries) {
-      const jobId = saysAll(entry) ? null : jobIdOf(entry);
+      const jobId = isComplete(entry) ? null : jobIdOf(entry);
       if (jobId === null) continue;
       const key = taskIdOf(queue.name, jobId);
       const known = memory.runsOf(key);
@@ -87,7 +87,7 @@ async function readRuns(
   return runs;
 }
 
-/** What an item takes beside its texts. */
+/** Characters that an item takes beside its texts. */
 const OVERHEAD = 200;
 
 function sizeOf(event: TaskEvent | null): number {

@@ -1,29 +1,29 @@
 import type { JobRuns } from './job-runs.ts';
 
-/** What earlier entries have told of a job, so that later ones can be told better. */
+/** What earlier entries said of a job. It helps to describe later ones. */
 export interface JobTrace {
-  /** Its name; a job that was removed has it nowhere else. */
+  /** Its name, which nothing else has once the job is removed. */
   readonly name: string | null;
-  /** BullMQ's name of its latest entry; `null`: not known. */
+  /** BullMQ's name of the latest entry; `null`: not known. */
   readonly last: string | null;
-  /** Where it stands after that entry; `null`: not known. */
+  /** State of the job after that entry; `null`: not known. */
   readonly state: string | null;
-  /** Whether a run of it has failed before; `null`: not known. */
+  /** Whether one of its runs has failed; `null`: not known. */
   readonly hasFailed: boolean | null;
 }
 
-/** What is known of jobs by queue and id, of those that were last told of. */
+/** What is known of the jobs that entries mentioned last, by task id. */
 export interface JobMemory {
   get(key: string): JobTrace | undefined;
   set(key: string, trace: JobTrace): void;
-  /** What was read of its hash after the entries that are told now; `undefined`: it is to be read. */
+  /** What its hash said after the entries that are described now; `undefined`: it has to be read. */
   runsOf(key: string): JobRuns | undefined;
   setRuns(key: string, runs: JobRuns): void;
 }
 
 /** The memory of the newest entries. */
 export interface LatestMemory extends JobMemory {
-  /** One for entries from before: of what came later, names alone hold for them. */
+  /** A memory for older entries. Of what later ones said, only names hold for them. */
   before(): JobMemory;
 }
 
@@ -42,7 +42,7 @@ export function createJobMemory(): LatestMemory {
   return {
     get: (key) => traces.get(key),
     set: (key, trace) => keep(traces, key, trace),
-    // It may have run again since.
+    // The job may have run again since.
     runsOf: () => undefined,
     setRuns,
     before() {

@@ -1,19 +1,19 @@
-/** What the hash of a job tells of its runs, for entries that do not tell it themselves. */
+/** What a job's hash says of its runs, for entries that do not say it themselves. */
 
 import { asFields, asNumber } from '../../../redis/replies.ts';
 import type { QueueCommand } from '../queue-access.ts';
 import type { QueueRef } from '../queue-ref.ts';
 
-/** As it was when it was read, which may be long after the entry. */
+/** State of the hash when it was read, which may be long after the entry was written. */
 export interface JobRuns {
   readonly name: string | null;
-  /** Name of the worker of the last run, where workers have names. */
+  /** Name of the worker of the last run; `null` when workers have no names. */
   readonly worker: string | null;
-  /** Runs that ended and count as attempts; `null` where the job is gone. */
+  /** Runs that ended and count as attempts; `null` when the job is gone. */
   readonly made: number | null;
-  /** Runs that have begun; `null` where this version of BullMQ does not count them. */
+  /** Runs that have begun; `null` when this version of BullMQ does not count them. */
   readonly begun: number | null;
-  /** Whether a worker has it; `null`: nobody has asked. */
+  /** Whether a worker holds the job; `null`: not read. */
   readonly isHeld: boolean | null;
 }
 
@@ -24,7 +24,7 @@ export function runsCommand(queue: QueueRef, jobId: string): QueueCommand {
   return { queue, command: ['HMGET', queue.key(jobId), 'name', 'pb', 'atm', 'ats', 'timestamp'] };
 }
 
-/** Whether a worker has it: needed of those alone that have come back from one. */
+/** Whether a worker holds the job. Only jobs that may have come back from one need it. */
 export function lockCommand(queue: QueueRef, jobId: string): QueueCommand {
   return { queue, command: ['EXISTS', queue.key(`${jobId}:lock`)] };
 }
@@ -42,8 +42,8 @@ export function jobRunsOf(fields: unknown, lock: unknown): JobRuns {
 }
 
 /**
- * Whether each run that ended did so by counting as an attempt. Then whatever left a worker for the queue
- * had failed; otherwise it may have stalled, been given back, or waited for its children.
+ * Whether every run that ended counts as an attempt. Then a job that went from a worker back to its queue has
+ * failed; otherwise it may have stalled, been given back, or waited for its children.
  */
 export function countsEveryRun({ made, begun, isHeld }: JobRuns): boolean {
   return made !== null && made > 0 && begun !== null && isHeld !== null && begun - made === (isHeld ? 1 : 0);

@@ -1,6 +1,6 @@
 /**
- * Entries of a queue's event stream, as XRANGE and XREVRANGE answer them. BullMQ writes them, and so may
- * anybody else: what is no entry is left aside, and what is long is cut.
+ * Entries of a queue's event stream, as XRANGE and XREVRANGE return them. Anybody may write to the stream:
+ * what is not an entry is ignored, and long values are cut.
  */
 
 /** One entry. */
@@ -9,7 +9,7 @@ export interface StreamEntry {
   readonly id: string;
   /** Milliseconds since 1970, by the clock of Redis. */
   readonly time: number;
-  /** Its values by name, without return values: those may be large, and the task itself has them. */
+  /** Its values by name, without return values, which may be large and are part of the task itself. */
   readonly fields: ReadonlyMap<string, string>;
   /** Characters that were read for it. */
   readonly size: number;
@@ -20,7 +20,7 @@ export const BEGINNING = '0-0';
 
 const LARGEST = 2n ** 64n - 1n;
 const LONGEST = 4_096;
-/** What a cut may leave of a word, which may be a secret that is only known by its end. */
+/** A cut keeps no more of a word than this, as a secret may be recognizable only by its end. */
 const LONGEST_WORD = 1_024;
 const MOST_FIELDS = 32;
 
@@ -43,7 +43,7 @@ function entryOf(item: unknown): StreamEntry | null {
   return { id, time: timeOf(id), fields, size };
 }
 
-/** Whether Redis takes it: two whole numbers of 64 bits. */
+/** Whether Redis accepts it as an id: two whole numbers of 64 bits. */
 export function isStreamId(text: string): boolean {
   return /^\d{1,20}-\d{1,20}$/.test(text) && text.split('-').every((part) => BigInt(part) <= LARGEST);
 }
@@ -53,7 +53,7 @@ export function timeOf(id: string): number {
   return Number(id.slice(0, id.indexOf('-')));
 }
 
-/** Less than 0 where `a` comes first. They may be larger than a number can tell exactly. */
+/** Less than 0 when `a` comes first. The parts may exceed what a number holds exactly. */
 export function compareIds(a: string, b: string): number {
   const [aTime = '', aCount = ''] = a.split('-');
   const [bTime = '', bCount = ''] = b.split('-');
@@ -68,6 +68,6 @@ function shorten(text: string): string {
   if (text.length <= LONGEST) return text;
   const kept = text.slice(0, LONGEST);
   const end = Math.max(kept.search(/\s\S*$/), LONGEST - LONGEST_WORD);
-  // A slice would keep all of the text it is a slice of.
+  // A slice would keep the whole text in memory.
   return `${Buffer.from(kept.slice(0, end)).toString()}…`;
 }

@@ -1,36 +1,37 @@
-/** The newest part of one queue's stream, held in memory for all who ask. */
+/** The newest part of one queue's stream, kept in memory for all who ask. */
 import type { QueueRef } from '../queue-ref.ts';
 import type { FeedItem } from './feed-items.ts';
 import { BEGINNING, compareIds } from './stream-entry.ts';
-import type { StreamPlace } from './stream-reads.ts';
+import type { StreamPosition } from './stream-reads.ts';
 
-/** An item, and when it was found. Times in milliseconds since 1970, by our clock. */
+/** An item of a tail. Times in milliseconds since 1970, by our clock. */
 export interface HeldItem extends FeedItem {
+  /** When it was found. */
   readonly foundAt: number;
-  /** When it was not there yet; minus infinity: nobody had looked before. */
+  /** When it did not exist yet; minus infinity: nobody had looked before. */
   readonly absentAt: number;
 }
 
-/** Between any two of its items nothing is missing. */
+/** Nothing is missing between any two of its items. */
 export interface StreamTail {
   readonly queue: QueueRef;
   items: readonly HeldItem[];
-  /** The entry right before the first item, {@link BEGINNING} for none; `null`: not known. */
+  /** The entry right before the first item; {@link BEGINNING}: there is none; `null`: not known. */
   base: string | null;
-  /** When it was last looked at; `null`: never. */
+  /** When it was last updated; `null`: never. */
   lookedAt: number | null;
-  /** When entries were last found to be missing; minus infinity: never. */
+  /** When entries were last found to be lost; minus infinity: never. */
   lostAt: number;
-  /** Entries read at once, as their sizes allow. */
+  /** How many entries to read at once, given their sizes. */
   batch: number;
 }
 
 const FIRST_BATCH = 100;
 const LEAST_BATCH = 4;
 const MOST_BATCH = 500;
-/** Characters that a batch should have. */
+/** Characters that a batch should have, about. */
 const BATCH_SIZE = 1_000_000;
-/** All tails together: more than one answer looks at, so that what was read for one is there for the next. */
+/** Bounds of all tails together. They exceed what one answer looks at, so that the next one finds it in memory. */
 const MOST_ITEMS = 40_000;
 const MOST_SIZE = 16_000_000;
 
@@ -49,7 +50,7 @@ export function lastIdOf({ items }: StreamTail): string | null {
   return items.at(-1)?.id ?? null;
 }
 
-/** Fits the next batch to the sizes of entries that were read: those of one queue are alike. */
+/** Sets the size of the next batch by the entries just read: those of one queue are alike. */
 export function fitBatch(tail: StreamTail, entries: readonly { readonly size: number }[]): void {
   if (entries.length === 0) return;
   const size = entries.reduce((sum, entry) => sum + entry.size, 0) / entries.length;
@@ -58,35 +59,35 @@ export function fitBatch(tail: StreamTail, entries: readonly { readonly size: nu
 }
 
 /**
- * Index of the first item behind a place, `null` when what comes behind it is not all held.
+ * Index of the first item behind a position; `null` when not all items behind it are in memory.
  *
- * A floor below the first entry of all is not told, either: whether there were others takes Redis.
+ * It is also `null` for a time before the first entry of the stream: only Redis knows whether there were others.
  */
-export function indexBehind({ items, base }: StreamTail, place: StreamPlace): number | null {
+export function indexBehind({ items, base }: StreamTail, position: StreamPosition): number | null {
   const [first, last] = [items[0], items.at(-1)];
   if (first === undefined || last === undefined) return null;
-  if ('floor' in place) {
-    const index = items.findIndex(({ time }) => time > place.floor);
+  if ('floor' in position) {
+    const index = items.findIndex(({ time }) => time > position.floor);
     if (index === 0 && (base === null || base === BEGINNING)) return null;
     return index < 0 ? items.length : index;
   }
-  if (place.id === base) return 0;
-  if (compareIds(place.id, first.id) < 0 || compareIds(place.id, last.id) > 0) return null;
+  if (position.id === base) return 0;
+  if (compareIds(position.id, first.id) < 0 || compareIds(position.id, last.id) > 0) return null;
   let [low, high] = [0, items.length - 1];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (compareIds(items[middle]?.id ?? '', place.id) < 0) low = middle + 1;
+    if (compareIds(items[middle]?.id ?? '', position.id) < 0) low = middle + 1;
     else high = middle;
   }
-  return items[low]?.id === place.id ? low + 1 : null;
+  return items[low]?.id === position.id ? low + 1 : null;
 }
 
-/** The entry before an item; `null` where there is none, or it is not known. */
+/** The entry before an item; `null` when there is none or it is not known. */
 export function idBefore({ items, base }: StreamTail, index: number): string | null {
   return items[index - 1]?.id ?? (base === BEGINNING ? null : base);
 }
 
-/** Lets go of the older half of the longest tails until all of them together are small enough. */
+/** Drops the older half of the heaviest tails until all of them together are within bounds. */
 export function shrinkTails(tails: Iterable<StreamTail>): void {
   const all = [...tails];
   const sizes = new Map(all.map((tail) => [tail, tail.items.reduce((sum, { size }) => sum + size, 0)]));
@@ -96,7 +97,7 @@ export function shrinkTails(tails: Iterable<StreamTail>): void {
     const weight = (tail: StreamTail): number =>
       tail.items.length < 2 ? 0 : tail.items.length / MOST_ITEMS + (sizes.get(tail) ?? 0) / MOST_SIZE;
     const tail = all.reduce((heaviest, other) => (weight(other) > weight(heaviest) ? other : heaviest));
-    // The last item stays: it shows where to go on.
+    // The last item stays: the next update continues behind it.
     if (tail.items.length < 2) return;
     const dropped = tail.items.slice(0, tail.items.length >> 1);
     const size = dropped.reduce((sum, item) => sum + item.size, 0);

@@ -1,4 +1,4 @@
-/** Reads what has come to streams since their tails were last looked at. */
+/** Reads the entries that streams got since their tails were last updated. */
 
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess, QueueCommand } from '../queue-access.ts';
@@ -7,30 +7,32 @@ import { BEGINNING, entriesOf, type StreamEntry } from './stream-entry.ts';
 import { backwardCommand, forwardCommand } from './stream-reads.ts';
 import { fitBatch, lastIdOf, type StreamTail } from './stream-tail.ts';
 
-/** What has come to one stream. */
+/** New entries of one stream. */
 export interface TailNews {
   readonly tail: StreamTail;
   /** Oldest first. */
   entries: StreamEntry[];
-  /** Whether they take the place of what was held. */
+  /** Whether they replace the items of the tail. */
   isFresh: boolean;
-  /** Whether what was held, or what came behind it, has gone. */
+  /** Whether items of the tail, or entries behind them, have been removed. */
   isLost: boolean;
-  /** The entry before the first one of a fresh tail. */
+  /** The entry before the first one of a fresh tail; `null` when it is not known. */
   base: string | null;
 }
 
-interface Wish {
+/** The next read of one stream. */
+interface NewsRead {
   readonly commands: readonly QueueCommand[];
+  /** Takes the replies. Returns whether the stream has been read to its end. */
   take(replies: readonly unknown[]): boolean;
 }
 
-/** A stream that has got more than this is shown from its end. */
+/** A stream that got more entries than this is read from its end instead. */
 const MOST_NEWS = 5_000;
-/** A larger entry is not read again and again to see whether it is still there. */
+/** In characters. Larger entries are not read each time to see whether they still exist. */
 const LARGE = 16_384;
 
-/** One command for each stream to which nothing has come. */
+/** Reads the new entries of all tails. A stream without new ones costs one command. */
 export async function readNews(
   access: QueueAccess,
   tails: readonly StreamTail[],
@@ -41,30 +43,29 @@ export async function readNews(
   );
   let open = [...news];
   while (open.length > 0) {
-    const wishes = open.map(wishOf);
+    const reads = open.map(readOf);
     const replies = await access.read(
-      wishes.flatMap(({ commands }) => commands),
+      reads.flatMap(({ commands }) => commands),
       options,
     );
     let next = 0;
     open = open.filter((_, at) => {
-      const wish = wishes[at];
-      const own = replies.slice(next, next + (wish?.commands.length ?? 0));
+      const read = reads[at];
+      const own = replies.slice(next, next + (read?.commands.length ?? 0));
       next += own.length;
-      return wish?.take(own) === false;
+      return read?.take(own) === false;
     });
   }
   return news;
 }
 
-/** What to ask next; `take` returns whether that was all. */
-function wishOf(news: TailNews): Wish {
+function readOf(news: TailNews): NewsRead {
   const { tail, entries } = news;
   const last = entries.at(-1)?.id ?? (news.isFresh ? null : lastIdOf(tail));
-  if (last === null) return newestWish(news);
+  if (last === null) return readOfNewest(news);
   const count = tail.batch;
   const witness = entries.length > 0 ? last : witnessOf(tail);
-  // While an entry is there, nothing behind it has been removed: trimming begins with the oldest.
+  // While an entry exists, nothing behind it has been removed: trimming begins with the oldest.
   const isLast = witness === last;
   const commands = isLast
     ? [forwardCommand(tail.queue, last, count + 1)]
@@ -73,16 +74,16 @@ function wishOf(news: TailNews): Wish {
     commands,
     take(replies) {
       const found = entriesOf(replies.at(-1));
-      if (entriesOf(replies[0])[0]?.id !== witness) return begin(news, true);
+      if (entriesOf(replies[0])[0]?.id !== witness) return startAgain(news, true);
       const fresh = isLast ? found.slice(1) : found;
       fitBatch(tail, fresh);
       entries.push(...fresh);
-      return fresh.length < count || (entries.length > MOST_NEWS && begin(news, false));
+      return fresh.length < count || (entries.length > MOST_NEWS && startAgain(news, false));
     },
   };
 }
 
-function newestWish(news: TailNews): Wish {
+function readOfNewest(news: TailNews): NewsRead {
   const { tail } = news;
   const count = tail.batch;
   return {
@@ -97,7 +98,8 @@ function newestWish(news: TailNews): Wish {
   };
 }
 
-function begin(news: TailNews, isLost: boolean): false {
+/** Reads the stream from its end with the next read. */
+function startAgain(news: TailNews, isLost: boolean): false {
   news.entries = [];
   news.isFresh = true;
   news.isLost ||= isLost;
@@ -113,13 +115,17 @@ function witnessCommand({ queue }: StreamTail, id: string | null): QueueCommand 
   return { queue, command: ['XRANGE', queue.key('events'), id ?? '-', id ?? '+', 'COUNT', '1'] };
 }
 
-/** @param lookedAt when reading them began, in milliseconds since 1970 */
+/**
+ * Adds new items to their tail.
+ *
+ * @param lookedAt when the update began, in milliseconds since 1970
+ */
 export function addNews(
   { tail, isFresh, isLost, base }: TailNews,
   items: readonly FeedItem[],
   lookedAt: number,
 ): void {
-  // An empty stream that is not any more was looked at before.
+  // A stream that was empty at the last update has been looked at before.
   const absentAt =
     (isFresh && (tail.items.length > 0 || base !== BEGINNING)) || tail.lookedAt === null
       ? Number.NEGATIVE_INFINITY
