@@ -1,16 +1,19 @@
 import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
 import type { RedisReader } from '../../../../redis/reader.ts';
-import type {
-  ResultBackend,
-  StoredPart,
-  StoredResults,
-  StoredText,
-  StoredValue,
-} from '../../result-backend.ts';
+import type { ResultBackend, StoredPart, StoredResults, StoredValue } from '../../result-backend.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { createPublishedResults } from './published-results.ts';
 import { type ResultKeys, resultKeys } from './result-keys.ts';
-import { createValueStore, type ValuePart, type ValueStore } from './value-store.ts';
+import {
+  countKeys,
+  createValueStore,
+  type KeyValue,
+  readScannedValues,
+  readValues,
+  scanKeys,
+  timesToLive,
+  type ValueStore,
+} from './value-store.ts';
 
 /** What the backend is made of. */
 export interface RedisResultBackendOptions {
@@ -46,50 +49,40 @@ export function createRedisResultBackend(options: RedisResultBackendOptions): Re
 
 function createStoredResults(store: ValueStore, keys: ResultKeys): StoredResults {
   return {
-    size: (signal) => store.size(signal),
+    size: (signal) => countKeys(store, signal),
     async scan(from, isWanted, signal) {
-      const { cursor, keys: names } = await store.scan(from ?? '0', keys.pattern, signal);
+      const { cursor, keys: names } = await scanKeys(store, from ?? '0', keys.pattern, signal);
       const tasks = names.flatMap((name) => keys.taskOf(name) ?? []);
       const wanted = tasks.filter(isWanted).map(keys.task);
-      const groups = names.filter(keys.isGroup);
       return {
         next: cursor === '0' ? null : cursor,
         taskCount: tasks.length,
-        parts: readParts(store, keys, wanted, groups, signal),
+        parts: readParts(store, keys, wanted, names.filter(keys.isGroup), signal),
       };
     },
     async *find(taskIds, signal) {
-      for await (const part of store.read(taskIds.map(keys.task), signal)) yield tasksOf(part, keys);
+      for await (const values of readValues(store, taskIds.map(keys.task), signal)) {
+        yield resultsOf(values, keys);
+      }
     },
-    remainingLives: (taskIds, signal) => store.ttls(taskIds.map(keys.task), signal),
-    requests: () => store.commands(),
+    remainingLives: (taskIds, signal) => timesToLive(store, taskIds.map(keys.task), signal),
+    requests: () => store.commands,
   };
 }
 
 async function* readParts(
   store: ValueStore,
   keys: ResultKeys,
-  tasks: readonly string[],
-  groups: readonly string[],
+  taskKeys: readonly string[],
+  groupKeys: readonly string[],
   signal: AbortSignal,
 ): AsyncGenerator<StoredPart, void> {
-  for await (const part of store.readScanned(tasks, signal)) {
-    yield { tasks: tasksOf(part, keys), groups: [] };
+  for await (const values of readScannedValues(store, taskKeys, signal)) {
+    yield { tasks: resultsOf(values, keys), groups: [] };
   }
-  for await (const { values } of store.read(groups, signal)) {
-    yield { tasks: [], groups: values.flatMap((value) => textOf(value) ?? []) };
-  }
+  for await (const groups of readValues(store, groupKeys, signal)) yield { tasks: [], groups };
 }
 
-function tasksOf({ keys: names, values }: ValuePart, keys: ResultKeys): StoredValue[] {
-  return names.flatMap((name, index) => {
-    const id = keys.taskOf(name);
-    const stored = textOf(values[index] ?? null);
-    return id === null || stored === null ? [] : [{ id, ...stored }];
-  });
-}
-
-function textOf(value: ValuePart['values'][number]): StoredText | null {
-  if (value === null) return null;
-  return typeof value === 'string' ? { text: value, isCut: false } : { text: value.head, isCut: true };
+function resultsOf(values: readonly KeyValue[], keys: ResultKeys): StoredValue[] {
+  return values.map(({ key, text, isCut }) => ({ id: keys.taskOf(key) ?? '', text, isCut }));
 }

@@ -1,13 +1,13 @@
-/** What the keys of stored results are called (celery/backends/base.py, `task_keyprefix`, `group_keyprefix`). */
-import { escapeGlob, resultSubscription } from '../../brokers/redis/channels.ts';
+/** Names of the keys of stored results (celery/backends/base.py, `task_keyprefix`, `group_keyprefix`). */
+import { escapeGlob, groupSubscription, resultSubscription } from '../../brokers/redis/channels.ts';
 import type { CelerySettings } from '../../settings.ts';
 
 /** The longest id that a task can have here. */
 const LONGEST_ID = 512;
 
-/** Names of keys of one backend. */
+/** Names of the keys of one backend. */
 export interface ResultKeys {
-  /** A pattern for SCAN that keys of tasks and groups match, and hardly any other. */
+  /** A pattern for SCAN that matches the keys of tasks and groups, and hardly any other. */
   readonly pattern: string;
   /** The key of a task's result. */
   task(id: string): string;
@@ -20,17 +20,17 @@ export interface ResultKeys {
 /** @param settings of which the prefix of the backend's keys is used */
 export function resultKeys(settings: CelerySettings): ResultKeys {
   const { prefix } = resultSubscription(settings);
-  const before = prefix.slice(0, -'-meta-'.length);
-  const groupPrefix = `${before}set-meta-`;
+  const { prefix: groupPrefix } = groupSubscription(settings);
+  const shared = prefix.slice(0, -'-meta-'.length);
   return {
     // Redis compares a pattern with a single star at its end twice as fast; other keys are rare.
-    pattern: `${escapeGlob(before)}*`,
+    pattern: `${escapeGlob(shared)}*`,
     task: (id) => prefix + id,
     taskOf(key) {
       const id = key.startsWith(prefix) ? key.slice(prefix.length) : '';
       return id === '' || id.length > LONGEST_ID ? null : id;
     },
-    // A chord that is under way counts its parts in keys of the same name with `.j`, `.s` and `.t`.
+    // A running chord counts its parts in keys of the same name that end in `.j`, `.s` and `.t`.
     isGroup: (key) => key.startsWith(groupPrefix) && !/\.[jst]$/.test(key),
   };
 }

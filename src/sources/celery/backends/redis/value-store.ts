@@ -1,191 +1,233 @@
 /**
- * Reads keys and values of a result backend in steps that keep neither Redis nor this process busy,
- * whatever lies there. Only reading commands: SCAN, DBSIZE, STRLEN, MGET, GETRANGE, PTTL.
+ * Reads keys and values in steps that keep neither Redis nor this process busy, whatever is stored there.
+ * Only reading commands: SCAN, DBSIZE, STRLEN, MGET, GETRANGE, PTTL.
+ *
+ * Every function rejects with a `RedisError` when Redis is away, late or refuses.
  */
 
 import { RedisError } from '../../../../redis/problems.ts';
-import type { ReadOptions, RedisReader } from '../../../../redis/reader.ts';
+import type { RedisReader } from '../../../../redis/reader.ts';
+import { asTexts } from '../../../../redis/replies.ts';
+import type { StoredText } from '../../result-backend.ts';
 
-/** Keys that one SCAN goes through: well under a millisecond of Redis' time. */
+/** Keys that one SCAN visits: well under a millisecond of Redis' time. */
 const SCAN_COUNT = '500';
 /** Most keys of one MGET, and about the most bytes of its reply. */
-const MOST_KEYS = 500;
-const MOST_BYTES = 256 * 1024;
+const MAX_KEYS = 500;
+const MAX_BYTES = 256 * 1024;
 /** Of a longer value only the beginning is read. Redis copies a megabyte in well under a millisecond. */
 const LONGEST_VALUE = 1024 * 1024;
 const HEAD_LENGTH = '255';
 /** Commands sent in one write. */
 const PIPELINE = 200;
 /**
- * Of all values, so many are measured before they are read, and again so many after each long one. Where
- * none of them is long, less than 3 in 100,000 are, with a probability of 95 %; the others are then read
- * unmeasured, which takes a tenth of the time.
+ * Of the values that a scan finds, so many are measured before they are read, and again so many after each
+ * long one. If none of them is long, then with a probability of 95 % fewer than 3 in 100,000 are. The rest
+ * is read unmeasured, which takes a tenth of the time.
  */
 const MEASURED = 100_000;
+/** Bytes of a value, until some have been read. */
+const FIRST_GUESS = 4096;
 
-/** Only the beginning of a value, which is too long to be read. */
-export interface LongValue {
-  readonly head: string;
-}
-
-/** Some keys and their values; `null` where there is none, or not a text. */
-export interface ValuePart {
-  readonly keys: readonly string[];
-  readonly values: readonly (string | LongValue | null)[];
-}
-
-/** All reject with a `RedisError` when Redis is away, late or refuses. */
+/** A connection, and what reading over it has shown. */
 export interface ValueStore {
-  /** One step through the names of all keys, from `cursor` (`'0'` at first) to the one returned. */
-  scan(cursor: string, pattern: string, signal: AbortSignal): Promise<{ cursor: string; keys: string[] }>;
-  /** Number of keys in the database, `null` when it may not be asked. */
-  size(signal: AbortSignal): Promise<number | null>;
-  /** Values in parts of bounded size, in no particular order; the next is read when it is asked for. */
-  read(keys: readonly string[], signal: AbortSignal): AsyncGenerator<ValuePart, void>;
-  /** Likewise, faster, for keys that SCAN gave: they are a random choice of all. */
-  readScanned(keys: readonly string[], signal: AbortSignal): AsyncGenerator<ValuePart, void>;
-  /** Milliseconds until each key expires; `-1`: never, `-2`: there is no such key. */
-  ttls(keys: readonly string[], signal: AbortSignal): Promise<number[]>;
+  readonly reader: RedisReader;
   /** Commands sent so far. */
-  commands(): number;
+  commands: number;
+  /** Values found by a scan that are still to be measured before they are read. */
+  toMeasure: number;
+  /** Bytes of a value, on average of the latest ones. */
+  averageBytes: number;
 }
 
-/** @param reader the connection to the backend's database */
+/** A key with its value. A key without one, or of another type, is left out. */
+export interface KeyValue extends StoredText {
+  readonly key: string;
+}
+
+/** @param reader connection to the backend's database */
 export function createValueStore(reader: RedisReader): ValueStore {
-  let commands = 0;
-  let toMeasure = MEASURED;
-  /** Bytes of a value, as the latest parts had them. */
-  let typical = 4096;
-
-  async function send(
-    list: readonly (readonly string[])[],
-    options: ReadOptions,
-  ): Promise<readonly unknown[]> {
-    commands += list.length;
-    return await reader.commands(list, options);
-  }
-
-  function note(lengths: readonly number[]): void {
-    const there = lengths.filter((length) => length > 0);
-    if (there.length === 0) return;
-    typical = (typical + there.reduce((sum, length) => sum + length) / there.length) / 2;
-    if (there.some((length) => length > MOST_BYTES)) toMeasure = MEASURED;
-  }
-
-  async function lengthsOf(keys: readonly string[], signal: AbortSignal): Promise<number[]> {
-    const list = keys.map((key) => ['STRLEN', key]);
-    try {
-      return (await send(list, { signal })).map(Number);
-    } catch (error) {
-      if (!isRefusal(error)) throw error;
-    }
-    // One of the keys is not a text; it counts as empty.
-    const lengths: number[] = [];
-    for (const command of list) {
-      const reply = send([command], { signal }).catch((error: unknown) => {
-        if (isRefusal(error)) return [0];
-        throw error;
-      });
-      lengths.push(Number((await reply)[0]));
-    }
-    return lengths;
-  }
-
-  async function valuesOf(keys: readonly string[], signal: AbortSignal): Promise<ValuePart> {
-    const [reply] = await send([['MGET', ...keys]], { signal });
-    const values = Array.isArray(reply) ? reply : [];
-    return { keys, values: keys.map((_, at) => (typeof values[at] === 'string' ? values[at] : null)) };
-  }
-
-  async function headsOf(keys: readonly string[], signal: AbortSignal): Promise<ValuePart> {
-    const list = keys.map((key) => ['GETRANGE', key, '0', HEAD_LENGTH]);
-    const heads = await send(list, { signal }).catch((error: unknown) => {
-      if (isRefusal(error)) return [];
-      throw error;
-    });
-    return { keys, values: keys.map((_, at) => ({ head: String(heads[at] ?? '') })) };
-  }
-
-  async function* readMeasured(
-    keys: readonly string[],
-    signal: AbortSignal,
-  ): AsyncGenerator<ValuePart, void> {
-    const lengths = await lengthsOf(keys, signal);
-    note(lengths);
-    const isLong = (at: number): boolean => (lengths[at] as number) > LONGEST_VALUE;
-    const long = keys.filter((_, at) => isLong(at));
-    if (long.length > 0) yield await headsOf(long, signal);
-    let group: string[] = [];
-    let bytes = 0;
-    for (const [at, key] of keys.entries()) {
-      const length = lengths[at] as number;
-      if (length === 0 || isLong(at)) continue;
-      if (bytes + length > MOST_BYTES && group.length > 0) {
-        yield await valuesOf(group, signal);
-        group = [];
-        bytes = 0;
-      }
-      group.push(key);
-      bytes += length;
-    }
-    if (group.length > 0) yield await valuesOf(group, signal);
-  }
-
-  async function* read(keys: readonly string[], signal: AbortSignal): AsyncGenerator<ValuePart, void> {
-    for (let at = 0; at < keys.length; at += PIPELINE) {
-      yield* readMeasured(keys.slice(at, at + PIPELINE), signal);
-    }
-  }
-
-  return {
-    async scan(cursor, pattern, signal) {
-      const command = ['SCAN', cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT];
-      const [reply] = await send([command], { signal });
-      const [next, keys] = Array.isArray(reply) ? (reply as unknown[]) : [];
-      const names = Array.isArray(keys) ? keys.filter((key) => typeof key === 'string') : [];
-      return { cursor: String(next ?? '0'), keys: names };
-    },
-    async size(signal) {
-      try {
-        const [reply] = await send([['DBSIZE']], { signal });
-        return Number(reply);
-      } catch (error) {
-        if (error instanceof RedisError && error.problem.code === 'NOPERM') return null;
-        throw error;
-      }
-    },
-    read,
-    async *readScanned(keys, signal) {
-      for (let at = 0; at < keys.length; ) {
-        if (toMeasure > 0) {
-          const part = keys.slice(at, at + PIPELINE);
-          at += part.length;
-          toMeasure -= part.length;
-          yield* readMeasured(part, signal);
-        } else {
-          const count = Math.max(1, Math.min(MOST_KEYS, Math.floor(MOST_BYTES / typical)));
-          const part = await valuesOf(keys.slice(at, at + count), signal);
-          at += part.keys.length;
-          note(part.values.map((value) => (typeof value === 'string' ? value.length : 0)));
-          yield part;
-        }
-      }
-    },
-    async ttls(keys, signal) {
-      const ttls: number[] = [];
-      for (let at = 0; at < keys.length; at += PIPELINE) {
-        const list = keys.slice(at, at + PIPELINE).map((key) => ['PTTL', key]);
-        for (const reply of await send(list, { signal })) ttls.push(Number(reply));
-      }
-      return ttls;
-    },
-    commands: () => commands,
-  };
+  return { reader, commands: 0, toMeasure: MEASURED, averageBytes: FIRST_GUESS };
 }
 
-/** Redis answered, and said no to this very command, as it does of a key of another type. */
+/**
+ * One step through the names of all keys.
+ *
+ * @param cursor `'0'` for the first step, then the cursor returned; `'0'` is returned by the last step
+ */
+export async function scanKeys(
+  store: ValueStore,
+  cursor: string,
+  pattern: string,
+  signal: AbortSignal,
+): Promise<{ cursor: string; keys: readonly string[] }> {
+  const reply = await sendOne(store, ['SCAN', cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT], signal);
+  const [next, keys] = Array.isArray(reply) ? (reply as unknown[]) : [];
+  return { cursor: String(next ?? '0'), keys: asTexts(keys) };
+}
+
+/** Number of keys in the database; `null` when the user may not ask. */
+export async function countKeys(store: ValueStore, signal: AbortSignal): Promise<number | null> {
+  try {
+    return Number(await sendOne(store, ['DBSIZE'], signal));
+  } catch (error) {
+    if (error instanceof RedisError && error.problem.code === 'NOPERM') return null;
+    throw error;
+  }
+}
+
+/** Values in parts of bounded size, in no particular order; the next part is read when it is asked for. */
+export async function* readValues(
+  store: ValueStore,
+  keys: readonly string[],
+  signal: AbortSignal,
+): AsyncGenerator<readonly KeyValue[], void> {
+  for (let at = 0; at < keys.length; at += PIPELINE) {
+    yield* readMeasured(store, keys.slice(at, at + PIPELINE), signal);
+  }
+}
+
+/** The same, and faster, for keys that a scan found: they are a random choice of all. */
+export async function* readScannedValues(
+  store: ValueStore,
+  keys: readonly string[],
+  signal: AbortSignal,
+): AsyncGenerator<readonly KeyValue[], void> {
+  for (let at = 0; at < keys.length; ) {
+    if (store.toMeasure > 0) {
+      const part = keys.slice(at, at + PIPELINE);
+      at += part.length;
+      store.toMeasure -= part.length;
+      yield* readMeasured(store, part, signal);
+    } else {
+      const count = Math.max(1, Math.min(MAX_KEYS, Math.floor(MAX_BYTES / store.averageBytes)));
+      const values = await readWhole(store, keys.slice(at, at + count), signal);
+      at += count;
+      noteLengths(
+        store,
+        values.map(({ text }) => text.length),
+      );
+      yield values;
+    }
+  }
+}
+
+/** Milliseconds until each key expires; `-1`: never, `-2`: there is no such key. */
+export async function timesToLive(
+  store: ValueStore,
+  keys: readonly string[],
+  signal: AbortSignal,
+): Promise<number[]> {
+  const times: number[] = [];
+  for (let at = 0; at < keys.length; at += PIPELINE) {
+    const commands = keys.slice(at, at + PIPELINE).map((key) => ['PTTL', key]);
+    for (const reply of await send(store, commands, signal)) times.push(Number(reply));
+  }
+  return times;
+}
+
+async function* readMeasured(
+  store: ValueStore,
+  keys: readonly string[],
+  signal: AbortSignal,
+): AsyncGenerator<readonly KeyValue[], void> {
+  const lengths = await lengthsOf(store, keys, signal);
+  noteLengths(store, lengths);
+  const measured = keys.map((key, index) => ({ key, length: lengths[index] ?? 0 }));
+  const long = measured.filter(({ length }) => length > LONGEST_VALUE);
+  if (long.length > 0)
+    yield await readHeads(
+      store,
+      long.map(({ key }) => key),
+      signal,
+    );
+  let group: string[] = [];
+  let bytes = 0;
+  for (const { key, length } of measured) {
+    if (length === 0 || length > LONGEST_VALUE) continue;
+    if (bytes + length > MAX_BYTES && group.length > 0) {
+      yield await readWhole(store, group, signal);
+      group = [];
+      bytes = 0;
+    }
+    group.push(key);
+    bytes += length;
+  }
+  if (group.length > 0) yield await readWhole(store, group, signal);
+}
+
+/** Lengths of values in bytes; 0 where there is none, or not a text. */
+async function lengthsOf(store: ValueStore, keys: readonly string[], signal: AbortSignal): Promise<number[]> {
+  const commands = keys.map((key) => ['STRLEN', key]);
+  try {
+    return (await send(store, commands, signal)).map(Number);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+  }
+  // One of the keys is not a text. Which one shows only when they are asked about one by one.
+  const lengths: number[] = [];
+  for (const command of commands) {
+    lengths.push(Number(await sendOne(store, command, signal).catch(unlessRefused(0))));
+  }
+  return lengths;
+}
+
+async function readWhole(
+  store: ValueStore,
+  keys: readonly string[],
+  signal: AbortSignal,
+): Promise<KeyValue[]> {
+  const reply = await sendOne(store, ['MGET', ...keys], signal);
+  const values: unknown[] = Array.isArray(reply) ? reply : [];
+  return keys.flatMap((key, index) => {
+    const text = values[index];
+    return typeof text === 'string' && text !== '' ? { key, text, isCut: false } : [];
+  });
+}
+
+async function readHeads(
+  store: ValueStore,
+  keys: readonly string[],
+  signal: AbortSignal,
+): Promise<KeyValue[]> {
+  const commands = keys.map((key) => ['GETRANGE', key, '0', HEAD_LENGTH]);
+  const heads: readonly unknown[] = await send(store, commands, signal).catch(unlessRefused([]));
+  return keys.map((key, index) => ({ key, text: String(heads[index] ?? ''), isCut: true }));
+}
+
+function noteLengths(store: ValueStore, lengths: readonly number[]): void {
+  const present = lengths.filter((length) => length > 0);
+  if (present.length === 0) return;
+  const average = present.reduce((sum, length) => sum + length) / present.length;
+  store.averageBytes = (store.averageBytes + average) / 2;
+  if (present.some((length) => length > MAX_BYTES)) store.toMeasure = MEASURED;
+}
+
+async function send(
+  store: ValueStore,
+  commands: readonly (readonly string[])[],
+  signal: AbortSignal,
+): Promise<readonly unknown[]> {
+  store.commands += commands.length;
+  return await store.reader.commands(commands, { signal });
+}
+
+async function sendOne(store: ValueStore, command: readonly string[], signal: AbortSignal): Promise<unknown> {
+  const [reply] = await send(store, [command], signal);
+  return reply;
+}
+
+/** Redis answered and refused this very command, as it does for a key of another type. */
 function isRefusal(error: unknown): boolean {
   return (
     error instanceof RedisError && (error.problem.code === 'WRONGTYPE' || error.problem.code === 'UNKNOWN')
   );
+}
+
+/** @returns a handler that replaces a refusal and throws any other error */
+function unlessRefused<Value>(value: Value): (error: unknown) => Value {
+  return (error) => {
+    if (isRefusal(error)) return value;
+    throw error;
+  };
 }
