@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { TaskChange } from '../../src/history/history.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
-import { createLedger } from '../../src/sources/celery/lineage/ledger.ts';
 import { createLineage, type Lineage } from '../../src/sources/celery/lineage/lineage.ts';
+import {
+  createPendingLinks,
+  linkedGroup,
+  linkedTask,
+} from '../../src/sources/celery/lineage/pending-links.ts';
 import type { QueuedTask, ResultNode, Signature } from '../../src/sources/celery/protocol/messages.ts';
 
 /** A lineage, and what it has told: `parent relation child`. */
@@ -193,17 +197,17 @@ describe('unknown relatives', () => {
   });
 });
 
-describe('the ledger', () => {
-  it('drops what it has held longest', () => {
-    const ledger = createLedger(64 * 1024);
+describe('pending links', () => {
+  it('drop what was held longest', () => {
+    const links = createPendingLinks(64 * 1024);
     for (let number = 0; number < 10_000; number++) {
-      ledger.task(`task-${number}`);
-      ledger.group(`group-${number}`).members.set('m', null);
+      linkedTask(links, `task-${number}`);
+      linkedGroup(links, `group-${number}`).members.set('m', null);
     }
-    expect(ledger.bytes).toBeLessThanOrEqual(64 * 1024);
-    expect(ledger.findTask('task-0')).toBeUndefined();
-    expect(ledger.findGroup('group-0')).toBeUndefined();
-    expect(ledger.findTask('task-9999')).toBeDefined();
-    expect(ledger.findGroup('group-9999')).toBeDefined();
+    expect(links.bytes).toBeLessThanOrEqual(64 * 1024);
+    expect(links.tasks.get('task-0')).toBeUndefined();
+    expect(links.groups.get('group-0')).toBeUndefined();
+    expect(links.tasks.get('task-9999')).toBeDefined();
+    expect(links.groups.get('group-9999')).toBeDefined();
   });
 });

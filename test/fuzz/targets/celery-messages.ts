@@ -83,8 +83,8 @@ export const eventTarget = defineTarget({
 export const resultTarget = defineTarget({
   name: 'Celery results',
   share: 20,
-  covers: ['results', 'json-text', 'exceptions', 'backend/result-nodes'].map(
-    (file) => `${FOLDER}/${file}.ts`,
+  covers: ['results', 'json-text', 'exceptions', 'result-nodes'].map(
+    (file) => `${FOLDER}/protocol/${file}.ts`,
   ),
   inputs: fc.array(fc.tuple(hostile(RESULTS), someId), BATCH),
   casesPerInput: BATCH.maxLength,
@@ -97,7 +97,7 @@ export const resultTarget = defineTarget({
 export const groupTarget = defineTarget({
   name: 'Celery groups',
   share: 30,
-  covers: ['backend/result-nodes', 'lineage', 'lineage/kinship', 'lineage/ledger'].map(
+  covers: ['protocol/result-nodes', 'lineage/lineage', 'lineage/chords', 'lineage/pending-links'].map(
     (file) => `${FOLDER}/${file}.ts`,
   ),
   inputs: fc.array(fc.tuple(hostile(GROUPS), someId, fc.boolean()), BATCH),

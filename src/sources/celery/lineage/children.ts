@@ -1,100 +1,116 @@
-/** What a stored result lists of the tasks that it sent, and a stored group of its members. */
-import type { HistoryIndex } from '../../../history/history.ts';
+/** What a stored result lists of the tasks that were sent, and a stored group of its members. */
 import type { ResultNode } from '../protocol/messages.ts';
+import { addMember, relateToBodies } from './chords.ts';
 import { isId } from './ids.ts';
-import type { Kinship } from './kinship.ts';
-import type { Ledger, LinkedTask, SentLast } from './ledger.ts';
+import { relateToParent } from './parents.ts';
+import {
+  growGroup,
+  type LinkedTask,
+  type ListedChildren,
+  linkedTask,
+  ownId,
+  type PendingLinks,
+  type SentLast,
+  withId,
+} from './pending-links.ts';
+import { type Linking, relate } from './relate.ts';
 
-/** Takes in such lists. */
-export interface Children {
-  /** @param task whose result lists them; `null` for a group that is stored by itself */
-  list(nodes: readonly ResultNode[], task: LinkedTask | null): void;
-  /** The list of a task that succeeded. */
-  finish(task: LinkedTask, nodes: readonly ResultNode[]): void;
-  /** Tells of callbacks that had no id beforehand, once both the message and the result have been seen. */
-  nameCallbacks(task: LinkedTask): void;
-}
-
-/** Of a longer list not all is read, so nothing follows from what is missing there. */
+/** A longer list is not read to its end, so nothing follows from what is missing there. */
 const MAX_LISTED = 10_000;
-/** Most callbacks that are found again by their place among the children. */
+/** Most callbacks that are identified by their position among the children. */
 const MAX_CALLBACKS = 20;
 
-/** @returns what puts such lists into the ledger */
-export function createChildren(ledger: Ledger, kinship: Kinship, index: HistoryIndex): Children {
-  function listAll(nodes: readonly ResultNode[], task: LinkedTask | null, groupId: string | null): number {
-    let count = nodes.length;
-    for (const node of nodes) {
-      // A task that is tried again lists itself.
-      if (!isId(node.id) || node.id === task?.id) continue;
-      if (node.members !== null) {
-        if (task !== null) addGroup(task, node.id);
-        count += listAll(node.members, task, node.id);
-        continue;
-      }
-      if (groupId !== null) addMember(groupId, node);
-      if (task !== null) addChild(task, node);
-    }
-    return count;
-  }
-
-  function addGroup(task: LinkedTask, groupId: string): void {
-    task.groups ??= new Set();
-    if (task.groups.has(groupId)) return;
-    task.groups.add(ledger.own(groupId));
-    ledger.grow(task, 1);
-  }
-
-  function addChild(task: LinkedTask, node: ResultNode): void {
-    task.listed ??= new Set();
-    if (!task.listed.has(node.id)) {
-      task.listed.add(ledger.own(node.id));
-      ledger.grow(task, 1);
-    }
-    task.claims?.delete(node.id);
-    // The last step of a chain within a group, and the body of a chord there, was sent by another task.
-    if (node.parent === null && index.stateOf(node.id) === null) kinship.relate(task.id, node.id, 'child');
-  }
-
-  function addMember(groupId: string, node: ResultNode): void {
-    const member = ledger.findTask(node.id);
-    const own = member?.group ?? null;
-    // What a task says of its own group goes before what the client that sent it has kept.
-    if (own === null) kinship.relate(groupId, node.id, 'group');
-    if (own === null || own === groupId) kinship.count(groupId, node.id);
-    if (!isId(node.parent)) return;
-    const task = ledger.task(node.id);
-    task.after = ledger.own(node.parent);
-    if (task.parent !== null) kinship.consider(task, ledger.task(task.parent));
-  }
-
-  /** A task sends callbacks last, and after them the step that follows it (celery/app/trace.py). */
-  function nameCallbacks(task: LinkedTask): void {
-    const { awaits, ending } = task;
-    if (awaits === null || ending === null) return;
-    const sent = ending[awaits.chain ? 1 : 0];
-    if (sent === undefined || sent.ids.length !== awaits.callbacks) return;
-    // Several are sent as a group.
-    if (sent.isGroup !== awaits.callbacks > 1) return;
-    for (const id of sent.ids) kinship.relate(task.id, id, 'link');
-  }
-
-  return {
-    list(nodes, task) {
-      const count = listAll(nodes, task, null);
-      if (task !== null && count >= MAX_LISTED) task.isPartial = true;
-    },
-    finish(task, nodes) {
-      task.ending = [sentLast(nodes.at(-1), ledger), sentLast(nodes.at(-2), ledger)];
-      nameCallbacks(task);
-    },
-    nameCallbacks,
-  };
+/** @param task whose result lists them; `null` for a group that is stored by itself */
+export function listChildren(linking: Linking, nodes: readonly ResultNode[], task: LinkedTask | null): void {
+  const count = listAll(linking, nodes, task, null);
+  if (task !== null && count >= MAX_LISTED) childrenOf(task).isPartial = true;
 }
 
-function sentLast(node: ResultNode | undefined, ledger: Ledger): SentLast | undefined {
+/** Takes in the children of a task that succeeded. */
+export function listLastChildren(linking: Linking, task: LinkedTask, nodes: readonly ResultNode[]): void {
+  const { links } = linking;
+  childrenOf(task).last = [sentLast(links, nodes.at(-1)), sentLast(links, nodes.at(-2))];
+  relateUnnamedCallbacks(linking, task);
+}
+
+/**
+ * Reports callbacks that had no id when they were announced, once both the message and the result are known.
+ * A task sends its callbacks last, and after them the step that follows it (celery/app/trace.py).
+ */
+export function relateUnnamedCallbacks(linking: Linking, task: LinkedTask): void {
+  const callbacks = task.announced?.unnamedCallbacks ?? null;
+  const last = task.children?.last ?? null;
+  if (callbacks === null || last === null) return;
+  const sent = last[callbacks.isChainBehind ? 1 : 0];
+  if (sent === undefined || sent.ids.length !== callbacks.count) return;
+  // Several are sent as a group.
+  if (sent.isGroup !== callbacks.count > 1) return;
+  for (const id of sent.ids) relate(linking, task.id, id, 'link');
+}
+
+/** @returns how many nodes there are, at any depth */
+function listAll(
+  linking: Linking,
+  nodes: readonly ResultNode[],
+  task: LinkedTask | null,
+  groupId: string | null,
+): number {
+  let count = nodes.length;
+  for (const node of nodes) {
+    // A task that is tried again lists itself.
+    if (!isId(node.id) || node.id === task?.id) continue;
+    if (node.members !== null) {
+      if (task !== null) addGroup(linking.links, task, node.id);
+      count += listAll(linking, node.members, task, node.id);
+      continue;
+    }
+    if (groupId !== null) addListedMember(linking, groupId, node);
+    if (task !== null) addChild(linking, task, node);
+  }
+  return count;
+}
+
+function addGroup(links: PendingLinks, task: LinkedTask, groupId: string): void {
+  const children = childrenOf(task);
+  children.groups = withId(links, task, children.groups, groupId);
+}
+
+function addChild(linking: Linking, task: LinkedTask, { id, parent }: ResultNode): void {
+  const children = childrenOf(task);
+  children.tasks = withId(linking.links, task, children.tasks, id);
+  task.claims?.delete(id);
+  // The last step of a chain within a group, and the body of a chord there, was sent by another task.
+  const isUnknown = linking.history.index.stateOf(id) === null;
+  if (parent === null && isUnknown) relate(linking, task.id, id, 'child');
+}
+
+function addListedMember(linking: Linking, groupId: string, { id, parent }: ResultNode): void {
+  const { links } = linking;
+  const own = links.tasks.get(id)?.group ?? null;
+  // What a task reports about its own group outranks what the client that sent it has stored.
+  if (own === null) relate(linking, groupId, id, 'group');
+  if (own === null || own === groupId) {
+    const group = addMember(linking, groupId, id, null);
+    if (!group.listed.has(id)) {
+      group.listed.add(ownId(links, id));
+      growGroup(links, group);
+      relateToBodies(linking, group, id);
+    }
+  }
+  if (!isId(parent)) return;
+  const task = linkedTask(links, id);
+  task.follows = ownId(links, parent);
+  if (task.parent !== null) relateToParent(linking, task, linkedTask(links, task.parent));
+}
+
+function childrenOf(task: LinkedTask): ListedChildren {
+  task.children ??= { tasks: null, groups: null, isPartial: false, last: null };
+  return task.children;
+}
+
+function sentLast(links: PendingLinks, node: ResultNode | undefined): SentLast | undefined {
   if (node === undefined) return undefined;
   const nodes = node.members ?? [node];
-  const ids = nodes.length > MAX_CALLBACKS ? [] : nodes.map(({ id }) => ledger.own(id));
+  const ids = nodes.length > MAX_CALLBACKS ? [] : nodes.map(({ id }) => ownId(links, id));
   return { ids, isGroup: node.members !== null };
 }

@@ -1,28 +1,37 @@
-/** Finds out how tasks belong together, from all that tells of it, and says so to the history. */
+/** Finds out how tasks are related, from everything that says so, and reports it to the history. */
 import type { CollectedHistory, TaskChange, TaskFacts } from '../../../history/history.ts';
+import { firstTasks } from '../protocol/canvas-ends.ts';
 import type { QueuedTask, ResultNode, StoredResult } from '../protocol/messages.ts';
-import { brokenHeader } from './broken-chord.ts';
-import { createChildren } from './children.ts';
-import { firstOf } from './future.ts';
+import { recordExpected, takeAnnouncements } from './announcements.ts';
+import { failedHeaderTask } from './broken-chord.ts';
+import { listChildren, listLastChildren } from './children.ts';
+import { addBody, addMember, decideBodies, setHeaderSize } from './chords.ts';
 import { listArgument, resultDigest } from './header-results.ts';
 import { isId } from './ids.ts';
-import { createKinship } from './kinship.ts';
-import { createLedger, type LinkedTask } from './ledger.ts';
-import { createPlans } from './plans.ts';
-import { unknownAround } from './relatives.ts';
+import { relateToParent, setParent } from './parents.ts';
+import {
+  createPendingLinks,
+  hasListed,
+  type LinkedTask,
+  linkedTask,
+  ownId,
+  withId,
+} from './pending-links.ts';
+import { type Linking, relate } from './relate.ts';
+import { unknownRelatives } from './relatives.ts';
 
-/** Takes in what tells of relations, in whatever order it comes and however often. */
+/** Takes in whatever says something about relations, in any order and any number of times. */
 export interface Lineage {
-  /** An event about a task, after the history has taken it in. */
+  /** An event about a task, after the history has recorded it. */
   changed(change: TaskChange): void;
-  /** A stored result, published or read, after the history has taken it in. */
+  /** A stored result, published or read, after the history has recorded it. */
   stored(result: StoredResult): void;
-  /** A message seen in a queue or in `unacked`. */
+  /** A message that no worker has acknowledged. */
   queued(task: QueuedTask): void;
   /** A stored group (`celery-taskset-meta-<id>`). */
   saved(group: ResultNode): void;
   /**
-   * The number of header tasks of a chord, which is stored and published when the last of them is sent
+   * The number of header tasks of a chord, which is published when the last of them is sent
    * (`celery-taskset-meta-<id>.s`, celery/backends/redis.py, `set_chord_size`).
    */
   sized(groupId: string, size: number): void;
@@ -30,109 +39,119 @@ export interface Lineage {
   unknownRelatives(id: string, limit: number): string[];
 }
 
-/** @param history is told every relation */
+/** @param history receives every relation */
 export function createLineage(history: CollectedHistory): Lineage {
-  const ledger = createLedger();
-  const kinship = createKinship(ledger, history.writer);
-  const children = createChildren(ledger, kinship, history.index);
-  const plans = createPlans(ledger, kinship, children, history.writer);
-
-  /** A task says who its parent is. */
-  function claim(told: TaskChange | TaskFacts, parentId: string): void {
-    const task = ledger.task(told.id);
-    const parent = ledger.task(parentId);
-    if (typeof told.args === 'string') {
-      if (task.argument === undefined) task.argument = listArgument(told.args);
-      if (task.named === null && told.args.startsWith(`('${parentId}'`)) task.named = parent.id;
-    }
-    if (parent.listed?.has(task.id) !== true && parent.claims?.has(task.id) !== true) {
-      parent.claims ??= new Set();
-      parent.claims.add(task.id);
-      ledger.grow(parent, 1);
-    }
-    kinship.setParent(task, parent);
-    if (told.kind === 'map' || told.kind === 'starmap') kinship.relate(parent.id, task.id, told.kind);
-    kinship.consider(task, parent);
-  }
-
-  function finish(task: LinkedTask, end: 'succeeded' | 'failed'): void {
-    // A stored success is never overwritten.
-    if (task.end !== 'succeeded') task.end = end;
-    for (const id of task.claims ?? []) kinship.consider(ledger.task(id), task);
-  }
-
-  function takeResult({ change, children: nodes }: StoredResult): void {
-    const { id, groupId, parentId, type } = change;
-    const standsAlone = groupId == null && parentId == null && nodes.length === 0 && type !== 'failed';
-    if (standsAlone && ledger.findTask(id) === undefined) return;
-    const task = ledger.task(id);
-    plans.fulfil(task);
-    const culprit = type === 'failed' ? brokenHeader(change) : null;
-    if (culprit !== null) {
-      task.isBroken = true;
-      breakChord(culprit, task);
-      // The children that it lists are those of the header task that found the other one failed.
-      finish(task, 'failed');
-      return;
-    }
-    if (isId(groupId)) {
-      const result = type === 'succeeded' ? change.result : null;
-      kinship.join(task, groupId, typeof result === 'string' ? resultDigest(result) : null);
-    }
-    children.list(nodes, task);
-    if (isId(parentId) && parentId !== id) claim(change, parentId);
-    // A step that follows a failed one is stored without the parent that it would have had.
-    else if (parentId == null && type !== 'failed') kinship.setParent(task, null);
-    if (type === 'succeeded' && nodes.length > 0) children.finish(task, nodes);
-    if (type === 'succeeded' || type === 'failed') finish(task, type);
-  }
-
-  function breakChord(culprit: string, body: LinkedTask): void {
-    const header = ledger.task(culprit);
-    header.broke = body.id;
-    if (header.group !== null) kinship.addBody(header.group, body.id);
-  }
-
-  function takeMessage(queued: QueuedTask): void {
-    const { facts, chain, callbacks, errbacks, chord } = queued;
-    const { id, groupId, parentId } = facts;
-    const isLast = chain.length + callbacks.length + errbacks.length === 0 && chord === null;
-    if (isLast && groupId == null && parentId == null) return;
-    const task = ledger.task(id);
-    if (isId(groupId)) {
-      kinship.join(task, groupId, null);
-      // Nothing else tells so of a task whose result is ignored. The body of a chord, which may carry the
-      // group of its header, has a parent and waits for nobody.
-      if (chord !== null || parentId == null) kinship.relate(groupId, id, 'group');
-      const bodies = chord === null ? [] : firstOf(chord);
-      for (const body of bodies) if (isId(body)) kinship.addBody(groupId, body);
-    }
-    if (isId(parentId) && parentId !== id) claim(facts, parentId);
-    else if (parentId === null) kinship.setParent(task, null);
-    if (!isLast) plans.announce(queued, task);
-  }
+  const linking: Linking = { links: createPendingLinks(), history };
+  const { links } = linking;
 
   return {
-    changed(change) {
-      const { id, parentId } = change;
-      if (parentId === null) {
-        const task = ledger.findTask(id);
-        if (task !== undefined) kinship.setParent(task, null);
-      } else if (isId(parentId) && parentId !== id && isId(id)) claim(change, parentId);
-    },
+    changed: (change) => takeChange(linking, change),
     stored(result) {
-      if (isId(result.change.id)) takeResult(result);
+      if (isId(result.change.id)) takeResult(linking, result);
     },
     queued(task) {
-      if (isId(task.facts.id)) takeMessage(task);
+      if (isId(task.facts.id)) takeMessage(linking, task);
     },
-    saved(group) {
-      children.list([group], null);
-    },
+    saved: (group) => listChildren(linking, [group], null),
     sized(groupId, size) {
-      if (isId(groupId) && Number.isSafeInteger(size) && size > 0) kinship.setSize(groupId, size);
+      if (isId(groupId) && Number.isSafeInteger(size) && size > 0) setHeaderSize(linking, groupId, size);
     },
     unknownRelatives: (id, limit) =>
-      unknownAround(ledger, id, limit, (other) => history.index.stateOf(other) !== null),
+      unknownRelatives(links, id, limit, (other) => history.index.stateOf(other) !== null),
   };
+}
+
+function takeChange(linking: Linking, change: TaskChange): void {
+  const { id, parentId } = change;
+  if (parentId === null) {
+    const task = linking.links.tasks.get(id);
+    if (task !== undefined) setParent(linking, task, null);
+  } else if (isId(parentId) && parentId !== id && isId(id)) claimParent(linking, change, parentId);
+}
+
+function takeResult(linking: Linking, { change, children }: StoredResult): void {
+  const { links } = linking;
+  const { id, groupId, parentId, type } = change;
+  const standsAlone = groupId == null && parentId == null && children.length === 0 && type !== 'failed';
+  if (standsAlone && !links.tasks.has(id)) return;
+  const task = linkedTask(links, id);
+  recordExpected(linking, task);
+  const culprit = type === 'failed' ? failedHeaderTask(change) : null;
+  if (culprit !== null) {
+    // The children that its result lists are those of the header task that found the failed one.
+    breakBody(linking, task, culprit);
+    return;
+  }
+  if (isId(groupId)) {
+    const result = type === 'succeeded' ? change.result : null;
+    joinGroup(linking, task, groupId, typeof result === 'string' ? resultDigest(result) : null);
+  }
+  listChildren(linking, children, task);
+  if (isId(parentId) && parentId !== id) claimParent(linking, change, parentId);
+  // A step behind a failed one is stored without the parent that it would have had.
+  else if (parentId == null && type !== 'failed') setParent(linking, task, null);
+  if (type === 'succeeded' && children.length > 0) listLastChildren(linking, task, children);
+  if (type === 'succeeded' || type === 'failed') endTask(linking, task, type);
+}
+
+function takeMessage(linking: Linking, queued: QueuedTask): void {
+  const { facts, chain, callbacks, errbacks, chord } = queued;
+  const { id, groupId, parentId } = facts;
+  const announcesNothing = chain.length + callbacks.length + errbacks.length === 0 && chord === null;
+  if (announcesNothing && groupId == null && parentId == null) return;
+  const task = linkedTask(linking.links, id);
+  if (isId(groupId)) {
+    joinGroup(linking, task, groupId, null);
+    // For a task whose result is ignored, nothing else says so. The body of a chord, which may carry the
+    // group of its header, has a parent and no chord of its own.
+    if (chord !== null || parentId == null) relate(linking, groupId, id, 'group');
+    const bodies = chord === null ? [] : firstTasks(chord);
+    for (const body of bodies) if (isId(body)) addBody(linking, groupId, body);
+  }
+  if (isId(parentId) && parentId !== id) claimParent(linking, facts, parentId);
+  else if (parentId === null) setParent(linking, task, null);
+  if (!announcesNothing) takeAnnouncements(linking, queued, task);
+}
+
+/** Takes in that a task names its parent. */
+function claimParent(linking: Linking, reported: TaskChange | TaskFacts, parentId: string): void {
+  const { links } = linking;
+  const { id, args, kind } = reported;
+  const task = linkedTask(links, id);
+  const parent = linkedTask(links, parentId);
+  if (typeof args === 'string') {
+    if (task.argument === undefined) task.argument = listArgument(args);
+    if (task.namedParent === null && args.startsWith(`('${parentId}'`)) task.namedParent = parent.id;
+  }
+  if (!hasListed(parent, task.id)) parent.claims = withId(links, parent, parent.claims, task.id);
+  setParent(linking, task, parent);
+  if (kind === 'map' || kind === 'starmap') relate(linking, parent.id, task.id, kind);
+  relateToParent(linking, task, parent);
+}
+
+/**
+ * Takes in that a task names its group.
+ *
+ * @param digest of its result, if it succeeded
+ */
+function joinGroup(linking: Linking, task: LinkedTask, groupId: string, digest: number | null): void {
+  if (task.group !== groupId) task.group = ownId(linking.links, groupId);
+  const group = addMember(linking, groupId, task.id, digest);
+  if (task.brokenBody !== null) addBody(linking, groupId, task.brokenBody);
+  decideBodies(linking, group);
+}
+
+/** Takes in the failure that is stored for the body of a chord because a header task failed. */
+function breakBody(linking: Linking, body: LinkedTask, headerTaskId: string): void {
+  body.isBrokenBody = true;
+  const headerTask = linkedTask(linking.links, headerTaskId);
+  headerTask.brokenBody = body.id;
+  if (headerTask.group !== null) addBody(linking, headerTask.group, body.id);
+  endTask(linking, body, 'failed');
+}
+
+function endTask(linking: Linking, task: LinkedTask, end: 'succeeded' | 'failed'): void {
+  // Celery never overwrites a stored success.
+  if (task.end !== 'succeeded') task.end = end;
+  for (const id of task.claims ?? []) relateToParent(linking, linkedTask(linking.links, id), task);
 }

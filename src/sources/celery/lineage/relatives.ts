@@ -1,16 +1,15 @@
-/** Walks from a task to all that belong to it. */
-import type { Ledger } from './ledger.ts';
+import { groupsOf, type PendingLinks } from './pending-links.ts';
 
 /** Most tasks that one walk looks at. */
 const MAX_VISITED = 5_000;
 
 /**
- * Ids around a task, nearest first, of which nothing is known but that they belong to it.
+ * Ids of tasks related to a task of which nothing else is known, the nearest first.
  *
  * @param isKnown whether more is known of a task than its id
  */
-export function unknownAround(
-  ledger: Ledger,
+export function unknownRelatives(
+  links: PendingLinks,
   id: string,
   limit: number,
   isKnown: (id: string) => boolean,
@@ -18,36 +17,32 @@ export function unknownAround(
   const unknown: string[] = [];
   const seen = new Set([id]);
   const groupsSeen = new Set<string>();
-
-  const reach = (other: string | null): void => {
-    if (other === null || seen.size >= MAX_VISITED || seen.has(other)) return;
-    seen.add(other);
-    if (unknown.length < limit && !isKnown(other)) unknown.push(other);
-  };
-  const reachAll = (others: Iterable<string> | null): void => {
-    for (const other of others ?? []) reach(other);
-  };
-  const reachGroup = (groupId: string | null): void => {
-    if (groupId === null || groupsSeen.has(groupId)) return;
-    groupsSeen.add(groupId);
-    const group = ledger.findGroup(groupId);
-    if (group === undefined) return;
-    reachAll(group.bodies);
-    reachAll(group.members.keys());
-  };
-
+  // The loop also visits the tasks that it adds.
   for (const current of seen) {
     if (unknown.length >= limit) break;
-    const task = ledger.findTask(current);
-    if (task === undefined) continue;
-    reach(task.parent);
-    reach(task.plan?.parent ?? null);
-    reachAll(task.listed);
-    reachAll(task.next);
-    reachAll(task.claims);
-    reachGroup(task.group);
-    reachGroup(task.header);
-    for (const groupId of task.groups ?? []) reachGroup(groupId);
+    for (const other of relativesOf(links, current, groupsSeen)) {
+      if (seen.size >= MAX_VISITED || seen.has(other)) continue;
+      seen.add(other);
+      if (unknown.length < limit && !isKnown(other)) unknown.push(other);
+    }
   }
   return unknown;
+}
+
+/** Tasks directly related to a task. The members and bodies of a group are named once in a walk. */
+function* relativesOf(links: PendingLinks, id: string, groupsSeen: Set<string>): Generator<string, void> {
+  const task = links.tasks.get(id);
+  if (task === undefined) return;
+  if (task.parent !== null) yield task.parent;
+  if (task.expected?.parent != null) yield task.expected.parent;
+  yield* task.children?.tasks ?? [];
+  yield* task.announced?.next ?? [];
+  yield* task.claims ?? [];
+  for (const groupId of [task.group, task.headerGroup, ...groupsOf(task)]) {
+    if (groupId === null || groupsSeen.has(groupId)) continue;
+    groupsSeen.add(groupId);
+    const group = links.groups.get(groupId);
+    yield* group?.bodies ?? [];
+    yield* group?.members.keys() ?? [];
+  }
 }

@@ -5,7 +5,7 @@
  */
 import type { TaskFacts } from '../../../history/history.ts';
 import type { TaskTextField } from '../../../model.ts';
-import { firstOf } from '../lineage/future.ts';
+import { firstTasks } from './canvas-ends.ts';
 import { kindOf } from './full-change.ts';
 import type { BodyForm } from './message-body.ts';
 import {
@@ -138,7 +138,7 @@ function factsOf(
 /** The task that waits for a header; of several the one that sorts first. */
 function bodyOf(chord: Signature | null): string | null | undefined {
   if (chord === null) return null;
-  return firstOf(chord)
+  return firstTasks(chord)
     .filter((id) => id.length <= MAX_NAME)
     .sort()[0];
 }

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { TaskFacts } from '../../../history/history.ts';
 import type { TaskRelation } from '../../../model.ts';
-import { readFuture } from '../lineage/future.ts';
+import { readAnnounced } from '../protocol/announced.ts';
 import type { QueuedTask } from '../protocol/messages.ts';
 
 /** A message in a queue, or one that a worker has taken. */
@@ -34,16 +34,9 @@ export function holdMessage(raw: string, task: QueuedTask | null): HeldMessage {
     return { tag: digest(raw), facts: null, score: null, relations: [], bytes: OBJECT };
   }
   const { facts, deliveryTag } = task;
-  const relations: TaskRelation[] = [];
-  readFuture(task, {
-    relate(parent, child, relation) {
-      relations.push({ parent, child, relation });
-    },
-    expect() {},
-    expectGroup() {},
-    // Most errbacks are never sent.
-    errback() {},
-  });
+  // Errbacks are left out: most are never sent.
+  const announced = readAnnounced(task);
+  const relations = [...announced.relations, ...announced.behindChord];
   const isTag = deliveryTag !== '' && deliveryTag.length <= MAX_TAG;
   const texts = (facts.args?.length ?? 0) + (facts.kwargs?.length ?? 0) + facts.id.length;
   return {

@@ -1,0 +1,68 @@
+/**
+ * Decides what a task is to its parent: the next step of a chain, the body of a chord, an errback. No event
+ * and no result says so. It follows from what Celery sends when, and from what it keeps account of.
+ *
+ * A task keeps a list of everything that is sent while it runs, its callbacks and the next step of its chain
+ * included, and its stored result holds that list (celery/app/trace.py). What is sent on its behalf later is
+ * not on the list: the body of a chord, sent by the header task that ends last (celery/backends/redis.py),
+ * and errbacks, sent in a group of their own (celery/backends/base.py, `_call_task_errbacks`). But other
+ * tasks may be missing there, too: `on_success` may send tasks, `trail=False` keeps no list, and an earlier
+ * attempt had a list of its own. So each rule asks for more evidence, and without it nothing is reported.
+ */
+import { addBody, addCandidate, decideWithParent } from './chords.ts';
+import { groupsOf, hasListed, type LinkedTask, linkedGroup } from './pending-links.ts';
+import { type Linking, relate } from './relate.ts';
+
+/** @param parent `null`: the task has none */
+export function setParent(linking: Linking, task: LinkedTask, parent: LinkedTask | null): void {
+  if (parent === null ? task.isRoot || task.parent !== null : task.parent === parent.id) return;
+  if (parent === null) task.isRoot = true;
+  else task.parent = parent.id;
+  decideWithParent(linking, task);
+}
+
+/** Reports what a task is to its parent. To be called whenever something of either has changed. */
+export function relateToParent(linking: Linking, task: LinkedTask, parent: LinkedTask): void {
+  relateStep(linking, task, parent);
+  if (parent.announced?.errbacks?.has(task.id) === true) relate(linking, parent.id, task.id, 'link_error');
+  if (parent.end === 'open' || parent.children?.isPartial === true || hasListed(parent, task.id)) return;
+  // It was sent after the parent had ended.
+  if (parent.end === 'failed') relateErrback(linking, task, parent);
+  else relateBody(linking, task, parent);
+}
+
+/** A stored group names the step before each of its members, or the header whose body the member is. */
+function relateStep(linking: Linking, task: LinkedTask, parent: LinkedTask): void {
+  const { follows } = task;
+  if (follows === null) return;
+  if (follows === parent.id) relate(linking, parent.id, task.id, 'chain');
+  else if (follows === parent.group || groupsOf(parent).has(follows)) addBody(linking, follows, task.id);
+}
+
+/**
+ * Errbacks are a group that the failed task did not list, and are called with its id. Immutable errbacks are
+ * not called with it: they look like the header of a chord that the task replaced itself with.
+ */
+function relateErrback(linking: Linking, task: LinkedTask, parent: LinkedTask): void {
+  if (task.group === null || task.group === parent.group) return;
+  if (task.namedParent === parent.id) relate(linking, parent.id, task.id, 'link_error');
+}
+
+/**
+ * The parent of a body is the header task that ended last, or, if a worker sent the chord as a step of a
+ * chain, the step before it, which lists the header. Celery 5.3 and later give the body the group id of its
+ * header.
+ */
+function relateBody(linking: Linking, task: LinkedTask, parent: LinkedTask): void {
+  const { group, argument } = task;
+  const groups = groupsOf(parent);
+  if (group !== null && (group === parent.group || groups.has(group))) {
+    addBody(linking, group, task.id);
+    return;
+  }
+  if (argument == null) return;
+  for (const id of groups) addCandidate(linking, linkedGroup(linking.links, id), task.id, argument, true);
+  if (parent.group !== null) {
+    addCandidate(linking, linkedGroup(linking.links, parent.group), task.id, argument, false);
+  }
+}

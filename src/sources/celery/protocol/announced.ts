@@ -1,0 +1,128 @@
+/**
+ * Which tasks the message of a task announces (celery/app/amqp.py, `as_task_v2`): the steps that follow it
+ * in its chain, its callbacks, its errbacks and the body of its chord. Most have their ids already. Groups
+ * do not always keep theirs: Celery 5.2 gives another id to the header of a chord that is a step of a chain
+ * when it sends the header.
+ */
+import type { TaskRelation, TaskRelationKind } from '../../../model.ts';
+import { firstTasks, lastTasks, MAX_CANVAS_DEPTH } from './canvas-ends.ts';
+import type { QueuedTask, Signature } from './messages.ts';
+
+/** More relations are not taken from one message. */
+const MAX_RELATIONS = 10_000;
+
+/** What a message announces. */
+export interface Announced {
+  /** Relations between tasks that will have the same root as the task of the message. */
+  readonly relations: readonly TaskRelation[];
+  /** Relations behind the body of its chord. Their root is that of the header task that ends last. */
+  readonly behindChord: readonly TaskRelation[];
+  /** Bodies of chords that will have the group of their header, as in Celery 5.3 and later. */
+  readonly groups: readonly { readonly id: string; readonly groupId: string }[];
+  readonly errbacks: readonly { readonly parent: string; readonly child: string }[];
+}
+
+/** What has been read of a message so far. */
+interface Reading {
+  readonly groups: { id: string; groupId: string }[];
+  readonly errbacks: { parent: string; child: string }[];
+  /** Where relations are added. */
+  relations: TaskRelation[];
+  /** How many more relations are taken. */
+  left: number;
+}
+
+/** Reads what the message of a task announces. */
+export function readAnnounced(task: QueuedTask): Announced {
+  const relations: TaskRelation[] = [];
+  const behindChord: TaskRelation[] = [];
+  const reading: Reading = { relations, groups: [], errbacks: [], left: MAX_RELATIONS };
+  const { id } = task.facts;
+  readSteps(reading, [id], task.chain, 0);
+  readCallbacks(reading, [id], task.callbacks, 0);
+  addErrbacks(reading, id, task.errbacks, 0);
+  if (task.chord !== null) {
+    addBody(reading, [id], task.chord, 0);
+    reading.relations = behindChord;
+    readCanvas(reading, task.chord, 1);
+  }
+  return { relations, behindChord, groups: reading.groups, errbacks: reading.errbacks };
+}
+
+/** The steps that follow these tasks, one after the other. */
+function readSteps(
+  reading: Reading,
+  from: readonly string[],
+  steps: readonly Signature[],
+  depth: number,
+): void {
+  let before = from;
+  for (const step of steps) {
+    addRelations(reading, before, firstTasks(step, depth), 'chain');
+    readCanvas(reading, step, depth + 1);
+    before = lastTasks(step, depth);
+  }
+}
+
+function readCallbacks(
+  reading: Reading,
+  parents: readonly string[],
+  callbacks: readonly Signature[],
+  depth: number,
+): void {
+  const ids = callbacks.flatMap((callback) => firstTasks(callback, depth));
+  addRelations(reading, parents, ids, 'link');
+  for (const callback of callbacks) readCanvas(reading, callback, depth + 1);
+}
+
+/** What runs within a task or a canvas that is to be sent, and after it. */
+function readCanvas(reading: Reading, signature: Signature, depth: number): void {
+  if (depth > MAX_CANVAS_DEPTH) return;
+  const { type, tasks, body } = signature;
+  const ends = lastTasks(signature, depth);
+  readCallbacks(reading, ends, signature.callbacks, depth);
+  for (const end of ends) addErrbacks(reading, end, signature.errbacks, depth);
+  if (signature.chord !== null) addBody(reading, ends, signature.chord, depth);
+  if (type === 'chain') {
+    const [first, ...rest] = tasks;
+    if (first === undefined) return;
+    readCanvas(reading, first, depth + 1);
+    readSteps(reading, lastTasks(first, depth), rest, depth);
+  } else for (const member of tasks) readCanvas(reading, member, depth + 1);
+  if (body === null) return;
+  const header = tasks.flatMap((member) => lastTasks(member, depth));
+  addBody(reading, header, body, depth);
+  readCanvas(reading, body, depth + 1);
+}
+
+function addBody(reading: Reading, header: readonly string[], body: Signature, depth: number): void {
+  const bodyIds = firstTasks(body, depth);
+  addRelations(reading, header, bodyIds, 'chord');
+  const [id] = bodyIds;
+  if (id !== undefined && body.type === null && body.groupId !== null) {
+    reading.groups.push({ id, groupId: body.groupId });
+  }
+}
+
+function addRelations(
+  reading: Reading,
+  parents: readonly string[],
+  children: readonly string[],
+  relation: TaskRelationKind,
+): void {
+  for (const parent of parents) {
+    for (const child of children) {
+      if (reading.left <= 0) return;
+      reading.left -= 1;
+      reading.relations.push({ parent, child, relation });
+    }
+  }
+}
+
+function addErrbacks(reading: Reading, parent: string, errbacks: readonly Signature[], depth: number): void {
+  for (const child of errbacks.flatMap((errback) => firstTasks(errback, depth))) {
+    if (reading.left <= 0) return;
+    reading.left -= 1;
+    reading.errbacks.push({ parent, child });
+  }
+}
