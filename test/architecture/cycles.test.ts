@@ -11,7 +11,6 @@ const NOT_YET: readonly string[] = [
   'src/history/merge',
   'src/read',
   'src/routes',
-  'src/sources/celery',
   'src/sources/memory',
 ];
 

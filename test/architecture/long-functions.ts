@@ -30,6 +30,7 @@ export const TO_BE_SPLIT: readonly string[] = [
   'createInspection',
   'createIntake',
   'createKeeper',
+  'createLineage',
   'createLeftovers',
   'createListMirror',
   'createMailbox',
