@@ -1,8 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { theme } from '../settings.ts';
 import { useStore } from '../store.ts';
-import { NODE } from './layout.ts';
 import { lookOf, short, titleOf } from './looks.ts';
+import { NODE } from './points.ts';
 import type { DrawingProps } from './svg-graph.tsx';
 import type { PanZoom } from './use-pan-zoom.ts';
 

@@ -1,23 +1,8 @@
 /** Where each node is drawn: layers from left to right, or from top to bottom. */
 import dagre from '@dagrejs/dagre';
+import { type Layout, NODE, type Point } from './points.ts';
 import { layOutByRank } from './rank-layout.ts';
 import type { Structure } from './structure.ts';
-
-export const NODE = { width: 190, height: 46 };
-
-/** The middle of a node. */
-export interface Point {
-  readonly x: number;
-  readonly y: number;
-}
-
-export interface Layout {
-  readonly points: ReadonlyMap<string, Point>;
-  readonly width: number;
-  readonly height: number;
-  /** Layers from top to bottom, where there is more height than width. */
-  readonly isDown: boolean;
-}
 
 /** Above it dagre takes longer than people wait: 1,000 nodes take it 2 s. */
 const MOST_FOR_DAGRE = 250;

@@ -1,5 +1,5 @@
 /** A layout for thousands of nodes, in time that grows with their number alone. */
-import type { Layout, Point } from './layout.ts';
+import type { Layout, Point } from './points.ts';
 import type { Structure } from './structure.ts';
 
 const STEP_X = 250;

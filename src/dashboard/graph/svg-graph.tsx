@@ -1,6 +1,6 @@
 import type { GraphNodeBody } from '../../client.ts';
-import { type Layout, NODE } from './layout.ts';
 import { lookOf, short, titleOf } from './looks.ts';
+import { type Layout, NODE } from './points.ts';
 import type { DrawnEdge, DrawnNode, Structure } from './structure.ts';
 
 export interface DrawingProps {

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Layout, Point } from './layout.ts';
+import type { Layout, Point } from './points.ts';
 
 /** Drawing to screen: `screen = drawing × k + (x, y)`. */
 export interface View {

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { filesBelow, importsOf } from './source-files.ts';
+
+/** What stands behind an interface, and the only files that may import it besides itself. */
+interface Seam {
+  readonly title: string;
+  /** Files of these folders alone are looked at. */
+  readonly within: RegExp;
+  readonly behind: RegExp;
+  readonly by: RegExp;
+  /** Files that still import it. To be emptied; nothing is added. */
+  readonly notYet?: RegExp;
+}
+
+const SEAMS: readonly Seam[] = [
+  {
+    title: 'Redis: within the Celery source, brokers and result backends in Redis, and who chooses them',
+    within: /^src\/sources\/celery\//,
+    behind: /^src\/redis\/|^src\/sources\/celery\/(?:brokers|backends)\//,
+    by: /^src\/sources\/celery\/(?:brokers|backends)\/redis\/|^src\/sources\/celery\/deployment\.ts$/,
+    notYet:
+      /^src\/sources\/celery\/(?:hints|queues|schedules|protocol|collector|components|health|intake|options)/,
+  },
+  {
+    title: 'decoding and lineage: know no broker, no backend and no Redis',
+    within: /^src\/sources\/celery\/(?:protocol|lineage)\//,
+    behind: /^src\/redis\/|^src\/sources\/celery\/(?:brokers|backends|broker\.ts|result-backend\.ts)/,
+    by: /^$/,
+    notYet: /^src\/sources\/celery\/protocol\/results/,
+  },
+  {
+    title: 'the packed history: files of the history alone',
+    within: /^src\//,
+    behind: /^src\/history\/(?:table|index|answers)\//,
+    by: /^src\/history\//,
+  },
+];
+
+describe('what stands behind an interface', () => {
+  it.each(SEAMS)('is imported by few: $title', ({ within, behind, by, notYet }) => {
+    const strays = filesBelow('src', ['.ts', '.tsx'])
+      .filter(({ path }) => within.test(path) && !by.test(path) && notYet?.test(path) !== true)
+      .flatMap((file) =>
+        importsOf(file)
+          .filter((target) => behind.test(target))
+          .map((target) => `${file.path} -> ${target}`),
+      );
+    expect(strays).toEqual([]);
+  });
+});
