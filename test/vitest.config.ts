@@ -21,8 +21,8 @@ const exclude = [FAULTS, ...LIVE];
 export default defineConfig({
   test: {
     ...settings,
-    // Most of them wait for servers most of the time: two cores carry four of them.
-    maxWorkers: 4,
+    // Most of them wait for servers most of the time: two cores carry five of them.
+    maxWorkers: 5,
     sequence: { sequencer: LongestFirst },
     projects: [
       // One process runs many files: what they import, and the servers that they share, start once.

@@ -33,7 +33,11 @@ function endpoint(url: string, options: object = shop): RedisEndpoint {
 /** What a reader says of the broker when it is asked once. */
 async function problemWith(broker: RedisEndpoint): Promise<unknown> {
   const reader = kept(createRedisReader('test', broker));
-  return reader.check(AbortSignal.timeout(10_000));
+  for (;;) {
+    const problem = await reader.check(AbortSignal.timeout(10_000));
+    // On a busy machine a server that is there may be late.
+    if (problem?.code !== 'TimeoutError') return problem;
+  }
 }
 
 describe('a Sentinel URL', () => {

@@ -60,7 +60,7 @@ describe('the contract of sources, for a combination', () => {
       const { tasks, events } = memorySources({ name: 'idle' });
       return { sources: combineSources(sources, { tasks, events }), seed };
     };
-    const parts = [...PARTS, 'components'] as const;
+    const parts = [...PARTS, 'components', 'queues'] as const;
     for (const { name, run } of sourceContract({ parts, create })) it(name, run);
   });
 });
