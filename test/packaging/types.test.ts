@@ -82,6 +82,8 @@ const STRICT = {
   esModuleInterop: true,
   noEmit: true,
   types: ['node'],
+  // The compiler's own declarations are none of ours, and checking them takes a third of the time.
+  skipDefaultLibCheck: true,
 };
 
 const PROJECTS: Readonly<Record<string, { readonly type: string; readonly options: object }>> = {
