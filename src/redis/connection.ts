@@ -1,27 +1,33 @@
+/** A connection that is opened again whenever it ends, for subscriptions and for commands. */
 import { debugChannel } from '../debug.ts';
-import { withDeadline } from './deadline.ts';
 import type { CeleryRedisConnection } from './node-redis.ts';
-import { describeError, type RedisProblem, redisError } from './problems.ts';
+import { describeError, RedisError, type RedisProblem, redisError } from './problems.ts';
+import type { ReaderState } from './reader.ts';
 import { type Session, type SessionOptions, startSession } from './session.ts';
 
 const debug = debugChannel('celery');
 
-/** The longest pause between attempts, in milliseconds: a Redis that returns is found within this time. */
-const LONGEST_PAUSE = 1000;
+/** The pauses between attempts, in milliseconds: a Redis that returns is found within the longest. */
+const FIRST_PAUSE = 50;
+const LONGEST_PAUSE = 1_000;
 const LOG_INTERVAL = 30_000;
 
 /** How a connection is doing. Times in milliseconds since 1970. */
-export interface ConnectionState {
-  readonly up: boolean;
-  /** When it was last known to work; `null` if it never did. */
-  readonly asOf: number | null;
+export interface ConnectionState extends ReaderState {
   /** Since when it has been up; `null` while it is not. */
   readonly since: number | null;
   /** Times that it came back. */
   readonly reconnects: number;
-  /** Why it is not up; `null` while it is, or before the first attempt has ended. */
-  readonly problem: RedisProblem | null;
 }
+
+/** The state before the first attempt has ended. */
+export const NOT_CONNECTED: ConnectionState = {
+  up: false,
+  asOf: null,
+  since: null,
+  reconnects: 0,
+  problem: null,
+};
 
 /** What a connection is for. */
 export interface ConnectionOptions extends Pick<SessionOptions, 'open' | 'prepare'> {
@@ -36,104 +42,117 @@ export interface ConnectionOptions extends Pick<SessionOptions, 'open' | 'prepar
 /** A connection that comes back by itself, for as long as it takes. */
 export interface Connection {
   state(): ConnectionState;
-  /** The client, once the first attempt to connect has ended; `null` while Redis is away. */
-  client(): Promise<CeleryRedisConnection | null>;
-  /** Asks Redis for a sign of life: what is wrong with it, or `null`. Never rejects. */
-  check(signal: AbortSignal): Promise<RedisProblem | null>;
+  /**
+   * The client, once the first attempt to connect has ended.
+   *
+   * @throws RedisError while Redis is away
+   */
+  client(): Promise<CeleryRedisConnection>;
   /** Resolves within about a second, whatever Redis does. */
   close(): Promise<void>;
 }
 
+interface Kept {
+  readonly options: ConnectionOptions;
+  readonly log: (problem: RedisProblem) => void;
+  state: ConnectionState;
+  client: CeleryRedisConnection | null;
+  session: Session | null;
+  /** Attempts that failed since it was last up. */
+  failures: number;
+  closed: boolean;
+  /** Ends the pause between attempts. */
+  wake: () => void;
+}
+
 /** Opens a connection and keeps it open. */
 export function createConnection(options: ConnectionOptions): Connection {
-  const log = createLog(options.label);
-  let state: ConnectionState = { up: false, asOf: null, since: null, reconnects: 0, problem: null };
-  let client: CeleryRedisConnection | null = null;
-  let session: Session | null = null;
-  let failures = 0;
-  let closed = false;
-  let wake: () => void = () => {};
-  let settleFirst: () => void = () => {};
+  const kept: Kept = {
+    options,
+    log: createLog(options.label),
+    state: NOT_CONNECTED,
+    client: null,
+    session: null,
+    failures: 0,
+    closed: false,
+    wake: () => {},
+  };
+  let firstEnded: () => void = () => {};
   const first = new Promise<void>((resolve) => {
-    settleFirst = resolve;
+    firstEnded = resolve;
   });
-
-  async function run(): Promise<void> {
-    while (!closed) {
-      session = startSession({ ...options, onReady, onAlive });
-      try {
-        await session.over;
-      } catch (error) {
-        onEnd(error);
-      }
-      if (!closed) await pause(Math.min(50 * 2 ** failures, LONGEST_PAUSE));
-      failures += 1;
-    }
-  }
-
-  function onReady(opened: CeleryRedisConnection): void {
-    const again = state.asOf !== null;
-    const now = Date.now();
-    const reconnects = state.reconnects + (again ? 1 : 0);
-    state = { up: true, asOf: now, since: now, reconnects, problem: null };
-    client = opened;
-    failures = 0;
-    settleFirst();
-    options.onUp?.(again);
-  }
-
-  function onAlive(asked: number): void {
-    state = { ...state, asOf: asked };
-  }
-
-  function onEnd(error: unknown): void {
-    const { up, asOf } = state;
-    const problem = describeError(error);
-    client = null;
-    state = { ...state, up: false, since: null, problem };
-    settleFirst();
-    if (closed) return;
-    log(problem);
-    if (up && asOf !== null) options.onDown?.(asOf);
-  }
-
-  function pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms).unref();
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
-  const ran = run();
+  const ran = keepOpen(kept, firstEnded);
   return {
-    state: () => state,
+    state: () => kept.state,
     async client() {
       await first;
-      return client;
-    },
-    async check(signal) {
-      try {
-        await withDeadline(first, signal);
-        if (client === null) return state.problem ?? redisError('TimeoutError').problem;
-        await withDeadline(client.ping(), signal);
-        return null;
-      } catch (error) {
-        return describeError(error);
-      }
+      if (kept.client !== null) return kept.client;
+      throw kept.state.problem === null ? redisError('TimeoutError') : new RedisError(kept.state.problem);
     },
     async close() {
-      closed = true;
-      session?.close();
-      wake();
+      kept.closed = true;
+      kept.session?.close();
+      kept.wake();
       await ran;
     },
   };
 }
 
-/** One line for each kind of problem in half a minute, so that an outage does not flood the log. */
+/** @param settled called whenever an attempt has ended or the connection is up */
+async function keepOpen(kept: Kept, settled: () => void): Promise<void> {
+  while (!kept.closed) {
+    kept.session = startSession({
+      ...kept.options,
+      onReady(client) {
+        const again = noteUp(kept, client);
+        settled();
+        kept.options.onUp?.(again);
+      },
+      onAlive(askedAt) {
+        kept.state = { ...kept.state, asOf: askedAt };
+      },
+    });
+    try {
+      await kept.session.over;
+    } catch (error) {
+      noteEnd(kept, describeError(error), settled);
+    }
+    if (!kept.closed) await pause(kept, Math.min(FIRST_PAUSE * 2 ** kept.failures, LONGEST_PAUSE));
+    kept.failures += 1;
+  }
+}
+
+function noteUp(kept: Kept, client: CeleryRedisConnection): boolean {
+  const again = kept.state.asOf !== null;
+  const now = Date.now();
+  const reconnects = kept.state.reconnects + (again ? 1 : 0);
+  kept.state = { up: true, asOf: now, since: now, reconnects, problem: null };
+  kept.client = client;
+  kept.failures = 0;
+  return again;
+}
+
+function noteEnd(kept: Kept, problem: RedisProblem, settled: () => void): void {
+  const { up, asOf } = kept.state;
+  kept.client = null;
+  kept.state = { ...kept.state, up: false, since: null, problem };
+  settled();
+  if (kept.closed) return;
+  kept.log(problem);
+  if (up && asOf !== null) kept.options.onDown?.(asOf);
+}
+
+function pause(kept: Kept, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms).unref();
+    kept.wake = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+  });
+}
+
+/** Logs each kind of problem once in half a minute, so that an outage does not flood the log. */
 function createLog(label: string): (problem: RedisProblem) => void {
   const last = new Map<string, number>();
   return ({ code, sentence }) => {

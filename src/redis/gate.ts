@@ -1,46 +1,48 @@
 import { redisError } from './problems.ts';
 
-/** Lets so much through at a time; the rest waits in the order in which it came. */
+/** How many commands may wait for their replies. */
+export interface GateLimits {
+  /** Commands under way at a time. */
+  readonly capacity: number;
+  /** Groups of commands that may queue for room; 0: those that find none are refused. */
+  readonly queued: number;
+}
+
+/** Lets a limited number of commands through at a time; the rest queue in the order in which they came. */
 export interface Gate {
   /**
-   * Resolves when there is room for this much, which {@link Gate.leave} is then to be told of; never for
-   * what is not wanted any more by then.
+   * Resolves when there is room for this many commands, which {@link Gate.leave} gives back. Never resolves for
+   * commands that nobody wants any more by then.
    *
    * @throws RedisError when too many wait already
    */
-  enter(weight: number, isWanted: () => boolean): Promise<void>;
-  leave(weight: number): void;
+  enter(count: number, isWanted: () => boolean): Promise<void>;
+  leave(count: number): void;
 }
 
-/** Waits that may stand in line. */
-const MOST_WAITING = 2_000;
-
-/** @param capacity something heavier passes alone */
-export function createGate(capacity: number): Gate {
+export function createGate({ capacity, queued }: GateLimits): Gate {
   let inside = 0;
-  let line: { readonly weight: number; readonly isWanted: () => boolean; readonly admit: () => void }[] = [];
-
-  function fits(weight: number): boolean {
-    return inside === 0 || inside + weight <= capacity;
-  }
+  let queue: { readonly count: number; readonly isWanted: () => boolean; readonly admit: () => void }[] = [];
 
   return {
-    async enter(weight, isWanted) {
-      if (line.length >= MOST_WAITING) line = line.filter((turn) => turn.isWanted());
-      if (line.length >= MOST_WAITING) throw redisError('TOOMANY');
-      if (line.length > 0 || !fits(weight)) {
-        await new Promise<void>((admit) => line.push({ weight, isWanted, admit }));
-      } else {
-        inside += weight;
+    async enter(count, isWanted) {
+      if (queue.length === 0 && inside + count <= capacity) {
+        inside += count;
+        return;
       }
+      if (queue.length >= queued) queue = queue.filter((turn) => turn.isWanted());
+      if (queue.length >= queued || count > capacity) throw redisError('TOOMANY');
+      await new Promise<void>((admit) => queue.push({ count, isWanted, admit }));
     },
-    leave(weight) {
-      inside -= weight;
-      while (line[0] !== undefined && (fits(line[0].weight) || !line[0].isWanted())) {
-        const turn = line.shift();
-        if (!turn?.isWanted()) continue;
-        inside += turn.weight;
-        turn.admit();
+    leave(count) {
+      inside -= count;
+      for (let next = queue[0]; next !== undefined; next = queue[0]) {
+        const isWanted = next.isWanted();
+        if (isWanted && inside + next.count > capacity) return;
+        queue.shift();
+        if (!isWanted) continue;
+        inside += next.count;
+        next.admit();
       }
     },
   };

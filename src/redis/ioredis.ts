@@ -1,24 +1,47 @@
-/** The client of our own, where the host gives an address: one of ioredis, which BullMQ itself uses. */
-
-import { commanderOf, type RedisCommander } from './client.ts';
+/** Clients of the package ioredis, version 5 or 6: the host's, also of a Cluster, and our own. */
+import {
+  addressOf,
+  type ClientAddress,
+  type ClientEvents,
+  type RedisClient,
+  settle,
+  watchEvents,
+} from './client.ts';
 import { importPackage, redisError } from './problems.ts';
 
-/** An address: a URL, or options of ioredis, with a `url` among them if that is easier. */
-export type RedisAddress = string | Readonly<Record<string, unknown>>;
+/** Where our own client connects to: a URL, or options of ioredis, which may hold a `url`. */
+export type IoredisAddress = string | Readonly<Record<string, unknown>>;
 
-/** A connected client of our own. */
+/** A client of ours that is connected. */
 export interface OwnClient {
-  readonly commander: RedisCommander;
-  /** Ends it at once. */
+  readonly client: RedisClient;
+  /** Disconnects at once. */
   end(): void;
+}
+
+/** A client of ioredis, by structure. */
+interface Ioredis extends ClientEvents {
+  readonly status: string;
+  readonly isCluster?: boolean;
+  readonly options?: unknown;
+  call(name: string, ...args: string[]): Promise<unknown>;
+  pipeline(list: readonly (readonly string[])[]): { exec(): Promise<readonly [unknown, unknown][] | null> };
+  nodes?(role: 'master'): readonly Ioredis[];
+}
+
+/** Options of a client that finds its server through Sentinels; its `host` then means nothing. */
+interface IoredisOptions extends ClientAddress {
+  readonly sentinels?: readonly ClientAddress[];
+  /** The name of the master. */
+  readonly name?: unknown;
 }
 
 /** Time for the handshakes and the first answer, in milliseconds. */
 const CONNECT_TIMEOUT = 3_000;
 
 /**
- * What makes it fail at once and for good: whoever asks next opens another one, so that nothing waits in a
- * queue of its own, no timer keeps the process, and Redis is found within one request when it returns.
+ * Makes our own client fail at once and for good. Whoever asks next opens another one: nothing waits in a queue
+ * of ioredis, no timer keeps the process alive, and a Redis that returns is found within one request.
  */
 const OVERRIDES = {
   lazyConnect: true,
@@ -36,50 +59,82 @@ const OVERRIDES = {
   protocol: 2,
 } as const;
 
-interface IoredisClient {
-  connect(): Promise<unknown>;
-  disconnect(): void;
-  select(database: number): Promise<unknown>;
-  readonly options: { readonly db?: number | undefined };
-  on(event: string, listener: (...values: unknown[]) => void): unknown;
-  readonly stream?: { unref?(): unknown };
+/** Whether a value is a client of ioredis. */
+export function isIoredis(value: object): value is Ioredis {
+  const { pipeline, call, status } = value as Record<string, unknown>;
+  return typeof pipeline === 'function' && typeof call === 'function' && typeof status === 'string';
+}
+
+/** Adapts a client of ioredis. */
+export function ioredisClient(raw: Ioredis): RedisClient {
+  const isCluster = raw.isCluster === true;
+  const self: RedisClient = {
+    raw,
+    // A lazy client waits for its first command; a cluster may stay at `connect`.
+    isUp: () => ['ready', 'wait', ...(isCluster ? ['connect'] : [])].includes(raw.status),
+    async send(list) {
+      const commands = list.map(([name = '', ...args]) => [name.toLowerCase(), ...args] as const);
+      // A pipeline of a cluster takes the keys of one node only.
+      if (isCluster)
+        return settle(
+          commands.map(
+            ([name, ...args]) =>
+              () =>
+                raw.call(name, ...args),
+          ),
+        );
+      const replies = (await raw.pipeline(commands).exec()) ?? [];
+      return commands.map((_, index) => {
+        const [error, reply] = replies[index] ?? [redisError('LOST'), null];
+        return error === null || error === undefined ? { reply } : { error };
+      });
+    },
+    masters: () => (isCluster ? (raw.nodes?.('master') ?? []).map(ioredisClient) : [self]),
+    watch: (listener) => watchEvents(raw, listener, { up: ['ready'], down: ['close', 'end'] }),
+    address: () => ioredisAddress((raw.options ?? {}) as IoredisOptions),
+  };
+  return self;
+}
+
+function ioredisAddress({ sentinels, name, ...address }: IoredisOptions): string | null {
+  if (!Array.isArray(sentinels)) return addressOf(address);
+  const sentinel = addressOf({ port: 26_379, ...sentinels[0], db: undefined })?.split('/')[2];
+  const database = typeof address.db === 'number' ? address.db : 0;
+  return sentinel === undefined ? null : `redis-sentinel://${sentinel}/${String(name)}/${database}`;
 }
 
 /**
- * Connects.
+ * Opens a client of our own and connects it.
  *
- * @throws whatever stands against it
+ * @throws RedisError or an error of ioredis that says why it cannot connect
  */
-export async function openOwnClient(address: RedisAddress): Promise<OwnClient> {
+export async function openIoredis(address: IoredisAddress): Promise<OwnClient> {
   const { Redis } = await importPackage('ioredis', () => import('ioredis'));
   const { url, ...options } = typeof address === 'string' ? { url: address } : address;
-  const client = (
+  const raw =
     typeof url === 'string'
       ? new Redis(url, { ...options, ...OVERRIDES })
-      : new Redis({ ...options, ...OVERRIDES })
-  ) as IoredisClient;
+      : new Redis({ ...options, ...OVERRIDES });
   let reason: unknown = null;
-  // Without a listener, an error event would end the host's process. `connect()` itself tells no reason.
-  client.on('error', (error) => {
+  // Without a listener, an error event would end the host's process. `connect()` itself gives no reason.
+  raw.on('error', (error: unknown) => {
     reason = error;
   });
   // A monitor must not keep a process alive that has nothing else to do.
-  client.on('connect', () => client.stream?.unref?.());
+  raw.on('connect', () => raw.stream?.unref?.());
   const late = setTimeout(() => {
     reason ??= redisError('TimeoutError');
-    client.disconnect();
+    raw.disconnect();
   }, CONNECT_TIMEOUT).unref();
   try {
-    await client.connect();
-    // Refused another database, ioredis goes on in the first one, whose queues are not those wanted.
-    if (client.options.db) await client.select(client.options.db);
+    await raw.connect();
+    // If Redis refuses another database, ioredis stays in the first one, whose queues are not the wanted ones.
+    if (raw.options.db) await raw.select(raw.options.db);
   } catch (error) {
-    client.disconnect();
+    raw.disconnect();
     throw reason ?? error;
   } finally {
     clearTimeout(late);
   }
-  const commander = commanderOf(client);
-  if (commander === null) throw new TypeError('ioredis has changed.');
-  return { commander, end: () => client.disconnect() };
+  return { client: ioredisClient(raw as unknown as Ioredis), end: () => raw.disconnect() };
 }

@@ -1,7 +1,15 @@
 /**
- * The clients of the package `redis` (node-redis 5 and 6), by structure: nothing of it is imported until
- * a URL asks for a client of our own, so a host that passes its own client keeps its version.
+ * Clients of the package redis (node-redis), version 5 or 6: the host's, duplicates of them, and our own. The
+ * package is imported only when a URL asks for a client of our own, so a host's client keeps its version.
  */
+import {
+  addressOf,
+  type ClientAddress,
+  type ClientEvents,
+  type RedisClient,
+  settle,
+  watchEvents,
+} from './client.ts';
 import { importPackage } from './problems.ts';
 import type { RedisAddress } from './urls.ts';
 
@@ -22,7 +30,7 @@ export interface CeleryRedisConnection {
   pSubscribe(patterns: string[], listener: RedisListener): Promise<unknown>;
   subscribe(channels: string[], listener: RedisListener): Promise<unknown>;
   ping(): Promise<unknown>;
-  /** That of `createSentinel` takes another list of arguments: use {@link sendCommand}. */
+  /** Takes other arguments in clients of Sentinels and clusters. */
   sendCommand(...args: readonly unknown[]): Promise<unknown>;
   close(): Promise<unknown>;
   destroy(): unknown;
@@ -36,23 +44,94 @@ export type RedisListener = (message: string, channel: string) => void;
 /** A client that is not connected yet. */
 export interface OpenedClient {
   readonly client: CeleryRedisConnection;
-  /** To be called once it is connected: rejects when it is not connected to what was wanted. */
+  /** To be called once it is connected: rejects if it is connected to the wrong server. */
   readonly verify?: () => Promise<void>;
 }
 
 /**
- * How a connection is opened; `signal` ends its socket in whatever phase it is. One for commands speaks
- * RESP 2, whose replies have one shape whatever the host has chosen for its own client. One that
- * subscribes speaks what the host chose: under RESP 2, node-redis could not renew a login that expires.
+ * Opens a connection; `signal` ends its socket in any phase. A connection for commands speaks RESP 2, whose
+ * replies have one shape whatever the host has chosen for its own client. One that subscribes speaks what the
+ * host chose: under RESP 2, node-redis could not renew a login that expires.
  */
 export type OpenClient = (signal: AbortSignal, use?: 'commands' | 'subscriptions') => Promise<OpenedClient>;
 
+/** A client of node-redis that takes commands, by structure. */
+interface NodeRedis {
+  readonly isReady?: boolean;
+  readonly isOpen?: boolean;
+  readonly options?: unknown;
+  sendCommand(...args: readonly unknown[]): Promise<unknown>;
+  /** Only clusters have masters and clients of them. */
+  readonly masters?: readonly NodeRedisMaster[];
+  nodeClient?(master: NodeRedisMaster): unknown;
+}
+
+interface NodeRedisMaster {
+  readonly address?: string;
+}
+
 /** Time for the TCP and TLS handshake, in milliseconds. */
-const CONNECT_TIMEOUT = 3000;
+const CONNECT_TIMEOUT = 3_000;
+
+/** In place of the host's: no types of its choice, and no time limit, which would end once a command is written. */
+const COMMAND_OPTIONS = { typeMapping: {}, timeout: undefined, abortSignal: undefined };
+
+/** Commands whose key is their second argument. */
+const KEY_IS_SECOND = /^(?:XINFO|MEMORY|OBJECT)$/;
+
+/** Whether a value is a client of node-redis. */
+export function isNodeRedis(value: unknown): value is NodeRedis & ClientEvents {
+  if (typeof value !== 'object' || value === null) return false;
+  const { sendCommand, pipeline, on } = value as Record<string, unknown>;
+  return typeof sendCommand === 'function' && typeof pipeline !== 'function' && typeof on === 'function';
+}
+
+/** Adapts a client of node-redis. Commands go to masters only, also those of Sentinels and clusters. */
+export function nodeRedisClient(raw: NodeRedis & ClientEvents): RedisClient {
+  const self: RedisClient = {
+    raw,
+    isUp: () => raw.isReady ?? raw.isOpen ?? true,
+    send: (list) => settle(list.map((command) => () => sendCommand(raw, command))),
+    masters: () => raw.masters?.map((master) => masterClient(raw, self, master)) ?? [self],
+    watch: (listener) => watchEvents(raw, listener, { up: ['ready'], down: ['end', 'error'] }),
+    address() {
+      const { socket, database } = (raw.options ?? {}) as { socket?: ClientAddress; database?: unknown };
+      return addressOf({ ...socket, db: database });
+    },
+  };
+  return self;
+}
+
+/** One master of a cluster; its client is asked for at each command, as it changes with the topology. */
+function masterClient(raw: NodeRedis, cluster: RedisClient, master: NodeRedisMaster): RedisClient {
+  return {
+    ...cluster,
+    address: () => master.address ?? null,
+    async send(list) {
+      const own: unknown = await raw.nodeClient?.(master);
+      return (isNodeRedis(own) ? nodeRedisClient(own) : cluster).send(list);
+    },
+  };
+}
+
+/** Sends a command as it is. The deadline is the caller's. */
+export function sendCommand(
+  client: Pick<NodeRedis, 'sendCommand'>,
+  args: readonly string[],
+): Promise<unknown> {
+  if ('getSentinelNode' in client) return client.sendCommand(false, args, COMMAND_OPTIONS);
+  if ('masters' in client) {
+    const key = args[KEY_IS_SECOND.test(args[0] ?? '') ? 2 : 1];
+    return client.sendCommand(key, false, args, COMMAND_OPTIONS);
+  }
+  return client.sendCommand(args, COMMAND_OPTIONS);
+}
 
 /**
- * A client of our own. It never reconnects by itself: the connection above does, since node-redis gives
- * up for good after some errors and waits for ever after others.
+ * Makes a client of our own. It never reconnects by itself: node-redis gives up for good after some errors and
+ * waits for ever after others, so the connection that uses it opens the next one.
+ *
+ * @throws RedisError if the package is not installed
  */
 export async function createOwnClient(
   address: RedisAddress,
@@ -73,7 +152,7 @@ export async function createOwnClient(
     ...(password === null ? {} : { password }),
     disableOfflineQueue: true,
     disableClientInfo: true,
-    commandsQueueMaxLength: 2000,
+    commandsQueueMaxLength: 2_000,
     maintNotifications: 'disabled',
   });
 }
@@ -88,10 +167,10 @@ export function duplicatesOf(client: CeleryRedisClient): OpenClient {
   return async (signal, use) => {
     const socket = (client.options as { socket?: unknown } | undefined)?.socket;
     const overrides = {
-      // A cache of the host's is its own: the end of a duplicate would empty it.
+      // The cache belongs to the host's client: the end of a duplicate would empty it.
       clientSideCache: undefined,
       ...(use === 'commands' ? { RESP: 2 } : {}),
-      // A client of another kind (Sentinel) has no socket of its own and ignores what it is given.
+      // A client of Sentinels has no socket of its own and ignores these options.
       ...(typeof socket === 'object' && socket !== null
         ? {
             socket: { ...socket, ...socketOptions(signal) },
@@ -105,23 +184,12 @@ export function duplicatesOf(client: CeleryRedisClient): OpenClient {
   };
 }
 
-/** Instead of the host's own: no types of its choice, and no deadline, which would end with the writing. */
-const OPTIONS = { typeMapping: {}, timeout: undefined, abortSignal: undefined };
-
-/** Sends a command as it is. The deadline is the caller's. */
-export function sendCommand(client: CeleryRedisConnection, args: readonly string[]): Promise<unknown> {
-  if ('getSentinelNode' in client) return client.sendCommand(false, args, OPTIONS);
-  // A cluster finds the node by itself when it is told of a wrong one.
-  if ('masters' in client) return client.sendCommand(undefined, false, args, OPTIONS);
-  return client.sendCommand(args, OPTIONS);
-}
-
 /** Ends a client at once. */
 export function destroyClient(client: CeleryRedisConnection): void {
   try {
     client.destroy();
   } catch {
-    // node-redis 5 throws when the client has closed itself.
+    // node-redis 5 throws if the client has closed itself.
   }
 }
 
@@ -136,25 +204,4 @@ function socketOptions(signal: AbortSignal): {
 function nodeTls(tls: NonNullable<RedisAddress['tls']>): object {
   const { checkHostname, ...options } = tls;
   return checkHostname ? options : { ...options, checkServerIdentity: () => undefined };
-}
-
-/**
- * Whether a value is a client that this source can use.
- *
- * @throws TypeError that says what to write
- */
-export function checkClient(value: unknown, option: string): CeleryRedisClient {
-  const client = value as { duplicate?: unknown; pSubscribe?: unknown } | null;
-  if (
-    typeof client === 'object' &&
-    client !== null &&
-    typeof client.duplicate === 'function' &&
-    typeof client.pSubscribe === 'function'
-  ) {
-    return client as unknown as CeleryRedisClient;
-  }
-  throw new TypeError(
-    `celerySources: ${option} must be a URL such as redis://host:6379/0, or a client made by createClient() ` +
-      'of the package redis, version 5 or 6.',
-  );
 }

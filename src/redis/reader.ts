@@ -1,96 +1,105 @@
-/** Reads from one Redis over a connection of its own, which is made when it is first asked. */
-
-import { type Connection, type ConnectionState, createConnection } from './connection.ts';
-import { withDeadline } from './deadline.ts';
+/** Reads from one Redis or cluster. */
+import type { ClientEvents, RedisCommand } from './client.ts';
+import { type ClientSupply, createReader } from './command-reader.ts';
+import { type Connection, createConnection, NOT_CONNECTED } from './connection.ts';
 import type { RedisEndpoint } from './endpoint.ts';
-import { sendCommand } from './node-redis.ts';
-import { describeError, RedisError, type RedisProblem, redisError } from './problems.ts';
+import { type CeleryRedisConnection, nodeRedisClient } from './node-redis.ts';
+import type { RedisProblem } from './problems.ts';
 
-/** How one command is sent. */
+/** How long to wait for replies. */
 export interface ReadOptions {
   /** Gives up waiting when aborted. */
   readonly signal?: AbortSignal | undefined;
-  /** Gives up waiting after this many milliseconds. Default 5,000. */
+  /** Gives up waiting after this many milliseconds. Default 5,000 for Celery, 4,000 for BullMQ. */
   readonly timeoutMs?: number;
 }
 
-/** A connection for commands. */
+/** How a connection is doing. Times in milliseconds since 1970. */
+export interface ReaderState {
+  /** Whether it worked when it was last used. */
+  readonly up: boolean;
+  /** When Redis last answered; `null` if it never did. */
+  readonly asOf: number | null;
+  /** Why it is not up; `null` while it is, or before the first attempt has ended. */
+  readonly problem: RedisProblem | null;
+}
+
+/** The outcome of one command; `reply` is `null` if there is a problem. */
+export interface Outcome {
+  readonly reply: unknown;
+  readonly problem: RedisProblem | null;
+}
+
+/** What one master of a cluster replied; its address is empty if it is not known. */
+export interface MasterReply {
+  readonly master: string;
+  readonly reply: unknown;
+}
+
+/** Sends commands to one Redis or cluster. All reject with a `RedisError`. */
 export interface RedisReader {
   /**
-   * Sends one command as it is (RESP 2 replies: strings, numbers, `null`, arrays). One that blocks must
-   * do so for 2 seconds at most: a connection that is silent for longer counts as dead.
+   * Sends one command as it is. Replies are strings, numbers, `null` and arrays of them.
    *
    * @throws RedisError when Redis is away, late or refuses
    */
-  command(args: readonly string[], options?: ReadOptions): Promise<unknown>;
+  command(command: RedisCommand, options?: ReadOptions): Promise<unknown>;
   /**
-   * Sends several at once, in one write and in this order; rejects with the first failure. Of one reader
-   * 1,000 may wait at a time.
+   * Sends several in this order, as few writes as possible.
+   *
+   * @throws RedisError when Redis is away, late or refuses one of them
    */
-  commands(list: readonly (readonly string[])[], options?: ReadOptions): Promise<unknown[]>;
-  /** Asks for a sign of life: what is wrong, or `null`. Never rejects. */
-  check(signal: AbortSignal): Promise<RedisProblem | null>;
-  state(): ConnectionState;
+  commands(list: readonly RedisCommand[], options?: ReadOptions): Promise<unknown[]>;
+  /**
+   * The same, but a refused command is an outcome of its own.
+   *
+   * @throws RedisError when Redis is away or late
+   */
+  outcomes(list: readonly RedisCommand[], options?: ReadOptions): Promise<readonly Outcome[]>;
+  /**
+   * One command to each master of a cluster, or to the one server, for what concerns a whole server.
+   *
+   * @param commandFor what to send to the master of this address; `null`: nothing
+   * @throws RedisError when Redis is away, late or refuses one of them
+   */
+  onEachMaster(
+    commandFor: (master: string) => RedisCommand | null,
+    options?: ReadOptions,
+  ): Promise<readonly MasterReply[]>;
+  /** Sends a PING: what is wrong, or `null`. Never rejects. */
+  check(signal?: AbortSignal): Promise<RedisProblem | null>;
+  state(): ReaderState;
+  /** As `redis://host:6379/0`, without user and password; `null` if it is not known. */
+  address(): string | null;
+  /** Ends clients of our own; later commands are refused. Resolves within about a second. */
   close(): Promise<void>;
 }
 
-/** In milliseconds. */
-const TIMEOUT = 5000;
-/** Commands that may wait for their replies at a time. */
-const MAX_WAITING = 1000;
-
-const NOT_ASKED: ConnectionState = { up: false, asOf: null, since: null, reconnects: 0, problem: null };
+/** A reader over a connection of its own, opened at the first command and kept up from then on. */
+export function createRedisReader(label: string, endpoint: RedisEndpoint): RedisReader {
+  return createReader(keptUp(label, endpoint), {
+    capacity: 1_000,
+    queued: 0,
+    timeoutMs: 5_000,
+    perWrite: Number.POSITIVE_INFINITY,
+  });
+}
 
 /** @param label for the log */
-export function createRedisReader(label: string, endpoint: RedisEndpoint): RedisReader {
+function keptUp(label: string, endpoint: RedisEndpoint): ClientSupply {
   let connection: Connection | null = null;
-  let closed = false;
-  let waiting = 0;
-
-  function connect(): Connection {
-    connection ??= createConnection({ label, open: (signal) => endpoint.open(signal, 'commands') });
-    return connection;
-  }
-
-  /** @param wanted whether somebody still waits: a command that nobody waits for is not sent late */
-  async function send(list: readonly (readonly string[])[], wanted: () => boolean): Promise<unknown[]> {
-    const { client, state } = connect();
-    const opened = await client();
-    if (opened === null) throw new RedisError(state().problem ?? redisError('TimeoutError').problem);
-    return wanted() ? Promise.all(list.map((args) => sendCommand(opened, args))) : [];
-  }
-
-  async function commands(
-    list: readonly (readonly string[])[],
-    { signal, timeoutMs = TIMEOUT }: ReadOptions = {},
-  ): Promise<unknown[]> {
-    if (closed) throw redisError('CLOSED');
-    if (waiting + list.length > MAX_WAITING) throw redisError('TOOMANY');
-    waiting += list.length;
-    let wanted = true;
-    try {
-      const sent = send(list, () => wanted);
-      return await withDeadline(sent, signal, timeoutMs);
-    } catch (error) {
-      if (error instanceof RedisError) throw error;
-      throw closed ? redisError('CLOSED') : new RedisError(describeError(error));
-    } finally {
-      wanted = false;
-      waiting -= list.length;
-    }
-  }
-
   return {
-    commands,
-    async command(args, options) {
-      const [reply] = await commands([args], options);
-      return reply;
+    async acquire() {
+      connection ??= createConnection({ label, open: (signal) => endpoint.open(signal, 'commands') });
+      // Clients of node-redis are emitters with `off`, which the public type leaves out.
+      return nodeRedisClient((await connection.client()) as CeleryRedisConnection & ClientEvents);
     },
-    check: async (signal) => (closed ? redisError('CLOSED').problem : connect().check(signal)),
-    state: () => connection?.state() ?? NOT_ASKED,
-    async close() {
-      closed = true;
-      await connection?.close();
-    },
+    // The session ends a client that is lost or silent, which rejects its commands.
+    untilLost: (promise) => promise,
+    answered() {},
+    failed() {},
+    state: () => connection?.state() ?? NOT_CONNECTED,
+    address: () => endpoint.url,
+    close: async () => connection?.close(),
   };
 }

@@ -1,4 +1,6 @@
-/** Finds the master that Sentinels watch (https://redis.io/docs/latest/develop/reference/sentinel-clients/). */
+/**
+ * Finds the master that Sentinels watch (https://redis.io/docs/latest/develop/reference/sentinel-clients/).
+ */
 import { withDeadline } from './deadline.ts';
 import {
   type CeleryRedisConnection,
@@ -11,16 +13,16 @@ import { describeError, redisError } from './problems.ts';
 import type { SentinelAddress } from './sentinel-urls.ts';
 
 /** For one Sentinel, in milliseconds: several that are dead must fit into one attempt to connect. */
-const ANSWER_TIMEOUT = 1000;
+const ANSWER_TIMEOUT = 1_000;
 
 type HostAndPort = SentinelAddress['sentinels'][number];
 
 const LOGIN_CODES = new Set(['NOAUTH', 'WRONGPASS', 'NOPASSWORD', 'NOPERM']);
-const CANNOT_TELL = new Set(['NOPERM', 'UNKNOWNCOMMAND']);
+const ROLE_HIDDEN = new Set(['NOPERM', 'UNKNOWNCOMMAND']);
 
-/** Opens clients of the master of the moment. Sentinels are asked again for each. */
+/** Opens clients of the current master. The Sentinels are asked again for each. */
 export function mastersOf(address: SentinelAddress): OpenClient {
-  // One that does not answer moves to the end, so that the next attempt begins with another.
+  // A Sentinel that does not answer moves to the end, so that the next attempt begins with another.
   const sentinels = [...address.sentinels];
   return async (signal) => {
     const socket = await findMaster(address, sentinels, signal);
@@ -51,7 +53,7 @@ async function findMaster(
   throw redisError(reason);
 }
 
-/** The master's address; `null` when this Sentinel knows none of that name. */
+/** The master's address; `null` if this Sentinel knows no master of that name. */
 async function askSentinel(
   socket: HostAndPort,
   { sentinelLogin, masterName }: SentinelAddress,
@@ -76,14 +78,14 @@ async function askSentinel(
   }
 }
 
-/** A master that has been replaced is told so late; what is written to it, and what it publishes, is lost. */
+/** A demoted master learns late that it is one; what it is sent and what it publishes until then is lost. */
 async function verifyMaster(client: CeleryRedisConnection): Promise<void> {
   let role: unknown;
   try {
     role = await sendCommand(client, ['ROLE']);
   } catch (error) {
     // A user without the right to ask is no reason to show nothing.
-    if (CANNOT_TELL.has(describeError(error).code)) return;
+    if (ROLE_HIDDEN.has(describeError(error).code)) return;
     throw error;
   }
   if (Array.isArray(role) && role[0] !== 'master') throw redisError('NOTMASTER');

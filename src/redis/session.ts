@@ -1,117 +1,125 @@
 /**
- * One client of Redis, from opening it to its end. Every attempt to connect is a new session:
- * node-redis can neither be relied on to come back after every error, nor to notice that the other side
- * is gone.
+ * One client of Redis, from opening to its end. Every attempt to connect is a new session: node-redis neither
+ * comes back after every error, nor notices that the other side is gone.
  */
 import { type CeleryRedisConnection, destroyClient, type OpenClient } from './node-redis.ts';
 import { redisError } from './problems.ts';
 
 /** All in milliseconds. */
-const HANDSHAKE_TIMEOUT = 5000;
-const PING_INTERVAL = 1000;
-const CLOSE_GRACE = 1000;
-/** Ticks without a sign of life after which a connection counts as dead, though its socket is open. */
-const SILENT_TICKS = 3;
+const HANDSHAKE_TIMEOUT = 5_000;
+const PING_INTERVAL = 1_000;
+const CLOSE_GRACE = 1_000;
+/** Intervals without a reply after which a connection counts as dead, though its socket is open. */
+const SILENT_INTERVALS = 3;
 
 /** What a session is for. */
 export interface SessionOptions {
   readonly open: OpenClient;
-  /** Called before the session counts as ready; `heard` is to be called on each message. */
+  /** Subscribes, before the session counts as ready. It calls `heard` on each message. */
   readonly prepare?: (client: CeleryRedisConnection, heard: () => void) => Promise<unknown>;
   /** Called once everything is subscribed. */
   readonly onReady: (client: CeleryRedisConnection) => void;
-  /** Called when Redis has answered: it was there at that moment, in milliseconds since 1970. */
-  readonly onAlive: (asked: number) => void;
+  /** Called when Redis has answered a ping, with the time of asking in milliseconds since 1970. */
+  readonly onAlive: (askedAt: number) => void;
 }
 
-/** A session that is going on. */
+/** A session that is under way. */
 export interface Session {
   /** Rejects with the reason when the session has ended, whatever ended it, and nothing is left open. */
   readonly over: Promise<never>;
-  /** Ends it. A ready one first gets a second for the replies that are under way. */
+  /** Ends it. A ready session first waits a second for the replies that are under way. */
   close(): void;
+}
+
+interface State {
+  readonly options: SessionOptions;
+  /** Rejects as soon as anything ends the session. */
+  readonly failed: Promise<never>;
+  readonly fail: (reason: unknown) => void;
+  client: CeleryRedisConnection | null;
+  ready: boolean;
+  silentIntervals: number;
 }
 
 /** Opens a client, prepares it and watches it. */
 export function startSession(options: SessionOptions): Session {
-  let client: CeleryRedisConnection | null = null;
-  let ready = false;
-  let silentTicks = 0;
-  let ticker: NodeJS.Timeout | undefined;
   let fail: (reason: unknown) => void = () => {};
   const failed = new Promise<never>((_, reject) => {
     fail = reject;
   });
   failed.catch(() => {});
-
-  async function handshake(signal: AbortSignal): Promise<void> {
-    const { client: opened, verify } = await options.open(signal);
-    client = opened;
-    // The session may have ended while the package was loading.
-    if (signal.aborted) return destroyClient(opened);
-    // Without a listener, an error event would end the host's process.
-    opened.on('error', fail);
-    opened.on('end', () => fail(redisError('TimeoutError')));
-    // A monitor must not keep a process alive that has nothing else to do.
-    opened.unref?.();
-    await opened.connect();
-    // PING tells of a missing password or of LOADING, which a subscription does not.
-    await opened.ping();
-    await verify?.();
-    await options.prepare?.(opened, () => {
-      silentTicks = 0;
-    });
-  }
-
-  /** Counted in ticks, so that a host that blocks its event loop loses one tick, not the connection. */
-  function watch(opened: CeleryRedisConnection): void {
-    let waiting = false;
-    ticker = setInterval(() => {
-      if (waiting) {
-        silentTicks += 1;
-        if (silentTicks >= SILENT_TICKS) fail(redisError('TimeoutError'));
-        return;
-      }
-      waiting = true;
-      const asked = Date.now();
-      opened.ping().then(() => {
-        waiting = false;
-        silentTicks = 0;
-        options.onAlive(asked);
-      }, fail);
-    }, PING_INTERVAL).unref();
-  }
-
-  async function run(): Promise<never> {
-    const attempt = new AbortController();
-    const late = setTimeout(() => fail(redisError('TimeoutError')), HANDSHAKE_TIMEOUT).unref();
-    try {
-      await Promise.race([failed, handshake(attempt.signal)]);
-      clearTimeout(late);
-      if (client !== null) {
-        ready = true;
-        options.onReady(client);
-        watch(client);
-      }
-      return await failed;
-    } finally {
-      clearTimeout(late);
-      clearInterval(ticker);
-      if (client !== null) destroyClient(client);
-      // A client that is still connecting has no socket yet that `destroy` could end.
-      attempt.abort();
-    }
-  }
-
-  const over = run();
+  const state: State = { options, failed, fail, client: null, ready: false, silentIntervals: 0 };
+  const over = run(state);
   over.catch(() => {});
   return {
     over,
     close() {
-      if (ready && client !== null) void closeGently(client).then(() => fail(redisError('TimeoutError')));
-      else fail(redisError('TimeoutError'));
+      const end = (): void => fail(redisError('TimeoutError'));
+      if (state.ready && state.client !== null) void closeGently(state.client).then(end);
+      else end();
     },
   };
+}
+
+async function run(state: State): Promise<never> {
+  const attempt = new AbortController();
+  const late = setTimeout(() => state.fail(redisError('TimeoutError')), HANDSHAKE_TIMEOUT).unref();
+  let pings: NodeJS.Timeout | undefined;
+  try {
+    await Promise.race([state.failed, handshake(state, attempt.signal)]);
+    clearTimeout(late);
+    if (state.client !== null) {
+      state.ready = true;
+      state.options.onReady(state.client);
+      pings = startPings(state, state.client);
+    }
+    return await state.failed;
+  } finally {
+    clearTimeout(late);
+    clearInterval(pings);
+    if (state.client !== null) destroyClient(state.client);
+    // A client that is still connecting has no socket yet that `destroy` could end.
+    attempt.abort();
+  }
+}
+
+async function handshake(state: State, signal: AbortSignal): Promise<void> {
+  const { open, prepare } = state.options;
+  const { client, verify } = await open(signal);
+  state.client = client;
+  // The session may have ended while the package was loading.
+  if (signal.aborted) return destroyClient(client);
+  // Without a listener, an error event would end the host's process.
+  client.on('error', state.fail);
+  client.on('end', () => state.fail(redisError('TimeoutError')));
+  // A monitor must not keep a process alive that has nothing else to do.
+  client.unref?.();
+  await client.connect();
+  // PING reveals a missing password or LOADING, which a subscription does not.
+  await client.ping();
+  await verify?.();
+  await prepare?.(client, () => {
+    state.silentIntervals = 0;
+  });
+}
+
+/** Silence is counted in intervals: a host that blocks its event loop loses one of them, not the connection. */
+function startPings(state: State, client: CeleryRedisConnection): NodeJS.Timeout {
+  let waiting = false;
+  return setInterval(() => {
+    if (waiting) {
+      state.silentIntervals += 1;
+      if (state.silentIntervals >= SILENT_INTERVALS) state.fail(redisError('TimeoutError'));
+      return;
+    }
+    waiting = true;
+    const askedAt = Date.now();
+    client.ping().then(() => {
+      waiting = false;
+      state.silentIntervals = 0;
+      state.options.onAlive(askedAt);
+    }, state.fail);
+  }, PING_INTERVAL).unref();
 }
 
 /** On a frozen Redis, `close()` alone would wait for ever. */

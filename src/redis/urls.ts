@@ -75,10 +75,15 @@ function tables(query: URLSearchParams, option: string, ssl: TlsParameters | nul
   return ssl === null ? [ofUrl] : [ofUrl, ssl];
 }
 
-/** The address as people write it, without user, password and query. */
-export function displayUrl(address: RedisAddress): string {
-  if ('path' in address.socket) return `redis+socket://${address.socket.path}`;
-  return `${address.tls === null ? 'redis' : 'rediss'}://${hostAndPort(address.socket)}/${address.database}`;
+/** The address as a URL, without user, password and query. */
+export function displayUrl({ socket, database, tls }: RedisAddress): string {
+  return displayRedis(socket, database, tls !== null);
+}
+
+/** A URL of a Redis at this address. */
+export function displayRedis(socket: RedisAddress['socket'], database: number, isTls: boolean): string {
+  if ('path' in socket) return `redis+socket://${socket.path}`;
+  return `${isTls ? 'rediss' : 'redis'}://${hostAndPort(socket)}/${database}`;
 }
 
 /** In lower case and with its colon; empty when there is none. */

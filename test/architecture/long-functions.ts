@@ -49,7 +49,6 @@ export const TO_BE_SPLIT: readonly string[] = [
   'createReader',
   'createRecorder',
   'createRecords',
-  'createRedisLink',
   'createRelationStore',
   'createRoots',
   'createRows',

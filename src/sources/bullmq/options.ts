@@ -1,5 +1,5 @@
-import { commanderOf } from '../../redis/client.ts';
-import type { RedisAddress } from '../../redis/ioredis.ts';
+import { hostClient } from '../../redis/host-client.ts';
+import type { IoredisAddress } from '../../redis/ioredis.ts';
 
 /**
  * What this source uses of a BullMQ `Queue`; one of bullmq 5 or 6 on Redis fits. Only its connection and its
@@ -54,7 +54,7 @@ export interface ResolvedOptions {
   readonly from:
     | { readonly kind: 'queues'; readonly queues: readonly GivenQueue[] }
     | { readonly kind: 'client'; readonly client: object; readonly prefix: string }
-    | { readonly kind: 'address'; readonly address: RedisAddress; readonly prefix: string };
+    | { readonly kind: 'address'; readonly address: IoredisAddress; readonly prefix: string };
 }
 
 const OPTIONS: Readonly<Record<keyof BullMQSourcesOptions, true>> = {
@@ -153,7 +153,7 @@ function checkQueue(value: unknown, index: number): GivenQueue {
   return {
     name,
     prefix: qualifiedName.slice(0, -name.length - 1),
-    owner: commanderOf(connection)?.client ?? queue,
+    owner: hostClient(connection)?.raw ?? queue,
     client: () => clientOf(queue),
   };
 }
@@ -169,7 +169,7 @@ function checkConnection(connection: unknown, prefix: string): ResolvedOptions['
       return { kind: 'address', address: connection, prefix };
     }
   } else if (typeof connection === 'object' && connection !== null && !Array.isArray(connection)) {
-    if (commanderOf(connection) !== null) return { kind: 'client', client: connection, prefix };
+    if (hostClient(connection) !== null) return { kind: 'client', client: connection, prefix };
     const isPlain = [Object.prototype, null].includes(Object.getPrototypeOf(connection));
     if (isPlain) return { kind: 'address', address: connection as Record<string, unknown>, prefix };
   }

@@ -1,9 +1,8 @@
 /** Finds the queues of a prefix by their `meta` keys, which every queue of BullMQ writes. */
 import { withDeadline } from '../../redis/deadline.ts';
 import { describeError, RedisError } from '../../redis/problems.ts';
-import type { ReadOptions } from '../../redis/reader.ts';
+import type { ReadOptions, RedisReader } from '../../redis/reader.ts';
 import { asText, asTexts } from '../../redis/replies.ts';
-import type { RedisLink } from '../../redis/shared-reader.ts';
 
 /** Names of the queues there are, kept up to date while somebody asks. */
 export interface QueueDiscovery {
@@ -25,7 +24,7 @@ const FIRST_WAIT = 2_000;
 const LONGEST_NAME = 256;
 const MOST_QUEUES = 1_000;
 
-export function createQueueDiscovery(prefix: string, link: RedisLink): QueueDiscovery {
+export function createQueueDiscovery(prefix: string, reader: RedisReader): QueueDiscovery {
   const pattern = `${prefix.replace(/[\\*?[\]^]/g, '\\$&')}:*:meta`;
   /** Of the last search; while the first one goes on, what it has found. */
   let names = new Set<string>();
@@ -38,7 +37,7 @@ export function createQueueDiscovery(prefix: string, link: RedisLink): QueueDisc
     /** Where each master of a cluster stands; one that is done has none. */
     const cursors = new Map<string, string>();
     const read = (commandFor: (master: string) => readonly ['SCAN', string, ...string[]] | null) =>
-      link.onEachMaster(commandFor).then((replies) => {
+      reader.onEachMaster(commandFor).then((replies) => {
         for (const { master, reply } of replies) {
           const [cursor, keys]: readonly unknown[] = Array.isArray(reply) ? reply : [];
           addNames(asTexts(keys), found);

@@ -1,5 +1,5 @@
 /** Queues, jobs and their keys, as BullMQ lays them out (bullmq, classes/queue-keys). */
-import type { RedisLink } from '../../redis/shared-reader.ts';
+import type { RedisReader } from '../../redis/reader.ts';
 
 /** A queue that is read. */
 export interface QueueRef {
@@ -8,7 +8,7 @@ export interface QueueRef {
   /** Such as `bull`, or `{bull}` in a cluster. */
   readonly prefix: string;
   /** The Redis that it lies on. */
-  readonly link: RedisLink;
+  readonly reader: RedisReader;
   /** Key of a part of the queue, such as `wait`, `events`, `repeat:<id>`. That of a job is its id. */
   key(part: string): string;
 }
@@ -20,8 +20,8 @@ export interface JobRef {
   readonly id: string;
 }
 
-export function createQueueRef(name: string, prefix: string, link: RedisLink): QueueRef {
-  return { name, prefix, link, key: (part) => `${prefix}:${name}:${part}` };
+export function createQueueRef(name: string, prefix: string, reader: RedisReader): QueueRef {
+  return { name, prefix, reader, key: (part) => `${prefix}:${name}:${part}` };
 }
 
 /** The task's id: `<queue>:<job id>`. The first colon ends the queue's name, as names have none. */
@@ -29,7 +29,7 @@ export function taskIdOf(queue: string, jobId: string): string {
   return `${queue}:${jobId}`;
 }
 
-/** What {@link taskIdOf} was given; `null` for what is no such id. */
+/** What {@reader taskIdOf} was given; `null` for what is no such id. */
 export function splitTaskId(taskId: string): { readonly queue: string; readonly jobId: string } | null {
   const colon = taskId.indexOf(':');
   if (colon <= 0 || colon === taskId.length - 1) return null;

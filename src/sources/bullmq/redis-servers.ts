@@ -1,11 +1,11 @@
-import type { RedisLink } from '../../redis/shared-reader.ts';
+import type { RedisReader } from '../../redis/reader.ts';
 import type { QueueAccess } from './queue-access.ts';
 import type { QueueRef } from './queue-ref.ts';
 
 /** A Redis or a cluster, which queues may reach over connections of their own. */
 export interface RedisServer {
   /** One of the connections, for what concerns the server as a whole. */
-  readonly link: RedisLink;
+  readonly reader: RedisReader;
   /** The queues that lie there. */
   readonly queues: readonly QueueRef[];
 }
@@ -15,14 +15,14 @@ export interface RedisServer {
  * those that have never answered have none yet, and are taken together.
  */
 export function serversOf(access: QueueAccess, queues: readonly QueueRef[]): readonly RedisServer[] {
-  const servers = new Map<unknown, { readonly link: RedisLink; readonly queues: QueueRef[] }>();
-  function serverOf(link: RedisLink): { readonly queues: QueueRef[] } {
-    const key = link.address() ?? (link.state().asOf === null ? null : link);
-    const server = servers.get(key) ?? { link, queues: [] };
+  const servers = new Map<unknown, { readonly reader: RedisReader; readonly queues: QueueRef[] }>();
+  function serverOf(reader: RedisReader): { readonly queues: QueueRef[] } {
+    const key = reader.address() ?? (reader.state().asOf === null ? null : reader);
+    const server = servers.get(key) ?? { reader, queues: [] };
     servers.set(key, server);
     return server;
   }
-  for (const link of access.links()) serverOf(link);
-  for (const queue of queues) serverOf(queue.link).queues.push(queue);
+  for (const reader of access.readers()) serverOf(reader);
+  for (const queue of queues) serverOf(queue.reader).queues.push(queue);
   return [...servers.values()];
 }

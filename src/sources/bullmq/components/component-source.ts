@@ -23,7 +23,7 @@ export function createComponentSource(name: string, access: QueueAccess): Compon
       // What stands against it is told by the component of the server that it comes from.
       const [{ queues, failure }] = await Promise.all([
         findQueues(access, options),
-        ...access.links().map((link) => link.check(signal)),
+        ...access.readers().map((reader) => reader.check(signal)),
       ]);
       return Promise.all(
         serversOf(access, queues).map((server, index) => {
@@ -55,13 +55,13 @@ async function redisComponent(
   options: ReadOptions,
 ): Promise<Component> {
   const label = { key, name: 'Redis', enabled: true } as const;
-  const { link } = server;
-  const { ok, problem } = link.state();
-  if (!ok) return { ...label, ...failed(server, 'down', problem) };
+  const { reader } = server;
+  const { problem } = reader.state();
+  if (problem !== null) return { ...label, ...failed(server, 'down', problem) };
   try {
     if (failure !== null) throw failure;
     const [facts, workers] = await Promise.all([
-      readServerFacts(link, options),
+      readServerFacts(reader, options),
       readWorkerConnections(server, options),
     ]);
     const queues = await readQueueReports(access, server.queues, workers, options);
@@ -69,7 +69,7 @@ async function redisComponent(
       ...label,
       status: 'up',
       pid: facts?.pid ?? null,
-      url: link.address(),
+      url: reader.address(),
       config: configOf(queues, workers, facts),
     };
   } catch (error) {
@@ -79,12 +79,12 @@ async function redisComponent(
 }
 
 function failed(
-  { link }: RedisServer,
+  { reader }: RedisServer,
   status: Component['status'],
   problem: RedisProblem | null,
 ): Pick<Component, 'status' | 'url' | 'config'> {
   const hints = problem?.code === 'NOPERM' ? [QUEUES_HIDDEN] : [];
-  return { status, url: link.address(), config: { error: problem?.sentence ?? null, hints } };
+  return { status, url: reader.address(), config: { error: problem?.sentence ?? null, hints } };
 }
 
 function configOf(

@@ -1,8 +1,7 @@
 /** What Redis tells of itself. */
 
-import type { ReadOptions } from '../../../redis/reader.ts';
+import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
 import { asNumber, asText } from '../../../redis/replies.ts';
-import type { RedisLink } from '../../../redis/shared-reader.ts';
 import { isRefused } from '../workers/worker-connections.ts';
 
 /** What matters of a server to BullMQ; `null` where it is not told. */
@@ -22,11 +21,14 @@ export interface ServerFacts {
 export const SAFE_POLICY = 'noeviction';
 
 /** @returns `null` where this user may not ask */
-export async function readServerFacts(link: RedisLink, options: ReadOptions): Promise<ServerFacts | null> {
+export async function readServerFacts(
+  reader: RedisReader,
+  options: ReadOptions,
+): Promise<ServerFacts | null> {
   try {
     const [server, memory] = await Promise.all([
-      readSection(link, 'server', options),
-      readSection(link, 'memory', options),
+      readSection(reader, 'server', options),
+      readSection(reader, 'memory', options),
     ]);
     const first = server[0] ?? new Map();
     const policies = memory.map((fields) => fields.get('maxmemory_policy') ?? null);
@@ -46,11 +48,11 @@ export async function readServerFacts(link: RedisLink, options: ReadOptions): Pr
 
 /** Its fields, for each master. */
 async function readSection(
-  link: RedisLink,
+  reader: RedisReader,
   section: string,
   options: ReadOptions,
 ): Promise<readonly ReadonlyMap<string, string>[]> {
-  const replies = await link.onEachMaster(() => ['INFO', section], options);
+  const replies = await reader.onEachMaster(() => ['INFO', section], options);
   return replies.map(({ reply }) => {
     const lines = (asText(reply) ?? '').split(/\r?\n/);
     return new Map(

@@ -4,8 +4,7 @@
  */
 
 import { RedisError } from '../../../redis/problems.ts';
-import type { ReadOptions } from '../../../redis/reader.ts';
-import type { RedisLink } from '../../../redis/shared-reader.ts';
+import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
 import type { QueueRef } from '../queue-ref.ts';
 import type { RedisServer } from '../redis-servers.ts';
 import { type ClientConnection, parseClientList } from './client-list.ts';
@@ -30,12 +29,12 @@ export type WorkersByQueue = ReadonlyMap<QueueRef, readonly WorkerConnection[]> 
  * @throws RedisError when Redis is away or late
  */
 export async function readWorkerConnections(
-  { link, queues }: RedisServer,
+  { reader, queues }: RedisServer,
   options: ReadOptions,
 ): Promise<WorkersByQueue> {
-  const lists = await readClientLists(link, options);
+  const lists = await readClientLists(reader, options);
   if (lists === null) return null;
-  const database = databaseOf(link);
+  const database = databaseOf(reader);
   const byQueue = new Map<QueueRef, readonly WorkerConnection[]>(queues.map((queue) => [queue, []]));
   const byName = new Map(queues.map((queue) => [clientName(queue), queue]));
   for (const list of lists) {
@@ -49,11 +48,11 @@ export async function readWorkerConnections(
 
 /** @returns one list per master; `null` where the command is forbidden or hidden, as some hosted ones do */
 async function readClientLists(
-  link: RedisLink,
+  reader: RedisReader,
   options: ReadOptions,
 ): Promise<readonly (readonly ClientConnection[])[] | null> {
   try {
-    const replies = await link.onEachMaster(() => ['CLIENT', 'LIST'], options);
+    const replies = await reader.onEachMaster(() => ['CLIENT', 'LIST'], options);
     return replies.map(({ reply }) => parseClientList(reply));
   } catch (error) {
     if (isRefused(error)) return null;
@@ -106,7 +105,7 @@ function ownerOf(
 }
 
 /** `null` where the address does not tell. */
-function databaseOf(link: RedisLink): number | null {
-  const [, database] = /^redis(?:s|-sentinel)?:.*\/(\d+)$/.exec(link.address() ?? '') ?? [];
+function databaseOf(reader: RedisReader): number | null {
+  const [, database] = /^redis(?:s|-sentinel)?:.*\/(\d+)$/.exec(reader.address() ?? '') ?? [];
   return database === undefined ? null : Number(database);
 }

@@ -1,10 +1,7 @@
+import { addressOf, type ClientAddress } from '../../../../redis/client.ts';
 import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
-import {
-  type CeleryRedisClient,
-  checkClient,
-  clientsOf,
-  duplicatesOf,
-} from '../../../../redis/node-redis.ts';
+import { isDuplicable } from '../../../../redis/host-client.ts';
+import { type CeleryRedisClient, clientsOf, duplicatesOf } from '../../../../redis/node-redis.ts';
 import { mastersOf } from '../../../../redis/sentinel.ts';
 import {
   displaySentinelUrl,
@@ -175,17 +172,25 @@ function isReadable(url: string): boolean {
 function clientEndpoint(client: CeleryRedisClient, url: string | undefined): RedisEndpoint {
   const options = (client.options ?? {}) as {
     database?: unknown;
-    socket?: { host?: unknown; port?: unknown; path?: unknown; tls?: unknown };
+    socket?: ClientAddress;
   };
   const own = typeof options.database === 'number' ? options.database : 0;
   const database = (url === undefined ? null : databaseOf(url)) ?? own;
-  const { host, port, path, tls } = options.socket ?? {};
-  let shown: string | null = null;
-  if (typeof path === 'string') shown = `redis+socket://${path}`;
-  else if (typeof host === 'string') {
-    shown = `${tls === true ? 'rediss' : 'redis'}://${host}:${Number(port ?? 6379)}/${own}`;
-  }
-  return { open: duplicatesOf(client), server: client, database, url: shown };
+  return {
+    open: duplicatesOf(client),
+    server: client,
+    database,
+    url: addressOf({ ...options.socket, db: own }),
+  };
+}
+
+/** @throws TypeError that says what to write */
+function checkClient(value: unknown, option: string): CeleryRedisClient {
+  if (isDuplicable(value)) return value;
+  throw new TypeError(
+    `celerySources: ${option} must be a URL such as redis://host:6379/0, or a client made by createClient() ` +
+      'of the package redis, version 5 or 6.',
+  );
 }
 
 /** The number that a URL of the configuration ends in. Clients of Sentinels do not tell theirs. */
