@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
-import { createRedisReader, type RedisReader } from '../../src/redis/reader.ts';
+import { createRedisReader } from '../../src/redis/connection-reader.ts';
+import type { RedisReader } from '../../src/redis/reader.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import {
   type AclScope,

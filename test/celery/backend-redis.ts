@@ -5,7 +5,7 @@ import type { History } from '../../src/history/history.ts';
 import { historySources } from '../../src/history/history-sources.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import type { RetentionOptions } from '../../src/history/retention.ts';
-import { createRedisReader } from '../../src/redis/reader.ts';
+import { createRedisReader } from '../../src/redis/connection-reader.ts';
 import { createRedisResultBackend } from '../../src/sources/celery/backends/redis/redis-result-backend.ts';
 import { backendEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import { createLineage } from '../../src/sources/celery/lineage/lineage.ts';

@@ -4,7 +4,7 @@ import createDebug from 'debug';
 import { createClient, createSentinel } from 'redis';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
-import { createRedisReader } from '../../src/redis/reader.ts';
+import { createRedisReader } from '../../src/redis/connection-reader.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 import { checkBroker, componentOf, context } from '../helpers/celery-events.ts';

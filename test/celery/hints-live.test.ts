@@ -1,8 +1,8 @@
 import { createClient } from 'redis';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type CelerySettings, type CelerySources, celerySources } from '../../src/celery.ts';
+import { createRedisReader } from '../../src/redis/connection-reader.ts';
 import { RedisError } from '../../src/redis/problems.ts';
-import { createRedisReader } from '../../src/redis/reader.ts';
 import { createRedisMailbox } from '../../src/sources/celery/brokers/redis/mailbox.ts';
 import { createControl } from '../../src/sources/celery/control/control.ts';
 import type { Hint } from '../../src/sources/celery/hints/hint.ts';

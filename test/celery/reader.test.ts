@@ -1,8 +1,9 @@
 import { createClient } from 'redis';
 import { createClient as createClient5 } from 'redis5';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { createRedisReader } from '../../src/redis/connection-reader.ts';
 import { RedisError } from '../../src/redis/problems.ts';
-import { createRedisReader, type RedisReader } from '../../src/redis/reader.ts';
+import type { RedisReader } from '../../src/redis/reader.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { scriptedRedis } from '../helpers/scripted-redis.ts';
@@ -72,7 +73,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a reader of a 
   it('gets the same over a client of its own of node-redis 5', async () => {
     vi.resetModules();
     vi.doMock('redis', () => ({ createClient: createClient5 }));
-    const modules = await import('../../src/redis/reader.ts');
+    const modules = await import('../../src/redis/connection-reader.ts');
     const endpoints = await import('../../src/sources/celery/brokers/redis/endpoints.ts');
     const reader = modules.createRedisReader('test', endpoints.brokerEndpoint(redis.url(1), {}));
     open.push(reader);

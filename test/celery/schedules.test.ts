@@ -1,6 +1,7 @@
 import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createRedisReader, type RedisReader } from '../../src/redis/reader.ts';
+import { createRedisReader } from '../../src/redis/connection-reader.ts';
+import type { RedisReader } from '../../src/redis/reader.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import { createSchedules, type Schedules } from '../../src/sources/celery/schedules/schedules.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';

@@ -1,8 +1,8 @@
 import { createClient, createSentinel } from 'redis';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type CelerySources, celerySources } from '../../src/celery.ts';
+import { createRedisReader } from '../../src/redis/connection-reader.ts';
 import type { RedisEndpoint } from '../../src/redis/endpoint.ts';
-import { createRedisReader } from '../../src/redis/reader.ts';
 import { backendEndpoint, brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import type { CeleryTransportOptions } from '../../src/sources/celery/settings.ts';
 import { checkBroker, componentOf, context, feedOf, received, stateOf } from '../helpers/celery-events.ts';

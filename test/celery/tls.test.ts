@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
-import { createRedisReader } from '../../src/redis/reader.ts';
+import { createRedisReader } from '../../src/redis/connection-reader.ts';
 import { backendEndpoint, brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 import { componentOf, received, stateOf } from '../helpers/celery-events.ts';

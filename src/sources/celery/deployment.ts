@@ -3,7 +3,7 @@
 import type { History } from '../../history/history.ts';
 import type { HistorySources } from '../../history/history-sources.ts';
 import type { QueueDepth } from '../../model.ts';
-import { createRedisReader } from '../../redis/reader.ts';
+import { createRedisReader } from '../../redis/connection-reader.ts';
 import type { ComponentSource, HealthSource, ScheduleSource, WorkerSource } from '../../source.ts';
 import { createRedisResultBackend } from './backends/redis/redis-result-backend.ts';
 import { createRedisBroker } from './brokers/redis/broker.ts';

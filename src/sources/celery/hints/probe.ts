@@ -1,7 +1,8 @@
 /** Looks where else events and results might be, while none come where this source listens. */
-import type { RedisEndpoint } from '../../../redis/endpoint.ts';
 
-import { createRedisReader, type RedisReader } from '../../../redis/reader.ts';
+import { createRedisReader } from '../../../redis/connection-reader.ts';
+import type { RedisEndpoint } from '../../../redis/endpoint.ts';
+import type { RedisReader } from '../../../redis/reader.ts';
 import { resultSubscription } from '../brokers/redis/channels.ts';
 import type { HintOptions } from './facts.ts';
 import { EVENT_PATTERNS, type Findings, NO_FINDINGS, RESULT_PART } from './findings.ts';

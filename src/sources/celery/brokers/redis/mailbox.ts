@@ -3,8 +3,9 @@
  * exists only while somebody waits for replies, and requests that overlap in time share one.
  */
 import { randomUUID } from 'node:crypto';
+import { createRedisReader } from '../../../../redis/connection-reader.ts';
 import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
-import { createRedisReader, type RedisReader } from '../../../../redis/reader.ts';
+import type { RedisReader } from '../../../../redis/reader.ts';
 import type { ControlRequest, Mailbox, ReplyListener, SentRequest } from '../../broker.ts';
 import { ControlFailure, type ControlProblem } from '../../control/failure.ts';
 import type { CelerySettings } from '../../settings.ts';
