@@ -21,6 +21,8 @@ export interface LruCache<Value> {
   set(key: string, value: Value): void;
   delete(key: string): boolean;
   clear(): void;
+  /** All values, the least recently used first. Listing them does not change that order. */
+  values(): Iterable<Value>;
 }
 
 /** For some thousands of entries: finding the oldest takes longer the more entries there are. */
@@ -71,6 +73,9 @@ export function createLruCache<Value>(bounds: LruBounds<Value>): LruCache<Value>
       entries.clear();
       newest = null;
       bytes = 0;
+    },
+    *values() {
+      for (const { value } of entries.values()) yield value;
     },
   };
 }

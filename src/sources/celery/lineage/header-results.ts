@@ -1,33 +1,33 @@
 /**
- * Whether a list that a task was called with is the results of a group. Celery calls the body of a chord
- * with the results of its header (celery/backends/redis.py, `on_chord_part_return`), so this proves which
- * chord a body belongs to. Texts are compared by digests, for a header may have many and large results.
+ * Compares the list that a task was called with to the results of a group. Celery calls the body of a chord
+ * with the results of its header (celery/backends/redis.py, `on_chord_part_return`), so equality proves
+ * which chord a body belongs to. Digests are compared, since a header may have many large results.
  *
- * Both texts are Python reprs, but one may have been shortened on the way: Celery's `saferepr` leaves out
- * what is nested deeper than three levels, of which the arguments themselves take two. JSON makes lists of
- * tuples. So a digest takes all brackets for equal, and all that is nested in a result.
+ * Both texts are Python reprs, but the list may be shortened: Celery's `saferepr` leaves out values nested
+ * deeper than three levels, and the arguments themselves take two of those. JSON also turns tuples into
+ * lists. So a digest treats all brackets as equal, and ignores everything nested within a result.
  */
 
 /** The first argument of a task, which is a list. */
 export interface ListArgument {
-  /** Its length; of a list that the sender has cut, of `visible`. */
+  /** Number of items; if the sender has cut the list, of `visible` items. */
   readonly count: number;
-  /** The digests of all items, added up: the order of a header's results need not be known. */
+  /** Sum of the digests of all items, so that the order of results does not matter. */
   readonly sum: number;
-  /** The digests of the first items, when the sender has cut the list; else `null`. */
+  /** Digests of the first items if the sender has cut the list, else `null`. */
   readonly visible: readonly number[] | null;
 }
 
-/** Characters that count of one item. */
+/** Characters of an item that its digest covers. */
 const DIGEST_LENGTH = 256;
 
-/** Of a list that was cut, fewer items than this prove nothing, and more are not looked at. */
+/** Fewer visible items of a list that was cut prove nothing; more are not compared. */
 const MIN_VISIBLE = 4;
 const MAX_VISIBLE = 64;
 
 /**
  * @param args the repr of the positional arguments: `([1, 2], 'x')`
- * @returns `null` when the first is no list, or too little of it is left
+ * @returns `null` when the first argument is not a list, or when too few of its items are visible
  */
 export function listArgument(args: string): ListArgument | null {
   if (!args.startsWith('([')) return null;
@@ -57,14 +57,14 @@ function sumOf(digests: readonly number[]): number {
   return digests.reduce((sum, digest) => sum + digest, 0);
 }
 
-/** `22...`, `'aaaa...'` and `...` are what `saferepr` leaves of an item, or of all that follow. */
+/** `saferepr` leaves `22...` or `'aaaa...'` of an item that it cuts, and `...` for all further items. */
 function isCut(text: string, start: number, end: number): boolean {
   const last = text[end - 1];
   const behind = last === "'" || last === '"' ? end - 1 : end;
   return behind - start >= 3 && text.startsWith('...', behind - 3);
 }
 
-/** Where the comma or bracket behind an item stands; −1 when the text ends before. */
+/** Index of the comma or bracket behind an item; −1 when the text ends before. */
 function itemEnd(text: string, start: number): number {
   let depth = 0;
   let at = start;
@@ -81,7 +81,7 @@ function itemEnd(text: string, start: number): number {
   return -1;
 }
 
-/** Index of the quote that closes the string; the end of the text when none does. */
+/** Index of the closing quote; the length of the text, or more, when there is none. */
 function quoteEnd(text: string, start: number): number {
   const quote = text[start];
   let at = start + 1;
@@ -89,7 +89,7 @@ function quoteEnd(text: string, start: number): number {
   return at;
 }
 
-/** A number that equal results share (FNV-1a over what counts of the repr). */
+/** A number that is equal for equal results (FNV-1a over the compared characters of the repr). */
 export function resultDigest(text: string): number {
   let hash = 0x811c9dc5;
   let depth = 0;

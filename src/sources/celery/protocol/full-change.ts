@@ -1,8 +1,8 @@
 import type { TaskChange } from '../../../history/history.ts';
 
 /**
- * A change with every field in place, absent ones `undefined`. All changes then have one shape, which
- * keeps the history's hot path fast; every place that makes one names the fields in this order.
+ * A change with all fields, `undefined` where a message has none. If every maker of changes names the fields
+ * in the same order, all changes have one shape in V8, which keeps the history fast.
  */
 export type FullChange = { -readonly [K in keyof Required<TaskChange>]: TaskChange[K] | undefined } & Pick<
   TaskChange,
@@ -16,7 +16,7 @@ const KINDS: Readonly<Record<string, NonNullable<TaskChange['kind']>>> = {
   'celery.chunks': 'chunks',
 };
 
-/** Of which sort a task of this name is, when it is one of Celery's own. */
+/** The kind of a task, if its name is that of one of Celery's own tasks. */
 export function kindOf(name: string | undefined): TaskChange['kind'] | undefined {
   return name?.startsWith('celery.') === true ? KINDS[name] : undefined;
 }

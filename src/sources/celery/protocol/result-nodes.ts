@@ -1,32 +1,32 @@
 /**
- * The trees of tasks and groups within stored results, as Celery writes them (celery/result.py,
- * `as_tuple`): a task is `[[id, parent], null]`, a group `[[id, parent], [member, …]]`.
+ * Decodes the trees of tasks and groups in stored results (celery/result.py, `as_tuple`): a task is
+ * `[[id, parent], null]`, a group `[[id, parent], [member, …]]`.
  */
 import { skipSpace, valueEnd } from './json-text.ts';
 import type { ResultNode } from './messages.ts';
 
-/** Bounds of what is read of one result; the rest is left out. */
-const MOST_NODES = 10_000;
-const DEEPEST = 16;
+/** More nodes of one result, and deeper ones, are left out. */
+const MAX_NODES = 10_000;
+const MAX_DEPTH = 16;
 /** About what so many nodes take, in characters. */
-const LONGEST = 2 * 1024 * 1024;
-/** The longest id of a task that a history takes. */
+const MAX_LENGTH = 2 * 1024 * 1024;
+/** The longest id that a history accepts. */
 const LONGEST_ID = 512;
 
 const NONE: readonly ResultNode[] = [];
 
 /**
- * The tasks and groups in the member `children` of a meta. What is of another shape is left out.
+ * The tasks and groups in the member `children` of a result. Items of any other shape are left out.
  *
  * @param start where the value begins
  */
 export function childrenAt(text: string, start: number | undefined): readonly ResultNode[] {
   if (start === undefined || text[start] !== '[' || text[skipSpace(text, start + 1)] === ']') return NONE;
   const end = valueEnd(text, start);
-  if (end - start > LONGEST) return NONE;
+  if (end - start > MAX_LENGTH) return NONE;
   try {
     const value: unknown = JSON.parse(text.slice(start, end));
-    return Array.isArray(value) ? nodesOf(value, { left: MOST_NODES }, 0) : NONE;
+    return Array.isArray(value) ? nodesOf(value, { left: MAX_NODES }, 0) : NONE;
   } catch {
     return NONE;
   }
@@ -38,10 +38,10 @@ export function childrenAt(text: string, start: number | undefined): readonly Re
  * @returns `null` when it is not readable
  */
 export function decodeGroup(text: string): ResultNode | null {
-  if (text.length > LONGEST) return null;
+  if (text.length > MAX_LENGTH) return null;
   try {
     const { result } = JSON.parse(text) as { result?: unknown };
-    const node = nodeOf(result, { left: MOST_NODES }, 0);
+    const node = nodeOf(result, { left: MAX_NODES }, 0);
     return node === null || node.members === null ? null : node;
   } catch {
     return null;
@@ -64,7 +64,7 @@ function nodesOf(values: readonly unknown[], budget: Budget, depth: number): Res
 
 function nodeOf(value: unknown, budget: Budget, depth: number): ResultNode | null {
   budget.left -= 1;
-  if (!Array.isArray(value) || !Array.isArray(value[0]) || depth > DEEPEST) return null;
+  if (!Array.isArray(value) || !Array.isArray(value[0]) || depth > MAX_DEPTH) return null;
   const [[id, parent], members] = value as [unknown[], unknown];
   if (!isId(id)) return null;
   if (members === null) return { id, parent: parentOf(parent), members: null };
@@ -72,7 +72,7 @@ function nodeOf(value: unknown, budget: Budget, depth: number): ResultNode | nul
   return { id, parent: parentOf(parent), members: nodesOf(members, budget, depth + 1) };
 }
 
-/** An id, or the parent's own tuple. */
+/** @param value an id, or the tuple of the parent */
 function parentOf(value: unknown): string | null {
   const id: unknown = Array.isArray(value) && Array.isArray(value[0]) ? value[0][0] : value;
   return isId(id) ? id : null;

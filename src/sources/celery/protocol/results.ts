@@ -1,7 +1,6 @@
 /**
- * What the result backend publishes with every write (celery/backends/redis.py): the stored "meta" of a
- * task, on the channel that is called like its key. It tells states that events do not: of workers
- * without `-E`, of thread pools that lose events, of chains that failed before a link.
+ * Decodes the stored result ("meta") of a task. Results report states that events do not: of workers without
+ * `-E`, of thread pools that lose events, of the steps behind a failed one of a chain.
  */
 import type { TaskChange, TaskChangeType } from '../../../history/history.ts';
 import { storedException, storedReason } from './exceptions.ts';
@@ -24,10 +23,10 @@ const TYPES: Readonly<Record<string, TaskChangeType>> = {
 };
 
 /**
- * What one stored result says.
+ * Decodes one stored result.
  *
  * @param message the value, which is JSON unless another serializer or a compression is configured
- * @param taskId the end of the channel, for a meta that does not name its task
+ * @param taskId the task it is stored for, in case it does not name its task
  * @param limit longest text to make of one value, in characters
  * @returns `null` when the value is of another serializer, or not readable
  */
@@ -44,7 +43,7 @@ export function decodeResult(message: string, taskId: string, limit: number): St
 }
 
 const OPENING_BRACE = 123;
-/** Stamps beyond these bounds are left out. */
+/** More stamps, and longer ones, are left out. */
 const MOST_STAMPS = 64;
 const LONGEST_STAMP = 4_096;
 
@@ -76,7 +75,7 @@ function changeOf(
     heardAt: undefined,
     worker: worker ?? (type === 'started' ? startedBy(text, result) : undefined),
     retries: integerOf(text, members, 'retries'),
-    // Celery 5.6.2 and later store this when a revoke command arrives, whatever the task is doing.
+    // Celery 5.6.2 and later store this as soon as a revoke command arrives, even while the task runs.
     tentative:
       type === 'revoked' && result !== undefined ? storedReason(text, result) === 'revoked' : undefined,
     name,
@@ -106,14 +105,14 @@ function changeOf(
 }
 
 /**
- * Whether a worker has run the task, which then stores its parent if it has one. What is stored in place of
- * a task that never ran (behind a failed link, by a revoke) says nothing of it.
+ * Whether a worker has run the task. Its result then names the parent if there is one. What is stored for a
+ * task that never ran (behind a failed step, after a revoke) never names a parent.
  */
 function hasRun(type: TaskChangeType, worker: string | undefined): boolean {
   return worker !== undefined || type === 'succeeded' || type === 'retried' || type === 'started';
 }
 
-/** Longest text made of what a task reports of its progress. */
+/** Longest text made of the progress that a task reports. */
 const DETAIL_LENGTH = 1024;
 
 function stringOf(text: string, members: Members, name: string): string | undefined {
@@ -122,14 +121,13 @@ function stringOf(text: string, members: Members, name: string): string | undefi
   return detached(readString(text, at, stringEnd(text, at)));
 }
 
-/** A copy: a part of a text keeps all of it in memory, and what is kept here may be a small part of megabytes. */
+/** V8 copies shorter parts of a text. A longer part keeps the whole text in memory. */
+const SHORTEST_PART = 13;
+
+/** A copy of a part, so that a few characters do not keep a result of megabytes in memory. */
 function detached(part: string): string {
-  // Joined and cut again, it is a part of a text of its own length.
   return part.length < SHORTEST_PART ? part : `.${part}`.slice(1);
 }
-
-/** V8 copies what is shorter. */
-const SHORTEST_PART = 13;
 
 function integerOf(text: string, members: Members, name: string): number | undefined {
   const at = members.get(name);
@@ -138,7 +136,7 @@ function integerOf(text: string, members: Members, name: string): number | undef
   return Number.isInteger(value) && text[at] !== 'n' ? value : undefined;
 }
 
-/** Of a task that is not registered, Celery stores `null` for what it does not know. */
+/** @returns `undefined` for `null`, which Celery stores for unknown fields of an unregistered task */
 function textOf(
   text: string,
   start: number | undefined,
@@ -154,15 +152,15 @@ function exceptionOf(text: string, result: number, limit: number): string | unde
   return exception === undefined ? undefined : detached(exception);
 }
 
-/** With `task_track_started`, the result of a started task says who runs it. */
+/** With `task_track_started`, the result of a started task names the worker that runs it. */
 function startedBy(text: string, result: number | undefined): string | undefined {
   if (result === undefined || text[result] !== '{') return undefined;
   return stringOf(text, objectMembers(text, result), 'hostname');
 }
 
 /**
- * Stamps are members of the meta itself, where they may hide one that Celery wrote: each that
- * `stamped_headers` names is taken out of the members.
+ * Takes the stamps out of the members. Stamps are members of the meta itself, named by `stamped_headers`,
+ * and may have the name of a member that Celery wrote.
  */
 function takeStamps(text: string, members: Map<string, number>): object | undefined {
   const listAt = members.get('stamped_headers');

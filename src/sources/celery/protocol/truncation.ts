@@ -2,12 +2,12 @@
 const USUAL_LENGTH = 1000;
 
 /**
- * Whether Celery cut this repr. Its `saferepr` writes `...` where it leaves something out: at the end
- * when the text gets too long, and for what is nested deeper than three levels. Three dots within a
- * string of the user's are none of that, unless they end a text of the length at which Celery cuts.
+ * Whether Celery cut this repr. Its `saferepr` writes `...` where it leaves something out: at the end when
+ * the text gets too long, and for values nested deeper than three levels. Three dots within a string belong
+ * to the app, unless they end a text of the length at which Celery cuts.
  */
 export function wasCut(repr: string): boolean {
-  // Most reprs have no dots at all, and looking forwards is the faster search.
+  // Most reprs have no dots at all, and V8 searches faster from the front.
   if (!repr.includes('...')) return false;
   const last = repr.lastIndexOf('...');
   if (repr.length >= USUAL_LENGTH && last > repr.length - 40) return true;

@@ -45,8 +45,9 @@ interface State {
 export function createResultLookup(options: ResultLookupOptions): ResultLookup {
   const state: State = { searches: new Map(), missing: new Map(), queue: [], isRunning: false };
   return async (ids, signal) => {
+    if (signal.aborted) return 0;
     const found = [...new Set(ids)].flatMap((id) => find(options, state, id) ?? []);
-    if (found.length === 0 || signal.aborted) return 0;
+    if (found.length === 0) return 0;
     let count = 0;
     const all = Promise.all(
       found.map(async (one) => {

@@ -6,11 +6,12 @@ import type { Lineage } from '../lineage/lineage.ts';
 import type { StoredResults } from '../result-backend.ts';
 import type { CelerySettings } from '../settings.ts';
 import { createDating } from './dating.ts';
+import { createFoundTasks } from './found-tasks.ts';
 import { createReconciler } from './reconcile.ts';
 import type { ResultIntake } from './result-intake.ts';
 import { createResultLookup, type ResultLookup } from './result-lookup.ts';
 import { createResultScan, type ScanProgress } from './result-scan.ts';
-import { createTaskLookup } from './task-lookup.ts';
+import { withTaskLookup } from './task-lookup.ts';
 
 /** How far reading has come, and what it took. */
 export interface ResultsProgress extends ScanProgress {
@@ -52,8 +53,8 @@ export function createResults(options: ResultsOptions): Results {
   const intake: ResultIntake = { stored, history, lineage, dating: createDating(settings), valueLength };
   const scan = createResultScan({ history, lineage, intake, signal });
   const reconciler = createReconciler({ history, intake, signal });
-  const tasks = createTaskLookup(history.reader, lineage, valueLength);
-  const lookup = createResultLookup({ intake, aside: tasks.keepAside, signal });
+  const found = createFoundTasks(valueLength);
+  const lookup = createResultLookup({ intake, aside: found.add, signal });
   let started = false;
 
   return {
@@ -69,11 +70,8 @@ export function createResults(options: ResultsOptions): Results {
       reconciler.askAll();
     },
     lookup,
-    withLookup: (source) => tasks.over(source, lookup),
+    withLookup: (tasks) => withTaskLookup(tasks, { reader: history.reader, lineage, lookup, found }),
     progress: () => ({ ...scan.progress(), commands: stored.requests() }),
-    stop() {
-      stopping.abort();
-      tasks.close();
-    },
+    stop: () => stopping.abort(),
   };
 }

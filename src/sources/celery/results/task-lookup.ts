@@ -1,107 +1,91 @@
 /** A task source that also finds what the history does not hold, as long as the backend does. */
 
-import type { History, HistoryReader } from '../../../history/history.ts';
+import type { HistoryReader } from '../../../history/history.ts';
 import type { HistorySources } from '../../../history/history-sources.ts';
-import { createMemoryHistory } from '../../../history/memory-history.ts';
 import type { TaskTree } from '../../../model.ts';
 import type { Lineage } from '../lineage/lineage.ts';
-import type { StoredResult } from '../protocol/messages.ts';
+import type { FoundTasks } from './found-tasks.ts';
 import type { ResultLookup } from './result-lookup.ts';
 
 /** A history's task source. */
 type TaskPart = HistorySources['tasks'];
 
-/** Longest time that a read waits for Redis, in milliseconds; then it is answered from what is there. */
+/** Longest time that a read waits for the backend, in milliseconds; then it is answered from what is known. */
 const LONGEST_WAIT = 1_000;
 const LONGEST_TREE_WAIT = 2_000;
 /** A workflow is completed in so many rounds of so many ids. */
 const ROUNDS = 5;
 const IDS_A_ROUND = 1_000;
-/** Bounds of what is held of tasks that were asked for and are too old for the history. */
-const MOST_ASIDE = 1_000;
-const BYTES_ASIDE = 16 * 1024 * 1024;
 
-/** Completes a task source. */
-export interface TaskLookup {
-  /** Keeps a result that was asked for and that the history would not keep. */
-  keepAside(result: StoredResult): void;
-  /** The same source, which looks up what it does not know. */
-  over(tasks: TaskPart, lookup: ResultLookup): TaskPart;
-  close(): void;
+/** Where tasks are looked up. */
+export interface TaskLookupOptions {
+  readonly reader: HistoryReader;
+  readonly lineage: Lineage;
+  readonly lookup: ResultLookup;
+  /** Tasks that were looked up and that the history does not keep. */
+  readonly found: FoundTasks;
 }
 
-export function createTaskLookup(reader: HistoryReader, lineage: Lineage, valueLength: number): TaskLookup {
-  let aside: History | null = null;
+/** @returns the same source, which looks up what it does not know */
+export function withTaskLookup(tasks: TaskPart, options: TaskLookupOptions): TaskPart {
+  const { lookup, found } = options;
 
-  function over(tasks: TaskPart, lookup: ResultLookup): TaskPart {
-    async function find(ids: readonly string[], signal: AbortSignal): Promise<number> {
-      return ids.length === 0 || signal.aborted ? 0 : await lookup(ids, signal);
-    }
-
-    /** Whether there is more of it now. */
-    async function complete(id: string, tree: TaskTree, signal: AbortSignal): Promise<boolean> {
-      const unknown = new Set(lineage.unknownRelatives(id, IDS_A_ROUND));
-      const named = referencesOf(tree);
-      const known = await reader.listKnown(named, { signal });
-      for (const other of named) {
-        if (unknown.size >= IDS_A_ROUND) break;
-        if (!known.has(other)) unknown.add(other);
-      }
-      return (await find([...unknown], signal)) > 0;
-    }
-
-    return {
-      ...tasks,
-      status() {
-        const status = tasks.status?.() ?? { ok: true, asOf: new Date() };
-        // What was looked up belongs to the answers as well.
-        const { revision } = status;
-        const more = aside?.reader.freshness('tasks').revision ?? 0;
-        return revision === undefined ? status : { ...status, revision: `${revision}.${more}` };
-      },
-      async getTask(id, context) {
-        const known = await tasks.getTask(id, context);
-        if (known !== null) return known;
-        await find([id], AbortSignal.any([context.signal, AbortSignal.timeout(LONGEST_WAIT)]));
-        return (await tasks.getTask(id, context)) ?? (await aside?.reader.getTask(id, context)) ?? null;
-      },
-      async getTaskTree(id, context) {
-        const read = async (): Promise<TaskTree | null> =>
-          (await tasks.getTaskTree(id, context)) ?? (await aside?.reader.getTaskTree(id, context)) ?? null;
-        const signal = AbortSignal.any([context.signal, AbortSignal.timeout(LONGEST_TREE_WAIT)]);
-        let tree = await read();
-        if (tree === null) {
-          await find([id], signal);
-          tree = await read();
-        }
-        for (let round = 0; tree !== null && round < ROUNDS; round += 1) {
-          if (!(await complete(id, tree, signal))) break;
-          tree = await read();
-        }
-        return tree;
-      },
-    };
+  async function readTree(
+    id: string,
+    context: Parameters<TaskPart['getTaskTree']>[1],
+  ): Promise<TaskTree | null> {
+    return (await tasks.getTaskTree(id, context)) ?? found.getTaskTree(id);
   }
 
   return {
-    keepAside({ change }) {
-      aside ??= createMemoryHistory({
-        maxTasks: MOST_ASIDE,
-        maxAgeMs: Number.MAX_SAFE_INTEGER,
-        maxBytes: BYTES_ASIDE,
-        maxValueLength: valueLength,
-      });
-      aside.writer.recordTask(change);
+    ...tasks,
+    status() {
+      const status = tasks.status?.() ?? { ok: true, asOf: new Date() };
+      const { revision } = status;
+      // Answers also depend on what was found.
+      return revision === undefined ? status : { ...status, revision: `${revision}.${found.revision()}` };
     },
-    over,
-    close() {
-      aside?.close();
-      aside = null;
+    async getTask(id, context) {
+      const known = await tasks.getTask(id, context);
+      if (known !== null) return known;
+      await lookup([id], AbortSignal.any([context.signal, AbortSignal.timeout(LONGEST_WAIT)]));
+      return (await tasks.getTask(id, context)) ?? found.getTask(id);
+    },
+    async getTaskTree(id, context) {
+      const signal = AbortSignal.any([context.signal, AbortSignal.timeout(LONGEST_TREE_WAIT)]);
+      let tree = await readTree(id, context);
+      if (tree === null) {
+        await lookup([id], signal);
+        tree = await readTree(id, context);
+      }
+      for (let round = 0; tree !== null && round < ROUNDS; round += 1) {
+        if (!(await hasMore(options, id, tree, signal))) break;
+        tree = await readTree(id, context);
+      }
+      return tree;
     },
   };
 }
 
-/** Tasks that those of the tree name and that are not among them. */
+/** Looks up tasks that belong to a workflow and are not known. @returns whether some of them were found */
+async function hasMore(
+  { reader, lineage, lookup }: TaskLookupOptions,
+  id: string,
+  tree: TaskTree,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (signal.aborted) return false;
+  const unknown = new Set(lineage.unknownRelatives(id, IDS_A_ROUND));
+  const named = referencesOf(tree);
+  const known = await reader.listKnown(named, { signal });
+  for (const other of named) {
+    if (unknown.size >= IDS_A_ROUND) break;
+    if (!known.has(other)) unknown.add(other);
+  }
+  return (await lookup(unknown, signal)) > 0;
+}
+
+/** Tasks that the tasks of a workflow name and that are not among them. */
 function referencesOf({ rootId, tasks, relations = [] }: TaskTree): Set<string> {
   const named = new Set([rootId]);
   for (const { parentId, rootId: root, chordId } of tasks) {
