@@ -63,7 +63,6 @@ export const TO_BE_SPLIT: readonly string[] = [
   'createStreams',
   'createTaskIndex',
   'createTaskList',
-  'createTaskLookup',
   'createTaskWatch',
   'createTimelinePool',
   'createWalk',

@@ -1,9 +1,9 @@
 /** What messages announce about tasks that will be sent, kept until those tasks are seen. */
 import type { TaskRelation } from '../../../model.ts';
 import { readAnnounced } from '../protocol/announced.ts';
+import { isId } from '../protocol/ids.ts';
 import type { QueuedTask } from '../protocol/messages.ts';
 import { relateUnnamedCallbacks } from './children.ts';
-import { isId } from './ids.ts';
 import { relateToParent } from './parents.ts';
 import {
   type AnnouncedTasks,

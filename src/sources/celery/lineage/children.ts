@@ -1,7 +1,8 @@
 /** What a stored result lists of the tasks that were sent, and a stored group of its members. */
+
+import { isId } from '../protocol/ids.ts';
 import type { ResultNode } from '../protocol/messages.ts';
 import { addMember, relateToBodies } from './chords.ts';
-import { isId } from './ids.ts';
 import { relateToParent } from './parents.ts';
 import {
   growGroup,

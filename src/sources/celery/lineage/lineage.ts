@@ -1,13 +1,13 @@
 /** Finds out how tasks are related, from everything that says so, and reports it to the history. */
 import type { CollectedHistory, TaskChange, TaskFacts } from '../../../history/history.ts';
 import { firstTasks } from '../protocol/canvas-ends.ts';
+import { isId } from '../protocol/ids.ts';
 import type { QueuedTask, ResultNode, StoredResult } from '../protocol/messages.ts';
 import { recordExpected, takeAnnouncements } from './announcements.ts';
 import { failedHeaderTask } from './broken-chord.ts';
 import { listChildren, listLastChildren } from './children.ts';
 import { addBody, addMember, decideBodies, setHeaderSize } from './chords.ts';
 import { listArgument, resultDigest } from './header-results.ts';
-import { isId } from './ids.ts';
 import { relateToParent, setParent } from './parents.ts';
 import {
   createPendingLinks,

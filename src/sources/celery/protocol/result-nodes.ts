@@ -2,6 +2,7 @@
  * Decodes the trees of tasks and groups in stored results (celery/result.py, `as_tuple`): a task is
  * `[[id, parent], null]`, a group `[[id, parent], [member, …]]`.
  */
+import { isId } from './ids.ts';
 import { skipSpace, valueEnd } from './json-text.ts';
 import type { ResultNode } from './messages.ts';
 
@@ -10,9 +11,6 @@ const MAX_NODES = 10_000;
 const MAX_DEPTH = 16;
 /** About what so many nodes take, in characters. */
 const MAX_LENGTH = 2 * 1024 * 1024;
-/** The longest id that a history accepts. */
-const LONGEST_ID = 512;
-
 const NONE: readonly ResultNode[] = [];
 
 /**
@@ -76,8 +74,4 @@ function nodeOf(value: unknown, budget: Budget, depth: number): ResultNode | nul
 function parentOf(value: unknown): string | null {
   const id: unknown = Array.isArray(value) && Array.isArray(value[0]) ? value[0][0] : value;
   return isId(id) ? id : null;
-}
-
-function isId(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && value.length <= LONGEST_ID;
 }

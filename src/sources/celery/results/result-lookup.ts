@@ -1,5 +1,5 @@
 /** Looks up the results of tasks by their ids: in batches, each id once at a time. */
-import { isId } from '../lineage/ids.ts';
+import { isId } from '../protocol/ids.ts';
 import { type Aside, type ResultIntake, takeResults } from './result-intake.ts';
 
 /** Ids that wait or are asked for at a time; more are not looked up. */

@@ -1,9 +1,7 @@
 /** Names of the keys of stored results (celery/backends/base.py, `task_keyprefix`, `group_keyprefix`). */
 import { escapeGlob, groupSubscription, resultSubscription } from '../../brokers/redis/channels.ts';
+import { isId } from '../../protocol/ids.ts';
 import type { CelerySettings } from '../../settings.ts';
-
-/** The longest id that a task can have here. */
-const LONGEST_ID = 512;
 
 /** Names of the keys of one backend. */
 export interface ResultKeys {
@@ -28,7 +26,7 @@ export function resultKeys(settings: CelerySettings): ResultKeys {
     task: (id) => prefix + id,
     taskOf(key) {
       const id = key.startsWith(prefix) ? key.slice(prefix.length) : '';
-      return id === '' || id.length > LONGEST_ID ? null : id;
+      return isId(id) ? id : null;
     },
     // A running chord counts its parts in keys of the same name that end in `.j`, `.s` and `.t`.
     isGroup: (key) => key.startsWith(groupPrefix) && !/\.[jst]$/.test(key),
