@@ -7,7 +7,7 @@ import type { StoredResults, StoredValue } from '../result-backend.ts';
 import type { Dating } from './dating.ts';
 import { createSlices } from './pauses.ts';
 
-/** Where results are taken to, and what is needed for it. */
+/** What taking results in needs. */
 export interface ResultIntake {
   readonly history: CollectedHistory;
   readonly lineage: Lineage;
@@ -73,7 +73,7 @@ export async function takeResults(
   return batch.counts;
 }
 
-/** Known tasks are told more about; others are taken in when they would stay. */
+/** Results of known tasks are always wanted; others when the history would keep the task. */
 function isWanted({ history }: ResultIntake, id: string, time: number): boolean {
   return history.index.stateOf(id) !== null || history.index.wouldKeep(time);
 }

@@ -1,4 +1,6 @@
 /** Looks up the results of tasks by their ids: in batches, each id once at a time. */
+import { createLruCache, type LruCache } from '../../../lru-cache.ts';
+import { createSingleFlight, type SingleFlight } from '../../../single-flight.ts';
 import { isId } from '../protocol/ids.ts';
 import { type Aside, type ResultIntake, takeResults } from './result-intake.ts';
 
@@ -28,70 +30,71 @@ export interface ResultLookupOptions {
  */
 export type ResultLookup = (ids: Iterable<string>, signal: AbortSignal) => Promise<number>;
 
-/** An id that is being looked up, for everybody who wants it. */
+/** An id that waits to be looked up. */
 interface Search {
-  readonly found: Promise<boolean>;
+  readonly id: string;
   settle(found: boolean): void;
 }
 
 interface State {
-  readonly searches: Map<string, Search>;
-  /** Ids without a result, and when that was seen, by the monotonic clock; the oldest first. */
-  readonly missing: Map<string, number>;
-  queue: string[];
+  /** Look-ups of ids, shared by everybody who wants the same one. */
+  readonly searches: SingleFlight<boolean>;
+  /** When ids were found to have no result, by the monotonic clock. */
+  readonly missing: LruCache<number>;
+  readonly queue: Search[];
   isRunning: boolean;
 }
 
 export function createResultLookup(options: ResultLookupOptions): ResultLookup {
-  const state: State = { searches: new Map(), missing: new Map(), queue: [], isRunning: false };
+  const missing = createLruCache<number>({ entries: MAX_MISSING });
+  const state: State = { searches: createSingleFlight(), missing, queue: [], isRunning: false };
   return async (ids, signal) => {
     if (signal.aborted) return 0;
-    const found = [...new Set(ids)].flatMap((id) => find(options, state, id) ?? []);
-    if (found.length === 0) return 0;
     let count = 0;
-    const all = Promise.all(
-      found.map(async (one) => {
-        if (await one) count += 1;
-      }),
-    );
-    await unlessAborted(all, signal);
+    const searches = [...new Set(ids)].flatMap((id) => find(options, state, id) ?? []);
+    const counted = searches.map(async (search) => {
+      if (await search) count += 1;
+    });
+    if (counted.length > 0) await unlessAborted(Promise.all(counted), signal);
     return count;
   };
 }
 
-/** @returns `null` when the id is not looked up */
+/** @returns whether the id has a result; `null` when it is not looked up */
 function find(options: ResultLookupOptions, state: State, id: string): Promise<boolean> | null {
-  const { searches, queue } = state;
-  const known = searches.get(id);
-  if (known !== undefined) return known.found;
-  if (options.signal.aborted || !isId(id) || searches.size >= MAX_WAITING || isMissing(state, id))
-    return null;
-  let settle: Search['settle'] = () => {};
-  const found = new Promise<boolean>((resolve) => {
-    settle = resolve;
-  });
-  searches.set(id, { found, settle });
-  queue.push(id);
+  const { searches, missing } = state;
+  if (!searches.has(id)) {
+    const isMissing = performance.now() - (missing.get(id) ?? Number.NEGATIVE_INFINITY) < MISSING_FOR_MS;
+    if (options.signal.aborted || !isId(id) || searches.size >= MAX_WAITING || isMissing) return null;
+  }
+  return searches.run(id, () => ({ result: enqueue(options, state, id) }));
+}
+
+function enqueue(options: ResultLookupOptions, state: State, id: string): Promise<boolean> {
   // A moment later, so that ids that are wanted together are asked for together.
   if (!state.isRunning) setImmediate(() => void run(options, state));
   state.isRunning = true;
-  return found;
+  return new Promise((settle) => {
+    state.queue.push({ id, settle });
+  });
 }
 
 async function run(options: ResultLookupOptions, state: State): Promise<void> {
-  while (state.queue.length > 0) {
-    const batch = state.queue.splice(0, BATCH);
+  const { queue, missing } = state;
+  while (queue.length > 0) {
+    const batch = queue.splice(0, BATCH);
     const found = new Set<string>();
     try {
-      await ask(options, batch, found);
-      for (const id of batch) if (!found.has(id)) remember(state.missing, id);
+      await ask(
+        options,
+        batch.map(({ id }) => id),
+        found,
+      );
+      for (const { id } of batch) if (!found.has(id)) missing.set(id, performance.now());
     } catch {
       // The backend is away, so it is not known whether the others have a result.
     }
-    for (const id of batch) {
-      state.searches.get(id)?.settle(found.has(id));
-      state.searches.delete(id);
-    }
+    for (const { id, settle } of batch) settle(found.has(id));
   }
   state.isRunning = false;
 }
@@ -105,20 +108,6 @@ async function ask(
     await takeResults(intake, values, signal, aside);
     for (const { id } of values) found.add(id);
   }
-}
-
-function remember(missing: Map<string, number>, id: string): void {
-  missing.delete(id);
-  missing.set(id, performance.now());
-  if (missing.size > MAX_MISSING) missing.delete(missing.keys().next().value as string);
-}
-
-function isMissing({ missing }: State, id: string): boolean {
-  const since = missing.get(id);
-  if (since === undefined) return false;
-  if (performance.now() - since < MISSING_FOR_MS) return true;
-  missing.delete(id);
-  return false;
 }
 
 function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
