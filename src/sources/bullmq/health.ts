@@ -6,9 +6,9 @@ import { readWorkers } from './workers/read-workers.ts';
 import { WORKERS_HIDDEN } from './workers/worker-source.ts';
 
 /**
- * Answers `/healthcheck`. Broker and backend are one and the same: BullMQ keeps queues and results in one
- * Redis. It is well if it answers and its queues can be read. Workers respond as long as they are connected;
- * nothing is sent to them, whether pings are allowed or not.
+ * Answers `/healthcheck`. Broker and backend are the same: BullMQ keeps queues and results in one Redis. It is
+ * healthy if it answers and its queues can be read. Workers respond as long as they are connected; nothing is
+ * sent to them, whether pings are allowed or not.
  */
 export function createHealth(name: string, access: QueueAccess): HealthSource {
   async function checkRedis({ signal }: ReadContext): Promise<HealthCheck> {
@@ -49,7 +49,7 @@ async function checkWorkers(access: QueueAccess, signal: AbortSignal): Promise<W
       workers.filter((worker) => worker.status === status).map(({ hostname }) => hostname);
     const responding = named('online');
     const ok = responding.length > 0;
-    // One that holds a job by a lock that is renewed has been silent for no longer than that lasts.
+    // A worker that is not connected may still hold jobs whose locks have not expired yet.
     return { ok, error: ok ? null : 'No worker is connected.', responding, missing: named('stale') };
   } catch {
     const error = 'Redis is away, so nobody can tell whether workers respond.';

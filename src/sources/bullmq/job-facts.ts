@@ -1,4 +1,4 @@
-/** The small fields of a job's hash (bullmq, includes/storeJob.lua and classes/job), which are always read. */
+/** The small fields of a job's hash, which are always read (bullmq, includes/storeJob.lua and classes/job). */
 
 import { asFields, asNumber } from '../../redis/replies.ts';
 import { dueTime, type JobSet } from './job-sets.ts';
@@ -12,21 +12,21 @@ export interface SetEntry extends JobRef {
   readonly score: number | null;
 }
 
-/** What the small fields tell. Times in milliseconds since 1970. */
+/** What the small fields say. Times in milliseconds since 1970. */
 export interface JobFacts {
   readonly name: string | null;
-  /** When it was added, by the clock of who added it, or as that one said. */
+  /** When it was added, by the clock of the app that added it, or as that app said. */
   readonly addedAt: number | null;
   /** When its last run began. */
   readonly processedAt: number | null;
   readonly finishedAt: number | null;
-  /** What it waits or waited for, in milliseconds. */
+  /** How long it is or was delayed, in milliseconds. */
   readonly delay: number | null;
-  /** Runs that have ended: failed ones, and the one that succeeded. */
+  /** Runs that ended: failed ones, and the one that succeeded. */
   readonly attemptsMade: number;
-  /** Key of the job that waits for it. */
+  /** Key of the parent, which waits for it. */
   readonly parentKey: string | null;
-  /** Name of the worker that has or had it, where workers have names. */
+  /** Name of the worker that runs or ran it; `null` when workers have no names. */
   readonly worker: string | null;
 }
 
@@ -42,7 +42,7 @@ const FIELDS = [
   'pb',
 ] as const;
 
-// Longer values of these fields are none of BullMQ's.
+// BullMQ never writes longer values into these fields.
 const LONGEST = 4_096;
 
 export function factsCommand(queue: QueueRef, jobId: string): QueueCommand {
@@ -53,7 +53,7 @@ export function factsCommand(queue: QueueRef, jobId: string): QueueCommand {
 export function factsOf(reply: unknown): JobFacts | null {
   const [name, timestamp, processedOn, finishedOn, delay, atm, attemptsMade, parentKey, pb] = asFields(reply);
   const addedAt = timeOf(timestamp);
-  // Every job has both; a hash that lost one is still one.
+  // Every job has both fields; a hash that lost one of them still counts.
   if (addedAt === null && (name ?? null) === null) return null;
   return {
     name: shortText(name),
@@ -61,7 +61,7 @@ export function factsOf(reply: unknown): JobFacts | null {
     processedAt: timeOf(processedOn),
     finishedAt: timeOf(finishedOn),
     delay: asNumber(delay),
-    // The name of older versions.
+    // Older versions call it `attemptsMade`.
     attemptsMade: Math.max(0, asNumber(atm) ?? asNumber(attemptsMade) ?? 0),
     parentKey: shortText(parentKey) || null,
     worker: shortText(pb) || null,
@@ -69,9 +69,9 @@ export function factsOf(reply: unknown): JobFacts | null {
 }
 
 /**
- * When a job last changed, as far as Redis tells: when it ended or began to wait for its children (the
- * score), when it was put among the delayed ones (when it is due, less its delay), else when its last run
- * began, else when it was added.
+ * When a job last changed, as far as Redis knows: when it ended or began to wait for its children (the score),
+ * when it was delayed (the time it is due, less its delay), else when its last run began, else when it was
+ * added.
  */
 export function lastChange(
   set: JobSet,
@@ -84,18 +84,18 @@ export function lastChange(
   return validTime(Math.max(dueTime(score) - delay, known ?? Number.NEGATIVE_INFINITY));
 }
 
-/** A time in milliseconds that Redis holds as text; `null` for what is none. */
+/** A time in milliseconds that Redis holds as text; `null` when it is not a valid one. */
 export function timeOf(value: string | null | undefined): number | null {
   const time = asNumber(value);
   return time === null ? null : validTime(Math.floor(time));
 }
 
-/** `null` for what is no time that a Date can hold. */
+/** `null` for what a `Date` cannot hold. */
 function validTime(time: number): number | null {
   return Math.abs(time) <= 8.64e15 ? time : null;
 }
 
-/** A text of BullMQ's own, which is none of people's values and so is short. */
+/** A text that BullMQ itself writes, which is short. */
 export function shortText(value: string | null | undefined): string | null {
   return value === undefined || value === null ? null : value.slice(0, LONGEST);
 }

@@ -6,19 +6,19 @@ import type { KnownJob } from './job-row.ts';
 import type { QueueAccess, QueueCommand } from './queue-access.ts';
 import type { JobRef } from './queue-ref.ts';
 
-/** Flows deeper than this have a root that is not looked for. */
+/** In deeper flows the root is not looked for. */
 const DEEPEST = 100;
 
 /**
- * The task that the flow of each job begins with: the job itself where it has no parent. Jobs whose root
- * cannot be told are left out: a parent is gone, its queue is not shown, or they are their own ancestors.
+ * Finds the task that the flow of each job begins with: the job itself when it has no parent. Jobs whose root
+ * is unknown are left out: a parent is gone, its queue is not shown, or they are their own ancestors.
  */
 export async function rootsOf(
   access: QueueAccess,
   jobs: readonly KnownJob[],
   options: ReadOptions,
 ): Promise<ReadonlyMap<KnownJob, string>> {
-  /** By whole key: the key of the parent, `''` for none, `null` for a job that is not there. */
+  /** By full key: the key of the parent, `''` for none, `null` for a job that does not exist. */
   const parents = new Map<string, string | null>();
   for (const { queue, id, facts } of jobs) parents.set(queue.key(id), facts.parentKey ?? '');
   let open = [...new Set(jobs.flatMap(({ facts }) => facts.parentKey ?? []))].filter(
@@ -56,7 +56,7 @@ export async function rootsOf(
 
 /** Children of a job. */
 export interface Children {
-  /** Their whole keys, sorted. */
+  /** Their full keys, sorted. */
   readonly keys: readonly string[];
   /** Whether there are more. */
   readonly isCut: boolean;
@@ -64,7 +64,7 @@ export interface Children {
 
 const NONE: Children = { keys: [], isCut: false };
 
-/** Where a parent keeps its children: those it waits for, those that ended, failed, or made it fail. */
+/** Where a parent keeps its children: those it waits for, those that succeeded, and those that failed. */
 const CHILD_KEYS = [
   { part: 'dependencies', count: 'SCARD', all: 'SMEMBERS', some: 'SRANDMEMBER' },
   { part: 'processed', count: 'HLEN', all: 'HKEYS', some: 'HRANDFIELD' },
@@ -73,7 +73,7 @@ const CHILD_KEYS = [
 const UNSUCCESSFUL = 'unsuccessful';
 
 /**
- * The children of jobs, also those that are gone.
+ * Reads the children of jobs, also those that have been removed.
  *
  * @param most children of one job
  */

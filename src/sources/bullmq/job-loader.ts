@@ -1,4 +1,4 @@
-/** Jobs with all that is shown of them. */
+/** Reads jobs with all that is shown of them. */
 import type { Task } from '../../model.ts';
 import type { ReadOptions } from '../../redis/reader.ts';
 import { asNumber } from '../../redis/replies.ts';
@@ -9,14 +9,15 @@ import { type JobValues, readValues, type ValueBounds } from './job-values.ts';
 import { findLostJobs } from './lost-jobs.ts';
 import type { QueueAccess, QueueCommand } from './queue-access.ts';
 
-/** A job that was found in a set, with its small fields where they were read along. */
+/** A job that was found in a set. */
 export interface FoundJob extends SetEntry {
+  /** Its small fields; `null` when they have not been read. */
   readonly facts: JobFacts | null;
 }
 
 /**
- * Reads the small fields of jobs that were found in sets. One that has gone since, or has moved on so that
- * it is no longer what its set says, is left out: it has its place elsewhere by now.
+ * Reads the small fields of jobs that were found in sets. A job that has been removed since is left out, and
+ * so is one that has ended or been retried: its new set lists it.
  */
 export async function loadKnown(
   access: QueueAccess,
@@ -47,7 +48,7 @@ export async function loadKnown(
   return jobs.filter((job) => !moved.has(job));
 }
 
-/** Whether its fields say that it has ended and its set that it has not, or the other way round. */
+/** Whether its fields and its set disagree on whether it has ended. */
 function isDoubtful({ set, facts }: KnownJob): boolean {
   return (set.part === 'completed' || set.part === 'failed') !== (facts.finishedAt !== null);
 }
@@ -59,23 +60,23 @@ function scoreCommands({ queue, id }: KnownJob): readonly QueueCommand[] {
   }));
 }
 
-/** Tasks without values, for filters that need none. */
+/** A task without values, for filters that need none. */
 export function bareTask(access: QueueAccess, job: KnownJob, now: number): Task {
   const { parentKey } = job.facts;
   const parentId = parentKey === null ? null : access.taskIdOfKey(parentKey);
   return taskOf(job, { parentId, rootId: null }, {}, now);
 }
 
-/** Tasks as they are shown, in the order of the jobs. */
+/** Reads tasks as they are shown, in the order of the jobs. */
 export async function loadTasks(
   access: QueueAccess,
   jobs: readonly KnownJob[],
   bounds: ValueBounds,
   options: ReadOptions,
 ): Promise<readonly { readonly task: Task; readonly values: JobValues }[]> {
-  const wishes = jobs.map((job) => ({ job, fields: fieldsToShow(job) }));
+  const requests = jobs.map((job) => ({ job, fields: fieldsToShow(job) }));
   const [values, roots, lost] = await Promise.all([
-    readValues(access, wishes, bounds, options),
+    readValues(access, requests, bounds, options),
     rootsOf(access, jobs, options),
     findLostJobs(
       access,
@@ -86,12 +87,12 @@ export async function loadTasks(
   const now = Date.now();
   return jobs.map((job, index) => {
     const { parentKey } = job.facts;
-    const ties = {
+    const context = {
       parentId: parentKey === null ? null : access.taskIdOfKey(parentKey),
       rootId: roots.get(job) ?? null,
       isLost: lost.has(job),
     };
     const own = values[index] ?? {};
-    return { task: taskOf(job, ties, own, now), values: own };
+    return { task: taskOf(job, context, own, now), values: own };
   });
 }

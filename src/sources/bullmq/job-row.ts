@@ -5,7 +5,7 @@ import { dueTime, stateIn } from './job-sets.ts';
 import type { JobValue, JobValues, ValueField } from './job-values.ts';
 import { taskIdOf } from './queue-ref.ts';
 
-/** A job that was found, and what its small fields tell. */
+/** A job that was found, and what its small fields say. */
 export interface KnownJob extends SetEntry {
   readonly taskId: string;
   readonly facts: JobFacts;
@@ -13,12 +13,12 @@ export interface KnownJob extends SetEntry {
   readonly time: number | null;
 }
 
-/** What stands in other keys than the job's own. */
-export interface JobTies {
+/** What other keys say of a job. */
+export interface JobContext {
   readonly parentId: string | null;
-  /** The task that the flow begins with: itself where it has no parent; `null` where that is not known. */
+  /** The task that the flow begins with: itself when it has no parent; `null`: not known. */
   readonly rootId: string | null;
-  /** Whether its worker has let go of it: an active job whose lock has expired. */
+  /** Whether its worker has lost it: an active job whose lock has expired. */
   readonly isLost?: boolean;
 }
 
@@ -27,12 +27,12 @@ export function knownJob(entry: SetEntry, facts: JobFacts): KnownJob {
   return { ...entry, taskId, facts, time: lastChange(entry.set, entry.score, facts) };
 }
 
-/** The values that a job in its state has to show. */
+/** The values to show of a job in its state. */
 export function fieldsToShow({ set, facts }: KnownJob): readonly ValueField[] {
   switch (stateIn(set, facts.attemptsMade)) {
     case 'SUCCESS':
       return ['data', 'returnvalue'];
-    // A reason of failure stays in the hash when a later run succeeds.
+    // The reason of a failure stays in the hash even if a later run succeeds.
     case 'FAILURE':
     case 'RETRY':
       return ['data', 'failedReason', 'stacktrace'];
@@ -42,7 +42,7 @@ export function fieldsToShow({ set, facts }: KnownJob): readonly ValueField[] {
 }
 
 /** @param now for `overdue`, in milliseconds since 1970 */
-export function taskOf(job: KnownJob, ties: JobTies, values: JobValues, now: number): Task {
+export function taskOf(job: KnownJob, context: JobContext, values: JobValues, now: number): Task {
   const { set, score, facts } = job;
   const state = stateIn(set, facts.attemptsMade);
   const isDone = state === 'SUCCESS' || state === 'FAILURE';
@@ -61,7 +61,7 @@ export function taskOf(job: KnownJob, ties: JobTies, values: JobValues, now: num
     worker: facts.worker,
     queue: job.queue.name,
     sent: dateOf(facts.addedAt),
-    // A worker begins with a job as it takes it.
+    // A worker starts a job as soon as it takes it.
     received: dateOf(facts.processedAt),
     started: dateOf(facts.processedAt),
     finished: dateOf(finished),
@@ -72,20 +72,20 @@ export function taskOf(job: KnownJob, ties: JobTies, values: JobValues, now: num
     result: result?.text ?? null,
     exception: exception?.text ?? null,
     traceback: traceback?.text ?? null,
-    // The first run is none; neither is the one that has ended it all.
+    // Neither the first run nor the final outcome is a retry.
     retries: Math.max(0, facts.attemptsMade - (isDone ? 1 : 0)),
     eta: dateOf(due),
     expires: null,
-    parentId: ties.parentId,
-    rootId: ties.rootId,
+    parentId: context.parentId,
+    rootId: context.rootId,
     groupId: null,
     chordId: null,
-    flags: flagsOf(ties, due, now),
+    flags: flagsOf(context, due, now),
     truncated: cutFields({ args, result, exception, traceback }),
   };
 }
 
-function flagsOf({ isLost }: JobTies, due: number | null, now: number): readonly TaskFlag[] {
+function flagsOf({ isLost }: JobContext, due: number | null, now: number): readonly TaskFlag[] {
   if (isLost) return ['worker_lost'];
   return due !== null && due < now ? ['overdue'] : [];
 }
@@ -96,7 +96,7 @@ function cutFields(
   return (['args', 'result', 'exception', 'traceback'] as const).filter((field) => values[field]?.isCut);
 }
 
-/** Seconds between the start of the last run and the end, as BullMQ noted them. */
+/** Seconds from the start of the last run to its end, as BullMQ recorded them. */
 function runtimeOf(started: number | null, finished: number | null): number | null {
   return started === null || finished === null || finished < started ? null : (finished - started) / 1_000;
 }
@@ -105,14 +105,14 @@ function dateOf(time: number | null): Date | null {
   return time === null ? null : new Date(time);
 }
 
-/** A value that is a text stands without quotes, as everywhere. */
+/** Text is shown without quotes, as everywhere. */
 function plain(value: JobValue | undefined): JobValue | undefined {
   if (!value?.text.startsWith('"') || value.isCut) return value;
   const parsed = parse(value.text);
   return typeof parsed === 'string' ? { ...value, text: parsed } : value;
 }
 
-/** Every stack trace that is kept, oldest first: one for each run that failed (bullmq, classes/job). */
+/** The stack traces that BullMQ keeps, one for each failed run, oldest first (bullmq, classes/job). */
 export function tracesOf(value: JobValue | undefined): readonly string[] {
   const traces = value === undefined || value.isCut ? null : parse(value.text);
   return Array.isArray(traces) ? traces.filter((trace) => typeof trace === 'string') : [];

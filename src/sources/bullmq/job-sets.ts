@@ -1,5 +1,5 @@
 /**
- * The sets of a queue that hold its jobs, each job in one of them, and the states that they stand for
+ * The sets of a queue that hold its jobs, each job in one of them, and the states that they mean
  * (bullmq, commands/*.lua).
  *
  * | BullMQ | key | kind, in the order of | state |
@@ -13,8 +13,8 @@
  * | completed | `completed` | sorted: when it ended | SUCCESS |
  * | failed | `failed` | sorted: when it ended | FAILURE |
  *
- * A PENDING one that has made an attempt before (`attemptsMade` > 0) is RETRY: it failed and waits again,
- * or somebody asked for it once more. A job that stalled or was given back has made none.
+ * A PENDING job that has made an attempt (`attemptsMade` > 0) is RETRY: it failed and waits again, or somebody
+ * retried it by hand. A job that stalled or was given back has made none.
  */
 import type { TaskState } from '../../model.ts';
 
@@ -33,7 +33,7 @@ export type SetPart =
 export interface JobSet {
   readonly part: SetPart;
   readonly kind: 'list' | 'sorted';
-  /** Whether its score is the time of the last change, so that Redis itself has it in that order. */
+  /** Whether its score is the time of the last change, so that Redis itself keeps it in that order. */
   readonly isByTime: boolean;
   /** States that its jobs may be in. */
   readonly states: readonly TaskState[];
@@ -41,7 +41,7 @@ export interface JobSet {
 
 const WAITING = ['PENDING', 'RETRY'] as const;
 
-/** In the order in which a job passes through them: whoever reads them in this order misses none that moves on. */
+/** In the order in which a job passes through them: a read in this order misses none that moves on. */
 export const JOB_SETS: readonly JobSet[] = [
   { part: 'delayed', kind: 'sorted', isByTime: false, states: WAITING },
   { part: 'waiting-children', kind: 'sorted', isByTime: true, states: WAITING },
@@ -59,7 +59,7 @@ export function stateIn(set: JobSet, attemptsMade: number): TaskState {
   return state === 'PENDING' && attemptsMade > 0 ? 'RETRY' : state;
 }
 
-/** Sets that jobs in any of these states are in; all of them for none. */
+/** The sets that hold jobs in any of these states; all sets if no state is given. */
 export function setsOf(states: readonly string[]): readonly JobSet[] {
   return states.length === 0
     ? JOB_SETS
@@ -71,7 +71,7 @@ export function dueTime(score: number): number {
   return Math.floor(score / 4_096);
 }
 
-/** Entries of a waiting list that are no jobs but marks of BullMQ 4 and early 5. */
+/** Whether an entry of a waiting list is a mark of BullMQ 4 or early 5 instead of a job. */
 export function isMarker(id: string): boolean {
   return id.startsWith('0:') || id === '0';
 }

@@ -1,7 +1,7 @@
 /**
- * The large fields of jobs: data, options, return value, reason of failure, stack traces. Redis cannot give a part of
- * a field, so lengths are asked for first, values are read so many bytes at a time, and what is too large
- * is told by its size.
+ * The large fields of jobs: data, options, return value, reason of failure, stack traces. Redis cannot return
+ * part of a field, so lengths are read first, values follow in batches of bounded size, and a value that is
+ * too large is shown as its length.
  */
 
 import type { ReadOptions } from '../../redis/reader.ts';
@@ -22,8 +22,8 @@ export interface JobValue {
 /** Values of one job. What it does not have is absent. */
 export type JobValues = Partial<Record<ValueField, JobValue>>;
 
-/** Which values to read, and how much of them. */
-export interface ValueWish {
+/** Which values of a job to read. */
+export interface ValueRequest {
   readonly job: JobRef;
   readonly fields: readonly ValueField[];
 }
@@ -32,37 +32,37 @@ export interface ValueWish {
 export interface ValueBounds {
   /** A value is kept up to this length. */
   readonly keep: number;
-  /** One that is larger than this is not read. */
+  /** A larger value is not read. */
   readonly largest: number;
-  /** Large ones are read until this much has been. */
+  /** Large values are read until this much has been read in all. */
   readonly budget: number;
 }
 
-/** For a row of a list, which shows the beginning of each value. */
+/** For a row of a list, which shows only the beginning of each value. */
 export const ROW_BOUNDS: ValueBounds = { keep: 4_096, largest: 8_388_608, budget: 33_554_432 };
 /** For a task on its own. */
 export const DETAIL_BOUNDS: ValueBounds = { keep: 262_144, largest: 16_777_216, budget: 67_108_864 };
 
-/** The stack trace that counts is the last of a list: it takes all of it to find that. */
+/** The last stack trace of a list is shown, so the whole list is needed. */
 const WHOLE: ReadonlySet<ValueField> = new Set(['stacktrace']);
 
-/** Bytes that are under way at once. */
+/** Bytes that are read at once. */
 const BATCH = 2_097_152;
 
-/** @returns for each wish what there is, in their order */
+/** @returns the values of each request, in their order */
 export async function readValues(
   access: QueueAccess,
-  wishes: readonly ValueWish[],
+  requests: readonly ValueRequest[],
   bounds: ValueBounds,
   options: ReadOptions,
 ): Promise<readonly JobValues[]> {
-  const values: JobValues[] = wishes.map(() => ({}));
+  const values: JobValues[] = requests.map(() => ({}));
   const lengths = await access.read(
-    wishes.flatMap(({ job, fields }) => fields.map((field) => lengthCommand(job, field))),
+    requests.flatMap(({ job, fields }) => fields.map((field) => lengthCommand(job, field))),
     options,
   );
   let budget = bounds.budget;
-  let batch: { readonly place: number; readonly fields: ValueField[]; readonly command: QueueCommand }[] = [];
+  let batch: { readonly at: number; readonly fields: ValueField[]; readonly command: QueueCommand }[] = [];
   let batched = 0;
   let next = 0;
 
@@ -71,24 +71,24 @@ export async function readValues(
       batch.map(({ command }) => command),
       options,
     );
-    for (const [index, { place, fields }] of batch.entries()) {
+    for (const [index, { at, fields }] of batch.entries()) {
       const texts = asFields(replies[index]);
-      for (const [at, field] of fields.entries()) {
-        const text = texts[at] ?? null;
-        if (text !== null) values[place] = { ...values[place], [field]: cut(text, field, bounds.keep) };
+      for (const [nth, field] of fields.entries()) {
+        const text = texts[nth] ?? null;
+        if (text !== null) values[at] = { ...values[at], [field]: cut(text, field, bounds.keep) };
       }
     }
     batch = [];
     batched = 0;
   }
 
-  for (const [place, { job, fields }] of wishes.entries()) {
+  for (const [at, { job, fields }] of requests.entries()) {
     const wanted: ValueField[] = [];
     for (const field of fields) {
       const length = asCount(lengths[next++]);
       if (length === 0) continue;
       if (length > bounds.largest || (length > BATCH / 32 && length > budget)) {
-        values[place] = { ...values[place], [field]: { text: `<${length} bytes>`, isCut: true } };
+        values[at] = { ...values[at], [field]: { text: `<${length} bytes>`, isCut: true } };
         continue;
       }
       if (batched > 0 && batched + length > BATCH) await flush();
@@ -98,7 +98,7 @@ export async function readValues(
     }
     if (wanted.length === 0) continue;
     const command = ['HMGET', job.queue.key(job.id), ...wanted] as const;
-    batch.push({ place, fields: wanted, command: { queue: job.queue, command } });
+    batch.push({ at, fields: wanted, command: { queue: job.queue, command } });
   }
   await flush();
   return values;
@@ -110,6 +110,6 @@ function lengthCommand({ queue, id }: JobRef, field: ValueField): QueueCommand {
 
 function cut(text: string, field: ValueField, keep: number): JobValue {
   if (text.length <= keep || WHOLE.has(field)) return { text, isCut: false };
-  // A slice would keep all of the text it is a slice of.
+  // A slice would keep the whole text in memory.
   return { text: Buffer.from(text.slice(0, keep)).toString(), isCut: true };
 }

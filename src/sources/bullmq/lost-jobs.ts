@@ -4,8 +4,8 @@ import type { QueueAccess, QueueCommand } from './queue-access.ts';
 import type { JobRef } from './queue-ref.ts';
 
 /**
- * Of these active jobs, those whose worker has let go of them: it renews a lock for each, which is gone
- * while the job is still among the active ones (bullmq, commands/moveStalledJobsToWait).
+ * Finds the active jobs that their workers have lost. A worker renews a lock for each of its jobs; here the
+ * lock is gone while the job is still active (bullmq, commands/moveStalledJobsToWait).
  */
 export async function findLostJobs<Job extends JobRef>(
   access: QueueAccess,
@@ -18,7 +18,7 @@ export async function findLostJobs<Job extends JobRef>(
   });
   const locks = await access.read(active.map(lock), options);
   const unlocked = active.filter((_, index) => locks[index] === 0);
-  // One that has just ended has no lock either.
+  // A job that has just ended has no lock either.
   const again = await access.read(
     unlocked.flatMap((job) => [
       lock(job),

@@ -1,20 +1,20 @@
 import type { TaskChangeEntry, TaskDetail } from '../../model.ts';
 import type { ReadOptions } from '../../redis/reader.ts';
 import { asTexts } from '../../redis/replies.ts';
+import { findJobs } from './find-jobs.ts';
 import { childrenOf } from './job-family.ts';
 import { loadTasks } from './job-loader.ts';
-import { findJobs } from './job-places.ts';
 import { type KnownJob, tracesOf } from './job-row.ts';
 import { DETAIL_BOUNDS, type JobValues, readValues } from './job-values.ts';
 import type { QueueAccess } from './queue-access.ts';
 
 const MOST_CHILDREN = 20_000;
-/** Lines of a job's log that are shown, the latest, and their characters in all. */
+/** How many of the latest log lines are shown, and how many characters of them in all. */
 const MOST_LINES = 100;
 const MOST_LOG = 65_536;
-/** Lines read at first, when nobody knows yet how long they are. */
+/** Lines that are read first, to see how long they are. */
 const FIRST_LINES = 5;
-/** Runs that a timeline tells one by one. */
+/** Runs that a timeline lists one by one. */
 const MOST_RUNS = 100;
 
 /** Answers `getTask`: one job with its children, and its timeline from attempts, stack traces and logs. */
@@ -39,7 +39,7 @@ export async function readTaskDetail(
   return { ...task, children: [...ids].sort(), timeline: timelineOf(job, task, values, log) };
 }
 
-/** Runs that failed before one that did not have left their stack traces. */
+/** A job that did not fail in the end may have stack traces of earlier runs. */
 async function withTraces(
   access: QueueAccess,
   job: KnownJob,
@@ -61,14 +61,14 @@ async function readLog(access: QueueAccess, job: KnownJob, options: ReadOptions)
   };
   let lines = await read(FIRST_LINES);
   const length = lines.reduce((sum, line) => sum + line.length, 0);
-  // Redis cannot cut them: only where these are short are the others asked for.
+  // Redis cannot cut them, so the others are read only if these are short.
   if (lines.length === FIRST_LINES && length < MOST_LOG / FIRST_LINES) lines = await read(MOST_LINES);
   return lines.length === 0 ? null : lines.join('\n').slice(-MOST_LOG);
 }
 
 /**
- * What Redis tells of a job's life: when it was added, each run that failed (of which no time is kept), the
- * last run with what it logged, and how it ended.
+ * The life of a job as far as Redis knows it: when it was added, each run that failed (BullMQ keeps no time of
+ * it), the last run with its log, and how it ended.
  */
 function timelineOf(
   { facts }: KnownJob,
@@ -78,10 +78,10 @@ function timelineOf(
 ): readonly TaskChangeEntry[] {
   const isDone = state === 'SUCCESS' || state === 'FAILURE';
   const traces = tracesOf(values.stacktrace);
-  // The last failure of a job that failed, or waits for its next run, is told by that state.
-  const isLastTold = state === 'FAILURE' || state === 'RETRY';
+  // The entry of the job's own state reports its last failure.
+  const isLastReported = state === 'FAILURE' || state === 'RETRY';
   const failures = Math.max(0, facts.attemptsMade - (isDone || state === 'RETRY' ? 1 : 0));
-  const earlier = isLastTold ? traces.slice(0, -1) : traces;
+  const earlier = isLastReported ? traces.slice(0, -1) : traces;
   const shown = Math.min(failures, MOST_RUNS);
   const entries: TaskChangeEntry[] = [
     { state: 'PENDING', timestamp: sent ?? null, worker: null, detail: null },
@@ -92,8 +92,8 @@ function timelineOf(
   }
   if (started != null) entries.push({ state: 'STARTED', timestamp: started, worker, detail: log });
   if (isDone || state === 'RETRY') {
-    const detail = isLastTold && typeof exception === 'string' ? exception : null;
-    // What waits again has the time of its last run, unless more is known.
+    const detail = isLastReported && typeof exception === 'string' ? exception : null;
+    // The timestamp of a job that waits again is the start of its last run, unless more is known.
     const at = isDone ? finished : timestamp?.getTime() === started?.getTime() ? null : timestamp;
     entries.push({ state, timestamp: at ?? null, worker: isDone ? worker : null, detail });
   }

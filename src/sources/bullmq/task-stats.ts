@@ -14,8 +14,8 @@ import { createWalk } from './walk/walk.ts';
 const BATCH = 500;
 
 /**
- * Answers `getTaskStats` from the jobs that last changed in the window, newest first, as many as one answer
- * may look at: of a window that holds more, the figures are those of its newest part.
+ * Answers `getTaskStats` from the jobs that last changed in the window, newest first, up to as many as one
+ * answer may look at. If the window holds more, the figures are those of its newest part.
  */
 export async function readTaskStats(
   access: QueueAccess,
@@ -63,7 +63,7 @@ export async function readTaskStats(
   return figures.result();
 }
 
-/** Roots and values are read only where a filter needs them. */
+/** Roots and values are read only if a filter needs them. */
 async function tasksOf(
   access: QueueAccess,
   jobs: readonly KnownJob[],

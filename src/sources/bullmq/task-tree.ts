@@ -1,8 +1,8 @@
 import type { TaskRelation, TaskTree } from '../../model.ts';
 import type { ReadOptions } from '../../redis/reader.ts';
+import { findJobs } from './find-jobs.ts';
 import { childrenOf, rootsOf } from './job-family.ts';
 import { loadTasks } from './job-loader.ts';
-import { findJobs } from './job-places.ts';
 import type { KnownJob } from './job-row.ts';
 import { ROW_BOUNDS } from './job-values.ts';
 import type { QueueAccess } from './queue-access.ts';
@@ -15,17 +15,17 @@ const BOUNDS = { ...ROW_BOUNDS, keep: 1_024 };
 
 /** A flow, as far as it was read. */
 export interface Flow {
-  /** Nearest relatives of the asked job first. */
+  /** Nearest relatives of the requested job first. */
   readonly jobs: readonly KnownJob[];
-  /** The task that it begins with, or the asked one. */
+  /** The task that it begins with, or the requested one. */
   readonly rootId: string;
-  /** Children by reference that the jobs themselves do not tell: they are gone, or name another parent. */
+  /** Children that only their parent names: they are gone, or name another parent. */
   readonly relations: readonly TaskRelation[];
   readonly isCut: boolean;
 }
 
 /**
- * The flow of a job, from it to its parent and its children, and on from there.
+ * Reads the flow of a job: its parent and its children, and so on from there.
  *
  * @param most jobs to read
  * @returns `null` when there is no such job
@@ -43,7 +43,7 @@ export async function readFlow(
   const links: { readonly parent: KnownJob; readonly childKey: string }[] = [];
   let isCut = false;
 
-  /** The jobs of keys not seen before, of queues that are shown. */
+  /** The jobs of these keys that are new, of queues that are shown. */
   function unseen(keys: readonly string[]): readonly JobRef[] {
     return keys.flatMap((key) => {
       const ref = seen.has(key) ? null : access.jobOfKey(key);
@@ -90,7 +90,7 @@ function relationsOf(
   });
 }
 
-/** Answers `getTaskTree`: the flow of a job across queues; children that are gone are known by reference. */
+/** Answers `getTaskTree`: the flow of a job across queues. Children that are gone are known by reference. */
 export async function readTaskTree(
   access: QueueAccess,
   taskId: string,

@@ -137,7 +137,7 @@ export const bullmqTarget = defineTarget({
     'job-loader',
     'job-family',
     'job-values',
-    'job-places',
+    'find-jobs',
     'task-detail',
     'task-tree',
     'task-list',

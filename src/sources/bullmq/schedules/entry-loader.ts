@@ -1,4 +1,4 @@
-/** What is noted of entries, and the jobs of their next runs. */
+/** Reads what BullMQ stores of schedule entries, and the jobs of their next runs. */
 
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asNumber } from '../../../redis/replies.ts';
@@ -8,33 +8,33 @@ import type { QueueAccess } from '../queue-access.ts';
 import type { JobRef } from '../queue-ref.ts';
 import { type EntryFacts, type EntryRef, entryCommand, entryOf, hashRef, runRef } from './schedule-entry.ts';
 
-/** The run that is noted as the next one. It may have begun: the one after it is noted only then. */
+/** The run that is stored as the next one. It may have begun: BullMQ stores the one after it only then. */
 export interface NotedRun {
-  /** `null` when there is no such job any more. */
+  /** `null` when the job does not exist any more. */
   readonly job: JobFacts | null;
   readonly data: JobValue | undefined;
   /** The job's options, as JSON. */
   readonly options: JobValue | undefined;
 }
 
-/** An entry with what is known of it. */
+/** An entry, and what is known of it. */
 export interface KnownEntry {
   readonly ref: EntryRef;
   readonly facts: EntryFacts;
   /** Data for its jobs. */
   readonly template: JobValue | undefined;
-  /** `null` where its job cannot be told. */
+  /** `null` when its job is unknown. */
   readonly run: NotedRun | null;
 }
 
-/** In the order of the entries; those that have been removed since are left out. */
+/** Loads entries, in their order. Those that have been removed since are left out. */
 export async function loadEntries(
   access: QueueAccess,
   entries: readonly EntryRef[],
   options: ReadOptions,
 ): Promise<readonly KnownEntry[]> {
   const known = await loadOnce(access, entries, options);
-  // Where a run has begun since the entry was found, the next one is noted by now.
+  // If a run has begun since the entry was found, the next one is stored by now.
   const begun = known.filter(({ run }) => run !== null && run.job?.processedAt !== null);
   const scores = await access.read(
     begun.map(({ ref: { queue, key } }) => ({

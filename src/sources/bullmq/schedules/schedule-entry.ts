@@ -1,5 +1,5 @@
 /**
- * Entries of a queue's `repeat` set and what BullMQ notes of each in `repeat:<key>`: job schedulers
+ * Entries of a queue's `repeat` set, and what BullMQ stores of each in `repeat:<key>`: job schedulers
  * (bullmq, includes/storeJobScheduler.lua) and the repeatable jobs before them (5.x, addRepeatableJob).
  */
 
@@ -8,18 +8,18 @@ import { shortText, timeOf } from '../job-facts.ts';
 import type { QueueCommand } from '../queue-access.ts';
 import type { JobRef, QueueRef } from '../queue-ref.ts';
 
-/** Where an entry lies. */
+/** An entry of the set. */
 export interface EntryRef {
   readonly queue: QueueRef;
   /** Id of the job scheduler, or key of the repeatable job. Unique within its queue. */
   readonly key: string;
-  /** When its noted run is due, in milliseconds: its score. */
+  /** When the stored run is due, in milliseconds: its score. */
   readonly due: number;
 }
 
-/** What is noted of an entry. Times in milliseconds since 1970. */
+/** What BullMQ stores of an entry. Times in milliseconds since 1970. */
 export interface EntryFacts {
-  /** As people know it: the id of a job scheduler, the job's name of a repeatable job. */
+  /** The name that people know: the id of a job scheduler, the job's name of a repeatable job. */
   readonly name: string;
   /** Name of its jobs. */
   readonly jobName: string | null;
@@ -27,23 +27,23 @@ export interface EntryFacts {
   readonly pattern: string | null;
   /** Milliseconds from run to run. */
   readonly every: number | null;
-  /** IANA zone of the pattern; without one it is that of the machine that reads it. */
+  /** IANA zone of the pattern; `null`: the zone of the worker's machine. */
   readonly timezone: string | null;
   readonly startsAt: number | null;
   readonly endsAt: number | null;
-  /** Most runs. */
+  /** Limit of runs. */
   readonly limit: number | null;
-  /** Runs that have been made jobs, the noted one among them. BullMQ counts those of job schedulers alone. */
+  /** Runs for which jobs were made, including the stored one. BullMQ counts them for job schedulers only. */
   readonly runs: number | null;
   readonly isScheduler: boolean;
 }
 
 const FIELDS = ['name', 'pattern', 'every', 'tz', 'startDate', 'endDate', 'limit', 'ic'] as const;
 
-/** What BullMQ makes a repeatable job's key of where the app gives none: a hash, which tells people nothing. */
+/** The key that BullMQ gives a repeatable job if the app gives none: a hash, which means nothing to people. */
 const DIGEST = /^[0-9a-f]{32,128}$/;
 
-/** The hash of an entry, as if it were a job's: its key is made in the same way. */
+/** The hash of an entry as a job reference: keys of both are made in the same way. */
 export function hashRef({ queue, key }: EntryRef): JobRef {
   return { queue, id: `repeat:${key}` };
 }
@@ -78,7 +78,7 @@ export function entryOf(key: string, reply: unknown): EntryFacts | null {
   };
 }
 
-/** What a key of BullMQ 3 and older says by itself: `name:id:endDate:tz:pattern`, or `…:every` in milliseconds. */
+/** Reads a key of BullMQ 3 and older: `name:id:endDate:tz:pattern`, or `…:every` in milliseconds. */
 function ofKey(key: string): EntryFacts | null {
   const [, jobName, endDate, timezone, rule] = /^([^:]*):[^:]*:(\d*):([^:]*):(.+)$/s.exec(key) ?? [];
   if (rule === undefined || !(/^\d+$/.test(rule) || rule.includes(' '))) return null;
@@ -98,12 +98,12 @@ function ofKey(key: string): EntryFacts | null {
 }
 
 /**
- * The job of the noted run; `null` where its id cannot be told: that of a repeatable job whose key has
- * colons is a hash of more than is known here.
+ * The job of the stored run; `null` when its id is unknown: that of a repeatable job whose key has colons is a
+ * hash of more than is known here.
  */
 export function runRef({ queue, key, due }: EntryRef, { isScheduler }: EntryFacts): JobRef | null {
-  const isTold = isScheduler || key.split(':').length <= 2;
-  return isTold ? { queue, id: `repeat:${key}:${due}` } : null;
+  const isKnown = isScheduler || key.split(':').length <= 2;
+  return isKnown ? { queue, id: `repeat:${key}:${due}` } : null;
 }
 
 function positive(value: string | null | undefined): number | null {

@@ -5,14 +5,14 @@ import type { JobValue } from '../job-values.ts';
 import type { KnownEntry, NotedRun } from './entry-loader.ts';
 import type { EntryFacts } from './schedule-entry.ts';
 
-/** What a run's own options say (bullmq, classes/job-scheduler). */
+/** What the options of a run say (bullmq, classes/job-scheduler). */
 interface RunOptions {
   /** Its number, from 1 since the entry was last written by the app. */
   readonly count: number | null;
   readonly limit: number | null;
 }
 
-/** Shown as `null` where BullMQ has no date there. */
+/** `null` when BullMQ has no valid date there. */
 const LAST_TIME = 8.64e15;
 
 /** @param now milliseconds since 1970 */
@@ -35,14 +35,14 @@ export function scheduleOf({ ref, facts, template, run }: KnownEntry, now: numbe
     timezone: facts.timezone,
     lastRunAt: dateOf(lastRun(facts, run, count)),
     nextRunAt: begun ? null : dateOf(ref.due),
-    // A number that is smaller than that of the run was not counted from the first one.
+    // A count smaller than the run's own number did not begin with the first run.
     totalRunCount: runs === null || (count ?? 0) > runs ? null : begun ? runs : runs - 1,
   };
 }
 
 /**
- * Whether the noted run is none that is still to come: a worker notes the next one as it begins with this
- * one, unless this one was the last. A job that has gone ran, and was not to be kept.
+ * Whether the stored run is already over: a worker stores the next one when it begins this one, unless this one
+ * was the last. A job that does not exist any more has run, and was not to be kept.
  */
 function hasBegun(due: number, run: NotedRun | null, now: number): boolean {
   if (run === null) return false;
@@ -50,9 +50,9 @@ function hasBegun(due: number, run: NotedRun | null, now: number): boolean {
 }
 
 /**
- * The job of a run is made as the run before it begins, so the moment of the one is that of the other;
- * the first one is made by the app. Of a job scheduler, no run has a greater number than has been counted,
- * unless the app began with another number than 1.
+ * The job of a run is made when the run before it begins, so that both moments are the same; the app makes the
+ * first one. No run of a job scheduler has a number above the count, unless the app began with another number
+ * than 1.
  */
 function lastRun(
   { runs, isScheduler }: EntryFacts,
@@ -70,7 +70,7 @@ function reached(count: number | null, limit: number | null): boolean {
   return count !== null && limit !== null && count >= limit;
 }
 
-/** `every 30 s`, or the pattern as it is; in brackets what bounds it. */
+/** `every 30 s`, or the pattern itself, followed by its bounds in brackets. */
 function scheduleText({ every, pattern, startsAt, endsAt, limit }: EntryFacts): string | null {
   const rule = every === null ? pattern : everyText(every / 1_000);
   if (rule === null) return null;
@@ -87,7 +87,7 @@ function runOptions(options: JobValue | undefined): RunOptions {
     const { repeat } = JSON.parse(options?.text ?? '{}') as { readonly repeat?: Partial<RunOptions> };
     return { count: numberOf(repeat?.count), limit: numberOf(repeat?.limit) };
   } catch {
-    // Cut, or written by somebody else.
+    // The text was cut, or somebody else wrote it.
     return { count: null, limit: null };
   }
 }

@@ -1,4 +1,4 @@
-/** Job schedulers and repeatable jobs of all queues. */
+/** Lists job schedulers and repeatable jobs of all queues. */
 import { debugChannel } from '../../../debug.ts';
 import type { Schedule } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
@@ -10,14 +10,14 @@ import { loadEntries } from './entry-loader.ts';
 import type { EntryRef } from './schedule-entry.ts';
 import { scheduleOf } from './schedule-row.ts';
 
-/** Most entries listed. One read of so many keeps Redis busy for a few milliseconds. */
+/** Most entries to list. Reading them keeps Redis busy for a few milliseconds. */
 export const MOST_ENTRIES = 5_000;
 
 const debug = debugChannel('bullmq');
 
 /**
- * Schedules as BullMQ keeps them in its queues. Workers run them, no process of their own, so they are
- * never "not enabled": without entries the list is empty.
+ * Answers `/api/beat/schedules/`. Workers run the schedules, not a process of its own, so they are never "not
+ * enabled": without entries the list is empty.
  */
 export function createScheduleSource(name: string, access: QueueAccess): ScheduleSource {
   return {
@@ -28,8 +28,8 @@ export function createScheduleSource(name: string, access: QueueAccess): Schedul
 }
 
 /**
- * Up to 5,000 entries of all queues, by name; of queues that have more, those that are due first. An entry
- * that is over is listed as long as BullMQ lists it, which is until it is removed.
+ * Lists up to 5,000 entries of all queues, by name; of queues with more, those that are due first. An entry that
+ * is over is listed until it is removed from BullMQ.
  */
 async function listSchedules(access: QueueAccess, options: ReadOptions): Promise<readonly Schedule[]> {
   const entries = await findEntries(access, await access.queues(options), options);
@@ -51,7 +51,7 @@ async function findEntries(
   );
   const counts = queues.map((queue, index) => ({ queue, count: asCount(sizes[index]) }));
   const shares = shareOut(counts.filter(({ count }) => count > 0));
-  // One command for each queue: between two, an entry that runs would change its place.
+  // One command for each queue: between two, an entry that runs would move.
   const replies = await access.read(
     shares.map(({ queue, count }) => ({
       queue,
@@ -69,7 +69,7 @@ interface QueueShare {
   readonly count: number;
 }
 
-/** How many entries of each queue to list: all, or so that a queue of many takes no room of one of few. */
+/** How many entries of each queue to list: all, or a fair share, so that no queue displaces another. */
 function shareOut(counts: readonly QueueShare[]): readonly QueueShare[] {
   let left = MOST_ENTRIES;
   let queuesLeft = counts.length;

@@ -1,4 +1,4 @@
-/** Finds out which set of its queue a job is in, as BullMQ itself does (bullmq, commands/getStateV2). */
+/** Finds the set that a job is in, as BullMQ itself does (bullmq, commands/getStateV2). */
 
 import type { ReadOptions } from '../../redis/reader.ts';
 import { asCount, asNumber } from '../../redis/replies.ts';
@@ -23,10 +23,10 @@ function setOf(part: SetPart): JobSet {
 }
 
 /**
- * Jobs by their ids, with the sets they are in.
+ * Reads jobs by their ids, with the sets that they are in.
  *
- * @param isSure whether waiting lists are searched, too; otherwise a job that is nowhere else counts as waiting
- * @returns `null` for one that is not there, or in no set
+ * @param isSure whether to search waiting lists, too; otherwise a job that is nowhere else counts as waiting
+ * @returns `null` for a job that does not exist, or is in no set
  */
 export async function findJobs(
   access: QueueAccess,
@@ -39,28 +39,34 @@ export async function findJobs(
     options,
   );
   const facts = replies.map(factsOf);
-  const likely = await placesOf(
+  const likely = await findInSets(
     access,
     refs,
     facts,
     ({ finishedAt }) => (finishedAt === null ? OPEN : ENDED),
     options,
   );
-  // It moved in between, or its fields and its set do not agree.
+  // The job has moved meanwhile, or its fields and its set disagree.
   const rest = refs.map((_, index) => (likely[index] === null ? (facts[index] ?? null) : null));
-  const others = await placesOf(access, refs, rest, () => (isSure ? [...LISTS, ...SORTED] : SORTED), options);
+  const others = await findInSets(
+    access,
+    refs,
+    rest,
+    () => (isSure ? [...LISTS, ...SORTED] : SORTED),
+    options,
+  );
   const lost = refs.filter((_, index) => rest[index] !== null && others[index] === null);
   const waiting = new Set(isSure ? await deepInLists(access, lost, options) : lost);
   return refs.map((ref, index) => {
     const known = facts[index] ?? null;
     if (known === null) return null;
-    const place =
+    const found =
       likely[index] ?? others[index] ?? (waiting.has(ref) ? { part: 'wait' as const, score: null } : null);
-    return place === null ? null : knownJob({ ...ref, set: setOf(place.part), score: place.score }, known);
+    return found === null ? null : knownJob({ ...ref, set: setOf(found.part), score: found.score }, known);
   });
 }
 
-/** Jobs that may stand in a part of a waiting list that is not searched. */
+/** Jobs whose waiting lists are too long to be searched whole. */
 async function deepInLists(
   access: QueueAccess,
   refs: readonly JobRef[],
@@ -76,19 +82,20 @@ async function deepInLists(
   return refs.filter((_, index) => isDeep(lengths[2 * index]) || isDeep(lengths[2 * index + 1]));
 }
 
-interface SetPlace {
+/** The set that holds a job. */
+interface FoundIn {
   readonly part: SetPart;
   readonly score: number | null;
 }
 
-/** @param facts `null` for a job that is not asked for */
-async function placesOf(
+/** @param facts `null` for a job that is not to be looked for */
+async function findInSets(
   access: QueueAccess,
   refs: readonly JobRef[],
   facts: readonly (JobFacts | null)[],
   partsOf: (facts: JobFacts) => readonly SetPart[],
   options: ReadOptions,
-): Promise<readonly (SetPlace | null)[]> {
+): Promise<readonly (FoundIn | null)[]> {
   const asked = refs.map((ref, index) => {
     const known = facts[index] ?? null;
     const parts = known === null ? [] : partsOf(known);
@@ -100,14 +107,14 @@ async function placesOf(
   );
   let next = 0;
   return asked.map(({ parts, commands }) => {
-    let place: SetPlace | null = null;
+    let holder: FoundIn | null = null;
     for (const [index, part] of parts.entries()) {
       const own = (commands[index] ?? []).map(() => asNumber(replies[next++]));
       const found = own.find((value) => value !== null) ?? null;
-      // Of two sets the later one counts: it moved there while they were read.
-      if (found !== null) place = { part, score: SORTED.includes(part) ? found : null };
+      // If two sets have it, the later one counts: the job moved there while they were read.
+      if (found !== null) holder = { part, score: SORTED.includes(part) ? found : null };
     }
-    return place;
+    return holder;
   });
 }
 
