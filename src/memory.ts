@@ -1,8 +1,8 @@
 export type { RetentionOptions } from './history/retention.ts';
+export type { MemorySourcesOptions } from './sources/memory/memory-options.ts';
 export type { MemoryRecord } from './sources/memory/memory-record.ts';
 export {
   type MemorySources,
-  type MemorySourcesOptions,
   type MemoryWorkerRecord,
   memorySources,
 } from './sources/memory/memory-sources.ts';

@@ -10,23 +10,20 @@ export interface HistorySources {
 }
 
 /**
- * Makes a history readable as a source.
+ * Makes the parts of a source from a history.
  *
  * @param name name of the source
  * @param reader answers every read
- * @param connection whether what feeds the history is connected, and since when it was last current.
- *   Default: always connected and current.
+ * @param connection whether the source is connected, and up to when the history is complete. Default: always
+ *   connected, complete up to now.
  */
 export function historySources(
   name: string,
   reader: HistoryReader,
   connection?: () => Pick<SourceStatus, 'ok' | 'asOf' | 'error'>,
 ): HistorySources {
-  const current = connection ?? (() => ({ ok: true, asOf: new Date() }));
-  const status = (part: HistoryPart) => (): SourceStatus => ({
-    ...current(),
-    ...reader.freshness(part),
-  });
+  const statusNow = connection ?? (() => ({ ok: true, asOf: new Date() }));
+  const status = (part: HistoryPart) => (): SourceStatus => ({ ...statusNow(), ...reader.freshness(part) });
   return {
     tasks: {
       name,

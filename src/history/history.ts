@@ -1,6 +1,6 @@
 /**
- * The history: folds what task queues tell (events, results) into tasks, workers and a feed, and
- * answers every read from it. This file is its interface; one in memory stands beside it.
+ * The history merges what a task queue reports (events, results, messages in queues) into tasks, workers and
+ * a feed, and answers every read from them. These are its interfaces; `memory-history.ts` implements them.
  */
 import type { TaskDetail, TaskRelation, TaskState, TaskTextField, TaskTree, Worker } from '../model.ts';
 import type {
@@ -36,37 +36,34 @@ export type TaskChangeType =
   | 'custom';
 
 /**
- * One message about one task. Messages may come late, out of order and twice: the result does not
- * depend on it. A field that is `undefined` says nothing; `null` says "there is none".
+ * One message about one task. Messages may arrive late, out of order and twice without changing the result.
+ * A field that is `undefined` was not reported; `null` means that there is none.
  */
 export interface TaskChange {
   readonly id: string;
   readonly type: TaskChangeType;
   /** For `custom`: the state, verbatim. */
   readonly state?: TaskState;
-  /** What the feed calls it. Default `task-<type>`. */
+  /** The type of the feed item. Default `task-<type>`. */
   readonly eventType?: string;
-  /** By the sender's clock, milliseconds since 1970 (fractions allowed). `null`: the sender did not say. */
+  /** By the sender's clock, milliseconds since 1970 (fractions allowed). `null`: not reported. */
   readonly time: number | null;
   /**
-   * Who says so. `event`: the client or worker itself. `result`: the result backend, which tells the
-   * same changes a second time, without a time unless the task has ended.
+   * Who reports the change. `event`: the client or worker itself. `result`: the result backend, which repeats
+   * the changes, without a time unless the task has ended.
    */
   readonly origin: 'event' | 'result';
-  /**
-   * It was read where it is kept, not heard when it happened: no sign of life of its worker, and
-   * nothing for the feed.
-   */
+  /** Read from storage, not received when it happened: no sign of life of its worker, and no feed item. */
   readonly stored?: boolean;
-  /** Without `time`: when it happened at the latest, as far as is known. Default: now. */
+  /** Without `time`: the latest time at which it can have happened, milliseconds since 1970. Default: now. */
   readonly heardAt?: number | null;
   /** Hostname of the worker; `null` or absent for clients. */
   readonly worker?: string | null;
   /** Number of this attempt, 0 for the first. */
   readonly retries?: number | null;
   /**
-   * For `revoked` by `result`: written by the command that revokes, not by a worker that dropped or
-   * ended the task, so a run that has started goes on until it says otherwise.
+   * For `revoked` with origin `result`: written by the command that revokes, not by a worker that dropped or
+   * ended the task. A task that has started counts as running until its worker reports otherwise.
    */
   readonly tentative?: boolean;
 
@@ -86,17 +83,17 @@ export interface TaskChange {
   readonly rootId?: string | null;
   readonly groupId?: string | null;
   readonly chordId?: string | null;
-  /** The engine says that this task is one of these. */
+  /** The task queue reports that the task is one of these. */
   readonly kind?: 'map' | 'starmap' | 'chunks' | null;
   /** Celery's stamps. */
   readonly stamps?: unknown;
-  /** Text fields of this message that its sender has cut. */
+  /** Text fields of this message that its sender cut. */
   readonly truncated?: readonly TaskTextField[];
   /** For the feed and the timeline. Default: the exception, if there is one. */
   readonly detail?: string | null;
 }
 
-/** What is known of a task beside the changes in its life, as the header of its message tells it. */
+/** What the header of a task's message reports: everything but changes of its state. */
 export type TaskFacts = Pick<
   TaskChange,
   | 'id'
@@ -121,16 +118,16 @@ export interface OpenTask {
   readonly id: string;
   readonly state: TaskState;
   readonly worker: string | null;
-  /** When it was last heard of, by our clock, milliseconds since 1970. */
+  /** When any message last mentioned it, by this process's clock, milliseconds since 1970. */
   readonly heardAt: number;
 }
 
-/** What a worker says of itself. Any message about a task counts as a sign of life of its worker, too. */
+/** A message of a worker about itself. A message about a task is also a sign of life of its worker. */
 export interface WorkerChange {
   readonly hostname: string;
-  /** `reply`: it answered a question; a sign of life like a heartbeat, yet none. */
+  /** `reply`: an answer to a control command; a sign of life, but no heartbeat. */
   readonly type: 'online' | 'heartbeat' | 'offline' | 'reply';
-  /** By the sender's clock, milliseconds since 1970; of a reply by ours. */
+  /** By the sender's clock, milliseconds since 1970; for a reply by this process's clock. */
   readonly time: number;
   /** Seconds between heartbeats. */
   readonly interval?: number | null;

@@ -1,15 +1,17 @@
-/** Bounds of what a history holds; whichever is reached first drops the oldest tasks. */
+import { readInteger, refuseUnknownKeys } from '../check-options.ts';
+
+/** Bounds of what a history holds. Whichever is reached first evicts the oldest tasks. */
 export interface RetentionOptions {
   /** Most tasks held. 1 to 10,000,000. Default 100,000. */
   readonly maxTasks?: number;
   /**
-   * Longest time since a task's last change came in, in milliseconds, by this process's clock. A task that is
-   * read where it is kept, and is older than that, is not taken in. Default 7 days.
+   * Longest time since the last change of a task arrived, in milliseconds, by this process's clock. Older tasks
+   * that are read from storage are not taken in. Default 7 days.
    */
   readonly maxAgeMs?: number;
   /** Most memory of the tasks and their values, estimated, in bytes. At least 1 MiB. Default 256 MiB. */
   readonly maxBytes?: number;
-  /** Values longer than 1 KiB live in a store of their own; its most bytes. Default a quarter of `maxBytes`. */
+  /** Most memory of values longer than 1 KiB, in bytes. Default a quarter of `maxBytes`. */
   readonly maxValueBytes?: number;
   /** Longest single value kept, in characters. Default 65,536. */
   readonly maxValueLength?: number;
@@ -44,23 +46,16 @@ const RETENTION_KEYS = Object.keys(BOUNDS) as readonly (keyof RetentionOptions)[
 /**
  * Sets defaults and checks bounds.
  *
+ * @param caller the function whose option this is, for the message
  * @throws TypeError that names the option that is unknown, or its bounds
  */
-export function resolveRetention(options: RetentionOptions): Retention {
-  const unknown = Object.keys(options).find((key) => key !== 'now' && !Object.hasOwn(BOUNDS, key));
-  if (unknown !== undefined) {
-    throw new TypeError(`retention has no option "${unknown}". Known: ${RETENTION_KEYS.join(', ')}.`);
-  }
-  const maxBytes = within('maxBytes', options.maxBytes);
+export function resolveRetention(options: RetentionOptions, caller: string): Retention {
+  refuseUnknownKeys(caller, options, BOUNDS, 'retention.');
   const retention = {} as Record<keyof RetentionOptions, number>;
-  for (const key of RETENTION_KEYS) retention[key] = within(key, options[key]);
-  if (options.maxValueBytes === undefined) retention.maxValueBytes = Math.floor(maxBytes / 4);
+  for (const key of RETENTION_KEYS) {
+    const [least, most, fallback] = BOUNDS[key];
+    retention[key] = readInteger(caller, `retention.${key}`, options[key], { least, most, fallback });
+  }
+  if (options.maxValueBytes === undefined) retention.maxValueBytes = Math.floor(retention.maxBytes / 4);
   return retention;
-}
-
-function within(key: keyof RetentionOptions, value: unknown): number {
-  const [low, high, fallback] = BOUNDS[key];
-  if (value === undefined) return fallback;
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= low && value <= high) return value;
-  throw new TypeError(`retention.${key} must be a whole number from ${low} to ${high}, such as ${fallback}.`);
 }

@@ -10,7 +10,6 @@ const NOT_YET: readonly string[] = [
   'src/history/merge',
   'src/read',
   'src/routes',
-  'src/sources/memory',
 ];
 
 /** What each child of a folder imports of its siblings. A child is a subfolder with all that is below it, or a file. */

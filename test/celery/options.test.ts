@@ -65,7 +65,7 @@ describe('the options of celerySources', () => {
     [{ broker, name: '' }, /name must be/],
     [{ broker, name: 'a b' }, /name must be/],
     [{ broker, retention: 3 }, /retention must be an object/],
-    [{ broker, retention: { maxTask: 1 } }, /retention has no option "maxTask"/],
+    [{ broker, retention: { maxTask: 1 } }, /'retention\.maxTask' is not an option/],
     [{ broker, backend: 'rpc://' }, /backend begins with rpc:/],
     [{ broker: 'amqp://u:SECRET@h' }, /begins with amqp:/],
     [{ settings: { broker_url: 'amqp://u:SECRET@h' } }, /settings.broker_url begins with amqp:/],

@@ -103,10 +103,10 @@ describe('retention', () => {
 
   it('refuses bounds that make no sense, and says what to write', () => {
     for (const [options, message] of [
-      [{ maxTasks: 0 }, /retention\.maxTasks must be a whole number from 1/],
+      [{ maxTasks: 0 }, /'retention\.maxTasks' must be a whole number from 1 /],
       [{ maxTasks: 1.5 }, /maxTasks/],
       [{ maxAgeMs: Number.NaN }, /maxAgeMs/],
-      [{ maxBytes: 10 }, /maxBytes must be a whole number from 1048576/],
+      [{ maxBytes: 10 }, /maxBytes' must be a whole number from 1048576/],
     ] as const) {
       expect(() => createMemoryHistory(options)).toThrow(message);
     }

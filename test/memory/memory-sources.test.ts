@@ -146,14 +146,14 @@ describe('memory sources', () => {
   });
 
   it.each([
-    [null, /options must be an object/],
-    [{ nme: 'x' }, /unknown option "nme"\. Known: name, retention/],
+    [null, /'options' must be an object/],
+    [{ nme: 'x' }, /'nme' is not an option\. Did you mean 'name'\?/],
     [{ name: 'a b' }, /1 to 64 of A-Z/],
-    [{ retention: { maxTask: 1 } }, /retention has no option "maxTask"\. Known: maxTasks/],
-    [{ retention: 7 }, /write an object/],
-    [{ retention: { maxTasks: -1 } }, /retention\.maxTasks must be a whole number/],
-    [{ now: 7 }, /write a function/],
-    [{ onError: 7 }, /write a function/],
+    [{ retention: { maxTask: 1 } }, /'retention\.maxTask' is not an option\. Did you mean 'maxTasks'\?/],
+    [{ retention: 7 }, /'retention' must be an object/],
+    [{ retention: { maxTasks: -1 } }, /'retention\.maxTasks' must be a whole number/],
+    [{ now: 7 }, /'now' must be a function/],
+    [{ onError: 7 }, /'onError' must be a function/],
     [{ schedules: 'daily' }, /an array of schedules or a function/],
   ])('refuse %j and say what to write', (options, message) => {
     expect(() => memorySources(options as never)).toThrow(message);

@@ -29,8 +29,8 @@ export interface MemoryState {
 
 /** @throws TypeError for an option out of its bounds */
 export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
-  const clock = options.now ?? Date.now;
-  const retention = resolveRetention(options);
+  const { now: clock = Date.now, ...bounds } = options;
+  const retention = resolveRetention(bounds, 'createMemoryHistory');
   const shownNow = () => state.frozenAt ?? clock();
   const workers = createWorkerTable(shownNow, retention.maxWorkers, retention.workerExpiryMs);
   const tables = createTables(retention, clock, { now: shownNow, isLost: workers.isLost });

@@ -1,7 +1,30 @@
-import type { RetentionOptions } from '../../history/retention.ts';
+import {
+  isRecord,
+  type KeysOf,
+  readFunction,
+  readSourceName,
+  refuseUnknownKeys,
+  wrongOption,
+} from '../../check-options.ts';
+import { type RetentionOptions, resolveRetention } from '../../history/retention.ts';
 import type { Schedule } from '../../model.ts';
 import type { Awaitable } from '../../source.ts';
-import type { MemorySourcesOptions } from './memory-sources.ts';
+
+const CALLER = 'memorySources';
+
+/** Options of `memorySources`. */
+export interface MemorySourcesOptions {
+  /** Name of the source in answers. 1 to 64 of `A-Z a-z 0-9 _ -`. Default `memory`. */
+  readonly name?: string;
+  /** What is kept; see each option for its default. */
+  readonly retention?: RetentionOptions;
+  /** Periodic schedules, or a function that reads them. Default: beat is not enabled. */
+  readonly schedules?: readonly Schedule[] | (() => Awaitable<readonly Schedule[]>);
+  /** Called with each record that cannot be read. Default: the first one is a process warning. */
+  readonly onError?: (error: TypeError) => void;
+  /** Clock, milliseconds since 1970. Default `Date.now`. */
+  readonly now?: () => number;
+}
 
 /** {@link MemorySourcesOptions}, every one set. */
 export interface ResolvedMemoryOptions {
@@ -12,7 +35,7 @@ export interface ResolvedMemoryOptions {
   readonly now: () => number;
 }
 
-const KEYS: Readonly<Record<keyof MemorySourcesOptions, true>> = {
+const KEYS: KeysOf<MemorySourcesOptions> = {
   name: true,
   retention: true,
   schedules: true,
@@ -21,41 +44,29 @@ const KEYS: Readonly<Record<keyof MemorySourcesOptions, true>> = {
 };
 
 /** @throws TypeError that says what to write */
-export function resolveMemoryOptions(options: MemorySourcesOptions): ResolvedMemoryOptions {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new TypeError('memorySources(options): options must be an object, such as { name: "jobs" }.');
+export function resolveMemoryOptions(given: unknown): ResolvedMemoryOptions {
+  if (!isRecord(given)) throw wrongOption(CALLER, 'options', "an object such as { name: 'jobs' }", given);
+  refuseUnknownKeys(CALLER, given, KEYS);
+  const options = given as MemorySourcesOptions;
+  const { retention = {}, schedules } = options;
+  if (!isRecord(retention)) {
+    throw wrongOption(CALLER, 'retention', 'an object such as { maxTasks: 50_000 }', retention);
   }
-  refuseUnknown(options);
-  const { name = 'memory', retention = {}, schedules = null, now = Date.now } = options;
-  if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
-    throw new TypeError('memorySources({ name }): write 1 to 64 of A-Z a-z 0-9 _ -, such as "memory".');
-  }
-  if (typeof retention !== 'object' || retention === null) {
-    throw new TypeError('memorySources({ retention }): write an object, such as { maxTasks: 50000 }.');
-  }
-  if (typeof now !== 'function')
-    throw new TypeError('memorySources({ now }): write a function, such as Date.now.');
-  if (options.onError !== undefined && typeof options.onError !== 'function') {
-    throw new TypeError('memorySources({ onError }): write a function that takes an error.');
-  }
-  if (schedules !== null && typeof schedules !== 'function' && !Array.isArray(schedules)) {
-    throw new TypeError(
-      'memorySources({ schedules }): write an array of schedules or a function that returns one.',
-    );
-  }
+  resolveRetention(retention, CALLER);
   return {
-    name,
+    name: readSourceName(CALLER, 'name', options.name, 'memory'),
     retention,
-    schedules: typeof schedules === 'function' ? schedules : schedules === null ? null : () => schedules,
-    onError: options.onError ?? warnOnce(),
-    now,
+    schedules: readSchedules(schedules),
+    onError: readFunction(CALLER, 'onError', options.onError, '(error) => log(error)') ?? warnOnce(),
+    now: readFunction(CALLER, 'now', options.now, 'Date.now') ?? Date.now,
   };
 }
 
-function refuseUnknown(given: object): void {
-  const unknown = Object.keys(given).find((key) => !Object.hasOwn(KEYS, key));
-  if (unknown === undefined) return;
-  throw new TypeError(`memorySources: unknown option "${unknown}". Known: ${Object.keys(KEYS).join(', ')}.`);
+function readSchedules(schedules: MemorySourcesOptions['schedules']): ResolvedMemoryOptions['schedules'] {
+  if (schedules === undefined || schedules === null) return null;
+  if (typeof schedules === 'function') return schedules;
+  if (Array.isArray(schedules)) return () => schedules;
+  throw wrongOption(CALLER, 'schedules', 'an array of schedules or a function that returns one', schedules);
 }
 
 function warnOnce(): (error: TypeError) => void {

@@ -2,7 +2,7 @@ import type { TaskChange, TaskChangeType } from '../../history/history.ts';
 import type { TaskState } from '../../model.ts';
 import { textOf } from '../../text.ts';
 
-/** What a host records of one task. Give what is known; fields left out keep what was recorded before. */
+/** What a host records about one task. Fields that are left out keep what was recorded before. */
 export interface MemoryRecord {
   /** Any non-empty string of at most 512 characters. */
   readonly id: string;
@@ -16,15 +16,15 @@ export interface MemoryRecord {
   readonly name?: string | null | undefined;
   readonly queue?: string | null | undefined;
   readonly worker?: string | null | undefined;
-  /** Shown as they are if text, else as JSON. */
+  /** Text is shown as it is, everything else as JSON. */
   readonly args?: unknown;
   readonly kwargs?: unknown;
   readonly result?: unknown;
-  /** What made it fail or retry. An `Error` gives exception and traceback. */
+  /** Why it failed or is retried. An `Error` gives exception and traceback. */
   readonly error?: unknown;
   /** Number of this attempt, 0 for the first. */
   readonly retries?: number | null | undefined;
-  /** Seconds. As the queue measured it: it is not computed from the times. */
+  /** Seconds, as the queue measured it; it is not computed from the times. */
   readonly runtime?: number | null | undefined;
   readonly eta?: Date | number | null | undefined;
   readonly expires?: Date | number | null | undefined;
@@ -33,7 +33,7 @@ export interface MemoryRecord {
   readonly groupId?: string | null | undefined;
   readonly chordId?: string | null | undefined;
   readonly kind?: 'map' | 'starmap' | 'chunks' | null | undefined;
-  /** Said of this change in the feed and the timeline. */
+  /** A note on this change, shown in the feed and the timeline. */
   readonly detail?: string | null | undefined;
 }
 
