@@ -1,14 +1,26 @@
 /** The workflow of a task: all that is reachable over parents, groups, chords and reported relations. */
 import type { Task, TaskTree } from '../../model.ts';
-import type { Edge } from '../table/relation-store.ts';
+import type { Relatives } from '../index/relatives.ts';
+import type { Roots } from '../index/roots.ts';
+import type { Records } from '../table/records.ts';
+import type { Edge, RelationStore } from '../table/relation-store.ts';
 import type { SlotGroups } from '../table/slot-groups.ts';
-import type { Tables } from '../table/tables.ts';
+import type { Rows } from './rows.ts';
 
 /** Most ids of a workflow that are visited, known as tasks or not: the largest graph that the API shows. */
 const MAX_IDS = 20_000;
 
+/** What a workflow is found in. */
+export interface WorkflowTables {
+  readonly records: Records;
+  readonly index: Relatives;
+  readonly relations: RelationStore;
+  readonly roots: Roots;
+  readonly rows: Rows;
+}
+
 /** Ids of the tasks that a task sent or will send, by their parent and by reported relations. */
-export function childrenOf(id: string, { records, index, relations }: Tables): readonly string[] {
+export function childrenOf(id: string, { records, index, relations }: WorkflowTables): readonly string[] {
   const children = new Set(index.byParent.list(id).map((child) => records.ids[child] as string));
   for (const { child, relation } of relations.from(id)) {
     if (relation !== 'group' && relation !== 'chord') children.add(child);
@@ -18,7 +30,7 @@ export function childrenOf(id: string, { records, index, relations }: Tables): r
 
 /** A visit of a workflow. */
 interface Visit {
-  readonly tables: Tables;
+  readonly tables: WorkflowTables;
   /** Ids reached so far, nearest first. */
   readonly ids: Set<string>;
   /** Relations met on the way. */
@@ -29,7 +41,7 @@ interface Visit {
 }
 
 /** @param slot the task that is asked for */
-export function workflowOf(slot: number, tables: Tables): TaskTree {
+export function workflowOf(slot: number, tables: WorkflowTables): TaskTree {
   const { records, relations, roots, rows } = tables;
   const ids = new Set<string>([records.ids[slot] as string]);
   const visit: Visit = { tables, ids, edges: new Set(), reached: new Map(), truncated: false };
