@@ -8,17 +8,17 @@ import type {
   TaskSource,
   WorkerSource,
 } from '../../source.ts';
+import { type BullMQSourcesOptions, resolveOptions } from './access/options.ts';
+import { createQueueAccess, type QueueAccess } from './access/queue-access.ts';
 import { createComponentSource } from './components/component-source.ts';
 import { createEventFeed } from './events/event-feed.ts';
 import { createHealth } from './health.ts';
-import { type BullMQSourcesOptions, resolveOptions } from './options.ts';
-import { createQueueAccess, type QueueAccess } from './queue-access.ts';
 import { createQueueSource } from './queues/queue-source.ts';
 import { createScheduleSource } from './schedules/schedules.ts';
-import { readTaskDetail } from './task-detail.ts';
-import { listTasks } from './task-list.ts';
-import { readTaskStats } from './task-stats.ts';
-import { readTaskTree } from './task-tree.ts';
+import { readTaskDetail } from './tasks/task-detail.ts';
+import { listTasks } from './tasks/task-list.ts';
+import { readTaskStats } from './tasks/task-stats.ts';
+import { readTaskTree } from './tasks/task-tree.ts';
 import { createWorkerSource } from './workers/worker-source.ts';
 
 /** What `bullmqSources` returns. */

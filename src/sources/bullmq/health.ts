@@ -1,7 +1,7 @@
 import type { HealthCheck, WorkerHealthCheck } from '../../model.ts';
 import { describeError, type RedisProblem } from '../../redis/problems.ts';
 import type { HealthSource, ReadContext } from '../../source.ts';
-import type { QueueAccess } from './queue-access.ts';
+import type { QueueAccess } from './access/queue-access.ts';
 import { readWorkers } from './workers/read-workers.ts';
 import { WORKERS_HIDDEN } from './workers/worker-source.ts';
 

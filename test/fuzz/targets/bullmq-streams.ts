@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { createRedactor } from '../../../src/redact.ts';
 import { createSerializer } from '../../../src/serialize.ts';
+import { createQueueRef } from '../../../src/sources/bullmq/access/queue-ref.ts';
 import {
   describeEntry,
   isComplete,
@@ -12,7 +13,6 @@ import {
 import { readCursor, writeCursor } from '../../../src/sources/bullmq/events/feed-cursor.ts';
 import { jobRunsOf } from '../../../src/sources/bullmq/events/job-runs.ts';
 import { entriesOf, isStreamId } from '../../../src/sources/bullmq/events/stream-entry.ts';
-import { createQueueRef } from '../../../src/sources/bullmq/queue-ref.ts';
 import { entryOf, runRef } from '../../../src/sources/bullmq/schedules/schedule-entry.ts';
 import { scheduleOf } from '../../../src/sources/bullmq/schedules/schedule-row.ts';
 import { parseClientList } from '../../../src/sources/bullmq/workers/client-list.ts';

@@ -6,10 +6,10 @@ import { type BullMQSources, bullmqSources } from '../../../src/bullmq.ts';
 import { createRedactor } from '../../../src/redact.ts';
 import { asCount, asFields, asScored, asTexts } from '../../../src/redis/replies.ts';
 import { createSerializer } from '../../../src/serialize.ts';
-import { factsOf } from '../../../src/sources/bullmq/job-facts.ts';
-import { fieldsToShow, knownJob, taskOf, tracesOf } from '../../../src/sources/bullmq/job-row.ts';
-import { JOB_SETS } from '../../../src/sources/bullmq/job-sets.ts';
-import { createQueueRef, splitJobKey, splitTaskId } from '../../../src/sources/bullmq/queue-ref.ts';
+import { createQueueRef, splitJobKey, splitTaskId } from '../../../src/sources/bullmq/access/queue-ref.ts';
+import { factsOf } from '../../../src/sources/bullmq/jobs/job-facts.ts';
+import { fieldsToShow, knownJob, taskOf, tracesOf } from '../../../src/sources/bullmq/jobs/job-row.ts';
+import { JOB_SETS } from '../../../src/sources/bullmq/jobs/job-sets.ts';
 import { detail, tree, walk } from '../../helpers/bullmq-read.ts';
 import { checkBody } from '../../helpers/openapi-check.ts';
 import { type RedisServer, redisMissing, startRedis, until } from '../../helpers/redis-server.ts';
@@ -41,7 +41,10 @@ const reply = fc.oneof(
 export const jobTarget = defineTarget({
   name: 'BullMQ job fields',
   share: 220,
-  covers: files('job-facts', 'job-row', 'job-sets', 'queue-ref', 'redis-replies'),
+  covers: [
+    ...files('jobs/job-facts', 'jobs/job-row', 'jobs/job-sets', 'access/queue-ref'),
+    'redis/replies.ts',
+  ],
   inputs: fc.record({
     reply,
     set: fc.constantFrom(...JOB_SETS),
@@ -134,13 +137,13 @@ export const bullmqTarget = defineTarget({
   name: 'BullMQ hashes in Redis',
   share: 25,
   covers: files(
-    'job-loader',
-    'job-family',
-    'job-values',
-    'find-jobs',
-    'task-detail',
-    'task-tree',
-    'task-list',
+    'jobs/job-loader',
+    'jobs/job-family',
+    'jobs/job-values',
+    'jobs/find-jobs',
+    'tasks/task-detail',
+    'tasks/task-tree',
+    'tasks/task-list',
   ),
   missing: redisMissing,
   // A whole list is read from Redis: many turns of the event loop, none of which is timed by itself.

@@ -2,9 +2,9 @@
 
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asFields, asNumber, asText } from '../../../redis/replies.ts';
-import { isMarker } from '../job-sets.ts';
-import type { QueueAccess, QueueCommand } from '../queue-access.ts';
-import type { QueueRef } from '../queue-ref.ts';
+import type { QueueAccess, QueueCommand } from '../access/queue-access.ts';
+import type { QueueRef } from '../access/queue-ref.ts';
+import { isMarker } from '../jobs/job-sets.ts';
 
 /** How many jobs are in each of BullMQ's states, as its own `getJobCounts` tells. */
 export interface JobCounts {

@@ -1,6 +1,6 @@
 import type { ReadOptions } from '../../../redis/reader.ts';
-import type { QueueAccess } from '../queue-access.ts';
-import type { QueueRef } from '../queue-ref.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import type { QueueRef } from '../access/queue-ref.ts';
 import { readActiveJobs } from '../workers/active-jobs.ts';
 import type { WorkersByQueue } from '../workers/worker-connections.ts';
 import { type JobCounts, type QueueFigures, readQueueFigures, takeable } from './queue-figures.ts';

@@ -6,7 +6,7 @@ import { mergeSortedAsync } from '../../../merge-sorted.ts';
 import type { TaskEvent } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { SourceStatus, TaskEventPage, TaskEventQuery } from '../../../source.ts';
-import type { QueueAccess } from '../queue-access.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
 import {
   type FeedPosition,
   positionOf,

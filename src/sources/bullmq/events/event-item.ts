@@ -12,7 +12,7 @@
  * | any other | verbatim | that of the job at that time, if it is known |
  */
 import type { TaskEvent } from '../../../model.ts';
-import { taskIdOf } from '../queue-ref.ts';
+import { taskIdOf } from '../access/queue-ref.ts';
 import type { JobTrace } from './job-memory.ts';
 import { countsEveryRun, type JobRuns } from './job-runs.ts';
 import type { StreamEntry } from './stream-entry.ts';

@@ -1,8 +1,8 @@
 /** Makes items of the feed from stream entries and the hashes of their jobs. */
 import type { TaskEvent } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
-import type { QueueAccess } from '../queue-access.ts';
-import { type QueueRef, taskIdOf } from '../queue-ref.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import { type QueueRef, taskIdOf } from '../access/queue-ref.ts';
 import { describeEntry, isComplete, jobIdOf, mayReturn } from './event-item.ts';
 import type { JobMemory } from './job-memory.ts';
 import { type JobRuns, jobRunsOf, lockCommand, runsCommand } from './job-runs.ts';

@@ -1,8 +1,8 @@
 /** The tails of all queues. They are updated together, at most once a second however many ask. */
 import { withDeadline } from '../../../redis/deadline.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
-import type { QueueAccess } from '../queue-access.ts';
-import type { QueueRef } from '../queue-ref.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import type { QueueRef } from '../access/queue-ref.ts';
 import { type FeedItem, readItems } from './feed-items.ts';
 import { createJobMemory, type LatestMemory } from './job-memory.ts';
 import { BEGINNING, entriesOf } from './stream-entry.ts';

@@ -1,5 +1,5 @@
 /** The newest part of one queue's stream, kept in memory for all who ask. */
-import type { QueueRef } from '../queue-ref.ts';
+import type { QueueRef } from '../access/queue-ref.ts';
 import type { FeedItem } from './feed-items.ts';
 import { BEGINNING, compareIds } from './stream-entry.ts';
 import type { StreamPosition } from './stream-reads.ts';

@@ -1,7 +1,7 @@
 /** Reads the entries that streams got since their tails were last updated. */
 
 import type { ReadOptions } from '../../../redis/reader.ts';
-import type { QueueAccess, QueueCommand } from '../queue-access.ts';
+import type { QueueAccess, QueueCommand } from '../access/queue-access.ts';
 import type { FeedItem } from './feed-items.ts';
 import { BEGINNING, entriesOf, type StreamEntry } from './stream-entry.ts';
 import { backwardCommand, forwardCommand } from './stream-reads.ts';

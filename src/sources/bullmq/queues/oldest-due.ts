@@ -1,12 +1,12 @@
 /** Since when the job of a queue has waited that has been due for longest. */
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asScored, asTexts } from '../../../redis/replies.ts';
-import { factsCommand, factsOf, type JobFacts } from '../job-facts.ts';
-import { dueTime, isMarker } from '../job-sets.ts';
-import { type JobValue, readValues } from '../job-values.ts';
-import { PRIORITY_SPAN, readPriorities } from '../priorities.ts';
-import type { QueueAccess, QueueCommand } from '../queue-access.ts';
-import type { JobRef, QueueRef } from '../queue-ref.ts';
+import type { QueueAccess, QueueCommand } from '../access/queue-access.ts';
+import type { JobRef, QueueRef } from '../access/queue-ref.ts';
+import { factsCommand, factsOf, type JobFacts } from '../jobs/job-facts.ts';
+import { dueTime, isMarker } from '../jobs/job-sets.ts';
+import { type JobValue, readValues } from '../jobs/job-values.ts';
+import { PRIORITY_SPAN, readPriorities } from '../jobs/priorities.ts';
 
 /** Priorities that are looked at, of those that run last. */
 const MOST_PRIORITIES = 16;

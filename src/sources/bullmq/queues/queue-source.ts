@@ -1,9 +1,9 @@
 import type { Queue } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueSource } from '../../../source.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import { type RedisServer, serversOf } from '../access/redis-servers.ts';
 import { readQueueFigures, takeable } from '../components/queue-figures.ts';
-import type { QueueAccess } from '../queue-access.ts';
-import { type RedisServer, serversOf } from '../redis-servers.ts';
 import { readWorkerConnections } from '../workers/worker-connections.ts';
 import { readOldestDue } from './oldest-due.ts';
 

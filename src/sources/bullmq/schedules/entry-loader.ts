@@ -2,10 +2,10 @@
 
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asNumber } from '../../../redis/replies.ts';
-import { factsCommand, factsOf, type JobFacts } from '../job-facts.ts';
-import { type JobValue, ROW_BOUNDS, readValues } from '../job-values.ts';
-import type { QueueAccess } from '../queue-access.ts';
-import type { JobRef } from '../queue-ref.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import type { JobRef } from '../access/queue-ref.ts';
+import { factsCommand, factsOf, type JobFacts } from '../jobs/job-facts.ts';
+import { type JobValue, ROW_BOUNDS, readValues } from '../jobs/job-values.ts';
 import { type EntryFacts, type EntryRef, entryCommand, entryOf, hashRef, runRef } from './schedule-entry.ts';
 
 /** The run that is stored as the next one. It may have begun: BullMQ stores the one after it only then. */

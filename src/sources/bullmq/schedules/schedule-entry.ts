@@ -4,9 +4,9 @@
  */
 
 import { asFields, asNumber } from '../../../redis/replies.ts';
-import { shortText, timeOf } from '../job-facts.ts';
-import type { QueueCommand } from '../queue-access.ts';
-import type { JobRef, QueueRef } from '../queue-ref.ts';
+import type { QueueCommand } from '../access/queue-access.ts';
+import type { JobRef, QueueRef } from '../access/queue-ref.ts';
+import { shortText, timeOf } from '../jobs/job-facts.ts';
 
 /** An entry of the set. */
 export interface EntryRef {

@@ -1,7 +1,7 @@
 /** Entries as `/api/beat/schedules/` shows them. */
 import type { Schedule } from '../../../model.ts';
 import { everyText } from '../../../text/every-text.ts';
-import type { JobValue } from '../job-values.ts';
+import type { JobValue } from '../jobs/job-values.ts';
 import type { KnownEntry, NotedRun } from './entry-loader.ts';
 import type { EntryFacts } from './schedule-entry.ts';
 

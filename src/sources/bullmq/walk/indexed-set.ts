@@ -1,9 +1,9 @@
 /** Sets of many jobs, read by index in the order in which Redis keeps them. */
 
 import { asCount, asNumber, asScored, asTexts } from '../../../redis/replies.ts';
-import { isMarker, type JobSet } from '../job-sets.ts';
-import { PRIORITY_SPAN } from '../priorities.ts';
-import type { QueueRef } from '../queue-ref.ts';
+import type { QueueRef } from '../access/queue-ref.ts';
+import { isMarker, type JobSet } from '../jobs/job-sets.ts';
+import { PRIORITY_SPAN } from '../jobs/priorities.ts';
 import type { ReadCommands } from './batched-reads.ts';
 
 /** A job of the set. */

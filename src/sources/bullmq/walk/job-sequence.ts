@@ -1,7 +1,8 @@
 /** What the jobs of one set look like to a walk: rows in one order, read as far as they are needed. */
-import type { JobFacts, SetEntry } from '../job-facts.ts';
-import type { JobSet } from '../job-sets.ts';
-import { type QueueRef, taskIdOf } from '../queue-ref.ts';
+
+import { type QueueRef, taskIdOf } from '../access/queue-ref.ts';
+import type { JobFacts, SetEntry } from '../jobs/job-facts.ts';
+import type { JobSet } from '../jobs/job-sets.ts';
 
 /** Where a row stands in the list: its time in milliseconds, `null` when it has none, and its task id. */
 export interface RowPosition {

@@ -1,9 +1,9 @@
 /** Chooses how each set of the queues is read. */
 
 import { asCount } from '../../../redis/replies.ts';
-import { JOB_SETS, type JobSet } from '../job-sets.ts';
-import { readPriorities } from '../priorities.ts';
-import type { QueueRef } from '../queue-ref.ts';
+import type { QueueRef } from '../access/queue-ref.ts';
+import { JOB_SETS, type JobSet } from '../jobs/job-sets.ts';
+import { readPriorities } from '../jobs/priorities.ts';
 import type { ReadCommands } from './batched-reads.ts';
 import { type IndexedSet, indexedList, indexedSortedSet } from './indexed-set.ts';
 import type { JobSequence, RowPosition, SequenceRange, SetPosition } from './job-sequence.ts';

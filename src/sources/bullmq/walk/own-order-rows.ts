@@ -6,9 +6,9 @@
  * finds its position again after jobs have come and gone.
  */
 import { comparePositions } from '../../../select/task-order.ts';
-import { factsCommand, factsOf, lastChange } from '../job-facts.ts';
-import type { JobSet } from '../job-sets.ts';
-import type { QueueRef } from '../queue-ref.ts';
+import type { QueueRef } from '../access/queue-ref.ts';
+import { factsCommand, factsOf, lastChange } from '../jobs/job-facts.ts';
+import type { JobSet } from '../jobs/job-sets.ts';
 import type { ReadCommands } from './batched-reads.ts';
 import type { IndexedSet, SetMember } from './indexed-set.ts';
 import {

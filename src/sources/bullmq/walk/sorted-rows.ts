@@ -1,8 +1,8 @@
 import { asScored, asTexts } from '../../../redis/replies.ts';
 import { comparePositions } from '../../../select/task-order.ts';
-import { factsCommand, factsOf, lastChange } from '../job-facts.ts';
-import { isMarker, type JobSet } from '../job-sets.ts';
-import type { QueueRef } from '../queue-ref.ts';
+import type { QueueRef } from '../access/queue-ref.ts';
+import { factsCommand, factsOf, lastChange } from '../jobs/job-facts.ts';
+import { isMarker, type JobSet } from '../jobs/job-sets.ts';
 import type { ReadCommands } from './batched-reads.ts';
 import { MOST_AT_ONCE, rowOf, type SequenceRange, type SequenceRow } from './job-sequence.ts';
 

@@ -2,10 +2,10 @@
 
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asText, asTexts } from '../../../redis/replies.ts';
-import { isMarker } from '../job-sets.ts';
-import { findLostJobs } from '../lost-jobs.ts';
-import type { QueueAccess, QueueCommand } from '../queue-access.ts';
-import type { JobRef, QueueRef } from '../queue-ref.ts';
+import type { QueueAccess, QueueCommand } from '../access/queue-access.ts';
+import type { JobRef, QueueRef } from '../access/queue-ref.ts';
+import { isMarker } from '../jobs/job-sets.ts';
+import { findLostJobs } from '../jobs/lost-jobs.ts';
 
 /** A job that a worker took and has not ended. */
 export interface ActiveJob extends JobRef {

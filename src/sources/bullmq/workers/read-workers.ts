@@ -1,7 +1,7 @@
 import type { Worker } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
-import type { QueueAccess } from '../queue-access.ts';
-import { serversOf } from '../redis-servers.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import { serversOf } from '../access/redis-servers.ts';
 import { readActiveJobs } from './active-jobs.ts';
 import { readWorkerConnections } from './worker-connections.ts';
 import { type QueueCrew, workersOf } from './worker-rows.ts';

@@ -5,8 +5,8 @@
 
 import { RedisError } from '../../../redis/problems.ts';
 import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
-import type { QueueRef } from '../queue-ref.ts';
-import type { RedisServer } from '../redis-servers.ts';
+import type { QueueRef } from '../access/queue-ref.ts';
+import type { RedisServer } from '../access/redis-servers.ts';
 import { type ClientConnection, parseClientList } from './client-list.ts';
 
 /** The connection of one worker to one queue. */

@@ -1,6 +1,6 @@
 /** Connections and the jobs that are held, as workers. */
 import type { Worker } from '../../../model.ts';
-import type { QueueRef } from '../queue-ref.ts';
+import type { QueueRef } from '../access/queue-ref.ts';
 import type { ActiveJob, ActiveJobs } from './active-jobs.ts';
 import type { WorkerConnection } from './worker-connections.ts';
 

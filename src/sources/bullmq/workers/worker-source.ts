@@ -1,6 +1,6 @@
 import { RedisError, type RedisProblem } from '../../../redis/problems.ts';
 import type { WorkerSource } from '../../../source.ts';
-import type { QueueAccess } from '../queue-access.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
 import { readWorkers } from './read-workers.ts';
 
 /** What to say where nobody can tell who works. */

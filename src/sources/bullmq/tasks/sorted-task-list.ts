@@ -2,15 +2,15 @@
  * Lists in other orders than that of time. Redis has no such order, so the newest `scan` jobs are read and
  * sorted; when there are more, the next portion of that many follows behind them.
  */
-import { readMark, writeMark } from '../../cursor.ts';
-import type { Task } from '../../model.ts';
-import type { ReadOptions } from '../../redis/reader.ts';
-import { selectTasks } from '../../select/select-tasks.ts';
-import type { TaskPage, TaskPosition, TaskQuery } from '../../source.ts';
-import { bareTask, loadKnown, loadTasks } from './job-loader.ts';
-import type { KnownJob } from './job-row.ts';
-import { ROW_BOUNDS } from './job-values.ts';
-import type { QueueAccess } from './queue-access.ts';
+import { readMark, writeMark } from '../../../cursor.ts';
+import type { Task } from '../../../model.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { selectTasks } from '../../../select/select-tasks.ts';
+import type { TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import { bareTask, loadKnown, loadTasks } from '../jobs/job-loader.ts';
+import type { KnownJob } from '../jobs/job-row.ts';
+import { ROW_BOUNDS } from '../jobs/job-values.ts';
 import { loadMatching, walkOfQuery } from './task-rows.ts';
 
 const BATCH = 500;

@@ -1,12 +1,12 @@
 /** Finds the set that a job is in, as BullMQ itself does (bullmq, commands/getStateV2). */
 
-import type { ReadOptions } from '../../redis/reader.ts';
-import { asCount, asNumber } from '../../redis/replies.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { asCount, asNumber } from '../../../redis/replies.ts';
+import type { QueueAccess, QueueCommand } from '../access/queue-access.ts';
+import type { JobRef } from '../access/queue-ref.ts';
 import { factsCommand, factsOf, type JobFacts } from './job-facts.ts';
 import { type KnownJob, knownJob } from './job-row.ts';
 import { JOB_SETS, type JobSet, type SetPart } from './job-sets.ts';
-import type { QueueAccess, QueueCommand } from './queue-access.ts';
-import type { JobRef } from './queue-ref.ts';
 
 /** How far a list is searched from each end: less than a millisecond of Redis' time. */
 const LONGEST_SEARCH = 20_000;

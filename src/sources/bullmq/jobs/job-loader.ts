@@ -1,13 +1,13 @@
 /** Reads jobs with all that is shown of them. */
-import type { Task } from '../../model.ts';
-import type { ReadOptions } from '../../redis/reader.ts';
-import { asNumber } from '../../redis/replies.ts';
+import type { Task } from '../../../model.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { asNumber } from '../../../redis/replies.ts';
+import type { QueueAccess, QueueCommand } from '../access/queue-access.ts';
 import { factsCommand, factsOf, type JobFacts, type SetEntry } from './job-facts.ts';
 import { rootsOf } from './job-family.ts';
 import { fieldsToShow, type KnownJob, knownJob, taskOf } from './job-row.ts';
 import { type JobValues, readValues, type ValueBounds } from './job-values.ts';
 import { findLostJobs } from './lost-jobs.ts';
-import type { QueueAccess, QueueCommand } from './queue-access.ts';
 
 /** A job that was found in a set. */
 export interface FoundJob extends SetEntry {

@@ -1,12 +1,12 @@
-import type { TaskRelation, TaskTree } from '../../model.ts';
-import type { ReadOptions } from '../../redis/reader.ts';
-import { findJobs } from './find-jobs.ts';
-import { childrenOf, rootsOf } from './job-family.ts';
-import { loadTasks } from './job-loader.ts';
-import type { KnownJob } from './job-row.ts';
-import { ROW_BOUNDS } from './job-values.ts';
-import type { QueueAccess } from './queue-access.ts';
-import type { JobRef } from './queue-ref.ts';
+import type { TaskRelation, TaskTree } from '../../../model.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import type { JobRef } from '../access/queue-ref.ts';
+import { findJobs } from '../jobs/find-jobs.ts';
+import { childrenOf, rootsOf } from '../jobs/job-family.ts';
+import { loadTasks } from '../jobs/job-loader.ts';
+import type { KnownJob } from '../jobs/job-row.ts';
+import { ROW_BOUNDS } from '../jobs/job-values.ts';
 
 /** Jobs of a flow, as many as the contract lists at most. */
 export const MOST_JOBS = 20_000;

@@ -1,12 +1,12 @@
-import type { TaskChangeEntry, TaskDetail } from '../../model.ts';
-import type { ReadOptions } from '../../redis/reader.ts';
-import { asTexts } from '../../redis/replies.ts';
-import { findJobs } from './find-jobs.ts';
-import { childrenOf } from './job-family.ts';
-import { loadTasks } from './job-loader.ts';
-import { type KnownJob, tracesOf } from './job-row.ts';
-import { DETAIL_BOUNDS, type JobValues, readValues } from './job-values.ts';
-import type { QueueAccess } from './queue-access.ts';
+import type { TaskChangeEntry, TaskDetail } from '../../../model.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { asTexts } from '../../../redis/replies.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import { findJobs } from '../jobs/find-jobs.ts';
+import { childrenOf } from '../jobs/job-family.ts';
+import { loadTasks } from '../jobs/job-loader.ts';
+import { type KnownJob, tracesOf } from '../jobs/job-row.ts';
+import { DETAIL_BOUNDS, type JobValues, readValues } from '../jobs/job-values.ts';
 
 const MOST_CHILDREN = 20_000;
 /** How many of the latest log lines are shown, and how many characters of them in all. */

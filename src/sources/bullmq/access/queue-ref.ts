@@ -1,5 +1,5 @@
 /** Queues, jobs and their keys, as BullMQ lays them out (bullmq, classes/queue-keys). */
-import type { RedisReader } from '../../redis/reader.ts';
+import type { RedisReader } from '../../../redis/reader.ts';
 
 /** A queue that is read. */
 export interface QueueRef {

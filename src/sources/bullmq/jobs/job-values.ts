@@ -4,10 +4,10 @@
  * too large is shown as its length.
  */
 
-import type { ReadOptions } from '../../redis/reader.ts';
-import { asCount, asFields } from '../../redis/replies.ts';
-import type { QueueAccess, QueueCommand } from './queue-access.ts';
-import type { JobRef } from './queue-ref.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { asCount, asFields } from '../../../redis/replies.ts';
+import type { QueueAccess, QueueCommand } from '../access/queue-access.ts';
+import type { JobRef } from '../access/queue-ref.ts';
 
 /** A large field. */
 export type ValueField = 'data' | 'opts' | 'returnvalue' | 'failedReason' | 'stacktrace';

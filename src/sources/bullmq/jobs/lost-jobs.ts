@@ -1,7 +1,7 @@
-import type { ReadOptions } from '../../redis/reader.ts';
-import { asNumber } from '../../redis/replies.ts';
-import type { QueueAccess, QueueCommand } from './queue-access.ts';
-import type { JobRef } from './queue-ref.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { asNumber } from '../../../redis/replies.ts';
+import type { QueueAccess, QueueCommand } from '../access/queue-access.ts';
+import type { JobRef } from '../access/queue-ref.ts';
 
 /**
  * Finds the active jobs that their workers have lost. A worker renews a lock for each of its jobs; here the

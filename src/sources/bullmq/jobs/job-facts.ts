@@ -1,9 +1,9 @@
 /** The small fields of a job's hash, which are always read (bullmq, includes/storeJob.lua and classes/job). */
 
-import { asFields, asNumber } from '../../redis/replies.ts';
+import { asFields, asNumber } from '../../../redis/replies.ts';
+import type { QueueCommand } from '../access/queue-access.ts';
+import type { JobRef, QueueRef } from '../access/queue-ref.ts';
 import { dueTime, type JobSet } from './job-sets.ts';
-import type { QueueCommand } from './queue-access.ts';
-import type { JobRef, QueueRef } from './queue-ref.ts';
 
 /** A job in one of its queue's sets. */
 export interface SetEntry extends JobRef {

@@ -1,8 +1,8 @@
 /** Finds the queues of a prefix by their `meta` keys, which every queue of BullMQ writes. */
-import { withDeadline } from '../../redis/deadline.ts';
-import { describeError, RedisError } from '../../redis/problems.ts';
-import type { ReadOptions, RedisReader } from '../../redis/reader.ts';
-import { asText, asTexts } from '../../redis/replies.ts';
+import { withDeadline } from '../../../redis/deadline.ts';
+import { describeError, RedisError } from '../../../redis/problems.ts';
+import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
+import { asText, asTexts } from '../../../redis/replies.ts';
 
 /** Names of the queues there are, kept up to date while somebody asks. */
 export interface QueueDiscovery {

@@ -1,7 +1,7 @@
 /** Priorities of jobs: each has its own range of scores in the set `prioritized`. */
-import { asScored } from '../../redis/replies.ts';
-import type { QueueCommand } from './queue-access.ts';
-import type { QueueRef } from './queue-ref.ts';
+import { asScored } from '../../../redis/replies.ts';
+import type { QueueCommand } from '../access/queue-access.ts';
+import type { QueueRef } from '../access/queue-ref.ts';
 
 /** Scores of jobs of one priority span this much: bullmq, includes/getPriorityScore.lua. */
 export const PRIORITY_SPAN = 0x1_0000_0000;

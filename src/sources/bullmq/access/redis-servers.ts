@@ -1,4 +1,4 @@
-import type { RedisReader } from '../../redis/reader.ts';
+import type { RedisReader } from '../../../redis/reader.ts';
 import type { QueueAccess } from './queue-access.ts';
 import type { QueueRef } from './queue-ref.ts';
 

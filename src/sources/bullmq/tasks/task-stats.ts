@@ -1,15 +1,15 @@
-import type { Task } from '../../model.ts';
-import type { ReadOptions } from '../../redis/reader.ts';
-import { passesFilters } from '../../select/task-filter.ts';
-import { createStatsAccumulator } from '../../select/task-stats.ts';
-import type { TaskStats, TaskStatsQuery } from '../../source.ts';
-import { bareTask, loadKnown, loadTasks } from './job-loader.ts';
-import type { KnownJob } from './job-row.ts';
-import { setsOf } from './job-sets.ts';
-import { ROW_BOUNDS } from './job-values.ts';
-import type { QueueAccess } from './queue-access.ts';
+import type { Task } from '../../../model.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { passesFilters } from '../../../select/task-filter.ts';
+import { createStatsAccumulator } from '../../../select/task-stats.ts';
+import type { TaskStats, TaskStatsQuery } from '../../../source.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import { bareTask, loadKnown, loadTasks } from '../jobs/job-loader.ts';
+import type { KnownJob } from '../jobs/job-row.ts';
+import { setsOf } from '../jobs/job-sets.ts';
+import { ROW_BOUNDS } from '../jobs/job-values.ts';
+import { createWalk } from '../walk/walk.ts';
 import { MOST_JOBS, readFlow } from './task-tree.ts';
-import { createWalk } from './walk/walk.ts';
 
 const BATCH = 500;
 

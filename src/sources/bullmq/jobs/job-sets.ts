@@ -16,7 +16,7 @@
  * A PENDING job that has made an attempt (`attemptsMade` > 0) is RETRY: it failed and waits again, or somebody
  * retried it by hand. A job that stalled or was given back has made none.
  */
-import type { TaskState } from '../../model.ts';
+import type { TaskState } from '../../../model.ts';
 
 /** One of the sets, by the end of its key. */
 export type SetPart =

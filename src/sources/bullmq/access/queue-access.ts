@@ -2,11 +2,11 @@
  * The one way from this source to Redis: which queues there are, and reads of their keys. It never writes,
  * never makes a `Queue`, and never closes a connection of the host's.
  */
-import type { RedisCommand } from '../../redis/client.ts';
-import { createHostReader, createIoredisReader } from '../../redis/on-demand-reader.ts';
-import { RedisError, type RedisProblem } from '../../redis/problems.ts';
-import type { Outcome, ReadOptions, RedisReader } from '../../redis/reader.ts';
-import type { SourceStatus } from '../../source.ts';
+import type { RedisCommand } from '../../../redis/client.ts';
+import { createHostReader, createIoredisReader } from '../../../redis/on-demand-reader.ts';
+import { RedisError, type RedisProblem } from '../../../redis/problems.ts';
+import type { Outcome, ReadOptions, RedisReader } from '../../../redis/reader.ts';
+import type { SourceStatus } from '../../../source.ts';
 import type { GivenQueue, ResolvedOptions } from './options.ts';
 import { createQueueDiscovery } from './queue-discovery.ts';
 import {

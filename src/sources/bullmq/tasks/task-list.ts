@@ -1,16 +1,16 @@
-import type { Task } from '../../model.ts';
-import type { ReadOptions } from '../../redis/reader.ts';
-import { selectTasks } from '../../select/select-tasks.ts';
-import type { TaskPage, TaskQuery } from '../../source.ts';
-import { loadKnown, loadTasks } from './job-loader.ts';
-import { setsOf } from './job-sets.ts';
-import { ROW_BOUNDS } from './job-values.ts';
-import type { QueueAccess } from './queue-access.ts';
+import type { Task } from '../../../model.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { selectTasks } from '../../../select/select-tasks.ts';
+import type { TaskPage, TaskQuery } from '../../../source.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import { loadKnown, loadTasks } from '../jobs/job-loader.ts';
+import { setsOf } from '../jobs/job-sets.ts';
+import { ROW_BOUNDS } from '../jobs/job-values.ts';
+import type { SequenceRow } from '../walk/job-sequence.ts';
+import type { Walk } from '../walk/walk.ts';
 import { listSorted } from './sorted-task-list.ts';
 import { loadMatching, walkOfQuery } from './task-rows.ts';
 import { MOST_JOBS, readFlow } from './task-tree.ts';
-import type { SequenceRow } from './walk/job-sequence.ts';
-import type { Walk } from './walk/walk.ts';
 
 const NOTHING: TaskPage = { tasks: [], next: null, total: 0 };
 /** Rows that are read at a time when filters may drop some of them: few at first, as most may match. */

@@ -1,9 +1,9 @@
 /** A job as a task. */
-import type { Task, TaskFlag, TaskTextField } from '../../model.ts';
+import type { Task, TaskFlag, TaskTextField } from '../../../model.ts';
+import { taskIdOf } from '../access/queue-ref.ts';
 import { type JobFacts, lastChange, type SetEntry } from './job-facts.ts';
 import { dueTime, stateIn } from './job-sets.ts';
 import type { JobValue, JobValues, ValueField } from './job-values.ts';
-import { taskIdOf } from './queue-ref.ts';
 
 /** A job that was found, and what its small fields say. */
 export interface KnownJob extends SetEntry {

@@ -1,14 +1,14 @@
 /** What lists by time and lists in other orders share. */
-import type { Task } from '../../model.ts';
-import type { ReadOptions } from '../../redis/reader.ts';
-import { passesFilters } from '../../select/task-filter.ts';
-import type { TaskPosition, TaskQuery } from '../../source.ts';
-import { bareTask, loadTasks } from './job-loader.ts';
-import type { KnownJob } from './job-row.ts';
-import { setsOf } from './job-sets.ts';
-import { ROW_BOUNDS } from './job-values.ts';
-import type { QueueAccess } from './queue-access.ts';
-import { createWalk, type Walk } from './walk/walk.ts';
+import type { Task } from '../../../model.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { passesFilters } from '../../../select/task-filter.ts';
+import type { TaskPosition, TaskQuery } from '../../../source.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import { bareTask, loadTasks } from '../jobs/job-loader.ts';
+import type { KnownJob } from '../jobs/job-row.ts';
+import { setsOf } from '../jobs/job-sets.ts';
+import { ROW_BOUNDS } from '../jobs/job-values.ts';
+import { createWalk, type Walk } from '../walk/walk.ts';
 
 /** Jobs whose values are read at a time when only some of them contain the text that is searched for. */
 const SEARCHED_AT_ONCE = 100;

@@ -1,5 +1,5 @@
-import { hostClient } from '../../redis/host-client.ts';
-import type { IoredisAddress } from '../../redis/ioredis.ts';
+import { hostClient } from '../../../redis/host-client.ts';
+import type { IoredisAddress } from '../../../redis/ioredis.ts';
 
 /**
  * What this source uses of a BullMQ `Queue`; one of bullmq 5 or 6 on Redis fits. Only its connection and its

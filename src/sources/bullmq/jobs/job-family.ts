@@ -1,10 +1,10 @@
 /** Parents and children of jobs: flows (bullmq, classes/flow-producer; commands/addParentJob, moveToFinished). */
 
-import type { ReadOptions } from '../../redis/reader.ts';
-import { asCount, asFields, asTexts } from '../../redis/replies.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { asCount, asFields, asTexts } from '../../../redis/replies.ts';
+import type { QueueAccess, QueueCommand } from '../access/queue-access.ts';
+import type { JobRef } from '../access/queue-ref.ts';
 import type { KnownJob } from './job-row.ts';
-import type { QueueAccess, QueueCommand } from './queue-access.ts';
-import type { JobRef } from './queue-ref.ts';
 
 /** In deeper flows the root is not looked for. */
 const DEEPEST = 100;
