@@ -18,7 +18,7 @@ const LIMITS = {
   capacity: 4_000,
   queued: 2_000,
   perWrite: 500,
-  // Below the router's own limit, so that an outage is told apart from a slow read.
+  // Below the limit of the router, so that an outage is not reported as a slow read.
   timeoutMs: 4_000,
 };
 

@@ -1,4 +1,4 @@
-/** Replies of Redis as what they should be. Clients differ in how they show them, and a key may hold anything. */
+/** Converts replies of Redis to the expected type: clients differ in their types, and a key may hold anything. */
 
 /** A text; `null` for anything else. */
 export function asText(reply: unknown): string | null {
@@ -19,12 +19,12 @@ export function asNumber(reply: unknown): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
-/** A list of texts without what is none; empty for anything else. */
+/** The texts in a list; empty for anything else. */
 export function asTexts(reply: unknown): readonly string[] {
   return Array.isArray(reply) ? reply.filter((item) => typeof item === 'string') : [];
 }
 
-/** A list with its gaps, as HMGET answers; empty for anything else. */
+/** A list of texts with `null` for missing fields, as HMGET replies; empty for anything else. */
 export function asFields(reply: unknown): readonly (string | null)[] {
   return Array.isArray(reply) ? reply.map(asText) : [];
 }

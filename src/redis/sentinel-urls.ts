@@ -4,35 +4,35 @@ import { type TlsParameters, tlsOptions, tlsSetting } from './tls.ts';
 import type { RedisAddress } from './urls.ts';
 import { databaseNumber, hostAndPort, isSentinelUrl, splitUrl } from './urls.ts';
 
-/** Where Sentinels are, and how to log in at what they name. */
+/** Addresses of Sentinels, and how to log in to them and to the master. */
 export interface SentinelAddress {
   /** Host and port of each. */
   readonly sentinels: readonly { readonly host: string; readonly port: number }[];
   readonly masterName: string;
-  /** How to log in at the Sentinels themselves. */
+  /** Login for the Sentinels themselves. */
   readonly sentinelLogin: Login;
-  /** How to log in at the master. */
+  /** Login for the master. */
   readonly login: Login;
   readonly database: number;
 }
 
 type Login = Pick<RedisAddress, 'username' | 'password' | 'tls'>;
 
-/** What a Sentinel URL is read with. */
+/** The settings that belong to a Sentinel URL. */
 export interface SentinelContext {
-  /** The option that the URL was given in, for the error. */
+  /** The option that held the URL, for the error. */
   readonly option: string;
-  /** Name and value of the setting that has `master_name` and `sentinel_kwargs`. */
+  /** Name and value of the setting with `master_name` and `sentinel_kwargs`. */
   readonly transport: { readonly option: string; readonly values: Readonly<Record<string, unknown>> };
-  /** The setting that asks for TLS to the master. */
+  /** The setting for TLS to the master. */
   readonly ssl: TlsParameters | null;
 }
 
 const EXAMPLE = 'sentinel://host:26379/0;sentinel://host2:26379/0';
 
 /**
- * Reads `sentinel://host:26379/0;sentinel://host2:26379/0`. User, password and number of the database are
- * the master's; of several, the first that is given counts.
+ * Reads `sentinel://host:26379/0;sentinel://host2:26379/0`. User, password and database number are
+ * those of the master; the first URL that has one counts.
  *
  * @throws TypeError that says what to write; it never holds the URL, which may have a password
  */
@@ -56,7 +56,7 @@ export function parseSentinelUrl(url: string, { option, transport, ssl }: Sentin
   };
 }
 
-/** The Sentinels as people write them, without user and password. */
+/** The URLs of the Sentinels without user and password. */
 export function displaySentinelUrl({ sentinels, database }: SentinelAddress): string {
   return sentinels.map((sentinel) => `sentinel://${hostAndPort(sentinel)}/${database}`).join(';');
 }
@@ -71,7 +71,7 @@ function masterName({ option, values }: SentinelContext['transport']): string {
   );
 }
 
-/** Arguments of redis-py for connections to the Sentinels; those that do not matter here are ignored. */
+/** Arguments of redis-py for connections to the Sentinels; others are ignored. */
 function sentinelLogin({ option, values }: SentinelContext['transport']): Login {
   const { sentinel_kwargs: kwargs } = values;
   if (kwargs === undefined || kwargs === null) return { username: null, password: null, tls: null };

@@ -1,5 +1,8 @@
 /**
  * Finds the master that Sentinels watch (https://redis.io/docs/latest/develop/reference/sentinel-clients/).
+ *
+ * The Sentinel client of node-redis 6 is not used: it gives up if the first Sentinel of the list is dead, hides
+ * why the Sentinels refuse to answer, and does not notice that the master it was given has become a replica.
  */
 import { withDeadline } from './deadline.ts';
 import {

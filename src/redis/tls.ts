@@ -1,4 +1,4 @@
-/** TLS in the words of Celery (kombu/transport/redis.py, celery/backends/redis.py, redis-py). */
+/** TLS settings as Celery names them (kombu/transport/redis.py, celery/backends/redis.py, redis-py). */
 import { readFileSync } from 'node:fs';
 
 /** How a connection is encrypted, in Node's terms. */
@@ -20,8 +20,8 @@ export interface TlsParameters {
 const REQUIREMENTS = ['none', 'optional', 'required'];
 
 /**
- * A setting such as `broker_use_ssl`: a table, or `true` for one that is empty. As in Python, an empty
- * table asks for nothing.
+ * A setting such as `broker_use_ssl`: a table, or `true` for the defaults. As in Python, an empty table means no
+ * TLS.
  */
 export function tlsSetting(value: unknown, option: string): TlsParameters | null {
   if (value === true) return { option, values: {} };
@@ -30,8 +30,8 @@ export function tlsSetting(value: unknown, option: string): TlsParameters | null
 }
 
 /**
- * Reads the parameters; of several tables the first that has one decides. Without `ssl_cert_reqs`
- * certificates are checked, which Celery 5.2 does not do for a broker.
+ * Reads the parameters; the first table that has a parameter decides. Without `ssl_cert_reqs`, certificates are
+ * checked, unlike in Celery 5.2 for a broker.
  *
  * @throws TypeError that says what to write; it never holds the content of a file
  */

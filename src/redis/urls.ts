@@ -4,7 +4,7 @@
  */
 import { type TlsOptions, type TlsParameters, tlsOptions } from './tls.ts';
 
-/** Where a Redis is and how to log in. */
+/** Address of a Redis and how to log in. */
 export interface RedisAddress {
   readonly socket: { readonly host: string; readonly port: number } | { readonly path: string };
   readonly database: number;
@@ -14,7 +14,7 @@ export interface RedisAddress {
   readonly tls: TlsOptions | null;
 }
 
-/** What a URL consists of, decoded. */
+/** The decoded parts of a URL. */
 export interface UrlParts {
   readonly host: string;
   readonly port: number | null;
@@ -34,7 +34,7 @@ export function isRedisUrl(url: string): boolean {
   return NETWORK.has(scheme) || SOCKET.has(scheme);
 }
 
-/** Whether Sentinels are to be asked where the Redis is. */
+/** Whether the URL names Sentinels, which know the address of the Redis. */
 export function isSentinelUrl(url: string): boolean {
   return schemeOf(url) === SENTINEL;
 }
@@ -43,7 +43,7 @@ export function isSentinelUrl(url: string): boolean {
  * Reads a URL of one Redis. Of a fail-over list (`redis://a;redis://b`) the first is used.
  *
  * @param option the option it was given in, for the error
- * @param ssl a setting that asks for TLS whatever the URL says; where both tell, the URL decides
+ * @param ssl a setting that asks for TLS whatever the URL says; the URL's own parameters take precedence
  * @throws TypeError that says what to write; it never holds the URL, which may have a password
  */
 export function parseRedisUrl(url: string, option: string, ssl: TlsParameters | null = null): RedisAddress {
@@ -65,7 +65,7 @@ export function parseRedisUrl(url: string, option: string, ssl: TlsParameters | 
     database: databaseNumber(database, option, 'redis://host:6379/0'),
     username,
     password,
-    // Celery takes a socket for safe enough, whatever its settings say.
+    // Celery ignores TLS settings for sockets.
     tls: !isSocket && (scheme === 'rediss:' || ssl !== null) ? tlsOptions(tables(query, option, ssl)) : null,
   };
 }
@@ -86,7 +86,7 @@ export function displayRedis(socket: RedisAddress['socket'], database: number, i
   return `${isTls ? 'rediss' : 'redis'}://${hostAndPort(socket)}/${database}`;
 }
 
-/** In lower case and with its colon; empty when there is none. */
+/** The scheme in lower case with its colon; empty if the URL has none. */
 export function schemeOf(url: string): string {
   return /^[a-z][a-z0-9+.-]*:/i.exec(url.trim())?.[0].toLowerCase() ?? '';
 }
@@ -94,8 +94,8 @@ export function schemeOf(url: string): string {
 /**
  * Takes a URL apart.
  *
- * @param example what to write when it cannot be read
- * @param isWhole tells what is a URL but not of the form that is wanted
+ * @param example what to write instead of a URL that cannot be read
+ * @param isWhole whether a valid URL also has the parts that are needed
  * @throws TypeError that says what to write
  */
 export function splitUrl(
@@ -104,9 +104,9 @@ export function splitUrl(
   example: string,
   isWhole: (parsed: URL) => boolean = () => true,
 ): UrlParts {
-  // URL knows the parts of a scheme like this one, whatever its name.
+  // Node splits a URL into user, host and port only if it knows the scheme's syntax, as it does for redis:.
   const known = url.replace(/^[a-z][a-z0-9+.-]*:(\/\/)?/i, 'redis://');
-  // An empty host is localhost in Celery, and there is none in a socket's URL.
+  // An empty host means localhost in Celery, and a socket's URL has none.
   const named = known.replace(/^redis:\/\/((?:[^/?#]*@)?)(?=[:/?#]|$)(?![^/?#]*@)/, 'redis://$1localhost');
   const parsed = URL.canParse(named) ? new URL(named) : null;
   if (parsed === null || !isWhole(parsed)) {
@@ -134,7 +134,7 @@ function decode(text: string, option: string): string {
 }
 
 /**
- * The number that a path such as `/3` stands for; 0 when it is empty.
+ * The number in a path such as `/3`; 0 if the path is empty.
  *
  * @throws TypeError that says what to write
  */
@@ -144,7 +144,7 @@ export function databaseNumber(path: string, option: string, example: string): n
   throw new TypeError(`celerySources: ${option} must end in the number of a database, as ${example}.`);
 }
 
-/** As in a URL. */
+/** Host and port as in a URL, with brackets around IPv6 addresses. */
 export function hostAndPort({ host, port }: { host: string; port: number }): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

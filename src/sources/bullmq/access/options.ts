@@ -38,7 +38,7 @@ export interface BullMQSourcesOptions {
   readonly name?: string;
 }
 
-/** A queue of the host's with what is needed of it. */
+/** What is needed of one of the host's queues. */
 export interface GivenQueue {
   readonly name: string;
   readonly prefix: string;
@@ -64,7 +64,7 @@ const OPTIONS: Readonly<Record<keyof BullMQSourcesOptions, true>> = {
   name: true,
 };
 
-/** What people write instead of an option, and what to write. */
+/** Names that are tried instead of an option, and what to write. */
 const HINTS: Readonly<Record<string, string>> = {
   queue: 'queues: [queue]',
   redis: 'connection',
@@ -158,7 +158,7 @@ function checkQueue(value: unknown, index: number): GivenQueue {
   };
 }
 
-/** A promise of it; `undefined` where the queue is not on Redis. */
+/** The queue's client or a promise of it; `undefined` if the queue is not on Redis. */
 function clientOf(queue: Partial<BullMQQueue>): unknown {
   return queue.client ?? (queue.getBackend?.() as { readonly client?: unknown } | undefined)?.client;
 }

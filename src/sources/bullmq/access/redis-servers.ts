@@ -2,11 +2,11 @@ import type { RedisReader } from '../../../redis/reader.ts';
 import type { QueueAccess } from './queue-access.ts';
 import type { QueueRef } from './queue-ref.ts';
 
-/** A Redis or a cluster, which queues may reach over connections of their own. */
+/** A Redis or a cluster, which several readers may reach over connections of their own. */
 export interface RedisServer {
-  /** One of the connections, for what concerns the server as a whole. */
+  /** One of its readers, for what concerns the whole server. */
   readonly reader: RedisReader;
-  /** The queues that lie there. */
+  /** The queues stored there. */
   readonly queues: readonly QueueRef[];
 }
 

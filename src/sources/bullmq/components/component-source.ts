@@ -10,7 +10,7 @@ import { hintsFor, QUEUES_HIDDEN } from './hints.ts';
 import { type QueueReport, readQueueReports } from './queue-reports.ts';
 import { readServerFacts, type ServerFacts } from './server-facts.ts';
 
-/** Settings are for people: of more queues than this, only those with the most jobs are told in full. */
+/** Most queues listed in `config`, those with the most jobs first. */
 const MOST_QUEUES = 100;
 
 /** Answers `/api/components/`: each Redis with its queues, as `redis`, `redis-2` and so on. */
@@ -20,7 +20,7 @@ export function createComponentSource(name: string, access: QueueAccess): Compon
     status: access.status,
     async listComponents({ signal }) {
       const options = { signal };
-      // What stands against it is told by the component of the server that it comes from.
+      // Each server's component reports its own problem.
       const [{ queues, failure }] = await Promise.all([
         findQueues(access, options),
         ...access.readers().map((reader) => reader.check(signal)),
@@ -35,7 +35,7 @@ export function createComponentSource(name: string, access: QueueAccess): Compon
   };
 }
 
-/** Queues that cannot be looked for are not queues that are not there: `failure` is why, else `null`. */
+/** Tells no queues from a failed search: `failure` is its reason, or `null`. */
 async function findQueues(
   access: QueueAccess,
   options: ReadOptions,
@@ -107,7 +107,7 @@ function configOf(
       .map(({ name, isPaused, stalled, isWhole, concurrency, version, counts }) => ({
         name,
         paused: isPaused,
-        // Of very many active jobs, only some are looked at.
+        // Unknown if there are too many active jobs to read all of them.
         stalled: isWhole ? stalled : null,
         concurrency,
         version,

@@ -1,10 +1,10 @@
-/** What is wrong or hidden, and what to change. */
+/** Hints: what is wrong or not visible, and what to change. */
 import { MOST_ENTRIES } from '../schedules/schedules.ts';
 import type { WorkersByQueue } from '../workers/worker-connections.ts';
 import type { QueueReport } from './queue-reports.ts';
 import { SAFE_POLICY, type ServerFacts } from './server-facts.ts';
 
-/** What hints are made from. */
+/** The data that hints are derived from. */
 export interface HintInput {
   readonly queues: readonly QueueReport[];
   /** `null`: this user may not list clients. */
@@ -13,10 +13,10 @@ export interface HintInput {
   readonly facts: ServerFacts | null;
 }
 
-/** Queues that one rule names. */
+/** Most queues named by one rule. */
 const MOST_QUEUES = 5;
 
-/** Sentences with the line to change, the worst first. */
+/** Sentences that say what to change, the most serious first. */
 export function hintsFor(input: HintInput): readonly string[] {
   return [
     ...evictionHints(input),
@@ -41,7 +41,7 @@ function evictionHints({ facts }: HintInput): readonly string[] {
   ];
 }
 
-/** Whether jobs wait where nobody takes them: no worker is connected, and none holds a job. */
+/** Whether jobs wait and no worker is there: none is connected and none holds a job. */
 function isUnattended({ waiting, consumers, reserved, stalled }: QueueReport): boolean {
   return waiting > 0 && consumers === 0 && reserved <= stalled;
 }
@@ -108,7 +108,7 @@ function jobs(count: number): string {
   return count === 1 ? '1 job' : `${count} jobs`;
 }
 
-/** As JavaScript writes it. */
+/** As a JavaScript string. */
 function quoted(name: string): string {
   return JSON.stringify(name);
 }

@@ -6,7 +6,7 @@ import type { QueueAccess, QueueCommand } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 import { isMarker } from '../jobs/job-sets.ts';
 
-/** How many jobs are in each of BullMQ's states, as its own `getJobCounts` tells. */
+/** Jobs in each of BullMQ's states, as its own `getJobCounts` counts them. */
 export interface JobCounts {
   readonly waiting: number;
   /** Waiting jobs of a paused queue, which BullMQ 5 keeps apart. */
@@ -19,15 +19,15 @@ export interface JobCounts {
   readonly failed: number;
 }
 
-/** What is known of a queue without looking at its jobs. */
+/** Figures of a queue that need no look at its jobs. */
 export interface QueueFigures {
   readonly counts: JobCounts;
   /** Job schedulers and repeatable jobs. */
   readonly schedules: number;
   readonly isPaused: boolean;
-  /** Most jobs that may be active at a time; `null` without such a limit. */
+  /** Most jobs that may be active at a time; `null` if unlimited. */
   readonly concurrency: number | null;
-  /** Version of the BullMQ that made it, as `bullmq:6.7.0`; `null` where it tells none. */
+  /** Version of the BullMQ that made it, as `bullmq:6.7.0`; `null` if not recorded. */
   readonly version: string | null;
 }
 
@@ -93,7 +93,7 @@ function jobsIn(length: unknown, last: unknown): number {
   return Math.max(0, asCount(length) - (isMarker(asText(last) ?? '') ? 1 : 0));
 }
 
-/** Jobs that the next free worker would take. */
+/** Jobs that a free worker could take now. */
 export function takeable({ waiting, paused, prioritized }: JobCounts): number {
   return waiting + paused + prioritized;
 }

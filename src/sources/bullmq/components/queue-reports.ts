@@ -9,23 +9,23 @@ import { type JobCounts, type QueueFigures, readQueueFigures, takeable } from '.
 export interface QueueReport
   extends Pick<QueueFigures, 'schedules' | 'isPaused' | 'concurrency' | 'version'> {
   readonly name: string;
-  /** Jobs that the next free worker would take. */
+  /** Jobs that a free worker could take now. */
   readonly waiting: number;
   /** Active jobs. */
   readonly reserved: number;
   /** Connected workers; `null` when they cannot be listed. */
   readonly consumers: number | null;
   readonly counts: JobCounts;
-  /** Active jobs that their worker has let go of, of those that were looked at. */
+  /** Active jobs whose lock has expired, among those read. */
   readonly stalled: number;
-  /** Whether all active jobs were looked at. */
+  /** Whether all active jobs were read. */
   readonly isWhole: boolean;
 }
 
 /**
- * Reads what waits in queues, who takes from them, and what is stuck.
+ * Reads the lengths of queues, their workers and their stalled jobs.
  *
- * @param workers who is connected; `null` where nobody can tell
+ * @param workers who is connected; `null` if not known
  * @throws RedisError when Redis is away, late, or refuses to be read
  */
 export async function readQueueReports(

@@ -1,26 +1,26 @@
-/** What Redis tells of itself. */
+/** Reads version and memory settings from INFO. */
 
 import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
 import { asNumber, asText } from '../../../redis/replies.ts';
 import { isRefused } from '../workers/worker-connections.ts';
 
-/** What matters of a server to BullMQ; `null` where it is not told. */
+/** What BullMQ needs of a server; `null` for what INFO does not report. */
 export interface ServerFacts {
   readonly version: string | null;
   /** `standalone`, `cluster` or `sentinel`. */
   readonly mode: string | null;
   readonly pid: number | null;
-  /** What it drops when its memory is full. Of a cluster, that of the first master that drops anything. */
+  /** Eviction policy. For a cluster, that of the first master that may evict jobs. */
   readonly maxmemoryPolicy: string | null;
-  /** In bytes; 0: no limit. Of a cluster, of all its masters, as is the next. */
+  /** In bytes; 0: no limit. For a cluster, the sum over its masters, as for `usedMemory`. */
   readonly maxmemory: number | null;
   readonly usedMemory: number | null;
 }
 
-/** BullMQ needs this one: any other drops jobs when memory is full. */
+/** The policy that BullMQ needs: any other evicts jobs when memory is full. */
 export const SAFE_POLICY = 'noeviction';
 
-/** @returns `null` where this user may not ask */
+/** @returns `null` if this user may not run INFO */
 export async function readServerFacts(
   reader: RedisReader,
   options: ReadOptions,
@@ -46,7 +46,7 @@ export async function readServerFacts(
   }
 }
 
-/** Its fields, for each master. */
+/** The fields of a section of INFO, for each master. */
 async function readSection(
   reader: RedisReader,
   section: string,

@@ -1,4 +1,4 @@
-/** The jobs that workers hold now, as many of them as may be read. */
+/** The jobs that workers hold now, up to a limit. */
 
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asText, asTexts } from '../../../redis/replies.ts';
@@ -7,24 +7,24 @@ import type { JobRef, QueueRef } from '../access/queue-ref.ts';
 import { isMarker } from '../jobs/job-sets.ts';
 import { findLostJobs } from '../jobs/lost-jobs.ts';
 
-/** A job that a worker took and has not ended. */
+/** A job that a worker took and has not finished. */
 export interface ActiveJob extends JobRef {
-  /** Name of the worker that took it; `null` where it has none. */
+  /** Name of the worker that took it; `null` if the worker has none. */
   readonly worker: string | null;
-  /** Whether that one has let go of it: BullMQ calls such a job stalled. */
+  /** Whether the worker's lock on it has expired: BullMQ calls such a job stalled. */
   readonly isLost: boolean;
 }
 
 /** The active jobs of one queue. */
 export interface ActiveJobs {
   readonly count: number;
-  /** Those that were taken first, which are the likeliest to be stuck. */
+  /** The jobs taken first, which are the most likely to be stuck. */
   readonly jobs: readonly ActiveJob[];
-  /** Whether `jobs` are all of them. */
+  /** Whether `jobs` holds all of them. */
   readonly isWhole: boolean;
 }
 
-/** Jobs that one answer looks at, over all queues. */
+/** Jobs read for one answer, over all queues. */
 const MOST_JOBS = 1_000;
 
 export async function readActiveJobs(

@@ -1,19 +1,19 @@
-/** What `CLIENT LIST` tells of connections, as far as workers need it. */
+/** Parses the parts of `CLIENT LIST` that identify workers. */
 import { asText } from '../../../redis/replies.ts';
 
 /** A connection of some client. */
 export interface ClientConnection {
-  /** As set by CLIENT SETNAME; empty where none was. */
+  /** As set by CLIENT SETNAME; empty if none was set. */
   readonly name: string;
-  /** Host and port that it comes from. */
+  /** Remote host and port. */
   readonly address: string;
-  /** Number of its database; `null` where it is not told. */
+  /** Number of its database; `null` if not listed. */
   readonly database: number | null;
-  /** Whole seconds since it was opened; `null` where that is not told. */
+  /** Whole seconds since it was opened; `null` if not listed. */
   readonly ageSeconds: number | null;
 }
 
-/** The connections with a name; empty for what is no such list. */
+/** The connections that have a name; none if the reply is no such list. */
 export function parseClientList(reply: unknown): readonly ClientConnection[] {
   return (asText(reply) ?? '')
     .split('\n')
@@ -21,7 +21,7 @@ export function parseClientList(reply: unknown): readonly ClientConnection[] {
     .filter(({ name }) => name !== '');
 }
 
-/** A line is `id=3 addr=127.0.0.1:50000 name=bull:bWFpbA== age=12 db=0 …`; no value has a space in it. */
+/** A line is `id=3 addr=127.0.0.1:50000 name=bull:bWFpbA== age=12 db=0 …`; values contain no space. */
 function connectionOf(line: string): ClientConnection {
   const fields = new Map<string, string>();
   for (const pair of line.trim().split(' ')) {

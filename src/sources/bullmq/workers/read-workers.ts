@@ -7,9 +7,9 @@ import { readWorkerConnections } from './worker-connections.ts';
 import { type QueueCrew, workersOf } from './worker-rows.ts';
 
 /**
- * Reads who works on which queue.
+ * Reads which workers serve which queue.
  *
- * @returns `null` where a server does not let clients be listed: what the others tell would be no whole list
+ * @returns `null` if a server refuses CLIENT LIST: the list would be incomplete
  * @throws RedisError when Redis is away or late
  */
 export async function readWorkers(
@@ -17,7 +17,7 @@ export async function readWorkers(
   options: ReadOptions,
 ): Promise<readonly Worker[] | null> {
   const queues = await access.queues(options);
-  // Whoever took a job before was connected before.
+  // Jobs before connections: a worker that took a job was connected by then.
   const active = await readActiveJobs(access, queues, options);
   const byServer = await Promise.all(
     serversOf(access, queues).map((server) => readWorkerConnections(server, options)),

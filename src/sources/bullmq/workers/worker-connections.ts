@@ -11,21 +11,21 @@ import { type ClientConnection, parseClientList } from './client-list.ts';
 
 /** The connection of one worker to one queue. */
 export interface WorkerConnection {
-  /** Its own name; `null` where it has none. */
+  /** Its own name; `null` if it has none. */
   readonly worker: string | null;
-  /** Host and port that it comes from. */
+  /** Remote host and port. */
   readonly address: string;
-  /** Whole seconds since it was opened; `null` where that is not told. */
+  /** Whole seconds since it was opened; `null` if not known. */
   readonly ageSeconds: number | null;
 }
 
-/** By queue; `null` where the server does not let clients be listed, so that nobody can tell. */
+/** By queue; `null` if the server refuses CLIENT LIST. */
 export type WorkersByQueue = ReadonlyMap<QueueRef, readonly WorkerConnection[]> | null;
 
 /**
  * Reads the connections of workers of one server.
  *
- * @returns every queue of it, also those without a worker
+ * @returns an entry for every queue of the server, also for those without a worker
  * @throws RedisError when Redis is away or late
  */
 export async function readWorkerConnections(
@@ -46,7 +46,7 @@ export async function readWorkerConnections(
   return byQueue;
 }
 
-/** @returns one list per master; `null` where the command is forbidden or hidden, as some hosted ones do */
+/** @returns one list per master; `null` if the command is forbidden or removed, as on some hosted servers */
 async function readClientLists(
   reader: RedisReader,
   options: ReadOptions,
@@ -60,7 +60,7 @@ async function readClientLists(
   }
 }
 
-/** Whether Redis is well but does not let this user, or anybody, run the command. */
+/** Whether Redis works but refuses the command. */
 export function isRefused(error: unknown): boolean {
   return error instanceof RedisError && ['NOPERM', 'UNKNOWNCOMMAND'].includes(error.problem.code);
 }
@@ -104,7 +104,7 @@ function ownerOf(
   return null;
 }
 
-/** `null` where the address does not tell. */
+/** The database in the reader's address; `null` if not known. */
 function databaseOf(reader: RedisReader): number | null {
   const [, database] = /^redis(?:s|-sentinel)?:.*\/(\d+)$/.exec(reader.address() ?? '') ?? [];
   return database === undefined ? null : Number(database);

@@ -1,10 +1,10 @@
-/** Connections and the jobs that are held, as workers. */
+/** Builds the rows of workers from connections and active jobs. */
 import type { Worker } from '../../../model.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 import type { ActiveJob, ActiveJobs } from './active-jobs.ts';
 import type { WorkerConnection } from './worker-connections.ts';
 
-/** What is known of one queue. */
+/** Workers and active jobs of one queue. */
 export interface QueueCrew {
   readonly queue: QueueRef;
   readonly connections: readonly WorkerConnection[];
@@ -33,7 +33,7 @@ function unnamedWorkers(crews: readonly QueueCrew[]): readonly Worker[] {
           hostname: `${queue.name}@${address}`,
           status: 'online',
           queues: [queue.name],
-          // Whose the jobs of a queue are is known only where nobody has any.
+          // Jobs do not say which unnamed worker holds them; only an empty queue is certain.
           active: active.count === 0 ? 0 : null,
           uptimeSeconds: ageSeconds,
         }),
@@ -58,12 +58,12 @@ function namedWorkers(crews: readonly QueueCrew[]): readonly Worker[] {
     status: 'online',
     queues: [...own].map(({ queue }) => queue.name),
     active: [...own].every(({ active }) => active.isWhole) ? (held.get(hostname) ?? 0) : null,
-    // Since the oldest of its connections was opened.
+    // The age of its oldest connection.
     uptimeSeconds: ages.includes(null) ? null : Math.max(...ages.map(Number)),
   }));
 }
 
-/** Jobs that are held by name: a lost one is held no more. */
+/** Active jobs by worker name, without those whose lock has expired. */
 function countHeld(crews: readonly QueueCrew[]): ReadonlyMap<string, number> {
   const held = new Map<string, number>();
   for (const { worker, isLost } of crews.flatMap(({ active }) => active.jobs)) {
@@ -73,8 +73,8 @@ function countHeld(crews: readonly QueueCrew[]): ReadonlyMap<string, number> {
 }
 
 /**
- * Names that hold jobs and are not connected: with a lock that is renewed it has just gone or is closing,
- * without one it is gone. BullMQ remembers nothing of those that held none.
+ * Workers that hold jobs and are not connected. While the lock of a job is valid, the worker has just left or is
+ * closing; once it has expired, the worker is gone. BullMQ remembers no others.
  */
 function absentWorkers(crews: readonly QueueCrew[]): readonly Worker[] {
   const connected = new Set(crews.flatMap(({ connections }) => connections.map(({ worker }) => worker)));
@@ -97,7 +97,7 @@ function absentWorkers(crews: readonly QueueCrew[]): readonly Worker[] {
   });
 }
 
-/** Redis takes no other names for connections, so that such a worker is seen by its jobs alone. */
+/** Redis accepts only these characters in connection names; other workers are known by their jobs alone. */
 function canBeListed(name: string): boolean {
   return /^[!-~]+$/.test(name);
 }

@@ -3,7 +3,7 @@ import type { WorkerSource } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { readWorkers } from './read-workers.ts';
 
-/** What to say where nobody can tell who works. */
+/** The problem when CLIENT LIST is refused. */
 export const WORKERS_HIDDEN: RedisProblem = {
   code: 'WORKERSHIDDEN',
   sentence: 'Redis does not let this user list clients, so nobody can tell which workers there are.',

@@ -26,7 +26,7 @@ export interface DeploymentEndpoints {
 const FOREIGN =
   /^(?:(?:py)?amqps?|librabbitmq|sqs|sqla|sqlalchemy|mongodb|zookeeper|memory|filesystem|consul|etcd|qpid|pyro|slmq|azurestoragequeues|azureservicebus|kafka|confluentkafka|gcpubsub)[+:]/i;
 
-/** A place of a deployment, and the settings that tell of it. */
+/** The broker or the backend, with the settings that describe it. */
 interface Place {
   readonly option: 'broker' | 'backend';
   readonly setting: string;
