@@ -39,6 +39,29 @@ const RANKS: Readonly<Record<string, number>> = {
   memory: 5,
 };
 
+/** The same inside the Celery source: what decodes knows no deployment, and only its entry knows all of it. */
+const CELERY_RANKS: Readonly<Record<string, number>> = {
+  problem: 0,
+  settings: 0,
+  protocol: 1,
+  'connection-state': 1,
+  lineage: 2,
+  broker: 3,
+  'result-backend': 3,
+  brokers: 3,
+  backends: 3,
+  control: 3,
+  results: 3,
+  queues: 3,
+  schedules: 3,
+  hints: 3,
+  collector: 4,
+  health: 4,
+  components: 5,
+  deployment: 6,
+  'celery-sources': 7,
+};
+
 /** Packages, and the only places that import them. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   // Bundled into the page: the host installs none of it.
@@ -76,6 +99,21 @@ describe('imports', () => {
         .filter((target) => (RANKS[placeOf(target)] ?? Infinity) > (RANKS[placeOf(file.path)] ?? 0))
         .map((target) => `${file.path} -> ${target}`),
     );
+    expect(upward).toEqual([]);
+  });
+
+  it('go downward only inside the Celery source', () => {
+    const top = 'src/sources/celery/';
+    const rankOf = (path: string): number | undefined =>
+      CELERY_RANKS[path.slice(top.length).replace(/(\/.*|\.ts)$/, '')];
+    const upward = sources
+      .filter(({ path }) => path.startsWith(top))
+      .flatMap((file) =>
+        importsOf(file)
+          .filter((target) => target.startsWith(top))
+          .filter((target) => (rankOf(target) ?? 0) > (rankOf(file.path) ?? Infinity))
+          .map((target) => `${file.path} -> ${target}`),
+      );
     expect(upward).toEqual([]);
   });
 

@@ -18,15 +18,13 @@ const SEAMS: readonly Seam[] = [
     within: /^src\/sources\/celery\//,
     behind: /^src\/redis\/|^src\/sources\/celery\/(?:brokers|backends)\//,
     by: /^src\/sources\/celery\/(?:brokers|backends)\/redis\/|^src\/sources\/celery\/deployment\.ts$/,
-    notYet:
-      /^src\/sources\/celery\/(?:hints|queues|schedules|protocol|collector|components|health|intake|options)/,
+    notYet: /^src\/sources\/celery\/(?:hints|queues|schedules|options)/,
   },
   {
     title: 'decoding and lineage: know no broker, no backend and no Redis',
     within: /^src\/sources\/celery\/(?:protocol|lineage)\//,
     behind: /^src\/redis\/|^src\/sources\/celery\/(?:brokers|backends|broker\.ts|result-backend\.ts)/,
     by: /^$/,
-    notYet: /^src\/sources\/celery\/protocol\/results/,
   },
   {
     title: 'the packed history: files of the history alone',

@@ -30,7 +30,7 @@ function endpoint(url: string, options: object = shop): RedisEndpoint {
   return brokerEndpoint(url, { broker_transport_options: { ...options } });
 }
 
-/** What a reader says of the broker when it is asked once. */
+/** What a reader says is wrong with the broker. */
 async function problemWith(broker: RedisEndpoint): Promise<unknown> {
   const reader = kept(createRedisReader('test', broker));
   let problem = await reader.check(AbortSignal.timeout(10_000));
