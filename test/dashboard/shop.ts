@@ -45,6 +45,8 @@ export function createShop(extra = 0) {
     queues: ['orders', 'mail'],
     concurrency: 4,
     active: 1,
+    // So long that it stays online while a browser starts on a busy machine.
+    interval: 3_600,
     software: 'py-celery 5.6',
   });
 

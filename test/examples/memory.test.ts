@@ -46,8 +46,12 @@ describe('examples/memory', () => {
     expect(workers.workers.some(({ status }) => status === 'online')).toBe(true);
     const { body: beat } = await ask<SchedulesBody>(base, '/api/beat/schedules/');
     expect(beat.schedules.length).toBeGreaterThan(2);
-    const { body: components } = await ask<ComponentsBody>(base, '/api/components/');
-    expect(components.metrics?.status).toBe('up');
+    // The exporter is asked in the background.
+    const { metrics, ...components } = await waitFor(
+      async () => (await ask<ComponentsBody>(base, '/api/components/')).body,
+      ({ metrics }) => metrics?.status !== 'unknown',
+    );
+    expect(metrics?.status).toBe('up');
     expect(components['shop.broker']?.queues?.length).toBeGreaterThan(2);
     await waitFor(printed, (text) => text.includes('/graph/'));
     const order = /\/api\/tasks\/[\w-]+\/graph\//.exec(printed())?.[0] ?? '';

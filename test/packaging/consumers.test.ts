@@ -53,7 +53,7 @@ describe('an app that has the packed package installed', () => {
         // Ends by itself: a timer or socket that is left over runs into the time limit.
         const { stdout, stderr } = await run(NODES[node] ?? '', ['--unhandled-rejections=strict', app], {
           cwd: project,
-          timeout: 20_000,
+          timeout: 50_000,
         });
         expect(JSON.parse(stdout)).toEqual(EXPECTED);
         expect(
@@ -81,7 +81,7 @@ describe('importing the packed package', () => {
         },
         packages: { express: installed('express'), debug: installed('debug'), croner: installed('croner') },
       });
-      const { stdout, stderr } = await run(process.execPath, [name], { cwd: project, timeout: 20_000 });
+      const { stdout, stderr } = await run(process.execPath, [name], { cwd: project, timeout: 50_000 });
       // Standard output is a pipe or a file; nothing else may be open.
       expect(
         stdout
@@ -105,7 +105,7 @@ describe('importing the packed package', () => {
       },
       packages: { express: installed('express'), debug: installed('debug') },
     });
-    const { stdout } = await run(process.execPath, ['app.mjs'], { cwd: project, timeout: 20_000 });
+    const { stdout } = await run(process.execPath, ['app.mjs'], { cwd: project, timeout: 50_000 });
     expect(stdout).toContain('npm install ioredis');
   });
 
@@ -126,7 +126,7 @@ describe('importing the packed package', () => {
       },
       packages: { express: installed('express'), debug: installed('debug'), croner: installed('croner') },
     });
-    const { stdout } = await run(process.execPath, ['app.mjs'], { cwd: project, timeout: 20_000 });
+    const { stdout } = await run(process.execPath, ['app.mjs'], { cwd: project, timeout: 50_000 });
     expect(JSON.parse(stdout)).toMatchObject({
       ok: false,
       error: expect.stringContaining('npm install redis'),

@@ -93,7 +93,7 @@ describe('the code of the pages', () => {
     });
     const { stdout, stderr } = await run(process.execPath, ['harness.mjs'], {
       cwd: project,
-      timeout: 20_000,
+      timeout: 50_000,
     });
     expect(stderr).toBe('');
     if (!text.includes('app.listen')) return;
