@@ -5,9 +5,9 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 /**
  * A metrics exporter as it would run beside a queue: its own server, on a free port of this machine.
  *
- * @param {() => { name: string, waiting: number }[]} depths
+ * @param {() => { name: string, waiting: number }[]} listQueues
  */
-export async function startExporter(depths) {
+export async function startExporter(listQueues) {
   const registry = new Registry();
   const registers = [registry];
   const changes = new Counter({
@@ -28,7 +28,7 @@ export async function startExporter(depths) {
     labelNames: ['queue'],
     registers,
     collect() {
-      for (const { name, waiting } of depths()) this.set({ queue: name }, waiting);
+      for (const { name, waiting } of listQueues()) this.set({ queue: name }, waiting);
     },
   });
 

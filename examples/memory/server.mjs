@@ -11,7 +11,7 @@ const port = Number(process.env.PORT ?? 3000);
 
 // The shop's clock: it plays the last hour at once, so that there is something to see from the start.
 const timeline = createTimeline(Date.now() - 3_600_000);
-const exporter = await startExporter(() => shop.depths());
+const exporter = await startExporter(() => shop.listQueues());
 const queue = memorySources({
   name: 'shop',
   retention: { maxTasks: 20_000, maxAgeMs: 6 * 3_600_000 },
@@ -42,10 +42,10 @@ const monitor = createMonitorRouter({
           enabled: true,
           status: 'up',
           pid: process.pid,
-          queues: shop.depths(),
         },
       ],
     },
+    queues: { name: 'shop', listQueues: shop.listQueues },
   },
   metrics: exporter.url,
   // Nobody but this machine can reach it, see HOST. In your app: authorize: (request) => request.user?.isAdmin

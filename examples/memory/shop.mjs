@@ -115,7 +115,7 @@ export function createShop({ timeline, record, recordWorker, random = Math.rando
       }, 100);
     },
     close: () => clearInterval(timer),
-    depths: shop.depths,
+    listQueues: shop.listQueues,
     schedules: schedules.list,
     /** Id of the newest order that has come to its end, with a whole workflow around it. */
     lastOrder: () => lastOrder,

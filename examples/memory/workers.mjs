@@ -184,8 +184,8 @@ export function createWorkers({ timeline, random, record, recordWorker }) {
     crash,
     restart,
     revoke,
-    /** For the monitor's component list: how much waits where. */
-    depths: () =>
+    /** For the monitor: how much waits where. */
+    listQueues: () =>
       [...queues].map(([name, waiting]) => ({
         name,
         waiting: waiting.length,
@@ -194,6 +194,8 @@ export function createWorkers({ timeline, random, record, recordWorker }) {
           (worker) => [...worker.reserved, ...worker.running].filter((task) => task.queue === name).length,
         ),
         consumers: sum(workers, (worker) => Number(worker.online && worker.queueNames.includes(name))),
+        oldestDueAt: null,
+        asOf: new Date(),
       })),
   };
 }

@@ -52,7 +52,7 @@ describe('examples/memory', () => {
       ({ metrics }) => metrics?.status !== 'unknown',
     );
     expect(metrics?.status).toBe('up');
-    expect(components['shop.broker']?.queues?.length).toBeGreaterThan(2);
+    expect(components.queues?.queues?.length).toBeGreaterThan(2);
     await waitFor(printed, (text) => text.includes('/graph/'));
     const order = /\/api\/tasks\/[\w-]+\/graph\//.exec(printed())?.[0] ?? '';
     const { body: graph } = await ask<GraphBody>(base, order);
