@@ -1,6 +1,6 @@
 /**
- * Every `code` that an error body can carry. Codes are stable: clients may branch on them.
- * The status each one answers with is in {@link STATUS_OF}.
+ * Every `code` that an error body can carry. Codes are stable: clients may branch on them. {@link STATUS_OF}
+ * maps each code to its HTTP status.
  */
 export type MonitorErrorCode =
   | 'invalid_parameter'
@@ -18,7 +18,7 @@ export type MonitorErrorCode =
   | 'source_timeout'
   | 'exporter_timeout';
 
-/** HTTP status per code. */
+/** HTTP status of each code. */
 export const STATUS_OF: Readonly<Record<MonitorErrorCode, number>> = Object.freeze({
   invalid_parameter: 400,
   unauthorized: 401,
@@ -37,33 +37,34 @@ export const STATUS_OF: Readonly<Record<MonitorErrorCode, number>> = Object.free
 });
 
 /**
- * Marks our errors across module copies: each CommonJS entry of the package bundles its own copy of
+ * Marks these errors across copies of the module: each CommonJS entry of the package bundles its own copy of
  * this file, so `instanceof` fails between `express-task-monitor` and `express-task-monitor/celery`.
  */
 const BRAND = Symbol.for('express-task-monitor.error');
 
-/** One fault of a query parameter. */
+/** One invalid query parameter. */
 export interface ParameterFault {
   /** Name of the parameter as the client wrote it. */
   readonly parameter: string;
-  /** What to write instead, in a sentence of ours. */
+  /** A sentence that says what to write instead. */
   readonly detail: string;
 }
 
 /**
- * A failure with a code that the API knows. A source may throw one to choose the code that is answered with;
- * anything else that a source throws is answered as `source_unavailable`. Clients read the code's own
- * sentence either way: what a source says reaches the host's `onError` alone.
+ * A failure with a code of the API. A source may throw one to choose the code of the answer; anything else
+ * that a source throws is answered as `source_unavailable`. In both cases clients read the standard sentence
+ * of the code: a source's own message reaches the host's `onError` only.
  */
 export class MonitorError extends Error {
   readonly code: MonitorErrorCode;
-  /** Every query fault, for `invalid_parameter`. */
+  /** Every invalid query parameter, for `invalid_parameter`. */
   readonly faults: readonly ParameterFault[];
 
   /**
-   * @param code the stable code, which decides the status
-   * @param detail what happened, for `onError`. Only errors of the router itself show it to clients
-   * @param faults query faults, for `invalid_parameter`
+   * @param code stable code, which determines the status
+   * @param detail message for `onError`; clients see it only for errors of the router itself. Default: the
+   *   sentence in {@link DETAIL_OF}
+   * @param faults invalid query parameters, for `invalid_parameter`. Default: none
    */
   constructor(code: MonitorErrorCode, detail?: string, faults: readonly ParameterFault[] = []) {
     super(detail ?? DETAIL_OF[code]);
@@ -74,7 +75,7 @@ export class MonitorError extends Error {
   }
 }
 
-/** The sentence a code answers with when no better one is known. */
+/** Standard sentence of each code, used when no specific one is known. */
 export const DETAIL_OF: Readonly<Record<MonitorErrorCode, string>> = Object.freeze({
   invalid_parameter: 'The request has a parameter that cannot be read.',
   unauthorized: 'Sign in to see this.',
@@ -92,9 +93,9 @@ export const DETAIL_OF: Readonly<Record<MonitorErrorCode, string>> = Object.free
   exporter_timeout: 'The metrics exporter did not answer within the time limit.',
 });
 
-/** Whether a thrown value is a {@link MonitorError}, of this or another copy of the package. */
+/** Whether a thrown value is a {@link MonitorError} from this or another copy of the package. */
 export function isMonitorError(error: unknown): error is MonitorError {
-  // A hostile value (a Proxy, a throwing getter) must not break the place that handles errors.
+  // A hostile value (a Proxy, a throwing getter) must not break error handling.
   try {
     return (
       typeof error === 'object' &&

@@ -1,9 +1,11 @@
 /**
- * The domain as sources speak of it: camelCase names, `Date` for moments, Celery's words.
- * `null` (or leaving a field out) means "cannot tell", an empty array means "none".
+ * The domain model that sources use: camelCase names, `Date` for times, Celery's terms. `null` or a missing
+ * field means "unknown", an empty array means "none".
  */
 
-/** States that Celery itself knows, and `REJECTED`: dropped by the worker and not requeued. */
+/**
+ * Celery's own states and `REJECTED`, which means that the worker dropped the task and did not requeue it.
+ */
 export const TASK_STATES = [
   'PENDING',
   'RECEIVED',
@@ -15,7 +17,7 @@ export const TASK_STATES = [
   'REJECTED',
 ] as const;
 
-/** One of {@link TASK_STATES}, or any state that a worker invents (`PROGRESS`), verbatim. */
+/** One of {@link TASK_STATES}, or a custom state that a worker sets (`PROGRESS`), verbatim. */
 export type TaskState = (typeof TASK_STATES)[number] | (string & {});
 
 const DONE: ReadonlySet<string> = new Set(['SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED']);
@@ -26,37 +28,40 @@ export function isDone(state: TaskState): boolean {
 }
 
 /**
- * What is wrong with a task beyond its state, set only when known.
+ * Known problems of a task that its state does not show.
  * - `worker_lost`: received or started on a worker whose heartbeat stopped
  * - `overdue`: its eta has passed and it has not started
- * - `never_received`: sent, yet in no queue and on no worker
+ * - `never_received`: sent, but found in no queue and on no worker
  */
 export type TaskFlag = 'worker_lost' | 'overdue' | 'never_received';
 
-/** Text fields of a task that may be cut. */
+/** Text fields of a task that may be truncated. */
 export type TaskTextField = 'args' | 'kwargs' | 'result' | 'exception' | 'traceback';
 
-/** A task, or a job: one unit of work that a worker runs. Only `id` and `state` are required. */
+/** A task or job: one unit of work that a worker runs. Only `id` and `state` are required. */
 export interface Task {
-  /** Opaque; any non-empty string of at most 512 characters. */
+  /** Opaque id: a non-empty string of at most 512 characters. */
   readonly id: string;
   readonly state: TaskState;
   readonly name?: string | null;
-  /** Hostname of the worker that has or had it, as `celery@host`. */
+  /** Hostname of the worker that runs or ran the task, such as `celery@host`. */
   readonly worker?: string | null;
   readonly queue?: string | null;
   readonly sent?: Date | null;
-  /** When the worker of the last run took it. */
+  /** When the worker received the task for its last run. */
   readonly received?: Date | null;
   /** When the last run started. */
   readonly started?: Date | null;
-  /** When it ended; `null` while it has not. */
+  /** When the task ended; `null` while it has not ended. */
   readonly finished?: Date | null;
-  /** Last change by the sender's clock; what the list is sorted by. `null`: known only from its queue. */
+  /**
+   * When the task last changed, by the sender's clock. The list is sorted by it. `null`: known only from its
+   * queue.
+   */
   readonly timestamp?: Date | null;
-  /** Seconds, the engine's own figure. */
+  /** Run time in seconds, as the engine reports it. */
   readonly runtime?: number | null;
-  /** As the engine shows it (Celery: a Python repr). A value that is no string is shown as JSON. */
+  /** As the engine writes it (Celery: a Python repr). A value that is not a string is shown as JSON. */
   readonly args?: unknown;
   readonly kwargs?: unknown;
   readonly result?: unknown;
@@ -65,39 +70,39 @@ export interface Task {
   readonly retries?: number | null;
   readonly eta?: Date | null;
   readonly expires?: Date | null;
-  /** Its own id counts as none. */
+  /** Id of the task that sent this one. The task's own id counts as no parent. */
   readonly parentId?: string | null;
   readonly rootId?: string | null;
   readonly groupId?: string | null;
-  /** Task id of the chord's body that waits for this task. */
+  /** Task id of the chord body that waits for this task. */
   readonly chordId?: string | null;
   readonly flags?: readonly TaskFlag[];
-  /** Fields that the engine or the source is known to have cut. */
+  /** Fields that are known to have been truncated by the engine or the source. */
   readonly truncated?: readonly TaskTextField[];
-  /** For workflow graphs: `map`, `starmap` or `chunks` where the engine says that it is one. */
+  /** For workflow graphs: `map`, `starmap` or `chunks` if the engine marks the task as one. */
   readonly kind?: 'map' | 'starmap' | 'chunks' | null;
   /** For workflow graphs: Celery's stamps. */
   readonly stamps?: unknown;
 }
 
-/** One change in the life of a task. */
+/** One state change of a task. */
 export interface TaskChangeEntry {
   readonly state: TaskState;
   readonly timestamp: Date | null;
   readonly worker: string | null;
-  /** What is worth saying of it, such as the exception of a retry. */
+  /** Further information about the change, such as the exception of a retry. */
   readonly detail: string | null;
 }
 
-/** A task with what only its own page shows. */
+/** A task with the fields that only its own page shows. */
 export interface TaskDetail extends Task {
-  /** Ids of the tasks that it sent. */
+  /** Ids of the tasks that this task sent. */
   readonly children?: readonly string[];
-  /** Every change seen, oldest first. */
+  /** Every observed change, oldest first. */
   readonly timeline?: readonly TaskChangeEntry[];
 }
 
-/** How two tasks belong together: Celery's words, or verbatim what the engine calls it. */
+/** How two tasks are related: one of Celery's terms, or the engine's own name, verbatim. */
 export type TaskRelationKind =
   | 'chain'
   | 'group'
@@ -110,7 +115,7 @@ export type TaskRelationKind =
   | 'child'
   | (string & {});
 
-/** One relation: `parent` is a task id, or the group's id for `group`, or `null` where it is not known. */
+/** One relation. `parent` is a task id, for `group` the group id, and `null` when unknown. */
 export interface TaskRelation {
   readonly parent: string | null;
   readonly child: string;
@@ -118,21 +123,21 @@ export interface TaskRelation {
 }
 
 /**
- * The workflow of a task: every task reachable from it over any relation in either direction.
- * Relations that follow from the tasks' own `parentId`, `groupId` and `chordId` need not be repeated.
+ * The workflow of a task: every task that is reachable from it over relations in either direction. Relations
+ * that follow from `parentId`, `groupId` and `chordId` of the tasks need not be repeated.
  */
 export interface TaskTree {
-  /** The asked task's own root id, or its id. */
+  /** Root id of the requested task; its own id if it has none. */
   readonly rootId: string;
-  /** Nearest relatives of the asked task first. */
+  /** Closest relatives of the requested task first. */
   readonly tasks: readonly Task[];
-  /** What the tasks' own fields do not tell: chain, link, link_error, map … */
+  /** Relations that the fields of the tasks do not show: chain, link, link_error, map … */
   readonly relations?: readonly TaskRelation[];
-  /** True when the workflow is larger than what is listed. */
+  /** True when the workflow is larger than the listed part. */
   readonly truncated?: boolean;
 }
 
-/** Whether a worker is there. */
+/** Whether a worker is alive, judged by its heartbeats. */
 export type WorkerStatus = 'online' | 'stale' | 'offline';
 
 /** A worker process. */
@@ -146,32 +151,37 @@ export interface Worker {
   readonly pool?: string | null;
   readonly poolSize?: number | null;
   readonly concurrency?: number | null;
-  /** Tasks that it runs now. */
+  /** Number of tasks that are running on it now. */
   readonly active?: number | null;
-  /** Tasks that it has run since it started. */
+  /** Number of tasks it has run since it started. */
   readonly processed?: number | null;
   readonly registeredTasks?: readonly string[] | null;
   readonly queues?: readonly string[] | null;
-  /** Name and version, such as `py-celery 5.6.3`. */
+  /** Name and version of the worker software, such as `py-celery 5.6.3`. */
   readonly software?: string | null;
-  /** Load over 1, 5 and 15 minutes. */
+  /** Load average over 1, 5 and 15 minutes. */
   readonly loadAverage?: readonly number[] | null;
   readonly uptimeSeconds?: number | null;
 }
 
-/** One item of the activity feed. Heartbeats are none. */
+/** One item of the event feed. Heartbeats are not part of the feed. */
 export interface TaskEvent {
   /** Opaque, unique within its source. */
   readonly id: string;
-  /** Celery's: `task-sent`, `task-received`, …, `worker-online`, `worker-offline`, or verbatim. */
+  /**
+   * Celery's event type (`task-sent`, `task-received`, …, `worker-online`, `worker-offline`), or the engine's
+   * own, verbatim.
+   */
   readonly type: string;
-  /** Name of the task; `null` for worker items. */
+  /** Task name; `null` for worker events. */
   readonly task?: string | null;
   readonly taskId?: string | null;
   readonly state?: TaskState | null;
   readonly worker?: string | null;
   readonly timestamp?: Date | null;
-  /** When the source heard of it; what the feeds of several sources are merged by. Default: `timestamp`. */
+  /**
+   * When the source received the event. The feeds of several sources are merged by it. Default: `timestamp`.
+   */
   readonly arrived?: Date | null;
   readonly detail?: string | null;
 }
@@ -182,29 +192,29 @@ export interface Schedule {
   readonly app?: string | null;
   readonly name: string;
   readonly task?: string | null;
-  /** Text that a person reads: `every 30 s`, `0 7 * * 1 (m/h/dM/MY/d)`. */
+  /** The schedule as readable text: `every 30 s`, `0 7 * * 1 (m/h/dM/MY/d)`. */
   readonly schedule?: string | null;
   readonly enabled?: boolean | null;
   readonly args?: unknown;
   readonly kwargs?: unknown;
   readonly queue?: string | null;
-  /** IANA name of the zone that the schedule is read in. */
+  /** IANA name of the time zone in which the schedule is evaluated. */
   readonly timezone?: string | null;
   readonly lastRunAt?: Date | null;
   readonly nextRunAt?: Date | null;
   readonly totalRunCount?: number | null;
 }
 
-/** One queue, as a `QueueSource` lists it. */
+/** One queue, as listed by a `QueueSource`. */
 export interface Queue {
   readonly name: string;
-  /** Messages that wait to be taken; `null` when that cannot be told. */
+  /** Messages that no worker has taken yet; `null` when unknown. */
   readonly waiting: number | null;
-  /** Messages that workers have taken and not acknowledged. Default `null`: unknown. */
+  /** Messages that workers have taken but not acknowledged. Default `null`: unknown. */
   readonly reserved?: number | null;
-  /** Workers that read it; `null` when that cannot be told. */
+  /** Number of workers that consume from the queue; `null` when unknown. */
   readonly consumers: number | null;
-  /** Since when the oldest message that is due has waited; `null` when none is due or that is unknown. */
+  /** When the oldest due message started to wait; `null` when no message is due or the time is unknown. */
   readonly oldestDueAt: Date | null;
   /** When these figures were read; `null` when they never were. */
   readonly asOf: Date | null;
@@ -220,7 +230,7 @@ export interface QueueDepth {
 
 /** A part of the deployment: broker, backend, scheduler, collector … */
 export interface Component {
-  /** Unique within its source; answered as `<source>.<key>`. */
+  /** Unique within its source; the API shows it as `<source>.<key>`. */
   readonly key: string;
   readonly name: string;
   readonly enabled: boolean;
@@ -228,23 +238,26 @@ export interface Component {
   readonly pid?: number | null;
   /** Shown without user, password and query. */
   readonly url?: string | null;
-  /** Plain data; `hints: string[]` says which setting hides data, with the line to change. */
+  /** Plain data. `hints: string[]` names each setting that hides data, with the line to change. */
   readonly config?: Readonly<Record<string, unknown>> | null;
   readonly queues?: readonly QueueDepth[];
 }
 
-/** What a check of the broker or backend found. */
+/** Result of checking the broker or the backend. */
 export interface HealthCheck {
-  /** `null` where that part is not configured. */
+  /** `null` when this part is not configured. */
   readonly ok: boolean | null;
-  /** A sentence without secrets; it is sent to clients. */
+  /** A sentence without secrets. Clients see it. */
   readonly error?: string | null;
 }
 
-/** What a check of the workers found. */
+/** Result of checking the workers. */
 export interface WorkerHealthCheck extends HealthCheck {
-  /** Hostnames that answer. */
+  /** Hostnames of the workers that respond. */
   readonly responding: readonly string[];
-  /** Hostnames that are known, silent, and said no goodbye, for less than five minutes. */
+  /**
+   * Hostnames of known workers that do not respond, were last heard less than five minutes ago and did not
+   * announce a shutdown.
+   */
   readonly missing: readonly string[];
 }

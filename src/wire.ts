@@ -1,6 +1,6 @@
 /**
- * Every JSON body of the API, types only: the single input of `openapi.json`.
- * Every field is always present; `null` means "cannot tell".
+ * Types of every JSON body of the API. `openapi.json` is generated from this file alone. Bodies always have
+ * all their fields; `null` means "unknown".
  */
 export type { Integer, ProblemBody, SourceBody, SourceErrorCode, Timestamp } from './wire/common.ts';
 export type {

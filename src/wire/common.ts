@@ -1,44 +1,44 @@
-/** What bodies have in common: moments, whole numbers, how current a source is, problems. */
+/** Types that several bodies share: timestamps, integers, the freshness of a source, problems. */
 import type { MonitorErrorCode, ParameterFault } from '../errors.ts';
 
 /**
- * A moment in ISO 8601, UTC, with milliseconds: `2026-11-21T02:00:00.000Z`.
+ * An instant in ISO 8601, UTC, with milliseconds: `2026-11-21T02:00:00.000Z`.
  * @format date-time
  */
 export type Timestamp = string;
 
 /**
- * A whole number.
+ * An integer.
  * @asType integer
  */
 export type Integer = number;
 
-/** Why a source is not ok: one of our stable error codes. */
+/** Why a source is not ok. These codes are stable. */
 export type SourceErrorCode = 'source_unavailable' | 'source_timeout' | 'source_invalid' | 'overloaded';
 
-/** How current one source is. */
+/** The freshness of one source. */
 export interface SourceBody {
-  /** Name of the source, as in `source` of each row. */
+  /** Name of the source, as in the `source` field of each row. */
   name: string;
-  /** False while what it reads from cannot be reached: what is shown is then as old as `as_of`. */
+  /** False while the source cannot reach the system it reads from. Its data is then as old as `as_of`. */
   ok: boolean;
-  /** When it was last known to be current; `null` if it never was. */
+  /** When the data was last known to be fresh; `null` if it never was. */
   as_of: Timestamp | null;
   error: SourceErrorCode | null;
 }
 
-/** `application/problem+json` (RFC 9457). */
+/** A problem as `application/problem+json` (RFC 9457). */
 export interface ProblemBody {
-  /** Names the kind of problem; it need not lead anywhere. */
+  /** URI that identifies the kind of problem. It need not resolve. */
   type: string;
-  /** What this kind of problem is called. */
+  /** Name of this kind of problem. */
   title: string;
-  /** The HTTP status. */
+  /** HTTP status. */
   status: Integer;
-  /** A sentence of ours about this occurrence. */
+  /** A sentence about this occurrence, written by the monitor. */
   detail: string;
-  /** Stable: clients may branch on it. */
+  /** Stable code that clients may branch on. */
   code: MonitorErrorCode;
-  /** Every fault of the query, for `invalid_parameter`. */
+  /** Every invalid query parameter. Present with `invalid_parameter` only. */
   errors?: ParameterFault[];
 }

@@ -1,31 +1,34 @@
-/** Bodies that tell of the deployment: health, components, workers, the feed, schedules. */
+/** Bodies that describe the deployment: health, components, queues, workers, the feed, schedules. */
 import type { Integer, SourceBody, Timestamp } from './common.ts';
 
-/** Result of one check. */
+/** Result of one health check. */
 export interface HealthCheckBody {
-  /** `null`: not configured. */
+  /** `null` when this part is not configured. */
   ok: boolean | null;
-  /** Why it is not ok, in a sentence. */
+  /** A sentence that says why the check failed; `null` when it did not fail. */
   error: string | null;
-  /** How long the check took, in milliseconds. */
+  /** Duration of the check in milliseconds. */
   latency_ms: number | null;
 }
 
-/** Result of the workers' check. */
+/** Result of the worker check. */
 export interface WorkerHealthCheckBody extends HealthCheckBody {
-  /** Hostnames that answer. */
+  /** Hostnames of the workers that respond. */
   responding: string[];
-  /** Hostnames that are known, silent, and said no goodbye, for less than five minutes. */
+  /**
+   * Hostnames of known workers that do not respond, were last heard less than five minutes ago and did not
+   * announce a shutdown.
+   */
   missing: string[];
 }
 
 /** `GET /healthcheck` */
 export interface HealthBody {
-  /** True when no check that ran failed. */
+  /** True when no check that ran has failed. */
   ok: boolean;
   status: 'pass' | 'fail';
   checked_at: Timestamp;
-  /** Checks that were left out by `checks` are absent. */
+  /** One member per check. Checks that the parameter `checks` leaves out are absent. */
   checks: {
     broker?: HealthCheckBody;
     backend?: HealthCheckBody;
@@ -36,36 +39,41 @@ export interface HealthBody {
 /** One queue. */
 export interface QueueBody {
   name: string;
-  /** Messages that no worker has taken. */
+  /** Messages that no worker has taken yet. */
   waiting: Integer | null;
-  /** Messages that workers have taken and not acknowledged. */
+  /** Messages that workers have taken but not acknowledged. */
   reserved: Integer | null;
-  /** Workers that read it. */
+  /** Number of workers that consume from the queue. */
   consumers: Integer | null;
-  /** Whole seconds for which the oldest message that is due has waited; `null` when none is due or that is unknown. */
+  /** Age of the oldest due message, in whole seconds; `null` when no message is due or the age is unknown. */
   oldest_due_seconds: Integer | null;
   /** When these figures were read. */
   as_of: Timestamp | null;
-  /** Name of the source that listed it. */
+  /** Name of the source that lists the queue. */
   source: string;
 }
 
-/** One component. */
+/** One component of the deployment. */
 export interface ComponentBody {
   name: string;
   enabled: boolean;
   status: 'up' | 'down' | 'disabled' | 'unknown';
   /** Process id. */
   pid: Integer | null;
-  /** Without user, password and query. */
+  /** Address without user, password and query. */
   url: string | null;
-  /** What it is set to. `hints: string[]` says which setting hides data, with the line to change. */
+  /**
+   * Settings of the component. `hints: string[]` names each setting that hides data, with the line to change.
+   */
   config: { [key: string]: unknown } | null;
-  /** Of the component `queues` alone, by source and name. */
+  /** Present on the component `queues` only. Sorted by source and name. */
   queues?: QueueBody[];
 }
 
-/** `GET /api/components/`, keyed by component: `web`, `metrics`, `beat`, `history`, `queues`, and `<source>.<component>`. */
+/**
+ * `GET /api/components/`, keyed by component: `web`, `metrics`, `beat`, `history`, `queues`, and
+ * `<source>.<component>`.
+ */
 export interface ComponentsBody {
   [key: string]: ComponentBody;
 }
@@ -74,30 +82,33 @@ export interface ComponentsBody {
 export interface WorkerBody {
   /** Node name, such as `celery@host`. */
   hostname: string;
-  /** `online`: its heartbeats come; `stale`: late, for up to 60 s; `offline`: later, or it said goodbye. */
+  /**
+   * `online`: heartbeats arrive on time; `stale`: silent for up to 60 s; `offline`: silent for longer, or
+   * shut down.
+   */
   status: 'online' | 'stale' | 'offline';
   last_heartbeat: Timestamp | null;
-  /** Whole seconds at `generated_at`. */
+  /** Age of the last heartbeat in whole seconds, at `generated_at`. */
   last_seen_seconds: Integer | null;
   pid: Integer | null;
   /** Celery's pool: prefork, threads, solo, gevent, eventlet. */
   pool: string | null;
   pool_size: Integer | null;
   concurrency: Integer | null;
-  /** Tasks that it runs now. */
+  /** Number of tasks that are running on it now. */
   active: Integer | null;
-  /** Tasks that it has run since it started. */
+  /** Number of tasks it has run since it started. */
   processed: Integer | null;
-  /** How many task names it knows. */
+  /** Number of registered task names. */
   registered: Integer | null;
   registered_tasks: string[] | null;
   queues: string[] | null;
-  /** Name and version, such as `py-celery 5.6.3`. */
+  /** Name and version of the worker software, such as `py-celery 5.6.3`. */
   software: string | null;
-  /** Load over 1, 5 and 15 minutes. */
+  /** Load average over 1, 5 and 15 minutes. */
   load_average: number[] | null;
   uptime_seconds: number | null;
-  /** Name of the source that told us. */
+  /** Name of the source that reports the worker. */
   source: string;
 }
 
@@ -108,18 +119,21 @@ export interface WorkersBody {
   sources: SourceBody[];
 }
 
-/** One item of the feed. */
+/** One item of the event feed. */
 export interface EventBody {
   id: string;
-  /** Celery's (`task-sent`, `task-received`, …, `worker-online`, `worker-offline`), or verbatim. */
+  /**
+   * Celery's event type (`task-sent`, `task-received`, …, `worker-online`, `worker-offline`), or the engine's
+   * own, verbatim.
+   */
   type: string;
-  /** Name of the task; `null` for worker items. */
+  /** Task name; `null` for worker events. */
   task: string | null;
   task_id: string | null;
   state: string | null;
   worker: string | null;
   timestamp: Timestamp | null;
-  /** What is worth saying of it, such as the exception. */
+  /** Further information about the event, such as the exception. */
   detail: string | null;
 }
 
@@ -127,9 +141,9 @@ export interface EventBody {
 export interface EventsBody {
   /** Newest first. */
   events: EventBody[];
-  /** Give it as the next `since`. */
+  /** Send it as `since` in the next request. */
   cursor: string;
-  /** Something after `since` is no longer held or was missed. */
+  /** True when events after `since` were missed or are no longer kept. */
   gap: boolean;
   generated_at: Timestamp;
   sources: SourceBody[];
@@ -140,15 +154,15 @@ export interface ScheduleBody {
   id: string;
   app: string | null;
   name: string;
-  /** Name of the task that it sends. */
+  /** Name of the task that the entry sends. */
   task: string | null;
-  /** Text that a person reads: `every 30 s`, `0 7 * * 1 (m/h/dM/MY/d)`. */
+  /** The schedule as readable text: `every 30 s`, `0 7 * * 1 (m/h/dM/MY/d)`. */
   schedule: string | null;
   enabled: boolean | null;
   args: string | null;
   kwargs: string | null;
   queue: string | null;
-  /** IANA name of the zone that the schedule is read in. */
+  /** IANA name of the time zone in which the schedule is evaluated. */
   timezone: string | null;
   last_run_at: Timestamp | null;
   next_run_at: Timestamp | null;
@@ -158,7 +172,7 @@ export interface ScheduleBody {
 
 /** `GET /api/beat/schedules/` */
 export interface SchedulesBody {
-  /** False when there is no source of schedules, or it says that no beat is used. */
+  /** False when no source provides schedules, or the source reports that beat is not used. */
   enabled: boolean;
   schedules: ScheduleBody[];
   sources: SourceBody[];

@@ -1,29 +1,33 @@
-/** Bodies that tell of tasks: the list and its figures, one task. */
+/** Bodies that describe tasks: the list, its statistics, one task. */
 import type { Integer, SourceBody, Timestamp } from './common.ts';
 
 /** One row of the task list. */
 export interface TaskBody {
   task_id: string;
   name: string | null;
-  /** `PENDING RECEIVED STARTED RETRY SUCCESS FAILURE REVOKED REJECTED`, or any that a worker invents. */
+  /**
+   * `PENDING RECEIVED STARTED RETRY SUCCESS FAILURE REVOKED REJECTED`, or a custom state that a worker sets.
+   */
   state: string;
-  /** Hostname of the worker that has or had it. */
+  /** Hostname of the worker that runs or ran the task. */
   worker: string | null;
   queue: string | null;
   sent: Timestamp | null;
-  /** When the worker of the last run took it. */
+  /** When the worker received the task for its last run. */
   received: Timestamp | null;
   /** When the last run started. */
   started: Timestamp | null;
-  /** When it ended. */
+  /** When the task ended. */
   finished: Timestamp | null;
-  /** Last change, by the sender's clock. */
+  /** When the task last changed, by the sender's clock. */
   timestamp: Timestamp | null;
-  /** Whether it has ended: SUCCESS, FAILURE, REVOKED or REJECTED. */
+  /** True when the task has ended: SUCCESS, FAILURE, REVOKED or REJECTED. */
   done: boolean;
-  /** Seconds, the engine's own figure. */
+  /** Run time in seconds, as the engine reports it. */
   runtime: number | null;
-  /** As the engine shows it; secrets are `***`. So are the next four. */
+  /**
+   * Text as the engine writes it, with secrets replaced by `***`. The same holds for the next four fields.
+   */
   args: string | null;
   kwargs: string | null;
   result: string | null;
@@ -35,13 +39,13 @@ export interface TaskBody {
   parent_id: string | null;
   root_id: string | null;
   group_id: string | null;
-  /** Task id of the chord's body that waits for this task. */
+  /** Task id of the chord body that waits for this task. */
   chord_id: string | null;
-  /** Name of the source that told us. */
+  /** Name of the source that reports the task. */
   source: string;
-  /** What is wrong beyond the state, set only when known. */
+  /** Known problems that the state does not show. */
   flags: ('worker_lost' | 'overdue' | 'never_received')[];
-  /** Names of the fields that were cut. */
+  /** Names of the fields that were truncated. */
   truncated: string[];
 }
 
@@ -54,7 +58,7 @@ export interface StatsStepBody {
   retried: Integer;
 }
 
-/** Figures of one task name. Seconds. */
+/** Statistics of one task name. Times are in seconds. */
 export interface StatsNameBody {
   name: string;
   count: Integer;
@@ -65,15 +69,15 @@ export interface StatsNameBody {
   wait_p95: number | null;
 }
 
-/** Figures over the filtered tasks of the last minutes. */
+/** Statistics over the filtered tasks of the last minutes. */
 export interface TaskStatsBody {
-  /** Length of one step of `series`. */
+  /** Length of one step of `series`, in seconds. */
   step_seconds: number;
   /** Oldest first. */
   series: StatsStepBody[];
-  /** Tasks per state. */
+  /** Number of tasks per state. */
   states: { [state: string]: number };
-  /** The 50 most frequent. */
+  /** The 50 most frequent task names. */
   names: StatsNameBody[];
   workers: string[];
   queues: string[];
@@ -82,31 +86,31 @@ export interface TaskStatsBody {
 /** `GET /api/tasks/` */
 export interface TasksBody {
   tasks: TaskBody[];
-  /** Give it as `cursor` for the next page; `null` on the last one. */
+  /** Send it as `cursor` to get the next page; `null` on the last page. */
   next_cursor: string | null;
-  /** How many tasks match; `null` where counting would cost too much. */
+  /** Number of matching tasks; `null` when counting them would cost too much. */
   total: Integer | null;
-  /** When this answer was made or last found unchanged. */
+  /** When this answer was made, or last found unchanged. */
   generated_at: Timestamp;
   sources: SourceBody[];
-  /** Only when asked for; `null` when the source cannot tell. */
+  /** Present only when requested; `null` when the source cannot compute statistics. */
   stats?: TaskStatsBody | null;
 }
 
-/** One change in the life of a task. */
+/** One state change of a task. */
 export interface TimelineEntryBody {
   state: string;
   timestamp: Timestamp | null;
   worker: string | null;
-  /** What is worth saying of it, such as the exception of a retry. */
+  /** Further information about the change, such as the exception of a retry. */
   detail: string | null;
 }
 
 /** `GET /api/tasks/{task_id}/` */
 export interface TaskDetailBody extends TaskBody {
-  /** Ids of the tasks that it sent. */
+  /** Ids of the tasks that this task sent. */
   children: string[];
-  /** Every change seen, oldest first. */
+  /** Every observed change, oldest first. */
   timeline: TimelineEntryBody[];
   sources: SourceBody[];
 }

@@ -1,32 +1,32 @@
-/** Bodies that tell how tasks belong together: relations, the graph, its updates. */
+/** Bodies that describe workflows: relations, the graph, updates to the graph. */
 import type { Integer, SourceBody, Timestamp } from './common.ts';
 
-/** One relation. */
+/** One relation between two tasks. */
 export interface RelationBody {
-  /** A task id, or for `group` the group's id. */
+  /** A task id. For `group` it is the group id. */
   parent: string | null;
   child: string;
-  /** `chain group chord map starmap chunks link link_error child`, or verbatim what the engine calls it. */
+  /** `chain group chord map starmap chunks link link_error child`, or the engine's own name, verbatim. */
   relation: string;
 }
 
 /** `GET /api/tasks/{task_id}/relations/` */
 export interface RelationsBody {
   task_id: string;
-  /** The asked task's own root id, or its id. */
+  /** Root id of the requested task; its own id if it has none. */
   root_id: string;
-  /** Every relation in the workflow of that task, each once. */
+  /** Every relation in the workflow of that task, without duplicates. */
   relations: RelationBody[];
   sources: SourceBody[];
 }
 
-/** Tasks per bucket of states. */
+/** Number of tasks per state bucket. */
 export interface StateCountsBody {
-  /** Sum of the others. */
+  /** Sum of all buckets. */
   total: Integer;
   /** PENDING and RECEIVED. */
   pending: Integer;
-  /** STARTED and every state not named here. */
+  /** STARTED and every state that no other bucket covers. */
   running: Integer;
   retry: Integer;
   success: Integer;
@@ -37,14 +37,14 @@ export interface StateCountsBody {
 
 /** One node of the graph. */
 export interface GraphNodeBody {
-  /** Task id, or group id. */
+  /** Task id or group id. */
   id: string;
   task_name: string | null;
-  /** `null`: a virtual node, or a task known only by reference. */
+  /** `null` for a virtual node and for a task known only by reference. */
   state: string | null;
   started_at: Timestamp | null;
   finished_at: Timestamp | null;
-  /** The engine's run time, else `finished_at` less `started_at`. */
+  /** The engine's run time; without it, `finished_at` minus `started_at`. */
   duration_ms: number | null;
   retries: Integer | null;
   queue: string | null;
@@ -52,14 +52,14 @@ export interface GraphNodeBody {
   args_preview: string | null;
   kwargs_preview: string | null;
   result_preview: string | null;
-  /** The end of the traceback: the exception's line. */
+  /** The line of the traceback that has the exception. */
   traceback_preview: string | null;
   stamps_preview: string | null;
   parent_id: string | null;
   root_id: string | null;
-  /** `group` and `chord`: virtual nodes; `map`, `starmap`, `chunks`: real tasks of that sort. */
+  /** `group` and `chord` are virtual nodes; `map`, `starmap` and `chunks` are real tasks of that kind. */
   kind: 'group' | 'chord' | 'map' | 'starmap' | 'chunks' | null;
-  /** Of virtual nodes; `null` on real tasks. */
+  /** State counts of the members of a virtual node; `null` on real tasks. */
   members: StateCountsBody | null;
 }
 
@@ -77,14 +77,14 @@ export interface GraphBody {
   meta: {
     root_id: string;
     generated_at: Timestamp;
-    /** Give it as `since` to `graph/updates/`. */
+    /** Send it as `since` to `graph/updates/`. */
     cursor: string;
-    /** Of all nodes with a state, also those that `limit` cut. */
+    /** Counts over all nodes that have a state, including those cut by `limit`. */
     counts: StateCountsBody;
-    /** Of what is listed. */
+    /** Number of listed nodes. */
     node_count: Integer;
     edge_count: Integer;
-    /** True when the workflow is larger than what is listed. */
+    /** True when the workflow is larger than the listed part. */
     truncated: boolean;
   };
   nodes: GraphNodeBody[];
@@ -92,7 +92,7 @@ export interface GraphBody {
   sources: SourceBody[];
 }
 
-/** What may change of a node. */
+/** The fields of a node that can change. */
 export interface GraphNodeUpdateBody {
   id: string;
   state: string | null;
@@ -107,12 +107,12 @@ export interface GraphNodeUpdateBody {
 /** `GET /api/tasks/{task_id}/graph/updates/` */
 export interface GraphUpdatesBody {
   generated_at: Timestamp;
-  /** Give it as the next `since`. */
+  /** Send it as `since` in the next request. */
   cursor: string;
-  /** Nodes that changed after `since`; all of them without it. */
+  /** Nodes that changed after `since`; without `since`, all nodes. */
   node_updates: GraphNodeUpdateBody[];
   meta_counts: StateCountsBody;
-  /** True when a node or an edge came, went or changed its kind: read the graph again. */
+  /** True when a node or edge was added, removed or changed its kind. Read the whole graph again. */
   topology_changed: boolean;
   node_count: Integer;
   edge_count: Integer;
