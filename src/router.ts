@@ -1,15 +1,10 @@
 import { type NextFunction, type Request, type Response, Router } from 'express';
 import { isRecord } from './check-options.ts';
-import { isMonitorError, MonitorError } from './errors.ts';
+import { createCore, type MonitorCore } from './http/core.ts';
+import { createMonitor } from './http/monitor.ts';
 import { resolveOptions } from './options/resolve-options.ts';
 import type { MonitorOptions } from './options.ts';
-import { CLIENT_GONE } from './read.ts';
-import type { Denial } from './routes/authorize.ts';
-import { createDashboard } from './routes/dashboard.ts';
 import { ROUTES } from './routes/index.ts';
-import { createMonitor } from './routes/monitor.ts';
-import { ALLOWED, sendEmpty, sendProblem } from './routes/send.ts';
-import { createTargets, type Target } from './routes/targets.ts';
 
 /** An Express Router that can be closed. */
 export interface MonitorRouter extends Router {
@@ -19,8 +14,6 @@ export interface MonitorRouter extends Router {
    */
   close(): Promise<void>;
 }
-
-const CLOSED = new MonitorError('overloaded', 'The monitor was closed.');
 
 /**
  * Makes the router that answers the eleven routes and serves the page, relative to wherever it is mounted:
@@ -32,98 +25,53 @@ export function createMonitorRouter(options?: MonitorOptions): MonitorRouter {
   refuseRequest(options);
   const resolved = resolveOptions(options);
   if (resolved.unguarded) warnUnguarded();
-  const monitor = createMonitor(resolved);
-  const targets = createTargets(monitor, ROUTES);
-  const dashboard = createDashboard(monitor);
-  let closing: Promise<void> | null = null;
+  const core = createCore(createMonitor(resolved), ROUTES);
+  const router = Router({ caseSensitive: true });
+  addLayers(router, core, resolved.dashboard !== null);
+  allowPlainServer(router);
+  return Object.assign(router, { close: () => core.close() });
+}
 
-  function respond(
-    target: Target,
-    denial: Denial | null,
-    request: Request,
-    response: Response,
-  ): void | Promise<void> {
-    if (denial !== null) return sendProblem(request, response, denial.error, denial.challenge);
-    if (closing !== null) return sendProblem(request, response, CLOSED);
-    return target.respond(request, response);
+const PAGE_PATHS = ['/', '/assets/:file'];
+
+/**
+ * Adds a layer for each path, so that tracing and route listers see it and `request.route` is set. Layers only
+ * lead to the core: Express decodes paths, and answers what it cannot decode before it would ask `authorize`.
+ */
+function addLayers(router: Router, { answer }: MonitorCore, hasPage: boolean): void {
+  const paths = ROUTES.map(({ path }) => path.replaceAll(/\{(\w+)\}/g, ':$1'));
+  for (const path of hasPage ? [...paths, ...PAGE_PATHS] : paths) {
+    // All other methods are ours to refuse, too. Listers show `get` alone.
+    router.route(path).get(answer).all(answer);
   }
-
-  function fail(
-    error: unknown,
-    target: Target,
-    request: Request,
-    response: Response,
-    next: NextFunction,
-  ): void {
-    if (error === CLIENT_GONE) return;
-    if (isMonitorError(error)) {
-      sendProblem(request, response, error);
-      return;
-    }
-    monitor.report(error, { code: null, source: null, call: target.route });
-    if (!response.headersSent) next(error);
-  }
-
-  async function finish(
-    pending: Promise<void>,
-    target: Target,
-    request: Request,
-    response: Response,
-    next: NextFunction,
-  ) {
-    try {
-      await pending;
-    } catch (error) {
-      fail(error, target, request, response, next);
-    }
-  }
-
-  // Routes that the host adds to it are asked after ours.
-  const router = Router();
-
-  function answer(request: Request, response: Response, next: NextFunction): void {
-    const target = targets.find(request.url) ?? dashboard?.find(request) ?? null;
-    if (target === null) {
-      router(request, response, next);
-      return;
-    }
-    try {
-      if (refuseMethod(request, response) || redirect(target, response)) return;
-      const denial = monitor.guard(request, target.route);
-      const pending =
-        denial instanceof Promise
-          ? denial.then((late) => respond(target, late, request, response))
-          : respond(target, denial, request, response);
-      if (pending !== undefined) void finish(pending, target, request, response, next);
-    } catch (error) {
-      fail(error, target, request, response, next);
-    }
-  }
-
-  // An Express Router is a function that inherits its methods, and so is this one. Ours is the function
-  // itself and not a layer within, whose dispatch would cost as much as the answer does.
-  return Object.assign(Object.setPrototypeOf(answer, router), {
-    close() {
-      closing ??= monitor.close();
-      return closing;
-    },
+  // Paths of ours that Express matches otherwise: an empty id ...
+  router.use(answer);
+  // ... and an id that it cannot decode.
+  router.use((error: unknown, request: Request, response: Response, next: NextFunction) => {
+    if (error instanceof URIError) answer(request, response, next);
+    else next(error);
   });
 }
 
-/** Whether the method alone decides the answer. */
-function refuseMethod(request: Request, response: Response): boolean {
-  const { method } = request;
-  if (method === 'GET' || method === 'HEAD') return false;
-  if (method === 'OPTIONS') sendEmpty(response, 204, { Allow: ALLOWED });
-  else sendProblem(request, response, new MonitorError('method_not_allowed'));
-  return true;
+type Handle = (request: Request, response: Response, next: NextFunction) => void;
+
+/** Lets `http.createServer(router)` work: a router of Express throws where there is no `next`. */
+function allowPlainServer(router: Router): void {
+  // Every router of Express 4 and 5 has this method, which its function calls; the types leave it out.
+  const routed = router as unknown as { handle: Handle };
+  const handle = routed.handle;
+  routed.handle = function handleRequest(request, response, next = endPlainly(response)) {
+    handle.call(router, request, response, next);
+  };
 }
 
-/** Whether the other trailing-slash form was asked for. */
-function redirect({ canonical }: Target, response: Response): boolean {
-  if (canonical === null) return false;
-  sendEmpty(response, 308, { Location: canonical });
-  return true;
+/** What ends a request that the router does not answer where no app of Express does. */
+function endPlainly(response: Response): NextFunction {
+  return (error?: unknown) => {
+    if (response.headersSent) return;
+    response.statusCode = error === undefined ? 404 : 500;
+    response.end();
+  };
 }
 
 /** `app.use(createMonitorRouter)` makes Express call it with a request. */

@@ -2,7 +2,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { build, type Metafile } from 'esbuild';
-import type { PackageManifest } from '../routes/dashboard-files.ts';
+import type { PackageManifest } from '../http/dashboard-files.ts';
 
 const FOLDER = 'dist/dashboard';
 const NOTICE = 'licenses.txt';

@@ -1,8 +1,8 @@
 /** One OpenAPI path for each row of the route table. */
 import { type MonitorErrorCode, STATUS_OF } from '../errors.ts';
+import { MOST_REPEATS, type Parameter } from '../http/parameter.ts';
+import { COMMON_ERRORS, type Route } from '../http/route.ts';
 import { METRICS_TYPES } from '../metrics/content-types.ts';
-import { MOST_REPEATS, type Parameter } from '../routes/parameter.ts';
-import { COMMON_ERRORS, type Route } from '../routes/route.ts';
 import {
   header,
   problemReferences,

@@ -1,5 +1,9 @@
-import type { Request } from 'express';
 import { isMonitorError } from '../errors.ts';
+import type { MonitorRequest } from '../http/exchange.ts';
+import type { Monitor } from '../http/monitor.ts';
+import { onLeave } from '../http/on-leave.ts';
+import { defineRoute } from '../http/route.ts';
+import { sendDocument, tagOf } from '../http/send.ts';
 import type { Component } from '../model.ts';
 import type { OnLeave } from '../read.ts';
 import { currencyOf, errorOf } from '../read.ts';
@@ -7,11 +11,7 @@ import { wellFormed } from '../serialize/scalars.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { ComponentSource, HistoryStats, ReadContext } from '../source.ts';
 import type { ComponentBody, ComponentsBody } from '../wire.ts';
-import type { Monitor } from './monitor.ts';
-import { onLeave } from './on-leave.ts';
 import { createQueuesComponent, stableQueues } from './queues-component.ts';
-import { defineRoute } from './route.ts';
-import { sendDocument, tagOf } from './send.ts';
 import { VERSION } from './version.ts';
 
 type Entries = readonly (readonly [key: string, body: ComponentBody])[];
@@ -53,7 +53,7 @@ export const components = defineRoute({
   },
 });
 
-function describeWeb({ options }: Monitor, request: Request): ComponentBody {
+function describeWeb({ options }: Monitor, request: MonitorRequest): ComponentBody {
   return {
     name: 'web',
     enabled: true,

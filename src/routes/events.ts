@@ -1,19 +1,19 @@
+import { type DocumentOptions, readAnswer } from '../http/answer.ts';
+import { keyOf } from '../http/answer-key.ts';
+import { cursor, decodeCursor, encodeCursor } from '../http/cursor-parameter.ts';
+import { createDocument } from '../http/document.ts';
+import { readMoment } from '../http/moment-parameter.ts';
+import type { Monitor } from '../http/monitor.ts';
+import { integer, texts, type ValuesOf } from '../http/parameter.ts';
+import { draftOf, readItems } from '../http/response-body.ts';
+import { type Asked, defineRoute, SOURCE_ERRORS } from '../http/route.ts';
+import { streamable } from '../http/streamable.ts';
 import type { TaskEvent } from '../model.ts';
 import type { Told } from '../read.ts';
 import { partsOf } from '../source/combined-part.ts';
 import { isTaskEventPage } from '../source/pages.ts';
 import type { TaskEventPage, TaskEventQuery, TaskEventSource } from '../source.ts';
 import type { EventBody } from '../wire.ts';
-import { type DocumentOptions, readAnswer } from './answer.ts';
-import { cursor, decodeCursor, encodeCursor } from './cursor.ts';
-import { createDocument } from './document.ts';
-import { draftOf, readItems } from './draft.ts';
-import { keyOf } from './key.ts';
-import { readMoment } from './moment.ts';
-import type { Monitor } from './monitor.ts';
-import { integer, texts, type ValuesOf } from './parameter.ts';
-import { type Asked, defineRoute, SOURCE_ERRORS } from './route.ts';
-import { streamable } from './streamable.ts';
 
 const KIND = 'events';
 

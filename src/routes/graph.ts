@@ -1,4 +1,4 @@
-import { defineRoute, SOURCE_ERRORS } from './route.ts';
+import { defineRoute, SOURCE_ERRORS } from '../http/route.ts';
 import { createWorkflowDocument, NODE_LIMIT, nodesFor } from './workflow.ts';
 
 /** `GET /api/tasks/{task_id}/graph/` */

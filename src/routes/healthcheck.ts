@@ -1,12 +1,12 @@
 import { DETAIL_OF, isMonitorError, type MonitorErrorCode } from '../errors.ts';
+import type { Monitor } from '../http/monitor.ts';
+import { subset } from '../http/parameter.ts';
+import { defineRoute } from '../http/route.ts';
+import { sendFresh } from '../http/send.ts';
 import type { HealthCheck, WorkerHealthCheck } from '../model.ts';
 import { MOST_ITEMS, wellFormed } from '../serialize/scalars.ts';
 import type { Awaitable, HealthSource, ReadContext } from '../source.ts';
 import type { HealthBody, HealthCheckBody, WorkerHealthCheckBody } from '../wire.ts';
-import type { Monitor } from './monitor.ts';
-import { subset } from './parameter.ts';
-import { defineRoute } from './route.ts';
-import { sendFresh } from './send.ts';
 
 const CHECKS = ['broker', 'backend', 'workers'] as const;
 

@@ -1,11 +1,12 @@
 /** The eleven routes, one row each: what is served, and what `openapi.json` is made from. */
+
+import type { Route } from '../http/route.ts';
 import { components } from './components.ts';
 import { events } from './events.ts';
 import { graph } from './graph.ts';
 import { healthcheck } from './healthcheck.ts';
-import { metricsRoute } from './metrics-route.ts';
+import { metricsRoute } from './metrics.ts';
 import { relations } from './relations.ts';
-import type { Route } from './route.ts';
 import { schedules } from './schedules.ts';
 import { task } from './task.ts';
 import { tasks } from './tasks.ts';

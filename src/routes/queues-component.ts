@@ -1,10 +1,10 @@
 /** The component `queues`: what waits, from the sources that can tell. */
 import { isMonitorError, type MonitorErrorCode } from '../errors.ts';
+import type { Monitor } from '../http/monitor.ts';
+import { readItems } from '../http/response-body.ts';
 import type { Queue } from '../model.ts';
 import { currencyOf, errorOf, type OnLeave } from '../read.ts';
 import type { ComponentBody, QueueBody } from '../wire.ts';
-import { readItems } from './draft.ts';
-import type { Monitor } from './monitor.ts';
 
 // More queues than any deployment has.
 const MOST_QUEUES = 10_000;

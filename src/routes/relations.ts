@@ -1,5 +1,5 @@
-import { draftOf } from './draft.ts';
-import { defineRoute, SOURCE_ERRORS } from './route.ts';
+import { draftOf } from '../http/response-body.ts';
+import { defineRoute, SOURCE_ERRORS } from '../http/route.ts';
 import { createWorkflowDocument } from './workflow.ts';
 
 /** `GET /api/tasks/{task_id}/relations/` */

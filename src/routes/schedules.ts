@@ -1,11 +1,11 @@
+import type { Draft } from '../http/answer.ts';
+import { keyOf } from '../http/answer-key.ts';
+import { createDocument } from '../http/document.ts';
+import { draftOf, readItems } from '../http/response-body.ts';
+import { defineRoute, type Respond } from '../http/route.ts';
+import { sendDocument, tagOf } from '../http/send.ts';
 import type { Schedule } from '../model.ts';
 import type { ScheduleBody, SchedulesBody } from '../wire.ts';
-import type { Draft } from './answer.ts';
-import { createDocument } from './document.ts';
-import { draftOf, readItems } from './draft.ts';
-import { keyOf } from './key.ts';
-import { defineRoute, type Respond } from './route.ts';
-import { sendDocument, tagOf } from './send.ts';
 
 // More entries than any beat has.
 const MOST_SCHEDULES = 10_000;

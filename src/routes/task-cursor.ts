@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { decodeCursor, encodeCursor } from '../http/cursor-parameter.ts';
 import { isTaskPosition } from '../source/pages.ts';
 import type { TaskPosition } from '../source.ts';
-import { decodeCursor, encodeCursor } from './cursor.ts';
 
 /** A place in a list of tasks, and which list that is. */
 export interface TaskCursor {

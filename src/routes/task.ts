@@ -1,8 +1,8 @@
+import { keyOf } from '../http/answer-key.ts';
+import { createDocument } from '../http/document.ts';
+import { draftOf } from '../http/response-body.ts';
+import { defineRoute, SOURCE_ERRORS } from '../http/route.ts';
 import type { TaskDetail } from '../model.ts';
-import { createDocument } from './document.ts';
-import { draftOf } from './draft.ts';
-import { keyOf } from './key.ts';
-import { defineRoute, SOURCE_ERRORS } from './route.ts';
 
 /** `GET /api/tasks/{task_id}/` */
 export const task = defineRoute({

@@ -1,16 +1,16 @@
+import type { Unreadable } from '../http/answer.ts';
+import { keyOf } from '../http/answer-key.ts';
+import { cursor } from '../http/cursor-parameter.ts';
+import { createDocument } from '../http/document.ts';
+import { moment } from '../http/moment-parameter.ts';
+import type { Monitor } from '../http/monitor.ts';
+import { choice, integer, text, texts, type ValuesOf } from '../http/parameter.ts';
+import { draftOfMembers, readItems } from '../http/response-body.ts';
+import { type Asked, defineRoute, type Fault, SOURCE_ERRORS } from '../http/route.ts';
 import { TASK_STATES, type Task } from '../model.ts';
 import type { Told } from '../read.ts';
 import { isTaskPage } from '../source/pages.ts';
 import type { TaskPage, TaskQuery, TaskStats } from '../source.ts';
-import type { Unreadable } from './answer.ts';
-import { cursor } from './cursor.ts';
-import { createDocument } from './document.ts';
-import { draftOfMembers, readItems } from './draft.ts';
-import { keyOf } from './key.ts';
-import { moment } from './moment.ts';
-import type { Monitor } from './monitor.ts';
-import { choice, integer, text, texts, type ValuesOf } from './parameter.ts';
-import { type Asked, defineRoute, type Fault, SOURCE_ERRORS } from './route.ts';
 import { decodeTaskCursor, encodeTaskCursor, listNameOf } from './task-cursor.ts';
 
 const SORTS = ['timestamp', 'received', 'started', 'finished', 'runtime', 'name', 'state'] as const;

@@ -1,13 +1,13 @@
 import { type GraphSince, parseGraphCursor } from '../graph-updates.ts';
-import { readAnswer } from './answer.ts';
-import { cursor } from './cursor.ts';
-import { createDocument } from './document.ts';
-import { draftOf } from './draft.ts';
-import { keyOf } from './key.ts';
-import { readMoment } from './moment.ts';
-import type { Monitor } from './monitor.ts';
-import { type Asked, defineRoute, SOURCE_ERRORS } from './route.ts';
-import { streamable } from './streamable.ts';
+import { readAnswer } from '../http/answer.ts';
+import { keyOf } from '../http/answer-key.ts';
+import { cursor } from '../http/cursor-parameter.ts';
+import { createDocument } from '../http/document.ts';
+import { readMoment } from '../http/moment-parameter.ts';
+import type { Monitor } from '../http/monitor.ts';
+import { draftOf } from '../http/response-body.ts';
+import { type Asked, defineRoute, SOURCE_ERRORS } from '../http/route.ts';
+import { streamable } from '../http/streamable.ts';
 import { NODE_LIMIT, nodesFor, partWithTrees, workflowDocument } from './workflow.ts';
 
 /** `GET /api/tasks/{task_id}/graph/updates/` */

@@ -1,9 +1,9 @@
+import { keyOf } from '../http/answer-key.ts';
+import { createDocument } from '../http/document.ts';
+import { readItems } from '../http/response-body.ts';
+import { defineRoute, SOURCE_ERRORS } from '../http/route.ts';
 import type { Worker } from '../model.ts';
 import type { WorkerBody } from '../wire.ts';
-import { createDocument } from './document.ts';
-import { readItems } from './draft.ts';
-import { keyOf } from './key.ts';
-import { defineRoute, SOURCE_ERRORS } from './route.ts';
 
 // Twice what a history holds.
 const MOST_WORKERS = 10_000;

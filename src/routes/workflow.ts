@@ -1,13 +1,14 @@
 /** What the three routes of a task's workflow have in common. */
+
+import type { DocumentOptions, Draft } from '../http/answer.ts';
+import { keyOf } from '../http/answer-key.ts';
+import { createDocument } from '../http/document.ts';
+import type { Monitor } from '../http/monitor.ts';
+import { integer } from '../http/parameter.ts';
+import type { Asked, Respond } from '../http/route.ts';
 import type { TaskTree } from '../model.ts';
 import type { RouteName } from '../options.ts';
 import type { TaskSource } from '../source.ts';
-import type { DocumentOptions, Draft } from './answer.ts';
-import { createDocument } from './document.ts';
-import { keyOf } from './key.ts';
-import type { Monitor } from './monitor.ts';
-import { integer } from './parameter.ts';
-import type { Asked, Respond } from './route.ts';
 
 /** Parameters of the graph and of its updates. */
 export const NODE_LIMIT = integer('Most nodes; the nearest relatives of the task come first.', {

@@ -29,14 +29,15 @@ const RANKS: Readonly<Record<string, number>> = {
   testing: 2,
   client: 2,
   // Runs in browsers; nothing imports it.
-  dashboard: 6,
-  routes: 3,
-  router: 4,
-  index: 5,
+  dashboard: 7,
+  http: 3,
+  routes: 4,
+  router: 5,
+  index: 6,
   // Entries of the subpaths: they only pass names on.
-  bullmq: 5,
-  celery: 5,
-  memory: 5,
+  bullmq: 6,
+  celery: 6,
+  memory: 6,
 };
 
 /** The same inside the Celery source: what decodes knows no deployment, and only its entry knows all of it. */
@@ -71,8 +72,8 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   croner: /^src\/sources\/celery\/schedules\/crontab\.ts$/,
   debug: /^src\/debug\.ts$/,
   // `options.ts` takes the type of what `authorize` is given.
-  express: /^src\/(router\.ts|routes\/|options\.ts)/,
-  'http-proxy-middleware': /^src\/routes\/metrics/,
+  express: /^src\/(router|options)\.ts$/,
+  'http-proxy-middleware': /^src\/http\/metrics-proxy\.ts$/,
   ioredis: /^src\/redis\//,
   redis: /^src\/redis\//,
 };
@@ -133,7 +134,7 @@ describe('imports', () => {
       .flatMap((file) => {
         const own = file.path.split('/').slice(0, 3).join('/');
         return importsOf(file)
-          .filter((target) => /^src\/(sources|routes|wire|serialize|router|read|options)\b/.test(target))
+          .filter((target) => /^src\/(sources|http|routes|wire|serialize|router|read|options)\b/.test(target))
           .filter((target) => !target.startsWith(`${own}/`))
           .map((target) => `${file.path} -> ${target}`);
       });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { MetricsOptions } from '../../src/routes/metrics.ts';
+import type { MetricsOptions } from '../../src/http/metrics-proxy.ts';
 import { answer, BODY, healthy, startExporter, TEXT } from './fake-exporter.ts';
 import { connectProxy, outcome, PROXY_VERSIONS } from './proxy-versions.ts';
 

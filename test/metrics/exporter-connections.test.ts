@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, createServer } from 'node:http';
 import { type AddressInfo, type LookupFunction, Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { MetricsOptions } from '../../src/routes/metrics.ts';
+import type { MetricsOptions } from '../../src/http/metrics-proxy.ts';
 import { SLOW_ANSWERS } from './exporter-scripts.ts';
 import { answer, BODY, healthy, startExporter, TEXT, until } from './fake-exporter.ts';
 import { connectProxy, outcome, PROXY_VERSIONS } from './proxy-versions.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { MetricsOptions } from '../../src/routes/metrics.ts';
+import type { MetricsOptions } from '../../src/http/metrics-proxy.ts';
 import { INVALID_ANSWERS } from './exporter-scripts.ts';
 import { startExporter, until } from './fake-exporter.ts';
 import { connectProxy, outcome, PROXY_VERSIONS } from './proxy-versions.ts';

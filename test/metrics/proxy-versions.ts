@@ -6,7 +6,7 @@ import {
   type ProxyModule,
   resolveMetrics,
   type ScrapeRequest,
-} from '../../src/routes/metrics.ts';
+} from '../../src/http/metrics-proxy.ts';
 
 /** The versions of http-proxy-middleware that the package admits. */
 export const PROXY_VERSIONS: readonly { readonly name: string; readonly load: () => Promise<ProxyModule> }[] =

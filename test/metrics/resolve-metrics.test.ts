@@ -2,7 +2,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { type MetricsOptions, resolveMetrics } from '../../src/routes/metrics.ts';
+import { type MetricsOptions, resolveMetrics } from '../../src/http/metrics-proxy.ts';
 
 const URL_TEXT = 'http://127.0.0.1:9100/metrics';
 

@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { MetricsOptions } from '../../src/routes/metrics.ts';
+import type { MetricsOptions } from '../../src/http/metrics-proxy.ts';
 import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
 
 /** A host app with the monitor in it, until the test ends. */

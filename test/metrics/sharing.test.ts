@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { MetricsOptions, MetricsProxy } from '../../src/routes/metrics.ts';
+import type { MetricsOptions, MetricsProxy } from '../../src/http/metrics-proxy.ts';
 import { answer, type Script, startExporter, until } from './fake-exporter.ts';
 import { connectProxy, PROXY_VERSIONS } from './proxy-versions.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodeCursor, encodeCursor } from '../../src/routes/cursor.ts';
+import { decodeCursor, encodeCursor } from '../../src/http/cursor-parameter.ts';
 import { decodeTaskCursor, encodeTaskCursor } from '../../src/routes/task-cursor.ts';
 
 describe('a cursor', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readMoment } from '../../src/routes/moment.ts';
+import { readMoment } from '../../src/http/moment-parameter.ts';
 
 describe('a moment in a query', () => {
   it.each([

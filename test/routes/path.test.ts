@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createMatcher, readTaskId, splitTarget } from '../../src/routes/path.ts';
+import { createMatcher, readTaskId, splitTarget } from '../../src/http/path.ts';
 
 const ROWS = [
   '/healthcheck',

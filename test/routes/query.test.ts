@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { moment } from '../../src/routes/moment.ts';
-import { choice, integer, subset, text, texts } from '../../src/routes/parameter.ts';
-import { readQuery } from '../../src/routes/query.ts';
+import { moment } from '../../src/http/moment-parameter.ts';
+import { choice, integer, subset, text, texts } from '../../src/http/parameter.ts';
+import { readQuery } from '../../src/http/query.ts';
 
 const QUERY = {
   limit: integer('', { minimum: 1, maximum: 1_000, default: 100 }),

@@ -1,7 +1,8 @@
 /** What a row of the route table consists of. */
-import type { Request, Response } from 'express';
+
 import type { MonitorErrorCode } from '../errors.ts';
 import type { RouteName } from '../options.ts';
+import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
 import type { Query, ValuesOf } from './parameter.ts';
 
@@ -20,7 +21,7 @@ export interface Asked<Values> {
 export type Fault = (parameter: string, detail: string) => void;
 
 /** Answers one request. What it throws or rejects with is answered as a problem, or is a bug of ours. */
-export type Respond = (request: Request, response: Response) => void | Promise<void>;
+export type Respond = (request: MonitorRequest, response: MonitorResponse) => void | Promise<void>;
 
 /**
  * Does for a URL what can be done once, however often it is asked for. Called for faulty URLs as well, to

@@ -1,8 +1,8 @@
 import { validateHeaderValue } from 'node:http';
-import type { Request } from 'express';
 import { MonitorError } from '../errors.ts';
 import type { Authorize, Refusal, RouteName } from '../options.ts';
 import type { Report } from '../read.ts';
+import type { MonitorRequest } from './exchange.ts';
 
 /** Why a request was refused; `null`: it may go on. */
 export interface Denial {
@@ -11,13 +11,16 @@ export interface Denial {
 }
 
 /** Decides a request, at once (no promise) when the host's hook decides at once. Never rejects. */
-export type Guard = (request: Request, route: RouteName) => Denial | null | Promise<Denial | null>;
+export type Guard = (request: MonitorRequest, route: RouteName) => Denial | null | Promise<Denial | null>;
 
 const UNDECIDED: Denial = {
   error: new MonitorError('forbidden', 'Whether you may see this could not be found out.'),
   challenge: null,
 };
 const DENIED: Denial = { error: new MonitorError('forbidden'), challenge: null };
+
+// The host's hook gets what its server gave us: a request of Express, where it uses Express.
+type AuthorizeRequest = Parameters<Authorize>[0];
 
 /** Asks the host's hook. Whatever is not a clear yes is a no. */
 export function createGuard(authorize: Authorize | null, timeoutMs: number, report: Report): Guard {
@@ -40,7 +43,7 @@ export function createGuard(authorize: Authorize | null, timeoutMs: number, repo
 
   return function guard(request, route) {
     try {
-      const verdict: unknown = authorize(request, route);
+      const verdict: unknown = authorize(request as AuthorizeRequest, route);
       if (typeof verdict === 'boolean') return decide(verdict);
       return within(timeoutMs, verdict).then(decide, undecided);
     } catch (error) {

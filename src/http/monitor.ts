@@ -9,7 +9,7 @@ import type { MonitorSources, SourcePart } from '../source.ts';
 import type { AnswerEntry } from './answer.ts';
 import { type AnswerCache, createAnswerCache } from './answer-cache.ts';
 import { createGuard, type Guard } from './authorize.ts';
-import { createMetricsProxy, type MetricsProxy } from './metrics.ts';
+import { createMetricsProxy, type MetricsProxy } from './metrics-proxy.ts';
 import { createStreams, type Streams } from './streams.ts';
 
 /** The state of one router. */

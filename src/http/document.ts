@@ -1,10 +1,11 @@
 /** Answers of routes that read one part of a source. One whose source says that nothing has changed is not computed again. */
-import type { Request, Response } from 'express';
+
 import { isMonitorError, MonitorError } from '../errors.ts';
 import { AWAY, type Currency, currencyAway, currencyOf, errorOf, hasData, type Told } from '../read.ts';
 import type { SourcePart } from '../source.ts';
 import type { SourceErrorCode } from '../wire.ts';
 import { type AnswerEntry, compose, type DocumentOptions, type Given, render } from './answer.ts';
+import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
 import { onLeave } from './on-leave.ts';
 import type { Respond } from './route.ts';
@@ -28,7 +29,7 @@ export function createDocument<Part extends SourcePart, Raw>(
   const { key } = options;
   let linked: { readonly cursor: string; readonly link: string } | null = null;
 
-  function send(request: Request, response: Response, entry: AnswerEntry): void {
+  function send(request: MonitorRequest, response: MonitorResponse, entry: AnswerEntry): void {
     const { nextCursor: cursor } = entry.draft;
     if (options.link === undefined || cursor === undefined || cursor === null) {
       sendDocument(request, response, entry);
@@ -61,7 +62,7 @@ export function createDocument<Part extends SourcePart, Raw>(
     return entry;
   }
 
-  async function readAnew(source: Part, before: Currency, now: number, response: Response) {
+  async function readAnew(source: Part, before: Currency, now: number, response: MonitorResponse) {
     if (!hasData(before)) return lastKnown(errorOf(before) ?? 'source_unavailable', now);
     try {
       return await reader.read(

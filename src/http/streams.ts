@@ -1,11 +1,12 @@
 /** Push: every open stream of a router (wire contract, section 3). */
-import type { Request, Response } from 'express';
+
 import { MonitorError } from '../errors.ts';
 import type { RouteName } from '../options.ts';
 import type { OnLeave, Report } from '../read.ts';
 import type { Awaitable, SourcePart } from '../source.ts';
 import type { AnswerEntry } from './answer.ts';
 import type { Guard } from './authorize.ts';
+import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 import { onLeave } from './on-leave.ts';
 import { createStreamChannel, type StreamChannel } from './stream-channel.ts';
 import { createStreamClient, messageOf, type StreamClient } from './stream-client.ts';
@@ -44,8 +45,8 @@ export interface Streams {
    * @throws MonitorError `overloaded`, or what the first answer failed with
    */
   open<Since>(
-    request: Request,
-    response: Response,
+    request: MonitorRequest,
+    response: MonitorResponse,
     spec: StreamSpec<Since>,
     since: Since | null,
   ): Promise<void>;

@@ -1,8 +1,9 @@
 /** The page at the mount's root and the files that it loads. Asked for after the eleven routes. */
-import type { Request, Response } from 'express';
+
 import { createPackageFiles } from './dashboard-files.ts';
 import { pageOf } from './dashboard-html.ts';
 import { sendPackageFile, sendPage } from './dashboard-send.ts';
+import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
 import { splitTarget } from './path.ts';
 import type { Target } from './targets.ts';
@@ -10,7 +11,7 @@ import type { Target } from './targets.ts';
 /** Finds requests for the page. */
 export interface Dashboard {
   /** @returns `null` for what is none of its files: the host goes on with it */
-  find(request: Request): Target | null;
+  find(request: MonitorRequest): Target | null;
 }
 
 /** @returns `null` when the host wants no page */
@@ -20,7 +21,7 @@ export function createDashboard({ options }: Monitor): Dashboard | null {
   const files = createPackageFiles();
   const page = pageOf(branding, files);
 
-  function respondPage(request: Request, response: Response): Promise<void> {
+  function respondPage(request: MonitorRequest, response: MonitorResponse): Promise<void> {
     return sendPage(request, response, page);
   }
 
@@ -28,9 +29,13 @@ export function createDashboard({ options }: Monitor): Dashboard | null {
     find(request) {
       // Other methods at its paths are the host's: the page is no part of the API.
       if (request.method !== 'GET' && request.method !== 'HEAD') return null;
-      const { path } = splitTarget(request.url);
+      const { path } = splitTarget(request.url ?? '/');
       if (path === '/') {
-        return { route: 'dashboard', canonical: slashed(request.originalUrl), respond: respondPage };
+        return {
+          route: 'dashboard',
+          canonical: slashed(request.originalUrl ?? request.url ?? '/'),
+          respond: respondPage,
+        };
       }
       const name = /^\/assets\/([\w.-]+)$/.exec(path)?.[1];
       if (name === undefined || !files.has(name)) return null;

@@ -1,6 +1,7 @@
 /** One client of a stream, and how messages are written (HTML Standard, 9.2 "Server-sent events"). */
-import type { Request, Response } from 'express';
+
 import type { AnswerEntry } from './answer.ts';
+import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 
 /** A client with more than this unsent, in bytes, is too slow: it is dropped, and resumes when it can. */
 const MOST_UNSENT = 1_048_576;
@@ -13,7 +14,7 @@ const GOODBYE = Buffer.from(`retry: ${RETRY_MS}\n\n`);
 
 /** An open stream. */
 export interface StreamClient {
-  readonly request: Request;
+  readonly request: MonitorRequest;
   /** The last place that it was told. */
   cursor: string;
   /** Which sources are away, as it was told last. */
@@ -38,8 +39,8 @@ export function messageOf({ body, draft }: AnswerEntry): Buffer {
 
 /** Sends the headers. @param first the first message, which is not sent yet */
 export function createStreamClient(
-  request: Request,
-  response: Response,
+  request: MonitorRequest,
+  response: MonitorResponse,
   { draft, currency }: AnswerEntry,
 ): StreamClient {
   response.statusCode = 200;

@@ -2,11 +2,12 @@
  * Puts answers on the wire. Never through `res.json` or `res.send`: settings of the host (`json spaces`,
  * `etag fn`, …) would change them.
  */
+
 import { createHash } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
-import type { Request, Response } from 'express';
 import { type MonitorError, STATUS_OF } from '../errors.ts';
 import type { ProblemBody } from '../wire.ts';
+import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 
 /** Methods that are answered, for `Allow`. */
 export const ALLOWED = 'GET, HEAD, OPTIONS';
@@ -23,8 +24,8 @@ export interface Document {
 
 /** Sends a 200, or a 304 to a client that has it. */
 export function sendDocument(
-  request: Request,
-  response: Response,
+  request: MonitorRequest,
+  response: MonitorResponse,
   { body, etag }: Document,
   link: string | null = null,
 ): void {
@@ -47,8 +48,8 @@ export function sendDocument(
 
 /** Sends a body that nobody may keep. */
 export function sendFresh(
-  request: Request,
-  response: Response,
+  request: MonitorRequest,
+  response: MonitorResponse,
   status: number,
   contentType: string,
   body: Buffer,
@@ -62,8 +63,8 @@ export function sendFresh(
 
 /** Sends an error as `application/problem+json` (RFC 9457). */
 export function sendProblem(
-  request: Request,
-  response: Response,
+  request: MonitorRequest,
+  response: MonitorResponse,
   error: MonitorError,
   challenge: string | null = null,
 ): void {
@@ -90,7 +91,7 @@ export function sendProblem(
 
 /** Sends headers alone: 204 and 308. */
 export function sendEmpty(
-  response: Response,
+  response: MonitorResponse,
   status: number,
   headers: Readonly<Record<string, string>>,
 ): void {
@@ -123,16 +124,16 @@ export function matchesTag(header: string, etag: string): boolean {
 }
 
 /** Whether there is nothing left to answer: the host has answered, or the client has gone. */
-export function isOver(response: Response): boolean {
+export function isOver(response: MonitorResponse): boolean {
   return response.headersSent || response.writableEnded || response.destroyed;
 }
 
-function setCommon(response: Response, cacheControl: string): void {
+function setCommon(response: MonitorResponse, cacheControl: string): void {
   response.setHeader('X-Content-Type-Options', 'nosniff');
   response.setHeader('Cache-Control', cacheControl);
 }
 
-function sendBody(request: Request, response: Response, body: Buffer): void {
+function sendBody(request: MonitorRequest, response: MonitorResponse, body: Buffer): void {
   response.setHeader('Content-Length', body.length);
   if (request.method === 'HEAD') response.end();
   else response.end(body);

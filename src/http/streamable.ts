@@ -1,5 +1,5 @@
-import type { Request } from 'express';
 import { MonitorError } from '../errors.ts';
+import { addVary, type MonitorRequest } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
 import type { Respond } from './route.ts';
 import type { StreamSpec } from './streams.ts';
@@ -7,14 +7,14 @@ import type { StreamSpec } from './streams.ts';
 /** Answers one URL as JSON, or as a stream of its changes (Server-Sent Events) to a client that accepts one. */
 export function streamable<Since>(monitor: Monitor, respond: Respond, spec: StreamSpec<Since>): Respond {
   return (request, response) => {
-    response.vary('Accept');
+    addVary(response, 'Accept');
     if (request.method === 'HEAD' || !acceptsStream(request)) return respond(request, response);
     return monitor.streams.open(request, response, spec, lastEventId(request, spec) ?? spec.since);
   };
 }
 
 /** Whether `Accept` names the type itself: `*` alone means JSON. */
-function acceptsStream({ headers: { accept } }: Request): boolean {
+function acceptsStream({ headers: { accept } }: MonitorRequest): boolean {
   if (accept === undefined) return false;
   return accept
     .split(',')
@@ -24,7 +24,7 @@ function acceptsStream({ headers: { accept } }: Request): boolean {
 }
 
 /** Where a client that comes back goes on (HTML Standard, 9.2.4 "The `Last-Event-ID` header"). */
-function lastEventId<Since>({ headers }: Request, spec: StreamSpec<Since>): Since | null {
+function lastEventId<Since>({ headers }: MonitorRequest, spec: StreamSpec<Since>): Since | null {
   const id = headers['last-event-id'];
   if (typeof id !== 'string' || id === '') return null;
   const since = spec.readSince(id);

@@ -1,12 +1,17 @@
 /** Puts the page and its files on the wire. */
-import type { Request, Response } from 'express';
+
 import { MonitorError } from '../errors.ts';
 import { isExhausted, type PackageFiles } from './dashboard-files.ts';
 import type { PageDocument } from './dashboard-html.ts';
+import { acceptsGzip, addVary, type MonitorRequest, type MonitorResponse } from './exchange.ts';
 import { isOver, matchesTag } from './send.ts';
 
 /** The page itself: asked for anew each time, so that a new version shows at once. */
-export async function sendPage(request: Request, response: Response, page: PageDocument): Promise<void> {
+export async function sendPage(
+  request: MonitorRequest,
+  response: MonitorResponse,
+  page: PageDocument,
+): Promise<void> {
   const { body, etag } = await unlessExhausted(() => page.read());
   if (isOver(response)) return;
   setIfAbsent(response, 'Content-Security-Policy', page.policy);
@@ -27,8 +32,8 @@ export async function sendPage(request: Request, response: Response, page: PageD
 
 /** A file whose name changes with its content: kept for ever by whoever has it. */
 export async function sendPackageFile(
-  request: Request,
-  response: Response,
+  request: MonitorRequest,
+  response: MonitorResponse,
   files: PackageFiles,
   name: string,
 ): Promise<void> {
@@ -37,9 +42,9 @@ export async function sendPackageFile(
   response.setHeader('X-Content-Type-Options', 'nosniff');
   response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
   response.setHeader('Content-Type', type);
-  response.vary('Accept-Encoding');
+  addVary(response, 'Accept-Encoding');
   // A middleware of the host that compresses leaves alone what is encoded.
-  const takesGzip = request.acceptsEncodings('gzip') === 'gzip';
+  const takesGzip = acceptsGzip(request);
   if (takesGzip) response.setHeader('Content-Encoding', 'gzip');
   finish(request, response, takesGzip ? packed : plain);
 }
@@ -54,13 +59,13 @@ async function unlessExhausted<T>(read: () => T | Promise<T>): Promise<T> {
   }
 }
 
-function finish(request: Request, response: Response, body: Buffer): void {
+function finish(request: MonitorRequest, response: MonitorResponse, body: Buffer): void {
   response.statusCode = 200;
   response.setHeader('Content-Length', body.length);
   if (request.method === 'HEAD') response.end();
   else response.end(body);
 }
 
-function setIfAbsent(response: Response, name: string, value: string): void {
+function setIfAbsent(response: MonitorResponse, name: string, value: string): void {
   if (!response.hasHeader(name)) response.setHeader(name, value);
 }

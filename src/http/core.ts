@@ -1,0 +1,99 @@
+/**
+ * Answers requests of the routes and of the page, whatever server they come from. Works on the path as the
+ * client sent it, so that no router's decoding changes which answer comes first: 405, 308, `authorize`, then
+ * path and query.
+ */
+import { isMonitorError, MonitorError } from '../errors.ts';
+import { CLIENT_GONE } from '../read.ts';
+import type { Denial } from './authorize.ts';
+import { createDashboard } from './dashboard.ts';
+import type { MonitorRequest, MonitorResponse } from './exchange.ts';
+import type { Monitor } from './monitor.ts';
+import type { Route } from './route.ts';
+import { ALLOWED, sendEmpty, sendProblem } from './send.ts';
+import { createTargets, type Target } from './targets.ts';
+
+/** Gives a request back: with an error that is a bug of ours, or without one when the path is not ours. */
+export type Next = (error?: unknown) => void;
+
+/** Requests and the end of one monitor. */
+export interface MonitorCore {
+  /** Answers a request of ours; gives back every other one. Never throws. */
+  answer(request: MonitorRequest, response: MonitorResponse, next: Next): void;
+  /** Ends what is under way; later requests answer `overloaded`. Resolves within 1.5 s, never rejects. */
+  close(): Promise<void>;
+}
+
+const CLOSED = new MonitorError('overloaded', 'The monitor was closed.');
+
+export function createCore(monitor: Monitor, routes: readonly Route[]): MonitorCore {
+  const targets = createTargets(monitor, routes);
+  const dashboard = createDashboard(monitor);
+  let closing: Promise<void> | null = null;
+
+  function respond(
+    target: Target,
+    denial: Denial | null,
+    request: MonitorRequest,
+    response: MonitorResponse,
+  ): void | Promise<void> {
+    if (denial !== null) return sendProblem(request, response, denial.error, denial.challenge);
+    if (closing !== null) return sendProblem(request, response, CLOSED);
+    return target.respond(request, response);
+  }
+
+  function begin(target: Target, request: MonitorRequest, response: MonitorResponse): void | Promise<void> {
+    if (refuseMethod(request, response) || redirect(target, response)) return undefined;
+    const denial = monitor.guard(request, target.route);
+    return denial instanceof Promise
+      ? denial.then((late) => respond(target, late, request, response))
+      : respond(target, denial, request, response);
+  }
+
+  return {
+    answer(request, response, next) {
+      let target: Target | null = null;
+      const fail = (error: unknown): void => {
+        const unexpected = sendFailure(request, response, error);
+        if (!unexpected) return;
+        monitor.report(error, { code: null, source: null, call: target?.route ?? 'dashboard' });
+        if (!response.headersSent) next(error);
+      };
+      try {
+        target = targets.find(request.url ?? '/') ?? dashboard?.find(request) ?? null;
+        if (target === null) return next();
+        begin(target, request, response)?.catch(fail);
+      } catch (error) {
+        fail(error);
+      }
+    },
+    close() {
+      closing ??= monitor.close();
+      return closing;
+    },
+  };
+}
+
+/** Answers a known failure. @returns whether it is none, but a bug of ours */
+function sendFailure(request: MonitorRequest, response: MonitorResponse, error: unknown): boolean {
+  if (error === CLIENT_GONE) return false;
+  if (!isMonitorError(error)) return true;
+  sendProblem(request, response, error);
+  return false;
+}
+
+/** Whether the method alone decides the answer. */
+function refuseMethod(request: MonitorRequest, response: MonitorResponse): boolean {
+  const { method } = request;
+  if (method === 'GET' || method === 'HEAD') return false;
+  if (method === 'OPTIONS') sendEmpty(response, 204, { Allow: ALLOWED });
+  else sendProblem(request, response, new MonitorError('method_not_allowed'));
+  return true;
+}
+
+/** Whether the other trailing-slash form was asked for. */
+function redirect({ canonical }: Target, response: MonitorResponse): boolean {
+  if (canonical === null) return false;
+  sendEmpty(response, 308, { Location: canonical });
+  return true;
+}

@@ -1,0 +1,177 @@
+/**
+ * `GET /metrics`: asks the exporter through http-proxy-middleware, whose defaults would forward cookies
+ * and methods, return the exporter's headers, hang on a stalled body and can bring the host down. Here it
+ * gets a shadow of a request, and what comes back is checked before a byte of it is sent.
+ */
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { debugChannel } from '../debug.ts';
+import { MonitorError } from '../errors.ts';
+import { type Exchange, openExchange } from '../metrics/exchange.ts';
+import type { MetricsReply } from '../metrics/exporter-reply.ts';
+import type { ResolvedMetrics } from '../metrics/metrics-options.ts';
+import { createReachability } from '../metrics/reachability.ts';
+import { createSharedCalls } from '../metrics/shared-calls.ts';
+
+export type { MetricsReply } from '../metrics/exporter-reply.ts';
+export type { MetricsOptions, ResolvedMetrics } from '../metrics/metrics-options.ts';
+export { resolveMetrics } from '../metrics/resolve-metrics.ts';
+
+/** What is used of http-proxy-middleware; the same in its versions 3 and 4. */
+export type ProxyModule = Pick<
+  typeof import('http-proxy-middleware'),
+  'createProxyMiddleware' | 'debugProxyErrorsPlugin' | 'proxyEventsPlugin'
+>;
+
+/** One client's wish. */
+export interface ScrapeRequest {
+  /** The client's `Accept`, forwarded as it is; it decides the format. */
+  readonly accept?: string | undefined;
+  /** The client's query. Its names must be among {@link ResolvedMetrics.query}. */
+  readonly query?: URLSearchParams | string | undefined;
+  /** GET or HEAD: the exporter is asked with GET for both. */
+  readonly method?: string | undefined;
+  /** The client's headers, looked at only to see whether a monitor scrapes itself. None is forwarded. */
+  readonly headers?: IncomingHttpHeaders | undefined;
+  /** Aborted when the client has gone; when the last one has, so is the request to the exporter. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The way to the exporter. */
+export interface MetricsProxy {
+  /**
+   * The exporter's whole answer, at most a second old and shared by all who ask for the same at once.
+   * Rejects with a MonitorError: `exporter_invalid`, `exporter_unavailable`, `exporter_timeout`,
+   * `overloaded`, or `invalid_parameter` for a query that is not allowed.
+   */
+  scrape(request: ScrapeRequest): Promise<MetricsReply>;
+  /**
+   * Whether the exporter answers, for the `metrics` component; `null` when that is not known yet. Takes
+   * at most a second, never rejects, and asks the exporter at most once in five seconds.
+   */
+  check(): Promise<boolean | null>;
+  /** Ends what is under way; later scrapes answer `overloaded`. */
+  close(): void;
+}
+
+const debug = debugChannel('metrics');
+
+/** Sent with every scrape. A request that carries it comes from a monitor: scraping on would never end. */
+const LOOP_HEADER = 'x-express-task-monitor-scrape';
+const LOOP = 'The metrics exporter is a task monitor itself. Point metrics.url at the exporter.';
+
+const KEEP_MS = 1_000;
+const MOST_SCRAPES = 8;
+const MOST_KEPT = 4;
+
+/** @param load gets http-proxy-middleware; for tests of another version of it */
+export function createMetricsProxy(
+  resolved: ResolvedMetrics,
+  load: () => Promise<ProxyModule> = loadProxyModule,
+): MetricsProxy {
+  const reachability = createReachability();
+  const calls = createSharedCalls<MetricsReply>({
+    keepMs: KEEP_MS,
+    mostCalls: MOST_SCRAPES,
+    mostKept: MOST_KEPT,
+    onOutcome: (outcome) => {
+      if (outcome instanceof MonitorError) debug('scrape of %s: %s', resolved.displayUrl, outcome.code);
+      reachability.observe(outcome);
+    },
+  });
+  const forward = createForwarder(resolved, load);
+  let closed = false;
+
+  function start(path: string, accept: string | undefined): Exchange {
+    const headers: Record<string, string> = {
+      ...resolved.requestHeaders(),
+      'accept-encoding': 'identity',
+      [LOOP_HEADER]: '1',
+    };
+    if (accept !== undefined) headers.accept = accept;
+    const exchange = openExchange(path, headers, resolved.timeoutMs, resolved.maxBytes);
+    void forward(exchange);
+    return exchange;
+  }
+
+  async function scrape({ accept, query, headers, signal }: ScrapeRequest): Promise<MetricsReply> {
+    if (headers?.[LOOP_HEADER] !== undefined) throw new MonitorError('exporter_invalid', LOOP);
+    const path = appendQuery(resolved, query);
+    const format = accept !== undefined && isHeaderText(accept) ? accept : undefined;
+    return calls.run(JSON.stringify([path, format]), () => start(path, format), signal);
+  }
+
+  return {
+    scrape,
+    async check() {
+      return closed ? null : reachability.check(() => scrape({}));
+    },
+    close() {
+      closed = true;
+      calls.close();
+    },
+  };
+}
+
+/** Path and query of one scrape: the host's own, then what the client may add. */
+function appendQuery(resolved: ResolvedMetrics, query: URLSearchParams | string | undefined): string {
+  const added = new URLSearchParams(query);
+  const faults = [...new Set(added.keys())]
+    .filter((name) => !resolved.query.includes(name))
+    .map((parameter) => ({ parameter, detail: 'This parameter is not passed on to the metrics exporter.' }));
+  if (faults.length > 0) throw new MonitorError('invalid_parameter', undefined, faults);
+  const text = added.toString();
+  if (text === '') return resolved.path;
+  return `${resolved.path}${resolved.path.includes('?') ? '&' : '?'}${text}`;
+}
+
+/** A header that Node would refuse to send is as good as none: then the exporter chooses the format. */
+function isHeaderText(value: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
+}
+
+/** One proxy for all exchanges, made at the first of them: loading it is not free, and may warn (DEP0060). */
+function createForwarder(resolved: ResolvedMetrics, load: () => Promise<ProxyModule>) {
+  const exchanges = new WeakMap<IncomingMessage, Exchange>();
+  let middleware: ReturnType<typeof createMiddleware> | null = null;
+
+  async function createMiddleware() {
+    const { createProxyMiddleware, debugProxyErrorsPlugin, proxyEventsPlugin } = await load();
+    return createProxyMiddleware<IncomingMessage, ServerResponse>({
+      target: resolved.origin,
+      changeOrigin: true,
+      method: 'GET',
+      agent: resolved.agent ?? false,
+      selfHandleResponse: true,
+      followRedirects: false,
+      // Without these two the proxy throws its errors into the host; its other plugins answer the client.
+      ejectPlugins: true,
+      plugins: [debugProxyErrorsPlugin, proxyEventsPlugin],
+      on: {
+        proxyReq: (request: ClientRequest, shadow) => exchanges.get(shadow)?.onRequest(request),
+        proxyRes: (response, shadow) => exchanges.get(shadow)?.onResponse(response),
+        error: (error, shadow) => exchanges.get(shadow)?.onError(error),
+        econnreset: (error, shadow) => exchanges.get(shadow)?.onError(error),
+      },
+    });
+  }
+
+  return async function forward(exchange: Exchange): Promise<void> {
+    exchanges.set(exchange.request, exchange);
+    try {
+      middleware ??= createMiddleware();
+      const handle = await middleware.catch((error) => {
+        middleware = null;
+        throw error;
+      });
+      // It may have been given up while the proxy was loading.
+      if (exchange.response.destroyed) return;
+      await handle(exchange.request, exchange.response, (error?: unknown) => exchange.onError(error));
+    } catch (error) {
+      exchange.onError(error);
+    }
+  };
+}
+
+function loadProxyModule(): Promise<ProxyModule> {
+  return import('http-proxy-middleware');
+}
