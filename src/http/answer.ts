@@ -11,44 +11,9 @@ import {
 } from '../read.ts';
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
 import type { SourceBody } from '../wire.ts';
+import type { AnswerEntry, Draft, Unreadable } from './answer-entry.ts';
 import type { Monitor } from './monitor.ts';
-import { type Document, tagOf } from './send.ts';
-
-/** An answer but for the moment it is given at. */
-export interface Draft {
-  /** What the ETag covers of it. */
-  readonly stable: string;
-  /**
-   * The whole body.
-   *
-   * @param generatedAt milliseconds since 1970
-   * @param sources JSON for the member `sources`
-   */
-  render(generatedAt: number, sources: string): string;
-  /** For the `Link` header: where the next page begins. */
-  readonly nextCursor?: string | null;
-  /** For a stream: where this answer stands among its changes. */
-  readonly place?: StreamPlace;
-  /** Milliseconds since 1970 at which the clock alone changes it, beside what the source says. */
-  readonly changesAt?: number;
-  /** By source: items that were left out because they could not be read. */
-  readonly unreadable?: Unreadable;
-}
-
-/** How many items could not be read, by the name of their source. */
-export type Unreadable = ReadonlyMap<string, number>;
-
-/** Where an answer stands that tells what has changed. */
-export interface StreamPlace {
-  /** What the next one asks `since` for. */
-  readonly cursor: string;
-  /** Whether it tells anything. */
-  readonly isNews: boolean;
-  /** Whether something was missed before it. */
-  readonly gap: boolean;
-  /** Whether more has happened than it could hold. */
-  readonly isFull: boolean;
-}
+import { tagOf } from './send.ts';
 
 /** How a route answers one URL. */
 export interface DocumentOptions<Part extends SourcePart, Raw> {
@@ -69,15 +34,6 @@ export interface DocumentOptions<Part extends SourcePart, Raw> {
   draft(raw: Raw, sourceOf: Told['sourceOf'], now: number): Draft | null;
   /** The `Link` header to the page that begins at this cursor. */
   link?(cursor: string): string;
-}
-
-/** An answer that was given, with how current it is. */
-export interface AnswerEntry extends Document {
-  readonly draft: Draft;
-  readonly currency: Currency;
-  /** When its moments were written, in milliseconds since 1970. */
-  readonly renderedAt: number;
-  readonly size: number;
 }
 
 /**

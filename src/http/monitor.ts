@@ -1,13 +1,13 @@
 /** What the routes of one router share. */
 import { MonitorError } from '../errors.ts';
 import { createGraphTracker, type GraphTracker } from '../graph-updates.ts';
+import { createLruCache, type LruCache } from '../lru-cache.ts';
 import type { ResolvedOptions } from '../options/resolve-options.ts';
 import { createReader, createReport, type LastAnswer, type Reader, type Report } from '../read.ts';
 import { createRedactor } from '../redact.ts';
 import { createSerializer, type Serializer } from '../serialize.ts';
 import type { MonitorSources, SourcePart } from '../source.ts';
-import type { AnswerEntry } from './answer.ts';
-import { type AnswerCache, createAnswerCache } from './answer-cache.ts';
+import type { AnswerEntry } from './answer-entry.ts';
 import { createGuard, type Guard } from './authorize.ts';
 import { createMetricsProxy, type MetricsProxy } from './metrics-proxy.ts';
 import { createStreams, type Streams } from './streams.ts';
@@ -21,7 +21,7 @@ export interface Monitor {
   readonly serializer: Serializer;
   /** `null` when no exporter is configured. */
   readonly metrics: MetricsProxy | null;
-  readonly answers: AnswerCache<AnswerEntry>;
+  readonly answers: LruCache<AnswerEntry>;
   readonly graphs: GraphTracker;
   /** Who may see what. */
   readonly guard: Guard;
@@ -35,7 +35,11 @@ export interface Monitor {
 }
 
 /** Answers that are kept, to be given again. */
-const ANSWERS = { entries: 500, bytes: 16 * 1024 * 1024 };
+const ANSWERS = {
+  entries: 500,
+  bytes: 16 * 1024 * 1024,
+  sizeOf: ({ size }: { readonly size: number }, key: string) => size + key.length,
+};
 
 /** A source that takes longer to close is left to itself. */
 const CLOSE_MS = 1_200;
@@ -44,11 +48,11 @@ export function createMonitor(options: ResolvedOptions): Monitor {
   const { sources, limits, timeoutMs } = options;
   const redactor = createRedactor(options.redact);
   const report = createReport({ onError: options.onError, redact: redactor.text });
-  const lastAnswers = createAnswerCache<LastAnswer>(ANSWERS);
+  const lastAnswers = createLruCache<LastAnswer>(ANSWERS);
   const { concurrency, perSource } = limits;
   const reader = createReader({ timeoutMs, concurrency, perPart: perSource, report, lastAnswers });
   const metrics = options.metrics === null ? null : createMetricsProxy(options.metrics);
-  const answers = createAnswerCache<AnswerEntry>(ANSWERS);
+  const answers = createLruCache<AnswerEntry>(ANSWERS);
   const guard = createGuard(options.authorize, timeoutMs, report);
   const streams = createStreams({ most: limits.streams, guard, report });
   let unreadable = 0;

@@ -1,5 +1,5 @@
 import type { Told } from '../read.ts';
-import type { Draft, Unreadable } from './answer.ts';
+import type { Draft, Unreadable } from './answer-entry.ts';
 
 /** An answer of which nothing but `sources` and, where there is one, `generated_at` is a matter of moments. */
 export function draftOf(

@@ -1,8 +1,8 @@
-import { type Currency, currencyOf, type Report } from '../read.ts';
-import type { SourcePart } from '../source.ts';
-import type { AnswerEntry } from './answer.ts';
+import type { RouteName } from '../options.ts';
+import { type Currency, currencyOf, type OnLeave, type Report } from '../read.ts';
+import type { Awaitable, SourcePart } from '../source.ts';
+import type { AnswerEntry } from './answer-entry.ts';
 import { messageOf, type StreamClient } from './stream-client.ts';
-import type { StreamSpec } from './streams.ts';
 
 /** A part that does not say when it changes is asked this often, in milliseconds. */
 const BLIND_MS = 1_000;
@@ -10,6 +10,20 @@ const BLIND_MS = 1_000;
 const MOST_ANSWERS = 20;
 /** A client with more than this unsent, in bytes, is not sent the next of several answers at once. */
 const BUSY_BYTES = 65_536;
+
+/** What is streamed at one URL. */
+export interface StreamSpec<Since> {
+  readonly route: RouteName;
+  readonly part: SourcePart | undefined;
+  /** The same for all URLs that differ in where they begin alone. */
+  readonly key: string;
+  /** Where the URL says to begin; `null`: with the answer to the request itself. */
+  readonly since: Since | null;
+  /** Reads the id of a message; `null` when it is none. */
+  readSince(id: string): Since | null;
+  /** What has happened since. */
+  read(since: Since | null, onLeave?: OnLeave): Awaitable<AnswerEntry>;
+}
 
 /** All clients of one URL, but for where each of them began. */
 export interface StreamChannel {

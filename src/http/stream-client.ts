@@ -1,6 +1,6 @@
 /** One client of a stream, and how messages are written (HTML Standard, 9.2 "Server-sent events"). */
 
-import type { AnswerEntry } from './answer.ts';
+import type { AnswerEntry } from './answer-entry.ts';
 import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 
 /** A client with more than this unsent, in bytes, is too slow: it is dropped, and resumes when it can. */

@@ -2,7 +2,7 @@ import { MonitorError } from '../errors.ts';
 import { addVary, type MonitorRequest } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
 import type { Respond } from './route.ts';
-import type { StreamSpec } from './streams.ts';
+import type { StreamSpec } from './stream-channel.ts';
 
 /** Answers one URL as JSON, or as a stream of its changes (Server-Sent Events) to a client that accepts one. */
 export function streamable<Since>(monitor: Monitor, respond: Respond, spec: StreamSpec<Since>): Respond {

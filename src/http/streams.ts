@@ -1,14 +1,13 @@
-/** Push: every open stream of a router (wire contract, section 3). */
+/** Push: every open stream of a router (see `docs/api.md`). */
 
 import { MonitorError } from '../errors.ts';
 import type { RouteName } from '../options.ts';
-import type { OnLeave, Report } from '../read.ts';
-import type { Awaitable, SourcePart } from '../source.ts';
-import type { AnswerEntry } from './answer.ts';
+import type { Report } from '../read.ts';
+import type { SourcePart } from '../source.ts';
 import type { Guard } from './authorize.ts';
 import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 import { onLeave } from './on-leave.ts';
-import { createStreamChannel, type StreamChannel } from './stream-channel.ts';
+import { createStreamChannel, type StreamChannel, type StreamSpec } from './stream-channel.ts';
 import { createStreamClient, messageOf, type StreamClient } from './stream-client.ts';
 
 /** Milliseconds between things that are done again and again. */
@@ -22,20 +21,6 @@ export interface StreamTimes {
 }
 
 const TIMES: StreamTimes = { gather: 250, comment: 15_000, allowed: 60_000 };
-
-/** What is streamed at one URL. */
-export interface StreamSpec<Since> {
-  readonly route: RouteName;
-  readonly part: SourcePart | undefined;
-  /** The same for all URLs that differ in where they begin alone. */
-  readonly key: string;
-  /** Where the URL says to begin; `null`: with the answer to the request itself. */
-  readonly since: Since | null;
-  /** Reads the id of a message; `null` when it is none. */
-  readSince(id: string): Since | null;
-  /** What has happened since. */
-  read(since: Since | null, onLeave?: OnLeave): Awaitable<AnswerEntry>;
-}
 
 /** All streams of one router. */
 export interface Streams {
@@ -59,7 +44,7 @@ export function createStreams(options: {
   readonly most: number;
   readonly guard: Guard;
   readonly report: Report;
-  /** Default: those of the wire contract. */
+  /** Default: those of `docs/api.md`. */
   readonly times?: StreamTimes;
 }): Streams {
   const times = options.times ?? TIMES;

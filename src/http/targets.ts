@@ -1,6 +1,7 @@
 /** From a request's target to what answers it. Each target is read once. */
 
 import { MonitorError, type ParameterFault } from '../errors.ts';
+import { createLruCache } from '../lru-cache.ts';
 import type { RouteName } from '../options.ts';
 import type { Monitor } from './monitor.ts';
 import { createMatcher, readTaskId, splitTarget } from './path.ts';
@@ -34,7 +35,7 @@ export function createTargets(monitor: Monitor, routes: readonly Route[]): Targe
       passed: route.passes?.(monitor) ?? [],
     })),
   );
-  const remembered = new Map<string, Target>();
+  const remembered = createLruCache<Target>({ entries: MOST_REMEMBERED });
 
   function read(url: string): Target | null {
     const { path, search } = splitTarget(url);
@@ -64,8 +65,6 @@ export function createTargets(monitor: Monitor, routes: readonly Route[]): Targe
       if (known !== undefined) return known;
       const target = read(url);
       if (target !== null && url.length <= LONGEST_REMEMBERED) {
-        // What is forgotten is read again: better than to keep books on what was used when.
-        if (remembered.size >= MOST_REMEMBERED) remembered.clear();
         remembered.set(url, target);
       }
       return target;

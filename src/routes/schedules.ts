@@ -1,4 +1,4 @@
-import type { Draft } from '../http/answer.ts';
+import type { Draft } from '../http/answer-entry.ts';
 import { keyOf } from '../http/answer-key.ts';
 import { createDocument } from '../http/document.ts';
 import { draftOf, readItems } from '../http/response-body.ts';

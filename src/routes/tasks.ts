@@ -1,4 +1,4 @@
-import type { Unreadable } from '../http/answer.ts';
+import type { Unreadable } from '../http/answer-entry.ts';
 import { keyOf } from '../http/answer-key.ts';
 import { cursor } from '../http/cursor-parameter.ts';
 import { createDocument } from '../http/document.ts';

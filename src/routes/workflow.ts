@@ -1,6 +1,7 @@
 /** What the three routes of a task's workflow have in common. */
 
-import type { DocumentOptions, Draft } from '../http/answer.ts';
+import type { DocumentOptions } from '../http/answer.ts';
+import type { Draft } from '../http/answer-entry.ts';
 import { keyOf } from '../http/answer-key.ts';
 import { createDocument } from '../http/document.ts';
 import type { Monitor } from '../http/monitor.ts';

@@ -16,6 +16,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'test/metrics/real-prometheus.test.ts': 'asks the exporter and Prometheus, too, and compares',
   'test/packaging/consumer-program.ts': 'is run in a project that has nothing of the checkout',
   'test/packaging/pages-code.test.ts': 'is run in a project that has nothing of the checkout',
+  'test/router/express-layers.test.ts': 'asks a plain Node server, where no path but ours is answered',
   'test/router/hostile-sources.test.ts': "asks a route of the host's own",
   'test/router/lifecycle.test.ts': 'leaves before the answer comes',
 };

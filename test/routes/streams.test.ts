@@ -1,9 +1,10 @@
 import type { Request, Response } from 'express';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { MonitorError } from '../../src/errors.ts';
-import type { AnswerEntry } from '../../src/http/answer.ts';
+import type { AnswerEntry } from '../../src/http/answer-entry.ts';
 import type { Denial } from '../../src/http/authorize.ts';
-import { createStreams, type StreamSpec } from '../../src/http/streams.ts';
+import type { StreamSpec } from '../../src/http/stream-channel.ts';
+import { createStreams } from '../../src/http/streams.ts';
 import { askStream } from '../helpers/ask-stream.ts';
 import { listen } from '../helpers/hosts.ts';
 import { until } from '../router/host-kit.ts';
