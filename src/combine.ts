@@ -12,7 +12,7 @@ import {
 import { combinedStatus } from './combine/status.ts';
 import { combineTasks } from './combine/tasks.ts';
 import { checkSources } from './options/sources.ts';
-import { partsOf, withParts } from './source/combined-part.ts';
+import { type CombinedPart, partsOf } from './source/combined-part.ts';
 import type { MonitorSources, SourcePart } from './source.ts';
 
 type PartKind = Exclude<keyof MonitorSources, 'close'>;
@@ -24,8 +24,8 @@ const NAME = 'combined';
  * Shows several sources in one monitor: one list in one order, one feed, all workers. Every source keeps its
  * name, so each of them needs a name of its own: `celerySources({ name: 'billing', … })`.
  *
- * A source that is away, hangs or answers nonsense is told as such in `sources`, and the others are answered.
- * Ids of one source say nothing of another: where two know the same id, the one that is given first answers.
+ * A source that is unavailable, hangs or returns invalid data is reported in `sources`, and the others still
+ * answer. Where two sources know the same task id, the one that was given first answers.
  *
  * @example
  * app.use('/monitor', createMonitorRouter({
@@ -82,8 +82,13 @@ function combine<Kind extends PartKind>(
   if (first === undefined) return undefined;
   refuseSharedNames(kind, parts);
   if (parts.length === 1) return { [kind]: first } as unknown as Pick<MonitorSources, Kind>;
-  const whole: SourcePart = { name: NAME, status: combinedStatus(parts), ...make(parts) };
-  return { [kind]: withParts(whole, parts) } as unknown as Pick<MonitorSources, Kind>;
+  const whole: CombinedPart<SourcePart> = {
+    name: NAME,
+    status: combinedStatus(parts),
+    ...make(parts),
+    combinedParts: parts,
+  };
+  return { [kind]: whole } as unknown as Pick<MonitorSources, Kind>;
 }
 
 /** The parts of one kind, with those of combinations in their place. */

@@ -1,6 +1,6 @@
 /** One activity feed of several sources. */
 import type { TaskEvent } from '../model.ts';
-import { type Gathering, gatheringOf, type Reply } from '../source/combined-part.ts';
+import { type FanOut, fanOutOf, type Reply } from '../source/combined-part.ts';
 import { isTaskEventPage } from '../source/pages.ts';
 import type { ReadContext, TaskEventPage, TaskEventQuery, TaskEventSource } from '../source.ts';
 import { type Lane, mergeLanes, type Placed } from './lane.ts';
@@ -37,21 +37,21 @@ export async function listAllEvents(
   query: TaskEventQuery,
   context: ReadContext,
 ): Promise<TaskEventPage> {
-  const gathering = gatheringOf(context);
+  const fanOut = fanOutOf(context);
   const askedAt = Date.now();
   const { starts, isLost } = startsOf(query.since, parts);
   const lanes = await Promise.all(
-    parts.map((part, index) => laneOf({ part, index, start: starts[index] ?? null }, query, gathering)),
+    parts.map((part, index) => laneOf({ part, index, start: starts[index] ?? null }, query, fanOut)),
   );
   requireAnswer(lanes.map(({ reply }) => reply));
-  const settled = await settle(lanes, query, gathering);
+  const settled = await settle(lanes, query, fanOut);
   const { items } = mergeLanes(settled, query.limit, order(query));
   const listed = query.since === null ? items : items.toReversed();
   const standings = settled.map(
     ({ part, page, start }) => [part.name, page?.cursor ?? start ?? askedAt] as const,
   );
   return {
-    events: listed.map(({ item, lane }) => gathering.attribute(item, parts[lane] as TaskEventSource)),
+    events: listed.map(({ item, lane }) => fanOut.attribute(item, parts[lane] as TaskEventSource)),
     cursor: JSON.stringify(Object.fromEntries(standings)),
     gap: isLost || settled.some(({ page }) => page?.gap === true),
   };
@@ -66,11 +66,11 @@ function order({ since }: TaskEventQuery): (a: Place, b: Place) => number {
 async function laneOf(
   { part, index, start }: Pick<EventLane, 'part' | 'index' | 'start'>,
   query: TaskEventQuery,
-  gathering: Gathering,
+  fanOut: FanOut,
   limit = query.limit,
 ): Promise<EventLane & { readonly reply: Reply<TaskEventPage> }> {
   const asked: TaskEventQuery = Object.freeze({ ...query, limit, since: sinceOf(start) });
-  const reply = await gathering.ask<TaskEventPage>({
+  const reply = await fanOut.ask<TaskEventPage>({
     part,
     call: 'listEvents',
     which: `${limit}`,
@@ -119,7 +119,7 @@ function timeOf(event: TaskEvent): number | null {
 async function settle(
   lanes: readonly EventLane[],
   query: TaskEventQuery,
-  gathering: Gathering,
+  fanOut: FanOut,
 ): Promise<readonly EventLane[]> {
   if (query.since === null) return lanes;
   const { taken } = mergeLanes(lanes, query.limit, order(query));
@@ -128,7 +128,7 @@ async function settle(
       const count = taken[lane.index] as number;
       if (count === lane.items.length) return lane;
       // Nothing of it is listed: it goes on from where it stands, as if it had not been asked.
-      return count === 0 ? { ...lane, items: [], page: null } : laneOf(lane, query, gathering, count);
+      return count === 0 ? { ...lane, items: [], page: null } : laneOf(lane, query, fanOut, count);
     }),
   );
 }

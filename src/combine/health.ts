@@ -1,7 +1,7 @@
 /** Checks of several sources as one: the worst of them, with the name of the source in its error. */
 import { DETAIL_OF, isMonitorError } from '../errors.ts';
 import type { HealthCheck, WorkerHealthCheck } from '../model.ts';
-import { gatheringOf, type Reply } from '../source/combined-part.ts';
+import { fanOutOf, type Reply } from '../source/combined-part.ts';
 import type { Awaitable, HealthSource, ReadContext } from '../source.ts';
 
 type Call = 'checkBroker' | 'checkBackend' | 'checkWorkers';
@@ -47,10 +47,10 @@ async function checksOf<Check extends HealthCheck>(
   context: ReadContext,
   read: (part: HealthSource, context: ReadContext) => Awaitable<Check | undefined>,
 ): Promise<readonly Named<Check | HealthCheck>[]> {
-  const gathering = gatheringOf(context);
+  const fanOut = fanOutOf(context);
   return Promise.all(
     parts.map(async (part) => {
-      const reply = await gathering.ask<Check | undefined>({
+      const reply = await fanOut.ask<Check | undefined>({
         part,
         call,
         mayBeOld: false,

@@ -1,6 +1,6 @@
 /** Workers, schedules, components and the history of several sources. */
 import type { Component, Queue, Schedule, Worker } from '../model.ts';
-import { type Gathering, gatheringOf, type Reply } from '../source/combined-part.ts';
+import { type FanOut, fanOutOf, type Reply } from '../source/combined-part.ts';
 import type {
   Awaitable,
   ComponentSource,
@@ -21,13 +21,13 @@ async function listsOf<Part extends SourcePart, List>(
   call: string,
   read: (part: Part, context: ReadContext) => Awaitable<List>,
   count: (list: List) => number,
-): Promise<{ readonly gathering: Gathering; readonly replies: readonly Reply<List>[] }> {
-  const gathering = gatheringOf(context);
+): Promise<{ readonly fanOut: FanOut; readonly replies: readonly Reply<List>[] }> {
+  const fanOut = fanOutOf(context);
   const replies = await Promise.all(
-    parts.map((part) => gathering.ask({ part, call, read: (own) => read(part, own), count })),
+    parts.map((part) => fanOut.ask({ part, call, read: (own) => read(part, own), count })),
   );
   requireAnswer(replies);
-  return { gathering, replies };
+  return { fanOut, replies };
 }
 
 /** All workers, by hostname; workers of one name in two sources are two workers. */
@@ -35,7 +35,7 @@ export async function listAllWorkers(
   parts: readonly WorkerSource[],
   context: ReadContext,
 ): Promise<readonly Worker[]> {
-  const { gathering, replies } = await listsOf(
+  const { fanOut, replies } = await listsOf(
     parts,
     context,
     'listWorkers',
@@ -44,7 +44,7 @@ export async function listAllWorkers(
   );
   return parts
     .flatMap((part, index) =>
-      (answerOf(replies[index]) ?? []).map((worker) => gathering.attribute(worker, part)),
+      (answerOf(replies[index]) ?? []).map((worker) => fanOut.attribute(worker, part)),
     )
     .sort((a, b) => compareText(hostnameOf(a), hostnameOf(b)));
 }
@@ -67,7 +67,7 @@ export async function listAllSchedules(
   parts: readonly ScheduleSource[],
   context: ReadContext,
 ): Promise<readonly Schedule[] | null> {
-  const { gathering, replies } = await listsOf<ScheduleSource, readonly Schedule[] | null>(
+  const { fanOut, replies } = await listsOf<ScheduleSource, readonly Schedule[] | null>(
     parts,
     context,
     'listSchedules',
@@ -80,7 +80,7 @@ export async function listAllSchedules(
     return null;
   }
   return parts.flatMap((part, index) =>
-    (lists[index] ?? []).map((schedule) => gathering.attribute(schedule, part)),
+    (lists[index] ?? []).map((schedule) => fanOut.attribute(schedule, part)),
   );
 }
 
@@ -89,7 +89,7 @@ export async function listAllQueues(
   parts: readonly QueueSource[],
   context: ReadContext,
 ): Promise<readonly Queue[]> {
-  const { gathering, replies } = await listsOf(
+  const { fanOut, replies } = await listsOf(
     parts,
     context,
     'listQueues',
@@ -97,7 +97,7 @@ export async function listAllQueues(
     lengthOf,
   );
   return parts.flatMap((part, index) =>
-    (answerOf(replies[index]) ?? []).map((queue) => gathering.attribute(queue, part)),
+    (answerOf(replies[index]) ?? []).map((queue) => fanOut.attribute(queue, part)),
   );
 }
 

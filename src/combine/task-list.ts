@@ -1,7 +1,7 @@
 /** One task list of several sources. */
 import type { Task } from '../model.ts';
 import { comparePositions, sortKeyOf } from '../select/task-order.ts';
-import { type Gathering, gatheringOf, type Reply } from '../source/combined-part.ts';
+import { type FanOut, fanOutOf, type Reply } from '../source/combined-part.ts';
 import { isTaskPage, isTaskPosition } from '../source/pages.ts';
 import type { ReadContext, TaskPage, TaskPosition, TaskQuery, TaskSource } from '../source.ts';
 import { type Lane, mergeLanes, type Placed } from './lane.ts';
@@ -28,7 +28,7 @@ export async function listAllTasks(
   query: TaskQuery,
   context: ReadContext,
 ): Promise<TaskPage> {
-  const gathering = gatheringOf(context);
+  const fanOut = fanOutOf(context);
   const names = parts.map(({ name }) => name);
   const starts = standingsOf(query.after, names);
   const going = starts.filter((start) => start !== 'ended').length;
@@ -38,15 +38,15 @@ export async function listAllTasks(
     parts.map((part, index) => {
       const start = starts[index] as Standing;
       return start === 'ended'
-        ? countOf(part, query, gathering)
-        : pageOf(part, { ...query, after: start, scan }, gathering);
+        ? countOf(part, query, fanOut)
+        : pageOf(part, { ...query, after: start, scan }, fanOut);
     }),
   );
   requireAnswer(replies.filter((_, index) => starts[index] !== 'ended'));
   const lanes = parts.map((part, index) =>
-    laneOf(part, starts[index] as Standing, replies[index], query, gathering),
+    laneOf(part, starts[index] as Standing, replies[index], query, fanOut),
   );
-  const { lanes: settled, taken, rows } = await settle(lanes, query, scan, gathering);
+  const { lanes: settled, taken, rows } = await settle(lanes, query, scan, fanOut);
   const last = rows.at(-1);
   const standings = settled.map(
     (lane, index) => [lane.part.name, standingOf(lane, taken[index] as number)] as const,
@@ -60,14 +60,9 @@ export async function listAllTasks(
 }
 
 /** @param which tells apart what one read asks of the same part */
-function pageOf(
-  part: TaskSource,
-  query: TaskQuery,
-  gathering: Gathering,
-  which = '',
-): Promise<Reply<TaskPage>> {
+function pageOf(part: TaskSource, query: TaskQuery, fanOut: FanOut, which = ''): Promise<Reply<TaskPage>> {
   Object.freeze(query);
-  return gathering.ask({
+  return fanOut.ask({
     part,
     call: 'listTasks',
     which,
@@ -80,8 +75,8 @@ function pageOf(
 }
 
 /** A part whose rows have all been listed still counts. */
-function countOf(part: TaskSource, query: TaskQuery, gathering: Gathering): Promise<Reply<TaskPage>> {
-  return pageOf(part, { ...query, limit: 0, after: null }, gathering);
+function countOf(part: TaskSource, query: TaskQuery, fanOut: FanOut): Promise<Reply<TaskPage>> {
+  return pageOf(part, { ...query, limit: 0, after: null }, fanOut);
 }
 
 function laneOf(
@@ -89,7 +84,7 @@ function laneOf(
   start: Standing,
   reply: Reply<TaskPage> | undefined,
   { sort, limit }: TaskQuery,
-  gathering: Gathering,
+  fanOut: FanOut,
 ): TaskLane {
   const page = start === 'ended' ? null : answerOf(reply);
   if (page === null) return { part, start, page, items: [], size: 0, rest: null };
@@ -99,7 +94,7 @@ function laneOf(
     const place = placeOf(task, sort);
     if (place !== null) items.push({ item: task, place });
   }
-  gathering.leaveOut(part, 'listTasks', page.tasks.length - items.length);
+  fanOut.leaveOut(part, 'listTasks', page.tasks.length - items.length);
   return { part, start, page, items, size: items.length, rest: page.next };
 }
 
@@ -127,7 +122,7 @@ async function settle(
   lanes: readonly TaskLane[],
   query: TaskQuery,
   scan: number,
-  gathering: Gathering,
+  fanOut: FanOut,
 ): Promise<Settled> {
   const compare = (a: TaskPosition, b: TaskPosition): number => comparePositions(a, b, query.order);
   const first = mergeLanes(lanes, query.limit, compare);
@@ -137,8 +132,8 @@ async function settle(
       if (!needsPlace(lane, limit)) return { ...lane, items: lane.items.slice(0, limit), rest: null };
       const { part, start } = lane;
       const asked = { ...query, after: start === 'ended' ? null : start, limit, scan };
-      const reply = await pageOf(part, asked, gathering, `first ${limit}`);
-      return { ...laneOf(part, start, reply, asked, gathering), rest: null };
+      const reply = await pageOf(part, asked, fanOut, `first ${limit}`);
+      return { ...laneOf(part, start, reply, asked, fanOut), rest: null };
     }),
   );
   const { items } = mergeLanes(exact, query.limit, compare);
@@ -147,7 +142,7 @@ async function settle(
     const { items: own, part } = exact[lane] as TaskLane;
     const index = at[lane] as number;
     at[lane] = index + 1;
-    return { item: gathering.attribute(item, part), place: (own[index] as Placed<Task, TaskPosition>).place };
+    return { item: fanOut.attribute(item, part), place: (own[index] as Placed<Task, TaskPosition>).place };
   });
   return { lanes: exact, taken: exact.map(({ items: own }) => own.length), rows };
 }

@@ -1,5 +1,5 @@
 /** Figures of several sources as one. */
-import type { Gathering } from '../source/combined-part.ts';
+import type { FanOut } from '../source/combined-part.ts';
 import type { TaskSource, TaskStats, TaskStatsQuery } from '../source.ts';
 import { answerOf, lengthOf, requireAnswer } from './replies.ts';
 
@@ -12,11 +12,11 @@ const MOST_NAMES = 50;
 export async function getMergedStats(
   parts: readonly TaskSource[],
   query: TaskStatsQuery,
-  gathering: Gathering,
+  fanOut: FanOut,
 ): Promise<TaskStats> {
   const replies = await Promise.all(
     parts.map((part) =>
-      gathering.ask<TaskStats | undefined>({
+      fanOut.ask<TaskStats | undefined>({
         part,
         call: 'getTaskStats',
         // Figures of another window cannot be added to these.

@@ -1,7 +1,7 @@
 /** Tasks of several sources as those of one. */
 import { isMonitorError, MonitorError } from '../errors.ts';
 import type { TaskDetail, TaskTree } from '../model.ts';
-import { type Gathering, gatheringOf, type Reply } from '../source/combined-part.ts';
+import { type FanOut, fanOutOf, type Reply } from '../source/combined-part.ts';
 import type { Awaitable, ReadContext, TaskSource } from '../source.ts';
 import { listAllTasks } from './task-list.ts';
 import { getMergedStats } from './task-stats.ts';
@@ -12,11 +12,11 @@ export function combineTasks(parts: readonly TaskSource[]): Omit<TaskSource, 'na
   const withStats = parts.every(({ getTaskStats }) => getTaskStats !== undefined);
   return {
     listTasks: (query, context) => listAllTasks(parts, query, context),
-    getTask: (id, context) => findTask(parts, id, gatheringOf(context)),
-    ...(withTrees && { getTaskTree: (id, context) => findTree(parts, id, gatheringOf(context)) }),
+    getTask: (id, context) => findTask(parts, id, fanOutOf(context)),
+    ...(withTrees && { getTaskTree: (id, context) => findTree(parts, id, fanOutOf(context)) }),
     // Figures that leave a source out unsaid would be wrong ones.
     ...(withStats && {
-      getTaskStats: (query, context) => getMergedStats(parts, query, gatheringOf(context)),
+      getTaskStats: (query, context) => getMergedStats(parts, query, fanOutOf(context)),
     }),
   };
 }
@@ -24,24 +24,20 @@ export function combineTasks(parts: readonly TaskSource[]): Omit<TaskSource, 'na
 async function findTask(
   parts: readonly TaskSource[],
   id: string,
-  gathering: Gathering,
+  fanOut: FanOut,
 ): Promise<TaskDetail | null> {
   const found = await firstKnown(
-    parts.map((part) => ask(part, 'getTask', gathering, (context) => part.getTask(id, context))),
+    parts.map((part) => ask(part, 'getTask', fanOut, (context) => part.getTask(id, context))),
   );
-  return found === null ? null : gathering.attribute(found.value, parts[found.index] as TaskSource);
+  return found === null ? null : fanOut.attribute(found.value, parts[found.index] as TaskSource);
 }
 
-async function findTree(
-  parts: readonly TaskSource[],
-  id: string,
-  gathering: Gathering,
-): Promise<TaskTree | null> {
+async function findTree(parts: readonly TaskSource[], id: string, fanOut: FanOut): Promise<TaskTree | null> {
   const found = await firstKnown<TaskTree | 'none'>(
     parts.map((part) =>
       part.getTaskTree === undefined
-        ? ask(part, 'getTask', gathering, async (context) => (await part.getTask(id, context)) && 'none')
-        : ask(part, 'getTaskTree', gathering, async (context) => part.getTaskTree?.(id, context)),
+        ? ask(part, 'getTask', fanOut, async (context) => (await part.getTask(id, context)) && 'none')
+        : ask(part, 'getTaskTree', fanOut, async (context) => part.getTaskTree?.(id, context)),
     ),
   );
   // The task is known, to a source that knows no workflows.
@@ -53,10 +49,10 @@ async function findTree(
 function ask<Found>(
   part: TaskSource,
   call: string,
-  gathering: Gathering,
+  fanOut: FanOut,
   read: (context: ReadContext) => Awaitable<Found | null | undefined>,
 ): Promise<Reply<Found | null>> {
-  return gathering.ask<Found | null>({
+  return fanOut.ask<Found | null>({
     part,
     call,
     async read(context) {

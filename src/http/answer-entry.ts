@@ -1,5 +1,5 @@
 /** An answer as it is kept: its body, and what is needed to send it again later. */
-import type { Currency } from '../read.ts';
+import type { Freshness } from '../read.ts';
 import type { Document } from './send.ts';
 
 /** An answer but for the moment it is given at. */
@@ -41,7 +41,7 @@ export interface StreamPlace {
 /** An answer that was given, with how current it is. */
 export interface AnswerEntry extends Document {
   readonly draft: Draft;
-  readonly currency: Currency;
+  readonly freshness: Freshness;
   /** When its moments were written, in milliseconds since 1970. */
   readonly renderedAt: number;
   readonly size: number;

@@ -1,13 +1,13 @@
 /** What a source has answered, made into a body: `sources`, how current it is, its ETag. */
 import { MonitorError } from '../errors.ts';
 import {
-  type Currency,
-  currencyBetween,
-  currencyOf,
   errorOf,
+  type Freshness,
+  freshnessBetween,
+  freshnessOf,
   hasData,
   type OnLeave,
-  type Told,
+  type ReadResult,
 } from '../read.ts';
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
 import type { SourceBody } from '../wire.ts';
@@ -31,7 +31,7 @@ export interface DocumentOptions<Part extends SourcePart, Raw> {
    * @returns `null` when the source does not know what was asked for
    * @throws MonitorError `source_invalid`
    */
-  draft(raw: Raw, sourceOf: Told['sourceOf'], now: number): Draft | null;
+  draft(raw: Raw, sourceOf: ReadResult['sourceOf'], now: number): Draft | null;
   /** The `Link` header to the page that begins at this cursor. */
   link?(cursor: string): string;
 }
@@ -49,7 +49,7 @@ export function readAnswer<Part extends SourcePart, Raw>(
   const { part } = options;
   if (part === undefined) throw new MonitorError('source_not_configured');
   const now = Date.now();
-  const before = currencyOf(part, now, monitor.report);
+  const before = freshnessOf(part, now, monitor.report);
   if (!hasData(before)) throw new MonitorError(errorOf(before) ?? 'source_unavailable');
   return monitor.reader.read(
     {
@@ -57,7 +57,7 @@ export function readAnswer<Part extends SourcePart, Raw>(
       call: options.call,
       key: `stream ${options.key}`,
       read: (context) => options.read(part, context, now),
-      map: (raw: Raw, told) => compose(monitor, options, { part, before, raw, told, now }),
+      map: (raw: Raw, result) => compose(monitor, options, { part, before, raw, result, now }),
     },
     onLeave,
   );
@@ -67,9 +67,9 @@ export function readAnswer<Part extends SourcePart, Raw>(
 export interface Given<Part extends SourcePart, Raw> {
   readonly part: Part;
   /** How current it was before. */
-  readonly before: Currency;
+  readonly before: Freshness;
   readonly raw: Raw;
-  readonly told: Told;
+  readonly result: ReadResult;
   /** When it was asked, in milliseconds since 1970. */
   readonly now: number;
 }
@@ -78,15 +78,15 @@ export interface Given<Part extends SourcePart, Raw> {
 export function compose<Part extends SourcePart, Raw>(
   monitor: Monitor,
   options: DocumentOptions<Part, Raw>,
-  { part, before, raw, told, now }: Given<Part, Raw>,
+  { part, before, raw, result, now }: Given<Part, Raw>,
 ): AnswerEntry {
-  const currency = currencyBetween(before, currencyOf(part, now, monitor.report), told);
-  const drafted = options.draft(raw, told.sourceOf, now);
+  const freshness = freshnessBetween(before, freshnessOf(part, now, monitor.report), result);
+  const drafted = options.draft(raw, result.sourceOf, now);
   // What it does not know now may be what it cannot reach.
-  if (drafted === null) throw new MonitorError(errorOf(currency) ?? 'task_not_found');
-  const unreadable = sum(drafted.unreadable ?? NONE, told.leftOut);
+  if (drafted === null) throw new MonitorError(errorOf(freshness) ?? 'task_not_found');
+  const unreadable = sum(drafted.unreadable ?? NONE, result.leftOut);
   for (const [name, count] of unreadable) monitor.countUnreadable({ name }, options.call, count);
-  return render({ ...drafted, unreadable }, currency, now);
+  return render({ ...drafted, unreadable }, freshness, now);
 }
 
 const NONE: Unreadable = new Map();
@@ -99,8 +99,8 @@ function sum(some: Unreadable, others: Unreadable): Unreadable {
 }
 
 /** @param etag when it is known already: nothing that it covers has changed */
-export function render(draft: Draft, currency: Currency, now: number, etag?: string): AnswerEntry {
-  const sources = currency.sources.map(
+export function render(draft: Draft, freshness: Freshness, now: number, etag?: string): AnswerEntry {
+  const sources = freshness.sources.map(
     ({ name, ok, asOf, error }): SourceBody => ({
       name,
       ok,
@@ -111,7 +111,7 @@ export function render(draft: Draft, currency: Currency, now: number, etag?: str
   const body = Buffer.from(draft.render(now, JSON.stringify(sources)));
   return {
     draft,
-    currency,
+    freshness,
     body,
     etag: etag ?? tagOf(draft.stable, sources.map(({ ok, error }) => `${ok} ${error}`).join()),
     renderedAt: now,

@@ -1,7 +1,15 @@
 /** Answers of routes that read one part of a source. One whose source says that nothing has changed is not computed again. */
 
 import { isMonitorError, MonitorError } from '../errors.ts';
-import { AWAY, type Currency, currencyAway, currencyOf, errorOf, hasData, type Told } from '../read.ts';
+import {
+  AWAY,
+  errorOf,
+  type Freshness,
+  freshnessAway,
+  freshnessOf,
+  hasData,
+  type ReadResult,
+} from '../read.ts';
 import type { SourcePart } from '../source.ts';
 import type { SourceErrorCode } from '../wire.ts';
 import { compose, type DocumentOptions, type Given, render } from './answer.ts';
@@ -41,11 +49,11 @@ export function createDocument<Part extends SourcePart, Raw>(
   }
 
   /** The answer that was given before, if it still holds. */
-  function reuse(currency: Currency, now: number): AnswerEntry | null {
+  function reuse(freshness: Freshness, now: number): AnswerEntry | null {
     const held = answers.get(key);
-    if (held === undefined || !isUnchanged(held, currency, now)) return null;
+    if (held === undefined || !isUnchanged(held, freshness, now)) return null;
     if (Math.abs(now - held.renderedAt) < SHARED_MS) return held;
-    const entry = render(held.draft, { ...held.currency, sources: currency.sources }, now, held.etag);
+    const entry = render(held.draft, { ...held.freshness, sources: freshness.sources }, now, held.etag);
     answers.set(key, entry);
     return entry;
   }
@@ -54,7 +62,7 @@ export function createDocument<Part extends SourcePart, Raw>(
   function lastKnown(error: SourceErrorCode, now: number): AnswerEntry {
     const held = answers.get(key);
     if (held === undefined) throw new MonitorError(error);
-    return render(held.draft, currencyAway(held.currency, error), now);
+    return render(held.draft, freshnessAway(held.freshness, error), now);
   }
 
   function keep(given: Given<Part, Raw>): AnswerEntry {
@@ -63,7 +71,7 @@ export function createDocument<Part extends SourcePart, Raw>(
     return entry;
   }
 
-  async function readAnew(source: Part, before: Currency, now: number, response: MonitorResponse) {
+  async function readAnew(source: Part, before: Freshness, now: number, response: MonitorResponse) {
     if (!hasData(before)) return lastKnown(errorOf(before) ?? 'source_unavailable', now);
     try {
       return await reader.read(
@@ -73,7 +81,7 @@ export function createDocument<Part extends SourcePart, Raw>(
           key,
           read: (context) => options.read(source, context, now),
           keepsLast: true,
-          map: (raw: Raw, told: Told) => keep({ part: source, before, raw, told, now }),
+          map: (raw: Raw, result: ReadResult) => keep({ part: source, before, raw, result, now }),
         },
         onLeave(response),
       );
@@ -85,22 +93,22 @@ export function createDocument<Part extends SourcePart, Raw>(
 
   return function respond(request, response) {
     const now = Date.now();
-    const currency = currencyOf(part, now, report);
-    const held = reuse(currency, now);
+    const freshness = freshnessOf(part, now, report);
+    const held = reuse(freshness, now);
     if (held === null) {
-      return readAnew(part, currency, now, response).then((entry) => send(request, response, entry));
+      return readAnew(part, freshness, now, response).then((entry) => send(request, response, entry));
     }
     send(request, response, held);
     return undefined;
   };
 }
 
-function isUnchanged({ currency, draft }: AnswerEntry, latest: Currency, now: number): boolean {
+function isUnchanged({ freshness, draft }: AnswerEntry, latest: Freshness, now: number): boolean {
   return (
     latest.revision !== null &&
-    latest.revision === currency.revision &&
-    latest.outages === currency.outages &&
-    now < currency.changesAt &&
+    latest.revision === freshness.revision &&
+    latest.outages === freshness.outages &&
+    now < freshness.changesAt &&
     now < (draft.changesAt ?? Infinity)
   );
 }

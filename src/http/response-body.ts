@@ -1,4 +1,4 @@
-import type { Told } from '../read.ts';
+import type { ReadResult } from '../read.ts';
 import type { Draft, Unreadable } from './answer-entry.ts';
 
 /** An answer of which nothing but `sources` and, where there is one, `generated_at` is a matter of moments. */
@@ -34,7 +34,7 @@ export function draftOfMembers(
 export function readItems<Item, Shown>(
   list: unknown,
   most: number,
-  sourceOf: Told['sourceOf'],
+  sourceOf: ReadResult['sourceOf'],
   show: (item: Item) => Shown | null,
 ): { readonly shown: Shown[]; readonly unreadable: Unreadable } {
   if (!Array.isArray(list)) throw new TypeError('The source must return an array.');

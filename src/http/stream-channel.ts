@@ -1,5 +1,5 @@
 import type { RouteName } from '../options.ts';
-import { type Currency, currencyOf, type OnLeave, type Report } from '../read.ts';
+import { type Freshness, freshnessOf, type OnLeave, type Report } from '../read.ts';
 import type { Awaitable, SourcePart } from '../source.ts';
 import type { AnswerEntry } from './answer-entry.ts';
 import { messageOf, type StreamClient } from './stream-client.ts';
@@ -42,16 +42,16 @@ export function createStreamChannel<Since>(
 ): StreamChannel {
   const clients = new Set<StreamClient>();
   /** What the part said of itself before everybody was last brought up to date. */
-  let seen: Currency | null = null;
+  let seen: Freshness | null = null;
   let readAt = Number.NEGATIVE_INFINITY;
   let isBusy = false;
   /** The place at which a gap was told that nothing has followed yet. */
   let gapTold = '';
 
-  function isQuiet(currency: Currency, now: number): boolean {
+  function isQuiet(freshness: Freshness, now: number): boolean {
     if (seen === null) return false;
-    if (currency.revision === null) return performance.now() - readAt < BLIND_MS;
-    const isSame = currency.revision === seen.revision && currency.outages === seen.outages;
+    if (freshness.revision === null) return performance.now() - readAt < BLIND_MS;
+    const isSame = freshness.revision === seen.revision && freshness.outages === seen.outages;
     return isSame && now < seen.changesAt;
   }
 
@@ -60,7 +60,7 @@ export function createStreamChannel<Since>(
     for (const client of group) {
       if (client.write(message)) {
         client.cursor = cursor;
-        client.outages = entry.currency.outages;
+        client.outages = entry.freshness.outages;
       } else clients.delete(client);
     }
   }
@@ -74,7 +74,7 @@ export function createStreamChannel<Since>(
       if (place === undefined) return;
       const isGap = place.gap && gapTold !== cursor;
       // Of several sources one has gone or come back, and the others go on.
-      const isOutage = group.some(({ outages }) => outages !== entry.currency.outages);
+      const isOutage = group.some(({ outages }) => outages !== entry.freshness.outages);
       if (!place.isNews && !isGap && !isOutage) {
         // A source may have passed what matches no filter: it need not do so again.
         for (const client of group) client.cursor = place.cursor;
@@ -114,11 +114,11 @@ export function createStreamChannel<Since>(
     async advance() {
       if (isBusy || clients.size === 0) return;
       const now = Date.now();
-      const currency = currencyOf(part, now, report);
-      if (!currency.ok) return end();
-      if (isQuiet(currency, now)) return;
+      const freshness = freshnessOf(part, now, report);
+      if (!freshness.ok) return end();
+      if (isQuiet(freshness, now)) return;
       isBusy = true;
-      seen = currency;
+      seen = freshness;
       readAt = performance.now();
       try {
         for (const [cursor, group] of groups()) await serve(cursor, group);

@@ -41,7 +41,7 @@ export function messageOf({ body, draft }: AnswerEntry): Buffer {
 export function createStreamClient(
   request: MonitorRequest,
   response: MonitorResponse,
-  { draft, currency }: AnswerEntry,
+  { draft, freshness }: AnswerEntry,
 ): StreamClient {
   response.statusCode = 200;
   response.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
@@ -66,7 +66,7 @@ export function createStreamClient(
   return {
     request,
     cursor: draft.place?.cursor ?? '',
-    outages: currency.outages,
+    outages: freshness.outages,
     allowedAt: performance.now(),
     unsent: () => response.writableLength,
     write: send,

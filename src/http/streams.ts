@@ -116,7 +116,7 @@ export function createStreams(options: {
         const client = createStreamClient(request, response, first);
         client.write(messageOf(first));
         // What a source that is away last said is all that there is.
-        if (!first.currency.ok) {
+        if (!first.freshness.ok) {
           client.end();
           return leave();
         }

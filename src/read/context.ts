@@ -1,9 +1,11 @@
+import type { FanOut } from '../source/combined-part.ts';
 import type { ReadContext } from '../source.ts';
-import type { OnLeave } from './flight.ts';
+import type { OnLeave } from './shared-read.ts';
 
 /** A context, and how it is aborted. */
 export interface Aborting {
-  readonly context: ReadContext;
+  /** What the source is given; `fanOut` is set for combined parts. */
+  readonly context: ReadContext & { fanOut?: FanOut };
   abort(): void;
   readonly onAbort: OnLeave;
 }

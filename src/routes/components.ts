@@ -6,7 +6,7 @@ import { defineRoute } from '../http/route.ts';
 import { sendDocument, tagOf } from '../http/send.ts';
 import type { Component } from '../model.ts';
 import type { OnLeave } from '../read.ts';
-import { currencyOf, errorOf } from '../read.ts';
+import { errorOf, freshnessOf } from '../read.ts';
 import { wellFormed } from '../serialize/scalars.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { ComponentSource, HistoryStats, ReadContext } from '../source.ts';
@@ -121,11 +121,11 @@ async function describeHistory(monitor: Monitor, leave: OnLeave): Promise<Compon
         call: 'getHistoryStats',
         key: '',
         read: (context) => part.getHistoryStats(context),
-        map: (raw, told) => ({ stats: readHistory(raw), failures: told.failures }),
+        map: (raw, result) => ({ stats: readHistory(raw), failures: result.failures }),
       },
       leave,
     );
-    const isUp = errorOf(currencyOf(part, Date.now(), monitor.report)) === null;
+    const isUp = errorOf(freshnessOf(part, Date.now(), monitor.report)) === null;
     // The figures of some sources, while others have none to give.
     const [failure] = failures.values();
     const status = failure === undefined ? (isUp ? 'up' : 'down') : 'unknown';

@@ -9,7 +9,7 @@ import { draftOf, readItems } from '../http/response-body.ts';
 import { type Asked, defineRoute, SOURCE_ERRORS } from '../http/route.ts';
 import { streamable } from '../http/streamable.ts';
 import type { TaskEvent } from '../model.ts';
-import type { Told } from '../read.ts';
+import type { ReadResult } from '../read.ts';
 import { partsOf } from '../source/combined-part.ts';
 import { isTaskEventPage } from '../source/pages.ts';
 import type { TaskEventPage, TaskEventQuery, TaskEventSource } from '../source.ts';
@@ -85,7 +85,7 @@ function documentOptions(
 function shownBody(
   { sources: { events: part }, serializer }: Monitor,
   event: TaskEvent,
-  sourceOf: Told['sourceOf'],
+  sourceOf: ReadResult['sourceOf'],
 ): EventBody | null {
   const body = serializer.event(event);
   if (body === null || part === undefined || partsOf(part).length === 1) return body;

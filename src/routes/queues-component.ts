@@ -3,7 +3,7 @@ import { isMonitorError, type MonitorErrorCode } from '../errors.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { readItems } from '../http/response-body.ts';
 import type { Queue } from '../model.ts';
-import { currencyOf, errorOf, type OnLeave } from '../read.ts';
+import { errorOf, freshnessOf, type OnLeave } from '../read.ts';
 import type { ComponentBody, QueueBody } from '../wire.ts';
 
 // More queues than any deployment has.
@@ -37,24 +37,24 @@ export function createQueuesComponent(monitor: Monitor): (leave: OnLeave) => Pro
           key: '',
           keepsLast: true,
           read: (context) => part.listQueues(context),
-          map(list, told) {
+          map(list, result) {
             const now = new Date();
             const { shown, unreadable } = readItems<Queue, QueueBody>(
               list,
               MOST_QUEUES,
-              told.sourceOf,
-              (queue) => monitor.serializer.queue(queue, told.sourceOf(queue), now),
+              result.sourceOf,
+              (queue) => monitor.serializer.queue(queue, result.sourceOf(queue), now),
             );
             for (const [name, count] of unreadable) monitor.countUnreadable({ name }, 'listQueues', count);
             last = shown.sort(bySourceAndName);
-            return [...told.failures.values()].at(0)?.code ?? null;
+            return [...result.failures.values()].at(0)?.code ?? null;
           },
         },
         leave,
       );
       // Some sources have answered while another is away.
       if (failed !== null) return component('unknown', failed);
-      const away = errorOf(currencyOf(part, Date.now(), monitor.report));
+      const away = errorOf(freshnessOf(part, Date.now(), monitor.report));
       return component(away === null ? 'up' : 'down', away);
     } catch (error) {
       if (!isMonitorError(error)) throw error;

@@ -8,7 +8,7 @@ import { choice, integer, text, texts, type ValuesOf } from '../http/parameter.t
 import { draftOfMembers, readItems } from '../http/response-body.ts';
 import { type Asked, defineRoute, type Fault, SOURCE_ERRORS } from '../http/route.ts';
 import { TASK_STATES, type Task } from '../model.ts';
-import type { Told } from '../read.ts';
+import type { ReadResult } from '../read.ts';
 import { isTaskPage } from '../source/pages.ts';
 import type { TaskPage, TaskQuery, TaskStats } from '../source.ts';
 import { decodeTaskCursor, encodeTaskCursor, listNameOf } from './task-cursor.ts';
@@ -82,7 +82,7 @@ export const tasks = defineRoute({
 
       function members(
         page: TaskPage,
-        sourceOf: Told['sourceOf'],
+        sourceOf: ReadResult['sourceOf'],
       ): {
         readonly text: string;
         readonly next: string | null;

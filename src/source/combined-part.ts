@@ -1,16 +1,27 @@
-/** How a part that is made of others works together with whoever reads it. */
+/**
+ * How a part that is made of others works together with whoever reads it. The reader guards each of the parts
+ * by itself: it gives the combined part a {@link FanOut} with the context, and the combined part asks its parts
+ * through it.
+ */
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
 
-// Symbols that every copy of the package shares: a CommonJS entry carries a copy of this file.
-const PARTS = Symbol.for('express-task-monitor.parts');
-const GATHERING = Symbol.for('express-task-monitor.gathering');
+/** A part that is made of others, as `combineSources` makes it. */
+export interface CombinedPart<Part extends SourcePart> extends SourcePart {
+  /** The parts, in their order. None of them is combined itself. */
+  readonly combinedParts: readonly Part[];
+}
+
+/** What a reader that knows combined parts gives to their reads. */
+export interface FanOutContext extends ReadContext {
+  readonly fanOut?: FanOut;
+}
 
 /** One read of one of the parts. */
-export interface Ask<Raw> {
+export interface PartRead<Raw> {
   readonly part: SourcePart;
   /** Name of the method, for reports. */
   readonly call: string;
-  /** Tells apart what one read of the whole asks of one method of the same part. Default: it asks once. */
+  /** Distinguishes several reads of one method of the same part. Default: there is one. */
   readonly which?: string;
   read(context: ReadContext): Awaitable<Raw>;
   /**
@@ -19,48 +30,38 @@ export interface Ask<Raw> {
    * @throws TypeError when it is not of its type
    */
   count(raw: Raw): number;
-  /** Whether the last answer to the same may stand in for one that fails. Default true. */
+  /** Whether the last answer to the same read may stand in for one that fails. Default true. */
   readonly mayBeOld?: boolean;
 }
 
-/** What became of an {@link Ask}. */
+/** What became of a {@link PartRead}. */
 export type Reply<Raw> = { readonly raw: Raw } | { readonly error: unknown };
 
-/** One read of a combined part: how it asks its parts, and what it tells of them. */
-export interface Gathering {
+/** One read of a combined part: how it asks its parts, and what it reports about them. */
+export interface FanOut {
   /**
-   * Asks one part. A failure of the part is a reply and no rejection where somebody is there to tell of it;
-   * what is wrong with the request itself rejects in any case.
+   * Asks one part. A failure of the part is a reply, and no rejection, where the reader can report it; a fault of
+   * the request itself rejects in any case.
    */
-  ask<Raw>(ask: Ask<Raw>): Promise<Reply<Raw>>;
+  ask<Raw>(read: PartRead<Raw>): Promise<Reply<Raw>>;
   /** Notes which part an item came from, and returns the item to list. */
   attribute<Item>(item: Item, part: SourcePart): Item;
   /** Notes items that were left out because they cannot be read. */
   leaveOut(part: SourcePart, call: string, count: number): void;
 }
 
-/** The parts that a part is made of, in their order; itself, when it is made of no others. */
+/** The parts that a part is made of; itself, when it is not combined. */
 export function partsOf<Part extends SourcePart>(part: Part): readonly Part[] {
-  return (part as { readonly [PARTS]?: readonly Part[] })[PARTS] ?? [part];
+  return (part as Partial<CombinedPart<Part>>).combinedParts ?? [part];
 }
 
-/** Marks a part as made of others. */
-export function withParts<Part extends SourcePart>(part: Part, parts: readonly Part[]): Part {
-  return { ...part, [PARTS]: parts };
+/** The fan-out that the reader gave; otherwise one in which every failure rejects. */
+export function fanOutOf(context: FanOutContext): FanOut {
+  return context.fanOut ?? strictFanOut(context);
 }
 
-/** What {@link withGathering} gave with a context; otherwise a gathering in which every failure rejects. */
-export function gatheringOf(context: ReadContext): Gathering {
-  return (context as { readonly [GATHERING]?: Gathering })[GATHERING] ?? strict(context);
-}
-
-/** Lets a combined part ask by this gathering. Changes the context. */
-export function withGathering(context: ReadContext, gathering: Gathering): ReadContext {
-  return Object.defineProperty(context, GATHERING, { value: gathering, enumerable: true });
-}
-
-/** Without anybody to tell of an outage, an outage must not look like an empty list. */
-function strict(context: ReadContext): Gathering {
+/** Where nobody can report an outage, it must not look like an empty list. */
+function strictFanOut(context: ReadContext): FanOut {
   return {
     async ask({ read, count }) {
       const raw = await read(context);

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { currencyOf } from '../../src/read/currency.ts';
+import { freshnessOf } from '../../src/read/freshness.ts';
 import { createReport } from '../../src/read/report.ts';
 
 const CONTEXT = { code: 'source_unavailable', source: 'celery', call: 'listTasks' } as const;
@@ -65,12 +65,12 @@ describe('a report', () => {
   });
 });
 
-describe('the currency of a part', () => {
+describe('the freshness of a part', () => {
   const NOW = Date.UTC(2026, 10, 21);
   const THEN = new Date(NOW - 60_000);
 
   it('is that of the moment when the part does not say', () => {
-    expect(currencyOf({ name: 'a' }, NOW, () => {})).toEqual({
+    expect(freshnessOf({ name: 'a' }, NOW, () => {})).toEqual({
       sources: [{ name: 'a', ok: true, asOf: NOW, error: null }],
       ok: true,
       outages: '',
@@ -87,7 +87,7 @@ describe('the currency of a part', () => {
       revision: 7,
       changesAt: THEN,
     });
-    expect(currencyOf({ name: 'a', status }, NOW, () => {})).toEqual({
+    expect(freshnessOf({ name: 'a', status }, NOW, () => {})).toEqual({
       sources: [{ name: 'a', ok: false, asOf: NOW - 60_000, error: 'source_timeout' }],
       ok: false,
       outages: 'a source_timeout',
@@ -103,7 +103,7 @@ describe('the currency of a part', () => {
   ])('is that of an outage when its status has %s', (_, result) => {
     const report = vi.fn();
     const part = { name: 'a', status: () => result as never };
-    expect(currencyOf(part, NOW, report)).toMatchObject({
+    expect(freshnessOf(part, NOW, report)).toMatchObject({
       ok: false,
       sources: [{ ok: false, asOf: null, error: 'source_unavailable' }],
     });
@@ -114,7 +114,7 @@ describe('the currency of a part', () => {
     const status = () => {
       throw new Error('no');
     };
-    expect(currencyOf({ name: 'a', status }, NOW, () => {})).toMatchObject({
+    expect(freshnessOf({ name: 'a', status }, NOW, () => {})).toMatchObject({
       sources: [{ ok: false, asOf: null }],
     });
   });
@@ -126,7 +126,7 @@ describe('the currency of a part', () => {
       revision: 1,
       changesAt: new Date(Number.NaN),
     });
-    expect(currencyOf({ name: 'a', status }, NOW, () => {})).toMatchObject({
+    expect(freshnessOf({ name: 'a', status }, NOW, () => {})).toMatchObject({
       sources: [{ asOf: NOW }],
       changesAt: -Infinity,
     });
@@ -134,7 +134,7 @@ describe('the currency of a part', () => {
 
   it('names an outage by a code of sources, whatever the part calls it', () => {
     const status = () => ({ ok: false, asOf: THEN, error: 'forbidden' as const });
-    expect(currencyOf({ name: 'a', status }, NOW, () => {})).toMatchObject({
+    expect(freshnessOf({ name: 'a', status }, NOW, () => {})).toMatchObject({
       sources: [{ error: 'source_unavailable' }],
     });
   });

@@ -38,7 +38,7 @@ function counter() {
         etag: '',
         size: body.length,
         renderedAt: 0,
-        currency: {
+        freshness: {
           sources: [],
           ok: true,
           outages: '',

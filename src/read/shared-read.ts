@@ -1,21 +1,22 @@
+/** A read under way that all who ask the same share: a single flight with a deadline. */
 import { MonitorError } from '../errors.ts';
+import { type OnLeave, WAITER_LEFT } from '../single-flight.ts';
 
-/** Registers what to do when the client leaves; returns how to take that back. */
-export type OnLeave = (listener: () => void) => () => void;
+export type { OnLeave } from '../single-flight.ts';
 
-/** Rejects a client's wait when that client has gone: there is nobody to answer. */
-export const CLIENT_GONE = new Error('The client has gone.');
+/** Rejects the wait of a client that has gone: there is nobody to answer. */
+export const CLIENT_GONE: Error = WAITER_LEFT;
 
 /** One read under way, waited for by any number of clients. */
-export interface Flight<Result> {
+export interface SharedRead<Result> {
   /** Waits for it. Rejects with {@link CLIENT_GONE} when this client leaves first. */
   join(onLeave: OnLeave | undefined): Promise<Result>;
   /** Ends it with this error; what the source answers later means nothing. */
   cancel(error: MonitorError): void;
 }
 
-/** What happens to a {@link Flight}. */
-export interface FlightOptions<Raw, Result> {
+/** What happens to a {@link SharedRead}. */
+export interface SharedReadOptions<Raw, Result> {
   readonly pending: PromiseLike<Raw>;
   /** Milliseconds. */
   readonly timeoutMs: number;
@@ -33,7 +34,7 @@ export interface FlightOptions<Raw, Result> {
   onLateEnd(): void;
 }
 
-export function createFlight<Raw, Result>(options: FlightOptions<Raw, Result>): Flight<Result> {
+export function createSharedRead<Raw, Result>(options: SharedReadOptions<Raw, Result>): SharedRead<Result> {
   let waiters = 0;
   let deserted = false;
   let ended = false;
@@ -54,7 +55,7 @@ export function createFlight<Raw, Result>(options: FlightOptions<Raw, Result>): 
     settle();
   }
 
-  /** A source that gives up because it was told to has not failed. */
+  /** A source that gives up because its signal was aborted has not failed. */
   function fail(error: unknown): void {
     end(() => reject(deserted ? CLIENT_GONE : options.fail(error)));
   }

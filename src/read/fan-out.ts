@@ -1,27 +1,10 @@
-/** The reader's side of a read of a combined part: each part guarded for itself, and what became of it. */
+/** The reader's side of a fan-out: each part of a combined part is guarded by itself, and its failure reported. */
 import { isMonitorError, MonitorError, type MonitorErrorCode } from '../errors.ts';
-import type { Ask, Gathering, Reply } from '../source/combined-part.ts';
+import type { FanOut, PartRead, Reply } from '../source/combined-part.ts';
 import type { Awaitable, SourcePart } from '../source.ts';
-import type { SourceErrorCode } from '../wire.ts';
-import { currencyOf, hasData, sourceErrorCode } from './currency.ts';
+import { freshnessOf, hasData, sourceErrorCode } from './freshness.ts';
+import type { Failure, ReadResult } from './read-result.ts';
 import type { Report } from './report.ts';
-
-/** What is known of an answer beside the answer. */
-export interface Told {
-  /** By the name of the source: those that have not answered, though others have. */
-  readonly failures: ReadonlyMap<string, Failure>;
-  /** By the name of the source: items that were left out because they cannot be read. */
-  readonly leftOut: ReadonlyMap<string, number>;
-  /** Name of the source that an item of the answer came from. */
-  sourceOf(item: unknown): string;
-}
-
-/** A source that has not answered. */
-export interface Failure {
-  readonly code: SourceErrorCode;
-  /** How old what is shown of it is, in milliseconds since 1970; `null` when nothing of it is shown. */
-  readonly asOf: number | null;
-}
 
 /** The last answer of one part. */
 export interface LastAnswer {
@@ -39,14 +22,14 @@ export interface LastAnswers {
 }
 
 /** What a read of a combined part is made with. */
-export interface GatheringOptions {
+export interface FanOutOptions {
   /** Of the whole read. */
   readonly key: string;
   /** `null`: no last answers are kept. */
   readonly lastAnswers: LastAnswers | null;
   readonly report: Report;
   /** Reads a part, guarded. */
-  read<Raw>(ask: Ask<Raw>): Awaitable<Raw>;
+  read<Raw>(ask: PartRead<Raw>): Awaitable<Raw>;
 }
 
 /** Failures that leave the last data of a source standing. */
@@ -65,37 +48,29 @@ const OF_THE_REQUEST: ReadonlySet<MonitorErrorCode> = new Set<MonitorErrorCode>(
 // A row as a list shows it, roughly; what a host puts into its own is not measured.
 const ITEM_BYTES = 1_024;
 
-const NO_FAILURES: Told['failures'] = new Map();
-const NOTHING_LEFT_OUT: Told['leftOut'] = new Map();
-
-/** What is told of a part that is made of no others. */
-export function toldOf({ name }: SourcePart): Told {
-  return { failures: NO_FAILURES, leftOut: NOTHING_LEFT_OUT, sourceOf: () => name };
-}
-
 /** @param whole the combined part */
-export function createGathering(
+export function createFanOut(
   whole: SourcePart,
-  { key, lastAnswers, report, read }: GatheringOptions,
-): { readonly gathering: Gathering; readonly told: Told } {
+  { key, lastAnswers, report, read }: FanOutOptions,
+): { readonly fanOut: FanOut; readonly result: ReadResult } {
   const failures = new Map<string, Failure>();
   const leftOut = new Map<string, number>();
   const origins = new Map<unknown, string>();
 
-  async function askCurrent<Raw>(ask: Ask<Raw>, place: string): Promise<Raw> {
-    const currency = currencyOf(ask.part, Date.now(), report);
-    const [source] = currency.sources;
-    if (!hasData(currency)) throw new MonitorError(source?.error ?? 'source_unavailable');
+  async function askFresh<Raw>(ask: PartRead<Raw>, place: string): Promise<Raw> {
+    const freshness = freshnessOf(ask.part, Date.now(), report);
+    const [source] = freshness.sources;
+    if (!hasData(freshness)) throw new MonitorError(source?.error ?? 'source_unavailable');
     const raw = await read(ask);
     const size = (ask.count(raw) + 1) * ITEM_BYTES;
     if (ask.mayBeOld !== false) lastAnswers?.set(place, { raw, asOf: source?.asOf ?? null, size });
     return raw;
   }
 
-  function standIn<Raw>({ part, mayBeOld }: Ask<Raw>, error: MonitorError, place: string): Reply<Raw> {
+  function standIn<Raw>({ part, mayBeOld }: PartRead<Raw>, error: MonitorError, place: string): Reply<Raw> {
     const last = mayBeOld !== false && AWAY.has(error.code) ? lastAnswers?.get(place) : undefined;
-    const [source] = currencyOf(part, Date.now(), report).sources;
-    // What says that it is current and fails all the same was current at nobody knows when.
+    const [source] = freshnessOf(part, Date.now(), report).sources;
+    // When a source that says it is fresh fails all the same, nobody knows when it last was.
     const asOf = last?.asOf ?? (source?.ok === false ? source.asOf : null);
     failures.set(part.name, { code: sourceErrorCode(error.code), asOf });
     // The same part and key gave it.
@@ -103,11 +78,11 @@ export function createGathering(
   }
 
   return {
-    gathering: {
+    fanOut: {
       async ask(ask) {
         const place = `${ask.part.name} ${ask.call} ${ask.which ?? ''} ${key}`;
         try {
-          return { raw: await askCurrent(ask, place) };
+          return { raw: await askFresh(ask, place) };
         } catch (error) {
           if (!isMonitorError(error) || OF_THE_REQUEST.has(error.code)) throw error;
           return standIn(ask, error, place);
@@ -123,6 +98,6 @@ export function createGathering(
         if (count > 0) leftOut.set(name, (leftOut.get(name) ?? 0) + count);
       },
     },
-    told: { failures, leftOut, sourceOf: (item) => origins.get(item) ?? whole.name },
+    result: { failures, leftOut, sourceOf: (item) => origins.get(item) ?? whole.name },
   };
 }

@@ -2,25 +2,25 @@ import type { MonitorErrorCode } from '../errors.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { SourcePart } from '../source.ts';
 import type { SourceErrorCode } from '../wire.ts';
-import type { Told } from './gathering.ts';
+import type { ReadResult } from './read-result.ts';
 import type { Report } from './report.ts';
 
-/** How current one source is. */
-export interface SourceCurrency {
+/** How fresh the data of one source is. */
+export interface SourceFreshness {
   readonly name: string;
   readonly ok: boolean;
-  /** Milliseconds since 1970; `null` if it never was current. */
+  /** When it was last fresh, in milliseconds since 1970; `null` if it never was. */
   readonly asOf: number | null;
   readonly error: SourceErrorCode | null;
 }
 
-/** How current a part is: its checked `SourceStatus`, or those of the parts that it is made of. */
-export interface Currency {
+/** How fresh a part is: its checked `SourceStatus`, or those of the parts that it is made of. */
+export interface Freshness {
   /** One, but for a combined part. */
-  readonly sources: readonly SourceCurrency[];
-  /** Whether any of them is. */
+  readonly sources: readonly SourceFreshness[];
+  /** Whether any of them is fresh. */
   readonly ok: boolean;
-  /** Which of them are not, and why; empty when all are. */
+  /** Which of them are stale, and why; empty when none is. */
   readonly outages: string;
   /** Answers of one revision are the same; `null` when the part does not say. */
   readonly revision: string | number | null;
@@ -28,7 +28,7 @@ export interface Currency {
   readonly changesAt: number;
 }
 
-interface PartCurrency extends SourceCurrency, Pick<Currency, 'revision' | 'changesAt'> {}
+interface PartFreshness extends SourceFreshness, Pick<Freshness, 'revision' | 'changesAt'> {}
 
 const CODES: ReadonlySet<MonitorErrorCode> = new Set<SourceErrorCode>([
   'source_unavailable',
@@ -38,60 +38,60 @@ const CODES: ReadonlySet<MonitorErrorCode> = new Set<SourceErrorCode>([
 ]);
 
 /**
- * Asks a part how current it is. Never throws.
+ * Asks a part how fresh it is. Never throws.
  *
- * @param now milliseconds since 1970; what a part without a status is current as of
+ * @param now milliseconds since 1970; a part without a status is fresh as of then
  */
-export function currencyOf(part: SourcePart, now: number, report: Report): Currency {
-  const parts = partsOf(part).map((one) => partCurrencyOf(one, now, report));
+export function freshnessOf(part: SourcePart, now: number, report: Report): Freshness {
+  const parts = partsOf(part).map((one) => partFreshnessOf(one, now, report));
   const revisions = parts.map(({ revision }) => revision);
   const [revision = null] = revisions;
-  return currencyFrom(parts, {
+  return freshnessFrom(parts, {
     revision: parts.length === 1 ? revision : revisions.includes(null) ? null : JSON.stringify(revisions),
     changesAt: Math.min(...parts.map(({ changesAt }) => changesAt)),
   });
 }
 
-/** The first reason why a source of a part is not current; `null` when all are. */
-export function errorOf({ sources }: Currency): SourceErrorCode | null {
+/** Why the first stale source of a part is stale; `null` when all are fresh. */
+export function errorOf({ sources }: Freshness): SourceErrorCode | null {
   return sources.find(({ ok }) => !ok)?.error ?? null;
 }
 
-/** Whether there is anything that could be shown: what was never current holds nothing. */
-export function hasData({ sources }: Currency): boolean {
+/** Whether there is anything to show: a source that was never fresh holds nothing. */
+export function hasData({ sources }: Freshness): boolean {
   return sources.some(({ ok, asOf }) => ok || asOf !== null);
 }
 
 /**
- * How current an answer is that was read between these two: what was old on either side is old, and what
- * failed in between is told.
+ * The freshness of an answer that was read between these two: what was stale on either side is stale, and a
+ * failure in between is reported.
  */
-export function currencyBetween(before: Currency, after: Currency, { failures }: Told): Currency {
-  const sources = before.sources.map((earlier, index): SourceCurrency => {
+export function freshnessBetween(before: Freshness, after: Freshness, { failures }: ReadResult): Freshness {
+  const sources = before.sources.map((earlier, index): SourceFreshness => {
     const later = after.sources[index] ?? earlier;
     const asOf = earlier.ok ? (later.asOf ?? earlier.asOf) : earlier.asOf;
     const merged = { ...(earlier.ok ? later : earlier), asOf };
     const failure = failures.get(earlier.name);
     return failure === undefined ? merged : { ...merged, ok: false, asOf: failure.asOf, error: failure.code };
   });
-  // Read while it changed, nobody knows which of the two it is; with something missing, it may be there next time.
+  // Read while it changed, the answer may be of either revision; what is missing now may be there next time.
   const isKnown = before.revision === after.revision && failures.size === 0;
-  return currencyFrom(sources, {
+  return freshnessFrom(sources, {
     revision: isKnown ? before.revision : null,
     changesAt: Math.min(before.changesAt, after.changesAt),
   });
 }
 
-/** The same, with every source away. */
-export function currencyAway(currency: Currency, error: SourceErrorCode): Currency {
-  const sources = currency.sources.map((source) => ({ ...source, ok: false, error }));
-  return currencyFrom(sources, currency);
+/** The same, with every source unavailable. */
+export function freshnessAway(freshness: Freshness, error: SourceErrorCode): Freshness {
+  const sources = freshness.sources.map((source) => ({ ...source, ok: false, error }));
+  return freshnessFrom(sources, freshness);
 }
 
-function currencyFrom(
-  parts: readonly SourceCurrency[],
-  { revision, changesAt }: Pick<Currency, 'revision' | 'changesAt'>,
-): Currency {
+function freshnessFrom(
+  parts: readonly SourceFreshness[],
+  { revision, changesAt }: Pick<Freshness, 'revision' | 'changesAt'>,
+): Freshness {
   const sources = parts.map(({ name, ok, asOf, error }) => ({ name, ok, asOf, error }));
   const away = sources.filter(({ ok }) => !ok);
   return {
@@ -103,7 +103,7 @@ function currencyFrom(
   };
 }
 
-function partCurrencyOf(part: SourcePart, now: number, report: Report): PartCurrency {
+function partFreshnessOf(part: SourcePart, now: number, report: Report): PartFreshness {
   const { name } = part;
   if (part.status === undefined) {
     return { name, ok: true, asOf: now, error: null, revision: null, changesAt: Infinity };
@@ -116,7 +116,7 @@ function partCurrencyOf(part: SourcePart, now: number, report: Report): PartCurr
     return {
       name,
       ok,
-      // Being current and never having been current cannot both be.
+      // A source that is fresh now has a time at which it was.
       asOf: ok ? (at ?? now) : at,
       error: ok ? null : sourceErrorCode(error),
       revision: typeof revision === 'string' || typeof revision === 'number' ? revision : null,

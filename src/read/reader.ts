@@ -1,0 +1,201 @@
+import { isMonitorError, MonitorError } from '../errors.ts';
+import { type PartRead, partsOf } from '../source/combined-part.ts';
+import type { Awaitable, SourcePart } from '../source.ts';
+import { type Aborting, createContext } from './context.ts';
+import { codeOf } from './failure.ts';
+import { createFanOut } from './fan-out.ts';
+import { createPartReads, isBlocked, type PartReads } from './part-reads.ts';
+import { type ReadResult, resultOf } from './read-result.ts';
+import type { Reader, ReaderOptions, ReadTask } from './read-task.ts';
+import type { Report } from './report.ts';
+import { createSharedRead, type OnLeave, type SharedRead } from './shared-read.ts';
+
+/** Everything that is under way. */
+interface ReaderState {
+  readonly options: ReaderOptions;
+  readonly parts: Map<SourcePart, PartReads>;
+  /** Reads that clients asked for; their number is bounded. */
+  readonly open: Set<SharedRead<unknown>>;
+  /** Reads of the parts of a combined part, on behalf of an open one. */
+  readonly inner: Set<SharedRead<unknown>>;
+  /** Counts the inner reads, to give each a key of its own. */
+  innerReads: number;
+  closed: boolean;
+}
+
+/** A read that the source has not answered at once. */
+interface Pending<Raw> {
+  readonly promise: PromiseLike<Raw>;
+  readonly result: ReadResult;
+  readonly id: string;
+  /** The set that it counts in. */
+  readonly among: Set<SharedRead<unknown>>;
+  abort(): void;
+}
+
+// Of the time of the whole: the rest is for combining what the others have answered.
+const SHARE_OF_PARTS = 0.9;
+
+const CLOSED = 'The monitor was closed.';
+
+export function createReader(options: ReaderOptions): Reader {
+  const state: ReaderState = {
+    options,
+    parts: new Map(),
+    open: new Set(),
+    inner: new Set(),
+    innerReads: 0,
+    closed: false,
+  };
+  return {
+    read: (task, onLeave) => begin(state, task, onLeave, state.open),
+    close() {
+      state.closed = true;
+      const error = new MonitorError('overloaded', CLOSED);
+      for (const read of [...state.open, ...state.inner]) read.cancel(error);
+    },
+  };
+}
+
+/** Joins the same read if it is under way, or starts it. */
+function begin<Raw, Result>(
+  state: ReaderState,
+  task: ReadTask<Raw, Result>,
+  onLeave: OnLeave | undefined,
+  among: Set<SharedRead<unknown>>,
+): Awaitable<Result> {
+  if (state.closed) throw new MonitorError('overloaded', CLOSED);
+  const { timeoutMs, report } = state.options;
+  const reads = readsOf(state, task.part);
+  const id = `${task.call} ${task.key}`;
+  // The same part, call and key have the same result type.
+  const shared = reads.shared.get(id) as SharedRead<Result> | undefined;
+  if (shared !== undefined) return shared.join(onLeave);
+  if (isBlocked(reads, timeoutMs)) throw new MonitorError('source_unavailable');
+  if (among === state.open && !task.urgent && isFull(state, reads)) throw new MonitorError('overloaded');
+  const aborting = createContext();
+  const result = prepareFanOut(state, task, aborting);
+  let raw: Awaitable<Raw>;
+  let isPending: boolean;
+  try {
+    raw = task.read(aborting.context);
+    isPending = isThenable(raw);
+  } catch (error) {
+    throw failureOf(task, error, report);
+  }
+  if (!isPending) return mapRaw(task, raw as Raw, result, report);
+  const pending = { promise: raw as PromiseLike<Raw>, result, id, among, abort: aborting.abort };
+  return share(state, task, reads, pending).join(onLeave);
+}
+
+function readsOf({ parts }: ReaderState, part: SourcePart): PartReads {
+  const reads = parts.get(part) ?? createPartReads();
+  parts.set(part, reads);
+  return reads;
+}
+
+function isFull({ open, options }: ReaderState, { shared }: PartReads): boolean {
+  return open.size >= options.concurrency || shared.size >= options.perPart;
+}
+
+/** Makes a read shared: whoever asks the same joins it until it ends. */
+function share<Raw, Result>(
+  { options }: ReaderState,
+  task: ReadTask<Raw, Result>,
+  reads: PartReads,
+  { promise, result, id, among, abort }: Pending<Raw>,
+): SharedRead<Result> {
+  const { report } = options;
+  const leave = (): void => {
+    if (reads.shared.get(id) === read) reads.shared.delete(id);
+  };
+  const read: SharedRead<Result> = createSharedRead<Raw, Result>({
+    pending: promise,
+    timeoutMs: task.timeoutMs ?? options.timeoutMs,
+    finish: (raw) => mapRaw(task, raw, result, report),
+    fail: (error) => failureOf(task, error, report),
+    onGiveUp() {
+      leave();
+      abort();
+    },
+    onDeadline() {
+      reads.abandoned.set(read, performance.now());
+      abort();
+    },
+    onEnd() {
+      among.delete(read);
+      leave();
+    },
+    onLateEnd: () => void reads.abandoned.delete(read),
+  });
+  among.add(read);
+  reads.shared.set(id, read);
+  return read;
+}
+
+/** Gives a combined part the means to ask its parts, each with a deadline that ends before that of the whole. */
+function prepareFanOut<Raw>(
+  state: ReaderState,
+  task: ReadTask<Raw, unknown>,
+  { context, onAbort }: Aborting,
+): ReadResult {
+  if (partsOf(task.part).length === 1) return resultOf(task.part);
+  const { timeoutMs, report, lastAnswers } = state.options;
+  const deadline = performance.now() + (task.timeoutMs ?? timeoutMs) * SHARE_OF_PARTS;
+  const { fanOut, result } = createFanOut(task.part, {
+    key: task.key,
+    lastAnswers: (task.keepsLast && lastAnswers) || null,
+    report,
+    read: <Part>({ part, call, read, count }: PartRead<Part>) => {
+      state.innerReads += 1;
+      const left = Math.max(1, Math.floor(deadline - performance.now()));
+      const map = (raw: Part): Part => {
+        count(raw);
+        return raw;
+      };
+      // Never shared by its key: the read of the whole is what is shared.
+      const key = `part ${state.innerReads}`;
+      return begin(state, { part, call, key, timeoutMs: left, read, map }, onAbort, state.inner);
+    },
+  });
+  context.fanOut = fanOut;
+  return result;
+}
+
+/** The failure as clients may see it, in a sentence of ours. The original goes to the host alone. */
+function failureOf(
+  { part, call }: Pick<ReadTask<never, unknown>, 'part' | 'call'>,
+  error: unknown,
+  report: Report,
+): MonitorError {
+  const code = codeOf(error);
+  // The failure of a combined part is one of its parts', which has been reported.
+  const isReported = code === 'task_not_found' || (isMonitorError(error) && partsOf(part).length > 1);
+  if (!isReported) report(error, { code, source: part.name, call });
+  return new MonitorError(code);
+}
+
+/** Data of the wrong type is the source's fault, and the host learns what is wrong with it. */
+function mapRaw<Raw, Result>(
+  task: ReadTask<Raw, Result>,
+  raw: Raw,
+  result: ReadResult,
+  report: Report,
+): Result {
+  try {
+    return task.map(raw, result);
+  } catch (error) {
+    if (isMonitorError(error) && error.code !== 'source_invalid') throw error;
+    report(error, { code: 'source_invalid', source: task.part.name, call: task.call });
+    throw new MonitorError('source_invalid');
+  }
+}
+
+function isThenable<T>(value: Awaitable<T>): value is PromiseLike<T> {
+  const kind = typeof value;
+  return (
+    (kind === 'object' || kind === 'function') &&
+    value !== null &&
+    typeof (value as PromiseLike<T>).then === 'function'
+  );
+}
