@@ -34,10 +34,49 @@ export interface SharedReadOptions<Raw, Result> {
   onLateEnd(): void;
 }
 
+/** How a shared read stands. */
+interface State<Raw, Result> {
+  readonly options: SharedReadOptions<Raw, Result>;
+  readonly outcome: Promise<Result>;
+  readonly settle: { readonly resolve: (value: Result) => void; readonly reject: (error: unknown) => void };
+  timer: NodeJS.Timeout | undefined;
+  waiters: number;
+  /** Whether every waiter has left. */
+  deserted: boolean;
+  ended: boolean;
+}
+
 export function createSharedRead<Raw, Result>(options: SharedReadOptions<Raw, Result>): SharedRead<Result> {
-  let waiters = 0;
-  let deserted = false;
-  let ended = false;
+  const state = createState(options);
+  state.timer = setTimeout(() => {
+    options.onDeadline();
+    fail(state, new MonitorError('source_timeout'));
+  }, options.timeoutMs);
+  state.timer.unref();
+
+  // Unlike Promise.resolve, a resolver catches whatever a hostile thenable throws.
+  new Promise<Raw>((adopt) => adopt(options.pending)).then(
+    (raw) => {
+      options.onLateEnd();
+      finish(state, raw);
+    },
+    (error) => {
+      options.onLateEnd();
+      fail(state, error);
+    },
+  );
+
+  return {
+    join: (onLeave) => join(state, onLeave),
+    cancel(error) {
+      if (state.ended) return;
+      options.onGiveUp();
+      end(state, () => state.settle.reject(error));
+    },
+  };
+}
+
+function createState<Raw, Result>(options: SharedReadOptions<Raw, Result>): State<Raw, Result> {
   let resolve: (value: Result) => void = () => {};
   let reject: (error: unknown) => void = () => {};
   const outcome = new Promise<Result>((onValue, onError) => {
@@ -46,67 +85,48 @@ export function createSharedRead<Raw, Result>(options: SharedReadOptions<Raw, Re
   });
   // Each client waits on a branch of its own; this one must not count as unhandled.
   outcome.catch(() => {});
+  const settle = { resolve, reject };
+  return { options, outcome, settle, timer: undefined, waiters: 0, deserted: false, ended: false };
+}
 
-  function end(settle: () => void): void {
-    if (ended) return;
-    ended = true;
-    clearTimeout(timer);
-    options.onEnd();
-    settle();
-  }
+function end<Raw, Result>(state: State<Raw, Result>, settle: () => void): void {
+  if (state.ended) return;
+  state.ended = true;
+  clearTimeout(state.timer);
+  state.options.onEnd();
+  settle();
+}
 
-  /** A source that gives up because its signal was aborted has not failed. */
-  function fail(error: unknown): void {
-    end(() => reject(deserted ? CLIENT_GONE : options.fail(error)));
-  }
+function finish<Raw, Result>(state: State<Raw, Result>, raw: Raw): void {
+  end(state, () => {
+    try {
+      state.settle.resolve(state.options.finish(raw));
+    } catch (error) {
+      state.settle.reject(error);
+    }
+  });
+}
 
-  const timer = setTimeout(() => {
-    options.onDeadline();
-    fail(new MonitorError('source_timeout'));
-  }, options.timeoutMs);
-  timer.unref();
+/** A source that gives up because its signal was aborted has not failed. */
+function fail<Raw, Result>(state: State<Raw, Result>, error: unknown): void {
+  end(state, () => state.settle.reject(state.deserted ? CLIENT_GONE : state.options.fail(error)));
+}
 
-  // Unlike Promise.resolve, a resolver catches whatever a hostile thenable throws.
-  new Promise<Raw>((adopt) => adopt(options.pending)).then(
-    (raw) => {
-      options.onLateEnd();
-      end(() => {
-        try {
-          resolve(options.finish(raw));
-        } catch (error) {
-          reject(error);
-        }
-      });
-    },
-    (error) => {
-      options.onLateEnd();
-      fail(error);
-    },
-  );
+function join<Raw, Result>(state: State<Raw, Result>, onLeave: OnLeave | undefined): Promise<Result> {
+  state.waiters += 1;
+  if (onLeave === undefined) return state.outcome;
+  return new Promise<Result>((onValue, onError) => {
+    const stay = onLeave(() => {
+      onError(CLIENT_GONE);
+      leave(state);
+    });
+    state.outcome.finally(stay).then(onValue, onError);
+  });
+}
 
-  function leave(): void {
-    waiters -= 1;
-    if (waiters > 0 || ended) return;
-    deserted = true;
-    options.onGiveUp();
-  }
-
-  return {
-    join(onLeave) {
-      waiters += 1;
-      if (onLeave === undefined) return outcome;
-      return new Promise<Result>((onValue, onError) => {
-        const stay = onLeave(() => {
-          onError(CLIENT_GONE);
-          leave();
-        });
-        outcome.finally(stay).then(onValue, onError);
-      });
-    },
-    cancel(error) {
-      if (ended) return;
-      options.onGiveUp();
-      end(() => reject(error));
-    },
-  };
+function leave<Raw, Result>(state: State<Raw, Result>): void {
+  state.waiters -= 1;
+  if (state.waiters > 0 || state.ended) return;
+  state.deserted = true;
+  state.options.onGiveUp();
 }

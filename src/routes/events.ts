@@ -1,6 +1,7 @@
+import { decodeCursor, encodeCursor } from '../cursor.ts';
 import { type DocumentOptions, readAnswer } from '../http/answer.ts';
 import { keyOf } from '../http/answer-key.ts';
-import { cursor, decodeCursor, encodeCursor } from '../http/cursor-parameter.ts';
+import { cursor } from '../http/cursor-parameter.ts';
 import { createDocument } from '../http/document.ts';
 import { readMoment } from '../http/moment-parameter.ts';
 import type { Monitor } from '../http/monitor.ts';
@@ -68,7 +69,7 @@ function documentOptions(
       const { shown, unreadable } = readItems<TaskEvent, EventBody>(list, query.limit, sourceOf, (event) =>
         shownBody(monitor, event, sourceOf),
       );
-      const place = encodeCursor(KIND, page.cursor);
+      const place = encodeCursor(KIND, [page.cursor]);
       return draftOf(
         { events: shown, cursor: place, gap },
         {

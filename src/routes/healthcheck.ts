@@ -5,6 +5,7 @@ import { defineRoute } from '../http/route.ts';
 import { sendFresh } from '../http/send.ts';
 import type { HealthCheck, WorkerHealthCheck } from '../model.ts';
 import { MOST_ITEMS, wellFormed } from '../serialize/scalars.ts';
+import { shareCalls } from '../single-flight.ts';
 import type { Awaitable, HealthSource, ReadContext } from '../source.ts';
 import type { HealthBody, HealthCheckBody, WorkerHealthCheckBody } from '../wire.ts';
 
@@ -65,9 +66,9 @@ function createRuns(monitor: Monitor) {
   }
 
   return {
-    broker: shared(() => check('checkBroker'), reuseMs),
-    backend: shared(() => check('checkBackend'), reuseMs),
-    workers: shared(checkWorkers, reuseMs),
+    broker: shareCalls(() => check('checkBroker'), reuseMs),
+    backend: shareCalls(() => check('checkBackend'), reuseMs),
+    workers: shareCalls(checkWorkers, reuseMs),
   };
 }
 
@@ -123,26 +124,4 @@ function readHostnames(value: unknown): readonly string[] {
     throw new TypeError('checkWorkers() must return { responding: string[], missing: string[] }.');
   }
   return value.slice(0, MOST_ITEMS).map(wellFormed);
-}
-
-/** One run for all who ask at the same moment, and for those who come within `reuseMs` after its end. */
-function shared<T>(run: () => Promise<T>, reuseMs: number): () => Promise<T> {
-  let running: Promise<T> | null = null;
-  let result: { readonly value: T; readonly at: number } | null = null;
-
-  async function start(): Promise<T> {
-    try {
-      const value = await run();
-      result = { value, at: performance.now() };
-      return value;
-    } finally {
-      running = null;
-    }
-  }
-
-  return async () => {
-    if (result !== null && performance.now() - result.at < reuseMs) return result.value;
-    running ??= start();
-    return running;
-  };
 }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { decodeCursor, encodeCursor } from '../http/cursor-parameter.ts';
+import { decodeCursor, encodeCursor } from '../cursor.ts';
 import { isTaskPosition } from '../source/pages.ts';
 import type { TaskPosition } from '../source.ts';
 
-/** A place in a list of tasks, and which list that is. */
+/** A position in a list of tasks, and which list that is. */
 export interface TaskCursor {
   /** Of sort, order and filters. */
   readonly list: string;
@@ -18,7 +18,7 @@ export function listNameOf(...criteria: readonly unknown[]): string {
 }
 
 export function encodeTaskCursor({ list, position: { key, id, mark } }: TaskCursor): string {
-  return mark === undefined ? encodeCursor(KIND, list, key, id) : encodeCursor(KIND, list, key, id, mark);
+  return encodeCursor(KIND, mark === undefined ? [list, key, id] : [list, key, id, mark]);
 }
 
 /** @returns `null` when it is no such cursor */

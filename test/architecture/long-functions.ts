@@ -16,7 +16,6 @@ export const TO_BE_SPLIT: readonly string[] = [
   'createDeployment',
   'createDocument',
   'createFacts',
-  'createFlight',
   'createFold',
   'createGraphTracker',
   'createHeaderFacts',

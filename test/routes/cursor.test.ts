@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { decodeCursor, encodeCursor } from '../../src/http/cursor-parameter.ts';
+import { decodeCursor, encodeCursor } from '../../src/cursor.ts';
 import { decodeTaskCursor, encodeTaskCursor } from '../../src/routes/task-cursor.ts';
 
 describe('a cursor', () => {
   it('gives back what it was made from, to the kind of list that made it', () => {
-    const text = encodeCursor('tasks', 'ünï', null, 5);
+    const text = encodeCursor('tasks', ['ünï', null, 5]);
     expect(text).toMatch(/^[\w-]+$/);
     expect(decodeCursor('tasks', text)).toEqual(['ünï', null, 5]);
     expect(decodeCursor('events', text)).toBeNull();
@@ -41,6 +41,6 @@ describe('a cursor of tasks', () => {
     [['abc', 5, 'a', 6]],
     [['abc', 5, 'a', 'x', 'more']],
   ])('is not what holds %j', (parts) => {
-    expect(decodeTaskCursor(encodeCursor('tasks', ...parts))).toBeNull();
+    expect(decodeTaskCursor(encodeCursor('tasks', parts))).toBeNull();
   });
 });

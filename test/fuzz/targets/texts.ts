@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { readStream } from '../../../src/client/server-sent-events.ts';
+import { decodeCursor, encodeCursor } from '../../../src/cursor.ts';
 import { parseGraphCursor } from '../../../src/graph-updates.ts';
-import { decodeCursor, encodeCursor } from '../../../src/http/cursor-parameter.ts';
 import { readMoment } from '../../../src/http/moment-parameter.ts';
 import { isMetricsType } from '../../../src/metrics/content-types.ts';
 import { createRedactor } from '../../../src/redact.ts';
@@ -127,9 +127,9 @@ export const tokenTarget = defineTarget({
   name: 'cursors, times and types',
   share: 120,
   covers: [
-    'routes/cursor.ts',
+    'cursor.ts',
     'routes/task-cursor.ts',
-    'routes/moment.ts',
+    'http/moment-parameter.ts',
     'graph/graph-cursor.ts',
     'metrics/content-types.ts',
     'sources/bullmq/walk/walk-cursor.ts',
@@ -150,9 +150,9 @@ export const tokenTarget = defineTarget({
       weight: 8,
       arbitrary: fc
         .tuple(fc.constantFrom('t', 'e', 'tasks'), fc.array(anyValue, { maxLength: 5 }))
-        .map(([kind, parts]) => encodeCursor(kind, ...parts)),
+        .map(([kind, parts]) => encodeCursor(kind, parts)),
     },
-    { weight: 4, arbitrary: mutated([encodeCursor('t', 'list', 1_790_000_000_000, 'id', 'mark')]) },
+    { weight: 4, arbitrary: mutated([encodeCursor('t', ['list', 1_790_000_000_000, 'id', 'mark'])]) },
     { weight: 1, arbitrary: longText() },
   ),
   check(given) {
