@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  escapeGlob,
-  eventSubscriptions,
-  resultSubscription,
-} from '../../src/sources/celery/brokers/redis/channels.ts';
+import { escapeGlob } from '../../src/redis/acl.ts';
+import { resultSubscription } from '../../src/sources/celery/backends/redis/result-channels.ts';
+import { eventSubscriptions } from '../../src/sources/celery/brokers/redis/channels.ts';
 import type { CeleryTransportOptions } from '../../src/sources/celery/settings.ts';
 
 describe('the channels of events', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CelerySettings } from '../../src/celery.ts';
+import { settingsForChannel } from '../../src/sources/celery/brokers/redis/channel-settings.ts';
 import { eventSubscriptions } from '../../src/sources/celery/brokers/redis/channels.ts';
-import { settingsForChannel } from '../../src/sources/celery/hints/channel-settings.ts';
 
 const transport = (options: CelerySettings['broker_transport_options']): CelerySettings =>
   options === undefined ? {} : { broker_transport_options: options };

@@ -1,12 +1,13 @@
 /** A deployment whose hints are judged at moments of a clock that only the test moves. */
 import type { TaskChange, TaskChangeType } from '../../src/history/history.ts';
-import type { ConnectionState } from '../../src/redis/connection.ts';
+import { deniedHint as backendDeniedHint } from '../../src/sources/celery/backends/redis/denied-hint.ts';
+import { deniedHint as brokerDeniedHint } from '../../src/sources/celery/brokers/redis/denied-hint.ts';
+import type { ConnectionState } from '../../src/sources/celery/connection-state.ts';
 import type { HintOptions } from '../../src/sources/celery/hints/facts.ts';
-import { type Findings, NO_FINDINGS } from '../../src/sources/celery/hints/findings.ts';
 import type { Hint } from '../../src/sources/celery/hints/hint.ts';
 import { hintsFor } from '../../src/sources/celery/hints/hints-for.ts';
 import { createObserver, type Observer } from '../../src/sources/celery/hints/observer.ts';
-import { resolveOptions } from '../../src/sources/celery/options.ts';
+import { type ResolvedOptions, resolveOptions } from '../../src/sources/celery/options.ts';
 
 /** Broker and backend on one server. */
 export const OPTIONS = resolveOptions({
@@ -22,13 +23,14 @@ export const UP: ConnectionState = { up: true, asOf: 0, since: 0, reconnects: 0,
 export const DENIED: ConnectionState = { ...UP, up: false, since: null, problem: NOPERM };
 
 /** A deployment that is told of step by step, at moments of a clock that only `pass` moves. */
-export function deployment(options: HintOptions = OPTIONS) {
+export function deployment(resolved: ResolvedOptions = OPTIONS) {
+  const options = hintOptions(resolved);
   let now = 0;
-  let findings: Findings = NO_FINDINGS;
+  let found: readonly Hint[] = [];
   let states = { broker: UP, backend: UP };
   const observer = createObserver(() => now);
   observer.connected('broker');
-  const hints = (): Hint[] => hintsFor({ options, facts: observer.facts(), findings, ...states, now });
+  const hints = (): Hint[] => hintsFor({ options, facts: observer.facts(), found, ...states, now });
   return {
     observer,
     hints,
@@ -37,14 +39,29 @@ export function deployment(options: HintOptions = OPTIONS) {
     pass: (seconds: number) => {
       now += seconds * 1000;
     },
-    find: (found: Partial<Findings>) => {
-      findings = { ...findings, ...found };
+    find: (...hints: readonly Hint[]) => {
+      found = hints;
     },
     connections: (changed: Partial<typeof states>) => {
       states = { ...states, ...changed };
     },
     beat: (processed: number, hostname = 'w1@alpha', skew = 0) =>
       observer.worker({ hostname, type: 'heartbeat', time: now + skew, processed }),
+  };
+}
+
+/** What hints depend on, of a deployment on Redis. */
+export function hintOptions(options: ResolvedOptions): HintOptions {
+  const { broker, backend, settings, control, enableEvents, foreignBroker, foreignBackend } = options;
+  return {
+    control,
+    enableEvents,
+    foreignBroker,
+    foreignBackend,
+    hasBackend: backend !== null,
+    brokerHint: broker === null ? undefined : (access) => brokerDeniedHint(access, settings, broker.database),
+    backendHint:
+      backend === null ? undefined : (access) => backendDeniedHint(access, settings, backend.database),
   };
 }
 

@@ -91,9 +91,10 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a source that 
     ]);
     await client.flushAll();
     await storeIn(3, '_kombu.binding.celery');
-    await until(() => prefixed.line('wrong_database') === "broker: 'redis://…/3'");
-    await client.sAdd('_kombu.binding.celery', 'x');
-    await until(() => prefixed.codes().length === 0);
+    const elsewhere = start({ broker: redis.url(), backend: redis.url() });
+    await until(() => elsewhere.line('wrong_database') === "broker: 'redis://…/3'");
+    await client.publish('/0.celeryev/worker.heartbeat', heartbeat());
+    await until(() => elsewhere.codes().length === 0);
   });
 
   it('finds the prefix of results by what is published, and by keys', async () => {
@@ -125,8 +126,6 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a source that 
     const mended = start({ broker: redis.url(), backend: redis.url(2) });
     await until(() => mended.observer.facts().results.heard > 0);
     expect(mended.codes()).not.toContain('wrong_result_database');
-    await storeIn(1, 'celery-task-meta-a');
-    await until(() => !watched.codes().includes('wrong_result_database'));
   });
 
   it('says which right would let it look, when it may not, and writes nothing', async () => {
@@ -142,9 +141,31 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a source that 
     expect(line).toBe('ACL SETUSER <user> &*celeryev* &*worker.heartbeat');
     publishing('/4.celeryev/worker.heartbeat', heartbeat);
     await client.sendCommand(line.replace('<user>', 'mon').split(' '));
-    await until(() => watched.line('wrong_channel') === "broker: 'redis://…/4'");
-    expect(JSON.stringify(watched.details())).not.toMatch(/pw@|127\.0\.0\.1/);
+    const allowed = start({ broker: url, backend: url });
+    await until(() => allowed.line('wrong_channel') === "broker: 'redis://…/4'");
+    expect(JSON.stringify([watched.details(), allowed.details()])).not.toMatch(/pw@|127\.0\.0\.1/);
     expect(await client.dbSize()).toBe(0);
+  });
+
+  it('looks once for each connection', async () => {
+    const watched = start({ broker: redis.url(), backend: redis.url() });
+    await until(() => watched.isUp());
+    const opened = async (): Promise<number> =>
+      Number(/total_connections_received:(\d+)/.exec(await client.info('stats'))?.[1]);
+    const before = await opened();
+    // A connection that listens and one for commands, for events and for results.
+    await until(async () => (await opened()) === before + 4);
+    const commands = await client.sendCommand(['CLIENT', 'LIST']);
+    expect(String(commands).trim().split('\n').length).toBeGreaterThan(2);
+    await client.sAdd('shop:_kombu.binding.celery', 'x');
+    await until(
+      async () =>
+        String(await client.sendCommand(['CLIENT', 'LIST']))
+          .trim()
+          .split('\n').length === 3,
+    );
+    expect(await opened()).toBe(before + 4);
+    expect(watched.codes()).toEqual([]);
   });
 
   it('closes at once, whatever it is doing', async () => {

@@ -3,18 +3,23 @@
 import type { CelerySourcesOptions } from '../../src/celery.ts';
 import { createConnection } from '../../src/redis/connection.ts';
 import type { RedisEndpoint } from '../../src/redis/endpoint.ts';
-import { eventSubscriptions, resultSubscription } from '../../src/sources/celery/brokers/redis/channels.ts';
+import { diagnoseDatabase, diagnoseResults } from '../../src/sources/celery/backends/redis/diagnose.ts';
+import { resultSubscription } from '../../src/sources/celery/backends/redis/result-channels.ts';
+import { eventSubscriptions } from '../../src/sources/celery/brokers/redis/channels.ts';
+import { diagnoseEvents } from '../../src/sources/celery/brokers/redis/diagnose.ts';
 import { contentTypeOf, decodeEnvelope } from '../../src/sources/celery/brokers/redis/envelope.ts';
 import { createHints, type Hints } from '../../src/sources/celery/hints/hints.ts';
 import { createObserver, type Observer } from '../../src/sources/celery/hints/observer.ts';
-import type { ProbeTimes } from '../../src/sources/celery/hints/probe.ts';
 import { resolveOptions } from '../../src/sources/celery/options.ts';
 import { type CeleryEvent, taskChangeOf } from '../../src/sources/celery/protocol/events.ts';
 import { decodeResult } from '../../src/sources/celery/protocol/results.ts';
 import { workerChangeOf } from '../../src/sources/celery/protocol/worker-events.ts';
 
+import { hintOptions } from './hints-deployment.ts';
+
 /** What is watched, and what is said of it. */
 export interface Watch extends Hints {
+  hints(): string[];
   readonly observer: Observer;
   readonly broker: RedisEndpoint;
   isUp(): boolean;
@@ -24,7 +29,7 @@ export interface Watch extends Hints {
 }
 
 /** Impatient, so that a test does not take half a minute. */
-const TIMES: Omit<ProbeTimes, 'listen'> = { tick: 50, quiet: 500, pause: 200, longestPause: 200 };
+const TIMES = { tick: 50, quiet: 500 };
 
 /**
  * Starts watching.
@@ -71,12 +76,24 @@ export function watch(options: CelerySourcesOptions, listen = 2500): Watch {
         else observer.task(stored.change);
       }),
   });
-  const hints = createHints(resolved, observer, { events, results }, { ...TIMES, listen });
+  const hints = createHints({
+    options: hintOptions(resolved),
+    observer,
+    events,
+    results,
+    diagnoses: {
+      events: (signal) => diagnoseEvents(broker, settings, listen, signal),
+      results: (signal) => diagnoseResults(backend, settings, listen, signal),
+      database: (taskId, signal) => diagnoseDatabase(backend, settings, taskId, signal),
+    },
+    times: TIMES,
+  });
   return {
     ...hints,
     observer,
     broker,
     isUp: () => events.state().up && results.state().up,
+    hints: () => hints.details().map(({ sentence }) => sentence),
     codes: () => hints.details().map(({ code }) => code),
     line: (wanted) => hints.details().find(({ code }) => code === wanted)?.line,
     async close() {

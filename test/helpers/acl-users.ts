@@ -3,12 +3,12 @@
  * quotes these rules for database 0 without prefixes.
  */
 import { createClient } from 'redis';
+import { escapeGlob } from '../../src/redis/acl.ts';
 import {
-  escapeGlob,
-  eventSubscriptions,
   groupSubscription,
   resultSubscription,
-} from '../../src/sources/celery/brokers/redis/channels.ts';
+} from '../../src/sources/celery/backends/redis/result-channels.ts';
+import { eventSubscriptions } from '../../src/sources/celery/brokers/redis/channels.ts';
 import { controlAddress } from '../../src/sources/celery/brokers/redis/control-address.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 

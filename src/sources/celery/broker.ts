@@ -6,6 +6,7 @@
 import type { TaskFacts } from '../../history/history.ts';
 import type { TaskRelation } from '../../model.ts';
 import type { ConnectionState } from './connection-state.ts';
+import type { Hint } from './hints/hint.ts';
 import type { Problem } from './problem.ts';
 import type { QueuedTask } from './protocol/messages.ts';
 
@@ -20,9 +21,19 @@ export interface Broker {
   describe(): BrokerDescription;
   /** Asks the broker for a sign of life: what is wrong, or `null`. Never rejects. */
   check(signal: AbortSignal): Promise<Problem | null>;
+  /** The hint for a right that our user lacks, with what to run; `null` where the transport has no such rights. */
+  deniedHint(access: BrokerAccess): Hint | null;
+  /**
+   * Looks once, over connections of its own, for where else events are published, when none arrive. Absent
+   * where the transport cannot look.
+   */
+  diagnose?(signal: AbortSignal): Promise<readonly Hint[]>;
   /** Closes every connection and removes what was created in the broker. Resolves within about two seconds. */
   close(): Promise<void>;
 }
+
+/** What a user of the broker may be denied. `schedules` is redbeat's schedule, which is in the broker by default. */
+export type BrokerAccess = 'events' | 'queues' | 'schedules' | 'control';
 
 /** A broker as the component `broker` shows it. */
 export interface BrokerDescription {

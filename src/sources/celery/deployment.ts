@@ -165,7 +165,21 @@ export function createDeployment(options: ResolvedOptions, history: History): De
       taskWatch?.askSoon();
     },
   });
-  const hints = createHints(options, observer, collector);
+  const hints = createHints({
+    options: {
+      control: options.control,
+      enableEvents: options.enableEvents,
+      foreignBroker: options.foreignBroker,
+      foreignBackend: options.foreignBackend,
+      hasBackend: backend !== null,
+      brokerHint: brokerClient?.deniedHint,
+      backendHint: backend?.deniedHint,
+    },
+    observer,
+    events: collector.events,
+    results: collector.results,
+    diagnoses: { events: brokerClient?.diagnose, results: backend?.diagnose, database: backend?.locate },
+  });
   results?.start();
   queues?.start();
 

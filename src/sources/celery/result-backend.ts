@@ -7,6 +7,7 @@
  * away, late or refuses, and when the signal aborts.
  */
 import type { ConnectionState } from './connection-state.ts';
+import type { Hint } from './hints/hint.ts';
 import type { Problem } from './problem.ts';
 
 /** A place where results are stored. Nothing is asked of it before a method is called. */
@@ -19,9 +20,21 @@ export interface ResultBackend {
   check(signal: AbortSignal): Promise<Problem | null>;
   /** What the component of the backend shows. */
   describe(): BackendDescription;
+  /** The hint for a right that our user lacks, with what to run; `null` where the backend has no such rights. */
+  deniedHint(access: BackendAccess): Hint | null;
+  /**
+   * Looks once, over connections of its own, for where else results are stored, when none arrive. Absent where
+   * the backend cannot look.
+   */
+  diagnose?(signal: AbortSignal): Promise<readonly Hint[]>;
+  /** Looks once for the place in which the published result of this task is stored, if that is another one. */
+  locate?(taskId: string, signal: AbortSignal): Promise<readonly Hint[]>;
   /** Ends every connection, within about a second. */
   close(): Promise<void>;
 }
+
+/** What a user of the result backend may be denied. */
+export type BackendAccess = 'published' | 'stored';
 
 /** What is shown of a result backend. Without user names, passwords and queries of URLs. */
 export interface BackendDescription {

@@ -1,16 +1,28 @@
 /** What was observed, as far as hints need it. Times in milliseconds since 1970, by our clock. */
 import type { QueueDepth } from '../../../model.ts';
-import type { RedisProblem } from '../../../redis/problems.ts';
-import type { ResolvedOptions } from '../options.ts';
+import type { BrokerAccess } from '../broker.ts';
+import type { Problem } from '../problem.ts';
+import type { BackendAccess } from '../result-backend.ts';
+import type { Hint } from './hint.ts';
 import type { SentFacts } from './sent-watch.ts';
 
-/** What of the options hints depend on. */
-export type HintOptions = Pick<
-  ResolvedOptions,
-  'settings' | 'broker' | 'backend' | 'foreignBroker' | 'foreignBackend' | 'control' | 'enableEvents'
->;
+/** The parts of a deployment's configuration that hints depend on. */
+export interface HintOptions {
+  /** Whether remote control is allowed. */
+  readonly control: boolean;
+  readonly enableEvents: boolean;
+  /** The scheme of a broker, or of a result backend, that this source does not read. */
+  readonly foreignBroker: string | null;
+  readonly foreignBackend: string | null;
+  /** Whether results are read. */
+  readonly hasBackend: boolean;
+  /** The hint for a right that the broker's user lacks; `null` where the transport has no such rights. */
+  readonly brokerHint?: ((access: BrokerAccess) => Hint | null) | undefined;
+  /** The hint for a right that the result backend's user lacks. */
+  readonly backendHint?: ((access: BackendAccess) => Hint | null) | undefined;
+}
 
-/** What can be forbidden to the Redis user, beside the subscriptions. */
+/** What the user of the broker or backend may lack, besides subscriptions. */
 export type AccessPlace = 'results' | 'queues' | 'schedules' | 'control';
 
 /** What may come in another serializer than JSON. */
@@ -84,7 +96,7 @@ export interface Facts {
   readonly lastWorker: number | null;
   /** Depths of the queues; `null` while they have not been read. */
   readonly queues: readonly QueueDepth[] | null;
-  readonly problems: Readonly<Record<AccessPlace, RedisProblem | null>>;
+  readonly problems: Readonly<Record<AccessPlace, Problem | null>>;
   /** Whether workers last answered in another serializer, and which, as far as they are known. */
   readonly repliesUnreadable: boolean;
   readonly repliers: readonly string[];

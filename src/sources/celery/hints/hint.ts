@@ -1,7 +1,5 @@
-/** What a hint is, and how its parts are written. */
-import type { RedisEndpoint } from '../../../redis/endpoint.ts';
-
-/** Stable names of the hints, the most blinding first; hints are shown in this order. */
+/** What a hint consists of, and how its sentences show names. */
+/** Stable codes of the hints. Hints are shown in this order: what hides most comes first. */
 export const HINT_CODES = [
   'acl_events',
   'foreign_broker',
@@ -36,22 +34,22 @@ export type HintCode = (typeof HINT_CODES)[number];
 /** The component whose `config.hints` a hint belongs to. */
 export type HintComponent = 'broker' | 'backend' | 'collector';
 
-/** Why something is not shown, and what to change. */
+/** Why some data is not shown, and what to change. */
 export interface Hint {
   readonly code: HintCode;
   readonly component: HintComponent;
-  /** For people, the line included. */
+  /** For people; it contains the line. */
   readonly sentence: string;
-  /** What to write, alone: a setting of Celery, an option of this source, or a command of Redis. */
+  /** Only what to write: a setting of Celery, an option of this source, or a command. */
   readonly line: string;
 }
 
-/** Most names that a sentence lists. */
+/** Most names that one sentence lists. */
 const MOST_NAMES = 5;
 /** Longest name that is shown, in characters. */
 const NAME_LENGTH = 100;
 
-/** `a`, `a and b`, `a, b, c, d, e and 7 more`, in the order of the alphabet. */
+/** `a`, `a and b`, or `a, b, c, d, e and 7 more`, sorted. */
 export function listed(names: readonly string[]): string {
   const sorted = names.toSorted().map(shown);
   const shownNames = sorted.slice(0, MOST_NAMES);
@@ -61,33 +59,21 @@ export function listed(names: readonly string[]): string {
   return shownNames.length === 0 ? last : `${shownNames.join(', ')} and ${last}`;
 }
 
-/** A name from somebody else's process: short, and without anything that breaks a line. */
+/** A name that another process chose: cut, and without control characters. */
 export function shown(name: string): string {
   const plain = name.replace(/\p{C}/gu, '?');
   return plain.length > NAME_LENGTH ? `${plain.slice(0, NAME_LENGTH)}…` : plain;
 }
 
-/** The text as a literal of JavaScript and Python. */
+/** A string literal that JavaScript and Python both accept. */
 export function quoted(text: string): string {
   return `'${text.replace(/[\\']/g, '\\$&').replace(/\p{C}/gu, escaped)}'`;
 }
 
-/** Half of a pair of surrogates is not escaped by its code point alone. */
+/** Escapes each UTF-16 unit: a lone surrogate has no code point of its own. */
 function escaped(character: string): string {
   return character
     .split('')
     .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
     .join('');
-}
-
-/** How an option that names a Redis is written with another database; without host and password. */
-export function withDatabase(
-  option: 'broker' | 'backend',
-  endpoint: RedisEndpoint,
-  database: number,
-): string {
-  // Of an endpoint that a URL gave, `server` is a text; else it is the client itself.
-  return typeof endpoint.server === 'string'
-    ? `${option}: 'redis://…/${database}'`
-    : `${option}: createClient({ url: 'redis://…/${database}' })`;
 }

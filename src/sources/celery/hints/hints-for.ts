@@ -2,17 +2,16 @@ import { accessHints } from './access-rules.ts';
 import { eventHints } from './event-rules.ts';
 import { HINT_CODES, type Hint } from './hint.ts';
 import type { HintInput } from './input.ts';
-import { probeHints } from './probe-rules.ts';
 import { resultHints } from './result-rules.ts';
 
 /** Most hints that are shown. */
 const MOST_HINTS = 20;
 
 /**
- * Why data is missing, the most blinding reason first; each only where its rule's evidence is there. The
- * same input gives the same hints in the same order.
+ * Why data is missing; what hides most comes first. Each rule speaks only when it has its evidence. The same
+ * input gives the same hints in the same order.
  */
 export function hintsFor(input: HintInput): Hint[] {
-  const hints = [...accessHints(input), ...probeHints(input), ...eventHints(input), ...resultHints(input)];
+  const hints = [...accessHints(input), ...input.found, ...eventHints(input), ...resultHints(input)];
   return hints.sort((a, b) => HINT_CODES.indexOf(a.code) - HINT_CODES.indexOf(b.code)).slice(0, MOST_HINTS);
 }

@@ -1,12 +1,12 @@
-/** Says why the screen is empty: puts together what was observed, what was found, and the rules. */
+/** Says why data is missing, from what was observed, what the diagnosis found, and the rules. */
 import type { ConnectionState } from '../connection-state.ts';
+import { createDiagnosis, type Diagnoses, type DiagnosisInput, type DiagnosisTimes } from './diagnosis.ts';
 import { workersWithoutEvents } from './event-rules.ts';
 import type { HintOptions } from './facts.ts';
-import { NO_FINDINGS } from './findings.ts';
 import type { Hint, HintComponent } from './hint.ts';
 import { hintsFor } from './hints-for.ts';
+import type { HintInput } from './input.ts';
 import type { Observer } from './observer.ts';
-import { createProbe, type KnownInput, type ProbeTimes } from './probe.ts';
 
 interface Connected {
   state(): ConnectionState;
@@ -14,49 +14,49 @@ interface Connected {
 
 /** The hints of one deployment. Reading them costs little and asks nobody. */
 export interface Hints {
-  /** Sentences, the most blinding first; at most 20. */
-  hints(): string[];
-  /** The same with code, component and line. */
+  /** At most 20; what hides most comes first. */
   details(): Hint[];
   /** The sentences by the component whose `config.hints` they belong to. */
   byComponent(): Readonly<Record<HintComponent, readonly string[]>>;
-  /** Workers that run tasks of which no event tells. */
+  /** Workers that run tasks about which no event arrives. */
   silentWorkers(): string[];
   /** Resolves within about a second. */
   close(): Promise<void>;
 }
 
-/**
- * @param observer that is told what comes in
- * @param connections that it comes over; a collector has them
- * @param times for tests; in milliseconds
- */
-export function createHints(
-  options: HintOptions,
-  observer: Observer,
-  connections: { readonly events: Connected | null; readonly results: Connected | null },
-  times?: ProbeTimes,
-): Hints {
-  const known = (): KnownInput => ({
-    options,
+/** What hints are made from. */
+export interface HintParts {
+  readonly options: HintOptions;
+  readonly observer: Observer;
+  /** The connection over which events arrive; `null` without one. */
+  readonly events: Connected | null;
+  /** The connection over which results arrive; `null` without one. */
+  readonly results: Connected | null;
+  readonly diagnoses: Diagnoses;
+  /** For tests. */
+  readonly times?: DiagnosisTimes;
+}
+
+export function createHints({ options, observer, events, results, diagnoses, times }: HintParts): Hints {
+  const known = (): DiagnosisInput => ({
     facts: observer.facts(),
-    broker: connections.events?.state() ?? null,
-    backend: connections.results?.state() ?? null,
+    broker: events?.state() ?? null,
+    backend: results?.state() ?? null,
     now: Date.now(),
   });
-  const probe = createProbe(options, known, times);
-  const details = (): Hint[] => hintsFor({ ...known(), findings: probe.findings() });
+  const diagnosis = createDiagnosis(diagnoses, known, times);
+  const inputOf = (now: DiagnosisInput): HintInput => ({ ...now, options, found: diagnosis.hints(now) });
+  const details = (): Hint[] => hintsFor(inputOf(known()));
 
   return {
     details,
-    hints: () => details().map(({ sentence }) => sentence),
     byComponent() {
       const all = details();
       const of = (key: HintComponent): string[] =>
         all.filter(({ component }) => component === key).map(({ sentence }) => sentence);
       return { broker: of('broker'), backend: of('backend'), collector: of('collector') };
     },
-    silentWorkers: () => workersWithoutEvents({ ...known(), findings: NO_FINDINGS }),
-    close: () => probe.close(),
+    silentWorkers: () => workersWithoutEvents({ ...known(), options, found: [] }),
+    close: () => diagnosis.close(),
   };
 }

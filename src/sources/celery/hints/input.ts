@@ -1,28 +1,28 @@
-/** What rules judge by. */
-import type { ConnectionState } from '../../../redis/connection.ts';
+/** What the rules for hints judge by. */
+import type { ConnectionState } from '../connection-state.ts';
 import type { Facts, HintOptions } from './facts.ts';
-import type { Findings } from './findings.ts';
+import type { Hint } from './hint.ts';
 
 /** Everything that is known at one moment. */
 export interface HintInput {
   readonly options: HintOptions;
   readonly facts: Facts;
-  /** What was found by looking elsewhere, because nothing came. */
-  readonly findings: Findings;
-  /** The connection that events come over; `null` without one. */
+  /** What the diagnosis found. */
+  readonly found: readonly Hint[];
+  /** The connection over which events arrive; `null` without one. */
   readonly broker: ConnectionState | null;
-  /** The one that results come over, perhaps the same; `null` without one. */
+  /** The connection over which results arrive; `null` without one. */
   readonly backend: ConnectionState | null;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** How long a connection has been up, in milliseconds; below 0 while it is not. */
+/** How long a connection has been up, in milliseconds; negative while it is down. */
 export function upFor(state: ConnectionState | null, now: number): number {
   return state?.up === true && state.since !== null ? now - state.since : -1;
 }
 
-/** Results that came in any way, readable or not. */
+/** Results that arrived or were read, readable or not. */
 export function resultsSeen({ results, unreadable }: Facts): number {
   return results.heard + results.storedNamed + results.storedNameless + unreadable.result.count;
 }

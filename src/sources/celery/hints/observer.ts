@@ -1,7 +1,7 @@
 /** Takes note of what hints need, beside the history: a few counters for each message. */
 import type { TaskChange, WorkerChange } from '../../../history/history.ts';
 import type { QueueDepth } from '../../../model.ts';
-import type { RedisProblem } from '../../../redis/problems.ts';
+import type { Problem } from '../problem.ts';
 import {
   type AccessPlace,
   type Facts,
@@ -40,7 +40,7 @@ export interface Observer {
   /** A connection is up, perhaps again: counts that would be wrong by what was missed begin anew. */
   connected(place: 'broker' | 'backend'): void;
   /** How reading or asking went: what is wrong, or `null` when it worked. */
-  access(place: AccessPlace, problem: RedisProblem | null): void;
+  access(place: AccessPlace, problem: Problem | null): void;
   /** What waits in the queues that are known; none are known before they have been read. */
   queues(depths: readonly QueueDepth[]): void;
   facts(): Facts;
@@ -50,7 +50,7 @@ export interface Observer {
 export function createObserver(clock: () => number = Date.now): Observer {
   const workers = new Map<string, WorkerFacts>();
   const sent = createSentWatch();
-  const problems: Record<AccessPlace, RedisProblem | null> = {
+  const problems: Record<AccessPlace, Problem | null> = {
     results: null,
     queues: null,
     schedules: null,

@@ -77,10 +77,10 @@ function resultExtendedOff(input: HintInput): Hint[] {
  * Evidence: five tasks or more have succeeded by their events, the first 10 s ago, and neither was a
  * result published nor did reading find one. Looking further may tell where they are.
  */
-function noResults({ facts, findings, options, backend, now }: HintInput): Hint[] {
-  if (resultsSeen(facts) > 0 || options.backend === null || upFor(backend, now) < 10_000) return [];
+function noResults({ facts, found, options, backend, now }: HintInput): Hint[] {
+  if (resultsSeen(facts) > 0 || !options.hasBackend || upFor(backend, now) < 10_000) return [];
   if (facts.finished < 5 || now - (facts.firstFinished ?? now) < 10_000) return [];
-  if (findings.results !== null && findings.results.prefixes.length > 0) return [];
+  if (found.some(({ code }) => code === 'wrong_result_prefix')) return [];
   const line = "backend: '<result_backend of the app>'";
   return [
     {
@@ -109,7 +109,7 @@ function withoutBackend({ options }: HintInput): Hint[] {
       },
     ];
   }
-  if (options.backend !== null) return [];
+  if (options.hasBackend) return [];
   const line = "backend: 'redis://…/1'";
   return [
     {

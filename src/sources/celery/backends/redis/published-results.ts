@@ -1,10 +1,10 @@
 import { type Connection, createConnection } from '../../../../redis/connection.ts';
 import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
 import type { RedisListener } from '../../../../redis/node-redis.ts';
-import { groupSubscription, resultSubscription } from '../../brokers/redis/channels.ts';
 import type { ConnectionState } from '../../connection-state.ts';
 import type { PublishedHandlers, PublishedResults } from '../../result-backend.ts';
 import type { CelerySettings } from '../../settings.ts';
+import { groupSubscription, resultSubscription } from './result-channels.ts';
 
 const NOT_STARTED: ConnectionState = { up: false, asOf: null, since: null, reconnects: 0, problem: null };
 /** A chord stores and publishes the number of its header tasks under the key of its group with this ending. */

@@ -2,6 +2,8 @@ import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
 import type { RedisReader } from '../../../../redis/reader.ts';
 import type { ResultBackend, StoredPart, StoredResults, StoredValue } from '../../result-backend.ts';
 import type { CelerySettings } from '../../settings.ts';
+import { deniedHint } from './denied-hint.ts';
+import { diagnoseDatabase, diagnoseResults } from './diagnose.ts';
 import { createPublishedResults } from './published-results.ts';
 import { type ResultKeys, resultKeys } from './result-keys.ts';
 import {
@@ -14,6 +16,9 @@ import {
   timesToLive,
   type ValueStore,
 } from './value-store.ts';
+
+/** How long a diagnosis listens for results, in milliseconds. */
+const LISTEN_MS = 8000;
 
 /** What the backend is made of. */
 export interface RedisResultBackendOptions {
@@ -32,6 +37,9 @@ export function createRedisResultBackend(options: RedisResultBackendOptions): Re
     published,
     stored: createStoredResults(createValueStore(reader), resultKeys(settings)),
     check: (signal) => reader.check(signal),
+    deniedHint: (access) => deniedHint(access, settings, endpoint.database),
+    diagnose: (signal) => diagnoseResults(endpoint, settings, LISTEN_MS, signal),
+    locate: (taskId, signal) => diagnoseDatabase(endpoint, settings, taskId, signal),
     describe: () => ({
       url: endpoint.url,
       config: {

@@ -1,7 +1,8 @@
+import { escapeGlob } from '../../../../redis/acl.ts';
 /** Names of the keys of stored results (celery/backends/base.py, `task_keyprefix`, `group_keyprefix`). */
-import { escapeGlob, groupSubscription, resultSubscription } from '../../brokers/redis/channels.ts';
 import { isId } from '../../protocol/ids.ts';
 import type { CelerySettings } from '../../settings.ts';
+import { resultSubscription, resultSubscription } from './result-channels.ts';
 
 /** Names of the keys of one backend. */
 export interface ResultKeys {

@@ -2,8 +2,13 @@ import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
 import type { RedisReader } from '../../../../redis/reader.ts';
 import type { Broker } from '../../broker.ts';
 import type { CelerySettings } from '../../settings.ts';
+import { deniedHint } from './denied-hint.ts';
+import { diagnoseEvents } from './diagnose.ts';
 import { createRedisEvents } from './events.ts';
 import { createRedisMailbox } from './mailbox.ts';
+
+/** How long a diagnosis listens, in milliseconds: workers send a heartbeat every two seconds. */
+const LISTEN_MS = 8000;
 
 /** What a broker on Redis needs. */
 export interface RedisBrokerOptions {
@@ -31,6 +36,8 @@ export function createRedisBroker({ endpoint, reader, settings }: RedisBrokerOpt
       },
     }),
     check: (signal) => reader.check(signal),
+    deniedHint: (access) => deniedHint(access, settings, endpoint.database),
+    diagnose: (signal) => diagnoseEvents(endpoint, settings, LISTEN_MS, signal),
     async close() {
       await Promise.all([events.close(), control.close()]);
     },

@@ -199,3 +199,15 @@ function databaseOf(url: string): number | null {
   const digits = /^sentinel:\/\/[^/;]*\/(\d{1,6})\b/i.exec(url)?.[1];
   return digits === undefined ? null : Number(digits);
 }
+
+/** How a user writes an option that names this Redis with another database, without host and password. */
+export function withDatabase(
+  option: 'broker' | 'backend',
+  endpoint: RedisEndpoint,
+  database: number,
+): string {
+  // The `server` of a URL is a string, that of a host's client the client itself.
+  return typeof endpoint.server === 'string'
+    ? `${option}: 'redis://…/${database}'`
+    : `${option}: createClient({ url: 'redis://…/${database}' })`;
+}

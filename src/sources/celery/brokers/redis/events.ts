@@ -1,10 +1,11 @@
+import type { Subscription } from '../../../../redis/acl.ts';
 import { type Connection, createConnection } from '../../../../redis/connection.ts';
 import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
 import type { CeleryRedisConnection, RedisListener } from '../../../../redis/node-redis.ts';
 import type { BrokerEvents, EventHandlers } from '../../broker.ts';
 import type { ConnectionState } from '../../connection-state.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { eventSubscriptions, type Subscription } from './channels.ts';
+import { eventSubscriptions } from './channels.ts';
 import { contentTypeOf, decodeEnvelope } from './envelope.ts';
 
 const NOT_STARTED: ConnectionState = { up: false, asOf: null, since: null, reconnects: 0, problem: null };

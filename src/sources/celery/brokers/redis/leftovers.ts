@@ -2,8 +2,9 @@
  * Removes what remote control writes to Redis: the reply lists and their entries in the set of bindings.
  * Nothing may stay there after a failure, nor after a crash.
  */
+
+import { escapeGlob } from '../../../../redis/acl.ts';
 import type { RedisReader } from '../../../../redis/reader.ts';
-import { escapeGlob } from './channels.ts';
 import type { ControlAddress } from './control-address.ts';
 import { controlFailureOf } from './control-failure.ts';
 

@@ -1,32 +1,32 @@
-import type { OpenClient } from '../../../redis/node-redis.ts';
-import { describeError } from '../../../redis/problems.ts';
-import { startSession } from '../../../redis/session.ts';
+import type { RedisEndpoint } from './endpoint.ts';
+import { describeError } from './problems.ts';
+import { startSession } from './session.ts';
 
-/** Different channels remembered. */
+/** Most channels that are reported. */
 const MOST_CHANNELS = 20;
 
-/** What was heard. */
-export interface Heard {
-  /** Names of channels, each once. */
+/** Channels on which something was published. */
+export interface HeardChannels {
+  /** Each once. */
   readonly channels: readonly string[];
   /** Redis answered NOPERM to one of the patterns. */
   readonly isForbidden: boolean;
 }
 
 /**
- * Listens to patterns for a while, over a connection of its own. Only the names of channels are looked
- * at. Never rejects; a Redis that goes away ends it early.
+ * Listens to patterns for a while, over a connection of its own, and reports on which channels something
+ * was published. Never rejects; ends early when Redis goes away.
  *
- * @param nameOf what to remember of a channel; `null`: nothing
- * @param ms how long
+ * @param nameOf the name to report for a channel; `null`: none
+ * @param ms how long to listen, in milliseconds
  */
-export async function listenTo(
-  open: OpenClient,
+export async function hearChannels(
+  { open }: RedisEndpoint,
   patterns: readonly string[],
   nameOf: (channel: string) => string | null,
   ms: number,
   signal: AbortSignal,
-): Promise<Heard> {
+): Promise<HeardChannels> {
   const channels = new Set<string>();
   let isForbidden = false;
   const session = startSession({
@@ -40,7 +40,7 @@ export async function listenTo(
       let accepted = 0;
       for (const pattern of patterns) {
         try {
-          // One by one: Redis refuses several at once for the sake of one.
+          // One by one: Redis refuses all patterns of a command when one of them is forbidden.
           await client.pSubscribe([pattern], listener);
           accepted += 1;
         } catch (error) {

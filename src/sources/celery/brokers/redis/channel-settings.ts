@@ -1,7 +1,8 @@
 /** Which settings would make this source listen on a channel that was heard. */
-import { eventSubscriptions } from '../brokers/redis/channels.ts';
-import type { CelerySettings, CeleryTransportOptions } from '../settings.ts';
-import { quoted } from './hint.ts';
+
+import { quoted } from '../../hints/hint.ts';
+import type { CelerySettings, CeleryTransportOptions } from '../../settings.ts';
+import { eventSubscriptions } from './channels.ts';
 
 /** What differs from what this source is set to. */
 export interface ChannelSettings {

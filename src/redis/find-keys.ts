@@ -1,0 +1,85 @@
+/** Finds out under which prefixes and in which databases keys exist. Reads names only, never values. */
+
+import { createRedisReader } from './connection-reader.ts';
+import type { RedisEndpoint } from './endpoint.ts';
+import type { RedisReader } from './reader.ts';
+
+/** Keys examined by one SCAN, and most SCANs: each takes Redis far less than a millisecond. */
+const SCAN_COUNT = 500;
+const MOST_SCANS = 40;
+/** Most databases that are examined. Redis has 16 by default. */
+const MOST_DATABASES = 16;
+const MOST_PREFIXES = 10;
+/** Longest prefix that is reported, in characters. */
+const LONGEST_PREFIX = 100;
+
+/**
+ * Looks at a Redis over a connection of its own, and closes it.
+ *
+ * @returns `null` when Redis is away or refuses
+ */
+export async function lookAt<T>(
+  endpoint: RedisEndpoint,
+  look: (reader: RedisReader) => Promise<T>,
+): Promise<T | null> {
+  const reader = createRedisReader('diagnosis', endpoint);
+  try {
+    return await look(reader);
+  } catch {
+    return null;
+  } finally {
+    await reader.close();
+  }
+}
+
+/** Whether any of these keys exists. */
+export async function hasAnyKey(
+  reader: RedisReader,
+  keys: readonly string[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  return (await reader.command(['EXISTS', ...keys], { signal })) !== 0;
+}
+
+/** The texts before this part in names of keys, each once, sorted; at most ten, from a bounded scan. */
+export async function findPrefixes(
+  reader: RedisReader,
+  part: string,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const found = new Set<string>();
+  let cursor = '0';
+  for (let scan = 0; scan < MOST_SCANS && found.size < MOST_PREFIXES; scan += 1) {
+    const command = ['SCAN', cursor, 'MATCH', `*${part}*`, 'COUNT', String(SCAN_COUNT)];
+    const [next, keys] = (await reader.command(command, { signal })) as [string, string[]];
+    for (const key of keys) {
+      const at = key.indexOf(part);
+      if (at <= LONGEST_PREFIX) found.add(key.slice(0, at));
+    }
+    cursor = next;
+    if (cursor === '0') break;
+  }
+  return [...found].toSorted();
+}
+
+/**
+ * Other databases of the server that have one of these keys. Only a connection made from a URL is examined:
+ * a host's client may stand for several connections, on which SELECT is not safe.
+ */
+export async function findDatabases(
+  reader: RedisReader,
+  endpoint: RedisEndpoint,
+  keys: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  if (typeof endpoint.server !== 'string') return [];
+  const info = String(await reader.command(['INFO', 'keyspace'], { signal }));
+  const numbers = [...info.matchAll(/^db(\d+):/gm)].map(([, digits]) => Number(digits));
+  const others = numbers.filter((number) => number !== endpoint.database).slice(0, MOST_DATABASES);
+  const found: number[] = [];
+  for (const number of others) {
+    await reader.command(['SELECT', String(number)], { signal });
+    if (await hasAnyKey(reader, keys, signal)) found.push(number);
+  }
+  return found;
+}

@@ -1,0 +1,20 @@
+import { aclLine, READ_RULES, subscriptionAcl } from '../../../../redis/acl.ts';
+import type { Hint } from '../../hints/hint.ts';
+import type { BackendAccess } from '../../result-backend.ts';
+import type { CelerySettings } from '../../settings.ts';
+import { resultSubscription } from './result-channels.ts';
+
+/** The hint for a Redis user who lacks a right, with the command that grants it. */
+export function deniedHint(access: BackendAccess, settings: CelerySettings, database: number): Hint {
+  const isPublished = access === 'published';
+  const line = isPublished ? subscriptionAcl([resultSubscription(settings)], database) : aclLine(READ_RULES);
+  const what = isPublished
+    ? 'subscribe to what the result backend publishes'
+    : 'read stored results, so what ended before this monitor started is not shown';
+  return {
+    code: isPublished ? 'acl_result_channel' : 'acl_results',
+    component: 'backend',
+    sentence: `This Redis user may not ${what}. Run ${line}`,
+    line,
+  };
+}

@@ -1,0 +1,48 @@
+import { aclLine, escapeGlob, READ_RULES, subscriptionAcl } from '../../../../redis/acl.ts';
+import type { BrokerAccess } from '../../broker.ts';
+import type { Hint } from '../../hints/hint.ts';
+import type { CelerySettings } from '../../settings.ts';
+import { eventSubscriptions } from './channels.ts';
+import { controlAddress } from './control-address.ts';
+
+/** The hint for a Redis user who lacks a right, with the command that grants it. */
+export function deniedHint(access: BrokerAccess, settings: CelerySettings, database: number): Hint {
+  const hint = (code: Hint['code'], what: string, line: string): Hint => ({
+    code,
+    component: 'broker',
+    sentence: `This Redis user may not ${what}. Run ${line}`,
+    line,
+  });
+  const read = aclLine(READ_RULES);
+  switch (access) {
+    case 'events':
+      return hint(
+        'acl_events',
+        "subscribe to Celery's events",
+        subscriptionAcl(eventSubscriptions(settings, database), database),
+      );
+    case 'queues':
+      return hint('acl_queues', 'read the queues, so waiting tasks are not shown', read);
+    case 'schedules':
+      return hint('acl_schedules', 'read the keys of redbeat, so its schedules are not shown', read);
+    case 'control':
+      return hint(
+        'acl_control',
+        'ask workers, so their pool, queues and registered tasks are not shown',
+        aclLine(controlRules(settings, database)),
+      );
+  }
+}
+
+/** Asking workers needs a channel to publish on, and a list that receives the replies. */
+function controlRules(settings: CelerySettings, database: number): string[] {
+  const { bindingKey, replyKey, channels } = controlAddress(settings, database);
+  const prefix = settings.broker_transport_options?.global_keyprefix ?? '';
+  return [
+    `~${escapeGlob(bindingKey)}`,
+    `~${escapeGlob(prefix)}${replyKey('*').slice(prefix.length)}`,
+    ...['+sadd', '+srem', '+del', '+brpop', '+sscan'],
+    // The brackets allow PUBLISH on these channels only, and not on those that the user may subscribe to.
+    `(+publish ${channels.map((channel) => `&${escapeGlob(channel)}`).join(' ')})`,
+  ];
+}
