@@ -2,7 +2,7 @@ import { escapeGlob } from '../../../../redis/acl.ts';
 /** Names of the keys of stored results (celery/backends/base.py, `task_keyprefix`, `group_keyprefix`). */
 import { isId } from '../../protocol/ids.ts';
 import type { CelerySettings } from '../../settings.ts';
-import { resultSubscription, resultSubscription } from './result-channels.ts';
+import { groupSubscription, resultSubscription } from './result-channels.ts';
 
 /** Names of the keys of one backend. */
 export interface ResultKeys {
