@@ -5,13 +5,14 @@ import { areLinksOf, linksOf, relationsIn } from './relations.ts';
 import { countStates } from './state-counts.ts';
 
 /**
- * Builds the graph of a workflow, always the same for the same tree. Cycles are followed once.
+ * Builds the graph of a workflow. The same tree always gives the same graph; cycles are followed once.
  *
- * @param tree as a source gives it
- * @param askedId the task whose relatives come first
- * @param limit most nodes; of more, the nearest relatives stay, and of a group its first members
- * @param before an earlier graph of the same task and limit: where nothing but states has changed, its
- *   shape is taken over and not found out again
+ * @param tree the workflow as the source returned it
+ * @param askedId the requested task; its closest relatives come first
+ * @param limit maximum number of nodes. A larger workflow keeps the closest relatives, a larger group its
+ *   first members
+ * @param before shape of an earlier graph with the same task and limit. It is reused when only states have
+ *   changed
  */
 export function buildGraph(tree: TaskTree, askedId: string, limit: number, before?: GraphShape): Graph {
   const readable = readTree(tree);
@@ -30,7 +31,7 @@ export function buildGraph(tree: TaskTree, askedId: string, limit: number, befor
   };
 }
 
-/** What of a graph does not depend on the states of its tasks. */
+/** Computes the part of a graph that does not depend on task states. */
 function shapeOf(tree: ReadableTree, askedId: string, limit: number): GraphShape {
   const { tasks } = tree;
   const edges = edgesOf(tree);
@@ -48,7 +49,7 @@ function shapeOf(tree: ReadableTree, askedId: string, limit: number): GraphShape
   };
 }
 
-/** Whether the shape of this tree, in the order in which its source lists it, is the one given. */
+/** Whether this tree, in the order in which its source lists it, still has the given shape. */
 function hasShape(
   { tasks, relations }: ReadableTree,
   { links, kinds, relations: others }: GraphShape,
@@ -65,7 +66,7 @@ function hasShape(
   });
 }
 
-/** Whether every task of a workflow has ended. */
+/** Whether every task of a workflow has ended and no other task is still expected. */
 export function isComplete(tree: TaskTree): boolean {
   const readable = readTree(tree);
   const unseen = unseenOf(edgesOf(readable), readable.tasks);
@@ -77,14 +78,14 @@ function haveEnded(tasks: ReadonlyMap<string, Task>): boolean {
   return true;
 }
 
-/** Edges that lead to what nobody has seen; a parent that nobody holds any more is over. */
+/** Edges to tasks that no source has seen. A missing parent does not count: it has ended and was evicted. */
 function unseenOf(edges: readonly GraphEdge[], tasks: ReadonlyMap<string, Task>): GraphEdge[] {
   return edges.filter(({ target }) => !tasks.has(target));
 }
 
 /**
- * Whether anything that nobody has seen is still to come. What follows a task that failed never does, and
- * what follows its failure never does when it has ended otherwise.
+ * Whether an unseen task may still run. A failed task never starts its successors, and a task that did not
+ * fail never starts its error callbacks.
  */
 function isAwaited(unseen: readonly GraphEdge[], tasks: ReadonlyMap<string, Task>): boolean {
   return unseen.some(({ source, kind }) => {
@@ -105,7 +106,7 @@ function edgesOf(tree: ReadableTree): GraphEdge[] {
   return edges;
 }
 
-/** Ids of all nodes that hang together with the asked task, breadth first. */
+/** Ids of all nodes connected to the requested task, breadth first. */
 function nearestFirst(
   edges: readonly GraphEdge[],
   tasks: ReadonlyMap<string, Task>,
@@ -118,7 +119,7 @@ function nearestFirst(
   }
   const seen = new Set<string>();
   if (tasks.has(askedId) || neighbours.has(askedId)) seen.add(askedId);
-  // A set is walked in the order of insertion, also over what is added on the way.
+  // Iterating a Set also visits items that are added during the iteration.
   for (const id of seen) for (const next of neighbours.get(id) ?? []) seen.add(next);
   return [...seen];
 }
@@ -151,7 +152,7 @@ function nodeOf(id: string, tasks: ReadonlyMap<string, Task>, { groups, chords }
 
 const SORTS: readonly unknown[] = ['map', 'starmap', 'chunks'];
 
-/** A real task is never a group or a chord, whatever its source says. */
+/** A source may set any kind on a task, but only virtual nodes are groups or chords. */
 function sortOf(task: Task): GraphNode['kind'] {
   try {
     const { kind } = task;

@@ -1,6 +1,6 @@
 /**
- * Remembers when each node of the graphs that clients look at last changed, so that an update can tell
- * what has changed since. It compares answers and asks nothing of who gives them: any source will do.
+ * Records when each node of a watched graph last changed, so that an update carries only the changes since a
+ * cursor. It compares successive trees and needs nothing else from the source, so it works with any source.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Task, TaskTree } from '../model.ts';
@@ -8,68 +8,81 @@ import { buildGraph } from './build-graph.ts';
 import { formatGraphCursor, type GraphSince } from './graph-cursor.ts';
 import type { Graph, GraphNode, GraphShape } from './graph-types.ts';
 
-/** Bounds and surroundings of a tracker. */
+/** Options of {@link createGraphTracker}. */
 export interface GraphTrackerOptions {
-  /** Most graphs remembered, one per task id and limit. Default 500. */
+  /** Maximum number of graphs in memory, one per task id and limit. Default 500. */
   readonly maxGraphs?: number;
-  /** Most nodes remembered over all graphs. Default 200,000. */
+  /** Maximum number of nodes in memory, over all graphs. Default 200,000. */
   readonly maxNodes?: number;
-  /** Tells this instance from others, and from itself before a restart: 8 hexadecimal digits. Default: random. */
+  /**
+   * Id that separates this process from others and from itself before a restart: 8 hexadecimal digits.
+   * Default: random.
+   */
   readonly instance?: string;
 }
 
-/** What changed after a place. */
+/** The changes after a cursor position. */
 export interface GraphChanges {
   readonly nodes: readonly GraphNode[];
   readonly topologyChanged: boolean;
 }
 
-/** One state of one graph. */
+/** The state of one graph at one time. */
 export interface GraphView {
   readonly graph: Graph;
-  /** For `cursor`. */
+  /** Cursor that stands for this state. */
   readonly cursor: string;
-  /** `null`: all nodes. A place that this instance cannot tell: all nodes, and the topology changed. */
+  /**
+   * @param since `null` returns all nodes. A position that this instance does not know returns all nodes with
+   *   `topologyChanged`
+   */
   changesSince(since: GraphSince | null): GraphChanges;
   /**
-   * To be called with every `generated_at` that is sent with this state, also when an unchanged answer is
-   * sent again with a later one: only then can a client come back with it.
+   * Records that this state was sent with this `generated_at`, so that a client may send it back as `since`.
+   * Call it for every answer, including an unchanged one that is sent again with a later `generated_at`.
    *
    * @param generatedAt milliseconds since 1970
    */
   issue(generatedAt: number): void;
 }
 
-/** Remembers graphs, bounded, the ones not asked for longest ago forgotten first. */
+/** Bounded memory of graphs; the least recently used graphs are evicted first. */
 export interface GraphTracker {
-  /** Builds the graph, and notes what has changed since it was last seen. To be called for every tree that was read. */
+  /** Builds the graph and records what changed since the last call. Call it for every tree that was read. */
   observe(taskId: string, limit: number, tree: TaskTree): GraphView;
 }
 
 interface Remembered {
-  /** The last change seen, and the first one that is remembered. */
+  /** Numbers of the latest change and of the first change that is remembered. */
   sequence: number;
   first: number;
-  /** Of the last graph; `null` before the first one. */
+  /** Shape of the latest graph; `null` before the first one. */
   shape: GraphShape | null;
-  /** Of its nodes, in their order: what updates tell of each, and with which change that came. */
+  /**
+   * Per node, in the order of `shape.listed`: a fingerprint of the fields in an update, and the number of the
+   * change that last altered it.
+   */
   prints: string[];
   changedAt: number[];
   topology: string;
   topologyChangedAt: number;
-  /** With which change each `generated_at` was sent, the oldest first. */
+  /** Number of the latest change by `generated_at`, oldest first. */
   issued: Map<number, number>;
 }
 
-/** How many past answers of one graph can still be placed by their `generated_at`. */
+/** Number of past answers per graph that can be found again by their `generated_at`. */
 const MAX_ISSUED = 1_000;
 
+/** Creates an empty tracker. One per router. */
 export function createGraphTracker(options: GraphTrackerOptions = {}): GraphTracker {
   const { maxGraphs = 500, maxNodes = 200_000, instance = randomBytes(4).toString('hex') } = options;
-  /** In the order of use. */
+  /** Least recently used first. */
   const graphs = new Map<string, Remembered>();
   let nodeCount = 0;
-  /** Of all graphs, so that a graph that was forgotten does not issue the same cursors again. */
+  /**
+   * Shared by all graphs, so that a graph that was evicted and comes back does not issue the same cursors
+   * again.
+   */
   let lastSequence = 0;
 
   function recall(view: string): Remembered {
@@ -113,7 +126,7 @@ export function createGraphTracker(options: GraphTrackerOptions = {}): GraphTrac
     return changed;
   }
 
-  /** Brings what is remembered into the order of another shape; nodes that are new count as changed. */
+  /** Moves the remembered fingerprints into the order of a new shape. New nodes count as changed. */
   function reorder(remembered: Remembered, shape: GraphShape): void {
     const { prints, changedAt } = remembered;
     const places = new Map(remembered.shape?.listed.map((id, index) => [id, index]));
@@ -150,7 +163,7 @@ export function createGraphTracker(options: GraphTrackerOptions = {}): GraphTrac
       compare(remembered, graph);
       forgetUnused();
       const { sequence, first, topologyChangedAt, issued } = remembered;
-      // As of this view: later changes are of later ones.
+      // Keep this array: a later change replaces it, and this view must not see that change.
       const changedAt = remembered.changedAt;
 
       function place(since: GraphSince): number | null {
@@ -165,7 +178,7 @@ export function createGraphTracker(options: GraphTrackerOptions = {}): GraphTrac
         changesSince(since) {
           if (since === null) return { nodes: graph.nodes, topologyChanged: false };
           const after = place(since);
-          // Better too much than to lose a change.
+          // Sending too much is better than losing a change.
           if (after === null) return { nodes: graph.nodes, topologyChanged: true };
           return {
             nodes: graph.nodes.filter((_, index) => (changedAt[index] as number) > after),
@@ -173,7 +186,8 @@ export function createGraphTracker(options: GraphTrackerOptions = {}): GraphTrac
           };
         },
         issue(generatedAt) {
-          // Of answers of one millisecond the oldest one counts: what changed in it comes after.
+          // Several answers may share one millisecond. Keep the oldest, so that no change between them is
+          // lost.
           const before = issued.get(generatedAt);
           issued.set(generatedAt, before === undefined ? sequence : Math.min(before, sequence));
           if (issued.size <= MAX_ISSUED) return;
@@ -191,10 +205,10 @@ function viewOf(taskId: string, limit: number): string {
   return createHash('sha256').update(`${limit} ${taskId}`).digest('hex').slice(0, 12);
 }
 
-/** Of tasks that will not change: a source may give the same object again. */
+/** Frozen tasks only: they cannot change, and sources often return the same object again. */
 const prints = new WeakMap<Task, string>();
 
-/** What decides all that updates carry of a node. */
+/** Fingerprint of all fields that an update carries. */
 function printOf({ task, members }: GraphNode): string {
   if (task === null) return JSON.stringify(members);
   const known = prints.get(task);
@@ -205,15 +219,17 @@ function printOf({ task, members }: GraphNode): string {
     if (Object.isFrozen(task)) prints.set(task, print);
     return print;
   } catch {
-    // A host's task that cannot be read is shown as one that is known by its id alone.
+    // An unreadable task is shown as one known only by reference.
     return 'unreadable';
   }
 }
 
-/** The shape: which nodes there are, of which kind, seen or only named, and the edges. */
+/**
+ * Hash of the topology: the nodes with their kinds, which of them are known only by reference, and the edges.
+ */
 function topologyOf({ nodes, edges }: Graph): string {
   const hash = createHash('sha256');
-  // Sorted: a source may list the same tasks in another order.
+  // Sorted, because a source may list the same tasks in another order.
   const shape = nodes.map(({ id, kind, task }) => `${JSON.stringify(id)}${kind}${task === null}`);
   for (const part of shape.sort()) hash.update(`${part}\n`);
   for (const id of edges.map((edge) => edge.id).sort()) hash.update(`${JSON.stringify(id)}\n`);

@@ -1,13 +1,13 @@
 /** The graph of a workflow, before it becomes JSON. */
 import type { Task, TaskRelation } from '../model.ts';
 
-/** Tasks per bucket of states. */
+/** Number of tasks per state bucket. */
 export interface StateCounts {
-  /** Sum of the others. */
+  /** Sum of all buckets. */
   readonly total: number;
   /** PENDING and RECEIVED. */
   readonly pending: number;
-  /** STARTED and every state not named here. */
+  /** STARTED and every state that no other bucket covers. */
   readonly running: number;
   readonly retry: number;
   readonly success: number;
@@ -16,21 +16,21 @@ export interface StateCounts {
   readonly revoked: number;
 }
 
-/** `group` and `chord` are virtual nodes; the others are real tasks of that sort. */
+/** `group` and `chord` are virtual nodes; the others are real tasks of that kind. */
 export type GraphNodeKind = 'group' | 'chord' | 'map' | 'starmap' | 'chunks';
 
-/** A task, a group, the body of a chord that has not been seen, or a task known only by reference. */
+/** A task, a group, the body of a chord that no source has seen, or a task known only by reference. */
 export interface GraphNode {
-  /** Task id, or group id. */
+  /** Task id or group id. */
   readonly id: string;
-  /** `null`: a virtual node, or a task known only by reference. */
+  /** `null` for a virtual node and for a task known only by reference. */
   readonly task: Task | null;
   readonly kind: GraphNodeKind | null;
-  /** Of virtual nodes. */
+  /** State counts of the members of a virtual node; `null` on real tasks. */
   readonly members: StateCounts | null;
 }
 
-/** How two nodes belong together. */
+/** How two nodes are related. */
 export interface GraphEdge {
   /** `source->target:kind` */
   readonly id: string;
@@ -39,7 +39,7 @@ export interface GraphEdge {
   readonly kind: string;
 }
 
-/** What a task says of its place in the workflow. */
+/** The fields of a task that place it in a workflow. */
 export interface Links {
   readonly id: string;
   readonly parentId: string | null;
@@ -47,42 +47,47 @@ export interface Links {
   readonly chordId: string | null;
 }
 
-/** Who belongs to the virtual nodes. */
+/** Members of the virtual nodes. */
 export interface GraphMembers {
-  /** Members of groups by the group's id. */
+  /** Member ids by group id. */
   readonly groups: ReadonlyMap<string, readonly string[]>;
-  /** Header tasks of chords by the body's id. */
+  /** Ids of the header tasks by the id of the chord body. */
   readonly chords: ReadonlyMap<string, readonly string[]>;
 }
 
-/** What of a graph does not depend on the states of its tasks; the same object while it has not changed. */
+/**
+ * The part of a graph that does not depend on task states. While it is unchanged, it stays the same object.
+ */
 export interface GraphShape {
-  /** Of every task in the source's order, with its sort: what the rest follows from. */
+  /**
+   * Links and kind of every task, in the order of the source. Everything else is computed from these and
+   * `relations`.
+   */
   readonly links: readonly Links[];
   readonly kinds: readonly GraphNode['kind'][];
   readonly relations: readonly TaskRelation[];
-  /** Ids of all nodes, nearest relatives of the asked task first. */
+  /** Ids of all listed nodes, closest relatives of the requested task first. */
   readonly listed: readonly string[];
   readonly edges: readonly GraphEdge[];
   readonly members: GraphMembers;
-  /** Whether there are more nodes than are listed. */
+  /** Whether the workflow has more nodes than are listed. */
   readonly isCut: boolean;
-  /** Edges that lead to tasks that nobody has seen. */
+  /** Edges to tasks that no source has seen. */
   readonly unseen: readonly GraphEdge[];
 }
 
 /** The graph of a workflow. */
 export interface Graph {
   readonly rootId: string;
-  /** Nearest relatives of the asked task first. */
+  /** Closest relatives of the requested task first. */
   readonly nodes: readonly GraphNode[];
-  /** Both ends of each are in `nodes`. */
+  /** Only edges whose two ends are both in `nodes`. */
   readonly edges: readonly GraphEdge[];
-  /** Of all nodes with a state, also those that the limit cut. */
+  /** Counts over all nodes that have a state, including those cut by the limit. */
   readonly counts: StateCounts;
-  /** Whether the workflow is larger than what is listed. */
+  /** Whether the workflow is larger than the listed part. */
   readonly isTruncated: boolean;
-  /** Whether every task of the workflow has ended. */
+  /** Whether every task of the workflow has ended and no other task is still expected. */
   readonly isComplete: boolean;
   readonly shape: GraphShape;
 }

@@ -1,19 +1,19 @@
 import type { Task, TaskRelation, TaskTree } from '../model.ts';
 import { LONGEST_LABEL } from '../text.ts';
 
-/** What of a tree can be shown: a host's source may put anything into it. */
+/** The readable part of a tree. A host's source may return anything, such as tasks whose getters throw. */
 export interface ReadableTree {
-  /** Each id once. */
+  /** By id, without duplicates. */
   readonly tasks: ReadonlyMap<string, Task>;
   readonly relations: readonly TaskRelation[];
 }
 
-/** An id; `null` for what is none. */
+/** Returns a valid id as it is, `null` for anything else. */
 export function idOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' && value.length <= LONGEST_LABEL ? value : null;
 }
 
-/** Leaves out tasks without id or state, and relations without child or kind. */
+/** Keeps tasks with an id and a state, and relations with a child and a kind. */
 export function readTree({ tasks, relations = [] }: TaskTree): ReadableTree {
   const readable = new Map<string, Task>();
   for (const task of tasks) if (isTask(task) && !readable.has(task.id)) readable.set(task.id, task);

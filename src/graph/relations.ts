@@ -2,25 +2,28 @@ import type { Task, TaskRelation, TaskTree } from '../model.ts';
 import type { Links } from './graph-types.ts';
 import { idOf, type ReadableTree, readTree } from './readable-tree.ts';
 
-/** Of two relations between the same tasks, the one further back says more. */
+/**
+ * Relation kinds from least to most specific. Of two relations between the same tasks the more specific one
+ * is kept.
+ */
 const TELLING = ['child', 'chunks', 'starmap', 'map', 'chain', 'link', 'link_error', 'chord'];
 
-/** Kinds of the engine's own come just behind `child`. */
+/** Kinds that only the engine knows rank just above `child`. */
 function weightOf(relation: string): number {
   const at = TELLING.indexOf(relation);
   return at < 0 ? 0.5 : at;
 }
 
 /**
- * Every relation of a workflow, each once: what the source tells, and what follows from the tasks' own
- * parents, groups and chords. Of several between the same two tasks the most telling one is kept;
- * membership of a group (its parent is the group's id) stands beside it.
+ * Every relation of a workflow, without duplicates: those that the source lists, and those that follow from
+ * the parents, groups and chords of the tasks. Of several relations between the same two tasks the most
+ * specific one is kept. Group membership, whose parent is the group id, is kept in addition.
  */
 export function relationsOf(tree: TaskTree): TaskRelation[] {
   return relationsIn(readTree(tree));
 }
 
-/** The same of a tree that was read before. */
+/** Like {@link relationsOf}, for a tree that `readTree` has already read. */
 export function relationsIn({ tasks, relations }: ReadableTree): TaskRelation[] {
   const kept = new Map<string, TaskRelation>();
   const links = [...tasks.values()].map(linksOf);
@@ -28,7 +31,7 @@ export function relationsIn({ tasks, relations }: ReadableTree): TaskRelation[] 
 
   function add(parent: string | null, child: string, relation: string): void {
     if (parent === child) return;
-    // The lengths keep ids apart that have the separator in them.
+    // The length keeps the key unique when an id contains the separator.
     const key = `${relation === 'group'}${parent?.length}:${parent}\n${child}`;
     const known = kept.get(key);
     if (known !== undefined && weightOf(known.relation) >= weightOf(relation)) return;
@@ -37,7 +40,8 @@ export function relationsIn({ tasks, relations }: ReadableTree): TaskRelation[] 
 
   for (const { id, parentId, groupId, chordId } of links) {
     if (parentId !== null) add(parentId, id, 'child');
-    // Celery 5.6 gives a chord's body the group id of its header; it is no member for that.
+    // Celery 5.6 gives a chord body the group id of its header, although the body is not a member of that
+    // group.
     if (groupId !== null && bodies.get(groupId)?.has(id) !== true) add(groupId, id, 'group');
     if (chordId !== null) add(id, chordId, 'chord');
   }
@@ -48,7 +52,7 @@ export function relationsIn({ tasks, relations }: ReadableTree): TaskRelation[] 
   return [...kept.values()];
 }
 
-/** Getters of a host's task may throw. */
+/** Reads the links of a task. Getters of a host's task may throw: the task then has no links. */
 export function linksOf(task: Task): Links {
   const { id } = task;
   try {
@@ -58,7 +62,10 @@ export function linksOf(task: Task): Links {
   }
 }
 
-/** Whether {@link linksOf} this task are those, found out without making them. */
+/**
+ * Whether `linksOf(task)` would equal `links`. Compares without allocating, since it runs for every task of
+ * every read.
+ */
 export function areLinksOf(task: Task, links: Links): boolean {
   try {
     const { id, parentId, groupId, chordId } = task;
@@ -71,7 +78,7 @@ export function areLinksOf(task: Task, links: Links): boolean {
   }
 }
 
-/** Bodies of chords by the group of their header, whether tasks or relations tell of them. */
+/** Ids of the chord bodies by the group id of their header, from both task fields and listed relations. */
 function bodiesByGroup(
   links: readonly Links[],
   relations: readonly TaskRelation[],

@@ -11,7 +11,7 @@ const BUCKETS: Readonly<Record<string, keyof StateCounts>> = {
   REJECTED: 'revoked',
 };
 
-/** Counts states by bucket. */
+/** Counts states per bucket. */
 export function countStates(states: Iterable<TaskState>): StateCounts {
   const counts = { total: 0, pending: 0, running: 0, retry: 0, success: 0, failure: 0, revoked: 0 };
   for (const state of states) {

@@ -8,7 +8,7 @@ import { label, whole } from './scalars.ts';
 
 const STATUSES: readonly ComponentBody['status'][] = ['up', 'down', 'disabled', 'unknown'];
 
-/** `null` when it has no key, no name or no status. */
+/** Serializes a component; `null` when it has no key, name or status. */
 export function componentBody(component: Component, redactor: Redactor): ComponentBody | null {
   const name = label(component.name);
   const given: unknown = component.status;
@@ -25,7 +25,7 @@ export function componentBody(component: Component, redactor: Redactor): Compone
   };
 }
 
-/** `null` when it has no name. */
+/** Serializes a queue; `null` when it has no name. */
 export function queueBody(queue: Queue, source: string, now: Date): QueueBody | null {
   const name = label(queue.name);
   if (name === null) return null;
@@ -35,7 +35,7 @@ export function queueBody(queue: Queue, source: string, now: Date): QueueBody | 
     waiting: whole(queue.waiting),
     reserved: whole(queue.reserved),
     consumers: whole(queue.consumers),
-    // Clocks differ: nothing has waited for less than no time.
+    // The clocks of two machines differ. A wait is never negative.
     oldest_due_seconds:
       due === null ? null : Math.max(0, Math.floor((now.getTime() - Date.parse(due)) / 1_000)),
     as_of: isoTime(queue.asOf),

@@ -1,4 +1,4 @@
-/** Workers, the feed and schedules. */
+/** Serializes workers, feed events and schedules. */
 import type { Schedule, TaskEvent, Worker } from '../model.ts';
 import type { EventBody, ScheduleBody, WorkerBody } from '../wire.ts';
 import { isoTime } from './moments.ts';
@@ -7,7 +7,7 @@ import type { ShowText } from './shown-text.ts';
 
 const STATUSES: readonly WorkerBody['status'][] = ['online', 'stale', 'offline'];
 
-/** `null` when it has no hostname or no status. */
+/** `null` when the worker has no hostname or no status. */
 export function workerBody(worker: Worker, source: string, now: Date): WorkerBody | null {
   const hostname = label(worker.hostname);
   const given: unknown = worker.status;
@@ -42,12 +42,14 @@ export function workerBody(worker: Worker, source: string, now: Date): WorkerBod
   };
 }
 
-/** Clocks differ: a heartbeat is never seen before it was sent. */
+/**
+ * Clocks of two machines differ, so a heartbeat may seem to come from the future. Its age is never negative.
+ */
 function secondsBetween(heartbeat: string, now: Date): number | null {
   return whole(Math.max(0, Math.floor((now.getTime() - Date.parse(heartbeat)) / 1_000)));
 }
 
-/** `null` when it has no id or no type. */
+/** `null` when the event has no id or no type. */
 export function eventBody(event: TaskEvent, show: ShowText): EventBody | null {
   const id = label(event.id);
   const type = label(event.type);
@@ -64,7 +66,7 @@ export function eventBody(event: TaskEvent, show: ShowText): EventBody | null {
   };
 }
 
-/** `null` when it has no id or no name. */
+/** `null` when the schedule has no id or no name. */
 export function scheduleBody(schedule: Schedule, source: string, show: ShowText): ScheduleBody | null {
   const id = label(schedule.id);
   const name = label(schedule.name);

@@ -1,15 +1,15 @@
 import { credentialsLength } from '../redact.ts';
 import { wellFormed } from './scalars.ts';
 
-// Longer than any URL of a component.
+// Longer than the URL of any real component.
 const LONGEST = 2_048;
 
-/** Between the URLs of a list, such as Celery takes for its broker. */
+/** Separator between the URLs of a list, which Celery accepts as a broker URL. */
 const NEXT_URL = /;(?=\s*[a-z][a-z0-9+.-]*:\/\/)/i;
 
 /**
- * A URL without user, password, query and fragment. Not by the `URL` class: brokers take lists of URLs
- * (`redis://a;redis://b`), paths and hosts that it refuses.
+ * A URL without user, password, query and fragment. Does not use the `URL` class, because that refuses lists
+ * of URLs (`redis://a;redis://b`), paths and some hosts that brokers accept.
  */
 export function displayUrl(url: string): string {
   return wellFormed(url.slice(0, LONGEST).split(NEXT_URL).map(withoutSecrets).join(';'));

@@ -3,12 +3,18 @@ import type { Redactor } from '../redact.ts';
 import { label } from './scalars.ts';
 import type { ShowText } from './shown-text.ts';
 
-// What masking, cutting and mending of characters put into a text; lower-casing of ASCII looks at no neighbour.
+// Excludes the characters that masking, truncation and repair can insert into a text. For ASCII, lower-casing
+// a character never depends on its neighbours.
 const PLAIN = /^(?:(?![*"'`\\])[\x20-\x7e])*$/;
 
 /**
- * @param show as list rows show texts: a search in anything else would be an oracle for secrets
- * @param mostRead how many characters of a text it looks at
+ * Creates the test behind the `q` parameter: whether a task contains `q` in its name, id, worker, args or
+ * kwargs.
+ *
+ * @param q search text in lower case
+ * @param show must show texts as list rows do: searching anything else would leak secrets to whoever guesses
+ *   them
+ * @param mostRead number of characters of each text that are searched
  */
 export function createMatcher(
   q: string,
@@ -23,7 +29,8 @@ export function createMatcher(
   }
 
   function inText(value: unknown, field: 'args' | 'kwargs', task: Task): boolean {
-    // Masks only take away: what the raw text does not have, the shown one has not.
+    // Masking only removes text, so what the raw text does not contain the shown text does not contain
+    // either.
     if (isPlain && typeof value === 'string' && !value.slice(0, mostRead).toLowerCase().includes(q))
       return false;
     const { text } = show(value, field, Array.isArray(task.truncated) && task.truncated.includes(field));
@@ -40,7 +47,7 @@ export function createMatcher(
         inText(task.kwargs, 'kwargs', task)
       );
     } catch {
-      // A throwing getter: the list cannot show it either.
+      // A throwing getter. The list cannot show this task either.
       return false;
     }
   };

@@ -1,16 +1,16 @@
-// Moments of one row mostly lie in the same minute, and `toISOString` takes most of the time of a row.
+// Formatting times dominates the cost of a row, and most times of one row fall into the same minute.
 const MINUTE_MS = 60_000;
 const SECONDS = Array.from({ length: 60 }, (_, second) => `${String(second).padStart(2, '0')}.`);
 const MILLISECONDS = Array.from({ length: 1_000 }, (_, milli) => `${String(milli).padStart(3, '0')}Z`);
 
 const last = { minute: Number.NaN, prefix: '' };
 
-// The years 0000 to 9999: others need a form of ISO 8601 (`+010000-…`) that few clients read.
+// Years 0000 to 9999. Other years need a form of ISO 8601 (`+010000-…`) that few clients can read.
 const FIRST = -62_167_219_200_000;
 const LAST = 253_402_300_799_999;
 
 /**
- * A moment as the API writes it: ISO 8601, UTC, milliseconds. `null` for anything but a `Date` within the
+ * Formats a time as the API does: ISO 8601, UTC, milliseconds. `null` for anything but a `Date` within the
  * years 0000 to 9999.
  */
 export function isoTime(value: unknown): string | null {
@@ -26,7 +26,7 @@ export function isoTime(value: unknown): string | null {
   return `${last.prefix}${SECONDS[second]}${MILLISECONDS[rest - second * 1_000]}`;
 }
 
-/** What a class of the host's own makes of `getTime`, or a Proxy of being looked at, is none of ours. */
+/** A Proxy, or a subclass of `Date` in the host, may throw here. */
 function timeOf(value: unknown): number {
   try {
     return value instanceof Date ? value.getTime() : Number.NaN;

@@ -1,14 +1,15 @@
 import type { Task } from '../model.ts';
 
-// Rows of the pages that are looked at; far fewer than the tasks that a history holds.
+// Enough for the pages that people look at, far fewer than the tasks that a history holds.
 const MOST_ROWS = 5_000;
 
 /**
- * Remembers the row of a frozen task, which cannot change: a list of which little has changed costs little.
- * Two generations: a row that is not asked for while the young one fills up is forgotten with the old.
+ * Caches the JSON rows of frozen tasks, which cannot change, so that a list with few changes costs little.
+ * Eviction works by two generations: a row that is not read while the young generation fills up is dropped
+ * with the old one.
  */
 export function createRowCache(): {
-  /** @param make called when the row is not known; `null` is not remembered */
+  /** @param make creates a row that is not cached. `null` is not cached */
   get(task: Task, make: () => string | null): string | null;
 } {
   let young = new WeakMap<Task, string>();
@@ -37,7 +38,7 @@ export function createRowCache(): {
   };
 }
 
-/** A Proxy can say that it is frozen and still give what it likes; then its first row stays. */
+/** A Proxy can claim to be frozen and still return other values. In that case its first row stays. */
 function isFrozen(value: unknown): boolean {
   try {
     return typeof value === 'object' && value !== null && Object.isFrozen(value);

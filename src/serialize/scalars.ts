@@ -1,11 +1,13 @@
-/** Fields as the wire has them: what is not of its type is `null`. */
+/** Reads scalar fields. A value of the wrong type becomes `null`. */
 
 import { LONGEST_LABEL } from '../text.ts';
 
-/** Most items of a list inside an item (queues of a worker …): more would hold up every other request. */
+/**
+ * Maximum length of a list inside an item, such as the queues of a worker. More would block other requests.
+ */
 export const MOST_ITEMS = 10_000;
 
-/** Text that is never cut: an id, a name, a hostname, a state. Never empty: an empty one tells nothing. */
+/** A text that is never truncated: an id, a name, a hostname, a state. An empty one counts as missing. */
 export function label(value: unknown): string | null {
   return isLabel(value) ? wellFormed(value) : null;
 }
@@ -14,7 +16,10 @@ function isLabel(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= LONGEST_LABEL;
 }
 
-/** The texts among the first {@link MOST_ITEMS} items of a list; `null` for what is no list. */
+/**
+ * The texts among the first `most` items of a list; `null` when the value is not a list. Default
+ * {@link MOST_ITEMS}.
+ */
 export function labels(value: unknown, most = MOST_ITEMS): string[] | null {
   if (!Array.isArray(value)) return null;
   const texts: string[] = [];
@@ -24,21 +29,21 @@ export function labels(value: unknown, most = MOST_ITEMS): string[] | null {
   return texts;
 }
 
-/** A finite number, `-0` as 0. */
+/** A finite number, with `-0` as 0; `null` for anything else. */
 export function figure(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value + 0 : null;
 }
 
-/** A whole number, `-0` as 0. */
+/** An integer, with `-0` as 0; `null` for anything else. */
 export function whole(value: unknown): number | null {
   return Number.isSafeInteger(value) ? (value as number) + 0 : null;
 }
 
-/** JSON holds half a character only as an escape that strict readers refuse. */
+/** Replaces lone surrogates, which JSON can only escape and strict parsers refuse. */
 export function wellFormed(text: string): string {
   return HALVES.test(text) ? text.replace(LONE_HALVES, '\ufffd') : text;
 }
 
-// Without the flag `u` this costs nothing for the many texts of one byte per character.
+// Without the `u` flag this is nearly free for strings that the engine stores with one byte per character.
 const HALVES = /[\ud800-\udfff]/;
 const LONE_HALVES = /\p{Surrogate}/gu;

@@ -1,4 +1,4 @@
-/** The only bridge from the model to the wire: nulls, previews and redaction happen here. */
+/** The only bridge from the model to the wire: missing values, previews and redaction are handled here. */
 import type { Graph, GraphNode } from '../graph.ts';
 import type { Component, Queue, Schedule, Task, TaskDetail, TaskEvent, TaskTree, Worker } from '../model.ts';
 import type { Redactor } from '../redact.ts';
@@ -23,54 +23,55 @@ import { statsBody } from './stats.ts';
 import { taskBody, taskDetailBody } from './tasks.ts';
 import { type GraphParts, graphParts, relationBodies, type UpdateParts, updateParts } from './workflow.ts';
 
-// Longest sentence that a source chose to show.
+// Maximum length, in characters, of a sentence from a source.
 const SENTENCE = 1_024;
 
-/** What a serializer is made of. */
+/** Options of {@link createSerializer}. */
 export interface SerializerOptions {
   readonly redactor: Redactor;
-  /** Longest text of a value in lists and graphs, in characters. Default 256. */
+  /** Maximum length of a text in lists and graphs, in characters. Default 256. */
   readonly preview?: number;
-  /** Longest text of a value elsewhere, in characters. Default 65,536. */
+  /** Maximum length of a text elsewhere, in characters. Default 65,536. */
   readonly detail?: number;
 }
 
 /**
- * Turns what sources give into what clients get. Every method takes anything: what is not of its type is
- * shown as `null`, and an item without what it cannot do without (an id, a state …) gives `null`.
+ * Converts what sources return into bodies. Every method accepts any value: a field of the wrong type becomes
+ * `null`, and so does an item without a required field (an id, a state …).
  */
 export interface Serializer {
-  /** A row of the task list. `null` when it has no id or no state. */
+  /** A row of the task list. `null` when the task has no id or no state. */
   taskRow(task: Task, source: string): TaskBody | null;
-  /** The same row as JSON text. A row of the same frozen object and source is made once. */
+  /** The same row as JSON text. Rows of frozen tasks are cached per source. */
   taskRowJson(task: Task, source: string): string | null;
   taskDetail(task: TaskDetail, source: string): Omit<TaskDetailBody, 'sources'> | null;
-  /** `null` when the figures are no figures. */
+  /** `null` when the statistics are unreadable. */
   stats(stats: TaskStats): TaskStatsBody | null;
   relations(tree: TaskTree): RelationBody[];
   graph(graph: Graph): GraphParts;
   updates(graph: Graph, changes: { nodes: readonly GraphNode[]; topologyChanged: boolean }): UpdateParts;
-  /** `null` when it has no hostname or no status. */
+  /** `null` when the worker has no hostname or no status. */
   worker(worker: Worker, source: string, now: Date): WorkerBody | null;
-  /** `null` when it has no id or no type. */
+  /** `null` when the event has no id or no type. */
   event(event: TaskEvent): EventBody | null;
-  /** `null` when it has no id or no name. */
+  /** `null` when the schedule has no id or no name. */
   schedule(schedule: Schedule, source: string): ScheduleBody | null;
-  /** `null` when it has no key, no name or no status. */
+  /** `null` when the component has no key, no name or no status. */
   component(component: Component): ComponentBody | null;
-  /** `null` when it has no name. */
+  /** `null` when the queue has no name. */
   queue(queue: Queue, source: string, now: Date): QueueBody | null;
-  /** A sentence that a source chose to show, redacted and cut. */
+  /** Redacts and truncates a sentence from a source. */
   sentence(text: string): string;
   /**
-   * A function that tells whether a task has a text in its id, name, worker, args or kwargs as a list row
-   * shows them.
+   * Creates a test for whether a task contains a text in its id, name, worker, args or kwargs, as list rows
+   * show them.
    *
-   * @param q lower case
+   * @param q search text in lower case
    */
   matcher(q: string): (task: Task) => boolean;
 }
 
+/** Creates the serializer of one router. */
 export function createSerializer({
   redactor,
   preview = 256,
@@ -113,7 +114,7 @@ export function createSerializer({
   };
 }
 
-/** A throwing getter, a Proxy, no object at all: `null`. */
+/** `null` when reading throws: a throwing getter, a Proxy, a value that is not an object. */
 function readable<Body>(read: () => Body | null): Body | null {
   try {
     return read();

@@ -1,34 +1,39 @@
-/** Values as clients see them: text without secrets, cut at a limit. */
+/** Converts values to the text that clients see: without secrets, truncated at a limit. */
 import type { Redactor } from '../redact.ts';
 import { textOf } from '../text.ts';
 import { wellFormed } from './scalars.ts';
 
-/** A value as it is shown. */
+/** A value as clients see it. */
 export interface ShownText {
   /** `null` when there is nothing to show. */
   readonly text: string | null;
-  /** Whether its end is missing, because we cut it. */
+  /** Whether we truncated the text. */
   readonly isCut: boolean;
 }
 
 /**
- * @param value what is to be shown; anything
- * @param field where, for the host's own redaction
- * @param isCut whether the engine has cut it before
+ * Converts one value.
+ *
+ * @param value anything
+ * @param field name of the field, passed to the host's own redaction
+ * @param isCut whether the engine has truncated the value already. Default false
  */
 export type ShowText = (value: unknown, field: string, isCut?: boolean) => ShownText;
 
 const NOTHING: ShownText = Object.freeze({ text: null, isCut: false });
 
-// Masking shortens a text: this much more of it is read than is shown, and no more, however long it is.
+// Masking shortens a text, so read this many characters more than are shown, but no more.
 const MARGIN = 4_096;
 
-/** How many characters of a text are read to show so many. */
+/** Number of characters of a text that are read in order to show `limit` characters. */
 export function mostRead(limit: number): number {
   return limit + MARGIN;
 }
 
-/** @param limit longest text, in characters (UTF-16 code units), the `…` of a cut one included */
+/**
+ * @param limit maximum length of a text in characters (UTF-16 code units), including the `…` of a truncated
+ *   one
+ */
 export function createShowText(redactor: Redactor, limit: number): ShowText {
   const most = mostRead(limit);
   return function show(value, field, isCut = false) {
@@ -41,7 +46,10 @@ export function createShowText(redactor: Redactor, limit: number): ShowText {
   };
 }
 
-/** The text that is looked at, secrets and all; `null` for what cannot be said in JSON. */
+/**
+ * The text before redaction; `null` for values that JSON cannot express.
+ * @param most number of characters after which writing may stop
+ */
 export function rawText(value: unknown, most: number, redactor: Redactor): string | null {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return null;
@@ -49,7 +57,7 @@ export function rawText(value: unknown, most: number, redactor: Redactor): strin
   return text === 'null' ? null : text;
 }
 
-/** The beginning of a text and `…`, together at most `limit` long; no character is split. */
+/** The beginning of a text and `…`, at most `limit` long together. Never splits a surrogate pair. */
 function ellipsize(text: string, limit: number): string {
   let end = Math.min(text.length, limit - 1);
   const last = text.charCodeAt(end - 1);

@@ -3,13 +3,13 @@ import type { StatsNameBody, StatsStepBody, TaskStatsBody } from '../wire.ts';
 import { isoTime } from './moments.ts';
 import { figure, label, labels, MOST_ITEMS, wellFormed, whole } from './scalars.ts';
 
-// A day of minutes, and some.
+// One day in steps of a minute, with some margin.
 const MOST_STEPS = 1_500;
 const MOST_NAMES = 50;
 
 type Given<T> = { readonly [Key in keyof T]?: unknown };
 
-/** `null` when there is no length of a step. */
+/** `null` when the statistics have no valid step length. */
 export function statsBody(stats: TaskStats): TaskStatsBody | null {
   const given: Given<TaskStats> = stats;
   const step = figure(given.stepSeconds);
@@ -50,7 +50,7 @@ function nameBody(given: Given<TaskStats['names'][number]>): StatsNameBody | nul
   };
 }
 
-/** A state may have any name: `fromEntries` gives `__proto__` a member of its own. */
+/** States may have any name. `fromEntries` stores `__proto__` as an ordinary member. */
 function countsOf(states: unknown): TaskStatsBody['states'] {
   if (typeof states !== 'object' || states === null) return {};
   return Object.fromEntries(
@@ -63,7 +63,7 @@ function countsOf(states: unknown): TaskStatsBody['states'] {
   );
 }
 
-/** The items of a list that can be read. */
+/** Serializes the readable items of a list. */
 function rows<Item, Body>(list: unknown, most: number, bodyOf: (item: Given<Item>) => Body | null): Body[] {
   if (!Array.isArray(list)) return [];
   const bodies: Body[] = [];

@@ -4,12 +4,12 @@ import { isoTime } from './moments.ts';
 import { figure, label, labels, MOST_ITEMS, whole } from './scalars.ts';
 import type { ShowText } from './shown-text.ts';
 
-// As many relatives as the largest graph has nodes.
+// The node limit of the largest graph.
 const MOST_CHILDREN = 20_000;
 
 const FLAGS: readonly TaskFlag[] = ['worker_lost', 'overdue', 'never_received'];
 
-/** `null` when it has no id or no state. */
+/** Serializes a row of the task list; `null` when the task has no id or no state. */
 export function taskBody(task: Task, source: string, show: ShowText): TaskBody | null {
   const id = label(task.id);
   const state = label(task.state);
@@ -57,7 +57,7 @@ export function taskBody(task: Task, source: string, show: ShowText): TaskBody |
   };
 }
 
-/** `null` when it has no id or no state. */
+/** Serializes one task with its children and timeline; `null` when the task has no id or no state. */
 export function taskDetailBody(
   task: TaskDetail,
   source: string,
@@ -73,7 +73,7 @@ export function taskDetailBody(
   return {
     ...body,
     children: labels(children, MOST_CHILDREN) ?? [],
-    // Of too many the latest, which lead to where the task is now.
+    // Keep the latest changes, which explain the current state.
     timeline: steps.slice(-MOST_ITEMS).flatMap((entry) => timelineEntry(entry, show)),
   };
 }

@@ -1,13 +1,14 @@
 import type { Redactor } from '../redact.ts';
 import { rawText, type ShowText } from './shown-text.ts';
 
-// A secret of several lines (a private key) that begins further above is no exception's line.
+// Bounds the search for the exception. A secret of several lines (a private key) that starts further up has
+// no exception's line.
 const LOOK_BACK = 16_384;
 
-// V8's stacks have the exception first and the calls below it; Python's have it last.
+// V8 prints the exception first and the calls below it, Python prints the exception last.
 const CALL = /^\s+at\s/;
 
-/** The line of a traceback that says what happened, as a preview; `null` for none. */
+/** The line of a traceback that has the exception, as a preview; `null` when there is none. */
 export function exceptionLine(value: unknown, show: ShowText, redactor: Redactor): string | null {
   const raw = rawText(value, LOOK_BACK, redactor);
   if (raw === null) return null;
@@ -17,7 +18,9 @@ export function exceptionLine(value: unknown, show: ShowText, redactor: Redactor
   return line === undefined ? null : show(line.trim(), 'traceback').text;
 }
 
-/** The last whole lines of a text. Of one endless line its beginning, where the exception's name is. */
+/**
+ * The last complete lines of a text. For one endless line its beginning, which has the name of the exception.
+ */
 function tail(raw: string): string {
   if (raw.length <= LOOK_BACK) return raw;
   const start = raw.indexOf('\n', raw.length - LOOK_BACK);

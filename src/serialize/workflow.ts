@@ -1,4 +1,4 @@
-/** Relations, graphs and their updates. */
+/** Serializes relations, graphs and updates to graphs. */
 import { type Graph, type GraphNode, relationsOf, type StateCounts } from '../graph.ts';
 import type { Task, TaskTree } from '../model.ts';
 import type { Redactor } from '../redact.ts';
@@ -14,18 +14,18 @@ import { figure, label, wellFormed, whole } from './scalars.ts';
 import type { ShowText } from './shown-text.ts';
 import { exceptionLine } from './traceback.ts';
 
-/** A graph but for the moment it is answered at and where it came from. */
+/** The members of a graph body that do not depend on the time and source of the answer. */
 export interface GraphParts {
-  /** Without `generated_at` and `cursor`. */
+  /** `meta` without `generated_at` and `cursor`. */
   readonly meta: Omit<GraphBody['meta'], 'generated_at' | 'cursor'>;
   readonly nodes: GraphBody['nodes'];
   readonly edges: GraphBody['edges'];
 }
 
-/** Graph updates but for the moment they are answered at, the cursor, and where they came from. */
+/** The members of a body of graph updates that do not depend on the time and source of the answer. */
 export type UpdateParts = Omit<GraphUpdatesBody, 'generated_at' | 'cursor' | 'sources'>;
 
-/** Relations without a child or a kind are left out. */
+/** Serializes the relations of a tree; leaves out those without a child or a kind. */
 export function relationBodies(tree: TaskTree): RelationBody[] {
   return relationsOf(tree).flatMap((given) => {
     const [child, relation] = [label(given.child), label(given.relation)];
@@ -33,6 +33,7 @@ export function relationBodies(tree: TaskTree): RelationBody[] {
   });
 }
 
+/** Serializes a graph. */
 export function graphParts(graph: Graph, show: ShowText, redactor: Redactor): GraphParts {
   return {
     meta: {
@@ -52,6 +53,7 @@ export function graphParts(graph: Graph, show: ShowText, redactor: Redactor): Gr
   };
 }
 
+/** Serializes the changed nodes of a graph. */
 export function updateParts(
   graph: Graph,
   { nodes, topologyChanged }: { readonly nodes: readonly GraphNode[]; readonly topologyChanged: boolean },
@@ -66,7 +68,7 @@ export function updateParts(
   };
 }
 
-/** A task that throws when it is read stays in the graph, as one that is known only by reference. */
+/** A task whose getters throw stays in the graph as a task known only by reference. */
 function readable<Body>(node: GraphNode, bodyOf: (node: GraphNode) => Body): Body {
   try {
     return bodyOf(node);
@@ -114,10 +116,10 @@ function nodeUpdate({ id, task, members }: GraphNode): GraphNodeUpdateBody {
   };
 }
 
-/** The engine's own figure, else from start to end; clocks that make it negative tell nothing. */
+/** The engine's run time, else the time from start to finish. `null` when clock skew makes that negative. */
 function durationOf({ runtime, started, finished }: Task): number | null {
   const seconds = figure(runtime);
-  // Microseconds are as far as clocks go; this also keeps 0.29 s from being 290.00000000000006 ms.
+  // Rounds to microseconds, the resolution of clocks. Without it 0.29 s would become 290.00000000000006 ms.
   if (seconds !== null) return figure(Math.round(seconds * 1_000_000) / 1_000);
   const [from, to] = [isoTime(started), isoTime(finished)];
   if (from === null || to === null || to < from) return null;
