@@ -1,4 +1,4 @@
-/** A client of the eleven routes, for browsers and Node, as `express-task-monitor/client`. */
+/** `express-task-monitor/client`: a client for the eleven routes, for browsers and Node. */
 
 export { applyGraphUpdates, type GraphState } from './client/graph-state.ts';
 export {

@@ -1,17 +1,17 @@
-/** Any value as text, of bounded size: what queues hold may be huge, circular or hostile. */
+/** Writes any value as text of bounded size. Values in queues may be huge, circular or hostile. */
 
 /**
- * Longest id, name or hostname, in characters. They are never cut, and no engine writes one like it: a longer
- * one is a mistake or an attack, and is taken for none.
+ * Maximum length of an id, name or hostname, in characters. These are never truncated, and no engine writes
+ * one this long: a longer one is a mistake or an attack and counts as missing.
  */
 export const LONGEST_LABEL = 65_536;
 
 const MAX_DEPTH = 8;
 
-// Longer numbers take ever longer to write: a million digits, a second.
+// The time to format a number grows faster than its length: one with a million digits takes a second.
 const MOST_BITS = 4_096;
 
-/** What is left to write, and which members not to. */
+/** Remaining length, and which members to mask. */
 interface Writing {
   left: number;
   readonly above: Set<object>;
@@ -19,14 +19,14 @@ interface Writing {
 }
 
 /**
- * A text as it is, anything else as JSON: `BigInt` as a string, `NaN` and infinities as `null`, dates in
- * ISO 8601, bytes as `<bytes n>`, maps as entries, sets as arrays, errors as `name: message`, others by
- * `toJSON` where they have it. What cannot be shown reads `[Circular]`, `[Depth]` (below 8 levels) or
- * `[Unreadable]`. What JSON shows as a string stands without quotes when it is the whole value.
+ * Writes a string as it is and anything else as JSON: `BigInt` as a string, `NaN` and infinities as `null`,
+ * dates in ISO 8601, bytes as `<bytes n>`, maps as entries, sets as arrays, errors as `name: message`, other
+ * objects by their `toJSON`. What cannot be written becomes `[Circular]`, `[Depth]` (below 8 levels) or
+ * `[Unreadable]`. A value that JSON writes as a string has no quotes at the top level.
  *
- * @param maxLength stop once this many characters are made; the text may be a little longer
- * @param isSecretKey whether the value of a member, of a map's entry or of a pair in an array reads `***`.
- *   Default: none does
+ * @param maxLength stop after this many characters; the text may be a little longer
+ * @param isSecretKey whether to write `***` as the value of a member, of a map entry or of a pair in an
+ *   array. Default: never
  */
 export function textOf(
   value: unknown,
@@ -38,7 +38,7 @@ export function textOf(
   return json.startsWith('"') ? (JSON.parse(json) as string) : json;
 }
 
-/** @returns the JSON of a value; `undefined` for what JSON leaves out */
+/** @returns the JSON of a value; `undefined` for values that JSON leaves out */
 function write(value: unknown, depth: number, writing: Writing): string | undefined {
   switch (typeof value) {
     case 'string': {
@@ -70,7 +70,7 @@ function writeObject(value: object, depth: number, writing: Writing): string {
   try {
     return describe(value, depth, writing);
   } catch {
-    // A throwing getter or Proxy trap.
+    // A getter or a Proxy trap threw.
     return spend('"[Unreadable]"', writing);
   } finally {
     writing.above.delete(value);
@@ -87,7 +87,7 @@ function describe(value: object, depth: number, writing: Writing): string {
   if (value instanceof Error) return write(`${value.name}: ${value.message}`, depth, writing) ?? 'null';
   if (Array.isArray(value)) return list(withoutSecret(value, writing), depth, writing);
   if (value instanceof Map || value instanceof Set) return list(value, depth, writing);
-  // Classes say so what they are (a URL, a decimal), or what they do not show.
+  // `toJSON` says what an object represents (a URL, a decimal) or what it hides.
   const { toJSON } = value as { readonly toJSON?: unknown };
   if (typeof toJSON === 'function') return write(toJSON.call(value), depth + 1, writing) ?? 'null';
   return members(value, depth, writing);
@@ -105,7 +105,7 @@ function members(value: object, depth: number, writing: Writing): string {
   return `{${parts.join(',')}}`;
 }
 
-/** One member that throws does not hide the others. */
+/** A member whose getter throws must not hide the others. */
 function memberOf(value: object, key: string): unknown {
   try {
     return (value as Record<string, unknown>)[key];
@@ -114,7 +114,7 @@ function memberOf(value: object, key: string): unknown {
   }
 }
 
-/** A name and its value, as entries of maps and headers are. */
+/** Masks the value of a name-value pair, the form that map entries and headers have. */
 function withoutSecret(items: readonly unknown[], { isSecretKey }: Writing): readonly unknown[] {
   if (items.length !== 2) return items;
   const [key] = items;

@@ -1,16 +1,16 @@
-/** A graph that is kept current. */
+/** Applies updates to a graph. */
 import type { GraphBody, GraphUpdatesBody } from '../wire.ts';
 
-/** A graph as it is now. */
+/** A graph with all updates applied so far. */
 export interface GraphState extends GraphBody {
   /** True once every task of the workflow has ended. */
   readonly complete: boolean;
 }
 
 /**
- * The graph after an update that did not change its topology; after one that did, read the graph again.
+ * Applies updates that did not change the topology. After `topology_changed`, read the whole graph again.
  *
- * @returns a new object; nodes that have not changed are the same objects as before
+ * @returns a new object, in which unchanged nodes are the same objects as before
  */
 export function applyGraphUpdates(graph: GraphBody, updates: GraphUpdatesBody): GraphState {
   const changed = new Map(updates.node_updates.map((update) => [update.id, update]));

@@ -17,15 +17,15 @@ import { follow, persist, type WatchOptions } from './watch.ts';
 
 export type { WatchOptions } from './watch.ts';
 
-/** How requests are sent. */
+/** Options of {@link createMonitorClient}. */
 export interface MonitorClientOptions {
-  /** Default: the global one. */
+  /** Function that sends requests. Default: the global `fetch`. */
   readonly fetch?: typeof fetch;
   /** Sent with every request, such as `{ authorization: 'Bearer …' }`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What `tasks()` takes: the parameters of `/api/tasks/`. */
+/** Parameters of `tasks()`, which are those of `/api/tasks/`. */
 export interface TaskListQuery {
   readonly limit?: number;
   readonly cursor?: string | null;
@@ -41,43 +41,43 @@ export interface TaskListQuery {
   readonly until?: string | Date;
   readonly sort?: 'timestamp' | 'received' | 'started' | 'finished' | 'runtime' | 'name' | 'state';
   readonly order?: 'asc' | 'desc';
-  /** Minutes: adds `stats`. */
+  /** Length of the statistics in minutes. Adds `stats` to the answer. */
   readonly stats?: number;
 }
 
-/** What `events()` takes: the parameters of `/api/events/latest/`. */
+/** Parameters of `events()`, which are those of `/api/events/latest/`. */
 export interface EventQuery {
   readonly limit?: number;
-  /** A `cursor` or a `generated_at` of an answer before. */
+  /** `cursor` or `generated_at` of an earlier answer. */
   readonly since?: string;
   readonly state?: string | readonly string[];
   readonly worker?: string | readonly string[];
   readonly task?: string | readonly string[];
 }
 
-/** What `graph()` and `graphUpdates()` take. */
+/** Parameters of `graph()` and `graphUpdates()`. */
 export interface GraphQuery {
-  /** Most nodes, 1 to 20,000. Default 5,000. */
+  /** Maximum number of nodes, 1 to 20,000. Default 5,000. */
   readonly limit?: number;
 }
 
-/** How one request is sent. */
+/** Options of a single request. */
 interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
 /**
- * The eleven routes as functions. All of them reject with a `MonitorClientError` when the answer is an error
- * or there is none; its `code` is the stable one of the API.
+ * The eleven routes as functions. Each rejects with a `MonitorClientError` when the server answers with an
+ * error or not at all; `code` is the stable code of the API.
  */
 export interface MonitorClient {
-  /** Also where a check fails: look at `ok`. @param checks only these. Default: all */
+  /** Resolves even when a check fails: look at `ok`. @param checks the checks to run. Default: all */
   health(
     options?: CallOptions & { readonly checks?: readonly ('broker' | 'backend' | 'workers')[] },
   ): Promise<HealthBody>;
   components(options?: CallOptions): Promise<ComponentsBody>;
   tasks(query?: TaskListQuery, options?: CallOptions): Promise<TasksBody>;
-  /** Every task of a list, page after page. */
+  /** All tasks of a list, page by page. */
   eachTask(query?: Omit<TaskListQuery, 'cursor' | 'stats'>, options?: CallOptions): AsyncGenerator<TaskBody>;
   task(id: string, options?: CallOptions): Promise<TaskDetailBody>;
   relations(id: string, options?: CallOptions): Promise<RelationsBody>;
@@ -90,30 +90,28 @@ export interface MonitorClient {
   workers(options?: CallOptions): Promise<WorkersBody>;
   events(query?: EventQuery, options?: CallOptions): Promise<EventsBody>;
   schedules(options?: CallOptions): Promise<SchedulesBody>;
-  /** The exporter's answer as text. @param query parameters that the host lets pass */
+  /** The exporter's response as text. @param query parameters that the host allows */
   metrics(
     query?: Readonly<Record<string, string | readonly string[]>>,
     options?: CallOptions,
   ): Promise<string>;
   /**
-   * What happens, as it happens: first what there is (or what came after `since`), then each change. Goes on
-   * for ever and resumes by itself; leave the loop or abort `signal` to end it.
+   * Events as they happen: first the latest ones (or those after `since`), then each new batch. Never ends by
+   * itself and resumes after failures; leave the loop or abort `signal` to end it.
    *
-   * @example
-   * for await (const { events, gap } of client.watchEvents()) show(events);
+   * @example for await (const { events, gap } of client.watchEvents()) show(events);
    */
   watchEvents(query?: EventQuery, options?: WatchOptions): AsyncGenerator<EventsBody>;
-  /** The workflow of a task, each time that it changes, whole and current. Ends as `watchEvents` does. */
+  /** The whole workflow of a task, again after each change. Ends like `watchEvents`. */
   watchGraph(id: string, query?: GraphQuery, options?: WatchOptions): AsyncGenerator<GraphState>;
 }
 
 /**
- * Makes a client.
+ * Creates a client.
  *
- * @param baseUrl where the monitor is mounted: `https://example.org/monitor`, in a browser also `/monitor`
- * @example
- * const client = createMonitorClient('http://localhost:3000/monitor');
- * const { tasks } = await client.tasks({ state: 'FAILURE' });
+ * @param baseUrl where the monitor is mounted: `https://example.org/monitor`, or in a browser `/monitor`
+ * @example const client = createMonitorClient('http://localhost:3000/monitor'); const { tasks } = await
+ *   client.tasks({ state: 'FAILURE' });
  */
 export function createMonitorClient(
   baseUrl: string | URL,
@@ -121,7 +119,7 @@ export function createMonitorClient(
 ): MonitorClient {
   const transport: Transport = {
     base: `${String(baseUrl).replace(/\/+$/, '')}/`,
-    // Called as a function of its own: browsers refuse a fetch that has lost its window.
+    // Not passed on as it is: browsers refuse a `fetch` that is called as a method of another object.
     fetch: options.fetch ?? ((input, init) => fetch(input, init)),
     headers: options.headers ?? {},
   };

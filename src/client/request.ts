@@ -1,28 +1,32 @@
-/** Asks for one URL, and says what went wrong. */
+/** Sends one request and turns failures into `MonitorClientError`. */
 import type { ProblemBody } from '../wire.ts';
 
-/** Values of a query; arrays are repeated, `null` and `undefined` left out, dates are ISO 8601. */
+/**
+ * Query parameters: arrays are repeated, `null` and `undefined` are left out, dates are written in ISO 8601.
+ */
 export type QueryValues = Readonly<
   Record<string, string | number | Date | readonly string[] | null | undefined>
 >;
 
 /** How requests are sent. */
 export interface Transport {
-  /** The mount: `https://example.org/monitor/`, or in a browser a path. */
+  /** URL of the mount with a slash at the end: `https://example.org/monitor/`, or in a browser a path. */
   readonly base: string;
   readonly fetch: typeof fetch;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** An answer that is an error, or none at all. */
+/** Thrown when the server answers with an error or not at all. */
 export class MonitorClientError extends Error {
-  /** The HTTP status; `null` when there was no answer. */
+  /** HTTP status; `null` when there was no answer. */
   readonly status: number | null;
-  /** The stable code of the problem (`task_not_found`, …); `null` when the answer was none of ours. */
+  /**
+   * Stable code of the problem (`task_not_found`, …); `null` when the answer did not come from the monitor.
+   */
   readonly code: ProblemBody['code'] | null;
-  /** The whole problem, if there is one. */
+  /** Body of the problem, if there is one. */
   readonly problem: ProblemBody | null;
-  /** Seconds to wait before asking again, if the answer says so. */
+  /** Seconds to wait before another attempt; `null` when the answer does not say. */
   readonly retryAfter: number | null;
 
   constructor(
@@ -43,7 +47,7 @@ export class MonitorClientError extends Error {
   }
 }
 
-/** The URL of a route. @param path relative to the mount, without a slash before it */
+/** URL of a route. @param path relative to the mount, without a leading slash */
 export function urlOf({ base }: Transport, path: string, query: QueryValues = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -57,10 +61,10 @@ export function urlOf({ base }: Transport, path: string, query: QueryValues = {}
 }
 
 /**
- * Sends a GET.
+ * Sends a GET request.
  *
- * @param accepted statuses that carry the body as well
- * @throws MonitorClientError for every other status and when there is no answer; an abort is thrown as it is
+ * @param accepted statuses besides 2xx that carry a body
+ * @throws MonitorClientError for every other status and when there is no answer; an abort is thrown unchanged
  */
 export async function request(
   transport: Transport,

@@ -1,11 +1,11 @@
-/** Reads a stream of Server-Sent Events (HTML Standard, 9.2.6 "Interpreting an event stream"). */
+/** Parses Server-Sent Events (HTML Standard, 9.2.6 "Interpreting an event stream"). */
 
-/** What a stream says. */
+/** One item of a stream. */
 export type StreamItem =
   | { readonly kind: 'message'; readonly id: string | null; readonly data: string }
   | { readonly kind: 'retry'; readonly ms: number };
 
-/** The items of a body, as they come. Ends when the stream ends; an unfinished message is left out. */
+/** The items of a body as they arrive. Ends with the stream and drops an incomplete message at the end. */
 export async function* readStream(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamItem> {
   const decoder = new TextDecoder();
   const reader = body.getReader();
@@ -31,7 +31,7 @@ export async function* readStream(body: ReadableStream<Uint8Array>): AsyncGenera
       }
     }
   } finally {
-    // Whoever stops reading closes the connection.
+    // Closes the connection when the consumer stops reading.
     await reader.cancel().catch(() => {});
   }
 }

@@ -1,18 +1,18 @@
-/** Follows what changes, over streams where they get through and by asking again where they do not. */
+/** Follows changes through a stream, or by polling where no stream gets through. */
 import { MonitorClientError, type QueryValues, request, type Transport, urlOf } from './request.ts';
 import { readStream } from './server-sent-events.ts';
 
-/** How following goes on. */
+/** Options for following changes. */
 export interface WatchOptions {
-  /** Ends it. */
+  /** Aborting it ends the iteration. */
   readonly signal?: AbortSignal;
-  /** Told of every failure that it gets over by itself. */
+  /** Called with each failure before it is retried. */
   readonly onRetry?: (error: unknown) => void;
-  /** Milliseconds between two questions where no stream gets through. Default 2,000. */
+  /** Interval between polls in milliseconds, where no stream gets through. Default 2,000. */
   readonly pollMs?: number;
 }
 
-/** A body that says where it stands. */
+/** A body with a cursor. */
 interface Placed {
   readonly cursor: string;
 }
@@ -21,7 +21,7 @@ const SHORTEST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 30_000;
 const POLL_MS = 2_000;
 
-/** Statuses that another attempt does not mend. */
+/** Whether another attempt would fail in the same way. */
 const isFinal = (error: unknown): boolean =>
   error instanceof MonitorClientError &&
   error.status !== null &&
@@ -30,10 +30,10 @@ const isFinal = (error: unknown): boolean =>
   error.status !== 408 &&
   error.status !== 429;
 
-/** Whether nobody wants to know any more. */
+/** Whether the caller has aborted. */
 const isOver = (signal: AbortSignal | undefined): boolean => signal?.aborted === true;
 
-/** How long to wait before another attempt, in milliseconds; throws what another attempt does not mend. */
+/** Pause before the next attempt, in milliseconds. Throws errors that another attempt cannot fix. */
 function pauseAfter(error: unknown, failures: number, options: WatchOptions): number {
   if (isFinal(error)) throw error;
   options.onRetry?.(error);
@@ -42,9 +42,9 @@ function pauseAfter(error: unknown, failures: number, options: WatchOptions): nu
 }
 
 /**
- * Tries until it succeeds; `null` when it was aborted.
+ * Retries until it succeeds; `null` when aborted.
  *
- * @throws MonitorClientError for a 4xx
+ * @throws MonitorClientError for a 4xx that another attempt cannot fix
  */
 export async function persist<T>(ask: () => Promise<T>, options: WatchOptions): Promise<T | null> {
   for (let failures = 0; !isOver(options.signal); failures += 1) {
@@ -59,11 +59,11 @@ export async function persist<T>(ask: () => Promise<T>, options: WatchOptions): 
 }
 
 /**
- * Every body of a route in turn, each following the one before, for ever. After a failure it goes on where
- * it stopped.
+ * Yields every body of a route, each continuing from the one before, without end. After a failure it resumes
+ * from the last cursor.
  *
- * @param since where to begin; `null`: with what there is
- * @throws MonitorClientError for a 4xx; everything else is tried again
+ * @param since first cursor; `null` starts with the current state
+ * @throws MonitorClientError for a 4xx that another attempt cannot fix; other failures are retried
  */
 export async function* follow<Body extends Placed>(
   transport: Transport,
@@ -92,7 +92,7 @@ export async function* follow<Body extends Placed>(
           }
         }
       } else {
-        // Something between has taken the stream away, or the server has none.
+        // A proxy has removed the stream, or the server does not offer one.
         const body = (await response.json()) as Body;
         failures = 0;
         pause = options.pollMs ?? POLL_MS;

@@ -1,7 +1,6 @@
 /**
- * What an exporter may answer with: the formats that Prometheus scrapes
- * (https://prometheus.io/docs/instrumenting/content_negotiation/). HTML and the like would run in the
- * monitor's own origin.
+ * The formats that Prometheus scrapes (https://prometheus.io/docs/instrumenting/content_negotiation/). An
+ * exporter may answer with nothing else: HTML, for example, would run in the origin of the monitor.
  */
 export const METRICS_TYPES: ReadonlySet<string> = new Set([
   'text/plain',
@@ -9,14 +8,15 @@ export const METRICS_TYPES: ReadonlySet<string> = new Set([
   'application/vnd.google.protobuf',
 ]);
 
-// RFC 9110, section 8.3.1: parameters of token or quoted-string. Bounded, and printable ASCII only.
+// RFC 9110, section 8.3.1: parameters are tokens or quoted strings. Bounded, and limited to printable ASCII.
 const PARAMETERS =
   /^(?:[ \t]*;[ \t]*(?:[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~/-]+|"[ !#-[\]-~]*"))?)*[ \t]*$/;
 const LONGEST = 256;
-// Those that a header may have around its value; `trim` takes more, which would be sent on.
+// The blanks that a header may have around its value. `trim` would remove more, and the check would then
+// accept a value that must not be sent on.
 const BLANKS = /^[ \t]+|[ \t]+$/g;
 
-/** Whether a `Content-Type` names one of the formats that Prometheus scrapes, in any version of it. */
+/** Whether a `Content-Type` names one of the formats that Prometheus scrapes, in any version. */
 export function isMetricsType(contentType: string | undefined): contentType is string {
   if (contentType === undefined || contentType.length > LONGEST) return false;
   const semicolon = contentType.indexOf(';');
@@ -27,7 +27,7 @@ export function isMetricsType(contentType: string | undefined): contentType is s
   );
 }
 
-/** Whether it is OpenMetrics text, which marks its own end. */
+/** Whether it is OpenMetrics text, which ends with `# EOF`. */
 export function isOpenMetrics(contentType: string): boolean {
   return contentType.toLowerCase().startsWith('application/openmetrics-text');
 }

@@ -6,22 +6,27 @@ import { isLinkLocal } from './link-local.ts';
 import { createShadowPair, type ShadowPair } from './shadow-pair.ts';
 import type { Call } from './shared-calls.ts';
 
-/** One request to the exporter, with one outcome: a whole reply or a {@link MonitorError}. */
+/** One request to the exporter. It settles once, with a whole reply or a {@link MonitorError}. */
 export interface Exchange extends Call<MetricsReply>, Pick<ShadowPair, 'request' | 'response'> {
-  /** The request to the exporter has its socket. Its headers are already on their way: hands off them. */
+  /**
+   * To be called when the request to the exporter has its socket. Do not change the headers: they may be sent
+   * already.
+   */
   onRequest(request: ClientRequest): void;
-  /** The exporter's headers have come. */
+  /** To be called when the exporter's headers have arrived. */
   onResponse(response: IncomingMessage): void;
-  /** The proxy failed. */
+  /** To be called when the proxy failed. */
   onError(error: unknown): void;
 }
 
-// More interim (1xx) answers than this are no exporter's.
+// No real exporter sends more interim (1xx) responses than this.
 const MOST_INTERIM = 16;
 
 /**
- * @param timeoutMs for all of it, from now to the last byte
- * @param maxBytes largest body
+ * Starts an exchange.
+ *
+ * @param timeoutMs time limit in milliseconds, from now to the last byte
+ * @param maxBytes maximum size of the body
  */
 export function openExchange(
   url: string,
@@ -60,7 +65,8 @@ export function openExchange(
         interim += 1;
         if (interim > MOST_INTERIM) fail(new MonitorError('exporter_invalid'));
       });
-      // A connection may end with neither response nor error: after `101 Switching Protocols`, for one.
+      // A connection may close with neither a response nor an error, for example after
+      // `101 Switching Protocols`.
       proxyRequest.once('close', () => {
         if (!answered) fail(new MonitorError('exporter_invalid'));
       });
@@ -77,15 +83,15 @@ export function openExchange(
   };
 }
 
-/** A name may lead where the address itself would have been refused: told before it is connected to. */
+/** A host name may resolve to an address that would have been refused in the URL. Check before connecting. */
 function refuseLinkLocal(socket: Socket, fail: (error: MonitorError) => void): void {
   socket.on('lookup', (_error: unknown, address: unknown) => {
-    // There is no address when the name could not be resolved.
+    // There is no address when the name cannot be resolved.
     if (typeof address === 'string' && isLinkLocal(address)) fail(new MonitorError('exporter_unavailable'));
   });
 }
 
-/** Node's HTTP parser marks its errors with `HPE_`: bytes came, but they are no HTTP. */
+/** Errors of Node's HTTP parser start with `HPE_`: the exporter sent something that is not HTTP. */
 function isParseError(error: unknown): boolean {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : null;
   return typeof code === 'string' && code.startsWith('HPE_');

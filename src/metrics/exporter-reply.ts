@@ -2,22 +2,22 @@ import type { IncomingMessage } from 'node:http';
 import { MonitorError } from '../errors.ts';
 import { isMetricsType, isOpenMetrics } from './content-types.ts';
 
-/** A whole, checked answer of the exporter. */
+/** A complete, checked response of the exporter. */
 export interface MetricsReply {
   readonly status: 200;
-  /** Byte for byte as the exporter wrote it: Prometheus refuses a scrape with a type that it cannot read. */
+  /** Exactly as the exporter sent it: Prometheus refuses a scrape whose type it cannot parse. */
   readonly contentType: string;
-  /** Shared by all who asked at the same moment: not to be changed. */
+  /** Shared by all concurrent requests, so it must not be changed. */
   readonly body: Buffer;
 }
 
 const OPEN_METRICS_END = Buffer.from('# EOF\n');
 
 /**
- * Reads the exporter's answer to its end and refuses whatever is not a whole one. Calls exactly one of
- * `done` and `fail` first; later calls mean nothing.
+ * Reads a response to its end and refuses it unless it is complete and valid. Calls either `done` or `fail`
+ * first; ignore any later call.
  *
- * @param maxBytes largest body, in bytes
+ * @param maxBytes maximum size of the body, in bytes
  */
 export function readReply(
   response: IncomingMessage,
@@ -26,7 +26,7 @@ export function readReply(
   fail: (error: MonitorError) => void,
 ): void {
   const refuse = (detail: string): void => fail(new MonitorError('exporter_invalid', detail));
-  // Attached before anything else: a connection that breaks emits `error` on the response.
+  // Attach this first: a broken connection emits `error` on the response.
   response.on('error', () => refuse(CUT));
   const contentType = response.headers['content-type'];
   const fault = findFault(response, maxBytes);
@@ -50,7 +50,7 @@ export function readReply(
     else if (!isFramed(response) && !marksItsEnd(contentType, body)) refuse(UNFRAMED);
     else done({ status: 200, contentType, body });
   });
-  // After `end` this changes nothing; without it the body was cut.
+  // Has no effect after `end`. Without `end` the body is incomplete.
   response.on('close', () => refuse(CUT));
 }
 
@@ -79,7 +79,10 @@ function findFault(response: IncomingMessage, maxBytes: number): string | null {
   return null;
 }
 
-/** Without a length or chunks the end of the connection ends the body, be it whole or cut (RFC 9112, 6.3). */
+/**
+ * Without a length or chunks the end of the connection ends the body, even when it is incomplete (RFC 9112,
+ * 6.3).
+ */
 function isFramed({ headers }: IncomingMessage): boolean {
   if (headers['content-length'] !== undefined) return true;
   return /(?:^|,)\s*chunked\s*$/i.test(headers['transfer-encoding'] ?? '');

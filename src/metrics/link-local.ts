@@ -1,14 +1,15 @@
 import { BlockList, isIP } from 'node:net';
 
-// Cloud metadata services live at link-local addresses; a proxy that reaches them hands out credentials.
+// Cloud metadata services listen on link-local addresses. A proxy that reaches them gives away credentials.
 const LINK_LOCAL = new BlockList();
 LINK_LOCAL.addSubnet('169.254.0.0', 16, 'ipv4');
 LINK_LOCAL.addSubnet('fe80::', 10, 'ipv6');
 LINK_LOCAL.addAddress('fd00:ec2::254', 'ipv6');
 
 /**
- * Whether an IP address is link-local: 169.254/16 (RFC 3927), also inside IPv6, fe80::/10 (RFC 4291), or
- * the unique-local address of Amazon's metadata service. A name is not looked up and counts as none.
+ * Whether an IP address is link-local: 169.254/16 (RFC 3927), also inside IPv6, fe80::/10 (RFC 4291), or the
+ * unique-local address of Amazon's metadata service. Host names are not resolved; the result for them is
+ * false.
  *
  * @param address an IP address, IPv6 with or without brackets
  */

@@ -1,45 +1,48 @@
 import type { Agent as HttpAgent } from 'node:http';
 
-/** Where the metrics exporter is and how it is asked. */
+/** Address of the metrics exporter and how to request it. */
 export interface MetricsOptions {
   /**
-   * The exporter's whole address, `http:` or `https:`, such as `http://127.0.0.1:9100/metrics`. User and
-   * password in it become an `Authorization` header and are never shown. Link-local addresses
-   * (169.254/16) are refused.
+   * Full URL of the exporter, `http:` or `https:`, such as `http://127.0.0.1:9100/metrics`. User and password
+   * in it become an `Authorization` header and are never shown. Link-local addresses (169.254/16) are
+   * refused.
    */
   readonly url: string | URL;
   /**
-   * Names of query parameters that clients may pass on to the exporter, such as `name[]`. Any other name
-   * answers 400. Default: none.
+   * Names of the query parameters that clients may pass on to the exporter, such as `name[]`. Any other
+   * parameter answers 400. Default: none.
    */
   readonly query?: readonly string[];
   /** Headers sent with every scrape, such as `{ authorization: 'Bearer …' }`. Never shown. Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * Longest time for one scrape, from its start to the last byte, in milliseconds. 1 to 600,000.
-   * Default 5,000: Prometheus itself gives up after 10 s.
+   * Time limit of one scrape, from its start to the last byte, in milliseconds. 1 to 600,000. Default 5,000:
+   * Prometheus itself gives up after 10 s.
    */
   readonly timeoutMs?: number;
-  /** Largest answer of the exporter, in bytes. 1 to 1 GiB. Default 8 MiB. */
+  /** Maximum size of the exporter's response, in bytes. 1 to 1 GiB. Default 8 MiB. */
   readonly maxBytes?: number;
   /**
-   * Connects to the exporter: an `Agent` of `node:https` holds a client certificate or a private CA.
-   * Default: a new connection for each scrape.
+   * Agent for connections to the exporter. An `Agent` of `node:https` can hold a client certificate or a
+   * private CA. Default: a new connection for each scrape.
    */
   readonly agent?: HttpAgent;
 }
 
-/** Checked {@link MetricsOptions}, with nothing secret that printing or serializing could show. */
+/** Checked {@link MetricsOptions}. Printing or serializing them shows no secret. */
 export interface ResolvedMetrics {
   /** Scheme, host and port, such as `http://127.0.0.1:9100`. */
   readonly origin: string;
-  /** Path and the host's own query, such as `/metrics?target=a`. */
+  /** Path and query from the configured URL, such as `/metrics?target=a`. */
   readonly path: string;
-  /** For people: the address without user, password and query. */
+  /** The address without user, password and query, for display. */
   readonly displayUrl: string;
-  /** Names of query parameters that are passed on. */
+  /** Names of the query parameters that clients may pass on. */
   readonly query: readonly string[];
-  /** Headers of every scrape, names in lower case. A function, so that no log line shows them. */
+  /**
+   * Headers of every scrape, with names in lower case. A function, so that logging the object does not show
+   * them.
+   */
   readonly requestHeaders: () => Readonly<Record<string, string>>;
   /** Milliseconds. */
   readonly timeoutMs: number;

@@ -1,20 +1,24 @@
 import { MonitorError } from '../errors.ts';
 
-/** What the last scrape says of the exporter. */
+/** Whether the exporter is reachable, judged by the latest scrape. */
 export interface Reachability {
-  /** Learns from a scrape's outcome. */
+  /** Records the outcome of a scrape: a reply or a {@link MonitorError}. */
   observe(outcome: unknown): void;
-  /** Whether the exporter answers, `null` where that cannot be told (yet). Never rejects. */
+  /**
+   * Whether the exporter responds; `null` while that is unknown. Starts a scrape with `probe` when the latest
+   * outcome is not fresh. Never rejects.
+   */
   check(probe: () => Promise<unknown>): Promise<boolean | null>;
 }
 
-// A verdict this young is not asked for again; one this old is no longer shown.
+// A result younger than FRESH_MS is not checked again; a result older than OLD_MS is not shown.
 const FRESH_MS = 5_000;
 const OLD_MS = 30_000;
-// A page of components does not wait for a slow exporter: the scrape goes on and the next page knows.
+// The components page does not wait longer for a slow exporter. The scrape continues, and the next page shows
+// its result.
 const WAIT_MS = 1_000;
 
-/** @param now milliseconds of a clock that never jumps */
+/** @param now monotonic clock in milliseconds. Default: `performance.now()` */
 export function createReachability(now: () => number = () => performance.now()): Reachability {
   let verdict: { readonly ok: boolean; readonly at: number } | null = null;
   let probing: Promise<boolean | null> | null = null;
@@ -25,7 +29,7 @@ export function createReachability(now: () => number = () => performance.now()):
 
   return {
     observe(outcome) {
-      // Being overloaded is our own trouble and says nothing about the exporter.
+      // `overloaded` is a limit of the monitor and says nothing about the exporter.
       if (outcome instanceof MonitorError && outcome.code === 'overloaded') return;
       verdict = { ok: !(outcome instanceof MonitorError), at: now() };
     },

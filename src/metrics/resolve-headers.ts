@@ -1,6 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 
-/** Decided here or by HTTP itself: a value of the host's would break the scrape or its safety. */
+/** Headers that the monitor or HTTP itself sets. A host's value would break the scrape or its safety. */
 const OURS: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',
@@ -17,9 +17,9 @@ const OURS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The headers of every scrape: the host's own, and `Authorization` from user and password in the URL.
+ * The headers of every scrape: those of the host, and `Authorization` from user and password in the URL.
  *
- * @throws TypeError that says what to write, without the values
+ * @throws TypeError that says what to write, without repeating the values
  */
 export function resolveHeaders(url: URL, value: unknown): Readonly<Record<string, string>> {
   const headers: Record<string, string> = Object.create(null);

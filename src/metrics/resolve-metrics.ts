@@ -5,7 +5,7 @@ import { resolveHeaders } from './resolve-headers.ts';
 
 const EXAMPLE = "'http://127.0.0.1:9100/metrics'";
 
-// The compiler checks that every option has its row, so that none is refused as unknown.
+// The type requires one entry per option, so that no option is refused as unknown.
 const KNOWN: Readonly<Record<keyof MetricsOptions, true>> = {
   url: true,
   query: true,
@@ -18,9 +18,9 @@ const KNOWN: Readonly<Record<keyof MetricsOptions, true>> = {
 /**
  * Checks the `metrics` option and fills in its defaults.
  *
- * @param option options, or the exporter's URL alone; `false` or `undefined` switches `/metrics` off
+ * @param option options, or only the exporter's URL; `false` or `undefined` turns `/metrics` off
  * @returns `null` when no exporter is configured
- * @throws TypeError that says what to write; it never repeats the URL or a header, which may hold a secret
+ * @throws TypeError that says what to write; it never repeats the URL or a header, which may contain a secret
  */
 export function resolveMetrics(option: MetricsOptions | string | false | undefined): ResolvedMetrics | null {
   if (option === undefined || option === false) return null;
@@ -61,7 +61,7 @@ function readUrl(value: unknown): URL {
       'metrics.url must not be a link-local address (169.254/16, fe80::/10): cloud metadata services live there.',
     );
   }
-  // http-proxy-middleware 3 would ask for another path without a word.
+  // http-proxy-middleware 3 would silently request another path.
   if (url.pathname.includes('//')) {
     throw new TypeError('metrics.url must not have an empty path segment (`//`); write each slash once.');
   }
@@ -75,7 +75,7 @@ function readQuery(url: URL, value: unknown): readonly string[] {
   }
   const names = [...new Set<string>(value)];
   for (const name of names) {
-    // Else a client could add a second value to what the host has fixed.
+    // Otherwise a client could add a second value to a parameter that the host has fixed.
     if (url.searchParams.has(name)) {
       throw new TypeError(
         `metrics.query lists '${name}', which metrics.url already sets. Remove one of them.`,

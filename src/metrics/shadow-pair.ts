@@ -3,23 +3,25 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable, Writable } from 'node:stream';
 
 /**
- * What http-proxy-middleware gets in place of the client's request and response. It sees no header,
- * method, path, body or socket of the client, so it can forward none of them; and it cannot answer the
- * client, so neither its error pages nor the exporter's headers can reach anybody.
+ * The request and response that http-proxy-middleware gets instead of the client's. They contain no header,
+ * method, path, body or socket of the client, so the proxy cannot forward them. They are not connected to the
+ * client either, so neither the proxy's error pages nor the exporter's headers can reach it.
  */
 export interface ShadowPair {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Ends the exchange: whatever is still open to the exporter is destroyed. */
+  /** Ends the exchange and destroys any open connection to the exporter. */
   close(): void;
 }
 
 /**
- * @param url path and query to ask the exporter for
- * @param headers every header that the exporter gets, names in lower case
+ * Creates a pair.
+ *
+ * @param url path and query to request from the exporter
+ * @param headers all headers of the request, with names in lower case
  */
 export function createShadowPair(url: string, headers: Readonly<Record<string, string>>): ShadowPair {
-  // A socket without a server: the proxy hangs listeners on the server of the real one, and never removes them.
+  // Without a `server`: on a real one the proxy would add listeners and never remove them.
   const socket = Object.assign(new EventEmitter(), {
     destroyed: false,
     writable: true,
@@ -40,7 +42,7 @@ export function createShadowPair(url: string, headers: Readonly<Record<string, s
     request: request as unknown as IncomingMessage,
     response: response as unknown as ServerResponse,
     close() {
-      // Version 3 ends the request to the exporter on `aborted`, version 4 when the response closes.
+      // Version 3 aborts the request to the exporter on `aborted`, version 4 when the response closes.
       request.emit('aborted');
       request.destroy();
       response.destroy();

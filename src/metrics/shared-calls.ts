@@ -1,32 +1,32 @@
 import { MonitorError } from '../errors.ts';
 
-/** One piece of work that can be given up. */
+/** A piece of work that can be aborted. */
 export interface Call<T> {
   readonly result: Promise<T>;
   abort(error: MonitorError): void;
 }
 
-/** Bounds of {@link createSharedCalls}. */
+/** Options of {@link createSharedCalls}. */
 export interface SharedCallsOptions<T> {
-  /** Calls under way at once; one more is refused as `overloaded`. */
+  /** Maximum number of concurrent calls; one more is refused as `overloaded`. */
   readonly mostCalls: number;
-  /** How long after its start a result answers later askers, in milliseconds. */
+  /** How long after its start a call's result answers later requests, in milliseconds. */
   readonly keepMs: number;
-  /** Results kept at once; the oldest goes first. */
+  /** Maximum number of cached results; the oldest is evicted first. */
   readonly mostKept: number;
-  /** Told of each outcome that was not given up. */
+  /** Called with each outcome, except for aborted calls. */
   readonly onOutcome: (outcome: T | MonitorError) => void;
 }
 
-/** Work shared by all who ask for the same key at the same moment. */
+/** Calls that are shared by all concurrent requests for the same key. */
 export interface SharedCalls<T> {
   /**
-   * Joins the call of this key, or starts it.
+   * Joins the in-flight call of this key, or starts one.
    *
-   * @param signal leaves it; the call itself is given up when nobody waits for it any more
+   * @param signal leaves the call. The call itself is aborted when its last waiter has left
    */
   run(key: string, start: () => Call<T>, signal?: AbortSignal): Promise<T>;
-  /** Gives every call up as `overloaded`, and refuses later ones. */
+  /** Aborts all calls as `overloaded` and refuses later ones. */
   close(): void;
 }
 
@@ -37,6 +37,7 @@ interface Flight<T> extends Call<T> {
 const LEFT = 'Nobody waits for this answer any more.';
 const CLOSED = 'The monitor was closed.';
 
+/** Creates an empty set of shared calls. */
 export function createSharedCalls<T>(options: SharedCallsOptions<T>): SharedCalls<T> {
   const flights = new Map<string, Flight<T>>();
   const kept = new Map<
@@ -50,7 +51,8 @@ export function createSharedCalls<T>(options: SharedCallsOptions<T>): SharedCall
     const call = start();
     const flight: Flight<T> = { ...call, waiters: 0 };
     flights.set(key, flight);
-    // The clients' own promises carry the failure; this branch of it must not count as unhandled.
+    // The waiters handle a failure. Handle it here too, so that this second promise is not an unhandled
+    // rejection.
     call.result.then(
       (value) => {
         leave(key, flight);
@@ -64,7 +66,7 @@ export function createSharedCalls<T>(options: SharedCallsOptions<T>): SharedCall
     return flight;
   }
 
-  /** False when it had been given up before. */
+  /** Removes an in-flight call; false when it was aborted before. */
   function leave(key: string, flight: Flight<T>): boolean {
     return flights.get(key) === flight && flights.delete(key);
   }
@@ -107,7 +109,7 @@ export function createSharedCalls<T>(options: SharedCallsOptions<T>): SharedCall
       if (closed) throw new MonitorError('overloaded', CLOSED);
       if (signal?.aborted) throw new MonitorError('exporter_unavailable', LEFT);
       const fresh = kept.get(key);
-      // The timer frees the memory; on a busy machine it is late.
+      // Check the time too: the timer only frees the memory, and on a busy machine it fires late.
       if (fresh !== undefined && performance.now() < fresh.until) return fresh.value;
       const running = flights.get(key);
       if (running !== undefined) return wait(key, running, signal);

@@ -1,26 +1,26 @@
 /**
- * One source on the bench: made afresh for each case, filled if it can be, closed afterwards, and never
- * waited for longer than the time limit.
+ * Runs one case against a source: creates the source, seeds it if possible, closes it afterwards, and limits
+ * every wait by `timeoutMs`.
  */
 import type { Task } from '../model.ts';
 import type { Awaitable, MonitorSources, ReadContext, SourcePart } from '../source.ts';
 import { sampleTasks } from './sample-tasks.ts';
 import { fail } from './shape.ts';
 
-/** What one call of {@link ContractSetup.create} gives. */
+/** Result of {@link ContractSetup.create}. */
 export interface SourceUnderTest {
-  /** The bundle that `createMonitorRouter({ sources })` would get. */
+  /** The bundle to check, as `createMonitorRouter({ sources })` takes it. */
   readonly sources: MonitorSources;
   /**
-   * Puts these tasks into the queue and resolves once the source can read them. Without it the suite
-   * checks whatever the source holds, which must then be one task at least.
+   * Adds these tasks and resolves once the source can read them. Without `seed` the suite checks whatever the
+   * source holds, which must be at least one task.
    */
   seed?(tasks: readonly Task[]): Awaitable<void>;
-  /** Called after the source's own `close()`: ends what `create` started beside it. */
+  /** Called after the source's own `close()`, to stop whatever else `create` started. */
   close?(): Awaitable<void>;
 }
 
-/** Parts that the suite has cases for; `tasks.tree` and `tasks.stats` are the optional reads of `tasks`. */
+/** Parts that the suite has cases for. `tasks.tree` and `tasks.stats` are the optional reads of `tasks`. */
 export type ContractPart =
   | 'tasks'
   | 'tasks.tree'
@@ -44,7 +44,7 @@ const PARTS = [
   'history',
 ] as const;
 
-/** The parts that a bundle has, by name; whatever else stands in it is its own affair. */
+/** The parts of a bundle, by name. Other members of the bundle are ignored. */
 export function partsOf(sources: MonitorSources): readonly (readonly [string, SourcePart])[] {
   return PARTS.flatMap((name) => {
     const part = sources[name];
@@ -52,18 +52,21 @@ export function partsOf(sources: MonitorSources): readonly (readonly [string, So
   });
 }
 
-/** What to check, and how to get at it. */
+/** What to check and how to create it. */
 export interface ContractSetup {
-  /** The parts that the source has. Only these are checked, and a part that is not named is a failure. */
+  /**
+   * The parts that the source has. Only these are checked; a part that is missing from this list fails the
+   * suite.
+   */
   readonly parts: readonly ContractPart[];
-  /** Makes a source of its own for each case. */
+  /** Creates a new source. Called once per case. */
   create(): Awaitable<SourceUnderTest>;
   /**
-   * What it holds may change while a case runs. A case that fails is then tried again and fails only when
-   * it has failed three times. Default false.
+   * Set it when the data may change while a case runs. A failed case is then repeated and fails only after
+   * three attempts. Default false.
    */
   readonly live?: boolean;
-  /** Longest wait for any one call, in milliseconds. Default 5000. */
+  /** Maximum wait for any one call, in milliseconds. Default 5000. */
   readonly timeoutMs?: number;
 }
 
@@ -71,23 +74,22 @@ export interface ContractSetup {
 export interface Bench {
   readonly sources: MonitorSources;
   readonly live: boolean;
-  /** The tasks that were put in; `null` where the source cannot be filled. */
+  /** The tasks that were seeded; `null` when the source cannot be seeded. */
   readonly seeded: readonly Task[] | null;
-  /** Puts one more task in; absent where the source cannot be filled. */
+  /** Adds more tasks; `undefined` when the source cannot be seeded. */
   readonly seed: ((tasks: readonly Task[]) => Awaitable<void>) | undefined;
-  /** The moment before anything was put in. */
+  /** When the bench was opened, before anything was seeded. */
   readonly openedAt: Date;
-  /** Waits for one call, or fails with what did not answer. */
+  /** Waits for one call. Fails with `what` when the call does not settle in time. */
   within<T>(what: string, call: () => Awaitable<T>): Promise<T>;
-  /** The same for a read, which gets a signal that is never aborted. */
+  /** Like `within`, for a read. The signal in its context is never aborted. */
   read<T>(what: string, call: (context: ReadContext) => Awaitable<T>): Promise<T>;
 }
 
-/** Waits for `call`, but no longer than `timeoutMs`. */
 async function within<T>(timeoutMs: number, what: string, call: () => Awaitable<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    // Not unref'ed: a call that never settles must end as a failure, not as an early exit of the runner.
+    // Not unref'ed: a call that never settles must be reported as a failure, not end the test runner early.
     timer = setTimeout(() => {
       try {
         fail(what, `an answer within ${timeoutMs} ms`, 'none');
@@ -103,7 +105,7 @@ async function within<T>(timeoutMs: number, what: string, call: () => Awaitable<
   }
 }
 
-/** Runs one case on a source made for it. */
+/** Runs one case on a new source. */
 export async function onBench(setup: ContractSetup, check: (bench: Bench) => Promise<void>): Promise<void> {
   const timeoutMs = setup.timeoutMs ?? 5000;
   const openedAt = new Date();

@@ -1,4 +1,7 @@
 import type { Bench } from './bench.ts';
 
-/** Cases of one part: a sentence of behaviour, and what finds out whether it is so. */
+/**
+ * The cases of one part: each title describes a behaviour, each function rejects when the behaviour is
+ * missing.
+ */
 export type Checks = Readonly<Record<string, (bench: Bench) => Promise<void>>>;

@@ -1,4 +1,4 @@
-/** Cases of how all parts behave, whatever they tell: status, aborted reads, many reads at once, the end. */
+/** Cases on the behaviour that all parts share: status, aborted reads, concurrent reads, `close()`. */
 import type { Awaitable, MonitorSources, ReadContext } from '../source.ts';
 import { type Bench, partsOf } from './bench.ts';
 import type { Checks } from './checks.ts';
@@ -35,13 +35,13 @@ function readsOf(sources: MonitorSources): readonly (readonly [string, Read])[] 
   return all.flatMap(([name, read]) => (read ? [[name, read] as const] : []));
 }
 
-/** Waits until a read has ended, however it ends. */
+/** Waits until a read settles, whether it succeeds or fails. */
 async function settled(bench: Bench, what: string, read: () => Awaitable<unknown>): Promise<void> {
   await bench.within(what, async () => {
     try {
       await read();
     } catch {
-      // A read that was aborted or came after the end may be refused.
+      // A source may refuse a read that was aborted or started after `close()`.
     }
   });
 }

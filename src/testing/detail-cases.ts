@@ -1,4 +1,4 @@
-/** Cases of one task and of its workflow. */
+/** Cases on one task and its workflow. */
 import type { Task, TaskDetail, TaskTree } from '../model.ts';
 import type { Bench } from './bench.ts';
 import type { Checks } from './checks.ts';
@@ -6,7 +6,7 @@ import { held } from './listing.ts';
 import { fail } from './shape.ts';
 import { SHAPES } from './shapes.ts';
 
-/** Ids that nobody has, some of them names of what every JavaScript object has. */
+/** Ids that no task has. Some are names of members that every JavaScript object has. */
 const UNKNOWN = ['no-such-task', '__proto__', 'constructor', 'toString', '*', '../..', 'x'.repeat(512), ' '];
 const MOST_DETAILS = 60;
 const DATES = ['sent', 'received', 'started', 'finished', 'timestamp', 'eta', 'expires'] as const;
@@ -38,7 +38,7 @@ async function treeOf(bench: Bench, id: string): Promise<TaskTree | null> {
   return tree;
 }
 
-/** The tree of a task that is listed, with the ids in it. */
+/** The tree of a listed task, with the ids in the tree. */
 async function knownTree(
   bench: Bench,
   id: string,
@@ -51,7 +51,7 @@ async function knownTree(
   return { ...tree, ids };
 }
 
-/** Rows with ties to others, which are the ones worth asking for, before those without. */
+/** Rows with relations first: only their trees are worth checking. */
 function tiedFirst(rows: readonly Task[]): readonly Task[] {
   const tied = (row: Task) => Number(Boolean(row.parentId ?? row.groupId ?? row.chordId));
   return rows.toSorted((a, b) => tied(b) - tied(a)).slice(0, MOST_DETAILS);
@@ -90,7 +90,8 @@ export const DETAIL_CHECKS: Checks = {
       const detail = await detailOf(bench, row.id);
       const latest = new Map<string | null, number>();
       for (const { worker, timestamp } of detail?.timeline ?? []) {
-        // Clocks of two machines differ, so a worker may seem to have taken a task before it was sent.
+        // Clocks of two machines differ, so a worker may seem to receive a task before it was sent. Compare
+        // per worker.
         if (timestamp && timestamp.getTime() < (latest.get(worker) ?? -Infinity)) {
           fail(`getTask(${row.id}).timeline of ${worker}`, 'the oldest change first', detail?.timeline);
         }

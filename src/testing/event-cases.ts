@@ -1,4 +1,4 @@
-/** Cases of the activity feed. */
+/** Cases on the event feed. */
 import { isMonitorError } from '../errors.ts';
 import type { TaskEvent } from '../model.ts';
 import type { TaskEventPage, TaskEventQuery } from '../source.ts';
@@ -25,14 +25,14 @@ function idsOf(events: readonly TaskEvent[]): readonly string[] {
   return events.map((event) => event.id);
 }
 
-/** The newest items, newest first; some at least, or there is nothing to check. */
+/** The newest items, newest first. Fails when there are none. */
 async function newest(bench: Bench): Promise<readonly TaskEvent[]> {
   const { events } = await feed(bench);
   if (events.length === 0) fail('listEvents', 'an item at least to check with', events);
   return events;
 }
 
-/** Items after `since`, oldest first, taken `limit` at a time. */
+/** Items after `since`, oldest first, read in pages of `limit`. */
 async function follow(
   bench: Bench,
   since: TaskEventQuery['since'],
@@ -58,7 +58,7 @@ async function expectFiltered(
   const { events } = await feed(bench, filter);
   const foreign = events.filter((event) => !holds(event));
   if (foreign.length > 0) fail(what, 'only matching items', foreign);
-  // Above the limit a filtered feed reaches further back than the unfiltered one.
+  // At the limit a filtered page reaches further back than an unfiltered one, so the two are not comparable.
   if (all.length < 1000) expectIds(what, idsOf(events), idsOf(all.filter(holds)));
 }
 

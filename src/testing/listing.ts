@@ -1,11 +1,11 @@
-/** Queries for the task list, walks over its pages, and what should come back. */
+/** Helpers for the task list: queries, reading all pages, comparing rows. */
 import type { Task } from '../model.ts';
 import type { TaskPage, TaskPosition, TaskQuery, TaskSort } from '../source.ts';
 import type { Bench } from './bench.ts';
 import { fail } from './shape.ts';
 import { SHAPES } from './shapes.ts';
 
-/** Every field that the list can be sorted by. */
+/** Every sortable field of the list. */
 export const SORTS: readonly TaskSort[] = [
   'timestamp',
   'received',
@@ -16,10 +16,10 @@ export const SORTS: readonly TaskSort[] = [
   'state',
 ];
 
-/** Most rows that the suite looks at in a source that holds more: the newest. */
+/** Maximum number of rows to check. In a larger source these are the newest ones. */
 const MOST_ROWS = 2000;
 
-/** A query as the router gives it, frozen: sources share it and must not change it. */
+/** A query as the router creates it. Frozen, because sources share it and must not change it. */
 export function taskQuery(part: Partial<TaskQuery> = {}): TaskQuery {
   const lists = {
     states: part.states ?? [],
@@ -46,7 +46,7 @@ export function taskQuery(part: Partial<TaskQuery> = {}): TaskQuery {
   });
 }
 
-/** One page, its shape checked. */
+/** Reads one page and checks its shape. */
 export async function page(bench: Bench, query: TaskQuery): Promise<TaskPage> {
   const { tasks } = bench.sources;
   if (!tasks) fail('sources.tasks', 'a part', tasks);
@@ -58,12 +58,12 @@ export async function page(bench: Bench, query: TaskQuery): Promise<TaskPage> {
   return answer;
 }
 
-/** Places travel to the client and back inside a cursor, so they must survive JSON. */
+/** Copies a position as JSON, because positions travel to the client and back inside a cursor. */
 function travelled(position: TaskPosition): TaskPosition {
   return JSON.parse(JSON.stringify(position)) as TaskPosition;
 }
 
-/** All rows of a query, page after page. */
+/** Reads all rows of a query, page by page. */
 export async function walk(bench: Bench, query: TaskQuery, mostRows = Infinity): Promise<readonly Task[]> {
   const rows: Task[] = [];
   const places = new Set<string>();
@@ -79,7 +79,7 @@ export async function walk(bench: Bench, query: TaskQuery, mostRows = Infinity):
   return rows;
 }
 
-/** What the source holds: all of it, or the newest part of it with the `since` that asks for this part. */
+/** The rows that the source holds, or the newest part of them, with the `since` that selects this part. */
 export async function held(
   bench: Bench,
 ): Promise<{ readonly rows: readonly Task[]; readonly since: Date | null }> {
@@ -102,13 +102,13 @@ function duplicates(rows: readonly Task[]): readonly string[] {
   return rows.map((row) => row.id).filter((id, index, ids) => ids.indexOf(id) !== index);
 }
 
-/** What a row is sorted by; `null` when it has no such value. */
+/** The value that a row is sorted by; `null` when the row has none. */
 export function sortKey(row: Task, sort: TaskSort): number | string | null {
   const value = row[sort];
   return value instanceof Date ? value.getTime() : (value ?? null);
 }
 
-/** The order that the list must have: by value, `null` last, ties by id ascending, text by code unit. */
+/** Sorts rows as the list must: by value, `null` last, ties by ascending id, text by code unit. */
 export function sorted(rows: readonly Task[], sort: TaskSort, order: TaskQuery['order']): readonly Task[] {
   const sign = order === 'asc' ? 1 : -1;
   return rows.toSorted((a, b) => {
@@ -121,7 +121,7 @@ export function sorted(rows: readonly Task[], sort: TaskSort, order: TaskQuery['
   });
 }
 
-/** Fails unless these are the same rows in the same order. */
+/** Fails unless both lists have the same rows in the same order. */
 export function expectRows(what: string, actual: readonly Task[], expected: readonly Task[]): void {
   expectIds(
     what,
@@ -130,7 +130,7 @@ export function expectRows(what: string, actual: readonly Task[], expected: read
   );
 }
 
-/** Fails with the first difference of two lists of ids. */
+/** Fails at the first difference between two lists of ids. */
 export function expectIds(what: string, actual: readonly string[], expected: readonly string[]): void {
   const missing = expected.filter((id) => !actual.includes(id));
   if (missing.length > 0) fail(what, `also ${missing.slice(0, 5).join(', ')}`, actual.slice(0, 20));

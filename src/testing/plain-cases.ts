@@ -1,4 +1,4 @@
-/** Cases of the parts that return one list or one value: workers, schedules, components, health, history. */
+/** Cases on the parts that return one list or one value: workers, schedules, components, health, history. */
 import type { ReadContext } from '../source.ts';
 import type { Bench } from './bench.ts';
 import type { Checks } from './checks.ts';

@@ -1,6 +1,6 @@
 /**
- * The tasks that the suite asks a source to hold. Each stands for something that sources get wrong:
- * equal times, missing values, states that a worker invents, ids that are no UUIDs, workflows.
+ * The tasks that the suite seeds. Each covers something that sources get wrong: equal times, missing values,
+ * custom states, ids that are not UUIDs, workflows.
  */
 import { isDone, type Task, type TaskState } from '../model.ts';
 
@@ -25,7 +25,10 @@ function pick<T>(values: readonly T[], index: number): T {
   return values[index % values.length] as T;
 }
 
-/** When the worker was, `gap` after the sending; absent where the state says that it has not yet. */
+/**
+ * Times of one task, with `gap` milliseconds between sending, receiving and starting. A time is missing when
+ * the state comes before it.
+ */
 function lifeOf(state: TaskState, sentAt: number, gap: number) {
   const at = (steps: number) => new Date(sentAt + steps * gap);
   const sent = at(0);
@@ -40,11 +43,11 @@ function lifeOf(state: TaskState, sentAt: number, gap: number) {
 
 function sample(index: number, now: number): Task {
   const state = pick(STATES, index);
-  // Rows 20 to 29 share all their times: only the id can order them.
+  // Rows 20 to 29 share all their times, so only the id can order them.
   const sentAt = index >= 20 && index < 30 ? now - 900_000 : now - 1_800_000 + index * 20_000;
   const reached = state !== 'PENDING';
   return {
-    // Ids run against time, so that an order by id alone is seen.
+    // Ids run against time, which exposes a source that orders by id alone.
     id: `task-${String(99 - index)}`,
     state,
     name: pick(NAMES, index * 3),
@@ -59,7 +62,9 @@ function sample(index: number, now: number): Task {
   };
 }
 
-/** A root that sends two tasks, one of which sends a group of three with a body that waits for it. */
+/**
+ * A root task that sends two tasks. One of them sends a group of three and a chord body that waits for it.
+ */
 function workflow(now: number): Task[] {
   const member = (id: string, index: number, ties: Partial<Task>): Task => ({
     id,
@@ -85,10 +90,10 @@ function workflow(now: number): Task[] {
 }
 
 /**
- * Tasks as a deployment would have them at `now`, oldest first, all changed within the last half hour
- * and none within the last minute.
+ * Tasks of a typical deployment, oldest first. All changed within the last half hour, none within the last
+ * minute.
  *
- * @param now the clock of the source, so that nothing is too old to be kept
+ * @param now current time of the source, so that nothing is too old to be kept
  */
 export function sampleTasks(now: Date): readonly Task[] {
   const start = now.getTime();
@@ -96,7 +101,7 @@ export function sampleTasks(now: Date): readonly Task[] {
   return [
     ...plain,
     ...workflow(start),
-    // What is known of a task whose sending nobody saw.
+    // A task whose sending nobody observed.
     {
       id: 'größe/1 %2F"<b>',
       state: 'STARTED',
@@ -107,7 +112,7 @@ export function sampleTasks(now: Date): readonly Task[] {
   ];
 }
 
-/** One more task, to see whether a source notices that it came. */
+/** One more task, to check that a source notices new tasks. */
 export function lateTask(now: Date): Task {
   return {
     id: 'late-1',

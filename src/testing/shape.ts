@@ -1,17 +1,24 @@
-/** Checks of single values and how they combine; a failure names the place and what was wrong there. */
+/**
+ * Checks of single values, and their combinations. A failure names the path of the value and what is wrong
+ * with it.
+ */
 import { AssertionError } from 'node:assert';
 import { inspect } from 'node:util';
 
-/** Throws an AssertionError that names `path` when the value is not as it should be. */
+/** Throws an AssertionError that names `path` when the value is wrong. */
 export type Shape = (value: unknown, path: string) => void;
 
-/** Fails with one sentence about one place. */
+/** Fails with one sentence about the value at `path`. */
 export function fail(path: string, wanted: string, actual: unknown): never {
   const shown = inspect(actual, { depth: 1, maxStringLength: 200, maxArrayLength: 5 });
   throw new AssertionError({ message: `${path}: expected ${wanted}, got ${shown}` });
 }
 
-/** A check of one kind of value: what is wanted, in words, and whether a value is so. */
+/**
+ * Creates a check from a predicate.
+ *
+ * @param wanted description of a valid value, for the message of a failure
+ */
 export function shape(wanted: string, holds: (value: unknown) => boolean): Shape {
   return (value, path) => {
     if (!holds(value)) fail(path, wanted, value);
@@ -28,7 +35,7 @@ export const count = shape(
   (value) => Number.isInteger(value) && Number(value) >= 0,
 );
 export const date = shape('a valid Date', (value) => value instanceof Date && !Number.isNaN(value.getTime()));
-/** An id of the model. */
+/** A valid id: 1 to 512 characters. */
 export const id = shape(
   'a string of 1 to 512 characters',
   (value) => typeof value === 'string' && value !== '' && [...value].length <= 512,
@@ -39,21 +46,21 @@ export function oneOf(...allowed: readonly string[]): Shape {
   return shape(allowed.join(' or '), (value) => allowed.includes(value as string));
 }
 
-/** `null`: cannot tell. */
+/** Also allows `null`, which means "unknown". */
 export function nullable(inner: Shape): Shape {
   return (value, path) => {
     if (value !== null) inner(value, path);
   };
 }
 
-/** May be left out. */
+/** Also allows a missing field. */
 export function optional(inner: Shape): Shape {
   return (value, path) => {
     if (value !== undefined) inner(value, path);
   };
 }
 
-/** Left out or `null`: cannot tell. */
+/** Also allows a missing field or `null`, which both mean "unknown". */
 export const maybe = (inner: Shape): Shape => optional(nullable(inner));
 
 /** An array whose items all have this shape. */
@@ -66,7 +73,9 @@ export function listOf(inner: Shape): Shape {
   };
 }
 
-/** A field that is not of the model is never shown, so it is most likely a misspelt name. */
+/**
+ * An object with these fields. Any other field fails: it is most likely misspelt, and no route would show it.
+ */
 export function record(fields: Readonly<Record<string, Shape>>): Shape {
   return (value, path) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) fail(path, 'an object', value);

@@ -1,6 +1,6 @@
 /**
- * What each value that a source returns looks like. These tables say in run-time words what `model.ts`
- * and `source.ts` say in types, for hosts that write JavaScript or fill the types from a database.
+ * The shape of every value that a source returns: the types of `model.ts` and `source.ts` as run-time checks,
+ * for hosts that write JavaScript or fill the values from a database.
  */
 import { STATUS_OF } from '../errors.ts';
 import {
@@ -64,7 +64,7 @@ const position = record({
   mark: optional(text),
 });
 
-/** One check per value that a source returns. */
+/** One check per returned value. */
 export const SHAPES = {
   task,
   taskPage: record({ tasks: listOf(task), next: nullable(position), total: nullable(count) }),

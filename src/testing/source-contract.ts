@@ -1,4 +1,4 @@
-/** The contract suite: what `createMonitorRouter` relies on in every source. */
+/** The contract suite: everything that `createMonitorRouter` expects from a source. */
 import type { MonitorSources } from '../source.ts';
 import { type Bench, type ContractPart, type ContractSetup, onBench, partsOf } from './bench.ts';
 import type { Checks } from './checks.ts';
@@ -17,11 +17,14 @@ import { fail } from './shape.ts';
 import { STATS_CHECKS } from './stats-cases.ts';
 import { TASK_CHECKS } from './task-cases.ts';
 
-/** One case, for the runner of your choice: `test(name, run)`. */
+/** One case for any test runner: `test(name, run)`. */
 export interface SourceCase {
-  /** What the source does when all is well, such as `tasks: sorts by each field in both orders …`. */
+  /** The expected behaviour, such as `tasks: sorts by each field in both orders …`. */
   readonly name: string;
-  /** Resolves when it is so; rejects with an AssertionError that names the place and what was wrong there. */
+  /**
+   * Resolves when the source behaves as named; otherwise rejects with an AssertionError that names the value
+   * and what is wrong with it.
+   */
   run(): Promise<void>;
 }
 
@@ -60,16 +63,16 @@ async function runCase(setup: ContractSetup, check: (bench: Bench) => Promise<vo
 }
 
 /**
- * The cases that a source must pass, for any test runner. They check shapes, filters, order, paging,
- * totals, one task against its row, workflows from either end, figures against the list, the feed and its
- * cursors, and how reads end when they are aborted, come many at once or come after `close()`.
+ * Returns the cases that a source must pass, for any test runner. They check shapes, filters, order, paging,
+ * totals, tasks against their list rows, workflows from each of their tasks, statistics against the list, the
+ * feed and its cursors, and reads that are aborted, concurrent or started after `close()`.
  *
- * @example
- * for (const { name, run } of sourceContract({ parts: ['tasks', 'workers'], create })) test(name, run);
+ * @example for (const { name, run } of sourceContract({ parts: ['tasks', 'workers'], create })) test(name,
+ *   run);
  *
- * @param setup the parts to check and how to make a source that has them
- * @returns cases that can run in any order; each makes and closes a source of its own
- * @throws TypeError when `parts` names something that is no part, or nothing
+ * @param setup the parts to check and how to create a source that has them
+ * @returns cases that can run in any order; each creates and closes its own source
+ * @throws TypeError when `parts` is empty or names an unknown part
  */
 export function sourceContract(setup: ContractSetup): readonly SourceCase[] {
   const unknown = setup.parts.filter((part) => !Object.hasOwn(CHECKS_OF, part));

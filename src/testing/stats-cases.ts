@@ -1,4 +1,4 @@
-/** Cases of the figures over the task list. */
+/** Cases on the statistics over the task list. */
 import type { Task } from '../model.ts';
 import type { TaskQuery, TaskStats } from '../source.ts';
 import type { Bench } from './bench.ts';
@@ -25,7 +25,10 @@ async function statsOf(
   return stats;
 }
 
-/** Fails unless the figure lies between the rows surely within the window and those perhaps within it. */
+/**
+ * Fails unless the figure is at least the number of rows that are certainly in the window and at most the
+ * number that may be in it.
+ */
 function expectCount(
   what: string,
   actual: number,

@@ -1,4 +1,4 @@
-/** Cases of the task list: what it holds, its filters, its order, its pages. */
+/** Cases on the task list: its rows, filters, order and pages. */
 import type { Task } from '../model.ts';
 import type { TaskQuery, TaskSort } from '../source.ts';
 import type { Bench } from './bench.ts';
@@ -10,13 +10,13 @@ const TIMES = ['sent', 'received', 'started', 'finished', 'timestamp'] as const;
 const WORDS = ['name', 'worker', 'queue', 'parentId', 'rootId', 'groupId', 'chordId'] as const;
 const ORDERS = ['asc', 'desc'] as const;
 
-/** Values of one field that rows have, each once, a few of them. */
+/** Up to five different values of one field. */
 function valuesOf(rows: readonly Task[], field: keyof Task): readonly string[] {
   const values = rows.map((row) => row[field]).filter((value) => typeof value === 'string');
   return [...new Set(values)].slice(0, 5);
 }
 
-/** Asks with `filter` and expects those held rows for which `holds` is true, newest first. */
+/** Reads the list with `filter` and expects exactly the held rows for which `holds` is true, newest first. */
 async function expectFiltered(
   bench: Bench,
   what: string,
@@ -29,8 +29,9 @@ async function expectFiltered(
 }
 
 /**
- * Rows by `sort`: the whole order, but for rows without a `timestamp`, which come last as the source likes,
- * and for rows of one millisecond in a source that may know their times more exactly than a Date can say.
+ * Compares the whole order, with two exceptions: rows without a `timestamp` come last in any order, and in a
+ * source that was not seeded rows of the same millisecond may come in any order, because the source may know
+ * their times more precisely than a `Date`.
  */
 function expectOrder(
   bench: Bench,
@@ -62,7 +63,7 @@ export const TASK_CHECKS: Checks = {
       const row = rows.find((candidate) => candidate.id === task.id);
       if (!row) fail('listTasks', `a row of ${task.id}`, `${rows.length} others`);
       if (row.state !== task.state) fail(`state of ${task.id}`, task.state, row.state);
-      // Not every queue can tell everything; what it tells must be right.
+      // A source need not know every field, but what it reports must be right.
       for (const field of WORDS) {
         const known = row[field] ?? null;
         if (known !== null && known !== task[field])
@@ -186,7 +187,7 @@ export const TASK_CHECKS: Checks = {
 
   'says on the last page that it is the last': async (bench) => {
     const { rows, since } = await held(bench);
-    // No room left on the page: whoever only compares its length with the limit is wrong here.
+    // The page is exactly full, which exposes a source that only compares its length with the limit.
     const { next } = await page(bench, taskQuery({ since, limit: Math.min(rows.length, 1000) }));
     if (rows.length <= 1000 && next !== null) fail('listTasks().next of the last page', 'null', next);
   },
@@ -205,7 +206,7 @@ export const TASK_CHECKS: Checks = {
     const placed = rows.filter((row) => row.timestamp);
     const [middle] = placed.slice(Math.floor(placed.length / 2));
     if (!middle?.timestamp) return;
-    // A place that no row has: half a character behind the id of one that is there.
+    // A position between two rows: no task has this id.
     const after = { key: middle.timestamp.getTime(), id: `${middle.id}!` };
     const answer = await walk(bench, taskQuery({ since, after }));
     expectRows('listTasks behind a place between two rows', answer, rows.slice(rows.indexOf(middle) + 1));

@@ -4,7 +4,7 @@ const UNITS: readonly (readonly [seconds: number, name: string])[] = [
   [60, 'min'],
 ];
 
-/** `every 30 s`, `every 5 min`, `every 1.5 s`: in the largest unit that it is a whole number of. */
+/** Formats an interval in the largest unit that divides it: `every 30 s`, `every 5 min`, `every 1.5 s`. */
 export function everyText(seconds: number): string {
   const [size, name] = UNITS.find(([unit]) => seconds >= unit && seconds % unit === 0) ?? [1, 's'];
   return `every ${seconds / size} ${name}`;
