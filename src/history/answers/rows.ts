@@ -3,9 +3,12 @@
  * JSON can be kept.
  */
 import { isDone, type Task, type TaskDetail } from '../../model.ts';
-import type { Folded } from '../merge/folded.ts';
+import { lifeOf } from '../merge/life.ts';
+import { toFigures, toTask } from '../merge/task.ts';
+import { timelineOf } from '../merge/timeline.ts';
+import { readLife, readRecord } from '../table/record-table.ts';
 import type { Records } from '../table/records.ts';
-import { readChanges, readTask, readTexts, readTimeline, stateOf } from './read-task.ts';
+import { namesOf, readTexts, shortenedTexts } from './read-task.ts';
 import { type FlagContext, flagsOf } from './task-flags.ts';
 
 /** Most tasks kept as objects: those of the largest graph, and some pages. */
@@ -28,8 +31,8 @@ export interface Rows {
   clear(): void;
 }
 
-/** @param fold folds one slot */
-export function createRows(records: Records, fold: (slot: number) => Folded, context: FlagContext): Rows {
+/** @returns no tasks yet */
+export function createRows(records: Records, context: FlagContext): Rows {
   const rows = new Map<number, Task>();
 
   /** Time alone changes the flags of a task that has not ended. */
@@ -40,10 +43,16 @@ export function createRows(records: Records, fold: (slot: number) => Folded, con
   }
 
   function make(slot: number): Task {
-    const folded = fold(slot);
-    const state = stateOf(records, folded.kind, folded.state);
-    const since = Number.isNaN(folded.received) ? folded.timestamp : folded.received;
-    return Object.freeze(readTask(records, slot, folded, flagsOf(slot, state, since, records, context)));
+    const record = readRecord(records, slot);
+    const life = lifeOf(record.entries, record.runtime);
+    const since = life.received ?? life.timestamp ?? Number.NaN;
+    const task = toTask(record, {
+      life,
+      rootId: records.roots[slot] ?? null,
+      flags: flagsOf(slot, life.state, since, records, context),
+      shortened: shortenedTexts(records, slot, life.state),
+    });
+    return Object.freeze(task);
   }
 
   function get(slot: number): Task {
@@ -59,16 +68,15 @@ export function createRows(records: Records, fold: (slot: number) => Folded, con
     get,
     state(slot) {
       if (records.waiting[slot] === 0) return records.states.text(records.state[slot] as number);
-      const { kind, state } = fold(slot);
-      return stateOf(records, kind, state);
+      return readLife(records, slot).state;
     },
-    retries: (slot) => fold(slot).retries,
+    retries: (slot) => readLife(records, slot).retries ?? -1,
     brief: (slot) => readTexts(records, slot),
-    figures: (slot) => readChanges(records, slot, fold(slot)),
+    figures: (slot) => toFigures(readLife(records, slot), namesOf(records, slot)),
     detail: (slot, children) => ({
       ...get(slot),
       children,
-      timeline: readTimeline(records, fold(slot)),
+      timeline: timelineOf(readRecord(records, slot).entries),
     }),
     forget(slot) {
       if (rows.size > 0) rows.delete(slot);

@@ -1,8 +1,8 @@
 /** Tasks that have not ended, in the order in which they were last heard of. */
+import { isDone, TASK_STATES } from '../../model.ts';
 import type { OpenTask } from '../history.ts';
 import { createArrivals } from '../table/arrivals.ts';
 import type { Records } from '../table/records.ts';
-import { KIND } from '../table/timeline.ts';
 
 /** The open tasks, and every task that has changed since the indexes were updated. */
 export interface OpenTasks {
@@ -20,8 +20,8 @@ export interface OpenTasks {
 /** @returns an empty list */
 export function createOpenTasks(records: Records): OpenTasks {
   const order = createArrivals();
-  const endStates = new Set(
-    [KIND.SUCCEEDED, KIND.FAILED, KIND.REVOKED, KIND.REJECTED].map((kind) => records.stateOfKind[kind]),
+  const endStates = new Set<number | undefined>(
+    TASK_STATES.filter(isDone).map((state) => records.states.intern(state)),
   );
 
   return {

@@ -4,8 +4,8 @@
  * before the next read, or when many tasks have changed, so a burst moves each task once.
  */
 import type { Folded } from '../merge/folded.ts';
+import { KIND_ORDER } from '../merge/record.ts';
 import type { Records } from '../table/records.ts';
-import { KIND } from '../table/timeline.ts';
 import { type ChangedSlots, createChangedSlots, type Pending } from './changed-slots.ts';
 import { type ColumnIndex, createColumnIndex } from './column-index.ts';
 import { createEtaIndex, type EtaIndex } from './eta-index.ts';
@@ -134,10 +134,9 @@ function updateTask(index: IndexState, slot: number, name: number, queue: number
   const isIndexed = records.indexed[slot] === 1;
   const from = keyOf(records, slot);
   const to = Number.isNaN(folded.timestamp) ? NO_KEY : folded.timestamp;
-  const state = folded.kind === KIND.CUSTOM ? folded.state : (records.stateOfKind[folded.kind] as number);
   if (isIndexed && from !== to) all.remove(from, slot);
   if (!isIndexed || from !== to) all.insert(to, slot);
-  move(index, 'state', slot, state, from, to);
+  move(index, 'state', slot, folded.state, from, to);
   move(index, 'name', slot, name, from, to);
   move(index, 'worker', slot, folded.worker, from, to);
   move(index, 'queue', slot, queue, from, to);
@@ -147,7 +146,7 @@ function updateTask(index: IndexState, slot: number, name: number, queue: number
   records.indexed[slot] = 1;
   sorts.insert(slot, folded);
   const eta = records.extras.size > 0 ? records.extras.get(slot)?.eta : null;
-  index.etas.set(slot, eta != null && folded.kind <= KIND.RECEIVED ? eta : null);
+  index.etas.set(slot, eta != null && folded.kind <= KIND_ORDER.received ? eta : null);
   index.changed(slot);
 }
 

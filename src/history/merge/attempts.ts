@@ -26,21 +26,29 @@ interface OpenAttempt extends Attempt {
 /** @returns the attempts: first those that were received, by time, then the others in the order of arrival */
 export function attemptsOf(entries: readonly TaskEntry[]): readonly Attempt[] {
   const attempts = receivedAttempts(entries);
-  const owners: (OpenAttempt | null)[] = entries.map((entry) =>
+  const owners = entries.map((entry) =>
     entry.origin === 'event' && entry.kind !== 'sent' ? attemptOfEvent(attempts, entry) : null,
   );
-  for (const [position, entry] of entries.entries()) {
-    if (entry.origin === 'result' && entry.kind !== 'sent') {
-      owners[position] = attemptOfResult(attempts, entry, position);
-    }
+  for (let position = 0; position < entries.length; position++) {
+    const entry = entries[position] as TaskEntry;
+    if (entry.origin === 'event' || entry.kind === 'sent') continue;
+    owners[position] = attemptOfResult(attempts, entry, position);
   }
-  for (const [position, entry] of entries.entries()) owners[position]?.entries.push(entry);
-  return attempts.filter((attempt) => attempt.entries.length > 0);
+  for (let position = 0; position < entries.length; position++) {
+    owners[position]?.entries.push(entries[position] as TaskEntry);
+  }
+  // One that was received is empty if the backend reported it, and another one fits better.
+  return attempts.every(hasEntries) ? attempts : attempts.filter(hasEntries);
+}
+
+function hasEntries({ entries }: Attempt): boolean {
+  return entries.length > 0;
 }
 
 function receivedAttempts(entries: readonly TaskEntry[]): OpenAttempt[] {
   const attempts: OpenAttempt[] = [];
-  for (const [position, entry] of entries.entries()) {
+  for (let position = 0; position < entries.length; position++) {
+    const entry = entries[position] as TaskEntry;
     if (entry.kind === 'received') attempts.push(openAttempt(entry, entry.retries ?? 0, position));
   }
   return attempts.length < 2 ? attempts : attempts.sort((a, b) => timeOf(a) - timeOf(b));

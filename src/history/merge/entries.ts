@@ -29,7 +29,7 @@ export function addEntry(entries: readonly TaskEntry[], change: TaskChange, arri
   const known = findRepeated(entries, reported, entry.retries);
   if (known === undefined) {
     const kept = entries.length < MAX_ENTRIES ? entries : [entries[0] as TaskEntry, ...entries.slice(2)];
-    return { entries: [...kept, entry], entry, outcome: 'added', isNews };
+    return { entries: kept.concat(entry), entry, outcome: 'added', isNews };
   }
   const heard = known.isStored && !entry.isStored ? { ...known, isStored: false } : known;
   const better = improve(heard, entry, change.detail);
@@ -42,15 +42,20 @@ export function addEntry(entries: readonly TaskEntry[], change: TaskChange, arri
 }
 
 function entryOf(change: TaskChange, arrivedAt: number): TaskEntry {
-  const { retries } = change;
+  const { retries, time, heardAt } = change;
   const kind = kindOf(change);
   const isStored = change.stored === true;
   const detail = change.detail ?? change.exception;
+  const isDated = isMoment(time);
+  const latest = isMoment(heardAt) ? Math.min(heardAt, arrivedAt) : arrivedAt;
+  // That a message waits in a queue does not tell when it was sent.
+  const isVague = isStored && (kind === 'sent' || !isMoment(heardAt));
   return {
     kind,
     state: kind === 'custom' ? (change.state ?? STATE_OF_KIND.custom) : null,
     origin: change.origin,
-    ...timeOf(change, kind, isStored, arrivedAt),
+    time: isDated ? time : latest,
+    timeSource: isDated ? 'sender' : isVague ? 'reading' : 'arrival',
     isStored,
     retries: typeof retries === 'number' && retries >= 0 ? Math.trunc(retries) : null,
     worker: isName(change.worker) ? change.worker : null,
@@ -62,22 +67,6 @@ function entryOf(change: TaskChange, arrivedAt: number): TaskEntry {
 function kindOf({ type, tentative }: TaskChange): EntryKind {
   if (type === 'revoked' && tentative === true) return 'revoking';
   return Object.hasOwn(KIND_ORDER, type) ? type : 'custom';
-}
-
-function timeOf(
-  { time, heardAt }: TaskChange,
-  kind: EntryKind,
-  isStored: boolean,
-  arrivedAt: number,
-): Pick<TaskEntry, 'time' | 'timeSource'> {
-  if (isMoment(time)) return { time, timeSource: 'sender' };
-  const isBounded = isMoment(heardAt);
-  // That a message waits in a queue does not tell when it was sent.
-  const isVague = isStored && (!isBounded || kind === 'sent');
-  return {
-    time: isBounded ? Math.min(heardAt, arrivedAt) : arrivedAt,
-    timeSource: isVague ? 'reading' : 'arrival',
-  };
 }
 
 function isMoment(value: number | null | undefined): value is number {
@@ -156,10 +145,9 @@ function findRepeated(
 
 /** The last report of the same attempt. Each `received` begins another one, unless its number says otherwise. */
 function findSinceReceived(entries: readonly TaskEntry[], entry: TaskEntry): TaskEntry | undefined {
-  const isOfSameAttempt = (other: TaskEntry) => entry.retries === null || other.retries === entry.retries;
   let found: TaskEntry | undefined;
   for (const other of entries) {
-    if (!isOfSameAttempt(other)) continue;
+    if (entry.retries !== null && other.retries !== entry.retries) continue;
     if (other.kind === 'received' && entry.kind !== 'sent') found = undefined;
     if (isSameReport(other, entry)) found = other;
   }

@@ -1,15 +1,23 @@
+import { readLife } from '../table/record-table.ts';
 import type { Records } from '../table/records.ts';
-import { KIND } from '../table/timeline.ts';
-import { createFold } from './fold.ts';
 import type { Folded } from './folded.ts';
+import { KIND_ORDER } from './record.ts';
 
-/** @returns a function that folds what was told of a task into one reused object */
+/** @returns a function that says what is true of a task, in numbers */
 export function createSlotFold(records: Records): (slot: number) => Folded {
-  const fold = createFold(records.pool);
   return (slot) => {
-    const folded = fold(records.heads[slot] as number);
-    // That of an earlier run is not of this one.
-    folded.runtime = folded.kind === KIND.SUCCEEDED ? (records.runtimes[slot] as number) : Number.NaN;
-    return folded;
+    const life = readLife(records, slot);
+    return {
+      kind: KIND_ORDER[life.kind],
+      state: records.states.intern(life.state),
+      timestamp: life.timestamp ?? Number.NaN,
+      worker: life.worker === null ? 0 : records.workers.intern(life.worker),
+      sent: life.sent ?? Number.NaN,
+      received: life.received ?? Number.NaN,
+      started: life.started ?? Number.NaN,
+      finished: life.finished ?? Number.NaN,
+      runtime: life.runtime ?? Number.NaN,
+      retries: life.retries ?? -1,
+    };
   };
 }

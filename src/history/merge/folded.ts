@@ -1,10 +1,8 @@
-/** Entries kept of one task; of more, the oldest but the first are forgotten. */
-export const MAX_ENTRIES = 64;
-
-/** What is true of a task. Times in milliseconds, NaN where unknown; labels 0 where unknown. */
+/** What is true of a task, as numbers. Times in milliseconds, NaN where unknown; strings interned, 0 where unknown. */
 export interface Folded {
+  /** As in `KIND_ORDER`. */
   kind: number;
-  /** Label of the state, for custom ones. */
+  /** Interned. */
   state: number;
   timestamp: number;
   worker: number;
@@ -12,12 +10,8 @@ export interface Folded {
   received: number;
   started: number;
   finished: number;
-  /** Seconds; of a last run that succeeded. */
+  /** Seconds; of a last attempt that succeeded. */
   runtime: number;
-  /** −1 when not told. */
+  /** −1 when not reported. */
   retries: number;
-  /** Number of entries, and per entry (in the order of arrival) its place among the task's runs. */
-  count: number;
-  readonly entries: Int32Array;
-  readonly runs: Int32Array;
 }

@@ -1,14 +1,16 @@
-/** Takes in what is told of tasks. */
+/** Records what is reported of tasks: merges it into their records, and lets indexes, workers and feed know. */
 import { FEED_TYPES, type Feed } from '../feed/feed.ts';
 import type { HistoryWriter, TaskChange, TaskFacts } from '../history.ts';
 import { isName } from '../names.ts';
-import { FACT } from '../table/records.ts';
+import { heldText, holdPending } from '../table/labels.ts';
+import { readRecord, writeRecord } from '../table/record-table.ts';
 import type { Tables } from '../table/tables.ts';
-import { KIND, STATE_OF } from '../table/timeline.ts';
 import type { WorkerTable } from '../workers/worker-table.ts';
-import type { Placed } from './intake.ts';
+import { type Merged, mergeChange, mergeFacts, mergeRelations } from './merge.ts';
+import { KIND_ORDER, stateOf, type TaskRecord } from './record.ts';
+import { canvasOf, isReported, relate, shared } from './relatives.ts';
 
-/** Where what is told of tasks goes. */
+/** What recording a message changes. */
 export interface RecorderContext {
   readonly tables: Tables;
   readonly workers: WorkerTable;
@@ -18,11 +20,11 @@ export interface RecorderContext {
   readonly maxAgeMs: number;
   /** Milliseconds. */
   clock(): number;
-  /** Lets the indexes catch up, and drops what is too much. */
+  /** Updates the indexes and drops what is too much. */
   catchUp(): void;
 }
 
-/** The part of a history that takes in what is told of tasks. */
+/** The part of a history that records tasks. */
 export type Recorder = Pick<
   HistoryWriter,
   'recordTask' | 'recordFacts' | 'recordRelation' | 'recordMissing'
@@ -31,154 +33,183 @@ export type Recorder = Pick<
   lag(): number | null;
 };
 
-/** @param context is changed by what is told */
+interface RecorderState extends RecorderContext {
+  lag: number | null;
+  newestTime: number;
+}
+
+/** @param context is changed by what is recorded */
 export function createRecorder(context: RecorderContext): Recorder {
-  const { tables, workers, feed, counts, revisions, clock } = context;
-  const { records, rows, index, relations, lineage, open } = tables;
-  let lag: number | null = null;
-  let newestTime = Number.NEGATIVE_INFINITY;
-
-  /** What was read may be older than anything that is kept. */
-  function isTooOld({ time, heardAt }: TaskChange, arrivedAt: number): boolean {
-    return (time ?? heardAt ?? arrivedAt) < arrivedAt - context.maxAgeMs;
-  }
-
-  function hear(change: TaskChange, arrivedAt: number): void {
-    if (isName(change.worker) && workers.sign(change.worker, arrivedAt)) {
-      revisions.workers++;
-      revisions.tasks++;
-    }
-    if (typeof change.time === 'number' && change.time > newestTime) {
-      newestTime = change.time;
-      lag = Math.max(0, arrivedAt - change.time);
-    }
-  }
-
-  /** What was read is no sign of life of a worker; the worker of an open task must be known to get lost. */
-  function mention(change: TaskChange, { isNew, kind }: Placed): void {
-    if (!isNew || kind >= KIND.REVOKED || !isName(change.worker)) return;
-    if (workers.mention(change.worker)) revisions.workers++;
-  }
-
-  function publish(slot: number, change: TaskChange, placed: Placed, name: number, arrivedAt: number): void {
-    revisions.events++;
-    // The texts that are held anyway, not the message's own copies of them.
-    feed.add(
-      {
-        type: change.eventType ?? (FEED_TYPES[change.type] as string),
-        task: name === 0 ? null : records.names.text(name),
-        taskId: records.ids[slot] as string,
-        state:
-          placed.kind === KIND.CUSTOM ? records.states.text(placed.state) : (STATE_OF[placed.kind] as string),
-        worker: placed.worker === 0 ? null : records.workers.text(placed.worker),
-        time: placed.time,
-        detail: change.detail ?? change.exception ?? null,
-      },
-      arrivedAt,
-    );
-  }
-
-  function fill(slot: number, facts: TaskFacts): void {
-    if (!tables.fillFacts(slot, facts)) return;
-    rows.forget(slot);
-    revisions.tasks++;
-  }
-
-  /** Whether the messages of the task itself tell that relation. */
-  function isToldBy(slot: number, relation: string, other: string): boolean {
-    if (relation === 'child') return records.parents[slot] === other;
-    const facts = records.facts[slot] as number;
-    const more = records.extras.get(slot);
-    if (relation === 'group') return (facts & FACT.GROUP_TOLD) !== 0 && more?.groupId === other;
-    return relation === 'chord' && (facts & FACT.CHORD_TOLD) !== 0 && more?.chordId === other;
-  }
-
-  /** The id as the table of tasks holds it: it is stored once. */
-  const shared = (slot: number | undefined, id: string): string =>
-    slot === undefined ? id : (records.ids[slot] as string);
-
-  /** Whatever is told of a task says that it is somewhere. */
-  function found(slot: number): void {
-    const facts = records.facts[slot] as number;
-    if ((facts & FACT.MISSING) === 0) return;
-    records.facts[slot] = facts & ~FACT.MISSING;
-    rows.forget(slot);
-    revisions.tasks++;
-  }
-
+  const state: RecorderState = { ...context, lag: null, newestTime: Number.NEGATIVE_INFINITY };
+  const { slots } = context.tables.records;
+  const slotOf = (id: string): number | undefined => (isName(id) ? slots.get(id) : undefined);
   return {
-    lag: () => lag,
-    recordTask(change) {
-      const isStored = change.stored === true;
-      if (!isStored) counts.received++;
-      const { id } = change;
-      if (!isName(id)) {
-        counts.dropped++;
-        return;
-      }
-      const arrivedAt = clock();
-      let slot = records.slots.get(id);
-      if (slot === undefined) {
-        if (isStored && isTooOld(change, arrivedAt)) return;
-        slot = records.allocate(id);
-        if (relations.has(id)) lineage.place(slot);
-      } else found(slot);
-      const placed = tables.place(slot, change, arrivedAt);
-      if (isStored) mention(change, placed);
-      else hear(change, arrivedAt);
-      if (!placed.isNew) {
-        if (placed.isMore) {
-          index.touch(slot);
-          revisions.tasks++;
-        } else if (records.waiting[slot] === 0) rows.forget(slot);
-        open.lookedAt(slot, arrivedAt);
-        // A queue tells more of a message than who sent it.
-        if (isStored) fill(slot, change);
-        // Read before and now heard.
-        if (placed.isNews) publish(slot, change, placed, records.name[slot] as number, arrivedAt);
-      } else {
-        const pending = index.touch(slot);
-        tables.takeFacts(slot, change, placed, pending);
-        open.heardOf(slot, arrivedAt);
-        revisions.tasks++;
-        if (placed.isNews) publish(slot, change, placed, pending.name, arrivedAt);
-      }
-      if (index.isFull()) context.catchUp();
-    },
+    lag: () => state.lag,
+    recordTask: (change) => recordTask(state, change),
     recordFacts(facts) {
-      const slot = isName(facts.id) ? records.slots.get(facts.id) : undefined;
-      if (slot === undefined) return;
-      found(slot);
-      open.lookedAt(slot, clock());
-      fill(slot, facts);
-      if (index.isFull()) context.catchUp();
+      const slot = slotOf(facts.id);
+      if (slot !== undefined) recordFacts(state, slot, facts);
     },
-    recordRelation({ parent, child, relation }) {
-      if (!isName(parent) || !isName(child) || !isName(relation) || parent === child) return;
-      const from = relation === 'group' ? undefined : records.slots.get(parent);
-      const to = records.slots.get(child);
-      const slot = relation === 'chord' ? from : to;
-      if (slot !== undefined && isToldBy(slot, relation, relation === 'chord' ? child : parent)) return;
-      if (!relations.add(shared(from, parent), shared(to, child), relation)) return;
-      if (slot !== undefined) {
-        lineage.place(slot);
-        rows.forget(slot);
-      }
-      revisions.tasks++;
-    },
+    recordRelation: (relation) => recordRelation(state, relation),
     recordMissing(id, missing) {
-      const slot = isName(id) ? records.slots.get(id) : undefined;
-      if (slot === undefined) return;
-      open.lookedAt(slot, clock());
-      if (!missing || rows.state(slot) !== 'PENDING') {
-        found(slot);
-        return;
-      }
-      const facts = records.facts[slot] as number;
-      if ((facts & FACT.MISSING) !== 0) return;
-      records.facts[slot] = facts | FACT.MISSING;
-      rows.forget(slot);
-      revisions.tasks++;
+      const slot = slotOf(id);
+      if (slot !== undefined) recordMissing(state, slot, missing);
     },
   };
+}
+
+function recordTask(state: RecorderState, change: TaskChange): void {
+  const { tables, counts, revisions } = state;
+  const { records, open, index, rows } = tables;
+  const isStored = change.stored === true;
+  if (!isStored) counts.received++;
+  if (!isName(change.id)) {
+    counts.dropped++;
+    return;
+  }
+  const arrivedAt = state.clock();
+  const slot = records.slots.get(change.id) ?? allocate(state, change, arrivedAt);
+  if (slot === null) return;
+  const before = read(tables, slot);
+  const merged = mergeChange(before, change, arrivedAt);
+  const { record, outcome } = merged;
+  if (isStored) noteStoredWorker(state, change, merged);
+  else noteSign(state, change, arrivedAt);
+  if (outcome !== 'known') index.touch(slot);
+  if (record !== before) {
+    write(tables, slot, before, record);
+    rows.forget(slot);
+    revisions.tasks++;
+  }
+  if (outcome === 'added') open.heardOf(slot, arrivedAt);
+  else open.lookedAt(slot, arrivedAt);
+  if (merged.isNews) publish(state, slot, change, merged, arrivedAt);
+  if (index.isFull()) state.catchUp();
+}
+
+/** @returns the slot of a new task; `null` when it is too old to be kept */
+function allocate({ tables, maxAgeMs }: RecorderState, change: TaskChange, arrivedAt: number): number | null {
+  const { records, relations } = tables;
+  const { id, time, heardAt } = change;
+  // What is read from where it is stored may be older than anything that is kept.
+  const happenedAt = time ?? heardAt ?? arrivedAt;
+  if (change.stored === true && happenedAt < arrivedAt - maxAgeMs) return null;
+  const slot = records.allocate(id);
+  if (relations.has(id)) placeByRelations(tables, slot);
+  return slot;
+}
+
+/** An event is a sign of life of its worker. */
+function noteSign(state: RecorderState, { worker, time }: TaskChange, arrivedAt: number): void {
+  const { workers, revisions } = state;
+  if (isName(worker) && workers.sign(worker, arrivedAt)) {
+    revisions.workers++;
+    revisions.tasks++;
+  }
+  if (typeof time === 'number' && time > state.newestTime) {
+    state.newestTime = time;
+    state.lag = Math.max(0, arrivedAt - time);
+  }
+}
+
+/** A stored message is no sign of life, but the worker of an open task must be known so that it can get lost. */
+function noteStoredWorker(
+  { workers, revisions }: RecorderState,
+  { worker }: TaskChange,
+  { entry, outcome }: Merged,
+): void {
+  const hasEnded = KIND_ORDER[entry.kind] >= KIND_ORDER.revoked;
+  if (outcome === 'added' && !hasEnded && isName(worker) && workers.mention(worker)) revisions.workers++;
+}
+
+function publish(
+  { tables, feed, revisions }: RecorderState,
+  slot: number,
+  change: TaskChange,
+  { record, entry }: Merged,
+  arrivedAt: number,
+): void {
+  const { records } = tables;
+  revisions.events++;
+  feed.add(
+    {
+      type: change.eventType ?? (FEED_TYPES[change.type] as string),
+      // The texts that the table holds, not the message's own copies.
+      task: record.name === null ? null : heldText(records.names, record.name),
+      taskId: records.ids[slot] as string,
+      state: stateOf(entry),
+      worker: entry.worker === null ? null : heldText(records.workers, entry.worker),
+      time: entry.time,
+      detail: change.detail ?? change.exception ?? null,
+    },
+    arrivedAt,
+  );
+}
+
+function recordFacts(state: RecorderState, slot: number, facts: TaskFacts): void {
+  const { tables, revisions } = state;
+  const before = read(tables, slot);
+  const after = mergeFacts(before, facts);
+  tables.open.lookedAt(slot, state.clock());
+  if (after !== before) {
+    // The order by eta depends on it.
+    if (after.eta !== before.eta || after.expires !== before.expires) tables.index.touch(slot);
+    write(tables, slot, before, after);
+    tables.rows.forget(slot);
+    revisions.tasks++;
+  }
+  if (tables.index.isFull()) state.catchUp();
+}
+
+function recordRelation(
+  { tables, revisions }: RecorderState,
+  { parent, child, relation }: Parameters<HistoryWriter['recordRelation']>[0],
+): void {
+  if (!isName(parent) || !isName(child) || !isName(relation) || parent === child) return;
+  const { records, relations, rows } = tables;
+  // The chord of a header task is its child, and a group is no task.
+  const [id, other] = relation === 'chord' ? [parent, child] : [child, parent];
+  const slot = records.slots.get(id);
+  if (slot !== undefined && isReported(read(tables, slot), relation, other)) return;
+  const from = relation === 'group' ? parent : shared(records, parent);
+  if (!relations.add(from, shared(records, child), relation)) return;
+  if (slot !== undefined) {
+    placeByRelations(tables, slot);
+    rows.forget(slot);
+  }
+  revisions.tasks++;
+}
+
+function placeByRelations(tables: Tables, slot: number): void {
+  const before = read(tables, slot);
+  const after = mergeRelations(before, canvasOf(before.id, tables.relations));
+  if (after !== before) write(tables, slot, before, after);
+  tables.roots.derive(slot);
+}
+
+function recordMissing(state: RecorderState, slot: number, missing: boolean): void {
+  const { tables, revisions } = state;
+  tables.open.lookedAt(slot, state.clock());
+  const before = read(tables, slot);
+  const isMissing = missing && tables.rows.state(slot) === 'PENDING';
+  if (isMissing === before.isMissing) return;
+  write(tables, slot, before, { ...before, isMissing });
+  tables.rows.forget(slot);
+  revisions.tasks++;
+}
+
+function read({ records, index }: Tables, slot: number): TaskRecord {
+  return readRecord(records, slot, records.waiting[slot] === 0 ? null : index.touch(slot));
+}
+
+function write(tables: Tables, slot: number, before: TaskRecord, after: TaskRecord): void {
+  const { records, index } = tables;
+  writeRecord(records, slot, before, after);
+  if (after.name !== before.name || after.queue !== before.queue) {
+    const pending = index.touch(slot);
+    const { names, queues } = records;
+    pending.name = holdPending(names, pending.name, records.name[slot] as number, after.name);
+    pending.queue = holdPending(queues, pending.queue, records.queue[slot] as number, after.queue);
+  }
+  relate(tables, slot, before, after);
 }

@@ -15,6 +15,22 @@ export interface TaskContext {
   readonly life?: TaskLife;
 }
 
+/** @returns what statistics are made of: the task without its texts and relatives */
+export function toFigures(life: TaskLife, names: Pick<Task, 'id' | 'name' | 'queue'>): Task {
+  return {
+    ...names,
+    state: life.state,
+    worker: life.worker,
+    sent: dateOf(life.sent),
+    received: dateOf(life.received),
+    started: dateOf(life.started),
+    finished: dateOf(life.finished),
+    timestamp: dateOf(life.timestamp),
+    runtime: life.runtime,
+    retries: life.retries,
+  };
+}
+
 /** @returns the task */
 export function toTask(record: TaskRecord, context: TaskContext = {}): Task {
   const life = context.life ?? lifeOf(record.entries, record.runtime);

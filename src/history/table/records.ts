@@ -2,54 +2,46 @@
  * The tasks, as columns: what every task has lies in typed arrays (about 60 bytes a task), what few
  * have lies in a side table. A task is a row number, its "slot", which is used again after it is gone.
  */
-import type { TaskTextField } from '../../model.ts';
+import { TASK_STATES, type TaskTextField } from '../../model.ts';
+import type { TaskRecord } from '../merge/record.ts';
 import type { Stamps } from '../merge/stamps.ts';
+import { createEntryTable, type EntryTable, releaseEntries } from './entry-table.ts';
 import { createLabels, type Labels } from './labels.ts';
-import { createTimelinePool, STATE_OF, type TimelinePool } from './timeline.ts';
+
 import { createValueStore, type Text, type ValueStore } from './values.ts';
 
 /** What only some tasks have. Times in milliseconds. */
 export interface Extra {
   exception: Text | null;
   traceback: Text | null;
-  /** Who told the exception: the higher one stays. */
-  exceptionRank: number;
   eta: number | null;
   expires: number | null;
   groupId: string | null;
   chordId: string | null;
   kind: 'map' | 'starmap' | 'chunks' | null;
   stamps: Stamps | null;
-  cut: TaskTextField[];
+  truncated: readonly TaskTextField[];
 }
 
-/** Bits of {@link Records.facts}: who told what, so that a weaker word does not replace a stronger one. */
+/** Bits of {@link Records.facts}: what is true of a task. */
 export const FACT = {
-  NAME_SENT: 1,
-  NAME_RESULT: 2,
-  NAME_ANY: 4,
-  ARGS_EVENT: 8,
-  QUEUE_EVENT: 16,
-  LINEAGE_EVENT: 32,
-  RESULT_EVENT: 64,
-  RESULT_CUT: 128,
-  /** Somebody said that there is no parent. */
-  NO_PARENT: 256,
+  /** A message said that the task has no parent. */
+  NO_PARENT: 1,
   /** The root follows from the parent's. */
-  ROOT_DERIVED: 512,
-  GROUP_TOLD: 1024,
-  CHORD_TOLD: 2048,
+  ROOT_DERIVED: 2,
   /** In no queue and on no worker. */
-  MISSING: 4096,
-  ETA_EVENT: 8192,
+  MISSING: 4,
 } as const;
 
 /** Bytes of a task without its texts: columns, indexes, maps, four timeline entries. Measured by the benchmark. */
 export const BYTES_PER_TASK = 400;
 
+/** Most text of a record that is held unpacked, in characters. */
+const MAX_UNPACKED_TEXT = 1024;
+
 /** The columns. Arrays are replaced as they grow: read them from here each time. */
 export interface Records {
-  readonly pool: TimelinePool;
+  readonly entries: EntryTable;
   readonly values: ValueStore;
   readonly states: Labels;
   readonly names: Labels;
@@ -57,6 +49,10 @@ export interface Records {
   readonly queues: Labels;
   readonly slots: Map<string, number>;
   readonly extras: Map<number, Extra>;
+  /** The records that changed last, unpacked. */
+  readonly unpacked: Map<number, TaskRecord>;
+  /** Most text of such a record, in characters, so that none of its texts is cut. */
+  readonly maxUnpackedText: number;
   readonly ids: string[];
   readonly args: (Text | null)[];
   readonly kwargs: (Text | null)[];
@@ -65,7 +61,9 @@ export interface Records {
   readonly roots: (string | null)[];
   /** First timeline entry. */
   heads: Uint32Array;
-  facts: Uint16Array;
+  /** Who reported the values, packed by `record-table.ts`. */
+  ranks: Uint32Array;
+  facts: Uint8Array;
   runtimes: Float64Array;
   /** As the indexes have it: what was told since stands in {@link Records.waiting}. */
   state: Uint32Array;
@@ -83,32 +81,28 @@ export interface Records {
   /** Frees a slot whose indexes have let go of it. */
   free(slot: number): void;
   extra(slot: number): Extra;
-  /** Label of a standard state, by kind of timeline entry. */
-  readonly stateOfKind: readonly number[];
 }
 
 /** @param maxValueBytes and maxValueLength as in the retention options */
 export function createRecords(maxValueBytes: number, maxValueLength: number): Records {
   const states = createLabels();
-  const stateOfKind = STATE_OF.map((state) => {
-    if (state === '') return 0;
-    const label = states.intern(state);
-    states.retain(label);
-    return label;
-  });
+  // Held for ever, so that their numbers never change.
+  for (const state of TASK_STATES) states.retain(states.intern(state));
   let capacity = 1024;
   let used = 0;
   const free: number[] = [];
-  const pool = createTimelinePool();
+  const workers = createLabels();
   const records: Records = {
-    pool,
+    entries: createEntryTable(workers, states),
     values: createValueStore(maxValueBytes, maxValueLength),
     states,
     names: createLabels(),
-    workers: createLabels(),
+    workers,
     queues: createLabels(),
     slots: new Map(),
     extras: new Map(),
+    unpacked: new Map(),
+    maxUnpackedText: Math.min(MAX_UNPACKED_TEXT, maxValueLength),
     ids: [],
     args: [],
     kwargs: [],
@@ -116,7 +110,8 @@ export function createRecords(maxValueBytes: number, maxValueLength: number): Re
     parents: [],
     roots: [],
     heads: new Uint32Array(capacity),
-    facts: new Uint16Array(capacity),
+    ranks: new Uint32Array(capacity),
+    facts: new Uint8Array(capacity),
     runtimes: new Float64Array(capacity),
     state: new Uint32Array(capacity),
     name: new Uint32Array(capacity),
@@ -129,12 +124,7 @@ export function createRecords(maxValueBytes: number, maxValueLength: number): Re
     allocate,
     free: release,
     extra,
-    stateOfKind,
   };
-  pool.onRelease((worker, state) => {
-    records.workers.release(worker);
-    states.release(state);
-  });
   return records;
 
   function allocate(id: string): number {
@@ -156,7 +146,7 @@ export function createRecords(maxValueBytes: number, maxValueLength: number): Re
   }
 
   function release(slot: number): void {
-    pool.release(records.heads[slot] as number);
+    releaseEntries(records.entries, records.heads[slot] as number);
     for (const column of [records.args, records.kwargs, records.results]) {
       records.textBytes -= inlineBytes(column[slot] ?? null);
       records.values.drop(column[slot] ?? null);
@@ -171,11 +161,13 @@ export function createRecords(maxValueBytes: number, maxValueLength: number): Re
       records.textBytes -= more.stamps?.size ?? 0;
       records.extras.delete(slot);
     }
+    records.unpacked.delete(slot);
     records.slots.delete(records.ids[slot] as string);
     records.ids[slot] = '';
     records.parents[slot] = null;
     records.roots[slot] = null;
     records.heads[slot] = 0;
+    records.ranks[slot] = 0;
     records.facts[slot] = 0;
     records.state[slot] = 0;
     records.name[slot] = 0;
@@ -189,7 +181,8 @@ export function createRecords(maxValueBytes: number, maxValueLength: number): Re
   function grow(): void {
     capacity = Math.ceil(capacity * 1.5);
     records.heads = widen(records.heads, new Uint32Array(capacity));
-    records.facts = widen(records.facts, new Uint16Array(capacity));
+    records.ranks = widen(records.ranks, new Uint32Array(capacity));
+    records.facts = widen(records.facts, new Uint8Array(capacity));
     records.runtimes = widen(records.runtimes, new Float64Array(capacity));
     records.state = widen(records.state, new Uint32Array(capacity));
     records.name = widen(records.name, new Uint32Array(capacity));
@@ -206,14 +199,13 @@ export function createRecords(maxValueBytes: number, maxValueLength: number): Re
       more = {
         exception: null,
         traceback: null,
-        exceptionRank: 0,
         eta: null,
         expires: null,
         groupId: null,
         chordId: null,
         kind: null,
         stamps: null,
-        cut: [],
+        truncated: [],
       };
       records.extras.set(slot, more);
     }
@@ -227,7 +219,7 @@ export function inlineBytes(text: Text | null): number {
   return typeof text === 'string' ? text.length + 16 : text.head.length + 96;
 }
 
-function widen<T extends Float64Array | Uint32Array | Uint16Array | Uint8Array>(from: T, to: T): T {
+function widen<T extends Float64Array | Uint32Array | Uint8Array>(from: T, to: T): T {
   to.set(from as ArrayLike<number>);
   return to;
 }

@@ -4,11 +4,7 @@ import { createTaskList } from '../answers/task-list.ts';
 import { createOpenTasks } from '../index/open-tasks.ts';
 import { createRoots } from '../index/roots.ts';
 import { createTaskIndex } from '../index/task-index.ts';
-import { createFacts } from '../merge/facts.ts';
 import { createSlotFold } from '../merge/fold-slot.ts';
-import { createHeaderFacts } from '../merge/header-facts.ts';
-import { createIntake } from '../merge/intake.ts';
-import { createLineage } from '../merge/lineage.ts';
 import type { Retention } from '../retention.ts';
 import { createKeeper } from './keeper.ts';
 import { createRecords } from './records.ts';
@@ -29,7 +25,7 @@ export type Tables = ReturnType<typeof createTables>;
 export function createTables(retention: Retention, clock: () => number, flags: FlagContext) {
   const records = createRecords(retention.maxValueBytes, retention.maxValueLength);
   const fold = createSlotFold(records);
-  const rows = createRows(records, fold, flags);
+  const rows = createRows(records, flags);
   const open = createOpenTasks(records);
   const relations = createRelationStore(
     retention.maxTasks * RELATIONS_PER_TASK,
@@ -55,7 +51,6 @@ export function createTables(retention: Retention, clock: () => number, flags: F
     keeper.heardOf(slot);
   });
   const roots = createRoots(records, index, relations, rows.forget);
-  const lineage = createLineage(records, index, relations, roots);
   return {
     records,
     fold,
@@ -65,12 +60,6 @@ export function createTables(retention: Retention, clock: () => number, flags: F
     keeper,
     index,
     roots,
-    lineage,
-    /** Puts a message into the timeline of its task. */
-    place: createIntake(records),
-    /** Takes what a message tells beside the change itself. */
-    takeFacts: createFacts(records, lineage),
-    fillFacts: createHeaderFacts(records, index, lineage),
     list: createTaskList(records, index, rows, fold),
   };
 }

@@ -1,0 +1,169 @@
+/**
+ * The entries of all tasks: chains in shared typed arrays, about 24 bytes an entry. Entry 0 is none, and
+ * ends a chain.
+ */
+import { type EntryKind, KIND_ORDER, type TaskEntry } from '../merge/record.ts';
+import type { Labels } from './labels.ts';
+
+const KINDS = Object.keys(KIND_ORDER) as EntryKind[];
+const TIME_SOURCES = ['sender', 'arrival', 'reading'] as const;
+
+// What fits into one number: the kind, three flags, the source of the time, the number of retries.
+const KIND_BITS = 0xf;
+const FROM_RESULT = 0x10;
+const STORED = 0x20;
+const RETRIES_KNOWN = 0x40;
+const SOURCE_SHIFT = 7;
+const SOURCE_BITS = 0x3;
+const RETRIES_SHIFT = 9;
+const MAX_RETRIES = 0x7fffff;
+
+/** The columns. Arrays are replaced as they grow. */
+export interface EntryTable {
+  times: Float64Array;
+  /** The next entry of the chain, or of the free ones. */
+  nexts: Uint32Array;
+  infos: Uint32Array;
+  workers: Uint32Array;
+  /** Of custom entries; 0 for all others. */
+  states: Uint32Array;
+  /** Few entries have one. */
+  readonly details: Map<number, string>;
+  readonly workerStrings: Labels;
+  readonly stateStrings: Labels;
+  /** Entries used so far, with entry 0. */
+  used: number;
+  /** The first free one; 0: none. */
+  free: number;
+}
+
+/** @returns an empty table */
+export function createEntryTable(workerStrings: Labels, stateStrings: Labels): EntryTable {
+  const capacity = 1024;
+  return {
+    times: new Float64Array(capacity),
+    nexts: new Uint32Array(capacity),
+    infos: new Uint32Array(capacity),
+    workers: new Uint32Array(capacity),
+    states: new Uint32Array(capacity),
+    details: new Map(),
+    workerStrings,
+    stateStrings,
+    used: 1,
+    free: 0,
+  };
+}
+
+/** @returns the entries of a chain */
+export function readEntries(table: EntryTable, head: number): TaskEntry[] {
+  const entries: TaskEntry[] = [];
+  for (let at = head; at !== 0; at = table.nexts[at] as number) entries.push(readEntry(table, at));
+  return entries;
+}
+
+function readEntry(table: EntryTable, at: number): TaskEntry {
+  const info = table.infos[at] as number;
+  const state = table.states[at] as number;
+  const worker = table.workers[at] as number;
+  return {
+    kind: KINDS[info & KIND_BITS] as EntryKind,
+    state: state === 0 ? null : table.stateStrings.text(state),
+    origin: (info & FROM_RESULT) === 0 ? 'event' : 'result',
+    time: table.times[at] as number,
+    timeSource: TIME_SOURCES[(info >>> SOURCE_SHIFT) & SOURCE_BITS] as TaskEntry['timeSource'],
+    isStored: (info & STORED) !== 0,
+    retries: (info & RETRIES_KNOWN) === 0 ? null : info >>> RETRIES_SHIFT,
+    worker: worker === 0 ? null : table.workerStrings.text(worker),
+    detail: table.details.size === 0 ? null : (table.details.get(at) ?? null),
+  };
+}
+
+/**
+ * Replaces the entries of a chain.
+ *
+ * @param before as they were read from the chain
+ * @returns the first entry
+ */
+export function writeEntries(
+  table: EntryTable,
+  head: number,
+  before: readonly TaskEntry[],
+  after: readonly TaskEntry[],
+): number {
+  const last = after.at(-1);
+  // Nearly every message adds an entry at the end.
+  const isAdded = after.length === before.length + 1 && before.at(-1) === after.at(-2);
+  if (isAdded && last !== undefined) {
+    const added = addEntry(table, last);
+    if (head === 0) return added;
+    table.nexts[lastOf(table, head)] = added;
+    return head;
+  }
+  // Before the old ones are released, so that the strings of both are held throughout.
+  const added = after.map((entry) => addEntry(table, entry));
+  for (const [position, at] of added.entries()) table.nexts[at] = added[position + 1] ?? 0;
+  releaseEntries(table, head);
+  return added[0] ?? 0;
+}
+
+function lastOf(table: EntryTable, head: number): number {
+  let at = head;
+  for (let next = table.nexts[at]; next !== undefined && next !== 0; next = table.nexts[at]) at = next;
+  return at;
+}
+
+/** Frees a chain. */
+export function releaseEntries(table: EntryTable, head: number): void {
+  let at = head;
+  while (at !== 0) {
+    const next = table.nexts[at] as number;
+    if (table.details.size > 0) table.details.delete(at);
+    table.workerStrings.release(table.workers[at] as number);
+    table.stateStrings.release(table.states[at] as number);
+    table.nexts[at] = table.free;
+    table.free = at;
+    at = next;
+  }
+}
+
+function addEntry(table: EntryTable, entry: TaskEntry): number {
+  const at = allocate(table);
+  const worker = entry.worker === null ? 0 : table.workerStrings.intern(entry.worker);
+  const state = entry.state === null ? 0 : table.stateStrings.intern(entry.state);
+  table.workerStrings.retain(worker);
+  table.stateStrings.retain(state);
+  table.times[at] = entry.time;
+  table.nexts[at] = 0;
+  table.infos[at] =
+    KIND_ORDER[entry.kind] |
+    (entry.origin === 'result' ? FROM_RESULT : 0) |
+    (entry.isStored ? STORED : 0) |
+    (TIME_SOURCES.indexOf(entry.timeSource) << SOURCE_SHIFT) |
+    (entry.retries === null ? 0 : RETRIES_KNOWN | (Math.min(entry.retries, MAX_RETRIES) << RETRIES_SHIFT));
+  table.workers[at] = worker;
+  table.states[at] = state;
+  if (entry.detail !== null) table.details.set(at, entry.detail);
+  return at;
+}
+
+function allocate(table: EntryTable): number {
+  if (table.free !== 0) {
+    const at = table.free;
+    table.free = table.nexts[at] as number;
+    return at;
+  }
+  if (table.used === table.nexts.length) {
+    const capacity = Math.ceil(table.used * 1.5);
+    table.times = widen(table.times, new Float64Array(capacity));
+    table.nexts = widen(table.nexts, new Uint32Array(capacity));
+    table.infos = widen(table.infos, new Uint32Array(capacity));
+    table.workers = widen(table.workers, new Uint32Array(capacity));
+    table.states = widen(table.states, new Uint32Array(capacity));
+  }
+  return table.used++;
+}
+
+function widen<T extends Float64Array | Uint32Array>(from: T, to: T): T {
+  to.set(from as ArrayLike<number>);
+  return to;
+}
