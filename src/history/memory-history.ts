@@ -4,7 +4,7 @@ import { createMemoryIndex } from './memory/memory-index.ts';
 import { createMemoryReader } from './memory/memory-reader.ts';
 import { catchUp, clear, createMemoryState, type MemoryHistoryOptions } from './memory/memory-state.ts';
 import { createMemoryWriter } from './memory/memory-writer.ts';
-import { createRecorder } from './merge/recorder.ts';
+import { createRecorder } from './memory/task-recorder.ts';
 
 export type { MemoryHistoryOptions } from './memory/memory-state.ts';
 

@@ -1,7 +1,7 @@
 /** The order of a task list, and the positions that its cursors hold. */
 import { comparePositions } from '../../select/task-order.ts';
 import type { TaskPosition, TaskQuery, TaskSort } from '../../source.ts';
-import type { Folded } from '../merge/folded.ts';
+import type { Folded } from '../table/folded.ts';
 import type { Records } from '../table/records.ts';
 
 /** How a list is ordered. */

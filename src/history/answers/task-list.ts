@@ -3,7 +3,7 @@ import type { Awaitable, TaskPage, TaskQuery, TaskSort } from '../../source.ts';
 import type { SeekTarget } from '../index/slot-blocks.ts';
 import type { TaskIndex } from '../index/task-index.ts';
 import { targetOf } from '../index/task-orders.ts';
-import type { Folded } from '../merge/folded.ts';
+import type { Folded } from '../table/folded.ts';
 import type { Records } from '../table/records.ts';
 import { type Candidates, candidatesOf, walkCandidates } from './candidates.ts';
 import { listOrder } from './list-order.ts';

@@ -1,10 +1,10 @@
 /** Tasks by one column of interned strings (state, name, worker, queue), those of each string by time. */
-import type { Labels } from '../table/labels.ts';
+import type { InternedStrings } from '../table/interned-strings.ts';
 import { type CompareSlots, createOrderedSlots, type OrderedSlots } from './ordered-slots.ts';
 
 /** One index. String 0 stands for none and is not indexed. */
 export interface ColumnIndex {
-  readonly strings: Labels;
+  readonly strings: InternedStrings;
   /** Tasks with this string; `null` when there is none. */
   list(string: number): OrderedSlots | null;
   enter(string: number, key: number, slot: number): void;
@@ -12,7 +12,7 @@ export interface ColumnIndex {
 }
 
 /** @param compare order of slots with equal keys */
-export function createColumnIndex(strings: Labels, compare: CompareSlots): ColumnIndex {
+export function createColumnIndex(strings: InternedStrings, compare: CompareSlots): ColumnIndex {
   const lists: (OrderedSlots | undefined)[] = [];
   strings.onForgotten((string) => {
     lists[string] = undefined;

@@ -21,7 +21,7 @@ interface RootContext {
 /** Sets the roots of tasks. */
 export interface Roots {
   /** A message named the root, or said that there is none. */
-  told(slot: number, root: string | null): void;
+  setReported(slot: number, root: string | null): void;
   /** What a root is derived from has changed: the parent, or the fact that there is none. */
   derive(slot: number): void;
   /** The furthest ancestor that is known, for a task without a root. */
@@ -37,7 +37,7 @@ export function createRoots(
 ): Roots {
   const context: RootContext = { records, index, relations, changed };
   return {
-    told: (slot, root) => setReported(context, slot, root),
+    setReported: (slot, root) => setReported(context, slot, root),
     derive(slot) {
       if (setDerived(context, slot)) passOn(context, slot);
     },

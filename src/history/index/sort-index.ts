@@ -4,8 +4,8 @@
  * a while.
  */
 import type { TaskSort } from '../../source.ts';
-import type { Folded } from '../merge/folded.ts';
 import { createSlices } from '../slices.ts';
+import type { Folded } from '../table/folded.ts';
 import type { Records } from '../table/records.ts';
 import { NO_KEY } from './slot-blocks.ts';
 import { orderByNumber, orderByText, type TaskOrder } from './task-orders.ts';

@@ -3,9 +3,10 @@
  * time of the last change. Recording a message only notes that its task has changed. The indexes are updated
  * before the next read, or when many tasks have changed, so a burst moves each task once.
  */
-import type { Folded } from '../merge/folded.ts';
+
 import { KIND_ORDER } from '../merge/record.ts';
-import type { Records } from '../table/records.ts';
+import type { Folded } from '../table/folded.ts';
+import { freeSlot, type Records } from '../table/records.ts';
 import { type ChangedSlots, createChangedSlots, type Pending } from './changed-slots.ts';
 import { type ColumnIndex, createColumnIndex } from './column-index.ts';
 import { createEtaIndex, type EtaIndex } from './eta-index.ts';
@@ -180,5 +181,5 @@ function dropTask(index: IndexState, slot: number): void {
   if (root != null && root !== records.ids[slot]) index.roots.remove(root, slot, key);
   removeRelative(index, records, slot);
   index.etas.remove(slot);
-  records.free(slot);
+  freeSlot(records, slot);
 }

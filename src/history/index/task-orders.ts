@@ -1,6 +1,6 @@
 /** Orders of tasks: by a number (times, run time) and by a text that many tasks share (name, state). */
 import type { TaskPosition } from '../../source.ts';
-import type { Labels } from '../table/labels.ts';
+import type { InternedStrings } from '../table/interned-strings.ts';
 import type { Records } from '../table/records.ts';
 import { type CompareSlots, createOrderedSlots, type OrderedSlots } from './ordered-slots.ts';
 import { NO_KEY, type SeekTarget } from './slot-blocks.ts';
@@ -51,7 +51,7 @@ export function orderByNumber(records: Pick<Records, 'ids'>): TaskOrder {
  * Tasks by an interned string, whose number is the key: the tasks of each string are sorted by id, and the
  * few strings are sorted when a walk begins. Number 0, no string, comes last.
  */
-export function orderByText(strings: Labels, records: Pick<Records, 'ids'>): TaskOrder {
+export function orderByText(strings: InternedStrings, records: Pick<Records, 'ids'>): TaskOrder {
   const compare = orderById(records);
   const lists = new Map<number, OrderedSlots>();
   let size = 0;

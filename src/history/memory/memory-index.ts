@@ -3,7 +3,7 @@ import { catchUp, type MemoryState } from './memory-state.ts';
 
 /** The look-ups of a history in memory. */
 export function createMemoryIndex(state: MemoryState): HistoryIndex {
-  const { records, rows, open, keeper } = state.tables;
+  const { records, rows, open, eviction } = state.tables;
   return {
     stateOf(id) {
       const slot = records.slots.get(id);
@@ -20,7 +20,7 @@ export function createMemoryIndex(state: MemoryState): HistoryIndex {
     },
     wouldKeep(time) {
       catchUp(state);
-      return keeper.wouldKeep(time);
+      return eviction.wouldKeep(time);
     },
     checkWorkers: state.workers.check,
   };

@@ -12,7 +12,7 @@ import { catchUp, type MemoryState } from './memory-state.ts';
  */
 export function createMemoryReader(state: MemoryState, lag: () => number | null): HistoryReader {
   const { tables, workers, feed, revisions } = state;
-  const { records, keeper, rows, list } = tables;
+  const { records, eviction, rows, list } = tables;
   const changesAt = createChangeTimes(state);
 
   function slotOf(id: string): number | undefined {
@@ -49,7 +49,7 @@ export function createMemoryReader(state: MemoryState, lag: () => number | null)
     checkWorkers: () => workers.check(),
     listKnown: (ids) => new Set([...ids].filter((id) => records.slots.has(id))),
     freshness(part) {
-      if (part === 'tasks' && keeper.isOverdue()) catchUp(state);
+      if (part === 'tasks' && eviction.isOverdue()) catchUp(state);
       return { revision: revisions[part], changesAt: changesAt(part) };
     },
   };
@@ -65,7 +65,7 @@ function statsOf(
     events: feed.size,
     since: new Date(startedAt),
     evicted: counts.evicted,
-    bytes: tables.keeper.bytes(),
+    bytes: tables.eviction.bytes(),
     eventsReceived: counts.received,
     dropped: counts.dropped,
     lagSeconds: lag === null ? null : lag / 1000,

@@ -2,8 +2,8 @@
 import { createFeed, type Feed } from '../feed/feed.ts';
 import type { HistoryPart } from '../history.ts';
 import { type RetentionOptions, resolveRetention } from '../retention.ts';
-import { createTables, type Tables } from '../table/tables.ts';
 import { createWorkerTable, type WorkerTable } from '../workers/worker-table.ts';
+import { createTables, type Tables } from './tables.ts';
 
 /** Options of a history in memory. */
 export interface MemoryHistoryOptions extends RetentionOptions {
@@ -52,7 +52,7 @@ export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
 /** Updates the indexes, then evicts what is beyond the bounds. Every read does so first. */
 export function catchUp({ tables, counts, revisions }: MemoryState): void {
   tables.index.catchUp();
-  const evicted = tables.keeper.evict();
+  const evicted = tables.eviction.evict();
   counts.evicted += evicted;
   revisions.tasks += evicted;
 }
@@ -60,7 +60,7 @@ export function catchUp({ tables, counts, revisions }: MemoryState): void {
 /** Drops everything. */
 export function clear({ tables, workers, feed }: MemoryState): void {
   tables.index.catchUp();
-  tables.keeper.clear();
+  tables.eviction.clear();
   tables.relations.clear();
   tables.rows.clear();
   workers.clear();

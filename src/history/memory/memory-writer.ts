@@ -1,7 +1,7 @@
 import type { HistoryWriter, WorkerChange } from '../history.ts';
-import type { Recorder } from '../merge/recorder.ts';
 import { isName } from '../names.ts';
 import type { MemoryState } from './memory-state.ts';
+import type { Recorder } from './task-recorder.ts';
 
 /** The writer of a history in memory. */
 export function createMemoryWriter(state: MemoryState, recorder: Recorder): HistoryWriter {

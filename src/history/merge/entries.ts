@@ -2,7 +2,7 @@
  * Adds a message to the entries of its task. A message that arrives twice, or that is read again from
  * where it is stored, adds no second entry.
  */
-import type { TaskChange, TaskChangeType } from '../history.ts';
+import type { TaskChange } from '../history.ts';
 import { isName } from '../names.ts';
 import { type EntryKind, KIND_ORDER, STATE_OF_KIND, type TaskEntry } from './record.ts';
 
@@ -29,7 +29,7 @@ export function addEntry(entries: readonly TaskEntry[], change: TaskChange, arri
   const known = findRepeated(entries, reported, entry.retries);
   if (known === undefined) {
     const kept = entries.length < MAX_ENTRIES ? entries : [entries[0] as TaskEntry, ...entries.slice(2)];
-    return { entries: kept.concat(entry), entry, outcome: 'added', isNews };
+    return { entries: [...kept, entry], entry, outcome: 'added', isNews };
   }
   const heard = known.isStored && !entry.isStored ? { ...known, isStored: false } : known;
   const better = improve(heard, entry, change.detail);
@@ -66,7 +66,7 @@ function entryOf(change: TaskChange, arrivedAt: number): TaskEntry {
 /** An unknown type counts as custom. */
 function kindOf({ type, tentative }: TaskChange): EntryKind {
   if (type === 'revoked' && tentative === true) return 'revoking';
-  return Object.hasOwn(KIND_ORDER, type) ? type : 'custom';
+  return KIND_ORDER[type] === undefined ? 'custom' : type;
 }
 
 function isMoment(value: number | null | undefined): value is number {

@@ -5,7 +5,7 @@
  * field. It replaces a value of a lower rank and never one of a higher rank; between equal ranks the tie
  * rule decides.
  */
-import type { Ranks, TaskEntry } from './record.ts';
+import type { TaskEntry } from './record.ts';
 
 /**
  * Who reports what a task is.

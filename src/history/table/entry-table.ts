@@ -3,7 +3,7 @@
  * ends a chain.
  */
 import { type EntryKind, KIND_ORDER, type TaskEntry } from '../merge/record.ts';
-import type { Labels } from './labels.ts';
+import type { InternedStrings } from './interned-strings.ts';
 
 const KINDS = Object.keys(KIND_ORDER) as EntryKind[];
 const TIME_SOURCES = ['sender', 'arrival', 'reading'] as const;
@@ -29,8 +29,8 @@ export interface EntryTable {
   states: Uint32Array;
   /** Few entries have one. */
   readonly details: Map<number, string>;
-  readonly workerStrings: Labels;
-  readonly stateStrings: Labels;
+  readonly workerStrings: InternedStrings;
+  readonly stateStrings: InternedStrings;
   /** Entries used so far, with entry 0. */
   used: number;
   /** The first free one; 0: none. */
@@ -38,7 +38,7 @@ export interface EntryTable {
 }
 
 /** @returns an empty table */
-export function createEntryTable(workerStrings: Labels, stateStrings: Labels): EntryTable {
+export function createEntryTable(workerStrings: InternedStrings, stateStrings: InternedStrings): EntryTable {
   const capacity = 1024;
   return {
     times: new Float64Array(capacity),

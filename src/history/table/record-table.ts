@@ -2,7 +2,7 @@
 import { lifeOf, type TaskLife } from '../merge/life.ts';
 import type { Ranks, TaskRecord } from '../merge/record.ts';
 import { readEntries, writeEntries } from './entry-table.ts';
-import { FACT, inlineBytes, type Records } from './records.ts';
+import { extraOf, FACT, inlineBytes, type Records } from './records.ts';
 import type { Text } from './values.ts';
 
 /** A rank takes three bits. */
@@ -112,7 +112,7 @@ function isExtraChanged(before: TaskRecord, after: TaskRecord): boolean {
 }
 
 function writeExtra(records: Records, slot: number, before: TaskRecord, after: TaskRecord): void {
-  const extra = records.extra(slot);
+  const extra = extraOf(records, slot);
   extra.eta = after.eta;
   extra.expires = after.expires;
   extra.kind = after.kind;

@@ -1,12 +1,12 @@
 /**
- * The tasks, as columns: what every task has lies in typed arrays (about 60 bytes a task), what few
- * have lies in a side table. A task is a row number, its "slot", which is used again after it is gone.
+ * The tasks as columns: typed arrays hold what every task has (about 60 bytes a task), a map holds what few
+ * tasks have. A task is a row number, its "slot", which is used again after the task was dropped.
  */
 import { TASK_STATES, type TaskTextField } from '../../model.ts';
 import type { TaskRecord } from '../merge/record.ts';
 import type { Stamps } from '../merge/stamps.ts';
 import { createEntryTable, type EntryTable, releaseEntries } from './entry-table.ts';
-import { createLabels, type Labels } from './labels.ts';
+import { createInternedStrings, type InternedStrings } from './interned-strings.ts';
 
 import { createValueStore, type Text, type ValueStore } from './values.ts';
 
@@ -43,10 +43,10 @@ const MAX_UNPACKED_TEXT = 1024;
 export interface Records {
   readonly entries: EntryTable;
   readonly values: ValueStore;
-  readonly states: Labels;
-  readonly names: Labels;
-  readonly workers: Labels;
-  readonly queues: Labels;
+  readonly states: InternedStrings;
+  readonly names: InternedStrings;
+  readonly workers: InternedStrings;
+  readonly queues: InternedStrings;
   readonly slots: Map<string, number>;
   readonly extras: Map<number, Extra>;
   /** The records that changed last, unpacked. */
@@ -59,46 +59,42 @@ export interface Records {
   readonly results: (Text | null)[];
   readonly parents: (string | null)[];
   readonly roots: (string | null)[];
-  /** First timeline entry. */
+  /** The first entry of each task. */
   heads: Uint32Array;
-  /** Who reported the values, packed by `record-table.ts`. */
+  /** The ranks of the values, packed by `record-table.ts`. */
   ranks: Uint32Array;
   facts: Uint8Array;
   runtimes: Float64Array;
-  /** As the indexes have it: what was told since stands in {@link Records.waiting}. */
+  /** As the indexes have it; name and queue of a changed task are pending there. */
   state: Uint32Array;
   name: Uint32Array;
   worker: Uint32Array;
   queue: Uint32Array;
   timestamp: Float64Array;
-  /** Place in the list of tasks whose indexes are behind, plus one; 0 when they are current. */
+  /** Position in the list of tasks whose indexes are not up to date, plus one; 0 when they are. */
   waiting: Uint32Array;
   indexed: Uint8Array;
+  /** Slots used so far, and those of them that are free again. */
+  used: number;
+  readonly free: number[];
   /** Bytes of all texts but the large ones. */
   textBytes: number;
-  /** Gives a slot to a new id. */
-  allocate(id: string): number;
-  /** Frees a slot whose indexes have let go of it. */
-  free(slot: number): void;
-  extra(slot: number): Extra;
 }
 
 /** @param maxValueBytes and maxValueLength as in the retention options */
 export function createRecords(maxValueBytes: number, maxValueLength: number): Records {
-  const states = createLabels();
+  const states = createInternedStrings();
   // Held for ever, so that their numbers never change.
   for (const state of TASK_STATES) states.retain(states.intern(state));
-  let capacity = 1024;
-  let used = 0;
-  const free: number[] = [];
-  const workers = createLabels();
-  const records: Records = {
+  const workers = createInternedStrings();
+  const capacity = 1024;
+  return {
     entries: createEntryTable(workers, states),
     values: createValueStore(maxValueBytes, maxValueLength),
     states,
-    names: createLabels(),
+    names: createInternedStrings(),
     workers,
-    queues: createLabels(),
+    queues: createInternedStrings(),
     slots: new Map(),
     extras: new Map(),
     unpacked: new Map(),
@@ -120,100 +116,104 @@ export function createRecords(maxValueBytes: number, maxValueLength: number): Re
     timestamp: new Float64Array(capacity),
     waiting: new Uint32Array(capacity),
     indexed: new Uint8Array(capacity),
+    used: 0,
+    free: [],
     textBytes: 0,
-    allocate,
-    free: release,
-    extra,
   };
-  return records;
-
-  function allocate(id: string): number {
-    let slot = free.pop();
-    if (slot === undefined) {
-      if (used === capacity) grow();
-      slot = used++;
-    }
-    records.ids[slot] = id;
-    records.args[slot] = null;
-    records.kwargs[slot] = null;
-    records.results[slot] = null;
-    records.parents[slot] = null;
-    records.roots[slot] = null;
-    records.runtimes[slot] = Number.NaN;
-    records.timestamp[slot] = Number.NaN;
-    records.slots.set(id, slot);
-    return slot;
-  }
-
-  function release(slot: number): void {
-    releaseEntries(records.entries, records.heads[slot] as number);
-    for (const column of [records.args, records.kwargs, records.results]) {
-      records.textBytes -= inlineBytes(column[slot] ?? null);
-      records.values.drop(column[slot] ?? null);
-      column[slot] = null;
-    }
-    const more = records.extras.get(slot);
-    if (more !== undefined) {
-      for (const text of [more.exception, more.traceback]) {
-        records.textBytes -= inlineBytes(text);
-        records.values.drop(text);
-      }
-      records.textBytes -= more.stamps?.size ?? 0;
-      records.extras.delete(slot);
-    }
-    records.unpacked.delete(slot);
-    records.slots.delete(records.ids[slot] as string);
-    records.ids[slot] = '';
-    records.parents[slot] = null;
-    records.roots[slot] = null;
-    records.heads[slot] = 0;
-    records.ranks[slot] = 0;
-    records.facts[slot] = 0;
-    records.state[slot] = 0;
-    records.name[slot] = 0;
-    records.worker[slot] = 0;
-    records.queue[slot] = 0;
-    records.waiting[slot] = 0;
-    records.indexed[slot] = 0;
-    free.push(slot);
-  }
-
-  function grow(): void {
-    capacity = Math.ceil(capacity * 1.5);
-    records.heads = widen(records.heads, new Uint32Array(capacity));
-    records.ranks = widen(records.ranks, new Uint32Array(capacity));
-    records.facts = widen(records.facts, new Uint8Array(capacity));
-    records.runtimes = widen(records.runtimes, new Float64Array(capacity));
-    records.state = widen(records.state, new Uint32Array(capacity));
-    records.name = widen(records.name, new Uint32Array(capacity));
-    records.worker = widen(records.worker, new Uint32Array(capacity));
-    records.queue = widen(records.queue, new Uint32Array(capacity));
-    records.timestamp = widen(records.timestamp, new Float64Array(capacity));
-    records.waiting = widen(records.waiting, new Uint32Array(capacity));
-    records.indexed = widen(records.indexed, new Uint8Array(capacity));
-  }
-
-  function extra(slot: number): Extra {
-    let more = records.extras.get(slot);
-    if (more === undefined) {
-      more = {
-        exception: null,
-        traceback: null,
-        eta: null,
-        expires: null,
-        groupId: null,
-        chordId: null,
-        kind: null,
-        stamps: null,
-        truncated: [],
-      };
-      records.extras.set(slot, more);
-    }
-    return more;
-  }
 }
 
-/** Bytes of a text that is not in the store of large values; of those, what they leave behind. */
+/** @returns a slot for a new id */
+export function allocateSlot(records: Records, id: string): number {
+  const slot = records.free.pop() ?? nextSlot(records);
+  records.ids[slot] = id;
+  records.args[slot] = null;
+  records.kwargs[slot] = null;
+  records.results[slot] = null;
+  records.parents[slot] = null;
+  records.roots[slot] = null;
+  records.runtimes[slot] = Number.NaN;
+  records.timestamp[slot] = Number.NaN;
+  records.slots.set(id, slot);
+  return slot;
+}
+
+/** Frees a slot that no index holds any more. */
+export function freeSlot(records: Records, slot: number): void {
+  releaseEntries(records.entries, records.heads[slot] as number);
+  for (const column of [records.args, records.kwargs, records.results]) {
+    dropText(records, column[slot] ?? null);
+    column[slot] = null;
+  }
+  const extra = records.extras.get(slot);
+  if (extra !== undefined) {
+    dropText(records, extra.exception);
+    dropText(records, extra.traceback);
+    records.textBytes -= extra.stamps?.size ?? 0;
+    records.extras.delete(slot);
+  }
+  records.unpacked.delete(slot);
+  records.slots.delete(records.ids[slot] as string);
+  records.ids[slot] = '';
+  records.parents[slot] = null;
+  records.roots[slot] = null;
+  records.heads[slot] = 0;
+  records.ranks[slot] = 0;
+  records.facts[slot] = 0;
+  records.state[slot] = 0;
+  records.name[slot] = 0;
+  records.worker[slot] = 0;
+  records.queue[slot] = 0;
+  records.waiting[slot] = 0;
+  records.indexed[slot] = 0;
+  records.free.push(slot);
+}
+
+/** @returns what only some tasks have, to be changed */
+export function extraOf(records: Records, slot: number): Extra {
+  let extra = records.extras.get(slot);
+  if (extra === undefined) {
+    extra = {
+      exception: null,
+      traceback: null,
+      eta: null,
+      expires: null,
+      groupId: null,
+      chordId: null,
+      kind: null,
+      stamps: null,
+      truncated: [],
+    };
+    records.extras.set(slot, extra);
+  }
+  return extra;
+}
+
+function nextSlot(records: Records): number {
+  if (records.used === records.heads.length) grow(records);
+  return records.used++;
+}
+
+function grow(records: Records): void {
+  const capacity = Math.ceil(records.used * 1.5);
+  records.heads = widen(records.heads, new Uint32Array(capacity));
+  records.ranks = widen(records.ranks, new Uint32Array(capacity));
+  records.facts = widen(records.facts, new Uint8Array(capacity));
+  records.runtimes = widen(records.runtimes, new Float64Array(capacity));
+  records.state = widen(records.state, new Uint32Array(capacity));
+  records.name = widen(records.name, new Uint32Array(capacity));
+  records.worker = widen(records.worker, new Uint32Array(capacity));
+  records.queue = widen(records.queue, new Uint32Array(capacity));
+  records.timestamp = widen(records.timestamp, new Float64Array(capacity));
+  records.waiting = widen(records.waiting, new Uint32Array(capacity));
+  records.indexed = widen(records.indexed, new Uint8Array(capacity));
+}
+
+function dropText(records: Records, text: Text | null): void {
+  records.textBytes -= inlineBytes(text);
+  records.values.drop(text);
+}
+
+/** Bytes of a short text, or of what a large value takes outside the store of values. */
 export function inlineBytes(text: Text | null): number {
   if (text === null) return 0;
   return typeof text === 'string' ? text.length + 16 : text.head.length + 96;

@@ -1,13 +1,13 @@
 /**
- * How tasks belong together as others tell of it: typed edges between ids, whether tasks of these ids
- * are known or not. Bounded by number and bytes: the oldest go first.
+ * Relations that other tasks report: typed edges between ids, whether tasks with these ids are known or not.
+ * Bounded by number and bytes; the oldest are dropped first.
  */
 import { relationsOf } from '../../graph.ts';
 import type { TaskRelation } from '../../model.ts';
 import { createArrivals } from './arrivals.ts';
 import { createSlotGroups } from './slot-groups.ts';
 
-/** Columns, two indexes and the order of age, about. */
+/** About what columns, two indexes and the order of age take. */
 const BYTES_PER_RELATION = 250;
 
 /** A relation whose both ends are named. */
@@ -18,7 +18,7 @@ export interface RelationStore {
   readonly size: number;
   /** Estimate in bytes. */
   readonly bytes: number;
-  /** @returns whether it is new, or tells more than the one before */
+  /** @returns whether it is new, or more specific than the one before */
   add(parent: string, child: string, relation: string): boolean;
   /** Whether any names this id. */
   has(id: string): boolean;
@@ -80,7 +80,7 @@ export function createRelationStore(maxCount: number, maxBytes: number): Relatio
       const edge = { parent, child, relation };
       if (known >= 0) {
         const before = edges[known] as Edge;
-        if (before.relation === relation || !tellsMore(edge, before)) return false;
+        if (before.relation === relation || !isMoreSpecific(edge, before)) return false;
         edges[known] = { ...before, relation };
         return true;
       }
@@ -108,7 +108,7 @@ export function createRelationStore(maxCount: number, maxBytes: number): Relatio
 }
 
 /** By the rule that graphs choose by; of kinds that it does not know, the one that sorts first. */
-function tellsMore(edge: Edge, before: Edge): boolean {
+function isMoreSpecific(edge: Edge, before: Edge): boolean {
   const choose = (...relations: Edge[]) => relationsOf({ rootId: '', tasks: [], relations })[0]?.relation;
   const [first, second] = [choose(before, edge), choose(edge, before)];
   return first === second ? first === edge.relation : edge.relation < before.relation;

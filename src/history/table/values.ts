@@ -1,6 +1,6 @@
 /**
- * Values longer than 1 KiB, in a store of their own that is capped by bytes: a few huge arguments
- * must not push out the tasks themselves. What falls out leaves its first 1 KiB behind.
+ * Values longer than 1 KiB have a store of their own that is bounded by bytes, so that a few huge arguments
+ * do not push out the tasks themselves. Of a value that is dropped its first 1 KiB stays.
  */
 const INLINE = 1024;
 
@@ -8,9 +8,9 @@ const INLINE = 1024;
 export interface StoredValue {
   /** The first 1 KiB. */
   readonly head: string;
-  /** All of it; `null` once it fell out of the store. */
+  /** The whole value; `null` once it was dropped. */
   whole: string | null;
-  /** Whether it was longer still when it came. */
+  /** Whether the value was longer still when it arrived. */
   readonly cut: boolean;
   newer: StoredValue | null;
   older: StoredValue | null;

@@ -1,14 +1,16 @@
 /** Records what is reported of tasks: merges it into their records, and lets indexes, workers and feed know. */
+
 import { FEED_TYPES, type Feed } from '../feed/feed.ts';
 import type { HistoryWriter, TaskChange, TaskFacts } from '../history.ts';
+import { type Merged, mergeChange, mergeFacts, mergeRelations } from '../merge/merge.ts';
+import { KIND_ORDER, stateOf, type TaskRecord } from '../merge/record.ts';
 import { isName } from '../names.ts';
-import { heldText, holdPending } from '../table/labels.ts';
+import { heldText, holdPending } from '../table/interned-strings.ts';
 import { readRecord, writeRecord } from '../table/record-table.ts';
-import type { Tables } from '../table/tables.ts';
+import { allocateSlot } from '../table/records.ts';
 import type { WorkerTable } from '../workers/worker-table.ts';
-import { type Merged, mergeChange, mergeFacts, mergeRelations } from './merge.ts';
-import { KIND_ORDER, stateOf, type TaskRecord } from './record.ts';
-import { canvasOf, isReported, relate, shared } from './relatives.ts';
+import type { Tables } from './tables.ts';
+import { canvasOf, isReported, relate, shared } from './write-relatives.ts';
 
 /** What recording a message changes. */
 export interface RecorderContext {
@@ -94,7 +96,7 @@ function allocate({ tables, maxAgeMs }: RecorderState, change: TaskChange, arriv
   // What is read from where it is stored may be older than anything that is kept.
   const happenedAt = time ?? heardAt ?? arrivedAt;
   if (change.stored === true && happenedAt < arrivedAt - maxAgeMs) return null;
-  const slot = records.allocate(id);
+  const slot = allocateSlot(records, id);
   if (relations.has(id)) placeByRelations(tables, slot);
   return slot;
 }

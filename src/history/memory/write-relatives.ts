@@ -1,9 +1,9 @@
 /** Keeps the relatives of a task in the table and its indexes. */
 import type { Relatives } from '../index/relatives.ts';
-import type { Records } from '../table/records.ts';
+import type { TaskRecord } from '../merge/record.ts';
+import { extraOf, type Records } from '../table/records.ts';
 import type { RelationStore } from '../table/relation-store.ts';
-import type { Tables } from '../table/tables.ts';
-import type { TaskRecord } from './record.ts';
+import type { Tables } from './tables.ts';
 
 /** Rank of a group or chord that a relation names. A message or header of the task itself has a higher one. */
 const BY_RELATION = 1;
@@ -52,15 +52,15 @@ export function relate(
     move(index.byParent, slot, before.parentId, parent);
   }
   if (groupId !== before.groupId) {
-    records.extra(slot).groupId = groupId;
+    extraOf(records, slot).groupId = groupId;
     move(index.byGroup, slot, before.groupId, groupId);
   }
   if (chordId !== before.chordId) {
-    records.extra(slot).chordId = chordId;
+    extraOf(records, slot).chordId = chordId;
     move(index.byChord, slot, before.chordId, chordId);
   }
   const isRootChanged = rootId !== before.rootId;
-  if (isRootChanged) roots.told(slot, rootId === null ? null : shared(records, rootId));
+  if (isRootChanged) roots.setReported(slot, rootId === null ? null : shared(records, rootId));
   if (isRootChanged || parentId !== before.parentId || after.hasNoParent !== before.hasNoParent)
     roots.derive(slot);
 }

@@ -1,14 +1,14 @@
 import { createRows } from '../answers/rows.ts';
 import type { FlagContext } from '../answers/task-flags.ts';
 import { createTaskList } from '../answers/task-list.ts';
+import { createEviction } from '../index/eviction.ts';
 import { createOpenTasks } from '../index/open-tasks.ts';
 import { createRoots } from '../index/roots.ts';
 import { createTaskIndex } from '../index/task-index.ts';
-import { createSlotFold } from '../merge/fold-slot.ts';
 import type { Retention } from '../retention.ts';
-import { createKeeper } from './keeper.ts';
-import { createRecords } from './records.ts';
-import { createRelationStore } from './relation-store.ts';
+import { createSlotFold } from '../table/fold-slot.ts';
+import { createRecords } from '../table/records.ts';
+import { createRelationStore } from '../table/relation-store.ts';
 
 /** Most relations for each task that may be held. */
 const RELATIONS_PER_TASK = 2;
@@ -32,7 +32,7 @@ export function createTables(retention: Retention, clock: () => number, flags: F
     retention.maxBytes * RELATIONS_SHARE,
   );
   const isKnown = (id: string): boolean => records.slots.has(id);
-  const keeper = createKeeper(
+  const eviction = createEviction(
     records,
     () => index,
     () => relations.bytes,
@@ -48,7 +48,7 @@ export function createTables(retention: Retention, clock: () => number, flags: F
   const index = createTaskIndex(records, fold, clock, (slot) => {
     rows.forget(slot);
     open.settle(slot);
-    keeper.heardOf(slot);
+    eviction.heardOf(slot);
   });
   const roots = createRoots(records, index, relations, rows.forget);
   return {
@@ -57,7 +57,7 @@ export function createTables(retention: Retention, clock: () => number, flags: F
     rows,
     open,
     relations,
-    keeper,
+    eviction,
     index,
     roots,
     list: createTaskList(records, index, rows, fold),

@@ -1,7 +1,7 @@
-import { readLife } from '../table/record-table.ts';
-import type { Records } from '../table/records.ts';
+import { KIND_ORDER } from '../merge/record.ts';
 import type { Folded } from './folded.ts';
-import { KIND_ORDER } from './record.ts';
+import { readLife } from './record-table.ts';
+import type { Records } from './records.ts';
 
 /** @returns a function that says what is true of a task, in numbers */
 export function createSlotFold(records: Records): (slot: number) => Folded {

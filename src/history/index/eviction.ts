@@ -1,14 +1,14 @@
-import type { TaskIndex } from '../index/task-index.ts';
 import type { Retention } from '../retention.ts';
-import { createArrivals } from './arrivals.ts';
-import { BYTES_PER_TASK, type Records } from './records.ts';
+import { createArrivals } from '../table/arrivals.ts';
+import { BYTES_PER_TASK, type Records } from '../table/records.ts';
+import type { TaskIndex } from './task-index.ts';
 
-/** Most tasks dropped for their age or bytes at once, so that no message waits for a sweep. */
+/** Most tasks dropped for their age or bytes at once, so that no message waits long. */
 const MAX_EVICTED = 5_000;
 
-/** Keeps the tasks within the bounds of their retention. */
-export interface Keeper {
-  /** Estimate of what the tasks take. Feed and workers are few, and bounded by their number. */
+/** Drops tasks so that the rest stays within the bounds of the retention. */
+export interface Eviction {
+  /** Estimate of the memory of the tasks. Feed and workers are bounded by their number. */
   bytes(): number;
   /** Notes that a task has changed. */
   heardOf(slot: number): void;
@@ -16,43 +16,37 @@ export interface Keeper {
   wouldKeep(time: number): boolean;
   /** Whether a task has become too old. */
   isOverdue(): boolean;
-  /** Drops what is too much. The indexes must have caught up. @returns how many tasks */
+  /** Drops the tasks that exceed a bound. The indexes must have caught up. @returns how many tasks */
   evict(): number;
   /** Drops everything. */
   clear(): void;
 }
 
 /**
- * @param beside bytes of what is held beside the tasks, at their expense
+ * @param beside bytes of what is held beside the tasks and counts towards their bound
  * @param clock milliseconds
- * @param dropped called before a task goes
+ * @param dropped called before a task is dropped
  */
-export function createKeeper(
+export function createEviction(
   records: Records,
   index: () => TaskIndex,
   beside: () => number,
   retention: Retention,
   clock: () => number,
   dropped: (slot: number) => void,
-): Keeper {
+): Eviction {
   const arrivals = createArrivals();
-  /** Those that are known from their queue alone: no time says how old they are. */
+  /** Tasks known from their queue alone, whose age no message tells. */
   const undated = createArrivals();
-
-  function bytes(): number {
-    const { names, workers, queues, states } = records;
-    const labels = names.bytes + workers.bytes + queues.bytes + states.bytes;
-    return records.slots.size * BYTES_PER_TASK + records.textBytes + records.values.bytes + labels + beside();
-  }
-
+  const bytes = (): number => bytesOf(records) + beside();
   const isOverdue = (): boolean => arrivals.oldestAt() < clock() - retention.maxAgeMs;
 
-  /** By its last change, or else by when it was found. */
+  /** By its last change, or by when it was first found. */
   function oldest(): number {
     return undated.oldestAt() < index().all.firstKey() ? undated.oldest() : index().all.first();
   }
 
-  /** The task to let go of next; −1 when all may stay. */
+  /** The task to drop next; −1 when all may stay. */
   function surplus(left: number): number {
     if (records.slots.size > retention.maxTasks) return oldest();
     if (left === 0 || records.slots.size === 0) return -1;
@@ -82,14 +76,19 @@ export function createKeeper(
     isOverdue,
     evict() {
       let count = 0;
-      for (let slot = surplus(MAX_EVICTED); slot !== -1; slot = surplus(Math.max(0, MAX_EVICTED - count))) {
+      for (; ; count++) {
+        const slot = surplus(Math.max(0, MAX_EVICTED - count));
+        if (slot === -1) return count;
         drop(slot);
-        count++;
       }
-      return count;
     },
     clear() {
       while (records.slots.size > 0) drop(index().all.first());
     },
   };
+}
+
+function bytesOf({ names, workers, queues, states, slots, textBytes, values }: Records): number {
+  const strings = names.bytes + workers.bytes + queues.bytes + states.bytes;
+  return slots.size * BYTES_PER_TASK + textBytes + values.bytes + strings;
 }

@@ -1,0 +1,103 @@
+/**
+ * Strings that repeat (task names, workers, queues, states), each stored once under a number from 1 on; 0
+ * stands for none. A string without references is dropped and its number used again, so that invented names
+ * cannot fill the memory.
+ */
+export interface InternedStrings {
+  /** Estimate of the memory that the strings and their lists in the indexes take. */
+  readonly bytes: number;
+  /** The number of a text; a new one if it has none. This is no reference yet. */
+  intern(text: string): number;
+  /** The number of a text; 0 when it is not stored. */
+  find(text: string): number;
+  text(number: number): string;
+  retain(number: number): void;
+  release(number: number): void;
+  /** All texts. */
+  all(): string[];
+  /** Sets what is called when a string is dropped. */
+  onForgotten(callback: (number: number) => void): void;
+}
+
+/** About what a string takes beside its characters: its list in the index, its entry here, its header. */
+const BYTES_PER_STRING = 500;
+
+/** @returns an empty table */
+export function createInternedStrings(): InternedStrings {
+  const numbers = new Map<string, number>();
+  const texts: string[] = [''];
+  const references: number[] = [0];
+  const free: number[] = [];
+  let length = 0;
+  // Messages come in bursts of one worker or name.
+  let lastText = '';
+  let lastNumber = 0;
+  let forgotten: (number: number) => void = () => {};
+
+  return {
+    get bytes() {
+      return length * 2 + numbers.size * BYTES_PER_STRING;
+    },
+    intern(text) {
+      if (lastNumber !== 0 && text === lastText) return lastNumber;
+      let number = numbers.get(text);
+      if (number === undefined) {
+        number = free.pop() ?? texts.length;
+        texts[number] = text;
+        references[number] = 0;
+        numbers.set(text, number);
+        length += text.length;
+      }
+      lastText = text;
+      lastNumber = number;
+      return number;
+    },
+    find: (text) => numbers.get(text) ?? 0,
+    text: (number) => texts[number] as string,
+    retain(number) {
+      references[number] = (references[number] as number) + 1;
+    },
+    release(number) {
+      if (number === 0) return;
+      const left = (references[number] as number) - 1;
+      references[number] = left;
+      if (left > 0) return;
+      forgotten(number);
+      if (number === lastNumber) lastNumber = 0;
+      numbers.delete(texts[number] as string);
+      length -= (texts[number] as string).length;
+      texts[number] = '';
+      free.push(number);
+    },
+    all: () => [...numbers.keys()],
+    onForgotten(callback) {
+      forgotten = callback;
+    },
+  };
+}
+
+/** @returns the text as it is stored here, if it is: one copy of it is enough */
+export function heldText(strings: InternedStrings, text: string): string {
+  const string = strings.find(text);
+  return string === 0 ? text : strings.text(string);
+}
+
+/**
+ * Holds the text that a task has now until the indexes take it over.
+ *
+ * @param pending held until now
+ * @param indexed the one that the indexes hold
+ * @returns what is pending now
+ */
+export function holdPending(
+  strings: InternedStrings,
+  pending: number,
+  indexed: number,
+  text: string | null,
+): number {
+  const string = text === null ? 0 : strings.intern(text);
+  if (string === pending) return pending;
+  if (string !== indexed) strings.retain(string);
+  if (pending !== indexed) strings.release(pending);
+  return string;
+}
