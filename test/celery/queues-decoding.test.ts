@@ -2,7 +2,7 @@ import { deflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeTaken, decodeWaiting } from '../../src/sources/celery/protocol/queue-message.ts';
-import { holdMessage } from '../../src/sources/celery/queues/held-message.ts';
+import { waitingMessage } from '../../src/sources/celery/queues/waiting-message.ts';
 import { messageOf } from './queues-lab.ts';
 
 const base64 = (value: unknown): string =>
@@ -88,7 +88,7 @@ describe('a message in a queue', () => {
     expect(task?.callbacks[0]?.callbacks[0]?.taskId).toBe('deep');
     expect(task?.errbacks[0]?.taskId).toBe('errback');
     expect(task?.facts.chordId).toBe('body');
-    expect(holdMessage('', task).relations).toEqual(
+    expect(waitingMessage(task, { tag: 'a', part: '', takenAt: null }).relations).toEqual(
       expect.arrayContaining([
         { parent: 'a', child: 'second', relation: 'chain' },
         { parent: 'second', child: 'm1', relation: 'chain' },

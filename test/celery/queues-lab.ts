@@ -7,13 +7,13 @@ import type { Task } from '../../src/model.ts';
 import { createRedisReader } from '../../src/redis/connection-reader.ts';
 import type { RedisReader } from '../../src/redis/reader.ts';
 import type { TaskPosition, TaskQuery, TaskSource } from '../../src/source.ts';
+import type { QueueReading } from '../../src/sources/celery/broker.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
+import { createRedisQueueReader } from '../../src/sources/celery/brokers/redis/queues/queue-reader.ts';
 import { createLineage } from '../../src/sources/celery/lineage/lineage.ts';
 import { createMessageIntake } from '../../src/sources/celery/queues/message-intake.ts';
-import { queueKeys } from '../../src/sources/celery/queues/queue-keys.ts';
-import { createQueueNames } from '../../src/sources/celery/queues/queue-names.ts';
-import { createQueuePoll, type QueuePoll } from '../../src/sources/celery/queues/queue-poll.ts';
 import { createQueues, type Queues } from '../../src/sources/celery/queues/queues.ts';
+import { indexMessages, type WaitingIndex } from '../../src/sources/celery/queues/waiting-index.ts';
 import { withWaiting } from '../../src/sources/celery/queues/waiting-tasks.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 import { queryOf } from '../helpers/task-query.ts';
@@ -35,8 +35,9 @@ export interface Lab {
 export function openLab(url: string, settings: CelerySettings = {}, given: readonly string[] = []): Lab {
   const reader = createRedisReader('test', brokerEndpoint(url, settings));
   const history = createMemoryHistory();
-  const queues = createQueues({ reader, settings, history, lineage: createLineage(history), given });
-  const tasks = withWaiting(historySources('celery', history.reader).tasks, queues, history.index);
+  const queueReader = createRedisQueueReader(reader, settings, given);
+  const queues = createQueues({ reader: queueReader, history, lineage: createLineage(history) });
+  const tasks = withWaiting(historySources('celery', history.reader).tasks, queues, history.reader);
   queues.start();
   return {
     queues,
@@ -51,18 +52,35 @@ export function openLab(url: string, settings: CelerySettings = {}, given: reado
   };
 }
 
-/** The same without a clock: it looks when it is told to. */
-export function openPoll(
-  url: string,
-  settings: CelerySettings = {},
-): Pick<Lab, 'close'> & { poll: QueuePoll } {
+/** Readings without a clock. */
+export interface Poll {
+  look(now: number): Promise<void>;
+  /** What the last reading found. */
+  reading(): QueueReading;
+  held(): WaitingIndex | null;
+  depths(): QueueReading['queues'];
+}
+
+/** The same without a clock: it reads when it is told to. */
+export function openPoll(url: string, settings: CelerySettings = {}): Pick<Lab, 'close'> & { poll: Poll } {
   const reader = createRedisReader('test', brokerEndpoint(url, settings));
   const history = createMemoryHistory();
-  const keys = queueKeys(settings);
-  const names = createQueueNames(reader, keys, settings, { given: [], known: () => [] });
-  const intake = createMessageIntake(history, createLineage(history), names.find);
+  const queueReader = createRedisQueueReader(reader, settings, []);
+  const intake = createMessageIntake(history, createLineage(history));
+  let reading: QueueReading | null = null;
+  const last = (): QueueReading => {
+    if (reading === null) throw new Error('Nothing has been read yet.');
+    return reading;
+  };
   return {
-    poll: createQueuePoll(reader, keys, names, intake),
+    poll: {
+      async look(now) {
+        reading = await queueReader.read([], intake.take, now);
+      },
+      reading: last,
+      held: () => (last().isComplete ? indexMessages(last().messages) : null),
+      depths: () => last().queues,
+    },
     async close() {
       history.close();
       await reader.close();

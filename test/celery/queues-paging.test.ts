@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TaskPosition } from '../../src/source.ts';
-import { FIRST_PLACE, type Place } from '../../src/sources/celery/queues/place.ts';
-import { walkCopies } from '../../src/sources/celery/queues/walk.ts';
+import type { MessagePosition } from '../../src/sources/celery/broker.ts';
+import { FIRST_POSITION, indexBehind } from '../../src/sources/celery/queues/waiting-cursor.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
 import { context, messageOf, openLab, openPoll, queryOf } from './queues-lab.ts';
 
@@ -124,14 +124,15 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'paging while o
           const { poll, close } = openPoll(redis.url());
           try {
             const seen: string[] = [];
-            let place: Place = FIRST_PLACE;
+            let place: MessagePosition = FIRST_POSITION;
             for (let page = 0; page < 200; page += 1) {
               await poll.look(page * 10_000);
-              const rows = [...walkCopies(poll, place)].slice(0, limit);
-              seen.push(...rows.map(({ message }) => message.facts?.id ?? ''));
+              const { messages } = poll.reading();
+              const rows = messages.slice(indexBehind(messages, place)).slice(0, limit);
+              seen.push(...rows.map(({ facts }) => facts?.id ?? ''));
               const last = rows.at(-1);
               if (last === undefined) break;
-              place = last.place;
+              place = last;
               await queue.step(all[page] ?? []);
             }
             expectOnce(seen, before, queue.order());

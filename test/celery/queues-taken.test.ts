@@ -116,7 +116,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'messages that 
       expect(ids.slice(0, 40)).toEqual(byTime);
       expect(ids[40]).toBe('filler-0');
       expect(lab.queues.depths()).toEqual([
-        { name: 'celery', waiting: 10_001, reserved: null, consumers: null },
+        { name: 'celery', waiting: 10_001, reserved: 40, consumers: null },
       ]);
     } finally {
       await lab.close();

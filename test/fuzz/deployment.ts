@@ -8,10 +8,13 @@ import type { History } from '../../src/history/history.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import { createRedactor } from '../../src/redact.ts';
 import { createSerializer } from '../../src/serialize.ts';
+import type { WaitingMessage } from '../../src/sources/celery/broker.ts';
 import { deliverMessage } from '../../src/sources/celery/brokers/redis/events.ts';
 import { createIntake, type Intake } from '../../src/sources/celery/intake.ts';
 import { createLineage, type Lineage } from '../../src/sources/celery/lineage/lineage.ts';
+import { decodeTaken, decodeWaiting } from '../../src/sources/celery/protocol/queue-message.ts';
 import { createMessageIntake, type MessageIntake } from '../../src/sources/celery/queues/message-intake.ts';
+import { tagOf } from '../../src/sources/celery/queues/waiting-message.ts';
 import { queryOf } from '../helpers/bullmq-read.ts';
 import { context, eventMessage } from '../helpers/celery-events.ts';
 import { checkBody } from '../helpers/openapi-check.ts';
@@ -45,7 +48,7 @@ function listen(): Ears {
     { ...lineage, worker() {}, unreadableEvent() {}, unreadableResult() {} },
     VALUE_LENGTH,
   );
-  return { history, lineage, intake, queues: createMessageIntake(history, lineage, () => 'good') };
+  return { history, lineage, intake, queues: createMessageIntake(history, lineage) };
 }
 
 const WORKER = { hostname: 'good@host', pid: 4_242 };
@@ -70,9 +73,25 @@ function received(uuid: string, seconds: number): string {
   });
 }
 
+/** A message in a queue. */
+export function takeWaiting(queues: MessageIntake, raw: string, queue: string): WaitingMessage {
+  const task = decodeWaiting(raw, queue);
+  return queues.take(task, { tag: tagOf(raw, task), part: queue, takenAt: null });
+}
+
+/** A message that a worker has taken. */
+export function takeTaken(queues: MessageIntake, raw: string, tag: string, score: string): void {
+  const takenAt = Number(score);
+  queues.take(
+    decodeTaken(raw, takenAt * 1000, () => 'good'),
+    { tag, part: '', takenAt },
+  );
+}
+
 function tellFirstHalf({ intake, queues }: Ears): void {
   const plain = { callbacks: null, errbacks: null, chain: null, chord: null };
-  queues.waiting(
+  takeWaiting(
+    queues,
     JSON.stringify({
       body: base64(JSON.stringify([[1, 'two'], {}, plain])),
       'content-type': 'application/json',

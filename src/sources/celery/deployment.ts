@@ -73,7 +73,7 @@ export function createDeployment(options: ResolvedOptions, history: History): De
   const brokerClient =
     broker === null || brokerReader === null
       ? null
-      : createRedisBroker({ endpoint: broker, settings, reader: brokerReader });
+      : createRedisBroker({ endpoint: broker, settings, reader: brokerReader, queues: options.queues });
   const mailbox = brokerClient?.control ?? null;
   const control =
     mailbox === null || !options.control
@@ -95,15 +95,14 @@ export function createDeployment(options: ResolvedOptions, history: History): De
           valueLength,
           readsStored: options.readResults,
         });
+  const queueReader = brokerClient?.queues ?? null;
   const queues =
-    brokerReader === null
+    queueReader === null
       ? null
       : createQueues({
-          reader: brokerReader,
-          settings,
+          reader: queueReader,
           history,
           lineage,
-          given: options.queues,
           known: () => control?.inspection.knownQueues() ?? [],
         });
   const redbeat = redbeatLocation(settings, broker);
@@ -208,7 +207,7 @@ export function createDeployment(options: ResolvedOptions, history: History): De
     collector,
     withTasks(tasks) {
       const known = results?.withLookup(tasks) ?? tasks;
-      return queues === null ? known : withWaiting(known, queues, history.index);
+      return queues === null ? known : withWaiting(known, queues, history.reader);
     },
     withWorkers: (workers) => control?.inspection.withInspection(workers) ?? workers,
     schedules: schedules.source,

@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { unwrapReply } from '../../../src/sources/celery/brokers/redis/control-envelope.ts';
 import { deliverMessage } from '../../../src/sources/celery/brokers/redis/events.ts';
+import { boundQueue, readBinding } from '../../../src/sources/celery/brokers/redis/queues/bindings.ts';
 import { heldItems, startOf } from '../../../src/sources/celery/control/held-tasks.ts';
 import { proofOf } from '../../../src/sources/celery/control/proof.ts';
 import { decodeReply } from '../../../src/sources/celery/control/reply.ts';
 import { workerFactsOf } from '../../../src/sources/celery/control/worker-facts.ts';
-import { boundQueue, readBinding } from '../../../src/sources/celery/queues/bindings.ts';
-import { tellAmidGood } from '../deployment.ts';
+import { takeTaken, takeWaiting, tellAmidGood } from '../deployment.ts';
 import { anyValue, base64, bytes, longText, pythonJson, text } from '../inputs.ts';
 import { misfit, mutated } from '../mutations.ts';
 import { EVENT_MESSAGES, EVENTS, GROUPS, REPLIES, RESULTS, TAKEN, WAITING } from '../seeds.ts';
@@ -127,7 +127,7 @@ export const queueTarget = defineTarget({
     'message-parts',
     'queue-message',
     'signatures',
-    'held-message',
+    'waiting-message',
     'message-intake',
   ].map((file) => `${FOLDER}/queues/${file}.ts`),
   inputs: fc.array(fc.tuple(waiting, text), BATCH),
@@ -135,7 +135,7 @@ export const queueTarget = defineTarget({
   check: (messages) =>
     tellAmidGood(({ queues, history }) => {
       for (const [raw, queue] of messages) {
-        const { facts, tag } = queues.waiting(raw, queue);
+        const { facts, tag } = takeWaiting(queues, raw, queue);
         expect(tag).not.toBe('');
         if (facts !== null)
           history.writer.recordTask({ ...facts, type: 'sent', time: null, origin: 'result' });
@@ -146,11 +146,7 @@ export const queueTarget = defineTarget({
 export const takenTarget = defineTarget({
   name: 'Celery unacked messages',
   share: 15,
-  covers: [
-    `${FOLDER}/queues/queue-message.ts`,
-    `${FOLDER}/queues/taken-commands.ts`,
-    `${FOLDER}/queues/bindings.ts`,
-  ],
+  covers: [`${FOLDER}/queues/queue-message.ts`, `${FOLDER}/brokers/redis/queues/bindings.ts`],
   inputs: fc.array(
     fc.tuple(
       fc.oneof(
@@ -165,7 +161,7 @@ export const takenTarget = defineTarget({
   casesPerInput: BATCH.maxLength,
   check: (messages) =>
     tellAmidGood(({ queues }) => {
-      for (const [raw, tag, score] of messages) queues.taken(raw, tag, score);
+      for (const [raw, tag, score] of messages) takeTaken(queues, raw, tag, score);
       const bindings = messages.flatMap(([, member]) => readBinding(member, '\u0006\u0016') ?? []);
       for (const [, key, other] of messages) boundQueue([...bindings, { pattern: other, queue: 'q' }], key);
     }),

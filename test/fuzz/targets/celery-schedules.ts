@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { createRedactor } from '../../../src/redact.ts';
 import { createSerializer } from '../../../src/serialize.ts';
-import { readBinding } from '../../../src/sources/celery/queues/bindings.ts';
+import { readBinding } from '../../../src/sources/celery/brokers/redis/queues/bindings.ts';
 import { readCrontab } from '../../../src/sources/celery/schedules/crontab.ts';
 import { expandField } from '../../../src/sources/celery/schedules/crontab-field.ts';
 import { redbeatEntry } from '../../../src/sources/celery/schedules/redbeat-entry.ts';

@@ -1,36 +1,29 @@
-/** Tells the history and the lineage of each message that is seen, once. */
-import type { CollectedHistory, TaskFacts } from '../../../history/history.ts';
+/** Passes each message on to history and lineage, once. */
+import type { HistoryWriter, TaskFacts } from '../../../history/history.ts';
+import type { MessagePosition, TakeMessage, WaitingMessage } from '../broker.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import type { QueuedTask } from '../protocol/messages.ts';
-import { decodeTaken, decodeWaiting, type FindQueue } from '../protocol/queue-message.ts';
-import { type HeldMessage, holdMessage } from './held-message.ts';
-import { takenTime } from './taken-commands.ts';
+import { waitingMessage } from './waiting-message.ts';
 
-/** Tags that are remembered: more than are held at a time, so that nothing is told again. */
+/** Tags that are remembered: more than messages are held, so that nothing is recorded twice. */
 const MAX_SEEN = 20_000;
-/** Facts of tasks that the history does not know yet, and how long they outlive their message. */
-const MAX_UNTOLD = 20_000;
-const MAX_UNTOLD_BYTES = 16 * 1024 * 1024;
-const UNTOLD_FOR = 30_000;
+/** Facts of tasks that the history does not know yet: how many, and how long they outlive their message. */
+const MAX_UNRECORDED = 20_000;
+const MAX_UNRECORDED_BYTES = 16 * 1024 * 1024;
+const UNRECORDED_FOR_MS = 30_000;
 
-/** Messages that were seen, and those of them that could not be read. */
+/** How many messages were seen, and how many of them could not be read. */
 export interface MessageCounts {
   readonly messages: number;
   readonly unreadable: number;
 }
 
-/** Of a tag without a message: left behind, or acknowledged at this moment, and no fault in either case. */
-const NONE = holdMessage('', null);
-
 /** Takes in messages. */
 export interface MessageIntake {
-  /** An entry of a queue's list. */
-  waiting(raw: string, queue: string): HeldMessage;
-  /** An entry of `unacked` and its score; `raw` is `null` where there is none for a tag. */
-  taken(raw: string | null, tag: string, score: string): HeldMessage;
+  readonly take: TakeMessage;
   /**
-   * Events of a task may come behind its message, which may be gone by then: facts that the history did
-   * not want are offered again.
+   * Offers facts to the history again that it did not want: the events of a task may arrive after its
+   * message has been read, and even after the message is gone.
    *
    * @param isHeld whether a message of that task is still there
    */
@@ -38,75 +31,97 @@ export interface MessageIntake {
   counts(): MessageCounts;
 }
 
-/** @param findQueue for messages that were taken */
-export function createMessageIntake(
-  history: CollectedHistory,
-  lineage: Lineage,
-  findQueue: FindQueue,
-): MessageIntake {
-  const seen = new Set<string>();
-  const untold = new Map<string, { facts: TaskFacts; bytes: number; goneAt: number | null }>();
-  let untoldBytes = 0;
-  let messages = 0;
-  let unreadable = 0;
+/** What the intake needs of a history. */
+export interface IntakeHistory {
+  readonly writer: Pick<HistoryWriter, 'recordFacts' | 'recordDropped'>;
+  readonly index: { stateOf(id: string): string | null };
+}
 
-  function isNew(tag: string): boolean {
-    if (seen.has(tag)) return false;
-    if (seen.size >= MAX_SEEN) seen.delete(seen.values().next().value as string);
-    seen.add(tag);
-    return true;
-  }
+interface Unrecorded {
+  readonly facts: TaskFacts;
+  readonly bytes: number;
+  goneAt: number | null;
+}
 
-  function forget(id: string): void {
-    untoldBytes -= untold.get(id)?.bytes ?? 0;
-    untold.delete(id);
-  }
+interface IntakeState {
+  readonly history: IntakeHistory;
+  readonly lineage: Pick<Lineage, 'queued'>;
+  /** Tags of messages, the one that was seen first comes first. */
+  readonly seen: Set<string>;
+  /** By task id. */
+  readonly unrecorded: Map<string, Unrecorded>;
+  unrecordedBytes: number;
+  messages: number;
+  unreadable: number;
+}
 
-  function tell(message: HeldMessage, task: QueuedTask | null): void {
-    if (!isNew(message.tag)) return;
-    messages += 1;
-    if (task === null) {
-      unreadable += 1;
-      history.writer.recordDropped(1);
-      return;
-    }
-    const { facts } = task;
-    forget(facts.id);
-    history.writer.recordFacts(facts);
-    if (history.index.stateOf(facts.id) === null) {
-      untold.set(facts.id, { facts, bytes: message.bytes, goneAt: null });
-      untoldBytes += message.bytes;
-      while (untold.size > MAX_UNTOLD || untoldBytes > MAX_UNTOLD_BYTES) {
-        forget(untold.keys().next().value as string);
-      }
-    }
-    lineage.queued(task);
-  }
+export function createMessageIntake(history: IntakeHistory, lineage: Pick<Lineage, 'queued'>): MessageIntake {
+  const state: IntakeState = {
+    history,
+    lineage,
+    seen: new Set(),
+    unrecorded: new Map(),
+    unrecordedBytes: 0,
+    messages: 0,
+    unreadable: 0,
+  };
+  return {
+    take: (task, position) => take(state, task, position),
+    offerAgain: (isHeld, now) => offerAgain(state, isHeld, now),
+    counts: () => ({ messages: state.messages, unreadable: state.unreadable }),
+  };
+}
 
-  function take(raw: string, task: QueuedTask | null): HeldMessage {
-    const message = holdMessage(raw, task);
-    tell(message, task);
+function take(state: IntakeState, task: QueuedTask | null, position: MessagePosition): WaitingMessage {
+  const message = waitingMessage(task, position);
+  if (!isNew(state, position.tag)) return message;
+  state.messages += 1;
+  if (task === null) {
+    state.unreadable += 1;
+    state.history.writer.recordDropped(1);
     return message;
   }
+  forget(state, task.facts.id);
+  if (!record(state, task.facts)) remember(state, task.facts, message.bytes);
+  state.lineage.queued(task);
+  return message;
+}
 
-  return {
-    waiting: (raw, queue) => take(raw, decodeWaiting(raw, queue)),
-    taken(raw, tag, score) {
-      const message = raw === null ? NONE : take(raw, decodeTaken(raw, takenTime(score), findQueue));
-      return { ...message, tag, score };
-    },
-    offerAgain(isHeld, now) {
-      for (const [id, waiting] of untold) {
-        if (history.index.stateOf(id) !== null) {
-          history.writer.recordFacts(waiting.facts);
-          forget(id);
-        } else if (isHeld(id)) waiting.goneAt = null;
-        else {
-          waiting.goneAt ??= now;
-          if (now - waiting.goneAt > UNTOLD_FOR) forget(id);
-        }
-      }
-    },
-    counts: () => ({ messages, unreadable }),
-  };
+function isNew({ seen }: IntakeState, tag: string): boolean {
+  if (seen.has(tag)) return false;
+  if (seen.size >= MAX_SEEN) seen.delete(seen.values().next().value as string);
+  seen.add(tag);
+  return true;
+}
+
+/** @returns whether the history knows the task */
+function record({ history }: IntakeState, facts: TaskFacts): boolean {
+  if (history.index.stateOf(facts.id) === null) return false;
+  history.writer.recordFacts(facts);
+  return true;
+}
+
+function remember(state: IntakeState, facts: TaskFacts, bytes: number): void {
+  const { unrecorded } = state;
+  unrecorded.set(facts.id, { facts, bytes, goneAt: null });
+  state.unrecordedBytes += bytes;
+  while (unrecorded.size > MAX_UNRECORDED || state.unrecordedBytes > MAX_UNRECORDED_BYTES) {
+    forget(state, unrecorded.keys().next().value as string);
+  }
+}
+
+function forget(state: IntakeState, id: string): void {
+  state.unrecordedBytes -= state.unrecorded.get(id)?.bytes ?? 0;
+  state.unrecorded.delete(id);
+}
+
+function offerAgain(state: IntakeState, isHeld: (id: string) => boolean, now: number): void {
+  for (const [id, waiting] of state.unrecorded) {
+    if (record(state, waiting.facts)) forget(state, id);
+    else if (isHeld(id)) waiting.goneAt = null;
+    else {
+      waiting.goneAt ??= now;
+      if (now - waiting.goneAt > UNRECORDED_FOR_MS) forget(state, id);
+    }
+  }
 }

@@ -1,43 +1,34 @@
-/** The queues of a deployment: what waits in them, looked at about once a second. */
-import type { CollectedHistory } from '../../../history/history.ts';
+/** The queues of a deployment: what waits in them, read about once a second. */
 import type { QueueDepth } from '../../../model.ts';
-import type { RedisProblem } from '../../../redis/problems.ts';
-import type { RedisReader } from '../../../redis/reader.ts';
+import type { QueueReader, QueueReading } from '../broker.ts';
 import type { Lineage } from '../lineage/lineage.ts';
-import type { CelerySettings } from '../settings.ts';
-import type { HeldTasks } from './held-tasks.ts';
-import { walkLive } from './live-walk.ts';
-import { createMessageIntake, type MessageCounts } from './message-intake.ts';
-import type { Place } from './place.ts';
-import { queueKeys } from './queue-keys.ts';
-import { createQueueNames } from './queue-names.ts';
-import { createQueuePoll, type QueuePoll } from './queue-poll.ts';
-import { createRecentMessages, type RecentMessages } from './recent-messages.ts';
+import type { Problem } from '../problem.ts';
+import {
+  createMessageIntake,
+  type IntakeHistory,
+  type MessageCounts,
+  type MessageIntake,
+} from './message-intake.ts';
+import { indexMessages, type WaitingIndex } from './waiting-index.ts';
 import { createWaitingRows, type WaitingRows } from './waiting-rows.ts';
-import type { WalkedPart } from './walk.ts';
-import { createWindow } from './window.ts';
 
-/** Between two looks while something happens or somebody asks, and when neither does, in milliseconds. */
-const INTERVAL = 1000;
-const IDLE_INTERVAL = 5000;
-/** Looks without a change, and time without a question, after which nothing happens. */
-const IDLE_LOOKS = 5;
-const IDLE_AFTER = 10_000;
-/** A thousand lists are looked at in no less than this time. */
-const PER_LIST = 1;
-/** How long a request waits for the first look. */
-const FIRST_LOOK = 1000;
+/** Between two readings while something happens or somebody asks, and when neither does, in milliseconds. */
+const INTERVAL_MS = 1000;
+const IDLE_INTERVAL_MS = 5000;
+/** Readings without a change, and time without a request, after which nothing happens. */
+const IDLE_READINGS = 5;
+const IDLE_AFTER_MS = 10_000;
+/** A thousand queues are read in no less than this many milliseconds each. */
+const PER_QUEUE_MS = 4;
+/** How long a request waits for the first reading, in milliseconds. */
+const FIRST_READING_MS = 1000;
 
 /** What {@link createQueues} takes. */
 export interface QueuesOptions {
-  /** Of the broker. */
-  readonly reader: RedisReader;
-  readonly settings: CelerySettings;
-  readonly history: CollectedHistory;
-  readonly lineage: Lineage;
-  /** Names of queues that the host gives. */
-  readonly given?: readonly string[];
-  /** Names of queues that workers read from. */
+  readonly reader: QueueReader;
+  readonly history: IntakeHistory;
+  readonly lineage: Pick<Lineage, 'queued'>;
+  /** Names of queues that workers consume. Default none. */
   readonly known?: () => readonly string[];
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number;
@@ -45,129 +36,176 @@ export interface QueuesOptions {
 
 /** What waits. */
 export interface Queues {
-  /** Begins to look. */
+  /** Begins to read. */
   start(): void;
-  /** Looks no more. */
+  /** Reads no more. */
   stop(): void;
-  /** How much waits, by queue; `consumers` is never known here. Empty before the first look. */
-  depths(): QueueDepth[];
+  /** How much waits, by queue. Empty before the first reading. */
+  depths(): readonly QueueDepth[];
+  /** When the queues were last read; `null` before that. */
+  asOf(): Date | null;
   counts(): MessageCounts;
-  /** Why the last look failed, or what it was refused; `null` when all is well. */
-  problem(): RedisProblem | null;
-  /** Whether a task waits or is held by a worker; `null` when that cannot be told. */
+  /** Why the last reading failed, or what was refused; `null` when all is well. */
+  problem(): Problem | null;
+  /** Whether a task waits or is held by a worker; `null` when that cannot be known. */
   holds(id: string): boolean | null;
-  /** Changes whenever something that is shown did. */
+  /** Changes whenever something that is shown has changed. */
   revision(): number;
-  /** When the next task that waits becomes overdue; of queues that are too long to copy nobody knows. */
+  /** When the next waiting task becomes overdue; `null` when none will. */
   nextEta(): Date | null;
-  /** Says that somebody looks at this. */
+  /** Reports that somebody looks at the queues. */
   asked(): void;
-  /** Resolves once the first look has ended, or a second later. */
+  /** Resolves once the first reading has ended, or a second later. */
   ready(): Promise<void>;
-  /** All tasks that wait; `null` when there are too many, or nobody has looked yet. */
-  held(): HeldTasks | null;
-  /** Where {@link Queues.held} comes from; `null` likewise. */
-  copies(): QueuePoll | null;
-  /** Walks over what is in Redis now. */
-  walk(from: Place, wanted: () => number, signal: AbortSignal): AsyncIterable<WalkedPart>;
-  readonly recent: RecentMessages;
+  /** All waiting messages; `null` when they are too many, or before the first reading. */
+  held(): WaitingIndex | null;
+  /** The waiting messages that are known. */
+  index(): WaitingIndex;
   readonly rows: WaitingRows;
 }
 
-/** Looks at nothing until it is started. */
+interface QueuesState {
+  readonly reader: QueueReader;
+  readonly intake: MessageIntake;
+  readonly known: () => readonly string[];
+  readonly now: () => number;
+  reading: QueueReading | null;
+  /** When the last reading that succeeded began, milliseconds since 1970. */
+  readAt: number | null;
+  index: WaitingIndex;
+  etas: { readonly revision: number; readonly until: number; readonly at: Date | null } | null;
+  timer: NodeJS.Timeout | undefined;
+  isRunning: boolean;
+  isReading: boolean;
+  /** Readings in a row that changed nothing. */
+  quietReadings: number;
+  askedAt: number;
+  begunAt: number;
+  readonly first: Promise<void>;
+  readonly settleFirst: () => void;
+}
+
+/** Reads nothing until it is started. */
 export function createQueues(options: QueuesOptions): Queues {
-  const { reader, settings, history, lineage, given = [], known = () => [], now = Date.now } = options;
-  const keys = queueKeys(settings);
-  const names = createQueueNames(reader, keys, settings, { given, known });
-  const intake = createMessageIntake(history, lineage, names.find);
-  const poll = createQueuePoll(reader, keys, names, intake);
-  const live = { reader, keys, poll, findQueue: names.find, takenWindow: createWindow() };
-  let timer: NodeJS.Timeout | undefined;
-  let isRunning = false;
-  let isLooking = false;
-  let quietLooks = 0;
-  let askedAt = now();
-  let lookedAt = Number.NEGATIVE_INFINITY;
-  let etas: { revision: number; until: number; at: Date | null } | null = null;
-  let settle: () => void = () => {};
-  const first = new Promise<void>((resolve) => {
-    settle = resolve;
-  });
-
-  function isIdle(): boolean {
-    return quietLooks >= IDLE_LOOKS && now() - askedAt > IDLE_AFTER;
-  }
-
-  function schedule(delay: number): void {
-    clearTimeout(timer);
-    timer = setTimeout(() => void look(), Math.max(0, delay)).unref();
-  }
-
-  async function look(): Promise<void> {
-    isLooking = true;
-    const before = poll.revision();
-    lookedAt = now();
-    await poll.look(lookedAt);
-    settle();
-    isLooking = false;
-    quietLooks = poll.revision() === before ? quietLooks + 1 : 0;
-    if (isRunning) schedule(isIdle() ? IDLE_INTERVAL : interval());
-  }
-
-  function interval(): number {
-    return Math.max(INTERVAL, poll.lists().length * PER_LIST);
-  }
-
-  function nextEta(): Date | null {
-    const at = now();
-    if (etas?.revision === poll.revision() && at < etas.until) return etas.at;
-    let next = Number.POSITIVE_INFINITY;
-    for (const { facts } of poll.held()?.messages ?? []) {
-      const eta = facts?.eta;
-      if (typeof eta === 'number' && eta > at && eta < next) next = eta;
-    }
-    etas = { revision: poll.revision(), until: next, at: Number.isFinite(next) ? new Date(next) : null };
-    return etas.at;
-  }
-
+  const { reader, history, lineage, known = () => [], now = Date.now } = options;
+  const intake = createMessageIntake(history, lineage);
+  const state = newState(reader, intake, known, now);
   return {
     start() {
-      if (isRunning) return;
-      isRunning = true;
-      schedule(0);
+      if (state.isRunning) return;
+      state.isRunning = true;
+      schedule(state, 0);
     },
     stop() {
-      isRunning = false;
-      clearTimeout(timer);
-      settle();
+      state.isRunning = false;
+      clearTimeout(state.timer);
+      state.settleFirst();
     },
-    depths: poll.depths,
+    depths: () => state.reading?.queues ?? [],
+    asOf: () => (state.readAt === null ? null : new Date(state.readAt)),
     counts: intake.counts,
-    problem: poll.problem,
-    holds(id) {
-      const held = poll.held();
-      return held === null || poll.isCurrent() !== true ? null : held.get(id) !== undefined;
-    },
-    revision: poll.revision,
-    nextEta,
+    problem: () => state.reading?.problem ?? null,
+    holds: (id) => holds(state, id),
+    revision: () => state.reading?.revision ?? 0,
+    nextEta: () => nextEta(state),
     asked() {
-      const wasIdle = isIdle();
-      askedAt = now();
-      if (wasIdle && isRunning && !isLooking) schedule(lookedAt + interval() - askedAt);
+      const wasIdle = isIdle(state);
+      state.askedAt = now();
+      if (wasIdle && state.isRunning && !state.isReading) {
+        schedule(state, state.begunAt + intervalOf(state) - state.askedAt);
+      }
     },
-    async ready() {
-      if (poll.isCurrent() !== null || !isRunning) return;
-      let late: NodeJS.Timeout | undefined;
-      const patience = new Promise<void>((resolve) => {
-        late = setTimeout(resolve, FIRST_LOOK).unref();
-      });
-      await Promise.race([first, patience]);
-      clearTimeout(late);
-    },
-    held: poll.held,
-    copies: () => (poll.held() === null ? null : poll),
-    walk: (from, wanted, signal) => walkLive(live, from, wanted, { signal }),
-    recent: createRecentMessages(live, now),
+    ready: () => ready(state),
+    held: () => (state.reading?.isComplete === true ? state.index : null),
+    index: () => state.index,
     rows: createWaitingRows(now),
   };
+}
+
+function newState(
+  reader: QueueReader,
+  intake: MessageIntake,
+  known: () => readonly string[],
+  now: () => number,
+): QueuesState {
+  let settleFirst = (): void => {};
+  const first = new Promise<void>((resolve) => {
+    settleFirst = resolve;
+  });
+  return {
+    reader,
+    intake,
+    known,
+    now,
+    reading: null,
+    readAt: null,
+    index: indexMessages([]),
+    etas: null,
+    timer: undefined,
+    isRunning: false,
+    isReading: false,
+    quietReadings: 0,
+    askedAt: now(),
+    begunAt: Number.NEGATIVE_INFINITY,
+    first,
+    settleFirst,
+  };
+}
+
+function schedule(state: QueuesState, delayMs: number): void {
+  clearTimeout(state.timer);
+  state.timer = setTimeout(() => void readOnce(state), Math.max(0, delayMs)).unref();
+}
+
+async function readOnce(state: QueuesState): Promise<void> {
+  const { reader, intake, known, now } = state;
+  state.isReading = true;
+  state.begunAt = now();
+  const before = state.reading;
+  const reading = await reader.read(known(), intake.take, state.begunAt);
+  const isChanged = before?.revision !== reading.revision;
+  if (isChanged) state.index = indexMessages(reading.messages, reading.newest);
+  state.reading = reading;
+  if (reading.ok) state.readAt = state.begunAt;
+  intake.offerAgain((id) => reading.isComplete && state.index.get(id) !== undefined, state.begunAt);
+  state.settleFirst();
+  state.isReading = false;
+  state.quietReadings = isChanged ? 0 : state.quietReadings + 1;
+  if (state.isRunning) schedule(state, isIdle(state) ? IDLE_INTERVAL_MS : intervalOf(state));
+}
+
+function isIdle({ quietReadings, now, askedAt }: QueuesState): boolean {
+  return quietReadings >= IDLE_READINGS && now() - askedAt > IDLE_AFTER_MS;
+}
+
+function intervalOf({ reading }: QueuesState): number {
+  return Math.max(INTERVAL_MS, (reading?.queues.length ?? 0) * PER_QUEUE_MS);
+}
+
+function holds({ reading, index }: QueuesState, id: string): boolean | null {
+  if (reading?.ok !== true) return null;
+  return index.get(id) !== undefined ? true : reading.isComplete ? false : null;
+}
+
+function nextEta(state: QueuesState): Date | null {
+  const at = state.now();
+  const revision = state.reading?.revision ?? 0;
+  if (state.etas?.revision === revision && at < state.etas.until) return state.etas.at;
+  let next = Number.POSITIVE_INFINITY;
+  for (const { facts } of state.index.messages) {
+    const eta = facts?.eta;
+    if (typeof eta === 'number' && eta > at && eta < next) next = eta;
+  }
+  state.etas = { revision, until: next, at: Number.isFinite(next) ? new Date(next) : null };
+  return state.etas.at;
+}
+
+async function ready(state: QueuesState): Promise<void> {
+  if (state.reading !== null || !state.isRunning) return;
+  let late: NodeJS.Timeout | undefined;
+  const patience = new Promise<void>((resolve) => {
+    late = setTimeout(resolve, FIRST_READING_MS).unref();
+  });
+  await Promise.race([state.first, patience]);
+  clearTimeout(late);
 }

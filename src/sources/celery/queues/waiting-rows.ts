@@ -1,19 +1,19 @@
 /** Waiting messages as tasks. */
 import type { Task, TaskDetail } from '../../../model.ts';
-import type { HeldMessage } from './held-message.ts';
+import type { WaitingMessage } from '../broker.ts';
 
 /** Makes tasks of messages. */
 export interface WaitingRows {
-  /** The same object for the same message, so that its JSON can be kept; `null` when it cannot be read. */
-  row(message: HeldMessage): Task | null;
-  detail(message: HeldMessage): TaskDetail | null;
+  /** The same object for the same message, so that its JSON can be reused; `null` when it cannot be read. */
+  row(message: WaitingMessage): Task | null;
+  detail(message: WaitingMessage): TaskDetail | null;
 }
 
 /** @param now milliseconds since 1970 */
 export function createWaitingRows(now: () => number): WaitingRows {
-  const rows = new WeakMap<HeldMessage, { readonly task: Task; readonly isOverdue: boolean }>();
+  const rows = new WeakMap<WaitingMessage, { readonly task: Task; readonly isOverdue: boolean }>();
 
-  function row(message: HeldMessage): Task | null {
+  function row(message: WaitingMessage): Task | null {
     const { facts } = message;
     if (facts === null) return null;
     const isOverdue = typeof facts.eta === 'number' && facts.eta <= now();

@@ -1,7 +1,8 @@
 /** Shows tasks that wait in queues beside those that a history knows. */
-import type { HistoryIndex } from '../../../history/history.ts';
+import type { HistoryReader } from '../../../history/history.ts';
+import type { TaskTree } from '../../../model.ts';
 import type { ReadContext, SourceStatus, TaskQuery, TaskSource } from '../../../source.ts';
-import type { HeldMessage } from './held-message.ts';
+import type { WaitingMessage } from '../broker.ts';
 import type { Queues } from './queues.ts';
 import { listWithWaiting } from './waiting-list.ts';
 import { treeWithWaiting } from './waiting-tree.ts';
@@ -26,79 +27,99 @@ const ONE: TaskQuery = {
   scan: 100,
 };
 
+/** What reads of the history need to know about tasks. */
+type KnownTasks = Pick<HistoryReader, 'listKnown' | 'freshness'>;
+
 /**
- * Adds to a source of tasks what is known only from queues: such tasks come after all others, next to
- * run first, and count as PENDING.
+ * Adds to a source of tasks those that only the queues know. They come after all others, the next to run
+ * first, and are PENDING.
  *
  * @param tasks answers from the history
- * @param index says which tasks the history knows
+ * @param reader says which tasks the history knows
  */
 export function withWaiting<Source extends TaskSource>(
   tasks: Source,
   queues: Queues,
-  index: Pick<HistoryIndex, 'stateOf'>,
+  reader: KnownTasks,
 ): Source {
-  const isKnown = (id: string): boolean => index.stateOf(id) !== null;
-  const list = listWithWaiting(tasks, queues, isKnown);
-
-  function lookUp(id: string): HeldMessage | undefined {
-    const held = queues.held();
-    return held === null ? (queues.recent.get(id) ?? queues.recent.found().get(id)) : held.get(id);
-  }
-
-  async function find(id: string): Promise<HeldMessage | null> {
-    await queues.ready();
-    const message =
-      lookUp(id) ?? (queues.held() === null ? (await queues.recent.search()).get(id) : undefined);
-    return message ?? null;
-  }
-
-  function status(): SourceStatus {
-    queues.asked();
-    const own: SourceStatus = tasks.status?.() ?? { ok: true, asOf: new Date() };
-    const { revision, changesAt = null } = own;
-    const next = queues.nextEta();
-    return {
-      ...own,
-      ...(revision === undefined ? {} : { revision: `${revision}.${queues.revision()}` }),
-      changesAt: next !== null && (changesAt === null || next < changesAt) ? next : changesAt,
-    };
-  }
-
-  async function readOne(filter: Partial<TaskQuery>, context: ReadContext): Promise<string | null> {
-    return (await tasks.listTasks({ ...ONE, ...filter }, context)).tasks[0]?.id ?? null;
-  }
-
+  const unknownMessages = createUnknownMessages(queues, reader);
   const { getTaskTree } = tasks;
   return {
     ...tasks,
-    status,
-    listTasks: list,
+    status: () => statusWith(tasks, queues),
+    async listTasks(query, context) {
+      const parts = {
+        listKnown: async (wanted: TaskQuery, asked: ReadContext) => tasks.listTasks(wanted, asked),
+        unknownMessages,
+        isComplete: () => queues.held() !== null,
+        row: queues.rows.row,
+      };
+      return listWithWaiting(parts, query, context);
+    },
     async getTask(id, context) {
       const known = await tasks.getTask(id, context);
       if (known !== null) return known;
-      const message = await find(id);
-      return message === null ? null : queues.rows.detail(message);
+      await queues.ready();
+      const message = queues.index().get(id);
+      return message === undefined ? null : queues.rows.detail(message);
     },
     ...(getTaskTree === undefined
       ? {}
-      : {
-          async getTaskTree(id, context) {
-            const tree = await tasks.getTaskTree?.(id, context);
-            const message = tree == null ? await find(id) : null;
-            if (tree == null && message === null) return null;
-            const around = queues.held() ?? queues.recent.found();
-            if (tree != null && around.messages.length === 0) return tree;
-            return treeWithWaiting(id, tree ?? null, message, {
-              readChild: (parentId) => readOne({ parentId }, context),
-              readMember: (groupId) => readOne({ groupId }, context),
-              readTree: async (other) => (await tasks.getTaskTree?.(other, context)) ?? null,
-              isKnown,
-              get: lookUp,
-              related: around.related,
-              row: queues.rows.row,
-            });
-          },
-        }),
+      : { getTaskTree: (id, context) => treeOf(tasks, queues, reader, id, context) }),
   };
+}
+
+function statusWith(tasks: TaskSource, queues: Queues): SourceStatus {
+  queues.asked();
+  const own: SourceStatus = tasks.status?.() ?? { ok: true, asOf: new Date() };
+  const { revision, changesAt = null } = own;
+  const next = queues.nextEta();
+  return {
+    ...own,
+    ...(revision === undefined ? {} : { revision: `${revision}.${queues.revision()}` }),
+    changesAt: next !== null && (changesAt === null || next < changesAt) ? next : changesAt,
+  };
+}
+
+/** Which messages are about tasks that the history does not know: found out once for each state of both. */
+function createUnknownMessages(queues: Queues, reader: KnownTasks) {
+  let known: { readonly state: string; readonly messages: readonly WaitingMessage[] } | null = null;
+  return async (context: ReadContext): Promise<readonly WaitingMessage[]> => {
+    await queues.ready();
+    const state = `${queues.revision()}.${reader.freshness('tasks').revision}`;
+    if (known?.state === state) return known.messages;
+    const { messages } = queues.index();
+    const ids = messages.flatMap(({ facts }) => facts?.id ?? []);
+    const inHistory = await reader.listKnown(ids, context);
+    const unknown = messages.filter(({ facts }) => facts !== null && !inHistory.has(facts.id));
+    known = { state, messages: unknown };
+    return unknown;
+  };
+}
+
+async function treeOf(
+  tasks: TaskSource,
+  queues: Queues,
+  reader: KnownTasks,
+  id: string,
+  context: ReadContext,
+): Promise<TaskTree | null> {
+  const readTree = async (other: string) => (await tasks.getTaskTree?.(other, context)) ?? null;
+  const readOne = async (filter: Partial<TaskQuery>) =>
+    (await tasks.listTasks({ ...ONE, ...filter }, context)).tasks[0]?.id ?? null;
+  const tree = await readTree(id);
+  if (tree === null) await queues.ready();
+  const index = queues.index();
+  const message = tree === null ? (index.get(id) ?? null) : null;
+  if (tree === null && message === null) return null;
+  if (tree !== null && index.messages.length === 0) return tree;
+  return treeWithWaiting(id, tree, message, {
+    readChild: (parentId) => readOne({ parentId }),
+    readMember: (groupId) => readOne({ groupId }),
+    readTree,
+    isKnown: async (other) => (await reader.listKnown([other], context)).has(other),
+    get: index.get,
+    related: index.related,
+    row: queues.rows.row,
+  });
 }

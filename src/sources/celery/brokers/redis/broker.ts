@@ -6,6 +6,7 @@ import { deniedHint } from './denied-hint.ts';
 import { diagnoseEvents } from './diagnose.ts';
 import { createRedisEvents } from './events.ts';
 import { createRedisMailbox } from './mailbox.ts';
+import { createRedisQueueReader } from './queues/queue-reader.ts';
 
 /** How long a diagnosis listens, in milliseconds: workers send a heartbeat every two seconds. */
 const LISTEN_MS = 8000;
@@ -16,16 +17,18 @@ export interface RedisBrokerOptions {
   /** For commands. It may be shared with a result backend in the same database, and is not closed here. */
   readonly reader: RedisReader;
   readonly settings: CelerySettings;
+  /** Names of queues that the host gives. */
+  readonly queues: readonly string[];
 }
 
 /** A broker on Redis. */
-export function createRedisBroker({ endpoint, reader, settings }: RedisBrokerOptions): Broker {
+export function createRedisBroker({ endpoint, reader, settings, queues }: RedisBrokerOptions): Broker {
   const events = createRedisEvents(endpoint, settings);
   const control = createRedisMailbox(endpoint, settings);
   return {
     events,
     control,
-    queues: null,
+    queues: createRedisQueueReader(reader, settings, queues),
     describe: () => ({
       url: endpoint.url,
       config: {

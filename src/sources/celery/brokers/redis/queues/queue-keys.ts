@@ -1,6 +1,6 @@
 /** Names of the keys in which kombu's Redis transport keeps messages (kombu/transport/redis.py). */
-import { escapeGlob } from '../../../redis/acl.ts';
-import type { CelerySettings } from '../settings.ts';
+import { escapeGlob } from '../../../../../redis/acl.ts';
+import type { CelerySettings } from '../../../settings.ts';
 
 /** Names of keys of one deployment. */
 export interface QueueKeys {

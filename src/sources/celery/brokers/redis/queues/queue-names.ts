@@ -1,0 +1,177 @@
+/** Finds out which queues a deployment has, in steps of bounded size. */
+import type { RedisReader } from '../../../../../redis/reader.ts';
+import { asTexts } from '../../../../../redis/replies.ts';
+import type { FindQueue } from '../../../protocol/queue-message.ts';
+import type { CelerySettings } from '../../../settings.ts';
+import { type Binding, boundQueue, isTaskQueue, readBinding } from './bindings.ts';
+import type { QueueKeys } from './queue-keys.ts';
+import { problemOf } from './replies.ts';
+
+/** Most queues that are read. */
+const MAX_QUEUES = 1000;
+const MAX_EXCHANGES = 500;
+/** Members read of one exchange, and at a time. */
+const MAX_BINDINGS = 2000;
+const PAGE = 500;
+/** Commands that one step sends to search all keys, and keys that each of them looks at. */
+const SCANS = 20;
+const SCAN_COUNT = 1000;
+/** Pause after all keys were searched: at least this long, and ten times as long as the search took. */
+const REST_MS = 60_000;
+const REST_SHARE = 10;
+/** Pause between two readings of all exchanges, and how many of them one step reads. */
+const REFRESH_MS = 10_000;
+const MAX_REFRESHED = 50;
+
+/** Which queues there are. */
+export interface QueueNames {
+  /** Sorted; the default queue is among them whether it is used or not. @param known named by workers */
+  list(known: readonly string[]): string[];
+  /** Queues that something other than the default names. */
+  declared(known: readonly string[]): Set<string>;
+  readonly find: FindQueue;
+  /** Searches for more queues: first where they are likely, then in steps through all keys. */
+  step(known: readonly string[], now: number): Promise<void>;
+}
+
+interface SearchState {
+  readonly reader: RedisReader;
+  readonly keys: QueueKeys;
+  /** What is bound to each exchange. */
+  readonly exchanges: Map<string, readonly Binding[]>;
+  /** The exchange of events, to which no task queue is bound. */
+  readonly events: string;
+  /** Where the search through all keys goes on. */
+  cursor: string;
+  /** When the next search begins, and when the present one began; milliseconds. */
+  dueAt: number;
+  beganAt: number;
+  isFirst: boolean;
+  /** Exchanges to be read again, and when the next round begins. */
+  stale: string[];
+  staleAt: number;
+}
+
+/** @param given names of queues that the host gives */
+export function createQueueNames(
+  reader: RedisReader,
+  keys: QueueKeys,
+  settings: CelerySettings,
+  given: readonly string[],
+): QueueNames {
+  const configured = [...given, ...configuredQueues(settings)].filter(isTaskQueue);
+  const fallback = nameOf(settings.task_default_queue) ?? 'celery';
+  const state: SearchState = {
+    reader,
+    keys,
+    exchanges: new Map(),
+    events: settings.event_exchange ?? 'celeryev',
+    cursor: '0',
+    dueAt: Number.NEGATIVE_INFINITY,
+    beganAt: 0,
+    isFirst: true,
+    stale: [],
+    staleAt: Number.NEGATIVE_INFINITY,
+  };
+
+  function declared(known: readonly string[]): Set<string> {
+    const names = new Set([...configured, ...known.filter(isTaskQueue)]);
+    for (const bindings of state.exchanges.values()) for (const { queue } of bindings) names.add(queue);
+    return names;
+  }
+
+  return {
+    declared,
+    list: (known) => [...new Set([fallback, ...declared(known)])].slice(0, MAX_QUEUES).sort(),
+    find(exchange, routingKey) {
+      // Celery sends to the default exchange, whose routing keys are names of queues.
+      if (exchange === '') return routingKey === '' ? null : routingKey;
+      return boundQueue(state.exchanges.get(exchange) ?? [], routingKey);
+    },
+    async step(known, now) {
+      // A queue of Celery's is usually bound to an exchange of its own name.
+      const likely = [nameOf(settings.task_default_exchange) ?? fallback, ...configured, ...known];
+      if (state.isFirst) await readLikely(state, likely, now);
+      await refresh(state, now);
+      if (now >= state.dueAt) await searchKeys(state, now);
+    },
+  };
+}
+
+async function readLikely(state: SearchState, exchanges: readonly string[], now: number): Promise<void> {
+  for (const exchange of [...new Set(exchanges)].slice(0, MAX_EXCHANGES)) await readExchange(state, exchange);
+  state.isFirst = false;
+  state.staleAt = now + REFRESH_MS;
+}
+
+/** Queues are bound while a deployment runs. */
+async function refresh(state: SearchState, now: number): Promise<void> {
+  if (state.stale.length === 0 && now >= state.staleAt) {
+    state.stale = [...state.exchanges.keys()];
+    state.staleAt = now + REFRESH_MS;
+  }
+  for (const exchange of state.stale.splice(0, MAX_REFRESHED)) await readExchange(state, exchange);
+}
+
+async function searchKeys(state: SearchState, now: number): Promise<void> {
+  const { reader, keys } = state;
+  if (state.cursor === '0') state.beganAt = now;
+  try {
+    for (let scans = 0; scans < SCANS; scans += 1) {
+      const args = ['SCAN', state.cursor, 'MATCH', keys.bindingPattern, 'COUNT', String(SCAN_COUNT)];
+      const [next, found] = readScan(await reader.command(args));
+      for (const key of found) await readExchange(state, keys.exchangeOf(key));
+      state.cursor = next;
+      if (next !== '0') continue;
+      state.dueAt = now + Math.max(REST_MS, REST_SHARE * (now - state.beganAt));
+      return;
+    }
+  } catch (error) {
+    state.dueAt = now + REST_MS;
+    throw error;
+  }
+}
+
+async function readExchange(state: SearchState, exchange: string): Promise<void> {
+  const { exchanges, events } = state;
+  // Queues of remote control and of events are created for each process and never removed.
+  if (exchange === events || exchange.endsWith('.pidbox')) return;
+  if (!exchanges.has(exchange) && exchanges.size >= MAX_EXCHANGES) return;
+  try {
+    exchanges.set(exchange, await readBindings(state, exchange));
+  } catch (error) {
+    // Another app's key that happens to have such a name.
+    if (problemOf(error).code !== 'WRONGTYPE') throw error;
+    exchanges.set(exchange, []);
+  }
+}
+
+async function readBindings({ reader, keys }: SearchState, exchange: string): Promise<Binding[]> {
+  const found: Binding[] = [];
+  let at = '0';
+  do {
+    const reply = await reader.command(['SSCAN', keys.bindings(exchange), at, 'COUNT', String(PAGE)]);
+    const [next, members] = readScan(reply);
+    at = next;
+    found.push(...members.flatMap((member) => readBinding(member, keys.sep) ?? []));
+  } while (at !== '0' && found.length < MAX_BINDINGS);
+  return found;
+}
+
+function readScan(reply: unknown): [string, readonly string[]] {
+  return Array.isArray(reply) ? [String(reply[0]), asTexts(reply[1])] : ['0', []];
+}
+
+function nameOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** `task_queues` as a host may write it: names, objects with a name, or an object by name. */
+function configuredQueues({ task_queues: queues }: CelerySettings): string[] {
+  if (typeof queues !== 'object' || queues === null) return [];
+  if (!Array.isArray(queues)) return Object.keys(queues);
+  return queues.flatMap((queue: unknown) => {
+    const own = typeof queue === 'object' && queue !== null ? (queue as { name?: unknown }).name : queue;
+    return nameOf(own) ?? [];
+  });
+}

@@ -1,0 +1,237 @@
+/**
+ * Reads the queues of a deployment from Redis: how long they are, what waits in them and what workers
+ * hold. While they hold a few thousand messages, all of them are copied; of longer queues, those that run
+ * next and those that came last.
+ */
+import type { RedisProblem } from '../../../../../redis/problems.ts';
+import type { RedisReader } from '../../../../../redis/reader.ts';
+import { asCount, asTexts } from '../../../../../redis/replies.ts';
+import type { QueueCounts, QueueReader, QueueReading, TakeMessage, WaitingMessage } from '../../../broker.ts';
+import type { CelerySettings } from '../../../settings.ts';
+import { isWhole, type ListMirror, newListMirror, syncList } from './list-mirror.ts';
+import { type QueueKeys, queueKeys } from './queue-keys.ts';
+import { createQueueNames, type QueueNames } from './queue-names.ts';
+import { createReadBudget, type ReadBudget } from './read-budget.ts';
+import { askAll, problemOf, REFUSED } from './replies.ts';
+import { isTakenWhole, newTakenMirror, syncTaken, type TakenMirror } from './taken-mirror.ts';
+
+/** Most messages that are copied, and of one list when there are more. */
+const MOST_MESSAGES = 10_000;
+const MOST_OF_LONG_LIST = 1_000;
+
+interface ReaderState {
+  readonly reader: RedisReader;
+  readonly keys: QueueKeys;
+  readonly names: QueueNames;
+  readonly budget: ReadBudget;
+  /** In the order in which they are listed: by queue, then by priority. */
+  lists: readonly ListMirror[];
+  readonly taken: TakenMirror;
+  refusal: RedisProblem | null;
+  revision: number;
+  reading: QueueReading;
+}
+
+const NOTHING: QueueReading = {
+  queues: [],
+  messages: [],
+  isComplete: false,
+  newest: [],
+  ok: false,
+  problem: null,
+  revision: 0,
+};
+
+/** Asks nothing before the first reading. @param given names of queues that the host gives */
+export function createRedisQueueReader(
+  reader: RedisReader,
+  settings: CelerySettings,
+  given: readonly string[],
+): QueueReader {
+  const keys = queueKeys(settings);
+  const state: ReaderState = {
+    reader,
+    keys,
+    names: createQueueNames(reader, keys, settings, given),
+    budget: createReadBudget(),
+    lists: [],
+    taken: newTakenMirror(),
+    refusal: null,
+    revision: 0,
+    reading: NOTHING,
+  };
+  return { read: (known, take, now) => read(state, known, take, now) };
+}
+
+async function read(
+  state: ReaderState,
+  known: readonly string[],
+  take: TakeMessage,
+  now: number,
+): Promise<QueueReading> {
+  const before = state.reading;
+  let problem: RedisProblem | null = null;
+  try {
+    await state.names.step(known, now).catch((error: unknown) => {
+      problem = problemOf(error);
+    });
+    const isListed = updateLists(state, known);
+    const isCounted = await lookAtEnds(state, now);
+    const isCopied = await copy(state, take, now);
+    if (isListed || isCounted || isCopied || !before.ok) state.revision += 1;
+    state.reading = readingOf(state, known, problem);
+  } catch (error) {
+    state.reading = { ...before, ok: false, problem: problemOf(error) };
+  }
+  return state.reading;
+}
+
+/** @returns whether there are other lists now */
+function updateLists(state: ReaderState, known: readonly string[]): boolean {
+  const { names, keys, lists } = state;
+  const byKey = new Map(lists.map((list) => [list.key, list]));
+  const next = names.list(known).flatMap((queue) =>
+    keys.steps.map((priority, step) => {
+      const key = keys.list(queue, priority);
+      return byKey.get(key) ?? newListMirror(key, queue, step);
+    }),
+  );
+  const isSame = next.length === lists.length && next.every((list, index) => list === lists[index]);
+  state.lists = next;
+  return !isSame;
+}
+
+/** Asks for the lengths and the ends of all lists at once. @returns whether a length has changed */
+async function lookAtEnds(state: ReaderState, now: number): Promise<boolean> {
+  const { reader, keys, lists, taken, budget } = state;
+  const questions = lists.map((list) => questionsFor(list, now));
+  const { list: replies, problem } = await askAll(reader, [
+    ['ZCARD', keys.takenIndex],
+    ['ZREVRANGE', keys.takenIndex, '0', '0', 'WITHSCORES'],
+    ...questions.flat(),
+  ]);
+  state.refusal = problem;
+  const count = asCount(replies[0]);
+  let isChanged = taken.count !== count;
+  taken.count = count;
+  taken.isRefused = replies[0] === REFUSED;
+  taken.newest = asTexts(replies[1]).join(' ');
+  let at = 2;
+  for (const [index, list] of lists.entries()) {
+    const asked = questions[index]?.length ?? 0;
+    isChanged = noteEnds(list, replies.slice(at, at + asked), budget, now) || isChanged;
+    at += asked;
+  }
+  return isChanged;
+}
+
+/** The ends of an empty list are not asked for, nor those of large messages in every look. */
+function questionsFor({ key, length, lookAt }: ListMirror, now: number): string[][] {
+  const size = ['LLEN', key];
+  if (length === 0 || now < lookAt) return [size];
+  return [size, ['LRANGE', key, '0', '0'], ['LRANGE', key, '-1', '-1']];
+}
+
+/** @returns whether the length has changed */
+function noteEnds(list: ListMirror, replies: readonly unknown[], budget: ReadBudget, now: number): boolean {
+  const [size, left, right] = replies;
+  const before = list.length;
+  list.length = asCount(size);
+  list.isRefused = size === REFUSED;
+  list.front = asTexts(right)[0] ?? null;
+  list.back = asTexts(left)[0] ?? null;
+  const cost = (list.front?.length ?? 0) + (list.back?.length ?? 0);
+  if (cost > 0) list.lookAt = now + budget.pauseAfter(cost);
+  return list.length !== before;
+}
+
+/** @returns whether a copy has changed */
+async function copy(state: ReaderState, take: TakeMessage, now: number): Promise<boolean> {
+  const { reader, keys, lists, taken, names, budget } = state;
+  const filled = lists.filter(({ length }) => length > 0);
+  const total = filled.reduce((sum, { length }) => sum + length, 0);
+  const share = Math.min(MOST_OF_LONG_LIST, Math.ceil(MOST_MESSAGES / Math.max(1, filled.length)));
+  const limit = total <= MOST_MESSAGES ? MOST_MESSAGES : share;
+  budget.begin(heldBytes(state), now);
+  const range = async (list: ListMirror, start: number, count: number) =>
+    asTexts(
+      await reader.command(['LRANGE', list.key, String(-start - count), String(-start - 1)]),
+    ).toReversed();
+  const newest = async (list: ListMirror, start: number, count: number) =>
+    asTexts(await reader.command(['LRANGE', list.key, String(start), String(start + count - 1)]));
+  let isChanged = false;
+  for (const list of lists) {
+    if (list.length > 0 && list.front === null) await readEnds(list, range, newest);
+    isChanged = (await syncList(list, { range, newest, take, budget, now }, limit)) || isChanged;
+  }
+  const reading = { reader, keys, findQueue: names.find, take, budget, now };
+  return (await syncTaken(taken, reading, MOST_MESSAGES)) || isChanged;
+}
+
+/** The ends of a list that was empty until now. Of one that is not due to be looked at, nothing is read. */
+async function readEnds(
+  list: ListMirror,
+  range: (list: ListMirror, start: number, count: number) => Promise<readonly string[]>,
+  newest: (list: ListMirror, start: number, count: number) => Promise<readonly string[]>,
+): Promise<void> {
+  if (list.messages.length > 0) return;
+  list.front = (await range(list, 0, 1))[0] ?? null;
+  list.back = (await newest(list, 0, 1))[0] ?? null;
+}
+
+function heldBytes({ lists, taken }: ReaderState): number {
+  let bytes = 0;
+  for (const list of lists) for (const message of list.messages) bytes += message.bytes;
+  for (const message of taken.messages.values()) bytes += message.bytes;
+  return bytes;
+}
+
+function readingOf(state: ReaderState, known: readonly string[], problem: RedisProblem | null): QueueReading {
+  const { lists, taken, revision, refusal } = state;
+  const isUnchanged = revision === state.reading.revision;
+  const messages = isUnchanged
+    ? state.reading.messages
+    : [...taken.messages.values(), ...lists.flatMap((list) => list.messages)];
+  return {
+    queues: isUnchanged ? state.reading.queues : countsOf(state, known),
+    messages,
+    isComplete: isTakenWhole(taken) && lists.every(isWhole),
+    newest: isUnchanged ? state.reading.newest : lists.flatMap((list) => list.newest),
+    ok: true,
+    problem: problem ?? refusal,
+    revision,
+  };
+}
+
+/** By name. A queue that only the default names is left out while it is empty. */
+function countsOf({ lists, taken, names }: ReaderState, known: readonly string[]): QueueCounts[] {
+  const reserved = reservedByQueue(taken);
+  const waiting = new Map<string, number | null>();
+  for (const { queue, length, isRefused } of lists) {
+    const sum = waiting.get(queue) ?? (waiting.has(queue) ? null : 0);
+    waiting.set(queue, sum === null || isRefused ? null : sum + length);
+  }
+  for (const queue of reserved?.keys() ?? []) if (!waiting.has(queue)) waiting.set(queue, 0);
+  const declared = names.declared(known);
+  return [...waiting]
+    .map(([name, messages]) => ({
+      name,
+      waiting: messages,
+      reserved: reserved === null ? null : (reserved.get(name) ?? 0),
+      consumers: null,
+    }))
+    .filter((queue) => queue.waiting !== 0 || (queue.reserved ?? 0) > 0 || declared.has(queue.name))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** @returns `null` when messages are missing, or when nobody knows which queue one of them came from */
+function reservedByQueue(taken: TakenMirror): Map<string, number> | null {
+  if (!isTakenWhole(taken)) return null;
+  const counts = new Map<string, number>();
+  for (const { facts } of taken.messages.values() as Iterable<WaitingMessage>) {
+    if (facts === null) continue;
+    if (facts.queue == null) return null;
+    counts.set(facts.queue, (counts.get(facts.queue) ?? 0) + 1);
+  }
+  return counts;
+}

@@ -1,0 +1,30 @@
+/** Messages as they are kept in memory: what is shown of them, and no more. */
+import { createHash } from 'node:crypto';
+import type { MessagePosition, WaitingMessage } from '../broker.ts';
+import { readAnnounced } from '../protocol/announced.ts';
+import type { QueuedTask } from '../protocol/messages.ts';
+
+/** Tags are UUIDs. Longer ones are replaced by a digest. */
+const MAX_TAG = 64;
+/** Memory of an object with its fields, and of a relation, in bytes. */
+const OBJECT = 700;
+const RELATION = 150;
+
+/** @param task what the message says; `null` when it cannot be read */
+export function waitingMessage(task: QueuedTask | null, position: MessagePosition): WaitingMessage {
+  if (task === null) return { ...position, facts: null, relations: [], bytes: OBJECT };
+  const { facts } = task;
+  // Errbacks are left out: most are never sent.
+  const announced = readAnnounced(task);
+  const relations = [...announced.relations, ...announced.behindChord];
+  const texts = (facts.args?.length ?? 0) + (facts.kwargs?.length ?? 0) + facts.id.length;
+  return { ...position, facts, relations, bytes: OBJECT + 2 * texts + RELATION * relations.length };
+}
+
+/** Tells a message apart: its delivery tag, or a digest where that is missing or too long. */
+export function tagOf(raw: string, task: QueuedTask | null): string {
+  const tag = task?.deliveryTag ?? '';
+  if (tag !== '' && tag.length <= MAX_TAG) return tag;
+  const text = tag === '' ? raw : tag;
+  return `#${createHash('sha1').update(text).digest('base64url')}`;
+}
