@@ -32,6 +32,7 @@ describe.skipIf(redisMissing !== null)(
         'workers',
         'events',
         'schedules',
+        'queues',
         'health',
         'components',
         'history',

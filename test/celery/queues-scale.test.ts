@@ -62,7 +62,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a queue that i
     await client.sendCommand(['CONFIG', 'RESETSTAT']);
     lab = openLab(redis.url());
     const { queues, tasks } = lab;
-    await queues.ready();
+    await until(() => queues.depths().length > 0);
     expect(queues.held()).toBeNull();
     expect(queues.depths()).toEqual([{ name: 'celery', waiting: COUNT, reserved: 0, consumers: null }]);
 

@@ -112,7 +112,7 @@ for (const source of REDIS_SOURCES) {
       if (source.name === 'celery') {
         await until(async () => {
           const { body } = await host.get<ComponentsBody>('/api/components/');
-          return body['celery.broker']?.queues?.some(({ waiting }) => waiting === MESSAGES) === true;
+          return body.queues?.queues?.some(({ waiting }) => waiting === MESSAGES) === true;
         });
       }
       const seconds = (performance.now() - start) / 1_000;

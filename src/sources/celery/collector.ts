@@ -16,6 +16,8 @@ export interface Collector {
   readonly results: PublishedResults | null;
   /** Names of what is subscribed. */
   readonly channels: readonly string[];
+  /** Connects. To be called once. */
+  start(onConnected: OnConnected): void;
   /** Messages received so far. */
   messages(): number;
   /** How fresh the tasks and the feed are. */
@@ -30,20 +32,21 @@ export interface CollectorOptions {
   readonly results: PublishedResults | null;
   readonly writer: HistoryWriter;
   readonly intake: Intake;
-  /**
-   * Called when a connection is up.
-   *
-   * @param again whether it had been up before, so that messages may have been missed
-   */
-  readonly onConnected: (server: 'broker' | 'backend', again: boolean) => void;
 }
+
+/**
+ * Called when a connection is up.
+ *
+ * @param again whether it had been up before, so that messages may have been missed
+ */
+export type OnConnected = (server: 'broker' | 'backend', again: boolean) => void;
 
 /**
  * Subscribes to events and results. Each has a connection of its own, even on one server: a user who may
  * subscribe to only one of them still receives that one.
  */
 export function createCollector(options: CollectorOptions): Collector {
-  const { events, results, writer, intake, onConnected } = options;
+  const { events, results, writer, intake } = options;
   let messages = 0;
 
   /** A message from outside must never throw into the host's event loop. */
@@ -56,32 +59,37 @@ export function createCollector(options: CollectorOptions): Collector {
     }
   }
 
-  function onUp(server: 'broker' | 'backend', again: boolean): void {
-    if (server === 'broker') writer.freezeAt(null);
-    if (again) writer.recordGap();
-    onConnected(server, again);
+  function start(onConnected: OnConnected): void {
+    // Before the first connection no worker can be heard, so none counts as silent.
+    if (events !== null) writer.freezeAt(new Date());
+    events?.start({
+      message: (body) => guarded(() => intake.events.message(body)),
+      unreadable: (contentType) => guarded(() => intake.events.unreadable(contentType)),
+      up(again) {
+        writer.freezeAt(null);
+        if (again) writer.recordGap();
+        onConnected('broker', again);
+      },
+      down: (asOf) => writer.freezeAt(new Date(asOf)),
+    });
+    results?.start({
+      up(again) {
+        if (again) writer.recordGap();
+        onConnected('backend', again);
+      },
+      task: (value, taskId) => guarded(() => intake.takeResult(value, taskId)),
+      group: (value) => guarded(() => intake.takeGroup(value)),
+      chordSize: (groupId, size) => guarded(() => intake.takeChordSize(groupId, size)),
+    });
   }
 
-  // Before the first connection no worker can be heard, so none counts as silent.
-  if (events !== null) writer.freezeAt(new Date());
-  events?.start({
-    message: (body) => guarded(() => intake.events.message(body)),
-    unreadable: (contentType) => guarded(() => intake.events.unreadable(contentType)),
-    up: (again) => onUp('broker', again),
-    down: (asOf) => writer.freezeAt(new Date(asOf)),
-  });
-  results?.start({
-    up: (again) => onUp('backend', again),
-    task: (value, taskId) => guarded(() => intake.takeResult(value, taskId)),
-    group: (value) => guarded(() => intake.takeGroup(value)),
-    chordSize: (groupId, size) => guarded(() => intake.takeChordSize(groupId, size)),
-  });
   const connections: readonly { state(): ConnectionState }[] = [events, results].filter(
     (connection) => connection !== null,
   );
   return {
     events,
     results,
+    start,
     channels: [...(events?.channels ?? []), ...(results?.channels ?? [])],
     messages: () => messages,
     status: () => statusOfConnections(connections.map((connection) => connection.state())),

@@ -1,96 +1,88 @@
-import type { Component, QueueDepth } from '../../model.ts';
+import type { Component } from '../../model.ts';
 import type { ComponentSource } from '../../source.ts';
 import type { Broker } from './broker.ts';
-import type { Collector } from './collector.ts';
+import type { Collection } from './collection.ts';
 import type { ConnectionState } from './connection-state.ts';
-import type { WorkerControl } from './control/worker-control.ts';
-import type { Hints } from './hints/hints.ts';
-import type { ResolvedOptions } from './options.ts';
 import type { ResultBackend } from './result-backend.ts';
-import type { Results } from './results/results.ts';
+import type { ResultsProgress } from './results/results.ts';
+import type { DeploymentSnapshot } from './snapshot.ts';
 
-interface Connected {
-  state(): ConnectionState;
-}
-
-/** What components tell of. */
-export interface ComponentParts {
-  readonly options: ResolvedOptions;
-  /** `null` where the broker cannot be read. */
-  readonly broker: Broker | null;
-  readonly collector: Collector;
-  readonly hints: Hints;
-  /** Messages and events that could not be read. */
-  readonly dropped: () => number;
-  /** `null` without a backend that can be read. */
-  readonly backend: ResultBackend | null;
-  readonly results: Results | null;
-  /** What waits in the broker's queues, with who takes from them. */
-  readonly queues: () => readonly QueueDepth[];
-  /** Messages in queues that could not be read. */
-  readonly unreadableMessages: () => number;
-  /** `null` where the host does not want it. */
-  readonly control: WorkerControl | null;
-  readonly beat: () => Promise<Component>;
+/** What components show. */
+export interface ComponentsOptions {
+  readonly name: string;
+  readonly collection: Pick<Collection, 'snapshot' | 'schedules'>;
+  /** `null` where it cannot be read. */
+  readonly broker: Pick<Broker, 'describe'> | null;
+  readonly backend: Pick<ResultBackend, 'describe'> | null;
+  /** The scheme of one that cannot be read; `null` without one. */
+  readonly foreignBroker: string | null;
+  readonly foreignBackend: string | null;
 }
 
 /** Answers `/api/components/`: broker, result backend, what listens to both, remote control, and beat. */
-export function componentsOf(parts: ComponentParts): ComponentSource {
+export function createComponents(options: ComponentsOptions): ComponentSource {
+  const { name, collection } = options;
   return {
-    name: parts.options.name,
+    name,
     async listComponents() {
-      const hints = parts.hints.byComponent();
+      const snapshot = collection.snapshot();
       return [
-        brokerComponent(parts, hints.broker),
-        backendComponent(parts, hints.backend),
-        collectorComponent(parts, hints.collector),
-        controlComponent(parts.control),
-        await parts.beat(),
+        brokerComponent(options, snapshot),
+        backendComponent(options, snapshot),
+        collectorComponent(snapshot),
+        controlComponent(snapshot),
+        await collection.schedules.component(),
       ];
     },
   };
 }
 
-function brokerComponent(parts: ComponentParts, hints: readonly string[]): Component {
-  const { options, broker, queues, unreadableMessages } = parts;
+function brokerComponent(
+  { broker, foreignBroker }: ComponentsOptions,
+  snapshot: DeploymentSnapshot,
+): Component {
   const label = { key: 'broker', name: 'Broker', enabled: true };
-  if (broker === null) {
-    return { ...label, status: 'unknown', config: { transport: options.foreignBroker, hints } };
+  const hints = snapshot.hints.broker;
+  const { events, queues } = snapshot;
+  if (broker === null || events === null) {
+    return { ...label, status: 'unknown', config: { transport: foreignBroker, hints } };
   }
   const { url, config } = broker.describe();
-  const error = broker.events.state().problem?.sentence ?? null;
+  const error = events.problem?.sentence ?? null;
   return {
     ...label,
-    status: statusOf([broker.events]),
+    status: statusOf([events]),
     url,
-    config: { ...config, error, unreadable_messages: unreadableMessages(), hints },
-    queues: queues(),
+    config: { ...config, error, unreadable_messages: queues.unreadable, hints },
   };
 }
 
-function backendComponent(parts: ComponentParts, hints: readonly string[]): Component {
-  const { options, backend, results } = parts;
-  const { foreignBackend } = options;
+function backendComponent(
+  { backend, foreignBackend }: ComponentsOptions,
+  snapshot: DeploymentSnapshot,
+): Component {
   const label = { key: 'backend', name: 'Result backend' };
-  if (backend !== null && results !== null) {
+  const hints = snapshot.hints.backend;
+  const { results, stored } = snapshot;
+  if (backend !== null && results !== null && stored !== null) {
     const { url, config } = backend.describe();
-    const error = backend.published.state().problem?.sentence ?? null;
-    const status = statusOf([backend.published]);
+    const error = results.problem?.sentence ?? null;
+    const status = statusOf([results]);
     return {
       ...label,
       enabled: true,
       status,
       url,
-      config: { ...config, error, results: progressOf(results), hints },
+      config: { ...config, error, results: progress(stored), hints },
     };
   }
   if (foreignBackend === null) return { ...label, enabled: false, status: 'disabled', config: { hints } };
   return { ...label, enabled: true, status: 'unknown', config: { transport: foreignBackend, hints } };
 }
 
-/** How far reading in has come. */
-function progressOf(results: Results): Record<string, unknown> {
-  const { done, keys, read, kept, unreadable, commands, since, finishedAt, problem } = results.progress();
+/** How far reading stored results has come. */
+function progress(stored: ResultsProgress): Record<string, unknown> {
+  const { done, keys, read, kept, unreadable, commands, since, finishedAt, problem } = stored;
   return {
     done,
     keys,
@@ -104,45 +96,43 @@ function progressOf(results: Results): Record<string, unknown> {
   };
 }
 
-function collectorComponent(parts: ComponentParts, hints: readonly string[]): Component {
-  const { collector, dropped } = parts;
-  const connections = [collector.events, collector.results].filter((connection) => connection !== null);
-  const states = connections.map((connection) => connection.state());
+function collectorComponent(snapshot: DeploymentSnapshot): Component {
+  const { channels, messages, dropped } = snapshot;
+  const states = [snapshot.events, snapshot.results].filter((state) => state !== null);
   const since = states.map((state) => state.since);
-  const up = since.every((moment) => moment !== null);
+  const isUp = since.every((moment) => moment !== null);
   return {
     key: 'collector',
     name: 'Event collector',
     enabled: true,
-    status: statusOf(connections),
+    status: statusOf(states),
     config: {
-      channels: collector.channels,
-      messages: collector.messages(),
-      dropped: dropped(),
-      connected_since: up ? new Date(Math.max(...since.map(Number))).toISOString() : null,
+      channels,
+      messages,
+      dropped,
+      connected_since: isUp ? new Date(Math.max(...since.map(Number))).toISOString() : null,
       reconnects: states.reduce((sum, state) => sum + state.reconnects, 0),
       error: states.find((state) => state.problem !== null)?.problem?.sentence ?? null,
-      hints,
+      hints: snapshot.hints.collector,
     },
   };
 }
 
-function controlComponent(control: WorkerControl | null): Component {
+function controlComponent({ control }: DeploymentSnapshot): Component {
   const label = { key: 'control', name: 'Remote control' };
   if (control === null) return { ...label, enabled: false, status: 'disabled' };
-  const problem = control.problem();
+  const { problem, hasAnswered } = control;
   return {
     ...label,
     enabled: true,
-    // Before somebody has asked, nobody knows.
-    status: problem !== null ? 'down' : control.inspection.queuesOf() === null ? 'unknown' : 'up',
+    // Until a worker has answered, nobody knows.
+    status: problem !== null ? 'down' : hasAnswered ? 'up' : 'unknown',
     config: { error: problem?.sentence ?? null },
   };
 }
 
-/** Before the first attempt has ended, nobody knows. */
-function statusOf(connections: readonly Connected[]): Component['status'] {
-  const states = connections.map((connection) => connection.state());
+/** Until the first attempt to connect has ended, nobody knows. */
+function statusOf(states: readonly ConnectionState[]): Component['status'] {
   if (states.every((state) => state.up)) return 'up';
   return states.some((state) => state.problem !== null) ? 'down' : 'unknown';
 }

@@ -9,24 +9,23 @@ import type { ResultBackend } from './result-backend.ts';
 export interface HealthOptions {
   readonly name: string;
   readonly reader: HistoryReader;
-  readonly collector: Collector;
-  /** `null` where the broker cannot be read. */
+  readonly collector: Pick<Collector, 'workerStatus'>;
+  /** `null` where it cannot be read. */
   readonly broker: Pick<Broker, 'check'> | null;
-  /** `null` without a result backend that can be read. */
   readonly backend: Pick<ResultBackend, 'check'> | null;
-  /** Asks the workers themselves; `null` when they could not be asked, or must not be. */
+  /** Asks the workers themselves; `null` where that is not possible, or not allowed. */
   readonly ping: ((signal: AbortSignal) => Promise<WorkerHealthCheck | null>) | null;
 }
 
 /**
- * Answers `/healthcheck`: broker and backend by PING over the connections that commands go over, workers
- * by their heartbeats, or by a ping of Celery's own where the host allows it.
+ * Answers `/healthcheck`: broker and result backend by a sign of life over the connections that commands
+ * use, workers by their heartbeats, or by a ping where the host allows it.
  */
 export function createHealth(options: HealthOptions): HealthSource {
   const { name, reader, collector, broker, backend, ping } = options;
 
-  async function check(connection: Pick<Broker, 'check'>, { signal }: ReadContext): Promise<HealthCheck> {
-    const problem = await connection.check(signal);
+  async function check(server: Pick<Broker, 'check'>, { signal }: ReadContext): Promise<HealthCheck> {
+    const problem = await server.check(signal);
     return problem === null ? { ok: true, error: null } : { ok: false, error: problem.sentence };
   }
 
@@ -45,8 +44,8 @@ export function createHealth(options: HealthOptions): HealthSource {
     ...(broker === null ? {} : { checkBroker: (context: ReadContext) => check(broker, context) }),
     ...(backend === null ? {} : { checkBackend: (context: ReadContext) => check(backend, context) }),
     async checkWorkers(context) {
-      const asked = context.ping && ping !== null && collector.workerStatus().ok;
-      return (asked ? await ping(context.signal) : null) ?? (await byHeartbeats(context));
+      const mayPing = context.ping && ping !== null && collector.workerStatus().ok;
+      return (mayPing ? await ping(context.signal) : null) ?? (await byHeartbeats(context));
     },
   };
 }

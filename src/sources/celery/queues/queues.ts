@@ -42,6 +42,8 @@ export interface Queues {
   stop(): void;
   /** How much waits, by queue. Empty before the first reading. */
   depths(): readonly QueueDepth[];
+  /** Whether the last reading succeeded; true before the first. */
+  ok(): boolean;
   /** When the queues were last read; `null` before that. */
   asOf(): Date | null;
   counts(): MessageCounts;
@@ -102,6 +104,7 @@ export function createQueues(options: QueuesOptions): Queues {
       state.settleFirst();
     },
     depths: () => state.reading?.queues ?? [],
+    ok: () => state.reading?.ok ?? true,
     asOf: () => (state.readAt === null ? null : new Date(state.readAt)),
     counts: intake.counts,
     problem: () => state.reading?.problem ?? null,

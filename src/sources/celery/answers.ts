@@ -1,0 +1,57 @@
+/** The answering half of the source: its parts, made of the history and of the collector's snapshot. */
+import type { HistoryReader } from '../../history/history.ts';
+import { historySources } from '../../history/history-sources.ts';
+import type { MonitorSources, QueueSource } from '../../source.ts';
+import type { Broker } from './broker.ts';
+import type { Collection } from './collection.ts';
+import { type ComponentsOptions, createComponents } from './components.ts';
+import { createHealth } from './health.ts';
+import { withWaiting } from './queues/waiting-tasks.ts';
+import type { ResultBackend } from './result-backend.ts';
+
+/** The parts that a Celery source answers. */
+export type CeleryParts = Required<Omit<MonitorSources, 'close'>>;
+
+/** What answers are made of. */
+export interface AnswersOptions extends ComponentsOptions {
+  readonly reader: HistoryReader;
+  readonly collection: Collection;
+  /** Asked by health checks alone; `null` where it cannot be read. */
+  readonly broker: Broker | null;
+  readonly backend: ResultBackend | null;
+}
+
+/** Every part of a source. */
+export function createAnswers(options: AnswersOptions): CeleryParts {
+  const { name, reader, collection, broker, backend } = options;
+  const { collector, control, queues, results, schedules } = collection;
+  const known = historySources(name, reader, collector.status);
+  const { workers } = historySources(name, reader, collector.workerStatus);
+  const found = results?.withLookup(known.tasks) ?? known.tasks;
+  return {
+    ...known,
+    tasks: queues === null ? found : withWaiting(found, queues, reader),
+    workers: control?.inspection.withInspection(workers) ?? workers,
+    schedules: schedules.source,
+    queues: queueSource(name, collection),
+    health: createHealth({ name, reader, collector, broker, backend, ping: control?.ping ?? null }),
+    components: createComponents(options),
+  };
+}
+
+/** Messages on Celery's queues carry no time at which they were sent, so the age of the oldest is unknown. */
+function queueSource(name: string, { queues, snapshot }: Collection): QueueSource {
+  return {
+    name,
+    status() {
+      const { ok, asOf } = snapshot().queues;
+      return { ok, asOf, error: ok ? null : 'source_unavailable' };
+    },
+    async listQueues() {
+      queues?.asked();
+      await queues?.ready();
+      const { rows, asOf } = snapshot().queues;
+      return rows.map((row) => ({ ...row, oldestDueAt: null, asOf }));
+    },
+  };
+}

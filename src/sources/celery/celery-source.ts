@@ -1,0 +1,42 @@
+import { createMemoryHistory } from '../../history/memory-history.ts';
+import type { RetentionOptions } from '../../history/retention.ts';
+import { type AnswersOptions, type CeleryParts, createAnswers } from './answers.ts';
+import { type CollectionOptions, createCollection } from './collection.ts';
+
+/** Longest value made of a stored result when `retention.maxValueLength` does not say, in characters. */
+const VALUE_LENGTH = 65_536;
+
+/** What a Celery source is made of, whatever broker and result backend these are. */
+export interface CelerySourceOptions
+  extends Omit<CollectionOptions, 'valueLength'>,
+    Pick<AnswersOptions, 'foreignBroker' | 'foreignBackend'> {
+  /** Bounds of what is held in memory. */
+  readonly retention: RetentionOptions;
+  /** Called at the end, to close the connections of broker and backend. */
+  readonly closeConnections: () => Promise<void>;
+}
+
+/** A Celery source: a history, what collects into it, and what answers from it. */
+export function createCelerySource(options: CelerySourceOptions): CeleryParts & { close(): Promise<void> } {
+  const { name, retention, broker, backend, foreignBroker, foreignBackend } = options;
+  const history = createMemoryHistory(retention);
+  const valueLength = retention.maxValueLength ?? VALUE_LENGTH;
+  const collection = createCollection({ ...options, valueLength }, history);
+  const { reader } = history;
+  const parts = createAnswers({ name, reader, collection, broker, backend, foreignBroker, foreignBackend });
+  let closing: Promise<void> | null = null;
+
+  async function close(): Promise<void> {
+    await collection.close();
+    await options.closeConnections();
+    history.close();
+  }
+
+  return {
+    ...parts,
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}

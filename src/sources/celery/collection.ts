@@ -1,0 +1,244 @@
+/**
+ * The collecting half of the source: listens to events and results, reads queues and stored results, asks
+ * workers, and records everything in the history. What it knows beside the history is its snapshot.
+ */
+import type { History } from '../../history/history.ts';
+import type { RedisReader } from '../../redis/reader.ts';
+import type { Broker } from './broker.ts';
+import { type Collector, createCollector } from './collector.ts';
+import { createWorkerControl, type WorkerControl } from './control/worker-control.ts';
+import type { HintOptions } from './hints/facts.ts';
+import { createHints, type Hints } from './hints/hints.ts';
+import { createObserver, type Observer } from './hints/observer.ts';
+import { createIntake, type Intake, type IntakeWatch } from './intake.ts';
+import { createLineage, type Lineage } from './lineage/lineage.ts';
+import { createQueues, type Queues } from './queues/queues.ts';
+import type { ResultBackend } from './result-backend.ts';
+import { createResults, type Results } from './results/results.ts';
+import { createSchedules, type Schedules } from './schedules/schedules.ts';
+import type { CelerySettings } from './settings.ts';
+import type { DeploymentSnapshot, QueueRow } from './snapshot.ts';
+import { createTaskWatch, type TaskWatch } from './task-watch.ts';
+
+/** Milliseconds that a look-up of stored results may take. */
+const LOOKUP_MS = 5_000;
+
+/** What is collected, and from where. */
+export interface CollectionOptions {
+  readonly name: string;
+  readonly settings: CelerySettings;
+  /** `null` where the broker cannot be read. */
+  readonly broker: Broker | null;
+  /** `null` without a result backend that can be read. */
+  readonly backend: ResultBackend | null;
+  /** Where redbeat keeps its schedule. */
+  readonly redbeat: RedbeatOptions;
+  /** Whether workers may be asked. */
+  readonly control: boolean;
+  /** Whether workers that send no events are told to. */
+  readonly enableEvents: boolean;
+  /** Whether stored results are read at the start. */
+  readonly readResults: boolean;
+  /** Longest text to make of one stored value, in characters. */
+  readonly valueLength: number;
+  readonly hintOptions: HintOptions;
+}
+
+/** Where redbeat keeps its schedule. */
+export interface RedbeatOptions {
+  /** `null` when there is none, or it cannot be read. */
+  readonly reader: RedisReader | null;
+  /** Why it cannot be read, and what to write; `null` when nothing prevents it. */
+  readonly unreadable: string | null;
+}
+
+/** Collects until it is closed. */
+export interface Collection {
+  readonly collector: Collector;
+  /** `null` where the host does not want it, or the broker offers none. */
+  readonly control: WorkerControl | null;
+  /** `null` where the broker cannot be read. */
+  readonly queues: Queues | null;
+  /** `null` without a result backend that can be read. */
+  readonly results: Results | null;
+  readonly schedules: Schedules;
+  snapshot(): DeploymentSnapshot;
+  /** Stops collecting. The connections of broker and backend stay open. */
+  close(): Promise<void>;
+}
+
+interface Parts {
+  readonly observer: Observer;
+  readonly lineage: Lineage;
+  readonly control: WorkerControl | null;
+  readonly queues: Queues | null;
+  readonly results: Results | null;
+  readonly schedules: Schedules;
+}
+
+/** Connects at once, and continues until it is closed. */
+export function createCollection(options: CollectionOptions, history: History): Collection {
+  const observer = createObserver();
+  const lineage = observedLineage(createLineage(history), observer);
+  const control = controlOf(options, history, observer);
+  const queues = queuesOf(options, history, lineage, control);
+  const results = resultsOf(options, history, lineage);
+  const { name, settings, redbeat, broker, backend } = options;
+  const conf = async () => (await control?.conf()) ?? null;
+  const schedules = createSchedules({ name, settings, ...redbeat, conf });
+  const parts: Parts = { observer, lineage, control, queues, results, schedules };
+  const intake = createIntake(history.writer, watchOf(parts), options.valueLength);
+  const collector = createCollector({
+    events: broker?.events ?? null,
+    results: backend?.published ?? null,
+    writer: history.writer,
+    intake,
+  });
+  const hints = createHints(options.hintOptions, observer, collector);
+  const taskWatch = control === null ? null : taskWatchOf(parts, history, control, hints);
+  collector.start((server, again) => onConnected(parts, taskWatch, server, again));
+  results?.start();
+  queues?.start();
+  return {
+    collector,
+    control,
+    queues,
+    results,
+    schedules,
+    snapshot: () => snapshotOf(parts, collector, intake, hints),
+    async close() {
+      taskWatch?.close();
+      results?.stop();
+      queues?.stop();
+      schedules.close();
+      await Promise.all([hints.close(), control?.close()]);
+    },
+  };
+}
+
+/** The observer sees every result, whether it was published or read. */
+function observedLineage(lineage: Lineage, observer: Observer): Lineage {
+  return {
+    ...lineage,
+    stored(result) {
+      lineage.stored(result);
+      observer.task(result.change);
+    },
+  };
+}
+
+function controlOf(options: CollectionOptions, history: History, observer: Observer): WorkerControl | null {
+  const mailbox = options.broker?.control ?? null;
+  if (mailbox === null || !options.control) return null;
+  const { enableEvents } = options;
+  return createWorkerControl({ mailbox, history, enableEvents, onReplies: observer.replies });
+}
+
+function queuesOf(
+  { broker }: CollectionOptions,
+  history: History,
+  lineage: Lineage,
+  control: WorkerControl | null,
+): Queues | null {
+  const reader = broker?.queues ?? null;
+  if (reader === null) return null;
+  return createQueues({ reader, history, lineage, known: () => control?.inspection.knownQueues() ?? [] });
+}
+
+function resultsOf(options: CollectionOptions, history: History, lineage: Lineage): Results | null {
+  const { backend, settings, valueLength, readResults } = options;
+  if (backend === null) return null;
+  const { stored } = backend;
+  return createResults({ stored, settings, history, lineage, valueLength, readsStored: readResults });
+}
+
+function watchOf({ observer, lineage, control, schedules }: Parts): IntakeWatch {
+  return {
+    changed(change) {
+      lineage.changed(change);
+      observer.task(change);
+      schedules.observe(change);
+    },
+    stored: lineage.stored,
+    saved: lineage.saved,
+    sized: lineage.sized,
+    worker(change) {
+      observer.worker(change);
+      if (change.type !== 'online') return;
+      control?.workerOnline(change.hostname);
+      void schedules.refresh();
+    },
+    unreadableEvent: (contentType) => observer.unreadable('event', contentType ?? ''),
+    unreadableResult: (message) => observer.unreadable('result', message),
+  };
+}
+
+function taskWatchOf(
+  { observer, queues, results }: Parts,
+  history: History,
+  control: WorkerControl,
+  hints: Hints,
+): TaskWatch {
+  return createTaskWatch({
+    history,
+    running: control.running,
+    isQueued: (id) => queues?.holds(id) ?? null,
+    lookUp: async (ids) => results?.lookup(ids, AbortSignal.timeout(LOOKUP_MS)),
+    isBlind() {
+      const { taskEvents, workers } = observer.facts();
+      return hints.silentWorkers().length > 0 || (taskEvents === 0 && workers.size > 0);
+    },
+  });
+}
+
+function onConnected(
+  { observer, schedules, results }: Parts,
+  taskWatch: TaskWatch | null,
+  server: 'broker' | 'backend',
+  again: boolean,
+): void {
+  observer.connected(server);
+  if (server === 'broker') void schedules.refresh();
+  if (!again) return;
+  results?.onGap();
+  taskWatch?.askSoon();
+}
+
+function snapshotOf(parts: Parts, collector: Collector, intake: Intake, hints: Hints): DeploymentSnapshot {
+  const { observer, control, queues, results, schedules } = parts;
+  const stored = results?.progress() ?? null;
+  const rows = rowsOf(queues, control);
+  observer.access('queues', queues?.problem() ?? null);
+  observer.access('results', stored?.problem ?? null);
+  observer.access('schedules', schedules.problem());
+  observer.access('control', control?.problem() ?? null);
+  observer.queues(rows);
+  return {
+    events: collector.events?.state() ?? null,
+    results: collector.results?.state() ?? null,
+    channels: collector.channels,
+    messages: collector.messages(),
+    dropped: intake.dropped(),
+    stored,
+    queues: {
+      rows,
+      asOf: queues?.asOf() ?? null,
+      ok: queues?.ok() ?? true,
+      unreadable: queues?.counts().unreadable ?? 0,
+    },
+    control:
+      control === null
+        ? null
+        : { problem: control.problem(), hasAnswered: control.inspection.queuesOf() !== null },
+    hints: hints.byComponent(),
+  };
+}
+
+/** Who consumes a queue is what the broker says, or what the workers answered. */
+function rowsOf(queues: Queues | null, control: WorkerControl | null): QueueRow[] {
+  const consumers = control?.inspection.queuesOf() ?? null;
+  return (queues?.depths() ?? []).map((row) => ({
+    ...row,
+    consumers: row.consumers ?? (consumers === null ? null : (consumers.get(row.name) ?? 0)),
+  }));
+}

@@ -1,0 +1,150 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { decodeEnvelope } from '../../src/sources/celery/brokers/redis/envelope.ts';
+import { createCelerySource } from '../../src/sources/celery/celery-source.ts';
+import { sourceContract } from '../../src/testing.ts';
+import { componentOf } from '../helpers/celery-events.ts';
+import { RECORDINGS } from '../helpers/celery-recordings.ts';
+import { queryOf } from '../helpers/task-query.ts';
+import { createArrayBroker } from './array-broker.ts';
+import { messageOf } from './queues-lab.ts';
+
+const context = { signal: new AbortController().signal, ping: true };
+
+/** Events that were recorded from a Celery deployment. */
+const EVENTS = (RECORDINGS[0]?.messages ?? [])
+  .filter(({ channel }) => channel.includes('celeryev'))
+  .map(({ message }) => decodeEnvelope(message));
+
+const WAITING = ['first', 'second', 'third'].map((id) => ({ queue: 'later', raw: messageOf(id) }));
+
+const WORKERS = {
+  'w1@arrays': {
+    ping: { ok: 'pong' },
+    conf: {},
+    stats: { pid: 7, pool: { 'max-concurrency': 4 }, total: { 'yard.add': 12 } },
+    active_queues: [{ name: 'later' }],
+    registered: ['yard.add'],
+    active: [],
+    reserved: [],
+  },
+};
+
+function openSource() {
+  const broker = createArrayBroker({ events: EVENTS, waiting: WAITING, workers: WORKERS });
+  const settings = {};
+  const foreign = { foreignBroker: null, foreignBackend: null };
+  const sources = createCelerySource({
+    ...foreign,
+    name: 'celery',
+    settings,
+    broker,
+    backend: null,
+    redbeat: { reader: null, unreadable: null },
+    control: true,
+    enableEvents: false,
+    readResults: true,
+    // The recordings are older than a history keeps tasks.
+    retention: { maxAgeMs: 100 * 365 * 86_400_000 },
+    hintOptions: { ...foreign, settings, broker: null, backend: null, control: true, enableEvents: false },
+    closeConnections: () => broker.close(),
+  });
+  return { broker, sources };
+}
+
+describe('the Celery source on a broker made of arrays', () => {
+  let opened: ReturnType<typeof openSource> | null = null;
+
+  function open(): ReturnType<typeof openSource> {
+    opened = openSource();
+    return opened;
+  }
+
+  afterEach(async () => {
+    await opened?.sources.close();
+    opened = null;
+  });
+
+  it('lists every task that was recorded, and behind them those that wait in queues', async () => {
+    const { sources } = open();
+    const all = await sources.tasks.listTasks(queryOf({ limit: 1000 }), context);
+    const ids = all.tasks.map(({ id }) => id);
+    for (const { id, celery_event_state: state } of RECORDINGS[0]?.tasks ?? []) {
+      if (state !== null) expect(ids).toContain(id);
+    }
+    expect(ids.slice(-3)).toEqual(['first', 'second', 'third']);
+    expect(all.total).toBe(all.tasks.length);
+    expect(await sources.tasks.getTask('second', context)).toMatchObject({
+      state: 'PENDING',
+      queue: 'later',
+    });
+    const states = new Set(all.tasks.map(({ state }) => state));
+    for (const state of ['SUCCESS', 'FAILURE', 'REVOKED', 'PENDING']) expect(states).toContain(state);
+  });
+
+  it('shows workflows, the feed and figures', async () => {
+    const { sources } = open();
+    const feed = await sources.events.listEvents(
+      { limit: 1000, since: null, states: [], workers: [], tasks: [] },
+      context,
+    );
+    expect(feed.events.length).toBeGreaterThan(100);
+    const child = RECORDINGS[0]?.tasks.find(
+      ({ parent, worker_ctx: runs }) => parent !== null && runs.length > 0,
+    );
+    const tree = await sources.tasks.getTaskTree?.(child?.id ?? '', context);
+    expect(tree?.tasks.map(({ id }) => id)).toContain(child?.parent);
+  });
+
+  it('shows workers with what only they know, and pings them', async () => {
+    const { sources, broker } = open();
+    const workers = await sources.workers.listWorkers(context);
+    expect(workers.find(({ hostname }) => hostname === 'w1@arrays')).toMatchObject({
+      status: 'online',
+      pid: 7,
+      concurrency: 4,
+      queues: ['later'],
+      registeredTasks: ['yard.add'],
+    });
+    expect(broker.asked).toContain('ping');
+    const check = await sources.health.checkWorkers?.(context);
+    expect(check).toMatchObject({ ok: true, responding: expect.arrayContaining(['w1@arrays']) });
+    expect(await sources.health.checkBroker?.(context)).toEqual({ ok: true, error: null });
+  });
+
+  it('shows queues with who consumes them', async () => {
+    const { sources } = open();
+    await sources.workers.listWorkers(context);
+    expect(await sources.queues.listQueues(context)).toEqual([
+      { name: 'later', waiting: 3, reserved: 0, consumers: 1, oldestDueAt: null, asOf: expect.any(Date) },
+    ]);
+    const { status, config } = await componentOf(sources, 'broker');
+    expect({ status, transport: config.transport }).toEqual({ status: 'up', transport: 'arrays' });
+    expect((await componentOf(sources, 'collector')).config.messages).toBe(EVENTS.length);
+  });
+});
+
+describe('the Celery source on a broker made of arrays keeps the contract of sources', () => {
+  const cases = sourceContract({
+    parts: [
+      'tasks',
+      'tasks.tree',
+      'tasks.stats',
+      'workers',
+      'events',
+      'schedules',
+      'queues',
+      'health',
+      'components',
+      'history',
+    ],
+    async create() {
+      const { sources } = openSource();
+      // Until queues and workers have been read once, reading changes what is shown.
+      await sources.queues.listQueues(context);
+      await sources.workers.listWorkers(context);
+      await sources.health.checkWorkers?.(context);
+      return { sources };
+    },
+  });
+  for (const { name, run } of cases) it(name, run);
+});
