@@ -1,5 +1,6 @@
 /** The one place that chooses how broker, result backend and redbeat are read: by the options' URLs. */
-import { createRedisReader, type RedisReader } from '../../redis/reader.ts';
+import { createRedisReader } from '../../redis/connection-reader.ts';
+import type { RedisReader } from '../../redis/reader.ts';
 import { createRedisResultBackend } from './backends/redis/redis-result-backend.ts';
 import type { Broker } from './broker.ts';
 import { createRedisBroker } from './brokers/redis/broker.ts';
