@@ -17,8 +17,8 @@ const SEAMS: readonly Seam[] = [
     title: 'Redis: within the Celery source, brokers and result backends in Redis, and who chooses them',
     within: /^src\/sources\/celery\//,
     behind: /^src\/redis\/|^src\/sources\/celery\/(?:brokers|backends)\//,
-    by: /^src\/sources\/celery\/(?:brokers|backends)\/redis\/|^src\/sources\/celery\/deployment\.ts$/,
-    notYet: /^src\/sources\/celery\/(?:hints|queues|schedules|options)/,
+    by: /^src\/sources\/celery\/(?:(?:brokers|backends)\/redis\/|connect\.ts$)/,
+    notYet: /^src\/sources\/celery\/(?:hints|schedules|options)/,
   },
   {
     title: 'decoding and lineage: know no broker, no backend and no Redis',

@@ -3,7 +3,6 @@
  * workers, and records everything in the history. What it knows beside the history is its snapshot.
  */
 import type { History } from '../../history/history.ts';
-import type { RedisReader } from '../../redis/reader.ts';
 import type { Broker } from './broker.ts';
 import { type Collector, createCollector } from './collector.ts';
 import { createWorkerControl, type WorkerControl } from './control/worker-control.ts';
@@ -15,7 +14,7 @@ import { createLineage, type Lineage } from './lineage/lineage.ts';
 import { createQueues, type Queues } from './queues/queues.ts';
 import type { ResultBackend } from './result-backend.ts';
 import { createResults, type Results } from './results/results.ts';
-import { createSchedules, type Schedules } from './schedules/schedules.ts';
+import { createSchedules, type Schedules, type SchedulesOptions } from './schedules/schedules.ts';
 import type { CelerySettings } from './settings.ts';
 import type { DeploymentSnapshot, QueueRow } from './snapshot.ts';
 import { createTaskWatch, type TaskWatch } from './task-watch.ts';
@@ -44,13 +43,8 @@ export interface CollectionOptions {
   readonly hintOptions: HintOptions;
 }
 
-/** Where redbeat keeps its schedule. */
-export interface RedbeatOptions {
-  /** `null` when there is none, or it cannot be read. */
-  readonly reader: RedisReader | null;
-  /** Why it cannot be read, and what to write; `null` when nothing prevents it. */
-  readonly unreadable: string | null;
-}
+/** Where redbeat keeps its schedule: what reads it, or why it cannot be read. */
+export type RedbeatOptions = Required<Pick<SchedulesOptions, 'reader' | 'unreadable'>>;
 
 /** Collects until it is closed. */
 export interface Collection {
