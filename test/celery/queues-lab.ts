@@ -16,6 +16,7 @@ import { createQueues, type Queues } from '../../src/sources/celery/queues/queue
 import { indexMessages, type WaitingIndex } from '../../src/sources/celery/queues/waiting-index.ts';
 import { withWaiting } from '../../src/sources/celery/queues/waiting-tasks.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
+import { until } from '../helpers/redis-server.ts';
 import { queryOf } from '../helpers/task-query.ts';
 
 export { queryOf } from '../helpers/task-query.ts';
@@ -36,7 +37,10 @@ export function openLab(url: string, settings: CelerySettings = {}, given: reado
   const reader = createRedisReader('test', brokerEndpoint(url, settings));
   const history = createMemoryHistory();
   const queueReader = createRedisQueueReader(reader, settings, given);
-  const queues = createQueues({ reader: queueReader, history, lineage: createLineage(history) });
+  const made = createQueues({ reader: queueReader, history, lineage: createLineage(history) });
+  // A request waits no longer than a second; a test waits for the first reading, however busy the machine is.
+  const ready = () => until(() => made.asOf() !== null || made.problem() !== null);
+  const queues: Queues = { ...made, ready };
   const tasks = withWaiting(historySources('celery', history.reader).tasks, queues, history.reader);
   queues.start();
   return {

@@ -9,9 +9,9 @@ import { workerChangeOf } from './protocol/worker-events.ts';
 /** What the body of a message is that could be parsed. */
 const JSON_TYPE = 'application/json';
 
-/** Who else wants to know what comes in, after the history. */
+/** Who is told what was received, after the history. */
 export interface IntakeWatch {
-  /** An event about a task. */
+  /** A task has changed, as an event reports. */
   changed(change: TaskChange): void;
   /** A published result. */
   stored(result: StoredResult): void;
@@ -27,7 +27,7 @@ export interface IntakeWatch {
   unreadableResult(message: string): void;
 }
 
-/** Turns raw messages into entries of a history. */
+/** Decodes messages and records them in a history. */
 export interface Intake {
   /** Takes messages of the broker. */
   readonly events: Pick<EventHandlers, 'message' | 'unreadable'>;
@@ -42,7 +42,7 @@ export interface Intake {
 }
 
 /**
- * @param history is told everything, what could not be read included
+ * @param writer records everything; messages that cannot be read are counted
  * @param watch is told the same
  * @param valueLength longest text to make of one stored value, in characters
  */

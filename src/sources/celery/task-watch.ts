@@ -1,31 +1,31 @@
-/** Asks the workers which tasks they hold, where nothing else tells, and finds tasks that are nowhere. */
+/** Asks the workers which tasks they have where no event reports them, and finds tasks that are nowhere. */
 import type { CollectedHistory } from '../../history/history.ts';
 import type { Running } from './control/running.ts';
 
 /** All in milliseconds. */
 const TICK = 10_000;
-/** A message is on its way for a moment, and the queues are looked at about once a second. */
+/** A message is on its way for a moment, and queues are read about once a second. */
 const SETTLED = 30_000;
 /** A task that was found nowhere is looked for again this much later. */
 const AGAIN = 120_000;
-/** Open tasks gone through, and tasks looked for, at once. */
+/** Most open tasks checked, and tasks searched for, at once. */
 const MAX_OPEN = 5_000;
 const MAX_LOOKED_FOR = 500;
 
 /** What the watch asks. */
 export interface TaskWatchOptions {
   readonly history: CollectedHistory;
-  /** Asks the workers and tells the history of what runs; `null` when they could not be asked. */
+  /** Asks the workers and records what runs; `null` when they could not be asked. */
   readonly running: () => Promise<Running | null>;
-  /** Whether a message of this task waits or is held by a worker; `null` when that cannot be told. */
+  /** Whether a message of this task waits or is held by a worker; `null` when that cannot be known. */
   readonly isQueued: (id: string) => boolean | null;
-  /** Looks for stored results and tells the history of them. */
+  /** Looks up stored results and records them. */
   readonly lookUp: (ids: string[]) => Promise<unknown>;
-  /** Whether there are workers of which no event tells. */
+  /** Whether there are workers that send no events. */
   readonly isBlind: () => boolean;
 }
 
-/** Goes on by itself. */
+/** Runs by itself until it is closed. */
 export interface TaskWatch {
   /** Something may have been missed: the workers are asked soon. */
   askSoon(): void;
@@ -33,12 +33,12 @@ export interface TaskWatch {
 }
 
 /**
- * A task is nowhere (`never_received`) when it was sent a while ago and is in no queue, held by no worker
- * and without a result, and all of them could be asked.
+ * A task is nowhere (`never_received`) when it was sent a while ago, is in no queue, is held by no worker
+ * and has no result, and all three could be asked.
  */
 export function createTaskWatch(options: TaskWatchOptions): TaskWatch {
   const { history, running, isQueued, lookUp, isBlind } = options;
-  /** When each task that was not found may be looked for again, in monotonic milliseconds. */
+  /** When each task that was not found may be searched for again, in monotonic milliseconds. */
   const lookedFor = new Map<string, number>();
   let isWanted = true;
   let isBusy = false;
@@ -62,7 +62,7 @@ export function createTaskWatch(options: TaskWatchOptions): TaskWatch {
     const held = await running();
     if (held === null) return;
     isWanted = false;
-    // What workers have reserved lies in the broker's `unacked`, which has been looked at.
+    // Reserved messages are still in the broker, where they have been counted.
     if (!held.complete.includes('active')) return;
     const lost = ids.filter((id) => !held.tasks.has(id));
     if (lost.length === 0) return;
@@ -80,7 +80,7 @@ export function createTaskWatch(options: TaskWatchOptions): TaskWatch {
     try {
       await look();
     } catch {
-      // Redis is away; what could be missed is asked for when it is back.
+      // The broker is away. What could be missed is asked for when it is back.
     } finally {
       isBusy = false;
     }

@@ -1,13 +1,13 @@
 import type { Control } from './control.ts';
 
-/** All in milliseconds. A worker says that it is online a moment before it listens. */
+/** All in milliseconds. A worker reports that it is online a moment before it listens. */
 const FIRST_PAUSE = 500;
 const NEXT_PAUSE = 2000;
 const OFF_PAUSE = 10_000;
 const MAX_ATTEMPTS = 5;
 const MAX_WAITING = 10_000;
 
-/** Switches task events on, for a host that asked for it. */
+/** Enables task events, for a host that asked for it. */
 export interface EventEnabler {
   /** To be called for each `worker-online`: a worker that restarts or reconnects forgets it. */
   workerOnline(hostname: string): void;
@@ -45,7 +45,7 @@ export function createEventEnabler(control: Control): EventEnabler {
   return {
     workerOnline(hostname) {
       if (waiting.size < MAX_WAITING) waiting.set(hostname, 0);
-      // What comes before the first attempt is asked with it.
+      // Workers that come before the first attempt are asked by it.
       if (isAsked) schedule(FIRST_PAUSE);
     },
     close() {

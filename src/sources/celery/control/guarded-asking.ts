@@ -1,12 +1,12 @@
 /**
- * Asks each worker only what it is known to be able to answer. A ping, which every worker can, tells who
- * answers in JSON; nobody else is asked anything more.
+ * Asks each worker only what it is known to be able to answer. Every worker can answer a ping, which shows
+ * who answers in JSON; no other worker is asked anything more.
  */
 import type { Broadcast, Replies } from './broadcast.ts';
 import type { InspectCommand } from './encoder.ts';
 import { type Proof, proofFor, proofOf } from './proof.ts';
 
-/** How long a worker's configuration proves something, unless it comes online anew. Milliseconds. */
+/** How long a worker's configuration is relied on, unless the worker comes online again; milliseconds. */
 const PROOF_AGE = 60_000;
 const MAX_PROOFS = 5000;
 
@@ -14,15 +14,15 @@ interface Known extends Proof {
   readonly until: number;
 }
 
-/** Asks with care. */
+/** Asks workers what they can answer. */
 export interface GuardedAsking {
-  /** @param ping who answered a moment ago */
+  /** @param ping the replies to a ping of a moment ago */
   ask(command: Exclude<InspectCommand, 'ping'>, ping: Replies, timeoutMs: number): Promise<Replies>;
   /** A worker may have another configuration now. */
   forget(worker: string): void;
 }
 
-/** @param broadcast sends a message */
+/** @param broadcast sends a request */
 export function createGuardedAsking(broadcast: Broadcast): GuardedAsking {
   const proofs = new Map<string, Known>();
 
@@ -64,7 +64,7 @@ export function createGuardedAsking(broadcast: Broadcast): GuardedAsking {
   return { ask, forget: (worker) => void proofs.delete(worker) };
 }
 
-/** Those whose answer to a ping was one, in JSON. */
+/** Workers that answered the ping in JSON. */
 function readersIn(ping: Replies): string[] {
   return [...ping.values].filter(([, value]) => value !== null).map(([worker]) => worker);
 }

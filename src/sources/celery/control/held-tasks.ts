@@ -1,13 +1,13 @@
-/** What workers answer about the tasks that they have (`Request.info` in celery/worker/request.py). */
+/** What workers answer about their tasks (`Request.info` in celery/worker/request.py). */
 import type { TaskChange } from '../../../history/history.ts';
 import type { TaskTextField } from '../../../model.ts';
 import { type FullChange, kindOf } from '../protocol/full-change.ts';
 import { wasCut } from '../protocol/truncation.ts';
 
-/** Most tasks of one reply that are looked at. */
+/** Most tasks read from one reply. */
 const MAX_ITEMS = 100_000;
 const MAX_ID = 512;
-/** Seconds since 1970. What is less is no such time: Celery 3 told one of the machine's own clock. */
+/** Seconds since 1970. A smaller number is no such time: Celery 3 sent that of a monotonic clock. */
 const FIRST_START = 1e9;
 
 /** A task as an entry of `active`, `reserved` or `scheduled` shows it. */
@@ -18,7 +18,7 @@ export function heldItems(reply: unknown): { items: HeldItem[]; dropped: number 
   if (!Array.isArray(reply)) return { items: [], dropped: 1 };
   const items: HeldItem[] = [];
   for (const entry of reply.slice(0, MAX_ITEMS)) {
-    // Those of `scheduled` have it within.
+    // Entries of `scheduled` hold the request inside.
     const item = isTable(entry) && isTable(entry.request) ? entry.request : entry;
     if (isTable(item) && isId(item.id)) items.push({ ...item, id: item.id });
   }
@@ -26,13 +26,13 @@ export function heldItems(reply: unknown): { items: HeldItem[]; dropped: number 
 }
 
 /**
- * That a task has started, as its worker's `active` says: a second-hand word like that of the result
- * backend, which gives way to the worker's event of the same start.
+ * The start of a task, as its worker's `active` reports it. Like a result, it gives way to the event of
+ * the same start.
  *
- * @param retries number of the attempt, as far as it is known
+ * @param retries number of the attempt; `undefined` when unknown
  */
 export function startOf(item: HeldItem, worker: string, retries: number | undefined): TaskChange {
-  // The real name; `name` may be one that the sender chose to show.
+  // The real name; `name` may be one that the sender has chosen (`shadow`).
   const name = text(item.type) ?? text(item.name);
   const args = text(item.args);
   const kwargs = text(item.kwargs);
@@ -74,7 +74,7 @@ function startTime(seconds: unknown): number | undefined {
   return typeof seconds === 'number' && seconds > FIRST_START ? seconds * 1000 : undefined;
 }
 
-/** Only of the default exchange is the routing key the queue. */
+/** The routing key is the queue only for the default exchange. */
 function queueOf(delivery: unknown): string | undefined {
   return isTable(delivery) && delivery.exchange === '' ? text(delivery.routing_key) : undefined;
 }
@@ -86,7 +86,7 @@ function cutFields(args: string | undefined, kwargs: string | undefined): TaskTe
   return cut.length === 0 ? undefined : cut;
 }
 
-/** Messages of senders that write no reprs have empty ones. */
+/** Senders that write no reprs leave them empty. */
 function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }

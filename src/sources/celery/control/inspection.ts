@@ -4,136 +4,159 @@ import type { Replies } from './broadcast.ts';
 import type { Control } from './control.ts';
 import { queueNames, workerFactsOf } from './worker-facts.ts';
 
-/** All in milliseconds: how old answers may be, how long the first one is waited for, and a new worker let be. */
-const STALE = 10_000;
-const FIRST_WAIT = 500;
-const ONLINE_PAUSE = 1500;
+/** How long answers count as fresh, in milliseconds. */
+const FRESH_MS = 10_000;
+/** How long the first answers are waited for, in milliseconds. */
+const FIRST_WAIT_MS = 500;
+/** How long a new worker is given before it is asked, in milliseconds. */
+const ONLINE_PAUSE_MS = 1500;
 const MAX_QUEUES = 10_000;
 
-/** Facts about workers that only they can tell. */
+/** Facts about workers that only they know. */
 export interface Inspection {
   /**
    * The same workers, which are asked for their facts when somebody asks for them. Only the first time
-   * the answers are waited for.
+   * are the answers waited for.
    */
   withInspection(workers: WorkerSource): WorkerSource;
-  /** Asks the workers, once for all who ask at the same time, unless what is known is new. */
+  /** Asks the workers, once for all who ask at the same time, unless the last answers are fresh. */
   refresh(): Promise<void>;
   /** To be called for each `worker-online`: a new process may have other facts. */
   workerOnline(hostname: string): void;
-  /** How many online workers take from each queue; `null` while nobody knows. */
+  /** How many online workers consume each queue; `null` until a worker has answered. */
   queuesOf(): ReadonlyMap<string, number> | null;
-  /** Names of all queues that a worker has ever said to take from. */
+  /** Names of all queues that a worker has ever reported to consume. */
   knownQueues(): string[];
   close(): void;
 }
 
-/** Asks workers for `stats`, `active_queues` and `registered` and tells the history. */
+interface InspectionState {
+  readonly control: Control;
+  readonly history: CollectedHistory;
+  /** Queues by worker. */
+  readonly queues: Map<string, readonly string[]>;
+  /** All queues, also those that no worker consumes any more: what waits there matters most. */
+  readonly names: Set<string>;
+  /** Workers that answered the last time. */
+  answered: ReadonlySet<string>;
+  /** Monotonic, in milliseconds. */
+  freshUntil: number;
+  /** Whether a worker has ever answered. */
+  isKnown: boolean;
+  inspecting: Promise<void> | null;
+  timer: NodeJS.Timeout | undefined;
+  closed: boolean;
+}
+
+/** Asks workers for `stats`, `active_queues` and `registered`, and records the answers. */
 export function createInspection(control: Control, history: CollectedHistory): Inspection {
-  const queues = new Map<string, readonly string[]>();
-  /** Also those that no worker takes from any more: what waits there is of interest most. */
-  const names = new Set<string>();
-  let answered: ReadonlySet<string> = new Set();
-  let freshUntil = Number.NEGATIVE_INFINITY;
-  let isKnown = false;
-  let flight: Promise<void> | null = null;
-  let timer: NodeJS.Timeout | undefined;
-  let closed = false;
-
-  async function inspect(): Promise<void> {
-    const [stats, active, registered] = await Promise.all([
-      control.ask('stats'),
-      control.ask('active_queues'),
-      control.ask('registered'),
-    ]);
-    freshUntil = performance.now() + STALE;
-    if (stats === null && active === null && registered === null) return;
-    const time = Date.now();
-    for (const hostname of namesOf(stats, active, registered)) {
-      const replies = {
-        stats: stats?.values.get(hostname),
-        active_queues: active?.values.get(hostname),
-        registered: registered?.values.get(hostname),
-      };
-      history.writer.recordWorker(workerFactsOf(hostname, replies, time));
-      const taken = queueNames(replies.active_queues);
-      if (taken === undefined) continue;
-      queues.set(hostname, taken);
-      for (const name of taken) if (names.size < MAX_QUEUES) names.add(name);
-    }
-    if (active === null) return;
-    answered = new Set(active.values.keys());
-    isKnown ||= active.values.size > 0;
-    forget();
-  }
-
-  /** The history holds so many workers, and of those that are gone too long, none. */
-  function forget(): void {
-    const { responding, missing } = history.index.checkWorkers();
-    const there = new Set([...answered, ...responding, ...missing]);
-    for (const hostname of queues.keys()) if (!there.has(hostname)) queues.delete(hostname);
-  }
-
-  function refresh(): Promise<void> {
-    if (closed || performance.now() < freshUntil) return Promise.resolve();
-    flight ??= inspect().finally(() => {
-      flight = null;
-    });
-    return flight;
-  }
-
-  async function beforeList(): Promise<void> {
-    const asking = refresh();
-    if (!isKnown) await Promise.race([asking, pause(FIRST_WAIT)]);
-  }
-
+  const state: InspectionState = {
+    control,
+    history,
+    queues: new Map(),
+    names: new Set(),
+    answered: new Set(),
+    freshUntil: Number.NEGATIVE_INFINITY,
+    isKnown: false,
+    inspecting: null,
+    timer: undefined,
+    closed: false,
+  };
   return {
-    refresh,
-    withInspection(workers) {
-      const { status } = workers;
-      return {
-        ...workers,
-        // An answer that has not changed is not asked for again, yet its facts grow old.
-        ...(status === undefined
-          ? {}
-          : {
-              status: () => {
-                void refresh();
-                return status.call(workers);
-              },
-            }),
-        async listWorkers(context) {
-          await beforeList();
-          return workers.listWorkers(context);
-        },
-      };
-    },
-    workerOnline(hostname) {
-      control.workerOnline(hostname);
-      if (closed || timer !== undefined) return;
-      timer = setTimeout(() => {
-        timer = undefined;
-        freshUntil = Number.NEGATIVE_INFINITY;
-        void refresh();
-      }, ONLINE_PAUSE).unref();
-    },
-    queuesOf() {
-      if (!isKnown) return null;
-      const online = new Set([...answered, ...history.index.checkWorkers().responding]);
-      const consumers = new Map<string, number>();
-      for (const name of names) consumers.set(name, 0);
-      for (const [hostname, taken] of queues) {
-        if (!online.has(hostname)) continue;
-        for (const name of taken) consumers.set(name, (consumers.get(name) ?? 0) + 1);
-      }
-      return consumers;
-    },
-    knownQueues: () => [...names].sort(),
+    refresh: () => refresh(state),
+    withInspection: (workers) => withInspection(state, workers),
+    workerOnline: (hostname) => workerOnline(state, hostname),
+    queuesOf: () => (state.isKnown ? consumersOf(state) : null),
+    knownQueues: () => [...state.names].sort(),
     close() {
-      closed = true;
-      clearTimeout(timer);
+      state.closed = true;
+      clearTimeout(state.timer);
     },
   };
+}
+
+function refresh(state: InspectionState): Promise<void> {
+  if (state.closed || performance.now() < state.freshUntil) return Promise.resolve();
+  state.inspecting ??= inspect(state).finally(() => {
+    state.inspecting = null;
+  });
+  return state.inspecting;
+}
+
+async function inspect(state: InspectionState): Promise<void> {
+  const { control, history, queues, names } = state;
+  const [stats, active, registered] = await Promise.all([
+    control.ask('stats'),
+    control.ask('active_queues'),
+    control.ask('registered'),
+  ]);
+  state.freshUntil = performance.now() + FRESH_MS;
+  const time = Date.now();
+  for (const hostname of namesOf(stats, active, registered)) {
+    const replies = {
+      stats: stats?.values.get(hostname),
+      active_queues: active?.values.get(hostname),
+      registered: registered?.values.get(hostname),
+    };
+    history.writer.recordWorker(workerFactsOf(hostname, replies, time));
+    const consumed = queueNames(replies.active_queues);
+    if (consumed === undefined) continue;
+    queues.set(hostname, consumed);
+    for (const name of consumed) if (names.size < MAX_QUEUES) names.add(name);
+  }
+  if (active === null) return;
+  state.answered = new Set(active.values.keys());
+  state.isKnown ||= active.values.size > 0;
+  forgetWorkers(state);
+}
+
+/** Forgets the workers that the history has forgotten. */
+function forgetWorkers({ history, queues, answered }: InspectionState): void {
+  const { responding, missing } = history.index.checkWorkers();
+  const present = new Set([...answered, ...responding, ...missing]);
+  for (const hostname of queues.keys()) if (!present.has(hostname)) queues.delete(hostname);
+}
+
+function withInspection(state: InspectionState, workers: WorkerSource): WorkerSource {
+  const { status } = workers;
+  return {
+    ...workers,
+    // An answer that has not changed is not asked for again, yet its facts grow old.
+    ...(status === undefined
+      ? {}
+      : {
+          status: () => {
+            void refresh(state);
+            return status.call(workers);
+          },
+        }),
+    async listWorkers(context) {
+      const asking = refresh(state);
+      if (!state.isKnown) await Promise.race([asking, pause(FIRST_WAIT_MS)]);
+      return workers.listWorkers(context);
+    },
+  };
+}
+
+function workerOnline(state: InspectionState, hostname: string): void {
+  state.control.workerOnline(hostname);
+  if (state.closed || state.timer !== undefined) return;
+  state.timer = setTimeout(() => {
+    state.timer = undefined;
+    state.freshUntil = Number.NEGATIVE_INFINITY;
+    void refresh(state);
+  }, ONLINE_PAUSE_MS).unref();
+}
+
+function consumersOf({ history, queues, names, answered }: InspectionState): Map<string, number> {
+  const online = new Set([...answered, ...history.index.checkWorkers().responding]);
+  const consumers = new Map<string, number>();
+  for (const name of names) consumers.set(name, 0);
+  for (const [hostname, consumed] of queues) {
+    if (!online.has(hostname)) continue;
+    for (const name of consumed) consumers.set(name, (consumers.get(name) ?? 0) + 1);
+  }
+  return consumers;
 }
 
 function namesOf(...all: readonly (Replies | null)[]): Set<string> {

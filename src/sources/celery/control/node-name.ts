@@ -1,22 +1,22 @@
 /**
- * The name of a worker in a reply that is not JSON. Such a reply is never decoded: a pickle may run
- * anything. But every reply is a table of one entry whose key is the worker's name, and that key stands
- * at the same place in each encoding.
+ * The name of a worker in a reply that is not JSON. Such a reply is never decoded: a pickle may run any
+ * code. But every reply is a table of one entry whose key is the worker's name, and each encoding has
+ * that key at a fixed position.
  */
 import { isNodeName } from './encoder.ts';
 
-/** Longest name that is looked for. */
+/** Longest name that is read. */
 const MAX_LENGTH = 255;
 
 /**
  * @param type content type of the body, as kombu writes it (kombu/serialization.py)
  * @param known names of workers that may have sent it, for any other encoding
- * @returns `null` when it cannot be told
+ * @returns `null` when the name cannot be found
  */
 export function nodeNameOf(type: string, body: Buffer, known: () => readonly string[]): string | null {
   const name = firstKey(type, body);
   if (name !== null && isNodeName(name)) return name;
-  // Of a name and one that begins like it, the longer is meant.
+  // One name may be the beginning of another: the longer one is meant.
   const found = known().filter((candidate) => candidate !== '' && body.includes(candidate));
   return found.sort((a, b) => b.length - a.length)[0] ?? null;
 }

@@ -3,19 +3,19 @@ import type { WorkerHealthCheck } from '../../../model.ts';
 import type { Replies } from './broadcast.ts';
 import type { Control } from './control.ts';
 
-/** Milliseconds for which a ping's answers serve whoever asks next. */
+/** How long the answers to a ping serve whoever asks next, in milliseconds. */
 const REUSE = 1000;
 
 const NOBODY = 'No worker has answered a ping.';
 
 /**
- * Checks the workers by a ping. One that has never answered any (`worker_enable_remote_control` is off
- * there) is judged by its heartbeats.
+ * Checks the workers by a ping. A worker that has never answered one (`worker_enable_remote_control` is
+ * off) is judged by its heartbeats.
  *
- * @returns a function that answers `null` when they could not be asked; judge them by heartbeats then
+ * @returns a function that resolves to `null` when the workers could not be asked; heartbeats decide then
  */
 export function createPing(control: Control, history: CollectedHistory) {
-  /** Who has ever answered: as many as the history holds workers, which forgets the oldest. */
+  /** Workers that have ever answered; those that the history has forgotten are removed. */
   const answerers = new Set<string>();
   let last: Replies | null = null;
 

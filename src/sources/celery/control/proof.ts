@@ -1,15 +1,15 @@
 /**
- * What a worker can answer. A reply that a worker cannot encode is worse than none: Celery 5.2 resets
- * its mailbox then and takes no task any more until it is restarted, and so do all workers that heard the
- * same question. Whether it can is told by its configuration, whose own reply always can be encoded
+ * What a worker can answer. A reply that a worker cannot encode is worse than none: Celery 5.2 then resets
+ * its mailbox and takes no more tasks until it is restarted, and so do all workers that received the same
+ * request. Its configuration shows what it can encode; the reply to `conf` itself always can be encoded
  * (`jsonify` in celery/utils/serialization.py).
  */
 import type { InspectCommand } from './encoder.ts';
 
-/** Questions that a worker can answer whose replies are JSON, by what its configuration tells. */
+/** What a worker that answers in JSON can be asked, by its configuration. */
 export type Proof = Readonly<Record<'stats' | 'items', boolean>>;
 
-/** Questions whose replies may hold objects of the app's own. */
+/** Commands whose replies may hold objects of the app. */
 const NEEDED: Partial<Record<InspectCommand, keyof Proof>> = {
   // Transport options as they are.
   stats: 'stats',
@@ -18,12 +18,12 @@ const NEEDED: Partial<Record<InspectCommand, keyof Proof>> = {
   scheduled: 'items',
 };
 
-/** What must be proven before this is asked; `null`: nothing. */
+/** What must be proven before this command is sent; `null`: nothing. */
 export function proofFor(command: InspectCommand): keyof Proof | null {
   return NEEDED[command] ?? null;
 }
 
-/** How the settings that matter end, with whatever prefix and in whatever case the app writes them. */
+/** How the settings that matter end, whatever prefix and case the app uses. */
 const ACCEPTED = 'accept_content';
 const BROKER = [
   'broker_transport_options',
@@ -37,7 +37,7 @@ const JSON_NAMES: readonly unknown[] = ['json', 'application/json'];
 const MASK = '********';
 const MAX_DEPTH = 8;
 
-/** @param conf the worker's answer to `conf`, which leaves out what is as Celery comes: JSON alone, no options */
+/** @param conf the worker's answer to `conf`, which leaves out defaults: JSON alone, no options */
 export function proofOf(conf: unknown): Proof {
   if (typeof conf !== 'object' || conf === null || Array.isArray(conf)) return { stats: false, items: false };
   let stats = true;
@@ -54,7 +54,7 @@ function isJsonAlone(value: unknown): boolean {
   return value === null || (Array.isArray(value) && value.every((type) => JSON_NAMES.includes(type)));
 }
 
-/** Whether it is plain data; objects are shown as their reprs. */
+/** Whether a value is plain data; objects are shown as their reprs. */
 function isPlain(value: unknown, key: string, depth: number): boolean {
   if (typeof value === 'string') return isPlainText(value, key);
   if (typeof value !== 'object' || value === null) return true;

@@ -10,13 +10,13 @@ export interface HeldTask {
   readonly place: 'scheduled' | 'reserved' | 'active';
 }
 
-/** What is on the workers. */
+/** The tasks that workers have. */
 export interface Running {
   /** By task id. */
   readonly tasks: ReadonlyMap<string, HeldTask>;
   /**
-   * The places of which every worker told. `reserved` and `scheduled` lack where a worker takes messages
-   * in other encodings than JSON and could not answer; the broker's `unacked` holds all of both.
+   * The places that every worker has reported. `reserved` and `scheduled` are missing where a worker
+   * accepts other encodings than JSON, so that it cannot be asked; its messages are in the broker.
    */
   readonly complete: readonly HeldTask['place'][];
   /** Milliseconds since 1970, by this process's clock. */
@@ -25,20 +25,20 @@ export interface Running {
 
 /** How to ask. */
 export interface RunningOptions {
-  /** Ask for tasks that wait for their eta, too. They come whole, so not where there may be many. Default false. */
+  /** Also ask for tasks that wait for their eta. Replies hold them whole, so only where they are few. Default false. */
   readonly scheduled?: boolean;
   readonly signal?: AbortSignal;
 }
 
-/** In the order that a task passes them, so that none slips through while it moves on. */
+/** In the order in which a task passes them, so that none is missed while it moves on. */
 const PLACES = ['scheduled', 'reserved', 'active'] as const;
 
-/** States that a task may be shown in that has started, where its worker's word was missed. */
+/** States in which a task may be shown that has started, if the event of its start was missed. */
 const BEFORE_START: ReadonlySet<string> = new Set(['PENDING', 'RECEIVED', 'REVOKED']);
 
 /**
- * Asks the workers for their tasks and tells the history of those that run and are not known to.
- * Tasks that are reserved are not told of: workers do not say when they took them.
+ * Asks the workers for their tasks and records those that run and are not known to. Reserved tasks are
+ * not recorded: workers do not say when they took them.
  *
  * @returns a function that answers `null` when the workers could not be asked
  */

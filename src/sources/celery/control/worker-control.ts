@@ -9,7 +9,7 @@ import { createInspection, type Inspection } from './inspection.ts';
 import { createPing } from './ping.ts';
 import { createRunning, type Running } from './running.ts';
 
-/** What the workers of a deployment are asked for. */
+/** Everything that the workers of a deployment are asked. */
 export interface WorkerControl {
   readonly inspection: Inspection;
   ping(signal: AbortSignal): Promise<WorkerHealthCheck | null>;
@@ -18,7 +18,7 @@ export interface WorkerControl {
   conf(): Promise<ReadonlyMap<string, Record<string, unknown>> | null>;
   /** To be called for each `worker-online`. */
   workerOnline(hostname: string): void;
-  /** Why workers could not be asked the last time. */
+  /** Why workers could not be asked the last time; `null` when they could, or were not. */
   problem(): ControlProblem | null;
   close(): Promise<void>;
 }
@@ -29,11 +29,11 @@ export interface WorkerControlOptions {
   readonly history: CollectedHistory;
   /** Whether the host wants events to be switched on. */
   readonly enableEvents: boolean;
-  /** Told of every answer. */
+  /** Called with the replies to every request. */
   readonly onReplies: (replies: Replies) => void;
 }
 
-/** Nothing is sent before somebody asks, unless events are to be switched on. */
+/** Nothing is sent before somebody asks, unless events are to be enabled. */
 export function createWorkerControl(options: WorkerControlOptions): WorkerControl {
   const { mailbox, history, enableEvents, onReplies } = options;
   const bare = createControl({

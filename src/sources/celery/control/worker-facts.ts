@@ -1,10 +1,10 @@
-/** What workers answer about themselves, as changes of the history (celery/worker/control.py). */
+/** What workers answer about themselves, as changes for the history (celery/worker/control.py). */
 import type { WorkerChange } from '../../../history/history.ts';
 
 const MAX_LIST = 10_000;
 const MAX_NAME = 512;
 
-/** The replies of one worker; `undefined` or `null` where it gave none that can be read. */
+/** The replies of one worker; `undefined` or `null` where there is none that can be read. */
 export interface WorkerReplies {
   readonly stats?: unknown;
   readonly active_queues?: unknown;
@@ -12,9 +12,9 @@ export interface WorkerReplies {
 }
 
 /**
- * What the replies tell of the worker; of hostile ones, nothing.
+ * What the replies say about the worker. Members that are malformed are left out.
  *
- * @param time when they came, milliseconds since 1970
+ * @param time when the replies came, milliseconds since 1970
  */
 export function workerFactsOf(hostname: string, replies: WorkerReplies, time: number): WorkerChange {
   const stats = tableOf(replies.stats);
@@ -35,13 +35,13 @@ export function workerFactsOf(hostname: string, replies: WorkerReplies, time: nu
   };
 }
 
-/** Names of the queues that a worker takes from; `undefined` when the reply does not tell. */
+/** Names of the queues that a worker consumes; `undefined` when the reply does not say. */
 export function queueNames(reply: unknown): string[] | undefined {
   if (!Array.isArray(reply)) return undefined;
   return namesIn(reply.map((queue) => tableOf(queue)?.name));
 }
 
-/** `shop.pay`, or with what else is set of the task: `shop.pay [rate_limit=5/s]`. */
+/** `shop.pay`, or with the attributes of the task: `shop.pay [rate_limit=5/s]`. */
 function registeredNames(reply: unknown): string[] | undefined {
   if (!Array.isArray(reply)) return undefined;
   return namesIn(reply.map((name) => (typeof name === 'string' ? withoutInfo(name) : null)));
@@ -59,7 +59,7 @@ function namesIn(values: readonly unknown[]): string[] {
   return [...new Set(names)].sort().slice(0, MAX_LIST);
 }
 
-/** Celery 5.3 and later say it, as `celery.concurrency.prefork:TaskPool`; before, each pool has marks of its own. */
+/** Celery 5.3 and later name it, such as `celery.concurrency.prefork:TaskPool`; earlier, each pool has its own members. */
 function poolName(pool: Table | null, pid: number | undefined): string | undefined {
   if (pool === null) return undefined;
   const { implementation, processes } = pool;
@@ -71,7 +71,7 @@ function poolName(pool: Table | null, pid: number | undefined): string | undefin
   if (pool['free-threads'] !== undefined) return 'eventlet';
   if (!Array.isArray(processes)) return undefined;
   if (pool.writes !== undefined) return 'prefork';
-  // The solo pool has one process, the worker's own.
+  // The solo pool has one process: that of the worker.
   return processes.length === 1 && processes[0] === pid ? 'solo' : undefined;
 }
 
@@ -79,7 +79,7 @@ function poolSize(pool: Table | null): number | undefined {
   return Array.isArray(pool?.processes) ? pool.processes.length : count(pool?.threads);
 }
 
-/** The figure that heartbeats call `processed`, kept by the name of the task. */
+/** What heartbeats call `processed`, here counted by the name of the task. */
 function sumOf(total: unknown): number | undefined {
   const table = tableOf(total);
   if (table === null) return undefined;
