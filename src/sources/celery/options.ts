@@ -121,7 +121,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     throw new TypeError('celerySources: enableEvents is sent by remote control. Leave control: false out.');
   }
   // Before anything is connected.
-  resolveRetention(retention);
+  resolveRetention(retention, 'celerySources');
   const checked = settings === undefined ? {} : checkSettings(settings);
   return {
     name,
