@@ -58,9 +58,13 @@ const CELERY_RANKS: Readonly<Record<string, number>> = {
   hints: 3,
   collector: 4,
   health: 4,
-  components: 5,
-  deployment: 6,
-  'celery-sources': 7,
+  snapshot: 4,
+  collection: 5,
+  connect: 6,
+  components: 6,
+  answers: 7,
+  'celery-source': 8,
+  'celery-sources': 9,
 };
 
 /** Packages, and the only places that import them. */
