@@ -45,7 +45,6 @@ function openSource() {
     readResults: true,
     // The recordings are older than a history keeps tasks.
     retention: { maxAgeMs: 100 * 365 * 86_400_000 },
-    hintOptions: { ...foreign, settings, broker: null, backend: null, control: true, enableEvents: false },
     closeConnections: () => broker.close(),
   });
   return { broker, sources };

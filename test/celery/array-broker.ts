@@ -43,6 +43,7 @@ export function createArrayBroker(arrays: Arrays): ArrayBroker {
     queues: readerOf(arrays),
     describe: () => ({ url: null, config: { transport: 'arrays' } }),
     check: async () => null,
+    deniedHint: () => null,
     close: async () => {},
   };
 }

@@ -1,15 +1,13 @@
 import { createMemoryHistory } from '../../history/memory-history.ts';
 import type { RetentionOptions } from '../../history/retention.ts';
-import { type AnswersOptions, type CeleryParts, createAnswers } from './answers.ts';
+import { type CeleryParts, createAnswers } from './answers.ts';
 import { type CollectionOptions, createCollection } from './collection.ts';
 
 /** Longest value made of a stored result when `retention.maxValueLength` does not say, in characters. */
 const VALUE_LENGTH = 65_536;
 
 /** What a Celery source is made of, whatever broker and result backend these are. */
-export interface CelerySourceOptions
-  extends Omit<CollectionOptions, 'valueLength'>,
-    Pick<AnswersOptions, 'foreignBroker' | 'foreignBackend'> {
+export interface CelerySourceOptions extends Omit<CollectionOptions, 'valueLength'> {
   /** Bounds of what is held in memory. */
   readonly retention: RetentionOptions;
   /** Called at the end, to close the connections of broker and backend. */

@@ -32,7 +32,6 @@ export function celerySources(options: CelerySourcesOptions): CelerySources {
     broker,
     backend,
     redbeat,
-    hintOptions: resolved,
     closeConnections: close,
   });
 }

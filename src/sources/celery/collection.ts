@@ -6,7 +6,6 @@ import type { History } from '../../history/history.ts';
 import type { Broker } from './broker.ts';
 import { type Collector, createCollector } from './collector.ts';
 import { createWorkerControl, type WorkerControl } from './control/worker-control.ts';
-import type { HintOptions } from './hints/facts.ts';
 import { createHints, type Hints } from './hints/hints.ts';
 import { createObserver, type Observer } from './hints/observer.ts';
 import { createIntake, type Intake, type IntakeWatch } from './intake.ts';
@@ -16,7 +15,7 @@ import type { ResultBackend } from './result-backend.ts';
 import { createResults, type Results } from './results/results.ts';
 import { createSchedules, type Schedules, type SchedulesOptions } from './schedules/schedules.ts';
 import type { CelerySettings } from './settings.ts';
-import type { DeploymentSnapshot, QueueRow } from './snapshot.ts';
+import { type DeploymentSnapshot, snapshotOf } from './snapshot.ts';
 import { createTaskWatch, type TaskWatch } from './task-watch.ts';
 
 /** Milliseconds that a look-up of stored results may take. */
@@ -40,7 +39,9 @@ export interface CollectionOptions {
   readonly readResults: boolean;
   /** Longest text to make of one stored value, in characters. */
   readonly valueLength: number;
-  readonly hintOptions: HintOptions;
+  /** The scheme of a broker or result backend that cannot be read, such as `amqp`; `null` without one. */
+  readonly foreignBroker: string | null;
+  readonly foreignBackend: string | null;
 }
 
 /** Where redbeat keeps its schedule: what reads it, or why it cannot be read. */
@@ -88,7 +89,7 @@ export function createCollection(options: CollectionOptions, history: History): 
     writer: history.writer,
     intake,
   });
-  const hints = createHints(options.hintOptions, observer, collector);
+  const hints = hintsOf(options, observer, collector);
   const taskWatch = control === null ? null : taskWatchOf(parts, history, control, hints);
   collector.start((server, again) => onConnected(parts, taskWatch, server, again));
   results?.start();
@@ -99,7 +100,7 @@ export function createCollection(options: CollectionOptions, history: History): 
     queues,
     results,
     schedules,
-    snapshot: () => snapshotOf(parts, collector, intake, hints),
+    snapshot: () => snapshotOf({ ...parts, collector, intake, hints }),
     async close() {
       taskWatch?.close();
       results?.stop();
@@ -167,6 +168,25 @@ function watchOf({ observer, lineage, control, schedules }: Parts): IntakeWatch 
   };
 }
 
+function hintsOf(options: CollectionOptions, observer: Observer, collector: Collector): Hints {
+  const { broker, backend, control, enableEvents, foreignBroker, foreignBackend } = options;
+  return createHints({
+    options: {
+      control,
+      enableEvents,
+      foreignBroker,
+      foreignBackend,
+      hasBackend: backend !== null,
+      brokerHint: broker?.deniedHint,
+      backendHint: backend?.deniedHint,
+    },
+    observer,
+    events: collector.events,
+    results: collector.results,
+    diagnoses: { events: broker?.diagnose, results: backend?.diagnose, database: backend?.locate },
+  });
+}
+
 function taskWatchOf(
   { observer, queues, results }: Parts,
   history: History,
@@ -196,43 +216,4 @@ function onConnected(
   if (!again) return;
   results?.onGap();
   taskWatch?.askSoon();
-}
-
-function snapshotOf(parts: Parts, collector: Collector, intake: Intake, hints: Hints): DeploymentSnapshot {
-  const { observer, control, queues, results, schedules } = parts;
-  const stored = results?.progress() ?? null;
-  const rows = rowsOf(queues, control);
-  observer.access('queues', queues?.problem() ?? null);
-  observer.access('results', stored?.problem ?? null);
-  observer.access('schedules', schedules.problem());
-  observer.access('control', control?.problem() ?? null);
-  observer.queues(rows);
-  return {
-    events: collector.events?.state() ?? null,
-    results: collector.results?.state() ?? null,
-    channels: collector.channels,
-    messages: collector.messages(),
-    dropped: intake.dropped(),
-    stored,
-    queues: {
-      rows,
-      asOf: queues?.asOf() ?? null,
-      ok: queues?.ok() ?? true,
-      unreadable: queues?.counts().unreadable ?? 0,
-    },
-    control:
-      control === null
-        ? null
-        : { problem: control.problem(), hasAnswered: control.inspection.queuesOf() !== null },
-    hints: hints.byComponent(),
-  };
-}
-
-/** Who consumes a queue is what the broker says, or what the workers answered. */
-function rowsOf(queues: Queues | null, control: WorkerControl | null): QueueRow[] {
-  const consumers = control?.inspection.queuesOf() ?? null;
-  return (queues?.depths() ?? []).map((row) => ({
-    ...row,
-    consumers: row.consumers ?? (consumers === null ? null : (consumers.get(row.name) ?? 0)),
-  }));
 }

@@ -1,7 +1,14 @@
+import type { Collector } from './collector.ts';
 import type { ConnectionState } from './connection-state.ts';
 import type { ControlProblem } from './control/failure.ts';
+import type { WorkerControl } from './control/worker-control.ts';
 import type { HintComponent } from './hints/hint.ts';
-import type { ResultsProgress } from './results/results.ts';
+import type { Hints } from './hints/hints.ts';
+import type { Observer } from './hints/observer.ts';
+import type { Intake } from './intake.ts';
+import type { Queues } from './queues/queues.ts';
+import type { Results, ResultsProgress } from './results/results.ts';
+import type { Schedules } from './schedules/schedules.ts';
 
 /** What the collector knows about a deployment at one moment, beside its history: plain data. */
 export interface DeploymentSnapshot {
@@ -47,4 +54,56 @@ export interface ControlSnapshot {
   readonly problem: ControlProblem | null;
   /** Whether a worker has ever answered. */
   readonly hasAnswered: boolean;
+}
+
+/** What a snapshot is taken of. */
+export interface SnapshotParts {
+  readonly collector: Collector;
+  readonly intake: Intake;
+  readonly observer: Observer;
+  readonly hints: Hints;
+  readonly control: WorkerControl | null;
+  readonly queues: Queues | null;
+  readonly results: Results | null;
+  readonly schedules: Schedules;
+}
+
+/** The present state of everything that collects. */
+export function snapshotOf(parts: SnapshotParts): DeploymentSnapshot {
+  const { collector, intake, observer, hints, control, queues, results, schedules } = parts;
+  const stored = results?.progress() ?? null;
+  const rows = rowsOf(queues, control);
+  observer.access('queues', queues?.problem() ?? null);
+  observer.access('results', stored?.problem ?? null);
+  observer.access('schedules', schedules.problem());
+  observer.access('control', control?.problem() ?? null);
+  observer.queues(rows);
+  return {
+    events: collector.events?.state() ?? null,
+    results: collector.results?.state() ?? null,
+    channels: collector.channels,
+    messages: collector.messages(),
+    dropped: intake.dropped(),
+    stored,
+    queues: {
+      rows,
+      asOf: queues?.asOf() ?? null,
+      ok: queues?.ok() ?? true,
+      unreadable: queues?.counts().unreadable ?? 0,
+    },
+    control:
+      control === null
+        ? null
+        : { problem: control.problem(), hasAnswered: control.inspection.queuesOf() !== null },
+    hints: hints.byComponent(),
+  };
+}
+
+/** Who consumes a queue is what the broker says, or what the workers answered. */
+function rowsOf(queues: Queues | null, control: WorkerControl | null): QueueRow[] {
+  const consumers = control?.inspection.queuesOf() ?? null;
+  return (queues?.depths() ?? []).map((row) => ({
+    ...row,
+    consumers: row.consumers ?? (consumers === null ? null : (consumers.get(row.name) ?? 0)),
+  }));
 }
