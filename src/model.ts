@@ -2,6 +2,9 @@
  * The domain model that sources use: camelCase names, `Date` for times, Celery's terms. `null` or a missing
  * field means "unknown", an empty array means "none".
  */
+import type { QueueDepth } from './model/queue.ts';
+
+export type { Queue, QueueDepth } from './model/queue.ts';
 
 /**
  * Celery's own states and `REJECTED`, which means that the worker dropped the task and did not requeue it.
@@ -203,29 +206,6 @@ export interface Schedule {
   readonly lastRunAt?: Date | null;
   readonly nextRunAt?: Date | null;
   readonly totalRunCount?: number | null;
-}
-
-/** One queue, as listed by a `QueueSource`. */
-export interface Queue {
-  readonly name: string;
-  /** Messages that no worker has taken yet; `null` when unknown. */
-  readonly waiting: number | null;
-  /** Messages that workers have taken but not acknowledged. Default `null`: unknown. */
-  readonly reserved?: number | null;
-  /** Number of workers that consume from the queue; `null` when unknown. */
-  readonly consumers: number | null;
-  /** When the oldest due message started to wait; `null` when no message is due or the time is unknown. */
-  readonly oldestDueAt: Date | null;
-  /** When these figures were read; `null` when they never were. */
-  readonly asOf: Date | null;
-}
-
-/** Waiting work of one queue, inside a component. To be replaced by {@link Queue}. */
-export interface QueueDepth {
-  readonly name: string;
-  readonly waiting: number | null;
-  readonly reserved: number | null;
-  readonly consumers: number | null;
 }
 
 /** A part of the deployment: broker, backend, scheduler, collector … */

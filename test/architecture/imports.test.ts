@@ -43,6 +43,7 @@ const RANKS: Readonly<Record<string, number>> = {
 /** The same inside the Celery source: what decodes knows no deployment, and only its entry knows all of it. */
 const CELERY_RANKS: Readonly<Record<string, number>> = {
   problem: 0,
+  hint: 0,
   settings: 0,
   protocol: 1,
   'connection-state': 1,

@@ -4,7 +4,7 @@ import { deniedHint as backendDeniedHint } from '../../src/sources/celery/backen
 import { deniedHint as brokerDeniedHint } from '../../src/sources/celery/brokers/redis/denied-hint.ts';
 import type { ConnectionState } from '../../src/sources/celery/connection-state.ts';
 import type { HintOptions } from '../../src/sources/celery/hints/facts.ts';
-import type { Hint } from '../../src/sources/celery/hints/hint.ts';
+import type { Hint } from '../../src/sources/celery/hint.ts';
 import { hintsFor } from '../../src/sources/celery/hints/hints-for.ts';
 import { createObserver, type Observer } from '../../src/sources/celery/hints/observer.ts';
 import { type ResolvedOptions, resolveOptions } from '../../src/sources/celery/options.ts';

@@ -5,7 +5,7 @@ import { createRedisReader } from '../../src/redis/connection-reader.ts';
 import { RedisError } from '../../src/redis/problems.ts';
 import { createRedisMailbox } from '../../src/sources/celery/brokers/redis/mailbox.ts';
 import { createControl } from '../../src/sources/celery/control/control.ts';
-import type { Hint } from '../../src/sources/celery/hints/hint.ts';
+import type { Hint } from '../../src/sources/celery/hint.ts';
 import { type CeleryApp, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
 import { componentOf } from '../helpers/celery-events.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';

@@ -6,7 +6,7 @@
 import type { TaskFacts } from '../../history/history.ts';
 import type { TaskRelation } from '../../model.ts';
 import type { ConnectionState } from './connection-state.ts';
-import type { Hint } from './hints/hint.ts';
+import type { Hint } from './hint.ts';
 import type { Problem } from './problem.ts';
 import type { QueuedTask } from './protocol/messages.ts';
 

@@ -8,7 +8,7 @@ import { type Collector, createCollector } from './collector.ts';
 import { createWorkerControl, type WorkerControl } from './control/worker-control.ts';
 import { createHints, type Hints } from './hints/hints.ts';
 import { createObserver, type Observer } from './hints/observer.ts';
-import { createIntake, type Intake, type IntakeWatch } from './intake.ts';
+import { createIntake, type IntakeWatch } from './intake.ts';
 import { createLineage, type Lineage } from './lineage/lineage.ts';
 import { createQueues, type Queues } from './queues/queues.ts';
 import type { ResultBackend } from './result-backend.ts';

@@ -7,7 +7,7 @@
  * away, late or refuses, and when the signal aborts.
  */
 import type { ConnectionState } from './connection-state.ts';
-import type { Hint } from './hints/hint.ts';
+import type { Hint } from './hint.ts';
 import type { Problem } from './problem.ts';
 
 /** A place where results are stored. Nothing is asked of it before a method is called. */

@@ -2,7 +2,7 @@ import type { Collector } from './collector.ts';
 import type { ConnectionState } from './connection-state.ts';
 import type { ControlProblem } from './control/failure.ts';
 import type { WorkerControl } from './control/worker-control.ts';
-import type { HintComponent } from './hints/hint.ts';
+import type { HintComponent } from './hint.ts';
 import type { Hints } from './hints/hints.ts';
 import type { Observer } from './hints/observer.ts';
 import type { Intake } from './intake.ts';

@@ -1,6 +1,6 @@
 /** Hints about what the user of a broker or backend may not do, and about a broker that is not read. */
-import type { Hint } from './hint.ts';
-import { shown } from './hint.ts';
+import type { Hint } from '../hint.ts';
+import { shown } from '../hint.ts';
 import type { HintInput } from './input.ts';
 
 /** Evidence: the answer NOPERM, or the options alone. */

@@ -1,5 +1,5 @@
 /** Asks broker and result backend once, when nothing arrives, where else events and results might be. */
-import type { Hint } from './hint.ts';
+import type { Hint } from '../hint.ts';
 import { type HintInput, resultsSeen, upFor } from './input.ts';
 
 /** What the diagnosis asks. Each answer may take some seconds; a rejection counts as no finding. */

@@ -1,8 +1,8 @@
 /** Hints from what workers and clients send, or do not. */
 
+import type { Hint } from '../hint.ts';
+import { listed } from '../hint.ts';
 import type { UnreadableFacts, WorkerFacts } from './facts.ts';
-import type { Hint } from './hint.ts';
-import { listed } from './hint.ts';
 import { type HintInput, upFor } from './input.ts';
 
 /** A worker that has not been heard of for this long, in milliseconds, is not spoken of. */

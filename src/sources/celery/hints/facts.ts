@@ -1,9 +1,9 @@
 /** What was observed, as far as hints need it. Times in milliseconds since 1970, by our clock. */
 import type { QueueDepth } from '../../../model.ts';
 import type { BrokerAccess } from '../broker.ts';
+import type { Hint } from '../hint.ts';
 import type { Problem } from '../problem.ts';
 import type { BackendAccess } from '../result-backend.ts';
-import type { Hint } from './hint.ts';
 import type { SentFacts } from './sent-watch.ts';
 
 /** The parts of a deployment's configuration that hints depend on. */

@@ -1,6 +1,6 @@
+import { HINT_CODES, type Hint } from '../hint.ts';
 import { accessHints } from './access-rules.ts';
 import { eventHints } from './event-rules.ts';
-import { HINT_CODES, type Hint } from './hint.ts';
 import type { HintInput } from './input.ts';
 import { resultHints } from './result-rules.ts';
 

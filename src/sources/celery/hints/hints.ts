@@ -1,9 +1,9 @@
 /** Says why data is missing, from what was observed, what the diagnosis found, and the rules. */
 import type { ConnectionState } from '../connection-state.ts';
+import type { Hint, HintComponent } from '../hint.ts';
 import { createDiagnosis, type Diagnoses, type DiagnosisInput, type DiagnosisTimes } from './diagnosis.ts';
 import { workersWithoutEvents } from './event-rules.ts';
 import type { HintOptions } from './facts.ts';
-import type { Hint, HintComponent } from './hint.ts';
 import { hintsFor } from './hints-for.ts';
 import type { HintInput } from './input.ts';
 import type { Observer } from './observer.ts';

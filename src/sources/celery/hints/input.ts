@@ -1,7 +1,7 @@
 /** What the rules for hints judge by. */
 import type { ConnectionState } from '../connection-state.ts';
+import type { Hint } from '../hint.ts';
 import type { Facts, HintOptions } from './facts.ts';
-import type { Hint } from './hint.ts';
 
 /** Everything that is known at one moment. */
 export interface HintInput {

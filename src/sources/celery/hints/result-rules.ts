@@ -1,7 +1,8 @@
 /** Hints from what the result backend tells, or does not. */
+
+import type { Hint } from '../hint.ts';
+import { shown } from '../hint.ts';
 import { areUnreadable, workersWithoutEvents } from './event-rules.ts';
-import type { Hint } from './hint.ts';
-import { shown } from './hint.ts';
 import { type HintInput, resultsSeen, upFor } from './input.ts';
 
 /** Hints about results. */

@@ -1,5 +1,5 @@
 import { aclLine, READ_RULES, subscriptionAcl } from '../../../../redis/acl.ts';
-import type { Hint } from '../../hints/hint.ts';
+import type { Hint } from '../../hint.ts';
 import type { BackendAccess } from '../../result-backend.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { resultSubscription } from './result-channels.ts';

@@ -3,7 +3,7 @@ import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
 import { findDatabases, findPrefixes, hasAnyKey, lookAt } from '../../../../redis/find-keys.ts';
 import { hearChannels } from '../../../../redis/hear-channels.ts';
 import { withDatabase } from '../../brokers/redis/endpoints.ts';
-import { type Hint, listed, quoted } from '../../hints/hint.ts';
+import { type Hint, listed, quoted } from '../../hint.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { resultSubscription } from './result-channels.ts';
 

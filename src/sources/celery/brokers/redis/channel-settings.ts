@@ -1,6 +1,6 @@
 /** Which settings would make this source listen on a channel that was heard. */
 
-import { quoted } from '../../hints/hint.ts';
+import { quoted } from '../../hint.ts';
 import type { CelerySettings, CeleryTransportOptions } from '../../settings.ts';
 import { eventSubscriptions } from './channels.ts';
 

@@ -1,6 +1,6 @@
 import { aclLine, escapeGlob, READ_RULES, subscriptionAcl } from '../../../../redis/acl.ts';
 import type { BrokerAccess } from '../../broker.ts';
-import type { Hint } from '../../hints/hint.ts';
+import type { Hint } from '../../hint.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { eventSubscriptions } from './channels.ts';
 import { controlAddress } from './control-address.ts';

@@ -4,7 +4,7 @@ import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
 import { findDatabases, findPrefixes, hasAnyKey, lookAt } from '../../../../redis/find-keys.ts';
 import { type HeardChannels, hearChannels } from '../../../../redis/hear-channels.ts';
 import type { RedisReader } from '../../../../redis/reader.ts';
-import { type Hint, listed, quoted } from '../../hints/hint.ts';
+import { type Hint, listed, quoted } from '../../hint.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { settingsForChannel } from './channel-settings.ts';
 import { eventSubscriptions } from './channels.ts';

@@ -1,0 +1,22 @@
+/** One queue, as listed by a `QueueSource`. */
+export interface Queue {
+  readonly name: string;
+  /** Messages that no worker has taken yet; `null` when unknown. */
+  readonly waiting: number | null;
+  /** Messages that workers have taken but not acknowledged. Default `null`: unknown. */
+  readonly reserved?: number | null;
+  /** Number of workers that consume from the queue; `null` when unknown. */
+  readonly consumers: number | null;
+  /** When the oldest due message started to wait; `null` when no message is due or the time is unknown. */
+  readonly oldestDueAt: Date | null;
+  /** When these figures were read; `null` when they never were. */
+  readonly asOf: Date | null;
+}
+
+/** Waiting work of one queue, inside a component. To be replaced by {@link Queue}. */
+export interface QueueDepth {
+  readonly name: string;
+  readonly waiting: number | null;
+  readonly reserved: number | null;
+  readonly consumers: number | null;
+}
