@@ -1,4 +1,7 @@
-/** What the host calls the page: it stands in the HTML as an attribute, since a script in it may be forbidden. */
+/**
+ * Title, links and logo that the host has configured. The HTML carries them in an attribute, since a CSP may
+ * forbid inline scripts.
+ */
 export interface Branding {
   readonly title: string;
   readonly links: readonly { readonly text: string; readonly url: string }[];

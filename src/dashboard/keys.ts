@@ -1,11 +1,11 @@
-/** Keys that work everywhere, unless the reader is typing. */
+/** Keyboard shortcuts of all views. They do not apply while the reader is typing. */
 import { go, linkTo } from './route.ts';
 import { nextTheme, nextZone } from './settings.ts';
 import { createStore } from './store.ts';
 
 export const helpOpen = createStore(false);
 
-/** After `g`. */
+/** Views by the key after `g`. */
 const PLACES: Readonly<Record<string, string>> = {
   o: '',
   t: 'tasks',

@@ -1,4 +1,4 @@
-/** Where the reader is: the part of the address behind `#`, so that every view and filter is a link. */
+/** The current view, kept in the URL fragment, so that every view and filter is a link. */
 import { createStore } from './store.ts';
 
 export type ViewName =
@@ -12,10 +12,10 @@ export type ViewName =
   | 'metrics'
   | 'unknown';
 
-/** A view, and what it shows. */
+/** A view with its parameters. */
 export interface Place {
   readonly view: ViewName;
-  /** Of the task; empty for views that have none. */
+  /** Task id; empty for views without a task. */
   readonly id: string;
   readonly query: URLSearchParams;
 }
@@ -40,7 +40,7 @@ function split(text: string, mark: string): [before: string, after: string] {
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** A host may have written an id into its logs as it is. */
+/** Links in a host's logs may contain an id that was not encoded. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -55,7 +55,7 @@ addEventListener('hashchange', () => place.set(readPlace(location.hash)));
 
 type QueryInput = Readonly<Record<string, string | readonly string[]>> | URLSearchParams;
 
-/** The address of a view. */
+/** The link to a view. */
 export function linkTo(path: string, query: QueryInput = {}): string {
   const search = query instanceof URLSearchParams ? query : new URLSearchParams();
   if (!(query instanceof URLSearchParams)) {
@@ -70,7 +70,7 @@ export function linkTo(path: string, query: QueryInput = {}): string {
 export const taskLink = (id: string): string => linkTo(`tasks/${encodeURIComponent(id)}`);
 export const workflowLink = (id: string): string => linkTo(`workflow/${encodeURIComponent(id)}`);
 
-/** Goes there. @param replace without a step of its own in the browser's history */
+/** Opens a link. @param replace replaces the current entry of the browser history. Default false */
 export function go(link: string, replace = false): void {
   if (replace) {
     history.replaceState(null, '', link);

@@ -1,4 +1,4 @@
-/** What the reader has chosen; kept in this browser where it allows that. */
+/** The reader's settings, stored in this browser if it permits. */
 import { createStore } from './store.ts';
 
 export type Theme = 'auto' | 'light' | 'dark';
@@ -19,7 +19,7 @@ function remember(key: string, value: string): void {
   try {
     localStorage.setItem(key, value);
   } catch {
-    // A browser that keeps nothing forgets it with the tab.
+    // Storage is disabled: the setting lasts until the tab is closed.
   }
 }
 

@@ -23,7 +23,7 @@ const VIEWS: readonly {
   { path: 'metrics', text: 'Metrics', views: ['metrics'] },
 ];
 
-/** What stands around every view. */
+/** The frame around every view. */
 export function Shell(props: {
   readonly branding: Branding;
   readonly view: ViewName;
@@ -91,7 +91,7 @@ function ConnectionState() {
   );
 }
 
-/** A bar across the page while nothing comes. */
+/** A banner across the page while the connection is lost. */
 function Lost() {
   const { state, answeredAt } = useStore(connection);
   const now = useStore(clock);

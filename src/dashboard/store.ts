@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** A value that views follow. */
+/** A value that components can subscribe to. */
 export interface Store<T> {
   get(): T;
   set(value: T): void;
-  /** @returns what ends it */
+  /** @returns function that unsubscribes */
   subscribe(listener: () => void): () => void;
 }
 
@@ -25,7 +25,7 @@ export function createStore<T>(initial: T): Store<T> {
   };
 }
 
-/** The value of a store; the component is drawn again when it changes. */
+/** The value of a store. The component renders again when it changes. */
 export function useStore<T>(store: Store<T>): T {
   const [value, setValue] = useState(store.get);
   useEffect(() => {

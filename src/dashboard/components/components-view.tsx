@@ -10,7 +10,7 @@ import { Status } from '../parts/state-badge.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { bytes, count, counted } from '../text/numbers.ts';
 
-/** Every part of the deployment that is known, with what it is set to. */
+/** Lists every known component of the deployment with its settings. */
 export function ComponentsView() {
   const { data, error, at, reload } = useResource('components', (signal) => client.components({ signal }), {
     every: 10_000,
@@ -79,7 +79,9 @@ function Fact({ name, value }: { readonly name: string; readonly value: Componen
   );
 }
 
-/** A link where a browser can go there; a `javascript:` from who knows where stays a text. */
+/**
+ * Links http(s) addresses only. Anything else, such as a `javascript:` URL from a source, is shown as text.
+ */
 function Url({ url }: { readonly url: string }) {
   if (!/^(?:https?:\/\/|\/(?!\/))/i.test(url)) return <span class="mono wrap">{url}</span>;
   return (
@@ -107,14 +109,14 @@ function Setting({ name, value }: { readonly name: string; readonly value: unkno
   return (
     <ul class="names">
       {value.map((item, index) => (
-        // Settings have no identity but their place.
+        // Settings have no identity other than their index.
         <li key={index}>{plainText(item)}</li>
       ))}
     </ul>
   );
 }
 
-/** Settings within settings, without the marks of a notation. */
+/** Writes nested settings without JSON punctuation. */
 function plainText(value: unknown): string {
   if (value === null || value === undefined) return '–';
   if (Array.isArray(value)) return value.map(plainText).join(', ') || 'none';

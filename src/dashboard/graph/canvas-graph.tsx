@@ -7,10 +7,10 @@ import type { DrawingProps } from './svg-graph.tsx';
 import type { PanZoom } from './use-pan-zoom.ts';
 
 const TONES = ['success', 'failure', 'retry', 'running', 'waiting', 'revoked'];
-/** Below it letters are dust. */
+/** Zoom factor below which text is unreadable and is not drawn. */
 const SMALLEST_TEXT = 0.45;
 
-/** The drawing for thousands of nodes. What keys and screen readers need is in the list beside it. */
+/** Draws thousands of nodes. Keyboard and screen-reader users get the list beside it. */
 export function CanvasGraph(props: DrawingProps & { readonly pan: PanZoom }) {
   const { structure, layout, nodes, selected, matches, onPick, pan } = props;
   const { view, size } = pan;
@@ -24,7 +24,7 @@ export function CanvasGraph(props: DrawingProps & { readonly pan: PanZoom }) {
     const frame = requestAnimationFrame(() => {
       const style = getComputedStyle(canvas);
       const colour = (name: string): string => {
-        // Resolved through a property that takes colours: `light-dark()` is no colour to a canvas.
+        // Let the browser resolve the colour: a canvas does not accept `light-dark()`.
         canvas.style.color = `var(--${name})`;
         return style.color;
       };

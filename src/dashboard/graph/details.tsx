@@ -17,7 +17,7 @@ interface DetailsProps {
   readonly onExpand: (id: string) => void;
 }
 
-/** What is known of the node that was picked. */
+/** Details of the selected node. */
 export function Details({ drawn, nodes, onExpand }: DetailsProps) {
   const node = nodes.get(drawn.members[0] ?? '');
   if (drawn.kind === 'tasks') {
@@ -104,7 +104,7 @@ function NodeList({ nodes }: { readonly nodes: readonly GraphNodeBody[] }) {
   );
 }
 
-/** What is said while nothing is picked: how the workflow stands, and what failed. */
+/** Shown while no node is selected: state counts of the workflow and its failures. */
 export function Summary({
   graph,
   onPick,

@@ -13,10 +13,10 @@ import { SvgGraph } from './svg-graph.tsx';
 import { useGraph } from './use-graph.ts';
 import { usePanZoom } from './use-pan-zoom.ts';
 
-/** More elements than these make a browser slow. */
+/** Browsers become slow with more SVG nodes than this; larger graphs use a canvas. */
 const MOST_IN_SVG = 500;
 
-/** The workflow of a task, drawn, and live. */
+/** Draws the workflow of a task and keeps the drawing up to date. */
 export function GraphView({ id, query }: { readonly id: string; readonly query: URLSearchParams }) {
   const { graph, error, at } = useGraph(id);
   const isFailedOnly = query.get('failed') === '1';
@@ -61,7 +61,7 @@ function Drawing(props: {
   const [search, setSearch] = useState('');
   const isNarrow = useMedia('(max-width: 760px)');
   const nodes = useMemo(() => new Map(graph.nodes.map((node) => [node.id, node])), [graph.nodes]);
-  // States alone do not move a node; the failed path is another drawing when another task fails.
+  // State changes do not move nodes. Only the failed path needs a new layout, when another task fails.
   const failures = isFailedOnly ? graph.nodes.filter(({ state }) => state === 'FAILURE').length : 0;
   const structure = useMemo(() => {
     const shown = isFailedOnly ? failedPath(graph.nodes, graph.edges) : graph;
@@ -92,7 +92,7 @@ function Drawing(props: {
 
   const asked = structure.placeOf.get(taskId) ?? taskId;
   const drawing = { structure, layout, nodes, asked, selected, matches, onPick: pick };
-  // Panning moves the whole; the nodes are not looked at again.
+  // Panning moves the whole drawing, so the nodes need not be rendered again.
   const svg = useMemo(
     () => (isSvg ? <SvgGraph {...drawing} /> : null),
     [isSvg, structure, layout, nodes, asked, selected, matches],

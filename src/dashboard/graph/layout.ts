@@ -1,10 +1,10 @@
-/** Where each node is drawn: layers from left to right, or from top to bottom. */
+/** Computes the position of each node: layers from left to right, or from top to bottom. */
 import dagre from '@dagrejs/dagre';
 import { type Layout, NODE, type Point } from './points.ts';
 import { layOutByRank } from './rank-layout.ts';
 import type { Structure } from './structure.ts';
 
-/** Above it dagre takes longer than people wait: 1,000 nodes take it 2 s. */
+/** Number of nodes above which dagre takes too long: for 1,000 nodes it takes 2 s. */
 const MOST_FOR_DAGRE = 250;
 
 export function layOut(structure: Structure, isNarrow: boolean): Layout {

@@ -1,4 +1,4 @@
-/** How a drawn node looks now: its colour and its second line. */
+/** The colour and the second line of a drawn node. */
 import type { GraphNodeBody } from '../../client.ts';
 import { toneOf } from '../parts/state-badge.tsx';
 import { count, duration } from '../text/numbers.ts';
@@ -52,11 +52,11 @@ function lookOfMany(states: readonly (string | null)[]): Look {
   };
 }
 
-/** What a node is called in the drawing. */
+/** The title of a node in the drawing. */
 export const titleOf = ({ kind, name, members }: DrawnNode): string =>
   kind === 'tasks' ? `${count(members.length)} × ${name}` : name;
 
-/** The last part of a dotted name tells most when there is no room. */
+/** Keeps the last part of a dotted name, which is the most specific. */
 export function short(text: string, most: number): string {
   if (text.length <= most) return text;
   const last = text.slice(text.lastIndexOf('.') + 1);

@@ -1,19 +1,19 @@
-/** What every layout of a graph gives. */
+/** Result of every graph layout. */
 
-/** Width and height of a node. */
+/** Width and height of a node, in pixels. */
 export const NODE = { width: 190, height: 46 };
 
-/** The middle of a node. */
+/** Centre of a node. */
 export interface Point {
   readonly x: number;
   readonly y: number;
 }
 
-/** Where every node stands, and the size of the whole drawing. */
+/** Position of every node, and the size of the whole drawing. */
 export interface Layout {
   readonly points: ReadonlyMap<string, Point>;
   readonly width: number;
   readonly height: number;
-  /** Layers from top to bottom, where there is more height than width. */
+  /** Whether layers run from top to bottom, which suits screens that are taller than wide. */
   readonly isDown: boolean;
 }

@@ -1,10 +1,10 @@
-/** A layout for thousands of nodes, in time that grows with their number alone. */
+/** A layout for thousands of nodes, whose time grows linearly with their number. */
 import type { Layout, Point } from './points.ts';
 import type { Structure } from './structure.ts';
 
 const STEP_X = 250;
 const STEP_Y = 60;
-/** A layer with more nodes is broken into columns. */
+/** A layer with more nodes is split into columns. */
 const MOST_IN_COLUMN = 40;
 const COLUMN_X = 205;
 const MARGIN = 20;
@@ -37,7 +37,7 @@ export function layOutByRank({ nodes, edges }: Structure): Layout {
   let height = 0;
   for (const layer of layers) {
     if (layer === undefined) continue;
-    // Beside the middle of what leads to them.
+    // Centre a node on its predecessors.
     const middle = (id: string): number => {
       const ys = (sources.get(id) ?? []).map((source) => points.get(source)?.y ?? 0);
       return ys.length === 0 ? 0 : ys.reduce((sum, y) => sum + y, 0) / ys.length;
@@ -51,7 +51,7 @@ export function layOutByRank({ nodes, edges }: Structure): Layout {
       const row = index % perColumn;
       if (row === 0) y = MARGIN + HALF.y;
       const column = Math.floor(index / perColumn);
-      // A sparse layer follows what leads to it; a full one is packed.
+      // In a layer of one column a node is placed beside its predecessors; several columns are packed.
       if (columns === 1) y = Math.max(y, wanted.get(id) ?? 0);
       points.set(id, { x: x + column * COLUMN_X, y });
       height = Math.max(height, y + HALF.y + MARGIN);
@@ -62,7 +62,10 @@ export function layOutByRank({ nodes, edges }: Structure): Layout {
   return { points, width: x - STEP_X + HALF.x + MARGIN, height, isDown: false };
 }
 
-/** The longest way from a node that nothing leads to; nodes on a cycle come behind what leads into it. */
+/**
+ * Rank of each node: the longest path from a node without predecessors. Nodes of a cycle rank behind the
+ * predecessors of the cycle.
+ */
 function ranksOf(ids: readonly string[], edges: Structure['edges']): Map<string, number> {
   const targets = new Map<string, string[]>();
   const open = new Map<string, number>(ids.map((id) => [id, 0]));
@@ -79,7 +82,7 @@ function ranksOf(ids: readonly string[], edges: Structure['edges']): Map<string,
   while (done.size < ids.length) {
     let id = waiting.pop();
     if (id === undefined) {
-      // Only cycles are left: one of them is opened where it is met.
+      // Only cycles are left. Break one at its first node.
       while (next < ids.length && done.has(ids[next] ?? '')) next += 1;
       id = ids[next];
       if (id === undefined) break;

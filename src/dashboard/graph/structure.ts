@@ -1,13 +1,16 @@
-/** What is drawn of a workflow: big groups as one node each, and only the failed path if that is asked for. */
+/**
+ * Decides what to draw of a workflow: large groups are folded into one node each, and optionally only the
+ * failed path is kept.
+ */
 import type { GraphEdgeBody, GraphNodeBody } from '../../client.ts';
 
-/** A node of the drawing: a task, a group, or many tasks of one sort. */
+/** A node of the drawing: a task, a group, or several folded tasks of one name. */
 export interface DrawnNode {
   readonly id: string;
   readonly name: string;
-  /** What it stands for: its own id alone, or those of all that are folded into it. */
+  /** Ids of the nodes it stands for: its own, or those of all folded tasks. */
   readonly members: readonly string[];
-  /** `tasks` are many in one; `unseen` is known only by reference. */
+  /** `tasks` stands for several tasks; `unseen` is known only by reference. */
   readonly kind: 'task' | 'tasks' | 'group' | 'chord' | 'unseen';
 }
 
@@ -20,14 +23,18 @@ export interface DrawnEdge {
 export interface Structure {
   readonly nodes: readonly DrawnNode[];
   readonly edges: readonly DrawnEdge[];
-  /** Of each node of the workflow, the drawn node that it is in. */
+  /** Id of the drawn node for each node of the workflow. */
   readonly placeOf: ReadonlyMap<string, string>;
 }
 
-/** More tasks of one name below one parent are drawn as one. */
+/** Maximum number of siblings with the same name that are drawn separately. */
 const MOST_SIBLINGS = 8;
 
-/** @param expanded ids of folded nodes that the reader has opened */
+/**
+ * Folds a workflow into drawn nodes and edges.
+ *
+ * @param expanded ids of folded nodes that the reader has opened
+ */
 export function structureOf(
   nodes: readonly GraphNodeBody[],
   edges: readonly GraphEdgeBody[],
@@ -68,14 +75,14 @@ function kindOf({ kind, state }: GraphNodeBody, count: number): DrawnNode['kind'
   return state === null ? 'unseen' : 'task';
 }
 
-/** Siblings of one name, where they are many, share a place. */
+/** Maps each node to the drawn node that stands for it, where many siblings have the same name. */
 function fold(
   nodes: readonly GraphNodeBody[],
   edges: readonly GraphEdgeBody[],
   expanded: ReadonlySet<string>,
 ): Map<string, string> {
   const parentOf = new Map<string, string>();
-  // A group says more of its members than who sent them.
+  // For folding, membership of a group is more useful than the sender of a task.
   for (const { source, target, kind } of edges) {
     if (kind === 'group' || !parentOf.has(target)) parentOf.set(target, source);
   }
@@ -96,7 +103,7 @@ function fold(
   return placeOf;
 }
 
-/** The nodes from which something failed can be reached, and what failed. */
+/** The failed nodes and all nodes from which a failed node is reachable. */
 export function failedPath(
   nodes: readonly GraphNodeBody[],
   edges: readonly GraphEdgeBody[],

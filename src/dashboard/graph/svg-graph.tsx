@@ -7,14 +7,14 @@ export interface DrawingProps {
   readonly structure: Structure;
   readonly layout: Layout;
   readonly nodes: ReadonlyMap<string, GraphNodeBody>;
-  /** Where the task is that the reader came from. */
+  /** Id of the task for which the workflow was opened. */
   readonly asked: string;
   readonly selected: string | null;
   readonly matches: ReadonlySet<string> | null;
   readonly onPick: (id: string) => void;
 }
 
-/** The drawing for up to some hundred nodes: each can be reached by keys and read aloud. */
+/** Draws up to some hundred nodes. Each can be reached by keyboard and read by a screen reader. */
 export function SvgGraph({ structure, layout, nodes, asked, selected, matches, onPick }: DrawingProps) {
   return (
     <>
@@ -70,7 +70,7 @@ function Edge({ edge, layout }: { readonly edge: DrawnEdge; readonly layout: Lay
   );
 }
 
-/** From one node's side to the other's, leaving and arriving along the layers' way. */
+/** A curve between the facing sides of two nodes, which leaves and arrives in the direction of the layers. */
 function curve(
   a1: number,
   c1: number,

@@ -11,7 +11,7 @@ export interface LiveGraph {
 const LIMIT = 10_000;
 const RESTART_MS = 5_000;
 
-/** The workflow of a task, current as long as somebody looks. */
+/** The workflow of a task, kept up to date while the tab is visible. */
 export function useGraph(id: string): LiveGraph {
   const [held, setHeld] = useState<LiveGraph>({ graph: null, error: null, at: null });
 
@@ -28,7 +28,7 @@ export function useGraph(id: string): LiveGraph {
       } catch (error) {
         if (signal.aborted) return;
         failed(error);
-        // Not known, or not for this reader: that may change.
+        // The task may still appear, or the reader may be granted access: try again later.
         timer = setTimeout(() => void follow(signal), RESTART_MS);
       }
     }

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Layout, Point } from './points.ts';
 
-/** Drawing to screen: `screen = drawing × k + (x, y)`. */
+/** Maps drawing coordinates to the screen: `screen = drawing × k + (x, y)`. */
 export interface View {
   readonly x: number;
   readonly y: number;
@@ -15,7 +15,7 @@ export interface PanZoom {
   zoom(factor: number): void;
   showAll(): void;
   centre(point: Point): void;
-  /** Whether the pointer has dragged since it went down: a drag is no click. */
+  /** Whether the pointer moved while it was down: the click at the end of a drag must be ignored. */
   wasDragged(): boolean;
 }
 
@@ -23,7 +23,7 @@ const SMALLEST = 0.02;
 const LARGEST = 3;
 const DRAG_PX = 4;
 
-/** Wheel, drag, pinch, and buttons. */
+/** Pans and zooms by wheel, drag, pinch and buttons. */
 export function usePanZoom(layout: Layout, layoutKey: unknown): PanZoom {
   const ref = useRef<HTMLDivElement | null>(null);
   const [size, setSize] = useState({ width: 800, height: 500 });
@@ -107,7 +107,7 @@ export function usePanZoom(layout: Layout, layoutKey: unknown): PanZoom {
     };
   }, []);
 
-  // Another drawing is shown whole at first.
+  // Show the whole of a new drawing at first.
   useEffect(showAll, [layoutKey]);
 
   return {

@@ -10,7 +10,7 @@ interface WorkflowProps {
 
 let loaded: ComponentType<WorkflowProps> | null = null;
 
-/** The graph's part is large, and read when somebody wants to see a graph. */
+/** Loads the code of the graph on demand, because it is large. */
 export function WorkflowView(props: WorkflowProps) {
   const [Graph, setGraph] = useState(() => loaded);
   const [error, setError] = useState<unknown>(null);

@@ -1,6 +1,6 @@
 import { createStore } from '../store.ts';
 
-/** The time, told once a second while somebody looks. */
+/** The current time, updated once a second while the tab is visible. */
 export const clock = createStore(Date.now());
 
 const tick = (): void => {

@@ -1,17 +1,17 @@
-/** Asks the monitor, and keeps book on whether it answers. */
+/** Sends requests to the monitor and records whether it responds. */
 import { createMonitorClient } from '../../client.ts';
 import { createStore } from '../store.ts';
 
 export interface Connection {
-  /** `refused`: it answers, but not to this reader. */
+  /** `refused`: the monitor responds, but denies access to this reader. */
   readonly state: 'connecting' | 'ok' | 'lost' | 'refused';
-  /** When it last answered, in milliseconds since 1970. */
+  /** Time of the latest response, in milliseconds since 1970. */
   readonly answeredAt: number | null;
 }
 
 export const connection = createStore<Connection>({ state: 'connecting', answeredAt: null });
 
-/** The mount's own path: the page lies at its root. */
+/** Path of the mount. The page is served at its root. */
 export const base = new URL('.', location.href).pathname;
 
 const watchedFetch: typeof fetch = async (input, init) => {
@@ -25,7 +25,7 @@ const watchedFetch: typeof fetch = async (input, init) => {
   }
 };
 
-/** Says that nothing comes any more. */
+/** Marks the connection as lost. */
 export function lose(): void {
   connection.set({ state: 'lost', answeredAt: connection.get().answeredAt });
 }
@@ -33,12 +33,12 @@ export function lose(): void {
 function judge(response: Response): Connection {
   const { answeredAt } = connection.get();
   if (response.status === 401 || response.status === 403) return { state: 'refused', answeredAt };
-  // A proxy whose server is gone answers for itself.
+  // A proxy whose server is down answers with its own error page.
   const isOurs = response.ok || /\bjson\b/.test(response.headers.get('content-type') ?? '');
   if (!isOurs && response.status >= 500) return { state: 'lost', answeredAt };
   const at = Date.now();
   const before = connection.get();
-  // Once a second is often enough for whoever shows it.
+  // Update at most once a second, so that views are not rendered for every response.
   if (before.state === 'ok' && before.answeredAt !== null && at - before.answeredAt < 1_000) return before;
   return { state: 'ok', answeredAt: at };
 }

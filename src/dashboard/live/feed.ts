@@ -1,4 +1,4 @@
-/** The one stream of a tab: what happens in the deployment, as it happens. Ends while nobody looks. */
+/** The event stream that all views of a tab share. It is closed while the tab is hidden. */
 import { type EventBody, type EventsBody, MonitorClientError } from '../../client.ts';
 import { createStore } from '../store.ts';
 import { client, lose } from './connection.ts';
@@ -6,7 +6,7 @@ import { client, lose } from './connection.ts';
 export interface Feed {
   /** Newest first. */
   readonly events: readonly EventBody[];
-  /** False where the deployment has no feed: views then ask again by the clock alone. */
+  /** False when no source has a feed. Views then refresh by time only. */
   readonly available: boolean;
 }
 
@@ -18,7 +18,7 @@ export const feed = createStore<Feed>({ events: [], available: true });
 type Listener = (events: readonly EventBody[]) => void;
 const listeners = new Set<Listener>();
 
-/** Calls for every batch of news. @returns what ends it */
+/** Calls `listener` with every batch of new events. @returns function that unsubscribes */
 export function onNews(listener: Listener): () => void {
   listeners.add(listener);
   return () => void listeners.delete(listener);
@@ -44,7 +44,7 @@ async function follow(signal: AbortSignal): Promise<void> {
     try {
       const query = cursor === null ? { limit: 200 } : { limit: 200, since: cursor };
       const onRetry = (error: unknown): void => {
-        // Who has no feed will have none in a second.
+        // A missing feed will not appear by retrying.
         if (isAbsent(error)) inner.abort();
         else if (!(error instanceof MonitorClientError)) lose();
       };
@@ -54,7 +54,7 @@ async function follow(signal: AbortSignal): Promise<void> {
         return;
       }
     } catch {
-      // The cursor is of another list, or this reader may not see the feed any more.
+      // The cursor belongs to another feed, or the reader has lost access to the feed.
       cursor = null;
     } finally {
       signal.removeEventListener('abort', leave);

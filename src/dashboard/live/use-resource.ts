@@ -1,25 +1,25 @@
-/** Data of a view, kept current: by the feed's news, and by the clock where there are none. */
+/** Loads the data of a view and refreshes it: on new events, and in an interval when there are none. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EventBody } from '../../client.ts';
 import { onNews } from './feed.ts';
 
 export interface Resource<T> {
   readonly data: T | null;
-  /** Of the last attempt; `null` when it succeeded. The data stays. */
+  /** Error of the latest attempt; `null` when it succeeded. After an error the old data is kept. */
   readonly error: unknown;
-  /** When the data came, in milliseconds since 1970. */
+  /** When the data was loaded, in milliseconds since 1970. */
   readonly at: number | null;
   readonly reload: () => void;
 }
 
 export interface ResourceOptions {
-  /** Milliseconds between two questions without news. Default 15,000. */
+  /** Milliseconds between two requests when no event arrives. Default 15,000. */
   readonly every?: number;
-  /** Which news make the data old. Default: none do. */
+  /** Whether an event makes the data stale. Default: none does. */
   readonly news?: (event: EventBody) => boolean;
-  /** Fewest milliseconds between two questions. Default 1,000. */
+  /** Minimum number of milliseconds between two requests. Default 1,000. */
   readonly gap?: number;
-  /** Whether the data of another key is shown until the new one comes. */
+  /** Whether to show the data of the previous key until the new data is loaded. Default false. */
   readonly keep?: boolean;
 }
 
@@ -31,9 +31,10 @@ interface Held<T> {
 }
 
 /**
- * One question at a time, whatever happens meanwhile; none while the tab is hidden.
+ * Loads data with at most one request at a time, and none while the tab is hidden.
  *
- * @param key what is asked for: another key asks anew
+ * @param key identifies the request; a new key loads again
+ * @param load sends the request
  */
 export function useResource<T>(
   key: string,

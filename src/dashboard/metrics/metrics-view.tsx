@@ -9,7 +9,7 @@ import { count, counted } from '../text/numbers.ts';
 
 const MOST_SHOWN = 2_000;
 
-/** The exporter's series as text that people can filter. */
+/** Shows the exporter's metrics as text with a filter. */
 export function MetricsView() {
   const [filter, setFilter] = useState('');
   const [hidesComments, setHidesComments] = useState(true);

@@ -6,7 +6,7 @@ import { useStore } from '../store.ts';
 
 const MOST_SHOWN = 14;
 
-/** What happens now, newest first. */
+/** The latest events, newest first. */
 export function Activity() {
   const { events, available } = useStore(feed);
   return (

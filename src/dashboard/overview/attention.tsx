@@ -1,6 +1,6 @@
 import type { Finding } from './findings.ts';
 
-/** What is wrong comes first; that nothing is, is said as well. */
+/** Lists what is wrong, or says that nothing is. */
 export function Attention({
   findings,
   isKnown,

@@ -1,4 +1,4 @@
-/** What is wrong, worst first, each with where to look. */
+/** Derives what is wrong from the state of the deployment, worst first, each with a link. */
 import type { ComponentsBody, HealthBody, ScheduleBody, TaskBody, WorkerBody } from '../../client.ts';
 import { linkTo } from '../route.ts';
 import { millis } from '../text/moments.ts';
@@ -11,17 +11,17 @@ export interface Finding {
   readonly link: string | null;
 }
 
-/** What findings are made from; `null` is not known yet, or cannot be read. */
+/** Input of {@link findingsOf}. `null` is not loaded yet or cannot be read. */
 export interface Evidence {
   readonly health: HealthBody | null;
   readonly workers: readonly WorkerBody[] | null;
   readonly components: ComponentsBody | null;
   readonly schedules: readonly ScheduleBody[] | null;
-  /** The newest tasks that have not ended. */
+  /** Tasks that have not ended, those unchanged for longest first. */
   readonly open: readonly TaskBody[] | null;
 }
 
-/** Beat and its reader may be a little late without anything being wrong. */
+/** Beat and the reader of its schedule may lag by this many milliseconds in normal operation. */
 const LATE_MS = 60_000;
 
 export function findingsOf(evidence: Evidence, now: number): Finding[] {
@@ -131,7 +131,7 @@ function ofSchedules(schedules: readonly ScheduleBody[], now: number): Finding[]
   });
 }
 
-/** @returns what a component says of settings that hide data */
+/** @returns the hints of a component about settings that hide data */
 export function hintsOf(config: Readonly<Record<string, unknown>> | null): string[] {
   const hints = config?.hints;
   return Array.isArray(hints) ? hints.filter((hint) => typeof hint === 'string') : [];

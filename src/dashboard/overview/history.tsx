@@ -3,7 +3,7 @@ import { Moment } from '../parts/moment.tsx';
 import { linkTo } from '../route.ts';
 import { counted } from '../text/numbers.ts';
 
-/** How far back everything here goes, and what is no longer known. */
+/** Shows how far back the data reaches and what has been evicted. */
 export function History({ components }: { readonly components: ComponentsBody | null }) {
   const config = components?.history?.config ?? null;
   const figure = (name: string): number | null => {

@@ -13,7 +13,7 @@ type OrderName = keyof typeof ORDERS;
 
 const MOST_SHOWN = 12;
 
-/** Figures of each task name. */
+/** Statistics per task name. */
 export function Names({
   names,
   minutes,

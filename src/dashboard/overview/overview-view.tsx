@@ -27,7 +27,7 @@ const OPEN = ['PENDING', 'RECEIVED', 'STARTED', 'RETRY'];
 const isTask = (event: { readonly task_id: string | null }): boolean => event.task_id !== null;
 const isWorker = (event: { readonly task_id: string | null }): boolean => event.task_id === null;
 
-/** The deployment at a glance: what is wrong first. */
+/** Summary of the deployment; problems come first. */
 export function OverviewView({ query }: { readonly query: URLSearchParams }) {
   const asked = query.get('minutes');
   const minutes = SPANS.find(([span]) => span === asked)?.[0] ?? '60';
@@ -43,7 +43,7 @@ export function OverviewView({ query }: { readonly query: URLSearchParams }) {
   const workers = useResource('workers', (signal) => client.workers({ signal }), { news: isWorker });
   const components = useResource('components', (signal) => client.components({ signal }));
   const schedules = useResource('schedules', (signal) => client.schedules({ signal }), { every: 60_000 });
-  // Longest unchanged first: what is stuck is among them.
+  // Sort by the oldest change, which puts stuck tasks first.
   const open = useResource('open', (signal) =>
     client.tasks({ state: OPEN, order: 'asc', limit: 200 }, { signal }),
   );

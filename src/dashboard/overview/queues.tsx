@@ -4,7 +4,7 @@ import { count } from '../text/numbers.ts';
 
 const shown = (value: number | null): string => (value === null ? '–' : count(value));
 
-/** What waits in each queue. */
+/** Number of waiting messages per queue. */
 export function Queues({ components }: { readonly components: ComponentsBody | null }) {
   const queues = (components?.queues?.queues ?? []).toSorted((a, b) => (b.waiting ?? 0) - (a.waiting ?? 0));
   if (queues.length === 0) return null;

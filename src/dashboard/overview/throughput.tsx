@@ -11,7 +11,7 @@ const KINDS = [
   ['succeeded', 'succeeded'],
 ] as const;
 
-/** What ended in each step of time, stacked; each column leads to its tasks. */
+/** Stacked columns of the tasks that ended in each time step. Each column links to its tasks. */
 export function Throughput(props: {
   readonly series: readonly StatsStepBody[];
   readonly stepSeconds: number;
@@ -91,7 +91,7 @@ function Column(props: {
   );
 }
 
-/** The next of 1, 2, 3, 4, 6, 8, 10, 20, 30 …: an axis that people can halve. */
+/** Rounds up to 1, 2, 3, 4, 6, 8, 10, 20, 30 …: maxima of an axis that are easy to halve. */
 function niceMost(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 3, 4, 6, 8, 10].map((step) => step * power).find((step) => step >= value) ?? value;

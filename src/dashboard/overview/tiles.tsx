@@ -10,7 +10,7 @@ interface Tile {
   readonly link: string;
 }
 
-/** How each part of the deployment is, in one line. */
+/** One line on the state of each part of the deployment. */
 export function Tiles(props: {
   readonly health: HealthBody | null;
   readonly components: ComponentsBody | null;

@@ -11,7 +11,7 @@ const WHY: Readonly<Record<string, string>> = {
   overloaded: 'is asked too much at once',
 };
 
-/** How old what is shown is. */
+/** Shows the age of the displayed data. */
 export function Age({ at }: { readonly at: number | null }) {
   const now = useStore(clock);
   if (at === null) return null;
@@ -24,7 +24,7 @@ export function Age({ at }: { readonly at: number | null }) {
   );
 }
 
-/** Sources whose data is old, each with why and since when. */
+/** Lists the sources with stale data, each with the reason and the time since when. */
 export function Sources({ sources }: { readonly sources: readonly SourceBody[] | undefined }) {
   const away = (sources ?? []).filter(({ ok }) => !ok);
   if (away.length === 0) return null;

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** Copies a text, and says so. */
+/** Copies a text and confirms it. */
 export function CopyButton({
   text,
   label = 'Copy',
@@ -34,7 +34,7 @@ export function CopyButton({
   );
 }
 
-/** Browsers give the clipboard to secure origins only; elsewhere there is the old way. */
+/** Browsers offer the clipboard API on secure origins only. Elsewhere use `execCommand`. */
 async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -4,7 +4,7 @@ import { useStore } from '../store.ts';
 import { fullMoment, millis, moment } from '../text/moments.ts';
 import { duration } from '../text/numbers.ts';
 
-/** A moment in the reader's choice of time; all of it on hover. */
+/** A time in the reader's choice of zone. The tooltip has the full time. */
 export function Moment({ at, missing = '–' }: { readonly at: string | null; readonly missing?: string }) {
   const chosen = useStore(zone);
   const value = millis(at);
@@ -17,14 +17,14 @@ export function Moment({ at, missing = '–' }: { readonly at: string | null; re
   );
 }
 
-/** `12 s ago`, `in 3 min`: moves on by itself. */
+/** A relative time (`12 s ago`, `in 3 min`) that updates itself. */
 export function Ago({ at, missing = '–' }: { readonly at: string | null; readonly missing?: string }) {
   const now = useStore(clock);
   const chosen = useStore(zone);
   const value = millis(at);
   if (value === null || at === null) return <span class="dim">{missing}</span>;
   const ms = now - value;
-  // The clocks of servers and browsers differ a little.
+  // Server and browser clocks differ slightly.
   const text = Math.abs(ms) < 1_500 ? 'now' : ms > 0 ? `${rounded(ms)} ago` : `in ${rounded(-ms)}`;
   return (
     <time dateTime={at} title={fullMoment(new Date(value), chosen)}>

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { MonitorClientError } from '../../client.ts';
 
-/** What happened, in words. */
+/** Explains an error to the reader. */
 export function Problem({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
   const { title, hint } = describe(error);
   return (
@@ -43,11 +43,11 @@ function describe(error: unknown): { readonly title: string; readonly hint: stri
   return { title: error.message, hint: faults ?? HINTS[error.code ?? ''] ?? null };
 }
 
-/** Whether an error is this one of the API's. */
+/** Whether an error has this code of the API. */
 export const isProblem = (error: unknown, code: string): boolean =>
   error instanceof MonitorClientError && error.code === code;
 
-/** Why there is nothing, and what to do. */
+/** Explains why a list is empty and what to do. */
 export function Empty({
   title,
   children,

@@ -1,4 +1,4 @@
-/** A state by colour and by its word. */
+/** A task state, as a colour and a word. */
 const TONES: Readonly<Record<string, string>> = {
   PENDING: 'waiting',
   RECEIVED: 'waiting',
@@ -10,7 +10,7 @@ const TONES: Readonly<Record<string, string>> = {
   REJECTED: 'revoked',
 };
 
-/** Which colour stands for a state; a worker may invent any, which then is a way of running. */
+/** The colour of a state. Custom states have the colour of a running task. */
 export const toneOf = (state: string | null): string => {
   if (state === null) return 'waiting';
   return Object.hasOwn(TONES, state) ? (TONES[state] ?? 'running') : 'running';
@@ -26,7 +26,7 @@ const FLAGS: Readonly<Record<string, { readonly text: string; readonly title: st
   never_received: { text: 'never received', title: 'It was sent, yet is in no queue and on no worker.' },
 };
 
-/** What is wrong with a task beyond its state. */
+/** Known problems that the state of a task does not show. */
 export function Flags({ flags }: { readonly flags: readonly string[] }) {
   return (
     <>
@@ -51,7 +51,7 @@ const STATUS_TONES: Readonly<Record<string, string>> = {
   fail: 'failure',
 };
 
-/** How a worker or a component is. */
+/** The status of a worker or a component. */
 export function Status({ status }: { readonly status: string }) {
   return <span class={`badge tone-${STATUS_TONES[status] ?? 'waiting'}`}>{status}</span>;
 }

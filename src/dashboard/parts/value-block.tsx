@@ -6,12 +6,12 @@ import { CopyButton } from './copy-button.tsx';
 const FOLDED_LINES = 16;
 const FOLDED_CHARACTERS = 2_000;
 
-/** A value or a traceback: readable, folded when it is long, to be copied as it came. */
+/** A value or a traceback, formatted and folded when long. Copying gives the original text. */
 export function ValueBlock(props: {
   readonly label: string;
   readonly text: string | null;
   readonly isCut?: boolean;
-  /** What matters is at the end, as in a traceback. */
+  /** Show the end first, which is what matters in a traceback. */
   readonly fromEnd?: boolean;
   readonly missing?: string;
 }) {

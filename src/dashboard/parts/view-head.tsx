@@ -5,7 +5,9 @@ import { Age } from './age.tsx';
 const BASE_TITLE = document.title;
 let shown = '';
 
-/** The heading of a view: takes the focus when the reader comes here, so that screen readers say where they are. */
+/**
+ * The heading of a view. It takes the focus when the view opens, so that screen readers announce the view.
+ */
 export function ViewHead(props: {
   readonly title: string;
   readonly at?: number | null;

@@ -1,4 +1,4 @@
-/** Rows of one height, of which only those in sight are in the document. */
+/** Renders only the visible rows of a list whose rows all have the same height. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
@@ -9,10 +9,10 @@ export interface VirtualRowsProps {
   readonly rowCount: number;
   readonly head: ComponentChildren;
   readonly row: (index: number, isActive: boolean) => ComponentChildren;
-  /** Called when the last rows come into sight. */
+  /** Called when the last rows become visible. */
   readonly onEnd: () => void;
   readonly onTop: (isAtTop: boolean) => void;
-  /** Another list begins at its top again. */
+  /** Identifies the list: a new list starts at its top. */
   readonly listKey: string;
 }
 

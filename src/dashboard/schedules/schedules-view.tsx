@@ -110,7 +110,7 @@ function Countdown({ at }: { readonly at: string | null }) {
   return left > -60_000 ? <b>now</b> : <b class="tone-failure">{`missed by ${duration(-left)}`}</b>;
 }
 
-/** The same moment by the schedule's own clock. */
+/** The same time in the time zone of the schedule. */
 function InZone({ at, timezone }: { readonly at: string; readonly timezone: string | null }) {
   const mine = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (timezone === null || timezone === mine) return null;
@@ -122,7 +122,7 @@ function InZone({ at, timezone }: { readonly at: string; readonly timezone: stri
     }).format(new Date(at));
     return <span>{` · ${text} ${timezone}`}</span>;
   } catch {
-    // A zone that this browser does not know.
+    // This browser does not know the zone.
     return null;
   }
 }

@@ -5,7 +5,7 @@ import { Ago, Moment } from '../parts/moment.tsx';
 import { linkTo, taskLink } from '../route.ts';
 import { seconds } from '../text/numbers.ts';
 
-/** What is known of a task in single values. */
+/** The scalar fields of a task. */
 export function Facts({ task }: { readonly task: TaskDetailBody }) {
   return (
     <dl class="facts">

@@ -10,7 +10,7 @@ interface Span {
   readonly ms: number;
 }
 
-/** Where a task's time went: in the queue, on the worker before it started, running. */
+/** How long a task spent in the queue, on the worker before it started, and running. */
 export function LifeBar({ task }: { readonly task: TaskDetailBody }) {
   const now = useStore(clock);
   const spans = spansOf(task, now);

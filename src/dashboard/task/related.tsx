@@ -8,7 +8,7 @@ import { counted, seconds } from '../text/numbers.ts';
 
 const MOST_SHOWN = 50;
 
-/** Tasks of the same workflow, with where each stands to this one. */
+/** Other tasks of the same workflow, each with its relation to this one. */
 export function Related({ task }: { readonly task: TaskDetailBody }) {
   const root = task.root_id ?? task.task_id;
   const related = useResource(

@@ -13,7 +13,7 @@ import { LifeBar } from './life-bar.tsx';
 import { Related } from './related.tsx';
 import { Timeline } from './timeline.tsx';
 
-/** One task: what happened to it, with what, and what came of it. */
+/** The page of one task. */
 export function TaskView({ id }: { readonly id: string }) {
   const { data, error, at, reload } = useResource(id, (signal) => client.task(id, { signal }), {
     news: (event) => event.task_id === id,

@@ -4,7 +4,7 @@ import { StateBadge } from '../parts/state-badge.tsx';
 import { millis } from '../text/moments.ts';
 import { duration } from '../text/numbers.ts';
 
-/** Every change seen, each attempt with what ended it. */
+/** Every observed change, with the exception of each attempt. */
 export function Timeline({ entries }: { readonly entries: readonly TimelineEntryBody[] }) {
   if (entries.length === 0)
     return <p class="dim">No change was seen: the task is known from its result alone.</p>;

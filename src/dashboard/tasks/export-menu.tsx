@@ -4,7 +4,7 @@ import { count } from '../text/numbers.ts';
 import { curlOf, download, MOST_EXPORTED, readAll, toCsv } from './export.ts';
 import { listQuery } from './list-query.ts';
 
-/** Takes the list elsewhere: as a command, as CSV, as JSON. */
+/** Exports the list as a command, as CSV or as JSON. */
 export function ExportMenu({ query }: { readonly query: URLSearchParams }) {
   const [said, setSaid] = useState<string | null>(null);
   const running = useRef<AbortController | null>(null);

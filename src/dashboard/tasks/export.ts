@@ -1,8 +1,8 @@
-/** The filtered list as a file, and as a command. */
+/** Exports the filtered list to a file or as a command. */
 import type { TaskBody, TaskListQuery } from '../../client.ts';
 import { base, client } from '../live/connection.ts';
 
-/** More would not fit into the memory of a tab. */
+/** Maximum number of exported tasks, limited by the memory of a tab. */
 export const MOST_EXPORTED = 100_000;
 
 const COLUMNS = [
@@ -31,7 +31,7 @@ const COLUMNS = [
   'source',
 ] as const satisfies readonly (keyof TaskBody)[];
 
-/** Reads the whole list. @param onCount told now and then how many there are so far */
+/** Reads the whole list. @param onCount called after every 1,000 tasks with their number so far */
 export async function readAll(
   query: TaskListQuery,
   onCount: (count: number) => void,
@@ -54,7 +54,7 @@ export function toCsv(rows: readonly TaskBody[]): string {
 function cell(value: TaskBody[keyof TaskBody]): string {
   if (value === null) return '';
   const text = Array.isArray(value) ? value.join(' ') : String(value);
-  // A spreadsheet takes a text that begins like this for a formula, and would run it.
+  // Spreadsheets run a cell with such a beginning as a formula.
   const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
@@ -68,7 +68,7 @@ export function download(name: string, type: string, text: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** A command that asks the same, for a shell. */
+/** A shell command that requests the same list. */
 export function curlOf(path: string, query: TaskListQuery = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {

@@ -16,7 +16,7 @@ const SPANS: readonly (readonly [minutes: string, text: string])[] = [
 ];
 const TYPING_MS = 250;
 
-/** Every filter of the list; each change is a new address. */
+/** Every filter of the list. Each change is a new URL. */
 export function Filters({ query }: { readonly query: URLSearchParams }) {
   const facets = useResource(
     'facets',
@@ -143,7 +143,7 @@ const NAMES: Readonly<Record<string, string>> = {
   group_id: 'group',
 };
 
-/** What is filtered by, each to be taken out. */
+/** The active filters, each with a button that removes it. */
 export function ActiveFilters({ query }: { readonly query: URLSearchParams }) {
   const active = [...query].filter(([name, value]) => Object.hasOwn(NAMES, name) && value !== '');
   if (active.length === 0) return null;

@@ -1,9 +1,9 @@
-/** From the address to the query of `/api/tasks/`, which has the same names except for `last`. */
+/** Converts the query of the page's URL to that of `/api/tasks/`. Names are the same, except for `last`. */
 import type { TaskListQuery } from '../../client.ts';
 
-/** Filters that may be given more than once. */
+/** Filters that accept several values. */
 const MANY = ['state', 'name', 'worker', 'queue'] as const;
-/** Filters that may be given once. */
+/** Filters that accept one value. */
 const ONE = ['q', 'last', 'since', 'until', 'root_id', 'parent_id', 'group_id'] as const;
 
 const SORTS = ['timestamp', 'received', 'started', 'finished', 'runtime', 'name', 'state'] as const;
@@ -22,13 +22,13 @@ export function orderOf(query: URLSearchParams): Order {
   };
 }
 
-/** Minutes back from now. */
+/** Number of minutes before now. */
 function lastOf(query: URLSearchParams): number | null {
   const minutes = Number(query.get('last') ?? Number.NaN);
   return Number.isFinite(minutes) && minutes > 0 ? minutes : null;
 }
 
-/** @param now what `last` counts from */
+/** @param now end of the period that `last` selects, in milliseconds since 1970 */
 export function listQuery(query: URLSearchParams, now: number): TaskListQuery {
   const asked: Record<string, string | readonly string[]> = {};
   for (const name of MANY) {
@@ -47,7 +47,7 @@ export function listQuery(query: URLSearchParams, now: number): TaskListQuery {
   return asked;
 }
 
-/** The query with one filter changed; the order stays. */
+/** The query with one filter changed. The sort order is kept. */
 export function withFilter(query: URLSearchParams, name: string, values: readonly string[]): URLSearchParams {
   const next = new URLSearchParams(query);
   next.delete(name);
@@ -55,7 +55,7 @@ export function withFilter(query: URLSearchParams, name: string, values: readonl
   return next;
 }
 
-/** The query with one value of a filter added, or taken out. */
+/** The query with one value of a filter added or removed. */
 export function withToggled(query: URLSearchParams, name: string, value: string): URLSearchParams {
   const before = query.getAll(name);
   return withFilter(

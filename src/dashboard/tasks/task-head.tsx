@@ -12,7 +12,7 @@ const COLUMNS: readonly { readonly kind: string; readonly text: string; readonly
   { kind: 'c-when num', text: 'Changed', sort: 'timestamp' },
 ];
 
-/** The column heads of the list; those that it can be sorted by are buttons. */
+/** The column headings of the list. Those of sortable columns are buttons. */
 export function TaskHead({ query }: { readonly query: URLSearchParams }) {
   const { sort, order } = orderOf(query);
 

@@ -1,4 +1,4 @@
-/** The pages of a list that were read so far. */
+/** Loads the pages of the task list. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { SourceBody, TaskBody } from '../../client.ts';
 import { client } from '../live/connection.ts';
@@ -16,21 +16,25 @@ export interface TaskList {
   readonly at: number | null;
   readonly isLoading: boolean;
   readonly sources: readonly SourceBody[] | undefined;
-  /** Whether something came that is not shown because the reader is further down. */
+  /** Whether newer data is held back because the reader has scrolled down. */
   readonly isBehind: boolean;
   readonly loadMore: () => void;
   readonly reload: () => void;
 }
 
 interface Further {
-  /** Of which first page these are the next ones. */
+  /** The first page that these pages continue. */
   readonly of: unknown;
   readonly rows: readonly TaskBody[];
   readonly next: string | null;
   readonly error: unknown;
 }
 
-/** @param isAtTop false: what is shown stays where it is, whatever happens */
+/**
+ * Loads the list and keeps its first page fresh.
+ *
+ * @param isAtTop false keeps the displayed rows unchanged while the reader scrolls
+ */
 export function useTaskList(query: URLSearchParams, isAtTop: boolean): TaskList {
   const key = query.toString();
   const first = useResource(
@@ -45,7 +49,7 @@ export function useTaskList(query: URLSearchParams, isAtTop: boolean): TaskList 
   const [further, setFurther] = useState<Further>({ of: null, rows: [], next: null, error: null });
   const loading = useRef<AbortController | null>(null);
 
-  // The reader's place is more than the newest row: further down, a newer first page has to wait.
+  // Do not move rows under the reader: a newer first page waits until the reader is back at the top.
   const mayReplace = held === null || held.key !== first.data?.key || isAtTop;
   const shown = mayReplace ? first.data : held;
   useEffect(() => {
@@ -88,7 +92,7 @@ export function useTaskList(query: URLSearchParams, isAtTop: boolean): TaskList 
   };
 }
 
-/** A task that changed during the walk may come twice: the first time is the newer one. */
+/** A task that changed between two pages may appear on both. The first one is newer. */
 function unique(rows: readonly TaskBody[]): readonly TaskBody[] {
   const seen = new Set<string>();
   return rows.filter(({ task_id }) => !seen.has(task_id) && seen.add(task_id));

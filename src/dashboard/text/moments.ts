@@ -1,4 +1,4 @@
-/** Moments as text, in the reader's time or in UTC. */
+/** Formats times in the reader's zone or in UTC. */
 import type { Zone } from '../settings.ts';
 
 const pad = (value: number, length = 2): string => String(value).padStart(length, '0');
@@ -10,7 +10,7 @@ interface Parts {
 }
 
 function partsOf(date: Date, zone: Zone): Parts {
-  // In UTC by a shifted clock, so that both go one way.
+  // For UTC shift the clock, so that both zones share the same code.
   const shift = zone === 'utc' ? 0 : date.getTimezoneOffset() * 60_000;
   const at = new Date(date.getTime() - shift);
   return {
@@ -38,12 +38,12 @@ function offset(date: Date): string {
   return `${sign}${pad(Math.floor(Math.abs(minutes) / 60))}:${pad(Math.abs(minutes) % 60)}`;
 }
 
-/** `14:02`: an axis has no room for more. */
+/** `14:02`, for the labels of an axis. */
 export function clockTime(date: Date, zone: Zone): string {
   return partsOf(date, zone).time.slice(0, 5);
 }
 
-/** Milliseconds since 1970; `null` for what is no moment. */
+/** Milliseconds since 1970; `null` when the text is not a timestamp. */
 export function millis(timestamp: string | null): number | null {
   if (timestamp === null) return null;
   const value = Date.parse(timestamp);

@@ -6,7 +6,7 @@ export const count = (value: number): string => WHOLE.format(value);
 export const counted = (value: number, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`;
 
-/** A length of time that a person reads: `850 ms`, `2.4 s`, `3 min 12 s`, `2 h 5 min`, `3 d 4 h`. */
+/** Formats a duration for people: `850 ms`, `2.4 s`, `3 min 12 s`, `2 h 5 min`, `3 d 4 h`. */
 export function duration(ms: number): string {
   const sign = ms < 0 ? '−' : '';
   const length = Math.abs(ms);
@@ -27,7 +27,7 @@ function pair(much: number, unit: string, little: number, smallUnit: string): st
   return little === 0 ? `${much} ${unit}` : `${much} ${unit} ${little} ${smallUnit}`;
 }
 
-/** Seconds, or a dash where nobody can tell. */
+/** Formats seconds; a dash when the value is unknown. */
 export const seconds = (value: number | null): string => (value === null ? '–' : duration(value * 1_000));
 
 export function bytes(value: number): string {

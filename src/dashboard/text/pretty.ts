@@ -1,29 +1,29 @@
-/** Lays values out so that a person can read them: JSON, and what Python's repr writes. */
+/** Formats JSON and Python reprs for reading. */
 
 const WIDTH = 84;
 const DEEPEST = 60;
 const OPENERS: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
 
-/** The text laid out over lines. What is no value, or is short, stays as it is. */
+/** Breaks a value into indented lines. Short texts and texts that are not values stay unchanged. */
 export function pretty(text: string): string {
   const trimmed = text.trim();
   if (trimmed.length <= WIDTH || trimmed.includes('\n') || !/[([{]/.test(trimmed)) return text;
   try {
     if (/^[[{]/.test(trimmed)) return JSON.stringify(JSON.parse(trimmed), null, 2);
   } catch {
-    // Python's, then.
+    // Not JSON, so try a Python repr.
   }
   return layOut(readItems(trimmed, 0, '', 0).parts, '').trimStart();
 }
 
-/** A text between brackets and commas, or a bracket with what is in it. */
+/** A text without brackets and commas, or a bracket with its items. */
 type Part = string | { readonly open: string; readonly close: string; readonly items: readonly Part[][] };
 
 interface Read {
   readonly parts: Part[];
   readonly items: Part[][];
   readonly end: number;
-  /** False when the text was cut before the bracket closed. */
+  /** False when the text was truncated before the closing bracket. */
   readonly isClosed: boolean;
 }
 
@@ -41,7 +41,7 @@ function readItems(text: string, from: number, close: string, depth: number): Re
     else if (character === close) {
       flush();
       if (parts.length > 0) items.push(parts);
-      // A tuple of one keeps its comma.
+      // Keep the comma of a tuple with one item.
       else if (items.length === 1 && close === ')') items[0]?.push(',');
       return { parts, items, end: at + 1, isClosed: true };
     } else if (character === ',' && close !== '') {
@@ -65,7 +65,7 @@ function readItems(text: string, from: number, close: string, depth: number): Re
   return { parts, items, end: at, isClosed: false };
 }
 
-/** Behind the quote that closes it; the end of the text when it was cut. */
+/** Index after the closing quote, or the end of a truncated text. */
 function endOfString(text: string, from: number): number {
   const quote = text[from];
   for (let at = from + 1; at < text.length; at += 1) {

@@ -40,7 +40,7 @@ export function WorkersView() {
   );
 }
 
-/** Not every engine tells how many tasks a worker has, or could have. */
+/** Engines do not always report how many tasks a worker runs, or its capacity. */
 function busy(active: number | null, slots: number | null): string {
   if (slots !== null) return `${active === null ? '–' : count(active)} of ${count(slots)} busy`;
   return active === null ? 'tasks not told' : `${count(active)} running`;
