@@ -1,4 +1,4 @@
-/** BullMQ on Redis, as `express-task-monitor/bullmq`. */
+/** `express-task-monitor/bullmq`: jobs of BullMQ on Redis. */
 
 export type { BullMQQueue, BullMQSourcesOptions } from './sources/bullmq/access/options.ts';
 export { type BullMQSources, bullmqSources } from './sources/bullmq/bullmq-sources.ts';

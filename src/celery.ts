@@ -1,4 +1,4 @@
-/** Celery on Redis, as `express-task-monitor/celery`. */
+/** `express-task-monitor/celery`: tasks of Celery on Redis. */
 
 export type {
   CeleryRedisClient,

@@ -1,4 +1,7 @@
-/** See Celery and in-process tasks, workers, events and workflows as JSON, from the Express app you already have. */
+/**
+ * `express-task-monitor`: Celery, BullMQ and in-process tasks, workers, events and workflows as JSON, from
+ * your own Express app.
+ */
 export { combineSources } from './combine.ts';
 export { MonitorError, type MonitorErrorCode, type ParameterFault } from './errors.ts';
 export type { MetricsOptions } from './metrics/metrics-options.ts';

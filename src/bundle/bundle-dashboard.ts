@@ -1,4 +1,7 @@
-/** Builds the page: minified files with a hash in their names, a manifest of them, and the licences of what is in them. */
+/**
+ * Bundles the dashboard: minified files with hashed names, their manifest, and the licences of the bundled
+ * packages.
+ */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { build, type Metafile } from 'esbuild';
@@ -7,7 +10,7 @@ import type { PackageManifest } from '../http/dashboard-files.ts';
 const FOLDER = 'dist/dashboard';
 const NOTICE = 'licenses.txt';
 
-/** Run from the top of the checkout, after the library is built. */
+/** Builds the bundle. Run it in the root of the repository, after building the library. */
 export async function bundleDashboard(): Promise<void> {
   await rm(FOLDER, { recursive: true, force: true });
   await mkdir(FOLDER, { recursive: true });
@@ -52,7 +55,7 @@ export async function bundleDashboard(): Promise<void> {
   await writeFile(join(FOLDER, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-/** The licence of each package whose code is in the bundle, as its authors ask for. */
+/** The licences of all bundled packages, which these licences require to be included. */
 async function noticeOf({ outputs }: Metafile): Promise<string> {
   const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
   const names = inputs

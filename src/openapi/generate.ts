@@ -1,6 +1,6 @@
 /**
- * Writes `openapi.json` from the wire types and the route table; with `--check` it only says whether the
- * committed file is what would be written. A tool of the build, no part of the library.
+ * Writes `openapi.json` from the wire types and the route table. With `--check` it only reports whether the
+ * committed file is up to date. A build tool, not part of the library.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ import { wireSchemas } from './schemas.ts';
 const FILE = fileURLToPath(new URL('openapi.json', import.meta.url));
 const PACKAGE = fileURLToPath(new URL('../../package.json', import.meta.url));
 
-/** The whole document, as text. */
+/** The whole document as text. */
 function openapi(): string {
   const { version, license } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as {
     version: string;
@@ -32,7 +32,7 @@ function openapi(): string {
       ].join('\n\n'),
     },
     servers: [{ url: '/monitor', description: 'Wherever the host mounts the router.' }],
-    // Whether and how clients sign in is up to the host.
+    // The host decides whether and how clients authenticate.
     security: [],
     paths: pathsOf(ROUTES),
     components: { schemas: wireSchemas(), responses: responsesFor(ROUTES), headers: HEADERS },

@@ -1,4 +1,4 @@
-/** One OpenAPI path for each row of the route table. */
+/** Creates one OpenAPI path per row of the route table. */
 import { type MonitorErrorCode, STATUS_OF } from '../errors.ts';
 import { MOST_REPEATS, type Parameter } from '../http/parameter.ts';
 import { COMMON_ERRORS, type Route } from '../http/route.ts';
@@ -72,12 +72,12 @@ function okOf(row: Route): JsonObject {
   };
 }
 
-/** Every code that a route can answer with. */
+/** Every error code that a route can answer with. */
 function codesOf(row: Route): readonly MonitorErrorCode[] {
   return [...COMMON_ERRORS, ...row.errors];
 }
 
-/** A problem status that can carry the route's own body too, such as the 503 of `/healthcheck`. */
+/** Response for a problem status that may also carry the route's own body, such as 503 of `/healthcheck`. */
 function withBody(status: number, row: Route): JsonObject {
   const problem = problemResponse(codesOf(row).filter((code) => STATUS_OF[code] === status));
   const { content, description, ...rest } = problem;
@@ -125,7 +125,7 @@ export function pathsOf(rows: readonly Route[]): JsonObject {
   return Object.fromEntries(rows.map((row) => [row.path, pathOf(row)]));
 }
 
-/** The responses that the paths refer to. */
+/** The shared responses that the paths refer to. */
 export function responsesFor(rows: readonly Route[]): JsonObject {
   return { ...SHARED_RESPONSES, ...problemResponses(rows.map(codesOf)) };
 }

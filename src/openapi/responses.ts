@@ -1,10 +1,10 @@
-/** What the routes answer beside their 200: not modified, moved, problems. */
+/** Responses other than 200: not modified, redirects, problems. */
 import { type MonitorErrorCode, STATUS_OF } from '../errors.ts';
 import type { Json } from './schemas.ts';
 
 type JsonObject = { readonly [key: string]: Json };
 
-/** Headers that more than one response has. */
+/** Headers that several responses share. */
 export const HEADERS: JsonObject = {
   ETag: {
     description: 'Weak. Covers everything but `generated_at`, `checked_at`, `as_of` and `latency_ms`.',
@@ -58,7 +58,7 @@ const REASONS: Readonly<Record<MonitorErrorCode, string>> = {
   exporter_timeout: 'The exporter did not answer in time.',
 };
 
-/** Codes by the status that they are answered with. */
+/** Groups error codes by their status. */
 function byStatus(codes: readonly MonitorErrorCode[]): ReadonlyMap<number, readonly MonitorErrorCode[]> {
   const groups = new Map<number, MonitorErrorCode[]>();
   for (const code of new Set(codes)) {
@@ -70,7 +70,7 @@ function byStatus(codes: readonly MonitorErrorCode[]): ReadonlyMap<number, reado
 
 const nameOf = (codes: readonly MonitorErrorCode[]) => codes.join('_or_');
 
-/** What one problem response looks like, with all codes that it can have. */
+/** One problem response with all codes that it can carry. */
 export function problemResponse(codes: readonly MonitorErrorCode[]): JsonObject {
   const status = STATUS_OF[codes[0] ?? 'overloaded'];
   return {
@@ -89,7 +89,7 @@ export function problemResponse(codes: readonly MonitorErrorCode[]): JsonObject 
   };
 }
 
-/** References to a problem response for each status that these codes have. */
+/** References to the problem responses for the statuses of these codes. */
 export function problemReferences(codes: readonly MonitorErrorCode[]): JsonObject {
   const groups = [...byStatus(codes)];
   return Object.fromEntries(
@@ -97,13 +97,13 @@ export function problemReferences(codes: readonly MonitorErrorCode[]): JsonObjec
   );
 }
 
-/** What those references lead to, for the codes of all routes. */
+/** The problem responses that {@link problemReferences} refers to, for the codes of all routes. */
 export function problemResponses(routes: readonly (readonly MonitorErrorCode[])[]): JsonObject {
   const groups = routes.flatMap((codes) => [...byStatus(codes).values()]);
   return Object.fromEntries(groups.map((codes) => [nameOf(codes), problemResponse(codes)]));
 }
 
-/** Responses that look the same on every route. */
+/** Responses that are the same on every route. */
 export const SHARED_RESPONSES: JsonObject = {
   NotModified: {
     description: 'Nothing has changed since the `ETag` in `If-None-Match`.',

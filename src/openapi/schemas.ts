@@ -1,14 +1,14 @@
-/** The JSON Schemas of the API's bodies, made from the types in `wire.ts`. */
+/** Generates the JSON Schemas of the bodies from the types in `wire.ts`. */
 import { fileURLToPath } from 'node:url';
 import { createGenerator } from 'ts-json-schema-generator';
 
-/** Part of an OpenAPI document: what JSON can hold. */
+/** Any JSON value, as part of an OpenAPI document. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 const WIRE = fileURLToPath(new URL('../wire.ts', import.meta.url));
 const TSCONFIG = fileURLToPath(new URL('../../tsconfig.json', import.meta.url));
 
-/** OpenAPI keeps its schemas elsewhere than JSON Schema does, and its readers know no TSDoc links. */
+/** OpenAPI keeps schemas under another path than JSON Schema, and its tools do not know TSDoc links. */
 function adapt(text: string): string {
   return text
     .replaceAll('"#/definitions/', '"#/components/schemas/')
@@ -16,7 +16,10 @@ function adapt(text: string): string {
     .replaceAll(/ *\{ *@link +([^ }]+) *\} */g, ' $1 ');
 }
 
-/** Every exported body and what they consist of, by name; bodies are closed, so a field too many is seen. */
+/**
+ * Every exported body and the types it uses, by name. The schemas allow no other fields, so that tests find
+ * an undocumented one.
+ */
 export function wireSchemas(): Readonly<Record<string, Json>> {
   const generator = createGenerator({
     path: WIRE,
@@ -26,7 +29,7 @@ export function wireSchemas(): Readonly<Record<string, Json>> {
     additionalProperties: false,
     sortProps: false,
     topRef: true,
-    // Types are checked by `npm run check`; once is enough.
+    // `npm run check` checks the types already.
     skipTypeCheck: true,
   });
   const { definitions } = JSON.parse(adapt(JSON.stringify(generator.createSchema('*')))) as {

@@ -1,4 +1,4 @@
-/** The place of the next character that is no space and no tab. */
+/** Index of the next character that is neither a space nor a tab. */
 export function skipBlanks(text: string, at: number): number {
   let place = at;
   while (text[place] === ' ' || text[place] === '\t') place++;

@@ -1,4 +1,4 @@
-/** Finds the value that belongs to a key: `'key': 'value'`, `key="value"`, `Key: value`, `<key>value</key>` … */
+/** Finds the value of a key: `'key': 'value'`, `key="value"`, `Key: value`, `<key>value</key>` … */
 import { isBlankOrBreak, skipBlanks } from './characters.ts';
 import { markedPlace, yamlBlockEnd } from './marked-value.ts';
 import {
@@ -15,7 +15,7 @@ import {
   wordEnd,
 } from './value-end.ts';
 
-/** What to put in place of a part of a text. */
+/** A replacement for a part of a text. */
 export interface Masked {
   readonly start: number;
   readonly end: number;
@@ -24,39 +24,39 @@ export interface Masked {
 
 const MASK = '***';
 
-/** Values that tell that there is no secret. */
+/** Values that cannot be a secret. */
 const NOTHING = /(?:None|null|undefined|nil|True|False|true|false)(?![\w.])/y;
 
-/** In place of a value, the type of a parameter or a field. */
+/** A type where a value is expected, as in a parameter or a field declaration. */
 const TYPE = /(?:str|bytes|string|SecretStr)(?: \| None)?[ \t]*(?=[,)\r\n]|\\+[rn]|$)/y;
 
-/** Between a key and its value. Two colons and a URL's are none. */
+/** Separator between a key and its value. Excludes `::` and the colon of a URL scheme. */
 const SEPARATOR = /[:?]?=[=>]?|!=|:(?![:/])/y;
 
-/** The same in a query within a query: `token%3Dabc`, `%22token%22%3A%22abc%22`. */
+/** A percent-encoded separator, in a query inside a query: `token%3Dabc`, `%22token%22%3A%22abc%22`. */
 const ENCODED_SEPARATOR = /(?:%5b)?%5d=|(?:(?:%5b)?%5d)?(?:%2[27])?%3[ad](?:%2[27])?/iy;
 
-/** Between a name and its value where both are values: `{'name': 'token', 'value': 'abc'}`. */
+/** Separator between a name and its value when both are values: `{'name': 'token', 'value': 'abc'}`. */
 const NAMED_VALUE = /,\s{0,64}\\*["'](?:value|val|content)\\*["']\s{0,64}:/iy;
 const NAME_OF_VALUE = /["'](?:name|key|header|field|variable|param|parameter)\\*["']\s{0,64}:\s{0,64}[bu]?$/i;
 
-/** A string that stands behind a key with no sign between, and not one that ends there. */
+/** A string that follows a key without a separator. Excludes a quote that ends the string around the key. */
 const LONE_STRING = /\\*["'][^\s,:;.)\]}\\"']/y;
 
-/** Before a string in Python. */
+/** Prefix of a Python string. */
 const STRING_PREFIX = /[bBrRuUfF]{0,2}/y;
 
-/** Where a key stands, and how its value is written. */
+/** Where the value of a key is, and how it is written. */
 interface Place {
-  /** Where the value begins. */
+  /** Index at which the value begins. */
   readonly value: number;
   /** How the value ends when it is neither a string nor in brackets. */
   readonly bare: 'member' | 'word' | 'line' | 'element';
-  /** The quotes of the key. */
+  /** Quotes around the key; `null` when it has none. */
   readonly quotes: Delimiter | null;
-  /** Whether the value has to be a string. */
+  /** Whether only a string counts as a value. */
   readonly onlyString: boolean;
-  /** `('key', 'value')`: nothing but the closing bracket may follow. */
+  /** Whether key and value are a pair such as `('key', 'value')`, which must end right after the value. */
   readonly isPair: boolean;
 }
 
@@ -64,17 +64,19 @@ interface Place {
 export interface KeyPlace {
   readonly start: number;
   readonly end: number;
-  /** Whether its values have blanks in them, as those of `Authorization` have. */
+  /** Whether its value may contain blanks, like that of `Authorization`. */
   readonly isHeader: boolean;
-  /** Whether a string may follow it with nothing but a blank between: `PASSWORD 'x'`. */
+  /** Whether a string may follow the key after a blank only: `PASSWORD 'x'`. */
   readonly isPassword: boolean;
-  /** Whether it is hidden already: only a string or brackets can then reach further. */
+  /**
+   * Whether the key is inside a text that is masked already. Only a string or a bracket can extend that mask.
+   */
   readonly isHidden: boolean;
-  /** Where the last backslash of the text is: behind it there is but one reading. */
+  /** Index of the last backslash of the text. After it, quotes have only one possible reading. */
   readonly lastBackslash: number;
 }
 
-/** @returns what to mask; `null` when no value follows or there is nothing to hide */
+/** @returns what to mask; `null` when the key has no value or the value is not a secret */
 export function keyedValue(text: string, key: KeyPlace): Masked | null {
   const place = findPlace(text, key);
   if (place === null || place.value >= text.length) return null;
@@ -84,7 +86,7 @@ export function keyedValue(text: string, key: KeyPlace): Masked | null {
   STRING_PREFIX.test(text);
   const open = readDelimiter(text, STRING_PREFIX.lastIndex);
   if (open === null) return place.onlyString ? null : maskBare(text, place, key);
-  // `"label": "Password:"`: the string that the key stands in ends here.
+  // In `"label": "Password:"` the quote ends the string that contains the key.
   if (place.quotes === null && closesOuter(text, place.value, open)) return null;
   return maskTriple(text, open) ?? maskString(text, place, open);
 }
@@ -124,7 +126,7 @@ function findPlace(text: string, { start, end, isHeader, isPassword }: KeyPlace)
   return isString ? { ...none, value: mark, bare: 'word', onlyString: true } : null;
 }
 
-/** The names that lists of fields have. */
+/** Names that occur in lists of field names. */
 const NAME = /^(?:password|passwd|pwd|secret|token|api_?key|cookie|session|authorization|credentials)$/i;
 
 function startsString(text: string, at: number): boolean {
@@ -140,7 +142,7 @@ function opensPair(text: string, start: number): boolean {
   return /[([][bBuU]?$/.test(before);
 }
 
-/** Whether a quoted key is itself the value of a member that holds names. */
+/** Whether a quoted key is itself the value of a member such as `name`. */
 function isName(text: string, start: number): boolean {
   const quotes = readDelimiterBefore(text, start);
   return quotes !== null && NAME_OF_VALUE.test(text.slice(Math.max(0, quotes.start - 160), quotes.start));
@@ -157,7 +159,9 @@ function maskTriple(text: string, open: Delimiter): Masked | null {
 
 const CUT_STRING = /[^"'`\\\r\n]{1,1024}?(?=(?:\.{3}|…)\\*["'`])/y;
 
-/** Masks a string that its engine has cut, in a text that goes on: `{"note": "('password', 'abc...", "n": 1}`. */
+/**
+ * Masks a string that the engine truncated inside a longer text: `{"note": "('password', 'abc...", "n": 1}`.
+ */
 function maskCut(text: string, { end }: Delimiter): Masked | null {
   CUT_STRING.lastIndex = end;
   const isFound = CUT_STRING.test(text) && !text.startsWith(MASK, end);
@@ -169,9 +173,9 @@ function maskString(text: string, { quotes, isPair }: Place, open: Delimiter): M
   const where = quotes === null ? 'text' : 'value';
   const usual = stringEnd(text, open, where, 'paired');
   if (isPair && !/[)\]]/.test(text[skipBlanks(text, usual.end)] ?? ')')) return maskCut(text, open);
-  // Nothing is hidden where nothing is.
+  // An empty string has nothing to hide.
   if (usual.isClosed && usual.content === open.end) return null;
-  // `['password', 'token']` are two names.
+  // `['password', 'token']` is a list of two names.
   if (isPair && NAME.test(text.slice(open.end, Math.min(usual.content, open.end + 32)))) return null;
   const { end, isClosed } = stringEnd(text, open, where, 'exact');
   const closing = text.slice(usual.content, usual.end);
@@ -191,12 +195,12 @@ function maskBare(text: string, { value, bare, quotes }: Place, key: KeyPlace): 
   );
   if (end <= value) return null;
   if (text.startsWith(MASK, value) && !/[\w*]/.test(text[value + MASK.length] ?? '')) return null;
-  // In place of a number or an object stands a string, so that JSON stays JSON.
+  // Replace a number or an object by a quoted string, so that JSON stays valid.
   const quote = quotes === null ? '' : `${'\\'.repeat(quotes.backslashes)}${quotes.quote}`;
   return { start: value, end, text: `${quote}${MASK}${quote}` };
 }
 
-/** `None`, `true`, and the type of a parameter. */
+/** Whether the value is `None`, `true` or the like, or a type. */
 function isNothing(text: string, at: number): boolean {
   TYPE.lastIndex = at;
   if (TYPE.test(text)) return true;
@@ -230,7 +234,7 @@ function endsHere(text: string, at: number): boolean {
 
 const SPACE = /(?:[ \t\r\n]|\\+[nr])*/y;
 
-/** Behind blanks and line breaks, also as strings write them. */
+/** Index after blanks and line breaks, including line breaks that are escaped in a string. */
 function skipSpace(text: string, at: number): number {
   SPACE.lastIndex = at;
   SPACE.test(text);

@@ -1,4 +1,4 @@
-/** Where the value of a key stands in notations that put more than a sign between them: XML, forms, YAML … */
+/** Finds the value of a key in notations with more than a separator between them: XML, forms, YAML … */
 import { lineEnd } from './value-end.ts';
 
 /** Where a value begins, and how it ends when it is neither a string nor in brackets. */
@@ -7,25 +7,34 @@ export interface MarkedPlace {
   readonly bare: 'word' | 'line' | 'element';
 }
 
-/** A line break, also as strings write it. */
+/** A line break, plain or escaped. */
 const BREAK = '(?:\\r?\\n|\\\\+r\\\\+n|\\\\+n)';
 
-/** `<password>`, `<wsse:Password Type="x">`, and what may stand between it and its value. */
+/** What may come between an XML tag's name and its value: `<password>`, `<wsse:Password Type="x">`. */
 const ELEMENT = /(?:\s[\w:.-]{1,64}=\\*["'][^<>]{0,256})?>(?:<!\[CDATA\[)?/y;
 const ELEMENT_START = /<(?:[\w.-]{1,64}:)?$/;
 
-/** `name="password" value=`, `- name: PASSWORD` and `value:` in the next line. */
+/**
+ * What comes before a key in `name="password" value=`, or in `- name: PASSWORD` with `value:` on the next
+ * line.
+ */
 const NAME_BEFORE = /(?:name|key|id)(?:=|:[ \t]?)\\*["']?$/i;
 const ATTRIBUTE = /\\*["']\s{1,8}value=/iy;
 const NEXT_MEMBER = new RegExp(`["']?[ \\t]{0,8}${BREAK}[ \\t]{0,64}value:[ \\t]*`, 'iy');
 
-/** `Content-Disposition: form-data; name="password"` and an empty line. */
+/**
+ * What comes between name and value in a form: `Content-Disposition: form-data; name="password"` and an empty
+ * line.
+ */
 const FORM_PART = new RegExp(`\\\\*["'](?:;[^\\r\\n\\\\]{0,256})?${BREAK}${BREAK}`, 'y');
 
-/** A message of pydantic: the field, and in the next line its fault with `input_value=`. */
+/**
+ * What comes between field and value in a message of pydantic: the fault on the next line, with
+ * `input_value=`.
+ */
 const FAULTY_INPUT = new RegExp(`${BREAK} {2,8}[^\\r\\n]{0,256}?\\binput_value=`, 'y');
 
-/** @returns `null` when the key stands in none of these notations */
+/** @returns `null` when the key is in none of these notations */
 export function markedPlace(text: string, start: number, end: number): MarkedPlace | null {
   const previous = text[start - 1];
   const next = text[end] ?? '';
@@ -33,7 +42,7 @@ export function markedPlace(text: string, start: number, end: number): MarkedPla
     const value = ELEMENT_START.test(before(text, start)) ? behind(ELEMENT, text, end) : null;
     if (value !== null) return { value, bare: 'element' };
   }
-  // Nearly all keys have something else behind them.
+  // Returns early for most keys.
   if (!`"'\\\r\n`.includes(next) || next === '') return null;
   if (NAME_BEFORE.test(before(text, start))) {
     const attribute = behind(ATTRIBUTE, text, end);
@@ -45,12 +54,12 @@ export function markedPlace(text: string, start: number, end: number): MarkedPla
   return input === null ? null : { value: input, bare: 'word' };
 }
 
-/** Enough of what stands before a key to tell its notation. */
+/** Enough text before a key to recognise its notation. */
 function before(text: string, start: number): string {
   return text.slice(Math.max(0, start - 72), start);
 }
 
-/** Behind what a pattern matches at a place; `null` when it does not. */
+/** Index after what a pattern matches at `at`; `null` when it does not match. */
 function behind(pattern: RegExp, text: string, at: number): number | null {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : null;
@@ -62,10 +71,10 @@ const LINE_BREAK = new RegExp(BREAK, 'y');
 const LINE_BEFORE = /(?:[\r\n"']|\\+[nr]|^)([ \t-]{0,64})$/;
 
 /**
- * The end of a value of YAML that stands in the lines below its key, further to the right: a block (`password: |`)
- * or a list; `null` when the value is none.
+ * End of a YAML value in the lines below its key, indented further: a block (`password: |`) or a list. `null`
+ * when there is no such value.
  *
- * @param from behind the colon
+ * @param from index after the colon
  */
 export function yamlBlockEnd(text: string, from: number, keyStart: number): number | null {
   const first = behind(BLOCK, text, from) ?? behind(LIST, text, from);
@@ -76,7 +85,7 @@ export function yamlBlockEnd(text: string, from: number, keyStart: number): numb
     const content = behind(/[ \t]*/y, text, line) as number;
     const isWithin = content - line > indent || (content - line === indent && text.startsWith('- ', content));
     const last = lineEnd(text, content);
-    // Blank lines belong to a block.
+    // A block may contain blank lines.
     if (!isWithin && last > content) break;
     end = last;
   }

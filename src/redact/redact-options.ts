@@ -1,43 +1,43 @@
-/** The `redact` option: what is taken for a secret, and its check. */
+/** The `redact` option: what counts as a secret. */
 import { wordsOf } from './secret-keys.ts';
 
 /**
- * A host's own way to take secrets out of a text.
+ * A host's own redaction of a text.
  *
- * @param text what is to be shown: JSON, a Python repr, a traceback, a sentence; perhaps cut at its end
+ * @param text text to show: JSON, a Python repr, a traceback, a sentence. Its end may be truncated
  * @param field where it is shown: `args`, `kwargs`, `result`, `exception`, `traceback`, `stamps`, `detail`,
  *   `error`, `config`, `schedule`
- * @returns the text to show. What it throws, and what is no text, shows `***` instead
+ * @returns the text to show. If it throws or returns anything but a string, `***` is shown
  */
 export type RedactFunction = (text: string, field: string) => string;
 
-/** Which values are secrets. What is left out has its default. */
+/** Which values are secrets. Missing options have their defaults. */
 export interface RedactOptions {
   /**
-   * Names of further keys whose values are secret. A string names a key that has its words side by side, in
-   * any case and notation: `'tax id'` stands for `tax_id`, `customerTaxId` and `TAX-ID`, not for `taxidermist`.
-   * A pattern is tried against the whole key. Default: none.
+   * Further keys whose values are secret. A string matches keys that contain its words side by side, in any
+   * case and notation: `'tax id'` matches `tax_id`, `customerTaxId` and `TAX-ID`, but not `taxidermist`. A
+   * pattern is tested against the whole key. Default: none.
    */
   readonly keys?: readonly (string | RegExp)[];
   /**
-   * Takes `keys` in place of the names that usually name a secret. URLs with credentials, tokens that show
-   * by their form and `Bearer …` stay masked. Default: false.
+   * Whether `keys` replace the built-in names of secrets instead of extending them. URLs with credentials,
+   * tokens with a recognisable form and `Bearer …` are masked in any case. Default: false.
    */
   readonly replaceKeys?: boolean;
-  /** Asked after the rules above, with what they left. Default: none. */
+  /** Called after the rules above, with the text that they leave. Default: none. */
   readonly redact?: RedactFunction;
 }
 
-/** {@link RedactOptions}, checked, with every default filled in. */
+/** Checked {@link RedactOptions} with all defaults filled in. */
 export interface ResolvedRedact {
-  /** False: only the host's function decides. */
+  /** Whether the built-in rules apply. False: only the host's function decides. */
   readonly rules: boolean;
   readonly keys: readonly (string | RegExp)[];
   readonly replaceKeys: boolean;
   readonly redact: RedactFunction | null;
 }
 
-// The compiler checks that every key has its row.
+// The type requires one entry per option.
 const KNOWN: Readonly<Record<keyof RedactOptions, true>> = { keys: true, replaceKeys: true, redact: true };
 
 const OURS: ResolvedRedact = Object.freeze({ rules: true, keys: [], replaceKeys: false, redact: null });
@@ -45,7 +45,7 @@ const OURS: ResolvedRedact = Object.freeze({ rules: true, keys: [], replaceKeys:
 /**
  * Checks the `redact` option and fills in its defaults.
  *
- * @param option `false` shows everything, a function replaces every rule of ours, an object extends them
+ * @param option `false` masks nothing, a function replaces all built-in rules, an object extends them
  * @returns `null` when nothing is masked
  * @throws TypeError that names the option and says what to write
  */
@@ -73,7 +73,7 @@ export function resolveRedact(option: unknown): ResolvedRedact | null {
   return { rules: true, keys, replaceKeys, redact: redact as RedactFunction | null };
 }
 
-/** A name has letters, or it would name every key. */
+/** A string without letters would match every key. */
 function isKey(key: unknown): key is string | RegExp {
   return key instanceof RegExp || (typeof key === 'string' && wordsOf(key).length > 0);
 }

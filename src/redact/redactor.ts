@@ -1,30 +1,35 @@
-/** Takes secrets out of what is shown. */
+/** Removes secrets from everything that clients see. */
 import { type RedactFunction, type RedactOptions, resolveRedact } from './redact-options.ts';
 import { createSecretFinder } from './secret-finder.ts';
 
-/** Takes secrets out of what is shown. Never throws. */
+/** Removes secrets from texts. Never throws. */
 export interface Redactor {
   /**
+   * Masks the secrets in a text.
+   *
    * @param text JSON, a Python repr, a traceback, a sentence …
-   * @param field where it is shown, for the host's own function. Default `detail`
-   * @param isCut whether its end is missing: what may be the beginning of a secret there is masked, too
+   * @param field where the text is shown, passed to the host's function. Default `detail`
+   * @param isCut whether the end of the text is missing. What may be the beginning of a secret there is then
+   *   masked too. Default false
    */
   text(text: string, field?: string, isCut?: boolean): string;
   /** Whether a key names a secret. */
   isSecretKey(key: string): boolean;
   /**
-   * Whether what is shown is the text itself with `***` in some places, perhaps in quotes: what is not in a
-   * text is then not in what is shown either.
+   * Whether `text` only replaces parts by `***`, perhaps in quotes. If so, what a text does not contain its
+   * redacted form does not contain either.
    */
   readonly onlyMasks: boolean;
 }
 
-/** What is shown when the host's function fails: it may have failed on a secret. */
+/** Shown when the host's function fails, since it may have failed on a secret. */
 const FAILED = '***';
 
 /**
- * @param option as `createMonitorRouter({ redact })` takes it. Default: our own rules
- * @throws TypeError when the option is wrong
+ * Creates a redactor.
+ *
+ * @param option as in `createMonitorRouter({ redact })`. Default: the built-in rules
+ * @throws TypeError when the option is invalid
  */
 export function createRedactor(option?: RedactOptions | RedactFunction | false): Redactor {
   const resolved = resolveRedact(option);

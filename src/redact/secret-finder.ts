@@ -1,41 +1,46 @@
-/** Finds secrets in a text: values under keys that name one, and what shows by its form. */
+/** Finds secrets in a text: values of keys that name a secret, and texts with the form of a secret. */
 import { type KeyPlace, keyedValue, type Masked } from './keyed-value.ts';
 import { hasWords, namesPassword, namesSecret, namesSecretInQuery, wordsOf } from './secret-keys.ts';
 import { SHAPE_STEMS, shapeAt } from './shapes.ts';
 
-/** What part of a word leads to a key that may name a secret. */
+/** Word parts that may belong to a key that names a secret. */
 const KEY_STEMS =
   'pass|pwd|secret|token|auth|cookie|sess|sid|cred|bearer|dsn|jwt|otp|cv[vc]|key|conn(?:ection)?[-_ ]?str|csrf|xsrf|signature|sig(?==|%3d)';
 
-/** Keys whose values may have blanks and semicolons in them. */
+/** Keys whose values may contain blanks and semicolons. */
 const HEADER = /(?:authorization|cookie)$/i;
 
 const LONGEST_KEY = 128;
 const MOST_KNOWN = 2_000;
 
-/** How often a part of a text may belong to one more value; the rest of a text that is made of such is hidden. */
+/** How many values a part of a text may belong to. If a text exceeds this, the rest of it is masked. */
 const MOST_WORK = 16;
 
-/** A text is looked at again until nothing more is found in it: what is left may read in another way. */
+/**
+ * Masking can change how the rest of a text is read, so repeat until nothing more is found, at most this
+ * often.
+ */
 const MOST_PASSES = 8;
 
-/** What a look at one place depends on beside the text. */
+/** What a search depends on besides the text. */
 type Pass = Pick<KeyPlace, 'isHidden' | 'lastBackslash'> & { readonly isCut: boolean };
 
 /** Finds secrets. */
 export interface SecretFinder {
   isSecretKey(key: string): boolean;
-  /** @returns the text with `***` in place of secrets */
+  /** @returns the text with `***` in place of its secrets */
   mask(text: string, isCut: boolean): string;
 }
 
 /**
+ * Creates a finder.
+ *
  * @param extra further keys, see `RedactOptions.keys`
- * @param ownKeys whether keys that usually name a secret count
+ * @param ownKeys whether to use the built-in names of secrets
  */
 export function createSecretFinder(extra: readonly (string | RegExp)[], ownKeys: boolean): SecretFinder {
   const phrases = extra.filter((key) => typeof key === 'string').map(wordsOf);
-  // Without g and y, which would make a test depend on the one before.
+  // With the flags g and y a test would depend on the previous one.
   const patterns = extra
     .filter((key) => key instanceof RegExp)
     .map((key) => new RegExp(key.source, key.flags.replace(/[gy]/g, '')));
@@ -65,7 +70,7 @@ export function createSecretFinder(extra: readonly (string | RegExp)[], ownKeys:
     return judged;
   }
 
-  /** @returns what to mask, or where to look on */
+  /** @returns what to mask, or the index at which to continue */
   function find(
     text: string,
     stem: RegExpExecArray,
@@ -105,8 +110,8 @@ export function createSecretFinder(extra: readonly (string | RegExp)[], ownKeys:
       }
       if (found.start >= done) shown += text.slice(done, found.start) + found.text;
       done = Math.max(done, found.end);
-      // Notations are ambiguous, so a value may have been taken to be too short or too long: keys are looked
-      // for within it as well, and what belongs to them is hidden, too.
+      // Notations are ambiguous, so the end of a value may be wrong. Search for keys inside the value too,
+      // and mask their values.
       stems.lastIndex = found.start;
       work += found.end - found.start;
       if (work > MOST_WORK * text.length) done = text.length;
@@ -130,11 +135,11 @@ export function createSecretFinder(extra: readonly (string | RegExp)[], ownKeys:
 
 const SHAPE_START = new RegExp(`^(?:${SHAPE_STEMS.replace('(?<![a-z0-9])', '')})`, 'i');
 
-/** A pattern for everything that may lead to a secret; it makes harmless texts cheap. */
+/** A pattern for everything that may belong to a secret. It keeps harmless texts cheap. */
 function stemsOf(phrases: readonly (readonly string[])[], hasPatterns: boolean, ownKeys: boolean): RegExp {
   const stems = [SHAPE_STEMS, ...phrases.flatMap((words) => words.slice(-1))];
   if (ownKeys) stems.push(KEY_STEMS);
-  // Whatever has the form of a key: each is looked at once, from its beginning.
+  // Matches anything that has the form of a key, once, from its beginning.
   if (hasPatterns) stems.push('(?<![\\w$-])[\\w$-]{1,128}(?=[\\\\"\'`\\]]{0,8}[ \\t]{0,8}[:=,>])');
   return new RegExp(stems.join('|'), 'gi');
 }
@@ -163,7 +168,10 @@ function keyEnd(text: string, at: number): number {
   return end;
 }
 
-/** A key may be written in words: `API key: x`, `"Secret Access Key": "x"`. */
+/**
+ * Start indexes of the keys that end here. A key may have several words: `API key: x`,
+ * `"Secret Access Key": "x"`.
+ */
 function keyStarts(text: string, start: number): number[] {
   const starts = [start];
   let begin = start;
@@ -175,7 +183,7 @@ function keyStarts(text: string, start: number): number[] {
   return starts;
 }
 
-/** `tokens: 512` is how many there are. */
+/** Whether the value is a number of tokens, as in `tokens: 512`. */
 function isCount(text: string, key: string, { start, end }: Masked): boolean {
   return /tokens$/i.test(key) && /^\d+$/.test(text.slice(start, Math.min(end, start + 16)));
 }

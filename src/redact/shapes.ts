@@ -1,13 +1,16 @@
-/** Secrets that show by their form, whatever they are called: tokens, private keys, URLs with credentials. */
+/**
+ * Finds secrets that have a recognisable form, whatever their key: tokens, private keys, URLs with
+ * credentials.
+ */
 import { encodedCredentials, isCutAt, type Span, urlCredentials } from './url-credentials.ts';
 
-/** A token that shows by how it begins. */
+/** A kind of token with a recognisable beginning. */
 interface Form {
-  /** How it begins, case and all. */
+  /** Pattern of its beginning, case-sensitive. */
   readonly start: RegExp;
-  /** What it is made of. */
+  /** The characters of the token. */
   readonly characters: RegExp;
-  /** Whether a run of these is one, and no word that begins alike. */
+  /** Whether such a run of characters is a token and not a word with the same beginning. */
   isToken(token: string): boolean;
 }
 
@@ -18,7 +21,10 @@ const HASH = /[\w.+/=$,-]*/y;
 const PATH = /[\w.@/%-]*/y;
 
 const isLong = (token: string): boolean => token.length >= 20;
-/** Capitals and digits: `npm_lifecycle_script` and `sk-learn-feature-extraction` have not both. */
+/**
+ * Requires capitals and digits, which `npm_lifecycle_script` and `sk-learn-feature-extraction` do not both
+ * have.
+ */
 const isMixed = (token: string): boolean => isLong(token) && /\d/.test(token) && /[A-Z]/.test(token);
 const hasDigit = (token: string): boolean => isLong(token) && /\d/.test(token);
 const isAny = (): boolean => true;
@@ -42,10 +48,10 @@ const FORMS: readonly Form[] = [
   { start: /webhook\.office\.com\/webhookb2\//y, characters: PATH, isToken: isAny },
 ];
 
-/** Of these forms, what stands before the secret is shown: it tells whose it is. */
+/** Forms whose beginning stays visible, because it shows to whom the secret belongs. */
 const SHOWN_START = /^(?:hooks|webhook|\/)/;
 
-/** What leads to a secret of one of these forms, as the source of a pattern. */
+/** Sources of the patterns that find candidates for these forms. */
 export const SHAPE_STEMS = [
   ':(?:\\\\*\\/){2}|%3a%2f%2f|-----begin ',
   '(?<![a-z0-9])(?:bearer[ \\t]|basic[ \\t]|eyj|a(?:ki|si|iz)a|gh[pousr]_|github_pat_|gl[a-z]{2,5}-|xox[a-z]-|xapp-',
@@ -54,10 +60,10 @@ export const SHAPE_STEMS = [
 ].join('|');
 
 /**
- * The secret that a stem leads to; `null` when there is none.
+ * The secret at a candidate; `null` when there is none.
  *
- * @param stem what {@link SHAPE_STEMS} matched
- * @param at where it begins
+ * @param stem the text that one of {@link SHAPE_STEMS} matched
+ * @param at index at which it begins
  * @param isCut whether the end of the text is missing
  */
 export function shapeAt(text: string, stem: string, at: number, isCut: boolean): Span | null {
@@ -77,21 +83,22 @@ function formAt(text: string, at: number, isCut: boolean): Span | null {
     if (begin === undefined) continue;
     const from = SHOWN_START.test(begin) ? at + begin.length : at;
     characters.lastIndex = 0;
-    // Its beginning decides: a text of nothing but beginnings must not be read to its end for each.
+    // Only the beginning decides. Reading on to the end would be quadratic for a text of many such
+    // beginnings.
     const token = characters.exec(text.slice(from, from + LONGEST_BEGINNING))?.[0] ?? '';
     const isOne = isToken(token);
     characters.lastIndex = from;
     const end = isOne ? from + (characters.exec(text)?.[0].length ?? 0) : from + token.length;
-    // At the end of a cut text its beginning is enough.
+    // At the end of a truncated text the beginning of a token is enough.
     return token !== '' && (isOne || isCutAt(text, end, isCut)) ? { start: from, end } : null;
   }
   return null;
 }
 
-/** `Bearer of`, `Bearer realm="x"` are no tokens. */
+/** Excludes `Bearer of` and `Bearer realm="x"`. */
 const isBearer = (token: string): boolean =>
   !/^(?:of|tokens?|auth|authentication|authorization|scheme|(?:realm|error|scope|charset)=?)$/i.test(token);
-/** `Basic authentication` is no token: base64 of a user and password has capitals or digits. */
+/** Excludes `Basic authentication`: base64 of user and password contains capitals or digits. */
 const isBasic = (token: string): boolean =>
   token.length >= 6 && /[A-Z0-9=]/.test(token.slice(1)) && !/^(?:realm|charset)=/i.test(token);
 

@@ -1,7 +1,7 @@
 /**
- * Finds where values end in JSON, Python reprs and plain text alike, also in JSON inside of JSON and in
- * texts that were cut. Each function looks at each character a bounded number of times. In doubt a value is
- * taken to be longer: hiding too much is harmless.
+ * Finds the ends of values in JSON, Python reprs and plain text, also in JSON inside JSON and in truncated
+ * texts. Each function reads each character a bounded number of times. When in doubt it takes a value to be
+ * longer: masking too much is harmless.
  */
 import { skipBlanks } from './characters.ts';
 
@@ -9,7 +9,7 @@ import { skipBlanks } from './characters.ts';
 export interface Delimiter {
   readonly quote: string;
   readonly backslashes: number;
-  /** Where what it delimits begins. */
+  /** Index at which the delimited content begins. */
   readonly end: number;
 }
 
@@ -19,7 +19,7 @@ export function isQuote(character: string | undefined): boolean {
   return character === '"' || character === "'" || character === '`';
 }
 
-/** Reads a delimiter at a place; `null` when there is none. */
+/** Reads the delimiter at an index; `null` when there is none. */
 export function readDelimiter(text: string, at: number): Delimiter | null {
   let place = at;
   while (text.charCodeAt(place) === BACKSLASH) place++;
@@ -28,7 +28,7 @@ export function readDelimiter(text: string, at: number): Delimiter | null {
   return { quote, backslashes: place - at, end: place + 1 };
 }
 
-/** Reads a delimiter that ends right before a place. */
+/** Reads the delimiter that ends directly before an index. */
 export function readDelimiterBefore(
   text: string,
   end: number,
@@ -40,30 +40,33 @@ export function readDelimiterBefore(
   return { quote, backslashes: end - 1 - start, end, start };
 }
 
-/** Where a string ends: its closing delimiter, or the end of the text where it is missing. */
+/** End of a string: its closing delimiter, or the end of the text when that is missing. */
 export interface StringEnd {
-  /** Behind the content. */
+  /** Index after the content. */
   readonly content: number;
-  /** Behind the closing delimiter. */
+  /** Index after the closing delimiter. */
   readonly end: number;
   readonly isClosed: boolean;
 }
 
 /**
- * How backslashes before a quote are read, which a text does not tell. `paired`: two of them are one
- * backslash, and the quote closes. `exact`: the quote closes with none beside those of the opening one, as
- * in a JSON text within a repr, where two belong to an escaped quote. `none`: backslashes mean nothing, as
- * Celery's reprs escape quotes but not backslashes.
+ * How to read backslashes before a quote, which the text alone does not show. `paired`: two backslashes stand
+ * for one, and the quote closes. `exact`: the quote closes only with exactly the backslashes of the opening
+ * one, as in a JSON text inside a repr, where two more belong to an escaped quote. `none`: backslashes have
+ * no meaning, since Celery's reprs escape quotes but not backslashes.
  */
 export type Reading = 'paired' | 'exact' | 'none';
 
-/** Where a string stands, which tells what can follow it: a value in a dict or list, any of their strings, a text. */
+/**
+ * Where a string is, which decides what can follow it: a value in a dict or list, any string in one, or plain
+ * text.
+ */
 export type StringPlace = 'value' | 'member' | 'text';
 
 /**
- * Finds the end of a string. A quote closes it when it has the right backslashes, and what follows is what
- * follows a string in this place: Celery's reprs do not escape backslashes, so that a quote alone proves
- * nothing.
+ * Finds the end of a string. A quote closes it when it has the right backslashes and is followed by something
+ * that can follow a string there. The quote alone is not enough, because Celery's reprs do not escape
+ * backslashes.
  */
 export function stringEnd(text: string, open: Delimiter, place: StringPlace, reading: Reading): StringEnd {
   const step = 2 * (open.backslashes + 1);
@@ -82,11 +85,11 @@ export function stringEnd(text: string, open: Delimiter, place: StringPlace, rea
   return { content: text.length, end: text.length, isClosed: false };
 }
 
-/** Whether what stands here can follow a string. */
+/** Whether the text at this index can follow a string. */
 function canFollow(text: string, at: number, open: Delimiter, place: StringPlace): boolean {
   const next = text[at];
   if (endsItem(next) || (next === ':' && place !== 'value')) return true;
-  // The end of the string that this one stands in.
+  // The end of the string around this one.
   if (isQuote(next)) return next !== open.quote || open.backslashes > 0;
   if (next === '\\') return /[nrt"'`\\]/.test(text[at + 1] ?? '');
   if (place === 'text') return !/[\p{L}\p{N}_]/u.test(next as string);
@@ -100,7 +103,7 @@ function endsItem(character: string | undefined): boolean {
   return character === undefined || '\r\n,}]);'.includes(character);
 }
 
-/** Finds the next character that matters; everything between does not end a value. */
+/** Index of the next character that can end a value. */
 function nextOf(characters: RegExp, text: string, at: number): number {
   characters.lastIndex = at;
   return characters.test(text) ? characters.lastIndex - 1 : text.length;
@@ -108,7 +111,7 @@ function nextOf(characters: RegExp, text: string, at: number): number {
 
 const BRACKETS_AND_QUOTES = /[()[\]{}"']/g;
 
-/** The end of a bracketed value that begins here, behind its closing bracket; the end of the text if it has none. */
+/** Index after the closing bracket of a value that begins here; the end of the text when it is missing. */
 export function bracketEnd(text: string, start: number, reading: Reading): number {
   let depth = 0;
   let at = start;
@@ -137,7 +140,7 @@ export function memberEnd(text: string, start: number, reading: Reading): number
     else if (character === '<') at = behind(text, '>', at);
     else if (isQuote(character)) {
       const open = readDelimiterBefore(text, at + 1) as Delimiter;
-      // A quote that closes what this object stands in.
+      // A quote that closes the string around this object.
       if (at === start || canFollow(text, at + 1, open, 'value')) break;
       at = stringEnd(text, open, 'member', reading).end;
     } else break;
@@ -147,7 +150,7 @@ export function memberEnd(text: string, start: number, reading: Reading): number
 
 const WORD_MARKS = /[ \t\r\n&;<"'`\\,()[\]{}]/g;
 
-/** The end of a bare value behind `=`, in a query, a call or a list of settings. */
+/** The end of a bare value after `=`, in a query, a call or a list of settings. */
 export function wordEnd(text: string, start: number, reading: Reading): number {
   let at = nextOf(WORD_MARKS, text, start);
   for (; at < text.length; at = nextOf(WORD_MARKS, text, at)) {
@@ -166,7 +169,7 @@ function isOpening(character: string): boolean {
   return character === '(' || character === '[' || character === '{';
 }
 
-/** Whether a comma or a closing bracket ends a word: a password may hold one. */
+/** Whether a comma or closing bracket ends a word. A password may contain them. */
 function endsWord(text: string, at: number): boolean {
   const next = text[at + 1];
   return next === undefined || ' \t\r\n,;&"\'`\\)]}.:'.includes(next);
@@ -174,7 +177,7 @@ function endsWord(text: string, at: number): boolean {
 
 const LINE_MARKS = /[\r\n\\"'`]/g;
 
-/** The end of a line, or of the string that it stands in. */
+/** The end of a line, or of the string that contains it. */
 export function lineEnd(text: string, start: number): number {
   let inner: Delimiter | null = null;
   let at = nextOf(LINE_MARKS, text, start);
@@ -182,7 +185,8 @@ export function lineEnd(text: string, start: number): number {
     const character = text[at] as string;
     if (isQuote(character)) {
       const here = readDelimiterBefore(text, at + 1) as Delimiter & { readonly start: number };
-      // `username="ann", response="x"`: what closes such a string does not end the line.
+      // A string inside the line, as in `username="ann", response="x"`: its closing quote does not end the
+      // line.
       if (inner !== null && here.quote === inner.quote && here.backslashes === inner.backslashes) {
         inner = null;
         continue;
@@ -208,8 +212,8 @@ const OUTER_BEFORE = /(?:^|[\s,:=([{][bBuUrRfF]{0,2})$/;
 const LOOK_BACK = 256;
 
 /**
- * Whether quotes behind a key end the string that the key stands in, and do not begin its value: what follows is what
- * follows a string, and the same quotes before the key begin one.
+ * Whether the quotes after a key end the string that contains the key and do not begin its value. That is so
+ * when they are followed by what can follow a string, and the same quotes before the key begin one.
  */
 export function closesOuter(text: string, keyEnd: number, { quote, backslashes, end }: Delimiter): boolean {
   OUTER_BEHIND.lastIndex = end;
@@ -232,7 +236,7 @@ function endsOuterString(text: string, at: number): boolean {
   return next === undefined || ',}])'.includes(next);
 }
 
-/** A line break as strings write it: `\n`. */
+/** Whether an escaped line break (`\n`) is at this index. */
 function isWrittenBreak(text: string, at: number): boolean {
   return text.charCodeAt(at) === BACKSLASH && (text[at + 1] === 'n' || text[at + 1] === 'r');
 }
