@@ -13,6 +13,7 @@ import { TaskView } from './task/task-view.tsx';
 import { TasksView } from './tasks/tasks-view.tsx';
 import { WorkersView } from './workers/workers-view.tsx';
 
+/** The page: the frame and the current view. */
 export function App({ branding }: { readonly branding: Branding }) {
   const here = useStore(place);
   return (

@@ -8,6 +8,7 @@ export interface Branding {
   readonly logo: string | null;
 }
 
+/** Reads the branding from the page's root element. Without it the title is "Task monitor". */
 export function readBranding(root: HTMLElement): Branding {
   return JSON.parse(root.dataset.branding ?? '{"title":"Task monitor","links":[],"logo":null}') as Branding;
 }

@@ -3,6 +3,7 @@ import { go, linkTo } from './route.ts';
 import { nextTheme, nextZone } from './settings.ts';
 import { createStore } from './store.ts';
 
+/** Whether the list of shortcuts is open. */
 export const helpOpen = createStore(false);
 
 /** Views by the key after `g`. */
@@ -15,6 +16,7 @@ const PLACES: Readonly<Record<string, string>> = {
   m: 'metrics',
 };
 
+/** The shortcuts, for the help. */
 export const SHORTCUTS: readonly (readonly [keys: string, meaning: string])[] = [
   ['g o', 'Overview'],
   ['g t', 'Tasks'],
@@ -66,6 +68,7 @@ function focusSearch(): void {
   }
 }
 
+/** Starts to handle the shortcuts. Call it once. */
 export function listenToKeys(): void {
   document.addEventListener('keydown', onKey);
 }

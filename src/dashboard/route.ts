@@ -1,6 +1,7 @@
 /** The current view, kept in the URL fragment, so that every view and filter is a link. */
 import { createStore } from './store.ts';
 
+/** Names of the views; `unknown` is shown for any other fragment. */
 export type ViewName =
   | 'overview'
   | 'tasks'
@@ -49,6 +50,7 @@ function decode(text: string): string {
   }
 }
 
+/** The current view. */
 export const place = createStore<Place>(readPlace(location.hash));
 
 addEventListener('hashchange', () => place.set(readPlace(location.hash)));
@@ -67,7 +69,9 @@ export function linkTo(path: string, query: QueryInput = {}): string {
   return `#/${path}${text === '' ? '' : `?${text}`}`;
 }
 
+/** The link to the page of a task. */
 export const taskLink = (id: string): string => linkTo(`tasks/${encodeURIComponent(id)}`);
+/** The link to the workflow of a task. */
 export const workflowLink = (id: string): string => linkTo(`workflow/${encodeURIComponent(id)}`);
 
 /** Opens a link. @param replace replaces the current entry of the browser history. Default false */

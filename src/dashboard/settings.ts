@@ -1,7 +1,9 @@
 /** The reader's settings, stored in this browser if it permits. */
 import { createStore } from './store.ts';
 
+/** Colour scheme; `auto` follows the browser. */
 export type Theme = 'auto' | 'light' | 'dark';
+/** Zone in which times are shown. */
 export type Zone = 'local' | 'utc';
 
 const KEYS = { theme: 'task-monitor.theme', zone: 'task-monitor.zone' };
@@ -25,7 +27,9 @@ function remember(key: string, value: string): void {
 
 const THEMES: readonly Theme[] = ['auto', 'light', 'dark'];
 
+/** The chosen colour scheme. Default `auto`. */
 export const theme = createStore<Theme>(recall(KEYS.theme, THEMES, 'auto'));
+/** The chosen zone. Default `local`. */
 export const zone = createStore<Zone>(recall(KEYS.zone, ['local', 'utc'], 'local'));
 
 function applyTheme(): void {
@@ -41,10 +45,12 @@ theme.subscribe(() => {
 });
 zone.subscribe(() => remember(KEYS.zone, zone.get()));
 
+/** Switches to the next colour scheme. */
 export function nextTheme(): void {
   theme.set(THEMES[(THEMES.indexOf(theme.get()) + 1) % THEMES.length] ?? 'auto');
 }
 
+/** Switches between local time and UTC. */
 export function nextZone(): void {
   zone.set(zone.get() === 'local' ? 'utc' : 'local');
 }

@@ -8,6 +8,7 @@ export interface Store<T> {
   subscribe(listener: () => void): () => void;
 }
 
+/** Creates a store that holds `initial`. */
 export function createStore<T>(initial: T): Store<T> {
   let value = initial;
   const listeners = new Set<() => void>();

@@ -15,6 +15,7 @@ export interface Delimiter {
 
 const BACKSLASH = 92;
 
+/** Whether a character is a single quote, a double quote or a backtick. */
 export function isQuote(character: string | undefined): boolean {
   return character === '"' || character === "'" || character === '`';
 }

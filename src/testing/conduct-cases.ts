@@ -50,6 +50,7 @@ function revisionOf(bench: Bench): string | number | undefined {
   return bench.sources.tasks?.status?.().revision;
 }
 
+/** Cases on every part. */
 export const CONDUCT_CHECKS: Checks = {
   'gives each part a name that can stand in an answer': async (bench) => {
     for (const [name, part] of partsOf(bench.sources)) SHAPES.sourceName(part.name, `sources.${name}.name`);

@@ -57,6 +57,7 @@ function tiedFirst(rows: readonly Task[]): readonly Task[] {
   return rows.toSorted((a, b) => tied(b) - tied(a)).slice(0, MOST_DETAILS);
 }
 
+/** Cases on `getTask`. */
 export const DETAIL_CHECKS: Checks = {
   'answers null for an id that is not known': async (bench) => {
     for (const id of UNKNOWN) {
@@ -105,6 +106,7 @@ export const DETAIL_CHECKS: Checks = {
   },
 };
 
+/** Cases on `getTaskTree`. */
 export const TREE_CHECKS: Checks = {
   'answers null for an id that is not known': async (bench) => {
     for (const id of UNKNOWN) {

@@ -62,6 +62,7 @@ async function expectFiltered(
   if (all.length < 1000) expectIds(what, idsOf(events), idsOf(all.filter(holds)));
 }
 
+/** Cases on `events`. */
 export const EVENT_CHECKS: Checks = {
   'lists items with an id each, once': async (bench) => {
     const ids = idsOf(await newest(bench));

@@ -20,6 +20,7 @@ async function get<T>(
   return value;
 }
 
+/** Cases on `workers`. */
 export const WORKER_CHECKS: Checks = {
   'lists workers, each hostname once': async (bench) => {
     const workers = await get(bench, 'listWorkers', (context) => bench.sources.workers?.listWorkers(context));
@@ -31,6 +32,7 @@ export const WORKER_CHECKS: Checks = {
   },
 };
 
+/** Cases on `schedules`. */
 export const SCHEDULE_CHECKS: Checks = {
   'lists schedules, each id once, or says that there is no beat': async (bench) => {
     const schedules = await get(bench, 'listSchedules', (context) =>
@@ -45,6 +47,7 @@ export const SCHEDULE_CHECKS: Checks = {
   },
 };
 
+/** Cases on `queues`. */
 export const QUEUE_CHECKS: Checks = {
   'lists queues, each name once': async (bench) => {
     const queues = await get(bench, 'listQueues', (context) => bench.sources.queues?.listQueues(context));
@@ -56,6 +59,7 @@ export const QUEUE_CHECKS: Checks = {
   },
 };
 
+/** Cases on `components`. */
 export const COMPONENT_CHECKS: Checks = {
   'lists components, each key once, with settings that are plain data': async (bench) => {
     const components = await get(bench, 'listComponents', (context) =>
@@ -76,6 +80,7 @@ export const COMPONENT_CHECKS: Checks = {
   },
 };
 
+/** Cases on `health`. */
 export const HEALTH_CHECKS: Checks = {
   'answers each check that it has, and says why one fails': async (bench) => {
     const { health } = bench.sources;
@@ -99,6 +104,7 @@ export const HEALTH_CHECKS: Checks = {
   },
 };
 
+/** Cases on `history`. */
 export const HISTORY_CHECKS: Checks = {
   'tells what it holds in figures': async (bench) => {
     const stats = await get(bench, 'getHistoryStats', (context) =>

@@ -101,7 +101,7 @@ export function sampleTasks(now: Date): readonly Task[] {
   return [
     ...plain,
     ...workflow(start),
-    // A task whose sending nobody observed.
+    // A task whose `task-sent` event was missed.
     {
       id: 'größe/1 %2F"<b>',
       state: 'STARTED',

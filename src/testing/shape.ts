@@ -25,15 +25,22 @@ export function shape(wanted: string, holds: (value: unknown) => boolean): Shape
   };
 }
 
+/** Allows any value. */
 export const anything: Shape = () => {};
+/** A boolean. */
 export const boolean = shape('a boolean', (value) => typeof value === 'boolean');
+/** A string, perhaps empty. */
 export const text = shape('a string', (value) => typeof value === 'string');
+/** A non-empty string. */
 export const filled = shape('a non-empty string', (value) => typeof value === 'string' && value !== '');
+/** A finite number. */
 export const number = shape('a finite number', Number.isFinite);
+/** A non-negative integer. */
 export const count = shape(
   'a whole number, not negative',
   (value) => Number.isInteger(value) && Number(value) >= 0,
 );
+/** A valid `Date`. */
 export const date = shape('a valid Date', (value) => value instanceof Date && !Number.isNaN(value.getTime()));
 /** A valid id: 1 to 512 characters. */
 export const id = shape(

@@ -51,6 +51,7 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
+/** Cases on `getTaskStats`. */
 export const STATS_CHECKS: Checks = {
   'counts tasks per state as the list does': async (bench) => {
     const { rows, since } = await held(bench);

@@ -56,6 +56,7 @@ function idsOf(rows: readonly Task[]): readonly string[] {
   return rows.map((row) => row.id);
 }
 
+/** Cases on `listTasks`. */
 export const TASK_CHECKS: Checks = {
   'lists every task that was put in, with what is known of it': async (bench) => {
     const { rows } = await held(bench);

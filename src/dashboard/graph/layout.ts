@@ -7,6 +7,7 @@ import type { Structure } from './structure.ts';
 /** Number of nodes above which dagre takes too long: for 1,000 nodes it takes 2 s. */
 const MOST_FOR_DAGRE = 250;
 
+/** Lays a graph out with dagre, or by rank when it is too large for dagre. */
 export function layOut(structure: Structure, isNarrow: boolean): Layout {
   const { nodes, edges } = structure;
   if (nodes.length > MOST_FOR_DAGRE) return layOutByRank(structure);

@@ -4,11 +4,13 @@ import { toneOf } from '../parts/state-badge.tsx';
 import { count, duration } from '../text/numbers.ts';
 import type { DrawnNode } from './structure.ts';
 
+/** How a node is drawn. */
 export interface Look {
   readonly tone: string;
   readonly line: string;
 }
 
+/** How a node is drawn in the current state of its tasks. */
 export function lookOf(drawn: DrawnNode, nodes: ReadonlyMap<string, GraphNodeBody>): Look {
   const node = nodes.get(drawn.members[0] ?? '');
   if (drawn.kind === 'tasks') return lookOfMany(drawn.members.map((id) => nodes.get(id)?.state ?? null));

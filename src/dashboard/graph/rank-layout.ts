@@ -10,6 +10,7 @@ const COLUMN_X = 205;
 const MARGIN = 20;
 const HALF = { x: 95, y: 23 };
 
+/** Places each node by its rank: one layer per rank, from left to right. */
 export function layOutByRank({ nodes, edges }: Structure): Layout {
   const ranks = ranksOf(
     nodes.map(({ id }) => id),

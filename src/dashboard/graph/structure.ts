@@ -14,12 +14,14 @@ export interface DrawnNode {
   readonly kind: 'task' | 'tasks' | 'group' | 'chord' | 'unseen';
 }
 
+/** An edge between two drawn nodes. */
 export interface DrawnEdge {
   readonly source: string;
   readonly target: string;
   readonly kind: string;
 }
 
+/** What is drawn of a workflow. */
 export interface Structure {
   readonly nodes: readonly DrawnNode[];
   readonly edges: readonly DrawnEdge[];

@@ -3,6 +3,7 @@ import { lookOf, short, titleOf } from './looks.ts';
 import { type Layout, NODE } from './points.ts';
 import type { DrawnEdge, DrawnNode, Structure } from './structure.ts';
 
+/** Properties of both drawings, SVG and canvas. */
 export interface DrawingProps {
   readonly structure: Structure;
   readonly layout: Layout;

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { GraphState } from '../../client.ts';
 import { client } from '../live/connection.ts';
 
+/** Result of {@link useGraph}. */
 export interface LiveGraph {
   readonly graph: GraphState | null;
   readonly error: unknown;

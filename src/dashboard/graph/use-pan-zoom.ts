@@ -8,6 +8,7 @@ export interface View {
   readonly k: number;
 }
 
+/** The current view of a drawing, and the actions that change it. */
 export interface PanZoom {
   readonly view: View;
   readonly ref: { current: HTMLDivElement | null };

@@ -2,6 +2,7 @@
 import { createMonitorClient } from '../../client.ts';
 import { createStore } from '../store.ts';
 
+/** Whether the monitor responds. */
 export interface Connection {
   /** `refused`: the monitor responds, but denies access to this reader. */
   readonly state: 'connecting' | 'ok' | 'lost' | 'refused';
@@ -9,6 +10,7 @@ export interface Connection {
   readonly answeredAt: number | null;
 }
 
+/** State of the connection after the latest response. */
 export const connection = createStore<Connection>({ state: 'connecting', answeredAt: null });
 
 /** Path of the mount. The page is served at its root. */
@@ -43,4 +45,5 @@ function judge(response: Response): Connection {
   return { state: 'ok', answeredAt: at };
 }
 
+/** The API client that all views use. */
 export const client = createMonitorClient(base, { fetch: watchedFetch });

@@ -3,6 +3,7 @@ import { type EventBody, type EventsBody, MonitorClientError } from '../../clien
 import { createStore } from '../store.ts';
 import { client, lose } from './connection.ts';
 
+/** The latest events. */
 export interface Feed {
   /** Newest first. */
   readonly events: readonly EventBody[];
@@ -13,6 +14,7 @@ export interface Feed {
 const MOST_KEPT = 300;
 const RESTART_MS = 5_000;
 
+/** The latest events; the 300 newest are kept. */
 export const feed = createStore<Feed>({ events: [], available: true });
 
 type Listener = (events: readonly EventBody[]) => void;
@@ -76,6 +78,7 @@ function attend(): void {
   }
 }
 
+/** Starts the stream, and stops it while the tab is hidden. Call it once. */
 export function startFeed(): void {
   document.addEventListener('visibilitychange', attend);
   attend();

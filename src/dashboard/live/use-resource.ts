@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EventBody } from '../../client.ts';
 import { onNews } from './feed.ts';
 
+/** Result of {@link useResource}. */
 export interface Resource<T> {
   readonly data: T | null;
   /** Error of the latest attempt; `null` when it succeeded. After an error the old data is kept. */
@@ -12,6 +13,7 @@ export interface Resource<T> {
   readonly reload: () => void;
 }
 
+/** When to load again. */
 export interface ResourceOptions {
   /** Milliseconds between two requests when no event arrives. Default 15,000. */
   readonly every?: number;

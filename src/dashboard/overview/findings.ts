@@ -4,6 +4,7 @@ import { linkTo } from '../route.ts';
 import { millis } from '../text/moments.ts';
 import { counted, duration } from '../text/numbers.ts';
 
+/** One problem of the deployment. */
 export interface Finding {
   readonly tone: 'failure' | 'retry';
   readonly title: string;
@@ -24,6 +25,7 @@ export interface Evidence {
 /** Beat and the reader of its schedule may lag by this many milliseconds in normal operation. */
 const LATE_MS = 60_000;
 
+/** All problems, worst first. @param now milliseconds since 1970 */
 export function findingsOf(evidence: Evidence, now: number): Finding[] {
   return [
     ...ofHealth(evidence.health),

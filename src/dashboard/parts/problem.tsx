@@ -63,6 +63,7 @@ export function Empty({
   );
 }
 
+/** Shown until the first data is loaded. */
 export function Loading() {
   return (
     <p class="empty" role="status">

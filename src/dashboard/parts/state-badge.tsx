@@ -1,4 +1,4 @@
-/** A task state, as a colour and a word. */
+/** Colours of the states. */
 const TONES: Readonly<Record<string, string>> = {
   PENDING: 'waiting',
   RECEIVED: 'waiting',
@@ -16,6 +16,7 @@ export const toneOf = (state: string | null): string => {
   return Object.hasOwn(TONES, state) ? (TONES[state] ?? 'running') : 'running';
 };
 
+/** A task state, as a colour and a word. */
 export function StateBadge({ state }: { readonly state: string }) {
   return <span class={`badge tone-${toneOf(state)}`}>{state}</span>;
 }

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
+/** Properties of {@link VirtualRows}. */
 export interface VirtualRowsProps {
   readonly count: number;
   readonly rowHeight: number;
@@ -18,6 +19,7 @@ export interface VirtualRowsProps {
 
 const OVERSCAN = 8;
 
+/** A scrolling list. */
 export function VirtualRows(props: VirtualRowsProps) {
   const { count, rowHeight, label, rowCount, head, row, onEnd, onTop, listKey } = props;
   const scroller = useRef<HTMLDivElement>(null);

@@ -11,6 +11,7 @@ import { useStore } from '../store.ts';
 import { millis } from '../text/moments.ts';
 import { count, duration } from '../text/numbers.ts';
 
+/** Lists the periodic schedules. */
 export function SchedulesView() {
   const { data, error, at, reload } = useResource('schedules', (signal) => client.schedules({ signal }));
   const rows = (data?.schedules ?? []).toSorted(

@@ -46,6 +46,7 @@ export async function readAll(
   return rows;
 }
 
+/** Writes tasks as CSV with a header row. */
 export function toCsv(rows: readonly TaskBody[]): string {
   const lines = rows.map((row) => COLUMNS.map((column) => cell(row[column])).join(','));
   return `${[COLUMNS.join(','), ...lines].join('\r\n')}\r\n`;
@@ -59,6 +60,7 @@ function cell(value: TaskBody[keyof TaskBody]): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
+/** Offers a text as a file to save. @param type media type */
 export function download(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement('a');

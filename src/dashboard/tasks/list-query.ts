@@ -7,13 +7,16 @@ const MANY = ['state', 'name', 'worker', 'queue'] as const;
 const ONE = ['q', 'last', 'since', 'until', 'root_id', 'parent_id', 'group_id'] as const;
 
 const SORTS = ['timestamp', 'received', 'started', 'finished', 'runtime', 'name', 'state'] as const;
+/** A sortable column. */
 export type Sort = (typeof SORTS)[number];
 
+/** The sort order of the list. */
 export interface Order {
   readonly sort: Sort;
   readonly order: 'asc' | 'desc';
 }
 
+/** Reads the sort order from the URL. Default: `timestamp`, newest first. */
 export function orderOf(query: URLSearchParams): Order {
   const asked = query.get('sort');
   return {

@@ -15,6 +15,7 @@ function waitOf({ sent, received, started, eta }: TaskBody): number | null {
 const callOf = ({ args, kwargs }: TaskBody): string =>
   [args, kwargs].filter((text) => text !== null && !/^(?:\(\)|\[\]|\{\})$/.test(text)).join(' ');
 
+/** One row of the task list. */
 export function TaskRow(props: {
   readonly task: TaskBody;
   readonly index: number;

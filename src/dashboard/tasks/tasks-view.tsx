@@ -12,6 +12,7 @@ import { TaskHead } from './task-head.tsx';
 import { TaskRow } from './task-row.tsx';
 import { useTaskList } from './use-task-list.ts';
 
+/** The task list with its filters. */
 export function TasksView({ query }: { readonly query: URLSearchParams }) {
   const [isAtTop, setAtTop] = useState(true);
   const isNarrow = useMedia('(max-width: 760px)');

@@ -8,6 +8,7 @@ import { listQuery, orderOf } from './list-query.ts';
 const PAGE = 200;
 const MORE = 500;
 
+/** Result of {@link useTaskList}. */
 export interface TaskList {
   readonly rows: readonly TaskBody[];
   readonly total: number | null;

@@ -1,5 +1,6 @@
 const WHOLE = new Intl.NumberFormat('en-US');
 
+/** Formats an integer with separators: `1,200`. */
 export const count = (value: number): string => WHOLE.format(value);
 
 /** `1 task`, `1,200 tasks` */
@@ -30,6 +31,7 @@ function pair(much: number, unit: string, little: number, smallUnit: string): st
 /** Formats seconds; a dash when the value is unknown. */
 export const seconds = (value: number | null): string => (value === null ? '–' : duration(value * 1_000));
 
+/** Formats a number of bytes. */
 export function bytes(value: number): string {
   if (value < 1_000) return `${value} B`;
   const units = ['kB', 'MB', 'GB', 'TB'];
@@ -42,6 +44,7 @@ export function bytes(value: number): string {
   return `${size < 10 ? size.toFixed(1) : Math.round(size)} ${units[unit]}`;
 }
 
+/** Formats a share in percent. */
 export function percent(part: number, whole: number): string {
   if (whole === 0) return '–';
   const share = (part / whole) * 100;

@@ -9,6 +9,7 @@ import { ViewHead } from '../parts/view-head.tsx';
 import { linkTo } from '../route.ts';
 import { count, counted, duration } from '../text/numbers.ts';
 
+/** Lists the workers. */
 export function WorkersView() {
   const { data, error, at, reload } = useResource('workers', (signal) => client.workers({ signal }), {
     every: 5_000,
