@@ -4,15 +4,21 @@ import type { TaskChange } from '../../../history/history.ts';
 import type { Component, Schedule } from '../../../model.ts';
 import { describeError, type RedisProblem } from '../../../redis/problems.ts';
 import type { RedisReader } from '../../../redis/reader.ts';
-import type { ScheduleSource } from '../../../source.ts';
+import type { ScheduleSource, SourceStatus } from '../../../source.ts';
 import type { CelerySettings } from '../settings.ts';
 import { beatComponent } from './beat-component.ts';
 import { createRedbeat, type Redbeat, type RedbeatSnapshot } from './redbeat.ts';
 import type { RedbeatEntry } from './redbeat-entry.ts';
-import { foreignScheduler, namesRedbeat, redbeatKeys, redbeatTiming } from './redbeat-settings.ts';
+import {
+  foreignScheduler,
+  namesRedbeat,
+  type RedbeatKeys,
+  redbeatKeys,
+  redbeatTiming,
+} from './redbeat-settings.ts';
 import { appTimezone, redbeatSchedule, staticSchedule } from './rows.ts';
-import { createRunObserver } from './run-observer.ts';
-import { type AskConf, createStaticSchedule } from './static-schedule.ts';
+import { createRunObserver, type RunObserver } from './run-observer.ts';
+import { type AskConf, createStaticSchedule, type StaticSchedule } from './static-schedule.ts';
 
 /** What schedules are read from. */
 export interface SchedulesOptions {
@@ -46,167 +52,192 @@ export interface Schedules {
   close(): void;
 }
 
-/** A reading is used for at least so many milliseconds, and takes at most a tenth of the time. */
+/** A reading is used for at least this long (milliseconds), and reading takes at most a tenth of the time. */
 const FRESH = 1000;
 const SHARE = 10;
 
+interface State {
+  readonly options: SchedulesOptions;
+  readonly keys: RedbeatKeys;
+  readonly redbeat: Redbeat | null;
+  readonly fixed: StaticSchedule;
+  readonly observer: RunObserver;
+  /** Rows that were shown: finding the next run of a crontab takes some time. */
+  readonly shown: WeakMap<RedbeatEntry, Schedule>;
+  snapshot: RedbeatSnapshot | null;
+  /** When the snapshot was read, milliseconds since 1970. */
+  readAt: number | null;
+  problem: RedisProblem | null;
+  /** Monotonic milliseconds. */
+  freshUntil: number;
+  reading: Promise<void> | null;
+  closed: boolean;
+}
+
 /** Finds and shows schedules. */
-export function createSchedules({
-  name,
-  settings,
-  reader,
-  unreadable = null,
-  conf,
-}: SchedulesOptions): Schedules {
+export function createSchedules(options: SchedulesOptions): Schedules {
+  const { name, settings, reader, conf } = options;
   const keys = redbeatKeys(settings);
-  const redbeat = reader === null ? null : createRedbeat(reader, keys);
-  const fixed = createStaticSchedule(settings, conf);
-  const observer = createRunObserver();
-  // Finding the next run of a crontab takes some time.
-  const shown = new WeakMap<RedbeatEntry, Schedule>();
-  let snapshot: RedbeatSnapshot | null = null;
-  let readAt: number | null = null;
-  let problem: RedisProblem | null = null;
-  let freshUntil = Number.NEGATIVE_INFINITY;
-  let reading: Promise<void> | null = null;
-  let closed = false;
-  observer.watch(fixed.entries());
-
-  async function read(from: Redbeat): Promise<void> {
-    const start = performance.now();
-    try {
-      snapshot = await from.read();
-      readAt = Date.now();
-      problem = null;
-    } catch (error) {
-      problem = describeError(error);
-    }
-    const end = performance.now();
-    freshUntil = end + Math.max(FRESH, (end - start) * SHARE);
-  }
-
-  function refreshRedbeat(): Promise<void> {
-    if (redbeat === null || closed || performance.now() < freshUntil) return Promise.resolve();
-    reading ??= read(redbeat).finally(() => {
-      reading = null;
-    });
-    return reading;
-  }
-
-  async function refresh(): Promise<void> {
-    if (closed) return;
-    await fixed.refresh();
-    observer.watch(fixed.entries());
-  }
-
-  async function refreshAll(): Promise<void> {
-    await Promise.all([refreshRedbeat(), refresh()]);
-  }
-
-  function isNamed(): boolean {
-    return fixed.configurations().some(namesRedbeat);
-  }
-
-  function usesRedbeat(): boolean {
-    return isNamed() || (snapshot !== null && (snapshot.total > 0 || snapshot.lockMs !== null));
-  }
-
-  /** A Redis user that may not read redbeat's keys is no fault where nobody speaks of redbeat. */
-  function isCutOff(): boolean {
-    if (problem === null || (snapshot !== null && !usesRedbeat())) return false;
-    return problem.code !== 'NOPERM' || isNamed();
-  }
-
-  function scheduler(): 'redbeat' | 'static' | null {
-    if (usesRedbeat()) return 'redbeat';
-    return fixed.entries().size > 0 ? 'static' : null;
-  }
-
-  function foreign(): string | null {
-    for (const configuration of fixed.configurations()) {
-      const named = foreignScheduler(configuration);
-      if (named !== null) return named;
-    }
-    return null;
-  }
-
-  function zone(): string | null {
-    return appTimezone(snapshot?.entries ?? [], fixed.timezone());
-  }
-
-  function rowOf(entry: RedbeatEntry, timezone: string | null): Schedule {
-    const known = shown.get(entry);
-    if (known !== undefined && known.timezone === (entry.rule.timezone ?? timezone)) return known;
-    const row = redbeatSchedule(entry, timezone);
-    shown.set(entry, row);
-    return row;
-  }
-
-  function list(): Schedule[] {
-    const now = Date.now();
-    const timezone = zone();
-    const rows = (snapshot?.entries ?? []).map((entry) => rowOf(entry, timezone));
-    const names = new Set(rows.map((row) => row.name));
-    // Redbeat takes the static entries into its own store; what it does not hold, it does not run.
-    const isElsewhere = snapshot !== null && usesRedbeat();
-    const isWhole = snapshot === null || snapshot.total <= rows.length + snapshot.unreadable;
-    for (const [id, entry] of isWhole ? fixed.entries() : []) {
-      if (names.has(entry.name)) continue;
-      rows.push(staticSchedule(id, entry, isElsewhere ? null : { last: observer.lastRun(id), now }));
-    }
-    return rows.sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
-  }
-
-  function enabled(): boolean | null {
-    if (scheduler() !== null || foreign() !== null) return true;
-    return isCutOff() || (reader !== null && readAt === null && problem === null) ? null : false;
-  }
-
+  const state: State = {
+    options,
+    keys,
+    redbeat: reader === null ? null : createRedbeat(reader, keys),
+    fixed: createStaticSchedule(settings, conf),
+    observer: createRunObserver(),
+    shown: new WeakMap(),
+    snapshot: null,
+    readAt: null,
+    problem: null,
+    freshUntil: Number.NEGATIVE_INFINITY,
+    reading: null,
+    closed: false,
+  };
+  state.observer.watch(state.fixed.entries());
   return {
-    source: {
-      name,
-      status: () => {
-        const ok = !isCutOff();
-        const asOf = snapshot === null || readAt === null ? null : new Date(readAt);
-        return { ok, asOf, error: ok ? null : 'source_unavailable' };
-      },
-      async listSchedules() {
-        await refreshAll();
-        if (isCutOff() && snapshot === null && fixed.entries().size === 0) {
-          throw new MonitorError('source_unavailable', problem?.sentence);
-        }
-        return enabled() === true ? list() : null;
-      },
-    },
-    async component() {
-      await refreshAll();
-      const now = Date.now();
-      const kind = scheduler();
-      const ofRedbeat = kind === 'redbeat';
-      return beatComponent({
-        scheduler: kind,
-        foreign: foreign(),
-        redbeat: snapshot,
-        timing: redbeatTiming(fixed.configurations()),
-        hasLock: keys.locks.length > 0,
-        unreadableRedbeat: unreadable,
-        problem: isCutOff() ? problem : null,
-        nextDue: earliest(list()),
-        isAlive: observer.isAlive(now),
-        entries: ofRedbeat ? (snapshot?.total ?? null) : fixed.entries().size,
-        unreadable: ofRedbeat ? (snapshot?.unreadable ?? 0) : fixed.unreadable(),
-        timezone: zone(),
-        now,
-      });
-    },
-    observe: (change) => observer.observe(change),
-    refresh,
-    enabled,
-    problem: () => problem,
+    source: { name, status: () => statusOf(state), listSchedules: () => listEnabled(state) },
+    component: () => componentOf(state),
+    observe: (change) => state.observer.observe(change),
+    refresh: () => refreshStatic(state),
+    enabled: () => isEnabled(state),
+    problem: () => state.problem,
     close() {
-      closed = true;
+      state.closed = true;
     },
   };
+}
+
+function statusOf(state: State): SourceStatus {
+  const { snapshot, readAt } = state;
+  const ok = !isCutOff(state);
+  const asOf = snapshot === null || readAt === null ? null : new Date(readAt);
+  return { ok, asOf, error: ok ? null : 'source_unavailable' };
+}
+
+async function listEnabled(state: State): Promise<Schedule[] | null> {
+  await refreshAll(state);
+  if (isCutOff(state) && state.snapshot === null && state.fixed.entries().size === 0) {
+    throw new MonitorError('source_unavailable', state.problem?.sentence);
+  }
+  return isEnabled(state) === true ? listAll(state) : null;
+}
+
+async function componentOf(state: State): Promise<Component> {
+  await refreshAll(state);
+  const { snapshot, fixed, keys, observer, options } = state;
+  const now = Date.now();
+  const scheduler = schedulerOf(state);
+  const isRedbeat = scheduler === 'redbeat';
+  return beatComponent({
+    scheduler,
+    foreign: foreignOf(state),
+    redbeat: snapshot,
+    timing: redbeatTiming(fixed.configurations()),
+    hasLock: keys.locks.length > 0,
+    unreadableRedbeat: options.unreadable ?? null,
+    problem: isCutOff(state) ? state.problem : null,
+    nextDue: earliest(listAll(state)),
+    isAlive: observer.isAlive(now),
+    entries: isRedbeat ? (snapshot?.total ?? null) : fixed.entries().size,
+    unreadable: isRedbeat ? (snapshot?.unreadable ?? 0) : fixed.unreadable(),
+    timezone: zoneOf(state),
+    now,
+  });
+}
+
+async function readRedbeat(state: State, redbeat: Redbeat): Promise<void> {
+  const start = performance.now();
+  try {
+    state.snapshot = await redbeat.read();
+    state.readAt = Date.now();
+    state.problem = null;
+  } catch (error) {
+    state.problem = describeError(error);
+  }
+  const end = performance.now();
+  state.freshUntil = end + Math.max(FRESH, (end - start) * SHARE);
+}
+
+function refreshRedbeat(state: State): Promise<void> {
+  const { redbeat, closed, freshUntil } = state;
+  if (redbeat === null || closed || performance.now() < freshUntil) return Promise.resolve();
+  state.reading ??= readRedbeat(state, redbeat).finally(() => {
+    state.reading = null;
+  });
+  return state.reading;
+}
+
+async function refreshStatic({ closed, fixed, observer }: State): Promise<void> {
+  if (closed) return;
+  await fixed.refresh();
+  observer.watch(fixed.entries());
+}
+
+async function refreshAll(state: State): Promise<void> {
+  await Promise.all([refreshRedbeat(state), refreshStatic(state)]);
+}
+
+function isNamed({ fixed }: State): boolean {
+  return fixed.configurations().some(namesRedbeat);
+}
+
+function usesRedbeat(state: State): boolean {
+  const { snapshot } = state;
+  return isNamed(state) || (snapshot !== null && (snapshot.total > 0 || snapshot.lockMs !== null));
+}
+
+/** A Redis user who may not read redbeat's keys is no fault where no setting names redbeat. */
+function isCutOff(state: State): boolean {
+  const { problem, snapshot } = state;
+  if (problem === null || (snapshot !== null && !usesRedbeat(state))) return false;
+  return problem.code !== 'NOPERM' || isNamed(state);
+}
+
+function schedulerOf(state: State): 'redbeat' | 'static' | null {
+  if (usesRedbeat(state)) return 'redbeat';
+  return state.fixed.entries().size > 0 ? 'static' : null;
+}
+
+/** Another scheduler that the configuration names. */
+function foreignOf({ fixed }: State): string | null {
+  for (const configuration of fixed.configurations()) {
+    const named = foreignScheduler(configuration);
+    if (named !== null) return named;
+  }
+  return null;
+}
+
+function zoneOf({ snapshot, fixed }: State): string | null {
+  return appTimezone(snapshot?.entries ?? [], fixed.timezone());
+}
+
+function rowOf({ shown }: State, entry: RedbeatEntry, timezone: string | null): Schedule {
+  const known = shown.get(entry);
+  if (known !== undefined && known.timezone === (entry.rule.timezone ?? timezone)) return known;
+  const row = redbeatSchedule(entry, timezone);
+  shown.set(entry, row);
+  return row;
+}
+
+function listAll(state: State): Schedule[] {
+  const { snapshot, fixed, observer } = state;
+  const now = Date.now();
+  const timezone = zoneOf(state);
+  const rows = (snapshot?.entries ?? []).map((entry) => rowOf(state, entry, timezone));
+  const names = new Set(rows.map((row) => row.name));
+  // Redbeat copies static entries into its own schedule and runs only what is there.
+  const runsElsewhere = snapshot !== null && usesRedbeat(state);
+  const isWhole = snapshot === null || snapshot.total <= rows.length + snapshot.unreadable;
+  for (const [id, entry] of isWhole ? fixed.entries() : []) {
+    if (names.has(entry.name)) continue;
+    rows.push(staticSchedule(id, entry, runsElsewhere ? null : { last: observer.lastRun(id), now }));
+  }
+  return rows.sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
+}
+
+function isEnabled(state: State): boolean | null {
+  if (schedulerOf(state) !== null || foreignOf(state) !== null) return true;
+  const isUnread = state.options.reader !== null && state.readAt === null && state.problem === null;
+  return isCutOff(state) || isUnread ? null : false;
 }
 
 function earliest(list: readonly Schedule[]): number | null {
