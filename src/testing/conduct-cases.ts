@@ -52,11 +52,11 @@ function revisionOf(bench: Bench): string | number | undefined {
 
 /** Cases on every part. */
 export const CONDUCT_CHECKS: Checks = {
-  'gives each part a name that can stand in an answer': async (bench) => {
+  'gives each part a valid name': async (bench) => {
     for (const [name, part] of partsOf(bench.sources)) SHAPES.sourceName(part.name, `sources.${name}.name`);
   },
 
-  'tells its status at once and does not throw': async (bench) => {
+  'reports its status synchronously and does not throw': async (bench) => {
     for (const [name, part] of partsOf(bench.sources)) {
       if (!part.status) continue;
       SHAPES.status(part.status(), `sources.${name}.status()`);
@@ -78,7 +78,7 @@ export const CONDUCT_CHECKS: Checks = {
     }
   },
 
-  'changes its revision when a task comes': async (bench) => {
+  'changes its revision when a task is added': async (bench) => {
     if (!bench.seed || !bench.sources.tasks) return;
     const before = revisionOf(bench);
     await bench.seed([lateTask(bench.openedAt)]);
@@ -90,7 +90,7 @@ export const CONDUCT_CHECKS: Checks = {
     }
   },
 
-  'ends every read that is aborted, and answers the next': async (bench) => {
+  'settles every aborted read and answers the next one': async (bench) => {
     for (const [name, read] of readsOf(bench.sources)) {
       const before = AbortSignal.abort();
       await settled(bench, `${name} with an aborted signal`, () => read({ signal: before }));
@@ -104,7 +104,7 @@ export const CONDUCT_CHECKS: Checks = {
     }
   },
 
-  'answers many reads at once as it answers one': async (bench) => {
+  'answers concurrent reads like a single one': async (bench) => {
     const reads = readsOf(bench.sources);
     await Promise.all(
       Array.from({ length: 10 }, () =>
@@ -117,11 +117,11 @@ export const CONDUCT_CHECKS: Checks = {
       Array.from({ length: 20 }, (_, index) => page(bench, taskQuery({ limit: index % 2 === 0 ? 50 : 3 }))),
     );
     for (const [index, { tasks }] of together.entries()) {
-      expectRows('listTasks among others', tasks, alone.tasks.slice(0, index % 2 === 0 ? 50 : 3));
+      expectRows('concurrent listTasks', tasks, alone.tasks.slice(0, index % 2 === 0 ? 50 : 3));
     }
   },
 
-  'gives each answer for itself, so that changing one changes no other': async (bench) => {
+  'returns independent answers: changing one does not change another': async (bench) => {
     if (!bench.sources.tasks) return;
     const first = await page(bench, taskQuery({ limit: 5 }));
     const ids = first.tasks.map((task) => task.id);
@@ -134,7 +134,7 @@ export const CONDUCT_CHECKS: Checks = {
     );
   },
 
-  'can be closed twice, and neither hangs nor throws from status() afterwards': async (bench) => {
+  'can be closed twice, and status() neither hangs nor throws afterwards': async (bench) => {
     await bench.within('close()', () => bench.sources.close?.());
     await bench.within('the second close()', () => bench.sources.close?.());
     for (const [name, part] of partsOf(bench.sources)) {
@@ -145,7 +145,7 @@ export const CONDUCT_CHECKS: Checks = {
     }
   },
 
-  'can be closed while reads are under way': async (bench) => {
+  'can be closed during reads': async (bench) => {
     const signal = new AbortController().signal;
     const reads = readsOf(bench.sources).map(([name, read]) => settled(bench, name, () => read({ signal })));
     await bench.within('close()', () => bench.sources.close?.());

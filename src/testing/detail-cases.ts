@@ -59,14 +59,14 @@ function tiedFirst(rows: readonly Task[]): readonly Task[] {
 
 /** Cases on `getTask`. */
 export const DETAIL_CHECKS: Checks = {
-  'answers null for an id that is not known': async (bench) => {
+  'returns null for an unknown id': async (bench) => {
     for (const id of UNKNOWN) {
       const detail = await detailOf(bench, id);
       if (detail !== null) fail(`getTask(${JSON.stringify(id)})`, 'null', detail);
     }
   },
 
-  'shows a task as the list does': async (bench) => {
+  'returns a task with the same values as its list row': async (bench) => {
     const { rows } = await held(bench);
     for (const row of rows.slice(0, MOST_DETAILS)) {
       const detail = await detailOf(bench, row.id);
@@ -85,7 +85,7 @@ export const DETAIL_CHECKS: Checks = {
     }
   },
 
-  'tells the timeline from its oldest change to the present state': async (bench) => {
+  'lists the timeline from the oldest change to the current state': async (bench) => {
     const { rows } = await held(bench);
     for (const row of rows.slice(0, MOST_DETAILS)) {
       const detail = await detailOf(bench, row.id);
@@ -108,14 +108,14 @@ export const DETAIL_CHECKS: Checks = {
 
 /** Cases on `getTaskTree`. */
 export const TREE_CHECKS: Checks = {
-  'answers null for an id that is not known': async (bench) => {
+  'returns null for an unknown id': async (bench) => {
     for (const id of UNKNOWN) {
       const tree = await treeOf(bench, id);
       if (tree !== null) fail(`getTaskTree(${JSON.stringify(id)})`, 'null', tree);
     }
   },
 
-  'has the asked task in it, each task once, and its root': async (bench) => {
+  'contains the requested task, its root, and each task once': async (bench) => {
     const { rows } = await held(bench);
     for (const row of tiedFirst(rows)) {
       const tree = await knownTree(bench, row.id);
@@ -124,7 +124,7 @@ export const TREE_CHECKS: Checks = {
     }
   },
 
-  'shows a task in its tree as the list does': async (bench) => {
+  'returns a task in its tree with the same values as its list row': async (bench) => {
     const { rows } = await held(bench);
     const listed = new Map(rows.map((row) => [row.id, row]));
     for (const row of tiedFirst(rows).slice(0, 10)) {
@@ -135,7 +135,7 @@ export const TREE_CHECKS: Checks = {
     }
   },
 
-  'reaches every relative, from either end': async (bench) => {
+  'reaches every relative from any task of the workflow': async (bench) => {
     const { rows } = await held(bench);
     const listed = new Set(rows.map((row) => row.id));
     for (const row of tiedFirst(rows)) {
@@ -154,7 +154,7 @@ export const TREE_CHECKS: Checks = {
     }
   },
 
-  'leaves strangers out': async (bench) => {
+  'leaves out unrelated tasks': async (bench) => {
     if (!bench.seeded) return;
     const flow = bench.seeded.filter((task) => task.id.startsWith('flow-')).map((task) => task.id);
     const tree = await knownTree(bench, 'flow-2');

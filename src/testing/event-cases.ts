@@ -64,31 +64,31 @@ async function expectFiltered(
 
 /** Cases on `events`. */
 export const EVENT_CHECKS: Checks = {
-  'lists items with an id each, once': async (bench) => {
+  'lists each item once, with an id': async (bench) => {
     const ids = idsOf(await newest(bench));
     if (new Set(ids).size < ids.length) fail('ids of listEvents', 'each once', ids);
   },
 
-  'tells of every task that was put in': async (bench) => {
+  'reports every seeded task': async (bench) => {
     if (!bench.seeded) return;
     const told = new Set((await newest(bench)).map((event) => event.taskId));
     const missing = bench.seeded.filter((task) => !told.has(task.id));
     if (missing.length > 0) {
       fail(
         'listEvents',
-        `an item of ${missing[0]?.id}`,
+        `an event of ${missing[0]?.id}`,
         missing.map((task) => task.id),
       );
     }
   },
 
-  'lists the newest items, newest first, when asked without since': async (bench) => {
+  'lists the newest items, newest first, without since': async (bench) => {
     const all = await newest(bench);
     const { events } = await feed(bench, { limit: 3 });
     expectIds('listEvents with limit 3', idsOf(events), idsOf(all.slice(0, 3)));
   },
 
-  'goes on from a cursor with the oldest items after it, none twice and none left out': async (bench) => {
+  'continues after a cursor with the oldest items, without duplicates or omissions': async (bench) => {
     const all = await newest(bench);
     if (all.length >= 1000) return;
     const inOrder = idsOf(all.toReversed());
@@ -98,7 +98,7 @@ export const EVENT_CHECKS: Checks = {
     }
   },
 
-  'has nothing after its newest item, and keeps the cursor that it was asked with': async (bench) => {
+  'returns nothing after its newest item, and the same cursor': async (bench) => {
     const { cursor } = await feed(bench);
     const { events, cursor: next, gap } = await feed(bench, { since: { cursor } });
     if (events.length > 0) fail('listEvents since its own cursor', 'nothing', events);
@@ -106,27 +106,27 @@ export const EVENT_CHECKS: Checks = {
     if (gap) fail('listEvents().gap with nothing new', 'false', gap);
   },
 
-  'lists what came after a cursor': async (bench) => {
+  'lists items that arrived after a cursor': async (bench) => {
     const all = await newest(bench);
     const { cursor } = await feed(bench, { limit: 1, since: { time: START } });
     const { events } = await feed(bench, { since: { cursor } });
     if (all.length < 1000) expectIds('listEvents since the oldest', idsOf(events), idsOf(all.slice(0, -1)));
   },
 
-  'has nothing after a moment that is still to come': async (bench) => {
+  'returns nothing after a time in the future': async (bench) => {
     const time = new Date(Date.now() + 3_600_000);
     const { events } = await feed(bench, { since: { time } });
     if (events.length > 0) fail(`listEvents since ${time.toISOString()}`, 'nothing', events);
   },
 
-  'has everything that came after a moment before it came': async (bench) => {
+  'returns every item after a time before all of them': async (bench) => {
     if (!bench.seeded) return;
     const all = await newest(bench);
     const { events } = await feed(bench, { since: { time: bench.openedAt } });
     expectIds('listEvents since before the seed', idsOf(events), idsOf(all));
   },
 
-  'filters by state, worker and task name, any of several': async (bench) => {
+  'filters by any of several states, workers and task names': async (bench) => {
     const all = await newest(bench);
     const fields = { states: 'state', workers: 'worker', tasks: 'task' } as const;
     for (const [filter, field] of Object.entries(fields)) {
@@ -143,7 +143,7 @@ export const EVENT_CHECKS: Checks = {
     }
   },
 
-  'says that there is a gap, or refuses, for a cursor that it cannot place': async (bench) => {
+  'reports a gap or refuses for an unknown cursor': async (bench) => {
     for (const cursor of ['no-such-cursor', '-1', '__proto__', '%00', 'x'.repeat(2000)]) {
       try {
         const { gap } = await feed(bench, { since: { cursor } });

@@ -22,7 +22,7 @@ async function get<T>(
 
 /** Cases on `workers`. */
 export const WORKER_CHECKS: Checks = {
-  'lists workers, each hostname once': async (bench) => {
+  'lists each worker once, by hostname': async (bench) => {
     const workers = await get(bench, 'listWorkers', (context) => bench.sources.workers?.listWorkers(context));
     listOf(SHAPES.worker)(workers, 'listWorkers');
     expectUnique(
@@ -34,7 +34,7 @@ export const WORKER_CHECKS: Checks = {
 
 /** Cases on `schedules`. */
 export const SCHEDULE_CHECKS: Checks = {
-  'lists schedules, each id once, or says that there is no beat': async (bench) => {
+  'lists each schedule once, by id, or reports that there is no beat': async (bench) => {
     const schedules = await get(bench, 'listSchedules', (context) =>
       bench.sources.schedules?.listSchedules(context),
     );
@@ -49,7 +49,7 @@ export const SCHEDULE_CHECKS: Checks = {
 
 /** Cases on `queues`. */
 export const QUEUE_CHECKS: Checks = {
-  'lists queues, each name once': async (bench) => {
+  'lists each queue once, by name': async (bench) => {
     const queues = await get(bench, 'listQueues', (context) => bench.sources.queues?.listQueues(context));
     listOf(SHAPES.queue)(queues, 'listQueues');
     expectUnique(
@@ -61,7 +61,7 @@ export const QUEUE_CHECKS: Checks = {
 
 /** Cases on `components`. */
 export const COMPONENT_CHECKS: Checks = {
-  'lists components, each key once, with settings that are plain data': async (bench) => {
+  'lists each component once, by key, with plain data as settings': async (bench) => {
     const components = await get(bench, 'listComponents', (context) =>
       bench.sources.components?.listComponents(context),
     );
@@ -82,7 +82,7 @@ export const COMPONENT_CHECKS: Checks = {
 
 /** Cases on `health`. */
 export const HEALTH_CHECKS: Checks = {
-  'answers each check that it has, and says why one fails': async (bench) => {
+  'answers each of its checks and says why one failed': async (bench) => {
     const { health } = bench.sources;
     for (const name of ['checkBroker', 'checkBackend'] as const) {
       if (!health?.[name]) continue;
@@ -106,7 +106,7 @@ export const HEALTH_CHECKS: Checks = {
 
 /** Cases on `history`. */
 export const HISTORY_CHECKS: Checks = {
-  'tells what it holds in figures': async (bench) => {
+  'reports how much it holds': async (bench) => {
     const stats = await get(bench, 'getHistoryStats', (context) =>
       bench.sources.history?.getHistoryStats(context),
     );

@@ -85,7 +85,7 @@ export function sourceContract(setup: ContractSetup): readonly SourceCase[] {
       run: () => runCase(setup, check),
     }));
   const declared = {
-    'has the parts that were named, and no other': async ({ sources }: Bench) => {
+    'has exactly the named parts': async ({ sources }: Bench) => {
       const expected = [...new Set(setup.parts)].toSorted().join(', ');
       const actual = partsIn(sources).join(', ');
       if (actual !== expected) fail('parts of the source', expected, actual);

@@ -86,7 +86,7 @@ export const STATS_CHECKS: Checks = {
     }
   },
 
-  'keeps to the filters': async (bench) => {
+  'applies the filters': async (bench) => {
     const { rows, since } = await held(bench);
     const now = new Date();
     const [first] = rows;
@@ -98,19 +98,19 @@ export const STATS_CHECKS: Checks = {
     if (sum(Object.values(none.states)) > 0) fail('getTaskStats of an unknown name', 'no task', none.states);
   },
 
-  'keeps to the window': async (bench) => {
+  'counts only tasks in the window': async (bench) => {
     const now = new Date(Date.UTC(2001, 0, 1));
     const { states } = await statsOf(bench, now, {}, 1);
     if (sum(Object.values(states)) > 0) fail('getTaskStats of one minute in 2001', 'no task', states);
   },
 
-  'gives a series of even steps, oldest first, that covers the window': async (bench) => {
+  'returns a series of equal steps, oldest first, that covers the window': async (bench) => {
     const now = new Date();
     const { series, stepSeconds } = await statsOf(bench, now, {}, 60);
     for (const [index, { t }] of series.entries()) {
       const before = series[index - 1]?.t;
       if (before && t.getTime() - before.getTime() !== stepSeconds * 1000) {
-        fail(`getTaskStats().series[${index}].t`, `${stepSeconds} s behind the one before`, t);
+        fail(`getTaskStats().series[${index}].t`, `${stepSeconds} s after the previous one`, t);
       }
     }
     const covered = series.length * stepSeconds;
@@ -118,7 +118,7 @@ export const STATS_CHECKS: Checks = {
       fail('getTaskStats().series', 'steps over 60 min', covered);
   },
 
-  'names workers and queues that the list has': async (bench) => {
+  'lists the workers and queues of the listed tasks': async (bench) => {
     const { rows, since } = await held(bench);
     const stats = await statsOf(bench, new Date(), { since });
     for (const [list, field] of [

@@ -58,7 +58,7 @@ function idsOf(rows: readonly Task[]): readonly string[] {
 
 /** Cases on `listTasks`. */
 export const TASK_CHECKS: Checks = {
-  'lists every task that was put in, with what is known of it': async (bench) => {
+  'lists every seeded task with its known values': async (bench) => {
     const { rows } = await held(bench);
     for (const task of bench.seeded ?? []) {
       const row = rows.find((candidate) => candidate.id === task.id);
@@ -79,7 +79,7 @@ export const TASK_CHECKS: Checks = {
     }
   },
 
-  'counts all matching tasks in total, or says null': async (bench) => {
+  'counts all matching tasks in total, or returns null': async (bench) => {
     const { rows, since } = await held(bench);
     const [first] = valuesOf(rows, 'state');
     for (const states of first ? [[], [first]] : [[]]) {
@@ -91,12 +91,12 @@ export const TASK_CHECKS: Checks = {
     }
   },
 
-  'gives no rows for a limit of 0': async (bench) => {
+  'returns no rows for a limit of 0': async (bench) => {
     const { tasks } = await page(bench, taskQuery({ limit: 0 }));
     if (tasks.length > 0) fail('listTasks with limit 0', 'no rows', tasks);
   },
 
-  'filters by state, name, worker and queue, any of several': async (bench) => {
+  'filters by any of several states, names, workers and queues': async (bench) => {
     const { rows } = await held(bench);
     const fields = { states: 'state', names: 'name', workers: 'worker', queues: 'queue' } as const;
     for (const [filter, field] of Object.entries(fields)) {
@@ -119,7 +119,7 @@ export const TASK_CHECKS: Checks = {
     }
   },
 
-  'combines filters, so that all of them must hold': async (bench) => {
+  'combines filters: all of them must match': async (bench) => {
     const { rows } = await held(bench);
     const sample = rows.find((row) => row.name && row.worker);
     if (!sample) return;
@@ -132,7 +132,7 @@ export const TASK_CHECKS: Checks = {
     );
   },
 
-  'leaves it to search() alone whether a task matches q': async (bench) => {
+  'matches q by search() alone': async (bench) => {
     const { rows } = await held(bench);
     const wanted = new Set(rows.filter((_, index) => index % 3 === 1).map((row) => row.id));
     const search = (row: Task) => wanted.has(row.id);
@@ -140,7 +140,7 @@ export const TASK_CHECKS: Checks = {
     await expectFiltered(bench, 'listTasks with q', { q: 'in no field at all', search }, holds);
   },
 
-  'takes since as inclusive and until as exclusive': async (bench) => {
+  'treats since as inclusive and until as exclusive': async (bench) => {
     const { rows, since: oldest } = await held(bench);
     const times = rows.map((row) => row.timestamp).filter((time) => time instanceof Date);
     for (const edge of [times.at(-1), times[Math.floor(times.length / 2)], times[0]]) {
@@ -167,7 +167,7 @@ export const TASK_CHECKS: Checks = {
     }
   },
 
-  'gives each row once over pages of any size, in every order': async (bench) => {
+  'returns each row once over pages of any size, in every order': async (bench) => {
     const { rows, since } = await held(bench);
     const sizes = rows.length > 200 ? [97] : [1, 7];
     for (const sort of SORTS) {
@@ -186,14 +186,14 @@ export const TASK_CHECKS: Checks = {
     }
   },
 
-  'says on the last page that it is the last': async (bench) => {
+  'marks the last page as the last': async (bench) => {
     const { rows, since } = await held(bench);
     // The page is exactly full, which exposes a source that only compares its length with the limit.
     const { next } = await page(bench, taskQuery({ since, limit: Math.min(rows.length, 1000) }));
     if (rows.length <= 1000 && next !== null) fail('listTasks().next of the last page', 'null', next);
   },
 
-  'pages through filtered rows even where it may look at a few only': async (bench) => {
+  'pages through filtered rows with a small scan limit': async (bench) => {
     const { rows, since } = await held(bench);
     if (rows.length > 200) return;
     const wanted = new Set(rows.filter((_, index) => index % 5 === 2).map((row) => row.id));
@@ -202,7 +202,7 @@ export const TASK_CHECKS: Checks = {
     expectRows('listTasks with q and a small scan', answer, rows.filter(search));
   },
 
-  'goes on behind a row that is gone': async (bench) => {
+  'continues after a position whose row is gone': async (bench) => {
     const { rows, since } = await held(bench);
     const placed = rows.filter((row) => row.timestamp);
     const [middle] = placed.slice(Math.floor(placed.length / 2));
@@ -210,6 +210,6 @@ export const TASK_CHECKS: Checks = {
     // A position between two rows: no task has this id.
     const after = { key: middle.timestamp.getTime(), id: `${middle.id}!` };
     const answer = await walk(bench, taskQuery({ since, after }));
-    expectRows('listTasks behind a place between two rows', answer, rows.slice(rows.indexOf(middle) + 1));
+    expectRows('listTasks after a position between two rows', answer, rows.slice(rows.indexOf(middle) + 1));
   },
 };
