@@ -1,7 +1,6 @@
 /**
- * Finds the ends of values in JSON, Python reprs and plain text, also in JSON inside JSON and in truncated
- * texts. Each function reads each character a bounded number of times. When in doubt it takes a value to be
- * longer: masking too much is harmless.
+ * Finds the ends of values in JSON, Python reprs and plain text, even nested or truncated. Each function reads
+ * each character a bounded number of times. In doubt a value is longer: masking too much is harmless.
  */
 import { skipBlanks } from './characters.ts';
 
@@ -58,16 +57,12 @@ export interface StringEnd {
  */
 export type Reading = 'paired' | 'exact' | 'none';
 
-/**
- * Where a string is, which decides what can follow it: a value in a dict or list, any string in one, or plain
- * text.
- */
+/** Where a string is, which decides what can follow it: a value of a dict or list, any string there, plain text. */
 export type StringPlace = 'value' | 'member' | 'text';
 
 /**
- * Finds the end of a string. A quote closes it when it has the right backslashes and is followed by something
- * that can follow a string there. The quote alone is not enough, because Celery's reprs do not escape
- * backslashes.
+ * Finds the end of a string. A quote closes it when its backslashes match and what follows can follow a string
+ * there. The quote alone is not enough, because Celery's reprs do not escape backslashes.
  */
 export function stringEnd(text: string, open: Delimiter, place: StringPlace, reading: Reading): StringEnd {
   const step = 2 * (open.backslashes + 1);
