@@ -3,7 +3,7 @@ import type { Freshness } from '../read.ts';
 import type { Document } from './send.ts';
 
 /** An answer but for the moment it is given at. */
-export interface Draft {
+export interface AnswerContent {
   /** What the ETag covers of it. */
   readonly stable: string;
   /**
@@ -16,7 +16,7 @@ export interface Draft {
   /** For the `Link` header: where the next page begins. */
   readonly nextCursor?: string | null;
   /** For a stream: where this answer stands among its changes. */
-  readonly place?: StreamPlace;
+  readonly position?: StreamPosition;
   /** Milliseconds since 1970 at which the clock alone changes it, beside what the source says. */
   readonly changesAt?: number;
   /** By source: items that were left out because they could not be read. */
@@ -27,11 +27,11 @@ export interface Draft {
 export type Unreadable = ReadonlyMap<string, number>;
 
 /** Where an answer stands that tells what has changed. */
-export interface StreamPlace {
+export interface StreamPosition {
   /** What the next one asks `since` for. */
   readonly cursor: string;
   /** Whether it tells anything. */
-  readonly isNews: boolean;
+  readonly hasChanges: boolean;
   /** Whether something was missed before it. */
   readonly gap: boolean;
   /** Whether more has happened than it could hold. */
@@ -40,7 +40,7 @@ export interface StreamPlace {
 
 /** An answer that was given, with how current it is. */
 export interface AnswerEntry extends Document {
-  readonly draft: Draft;
+  readonly content: AnswerContent;
   readonly freshness: Freshness;
   /** When its moments were written, in milliseconds since 1970. */
   readonly renderedAt: number;

@@ -11,7 +11,7 @@ import {
 } from '../read.ts';
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
 import type { SourceBody } from '../wire.ts';
-import type { AnswerEntry, Draft, Unreadable } from './answer-entry.ts';
+import type { AnswerContent, AnswerEntry, Unreadable } from './answer-entry.ts';
 import type { Monitor } from './monitor.ts';
 import { tagOf } from './send.ts';
 
@@ -31,7 +31,7 @@ export interface DocumentOptions<Part extends SourcePart, Raw> {
    * @returns `null` when the source does not know what was asked for
    * @throws MonitorError `source_invalid`
    */
-  draft(raw: Raw, sourceOf: ReadResult['sourceOf'], now: number): Draft | null;
+  content(raw: Raw, sourceOf: ReadResult['sourceOf'], now: number): AnswerContent | null;
   /** The `Link` header to the page that begins at this cursor. */
   link?(cursor: string): string;
 }
@@ -64,7 +64,7 @@ export function readAnswer<Part extends SourcePart, Raw>(
 }
 
 /** What a source has just answered. */
-export interface Given<Part extends SourcePart, Raw> {
+interface Given<Part extends SourcePart, Raw> {
   readonly part: Part;
   /** How current it was before. */
   readonly before: Freshness;
@@ -81,12 +81,12 @@ export function compose<Part extends SourcePart, Raw>(
   { part, before, raw, result, now }: Given<Part, Raw>,
 ): AnswerEntry {
   const freshness = freshnessBetween(before, freshnessOf(part, now, monitor.report), result);
-  const drafted = options.draft(raw, result.sourceOf, now);
+  const content = options.content(raw, result.sourceOf, now);
   // What it does not know now may be what it cannot reach.
-  if (drafted === null) throw new MonitorError(errorOf(freshness) ?? 'task_not_found');
-  const unreadable = sum(drafted.unreadable ?? NONE, result.leftOut);
+  if (content === null) throw new MonitorError(errorOf(freshness) ?? 'task_not_found');
+  const unreadable = sum(content.unreadable ?? NONE, result.leftOut);
   for (const [name, count] of unreadable) monitor.countUnreadable({ name }, options.call, count);
-  return render({ ...drafted, unreadable }, freshness, now);
+  return render({ ...content, unreadable }, freshness, now);
 }
 
 const NONE: Unreadable = new Map();
@@ -99,22 +99,27 @@ function sum(some: Unreadable, others: Unreadable): Unreadable {
 }
 
 /** @param etag when it is known already: nothing that it covers has changed */
-export function render(draft: Draft, freshness: Freshness, now: number, etag?: string): AnswerEntry {
+export function render(
+  content: AnswerContent,
+  freshness: Freshness,
+  now: number,
+  etag?: string,
+): AnswerEntry {
   const sources = freshness.sources.map(
     ({ name, ok, asOf, error }): SourceBody => ({
       name,
       ok,
       as_of: asOf === null ? null : new Date(asOf).toISOString(),
-      error: error ?? (draft.unreadable?.has(name) ? 'source_invalid' : null),
+      error: error ?? (content.unreadable?.has(name) ? 'source_invalid' : null),
     }),
   );
-  const body = Buffer.from(draft.render(now, JSON.stringify(sources)));
+  const body = Buffer.from(content.render(now, JSON.stringify(sources)));
   return {
-    draft,
+    content,
     freshness,
     body,
-    etag: etag ?? tagOf(draft.stable, sources.map(({ ok, error }) => `${ok} ${error}`).join()),
+    etag: etag ?? tagOf(content.stable, sources.map(({ ok, error }) => `${ok} ${error}`).join()),
     renderedAt: now,
-    size: body.length + draft.stable.length,
+    size: body.length + content.stable.length,
   };
 }

@@ -1,4 +1,4 @@
-/** Answers of routes that read one part of a source. One whose source says that nothing has changed is not computed again. */
+/** Answers of routes that read one part of a source. As long as the source reports no change, the cached answer is sent. */
 
 import { isMonitorError, MonitorError } from '../errors.ts';
 import {
@@ -12,7 +12,7 @@ import {
 } from '../read.ts';
 import type { SourcePart } from '../source.ts';
 import type { SourceErrorCode } from '../wire.ts';
-import { compose, type DocumentOptions, type Given, render } from './answer.ts';
+import { compose, type DocumentOptions, render } from './answer.ts';
 import type { AnswerEntry } from './answer-entry.ts';
 import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
@@ -20,10 +20,19 @@ import { onLeave } from './on-leave.ts';
 import type { Respond } from './route.ts';
 import { sendDocument } from './send.ts';
 
-/** A body is shared by all who ask within this time. */
+/** All requests within this time get the same body, in milliseconds. */
 const SHARED_MS = 1_000;
 
-/** Answers one URL, whoever asks and however often. */
+/** How one URL is answered. */
+interface DocumentState<Part extends SourcePart, Raw> {
+  readonly monitor: Monitor;
+  readonly options: DocumentOptions<Part, Raw>;
+  readonly part: Part;
+  /** The latest `Link` header, so that it is not built again for the same cursor. */
+  linked: { readonly cursor: string; readonly link: string } | null;
+}
+
+/** Answers one URL, for all clients. */
 export function createDocument<Part extends SourcePart, Raw>(
   monitor: Monitor,
   options: DocumentOptions<Part, Raw>,
@@ -34,81 +43,98 @@ export function createDocument<Part extends SourcePart, Raw>(
       throw new MonitorError('source_not_configured');
     };
   }
-  const { answers, reader, report } = monitor;
-  const { key } = options;
-  let linked: { readonly cursor: string; readonly link: string } | null = null;
-
-  function send(request: MonitorRequest, response: MonitorResponse, entry: AnswerEntry): void {
-    const { nextCursor: cursor } = entry.draft;
-    if (options.link === undefined || cursor === undefined || cursor === null) {
-      sendDocument(request, response, entry);
-      return;
-    }
-    if (linked?.cursor !== cursor) linked = { cursor, link: options.link(cursor) };
-    sendDocument(request, response, entry, linked.link);
-  }
-
-  /** The answer that was given before, if it still holds. */
-  function reuse(freshness: Freshness, now: number): AnswerEntry | null {
-    const held = answers.get(key);
-    if (held === undefined || !isUnchanged(held, freshness, now)) return null;
-    if (Math.abs(now - held.renderedAt) < SHARED_MS) return held;
-    const entry = render(held.draft, { ...held.freshness, sources: freshness.sources }, now, held.etag);
-    answers.set(key, entry);
-    return entry;
-  }
-
-  /** What the source last said, marked as old. */
-  function lastKnown(error: SourceErrorCode, now: number): AnswerEntry {
-    const held = answers.get(key);
-    if (held === undefined) throw new MonitorError(error);
-    return render(held.draft, freshnessAway(held.freshness, error), now);
-  }
-
-  function keep(given: Given<Part, Raw>): AnswerEntry {
-    const entry = compose(monitor, options, given);
-    answers.set(key, entry);
-    return entry;
-  }
-
-  async function readAnew(source: Part, before: Freshness, now: number, response: MonitorResponse) {
-    if (!hasData(before)) return lastKnown(errorOf(before) ?? 'source_unavailable', now);
-    try {
-      return await reader.read(
-        {
-          part: source,
-          call: options.call,
-          key,
-          read: (context) => options.read(source, context, now),
-          keepsLast: true,
-          map: (raw: Raw, result: ReadResult) => keep({ part: source, before, raw, result, now }),
-        },
-        onLeave(response),
-      );
-    } catch (error) {
-      if (!isMonitorError(error) || !AWAY.has(error.code)) throw error;
-      return lastKnown(error.code as SourceErrorCode, Date.now());
-    }
-  }
-
+  const state: DocumentState<Part, Raw> = { monitor, options, part, linked: null };
   return function respond(request, response) {
     const now = Date.now();
-    const freshness = freshnessOf(part, now, report);
-    const held = reuse(freshness, now);
+    const freshness = freshnessOf(part, now, monitor.report);
+    const held = reuse(state, freshness, now);
     if (held === null) {
-      return readAnew(part, freshness, now, response).then((entry) => send(request, response, entry));
+      return readAnew(state, freshness, now, response).then((entry) => send(state, request, response, entry));
     }
-    send(request, response, held);
+    send(state, request, response, held);
     return undefined;
   };
 }
 
-function isUnchanged({ freshness, draft }: AnswerEntry, latest: Freshness, now: number): boolean {
+function send<Part extends SourcePart, Raw>(
+  state: DocumentState<Part, Raw>,
+  request: MonitorRequest,
+  response: MonitorResponse,
+  entry: AnswerEntry,
+): void {
+  const { options, linked } = state;
+  const { nextCursor: cursor } = entry.content;
+  if (options.link === undefined || cursor === undefined || cursor === null) {
+    sendDocument(request, response, entry);
+    return;
+  }
+  const header = linked?.cursor === cursor ? linked : { cursor, link: options.link(cursor) };
+  state.linked = header;
+  sendDocument(request, response, entry, header.link);
+}
+
+/** The cached answer, if it is still valid. */
+function reuse<Part extends SourcePart, Raw>(
+  { monitor: { answers }, options: { key } }: DocumentState<Part, Raw>,
+  freshness: Freshness,
+  now: number,
+): AnswerEntry | null {
+  const held = answers.get(key);
+  if (held === undefined || !isUnchanged(held, freshness, now)) return null;
+  if (Math.abs(now - held.renderedAt) < SHARED_MS) return held;
+  const entry = render(held.content, { ...held.freshness, sources: freshness.sources }, now, held.etag);
+  answers.set(key, entry);
+  return entry;
+}
+
+function isUnchanged({ freshness, content }: AnswerEntry, latest: Freshness, now: number): boolean {
   return (
     latest.revision !== null &&
     latest.revision === freshness.revision &&
     latest.outages === freshness.outages &&
     now < freshness.changesAt &&
-    now < (draft.changesAt ?? Infinity)
+    now < (content.changesAt ?? Infinity)
   );
+}
+
+async function readAnew<Part extends SourcePart, Raw>(
+  state: DocumentState<Part, Raw>,
+  before: Freshness,
+  now: number,
+  response: MonitorResponse,
+): Promise<AnswerEntry> {
+  const { monitor, options, part } = state;
+  const { call, key } = options;
+  if (!hasData(before)) return lastKnown(state, errorOf(before) ?? 'source_unavailable', now);
+  try {
+    return await monitor.reader.read(
+      {
+        part,
+        call,
+        key,
+        read: (context) => options.read(part, context, now),
+        keepsLast: true,
+        map(raw: Raw, result: ReadResult) {
+          const entry = compose(monitor, options, { part, before, raw, result, now });
+          monitor.answers.set(key, entry);
+          return entry;
+        },
+      },
+      onLeave(response),
+    );
+  } catch (error) {
+    if (!isMonitorError(error) || !AWAY.has(error.code)) throw error;
+    return lastKnown(state, error.code as SourceErrorCode, Date.now());
+  }
+}
+
+/** The last data of a source that fails now, marked as old. */
+function lastKnown<Part extends SourcePart, Raw>(
+  { monitor: { answers }, options: { key } }: DocumentState<Part, Raw>,
+  error: SourceErrorCode,
+  now: number,
+): AnswerEntry {
+  const held = answers.get(key);
+  if (held === undefined) throw new MonitorError(error);
+  return render(held.content, freshnessAway(held.freshness, error), now);
 }

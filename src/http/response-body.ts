@@ -1,25 +1,25 @@
 import type { ReadResult } from '../read.ts';
-import type { Draft, Unreadable } from './answer-entry.ts';
+import type { AnswerContent, Unreadable } from './answer-entry.ts';
 
 /** An answer of which nothing but `sources` and, where there is one, `generated_at` is a matter of moments. */
-export function draftOf(
+export function contentOf(
   body: object,
   {
     generatedAt = false,
     ...extra
-  }: Omit<Draft, 'stable' | 'render'> & { readonly generatedAt?: boolean } = {},
-): Draft {
-  return draftOfMembers(JSON.stringify(body).slice(1, -1), { generatedAt, ...extra });
+  }: Omit<AnswerContent, 'stable' | 'render'> & { readonly generatedAt?: boolean } = {},
+): AnswerContent {
+  return contentOfMembers(JSON.stringify(body).slice(1, -1), { generatedAt, ...extra });
 }
 
 /** @param stable members of the body as JSON text, without braces; at least one */
-export function draftOfMembers(
+export function contentOfMembers(
   stable: string,
   {
     generatedAt = false,
     ...extra
-  }: Omit<Draft, 'stable' | 'render'> & { readonly generatedAt?: boolean } = {},
-): Draft {
+  }: Omit<AnswerContent, 'stable' | 'render'> & { readonly generatedAt?: boolean } = {},
+): AnswerContent {
   return {
     ...extra,
     stable,

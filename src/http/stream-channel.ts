@@ -4,131 +4,160 @@ import type { Awaitable, SourcePart } from '../source.ts';
 import type { AnswerEntry } from './answer-entry.ts';
 import { messageOf, type StreamClient } from './stream-client.ts';
 
-/** A part that does not say when it changes is asked this often, in milliseconds. */
+/** A part that does not report when it changes is read this often, in milliseconds. */
 const BLIND_MS = 1_000;
-/** Full answers in a row for one place; then others get their turn. */
+/** Most full answers in a row for one cursor; the other clients get their turn after that. */
 const MOST_ANSWERS = 20;
-/** A client with more than this unsent, in bytes, is not sent the next of several answers at once. */
+/** A client with more unsent bytes than this does not get several answers in a row. */
 const BUSY_BYTES = 65_536;
 
 /** What is streamed at one URL. */
 export interface StreamSpec<Since> {
   readonly route: RouteName;
   readonly part: SourcePart | undefined;
-  /** The same for all URLs that differ in where they begin alone. */
+  /** The same for all URLs that differ only in `since`. */
   readonly key: string;
-  /** Where the URL says to begin; `null`: with the answer to the request itself. */
+  /** `since` of the URL; `null`: the first message is the plain answer to the request. */
   readonly since: Since | null;
-  /** Reads the id of a message; `null` when it is none. */
+  /** Parses the id of a message; `null` when it is not valid. */
   readSince(id: string): Since | null;
-  /** What has happened since. */
+  /** Reads the changes after `since`. */
   read(since: Since | null, onLeave?: OnLeave): Awaitable<AnswerEntry>;
 }
 
-/** All clients of one URL, but for where each of them began. */
+/** All clients whose URLs differ only in `since`. */
 export interface StreamChannel {
   readonly clients: Set<StreamClient>;
   join(client: StreamClient): void;
-  /** Sends what has changed, if anything has. Never rejects. */
+  /** Sends the changes, if there are any. Never rejects. */
   advance(): Promise<void>;
-  /** Ends every stream and asks the clients to come back. */
+  /** Ends every stream and asks the clients to reconnect. */
   end(): void;
 }
 
+interface ChannelState<Since> {
+  readonly spec: StreamSpec<Since>;
+  readonly part: SourcePart;
+  readonly report: Report;
+  readonly clients: Set<StreamClient>;
+  /** Freshness of the part before all clients were last brought up to date. */
+  seen: Freshness | null;
+  /** When the part was last read, in monotonic milliseconds. */
+  readAt: number;
+  isBusy: boolean;
+  /** Cursor at which a gap was sent, so that it is sent only once while nothing follows. */
+  gapCursor: string;
+}
+
+/** Creates a channel without clients. */
 export function createStreamChannel<Since>(
   spec: StreamSpec<Since>,
   part: SourcePart,
   report: Report,
 ): StreamChannel {
-  const clients = new Set<StreamClient>();
-  /** What the part said of itself before everybody was last brought up to date. */
-  let seen: Freshness | null = null;
-  let readAt = Number.NEGATIVE_INFINITY;
-  let isBusy = false;
-  /** The place at which a gap was told that nothing has followed yet. */
-  let gapTold = '';
-
-  function isQuiet(freshness: Freshness, now: number): boolean {
-    if (seen === null) return false;
-    if (freshness.revision === null) return performance.now() - readAt < BLIND_MS;
-    const isSame = freshness.revision === seen.revision && freshness.outages === seen.outages;
-    return isSame && now < seen.changesAt;
-  }
-
-  function send(group: readonly StreamClient[], entry: AnswerEntry, cursor: string): void {
-    const message = messageOf(entry);
-    for (const client of group) {
-      if (client.write(message)) {
-        client.cursor = cursor;
-        client.outages = entry.freshness.outages;
-      } else clients.delete(client);
-    }
-  }
-
-  /** Brings clients that stand at one place up to date, with one answer for all of them. */
-  async function serve(from: string, group: readonly StreamClient[]): Promise<void> {
-    let cursor = from;
-    for (let answers = 0; answers < MOST_ANSWERS; answers += 1) {
-      const entry = await spec.read(spec.readSince(cursor));
-      const { place } = entry.draft;
-      if (place === undefined) return;
-      const isGap = place.gap && gapTold !== cursor;
-      // Of several sources one has gone or come back, and the others go on.
-      const isOutage = group.some(({ outages }) => outages !== entry.freshness.outages);
-      if (!place.isNews && !isGap && !isOutage) {
-        // A source may have passed what matches no filter: it need not do so again.
-        for (const client of group) client.cursor = place.cursor;
-        return;
-      }
-      cursor = place.cursor;
-      if (place.gap) gapTold = cursor;
-      send(group, entry, cursor);
-      if (!place.isFull) return;
-      if (group.some((client) => client.unsent() > BUSY_BYTES)) break;
-    }
-    seen = null;
-  }
-
-  function groups(): Map<string, StreamClient[]> {
-    const found = new Map<string, StreamClient[]>();
-    for (const client of clients) {
-      const group = found.get(client.cursor);
-      if (group === undefined) found.set(client.cursor, [client]);
-      else group.push(client);
-    }
-    return found;
-  }
-
-  function end(): void {
-    for (const client of clients) client.end();
-    clients.clear();
-  }
-
-  return {
-    clients,
-    join(client) {
-      clients.add(client);
-      // It may have missed something between its first message and now.
-      seen = null;
-    },
-    async advance() {
-      if (isBusy || clients.size === 0) return;
-      const now = Date.now();
-      const freshness = freshnessOf(part, now, report);
-      if (!freshness.ok) return end();
-      if (isQuiet(freshness, now)) return;
-      isBusy = true;
-      seen = freshness;
-      readAt = performance.now();
-      try {
-        for (const [cursor, group] of groups()) await serve(cursor, group);
-      } catch {
-        // The reader has told the host.
-        end();
-      } finally {
-        isBusy = false;
-      }
-    },
-    end,
+  const state: ChannelState<Since> = {
+    spec,
+    part,
+    report,
+    clients: new Set(),
+    seen: null,
+    readAt: Number.NEGATIVE_INFINITY,
+    isBusy: false,
+    gapCursor: '',
   };
+  return {
+    clients: state.clients,
+    join(client) {
+      state.clients.add(client);
+      // Something may have changed between its first message and now.
+      state.seen = null;
+    },
+    advance: () => advance(state),
+    end: () => endAll(state),
+  };
+}
+
+async function advance<Since>(state: ChannelState<Since>): Promise<void> {
+  if (state.isBusy || state.clients.size === 0) return;
+  const now = Date.now();
+  const freshness = freshnessOf(state.part, now, state.report);
+  if (!freshness.ok) return endAll(state);
+  if (isUnchanged(state, freshness, now)) return;
+  state.isBusy = true;
+  state.seen = freshness;
+  state.readAt = performance.now();
+  try {
+    for (const [cursor, group] of groupByCursor(state.clients)) await serve(state, cursor, group);
+  } catch {
+    // The reader has reported the error to the host.
+    endAll(state);
+  } finally {
+    state.isBusy = false;
+  }
+}
+
+function isUnchanged<Since>({ seen, readAt }: ChannelState<Since>, latest: Freshness, now: number): boolean {
+  if (seen === null) return false;
+  if (latest.revision === null) return performance.now() - readAt < BLIND_MS;
+  const isSame = latest.revision === seen.revision && latest.outages === seen.outages;
+  return isSame && now < seen.changesAt;
+}
+
+function groupByCursor(clients: ReadonlySet<StreamClient>): Map<string, StreamClient[]> {
+  const groups = new Map<string, StreamClient[]>();
+  for (const client of clients) {
+    const group = groups.get(client.cursor);
+    if (group === undefined) groups.set(client.cursor, [client]);
+    else group.push(client);
+  }
+  return groups;
+}
+
+/** Brings clients with the same cursor up to date, with one answer for all of them. */
+async function serve<Since>(
+  state: ChannelState<Since>,
+  from: string,
+  group: readonly StreamClient[],
+): Promise<void> {
+  const { spec } = state;
+  let cursor = from;
+  for (let answers = 0; answers < MOST_ANSWERS; answers += 1) {
+    const entry = await spec.read(spec.readSince(cursor));
+    const { position } = entry.content;
+    if (position === undefined) return;
+    const isGap = position.gap && state.gapCursor !== cursor;
+    // One of several sources has failed or recovered, and the others still answer.
+    const isOutage = group.some(({ outages }) => outages !== entry.freshness.outages);
+    if (!position.hasChanges && !isGap && !isOutage) {
+      // The source may have skipped items that match no filter: it need not read them again.
+      for (const client of group) client.cursor = position.cursor;
+      return;
+    }
+    cursor = position.cursor;
+    if (position.gap) state.gapCursor = cursor;
+    send(state.clients, group, entry, cursor);
+    if (!position.isFull) return;
+    if (group.some((client) => client.unsent() > BUSY_BYTES)) break;
+  }
+  state.seen = null;
+}
+
+function send(
+  clients: Set<StreamClient>,
+  group: readonly StreamClient[],
+  entry: AnswerEntry,
+  cursor: string,
+): void {
+  const message = messageOf(entry);
+  for (const client of group) {
+    if (client.write(message)) {
+      client.cursor = cursor;
+      client.outages = entry.freshness.outages;
+    } else clients.delete(client);
+  }
+}
+
+function endAll<Since>({ clients }: ChannelState<Since>): void {
+  for (const client of clients) client.end();
+  clients.clear();
 }

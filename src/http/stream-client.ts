@@ -32,8 +32,8 @@ export interface StreamClient {
 }
 
 /** A message, made once for all who are at the same place. */
-export function messageOf({ body, draft }: AnswerEntry): Buffer {
-  const id = draft.place?.cursor ?? '';
+export function messageOf({ body, content }: AnswerEntry): Buffer {
+  const id = content.position?.cursor ?? '';
   return Buffer.concat([Buffer.from(`id: ${id}\ndata: `), body, Buffer.from('\n\n')]);
 }
 
@@ -41,7 +41,7 @@ export function messageOf({ body, draft }: AnswerEntry): Buffer {
 export function createStreamClient(
   request: MonitorRequest,
   response: MonitorResponse,
-  { draft, freshness }: AnswerEntry,
+  { content, freshness }: AnswerEntry,
 ): StreamClient {
   response.statusCode = 200;
   response.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
@@ -65,7 +65,7 @@ export function createStreamClient(
 
   return {
     request,
-    cursor: draft.place?.cursor ?? '',
+    cursor: content.position?.cursor ?? '',
     outages: freshness.outages,
     allowedAt: performance.now(),
     unsent: () => response.writableLength,

@@ -10,13 +10,13 @@ import { onLeave } from './on-leave.ts';
 import { createStreamChannel, type StreamChannel, type StreamSpec } from './stream-channel.ts';
 import { createStreamClient, messageOf, type StreamClient } from './stream-client.ts';
 
-/** Milliseconds between things that are done again and again. */
+/** Intervals of the periodic work, in milliseconds. */
 export interface StreamTimes {
-  /** How long changes are gathered into one message. */
+  /** How long changes are collected into one message. */
   readonly gather: number;
-  /** Between comments, which show both sides that the connection lives. */
+  /** Between comments, which show both sides that the connection is alive. */
   readonly comment: number;
-  /** How often `authorize` is asked again. */
+  /** How often `authorize` is called again for an open stream. */
   readonly allowed: number;
 }
 
@@ -25,9 +25,9 @@ const TIMES: StreamTimes = { gather: 250, comment: 15_000, allowed: 60_000 };
 /** All streams of one router. */
 export interface Streams {
   /**
-   * Sends the first message and goes on for as long as the client stays.
+   * Sends the first message, and later ones for as long as the client stays connected.
    *
-   * @throws MonitorError `overloaded`, or what the first answer failed with
+   * @throws MonitorError `overloaded`, or the error of the first read
    */
   open<Since>(
     request: MonitorRequest,
@@ -35,107 +35,151 @@ export interface Streams {
     spec: StreamSpec<Since>,
     since: Since | null,
   ): Promise<void>;
-  /** Ends them all, each with a hint to come back. */
+  /** Ends all streams, each with the hint to reconnect. */
   close(): void;
 }
 
-export function createStreams(options: {
-  /** Most streams at once. */
+/** Options of {@link createStreams}. */
+export interface StreamsOptions {
+  /** Maximum number of open streams. */
   readonly most: number;
   readonly guard: Guard;
   readonly report: Report;
   /** Default: those of `docs/api.md`. */
   readonly times?: StreamTimes;
-}): Streams {
+}
+
+interface RoutedChannel {
+  readonly route: RouteName;
+  readonly channel: StreamChannel;
+}
+
+interface StreamsState {
+  readonly options: StreamsOptions;
+  readonly times: StreamTimes;
+  readonly channels: Map<string, RoutedChannel>;
+  /** Open streams, including those that still wait for their first message. */
+  count: number;
+  /** Empty while no stream is open. */
+  timers: NodeJS.Timeout[];
+  isClosed: boolean;
+}
+
+/** Creates the streams of one router; none is open yet. */
+export function createStreams(options: StreamsOptions): Streams {
   const times = options.times ?? TIMES;
-  const channels = new Map<string, { readonly route: RouteName; readonly channel: StreamChannel }>();
-  let count = 0;
-  let timers: NodeJS.Timeout[] = [];
-  let isClosed = false;
-
-  function start(): void {
-    if (timers.length > 0) return;
-    timers = [setInterval(advance, times.gather).unref(), setInterval(lookAfter, times.comment).unref()];
-  }
-
-  function stopIfIdle(): void {
-    if (count > 0) return;
-    for (const timer of timers) clearInterval(timer);
-    timers = [];
-  }
-
-  function advance(): void {
-    for (const [key, { channel }] of channels) {
-      if (channel.clients.size === 0) channels.delete(key);
-      else void channel.advance();
-    }
-  }
-
-  function lookAfter(): void {
-    const now = performance.now();
-    for (const { route, channel } of channels.values()) {
-      for (const client of channel.clients) {
-        client.comment();
-        if (now - client.allowedAt >= times.allowed) void askAgain(client, route, channel);
-      }
-    }
-  }
-
-  /** Who may no longer see this is cut off; coming back, it is told why. */
-  async function askAgain(client: StreamClient, route: RouteName, channel: StreamChannel): Promise<void> {
-    client.allowedAt = performance.now();
-    if ((await options.guard(client.request, route)) === null) return;
-    channel.clients.delete(client);
-    client.end();
-  }
-
-  function channelOf<Since>(spec: StreamSpec<Since>, part: SourcePart): StreamChannel {
-    let row = channels.get(spec.key);
-    if (row === undefined) {
-      row = { route: spec.route, channel: createStreamChannel(spec, part, options.report) };
-      channels.set(spec.key, row);
-    }
-    return row.channel;
-  }
-
-  return {
-    async open(request, response, spec, since) {
-      const { part } = spec;
-      if (part === undefined) throw new MonitorError('source_not_configured');
-      if (count >= options.most) throw new MonitorError('overloaded', 'Too many streams are open.');
-      count += 1;
-      let joined: { channel: StreamChannel; client: StreamClient } | null = null;
-      const leave = (): void => {
-        count -= 1;
-        if (joined !== null) joined.channel.clients.delete(joined.client);
-        stopIfIdle();
-      };
-      try {
-        const first = await spec.read(since, onLeave(response));
-        if (isClosed) throw new MonitorError('overloaded', 'The monitor was closed.');
-        const client = createStreamClient(request, response, first);
-        client.write(messageOf(first));
-        // What a source that is away last said is all that there is.
-        if (!first.freshness.ok) {
-          client.end();
-          return leave();
-        }
-        joined = { channel: channelOf(spec, part), client };
-        joined.channel.join(client);
-        start();
-      } catch (error) {
-        leave();
-        throw error;
-      }
-      if (response.destroyed) leave();
-      else response.once('close', leave);
-    },
-    close() {
-      isClosed = true;
-      for (const { channel } of channels.values()) channel.end();
-      channels.clear();
-      for (const timer of timers) clearInterval(timer);
-      timers = [];
-    },
+  const state: StreamsState = {
+    options,
+    times,
+    channels: new Map(),
+    count: 0,
+    timers: [],
+    isClosed: false,
   };
+  return {
+    open: (request, response, spec, since) => openStream(state, request, response, spec, since),
+    close: () => closeAll(state),
+  };
+}
+
+async function openStream<Since>(
+  state: StreamsState,
+  request: MonitorRequest,
+  response: MonitorResponse,
+  spec: StreamSpec<Since>,
+  since: Since | null,
+): Promise<void> {
+  const { part } = spec;
+  if (part === undefined) throw new MonitorError('source_not_configured');
+  if (state.count >= state.options.most) throw new MonitorError('overloaded', 'Too many streams are open.');
+  state.count += 1;
+  let joined: { channel: StreamChannel; client: StreamClient } | null = null;
+  const leave = (): void => {
+    state.count -= 1;
+    if (joined !== null) joined.channel.clients.delete(joined.client);
+    stopIfIdle(state);
+  };
+  try {
+    const first = await spec.read(since, onLeave(response));
+    if (state.isClosed) throw new MonitorError('overloaded', 'The monitor was closed.');
+    const client = createStreamClient(request, response, first);
+    client.write(messageOf(first));
+    // While the source is unavailable, its last data is all there is to send.
+    if (!first.freshness.ok) {
+      client.end();
+      return leave();
+    }
+    joined = { channel: channelOf(state, spec, part), client };
+    joined.channel.join(client);
+    start(state);
+  } catch (error) {
+    leave();
+    throw error;
+  }
+  if (response.destroyed) leave();
+  else response.once('close', leave);
+}
+
+function channelOf<Since>(state: StreamsState, spec: StreamSpec<Since>, part: SourcePart): StreamChannel {
+  let row = state.channels.get(spec.key);
+  if (row === undefined) {
+    row = { route: spec.route, channel: createStreamChannel(spec, part, state.options.report) };
+    state.channels.set(spec.key, row);
+  }
+  return row.channel;
+}
+
+function start(state: StreamsState): void {
+  if (state.timers.length > 0) return;
+  state.timers = [
+    setInterval(() => advance(state), state.times.gather).unref(),
+    setInterval(() => checkClients(state), state.times.comment).unref(),
+  ];
+}
+
+function stopIfIdle(state: StreamsState): void {
+  if (state.count === 0) stop(state);
+}
+
+function stop(state: StreamsState): void {
+  for (const timer of state.timers) clearInterval(timer);
+  state.timers = [];
+}
+
+function advance({ channels }: StreamsState): void {
+  for (const [key, { channel }] of channels) {
+    if (channel.clients.size === 0) channels.delete(key);
+    else void channel.advance();
+  }
+}
+
+/** Sends every client a comment, and asks `authorize` again when it is time. */
+function checkClients(state: StreamsState): void {
+  const now = performance.now();
+  for (const { route, channel } of state.channels.values()) {
+    for (const client of channel.clients) {
+      client.comment();
+      if (now - client.allowedAt >= state.times.allowed) void authorizeAgain(state, client, route, channel);
+    }
+  }
+}
+
+/** Ends the stream of a client that is no longer authorized; when it reconnects, the answer says why. */
+async function authorizeAgain(
+  { options }: StreamsState,
+  client: StreamClient,
+  route: RouteName,
+  channel: StreamChannel,
+): Promise<void> {
+  client.allowedAt = performance.now();
+  if ((await options.guard(client.request, route)) === null) return;
+  channel.clients.delete(client);
+  client.end();
+}
+
+function closeAll(state: StreamsState): void {
+  state.isClosed = true;
+  for (const { channel } of state.channels.values()) channel.end();
+  state.channels.clear();
+  stop(state);
 }

@@ -6,7 +6,7 @@ import { createDocument } from '../http/document.ts';
 import { readMoment } from '../http/moment-parameter.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { integer, texts, type ValuesOf } from '../http/parameter.ts';
-import { draftOf, readItems } from '../http/response-body.ts';
+import { contentOf, readItems } from '../http/response-body.ts';
 import { type Asked, defineRoute, SOURCE_ERRORS } from '../http/route.ts';
 import { streamable } from '../http/streamable.ts';
 import type { TaskEvent } from '../model.ts';
@@ -63,19 +63,24 @@ function documentOptions(
     call: 'listEvents',
     key: keyOf('events', asked),
     read: (source, context) => source.listEvents(query, context),
-    draft(page, sourceOf) {
+    content(page, sourceOf) {
       if (!isTaskEventPage(page)) throw new TypeError('listEvents() must return { events, cursor, gap }.');
       const { events: list, gap } = cut(page, query);
       const { shown, unreadable } = readItems<TaskEvent, EventBody>(list, query.limit, sourceOf, (event) =>
         shownBody(monitor, event, sourceOf),
       );
-      const place = encodeCursor(KIND, [page.cursor]);
-      return draftOf(
-        { events: shown, cursor: place, gap },
+      const nextSince = encodeCursor(KIND, [page.cursor]);
+      return contentOf(
+        { events: shown, cursor: nextSince, gap },
         {
           generatedAt: true,
           unreadable,
-          place: { cursor: place, isNews: list.length > 0, gap, isFull: list.length >= query.limit },
+          position: {
+            cursor: nextSince,
+            hasChanges: list.length > 0,
+            gap,
+            isFull: list.length >= query.limit,
+          },
         },
       );
     },
@@ -94,8 +99,8 @@ function shownBody(
 }
 
 function readSince(text: string): TaskEventQuery['since'] {
-  const [place, ...rest] = decodeCursor(KIND, text) ?? [];
-  if (typeof place === 'string' && rest.length === 0) return { cursor: place };
+  const [sourceCursor, ...rest] = decodeCursor(KIND, text) ?? [];
+  if (typeof sourceCursor === 'string' && rest.length === 0) return { cursor: sourceCursor };
   const time = readMoment(text);
   return time === null ? null : { time };
 }

@@ -1,4 +1,4 @@
-import { draftOf } from '../http/response-body.ts';
+import { contentOf } from '../http/response-body.ts';
 import { defineRoute, SOURCE_ERRORS } from '../http/route.ts';
 import { createWorkflowDocument } from './workflow.ts';
 
@@ -14,7 +14,7 @@ export const relations = defineRoute({
   open(monitor) {
     return (asked) =>
       createWorkflowDocument(monitor, 'relations', asked, (tree) =>
-        draftOf({
+        contentOf({
           task_id: asked.taskId,
           root_id: tree.rootId,
           relations: monitor.serializer.relations(tree),

@@ -1,7 +1,7 @@
-import type { Draft } from '../http/answer-entry.ts';
+import type { AnswerContent } from '../http/answer-entry.ts';
 import { keyOf } from '../http/answer-key.ts';
 import { createDocument } from '../http/document.ts';
-import { draftOf, readItems } from '../http/response-body.ts';
+import { contentOf, readItems } from '../http/response-body.ts';
 import { defineRoute, type Respond } from '../http/route.ts';
 import { sendDocument, tagOf } from '../http/send.ts';
 import type { Schedule } from '../model.ts';
@@ -28,7 +28,7 @@ export const schedules = defineRoute({
         call: 'listSchedules',
         key: keyOf('schedules', asked),
         read: (source, context) => source.listSchedules(context),
-        draft(list, sourceOf) {
+        content(list, sourceOf) {
           if (list === null) return NOT_ENABLED;
           const { shown, unreadable } = readItems<Schedule, ScheduleBody>(
             list,
@@ -36,7 +36,7 @@ export const schedules = defineRoute({
             sourceOf,
             (schedule) => monitor.serializer.schedule(schedule, sourceOf(schedule)),
           );
-          return draftOf({ enabled: true, schedules: shown }, { unreadable });
+          return contentOf({ enabled: true, schedules: shown }, { unreadable });
         },
       });
   },
@@ -47,7 +47,7 @@ const NOT_ENABLED_JSON = JSON.stringify({
   schedules: [],
   sources: [],
 } satisfies SchedulesBody);
-const NOT_ENABLED: Draft = { stable: NOT_ENABLED_JSON, render: () => NOT_ENABLED_JSON };
+const NOT_ENABLED: AnswerContent = { stable: NOT_ENABLED_JSON, render: () => NOT_ENABLED_JSON };
 
 function notEnabled(): Respond {
   const document = { body: Buffer.from(NOT_ENABLED_JSON), etag: tagOf(NOT_ENABLED_JSON) };

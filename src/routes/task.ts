@@ -1,6 +1,6 @@
 import { keyOf } from '../http/answer-key.ts';
 import { createDocument } from '../http/document.ts';
-import { draftOf } from '../http/response-body.ts';
+import { contentOf } from '../http/response-body.ts';
 import { defineRoute, SOURCE_ERRORS } from '../http/route.ts';
 import type { TaskDetail } from '../model.ts';
 
@@ -21,12 +21,12 @@ export const task = defineRoute({
         call: 'getTask',
         key: keyOf('task', asked),
         read: (source, context) => source.getTask(asked.taskId, context),
-        draft(detail: TaskDetail | null | undefined, sourceOf) {
+        content(detail: TaskDetail | null | undefined, sourceOf) {
           // What a Map gives for a key that it has not is a way to say so, too.
           if (detail === null || detail === undefined) return null;
           const body = monitor.serializer.taskDetail(detail, sourceOf(detail));
           if (body === null) throw new TypeError('getTask() must return a task with id and state, or null.');
-          return draftOf(body);
+          return contentOf(body);
         },
       });
   },

@@ -5,8 +5,8 @@ import { createDocument } from '../http/document.ts';
 import { moment } from '../http/moment-parameter.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { choice, integer, text, texts, type ValuesOf } from '../http/parameter.ts';
-import { draftOfMembers, readItems } from '../http/response-body.ts';
-import { type Asked, defineRoute, type Fault, SOURCE_ERRORS } from '../http/route.ts';
+import { contentOfMembers, readItems } from '../http/response-body.ts';
+import { type Asked, defineRoute, type Fault, type Respond, SOURCE_ERRORS } from '../http/route.ts';
 import { TASK_STATES, type Task } from '../model.ts';
 import type { ReadResult } from '../read.ts';
 import { isTaskPage } from '../source/pages.ts';
@@ -41,7 +41,7 @@ const QUERY = {
 };
 type Values = ValuesOf<typeof QUERY>;
 
-/** What makes a list another list, so that a cursor of one does not fit the other. */
+/** Parameters that change the list: a cursor is valid only for the values that it was issued with. */
 const LIST = [
   'sort',
   'order',
@@ -57,7 +57,7 @@ const LIST = [
   'until',
 ] as const satisfies readonly (keyof Values)[];
 
-// Figures move on with the clock, not only with the tasks.
+// Figures change with the clock, not only with the tasks.
 const STATS_HOLD_MS = 1_000;
 
 /** `GET /api/tasks/` */
@@ -70,78 +70,95 @@ export const tasks = defineRoute({
   errors: SOURCE_ERRORS,
   cached: true,
   open(monitor) {
-    const part = monitor.sources.tasks;
-
     return (asked, fault) => {
-      const { values, pairs } = asked;
+      const { values } = asked;
       const list = listNameOf(LIST.map((name) => values[name]));
       findFaults(asked, list, fault);
-      const query = queryOf(values, monitor);
-      const link = (next: string): string => linkTo(pairs, next);
-      const key = keyOf('tasks', asked);
-
-      function members(
-        page: TaskPage,
-        sourceOf: ReadResult['sourceOf'],
-      ): {
-        readonly text: string;
-        readonly next: string | null;
-        readonly unreadable: Unreadable;
-      } {
-        if (!isTaskPage(page)) throw new TypeError('listTasks() must return { tasks, next, total }.');
-        const { shown, unreadable } = readItems<Task, string>(page.tasks, query.limit, sourceOf, (task) =>
-          monitor.serializer.taskRowJson(task, sourceOf(task)),
-        );
-        const next = page.next === null ? null : encodeTaskCursor({ list, position: page.next });
-        const text = `"tasks":[${shown.join(',')}],"next_cursor":${JSON.stringify(next)},"total":${page.total}`;
-        return { text, next, unreadable };
-      }
-
-      if (values.stats === null) {
-        return createDocument(monitor, {
-          part,
-          call: 'listTasks',
-          key,
-          link,
-          read: (source, context) => source.listTasks(query, context),
-          draft(page: TaskPage, sourceOf) {
-            const { text, next, unreadable } = members(page, sourceOf);
-            return draftOfMembers(text, { generatedAt: true, nextCursor: next, unreadable });
-          },
-        });
-      }
-      const minutes = values.stats;
-      return createDocument(monitor, {
-        part,
-        call: 'listTasks',
-        key,
-        link,
-        // Async functions, so that of two failures none goes unhandled.
-        read: (source, context, now) =>
-          Promise.all([
-            (async () => source.listTasks(query, context))(),
-            (async () =>
-              source.getTaskStats === undefined
-                ? null
-                : source.getTaskStats({ minutes, now: new Date(now), filter: query }, context))(),
-          ]),
-        draft([page, stats]: readonly [TaskPage, TaskStats | null], sourceOf, now) {
-          const { text, next, unreadable } = members(page, sourceOf);
-          const figures = stats === null ? null : monitor.serializer.stats(stats);
-          if (stats !== null && figures === null) throw new TypeError('getTaskStats() returned no figures.');
-          return draftOfMembers(`${text},"stats":${JSON.stringify(figures)}`, {
-            generatedAt: true,
-            nextCursor: next,
-            unreadable,
-            changesAt: now + STATS_HOLD_MS,
-          });
-        },
-      });
+      const request: ListRequest = {
+        monitor,
+        asked,
+        list,
+        query: queryOf(values, monitor),
+        key: keyOf('tasks', asked),
+      };
+      return values.stats === null ? listDocument(request) : statsDocument(request, values.stats);
     };
   },
 });
 
-/** Faults that lie between parameters. */
+/** One URL of the list. */
+interface ListRequest {
+  readonly monitor: Monitor;
+  readonly asked: Asked<Values>;
+  /** Names the list that the cursors belong to. */
+  readonly list: string;
+  readonly query: TaskQuery;
+  readonly key: string;
+}
+
+/** The list without figures. */
+function listDocument(request: ListRequest): Respond {
+  const { monitor, asked, query, key } = request;
+  return createDocument(monitor, {
+    part: monitor.sources.tasks,
+    call: 'listTasks',
+    key,
+    link: (next) => linkTo(asked.pairs, next),
+    read: (source, context) => source.listTasks(query, context),
+    content(page: TaskPage, sourceOf) {
+      const { text, next, unreadable } = pageMembers(request, page, sourceOf);
+      return contentOfMembers(text, { generatedAt: true, nextCursor: next, unreadable });
+    },
+  });
+}
+
+/** The list with figures over the last `minutes`. */
+function statsDocument(request: ListRequest, minutes: number): Respond {
+  const { monitor, asked, query, key } = request;
+  return createDocument(monitor, {
+    part: monitor.sources.tasks,
+    call: 'listTasks',
+    key,
+    link: (next) => linkTo(asked.pairs, next),
+    // Async functions, so that of two failures none is an unhandled rejection.
+    read: (source, context, now) =>
+      Promise.all([
+        (async () => source.listTasks(query, context))(),
+        (async () =>
+          source.getTaskStats === undefined
+            ? null
+            : source.getTaskStats({ minutes, now: new Date(now), filter: query }, context))(),
+      ]),
+    content([page, stats]: readonly [TaskPage, TaskStats | null], sourceOf, now) {
+      const { text, next, unreadable } = pageMembers(request, page, sourceOf);
+      const figures = stats === null ? null : monitor.serializer.stats(stats);
+      if (stats !== null && figures === null) throw new TypeError('getTaskStats() returned no figures.');
+      return contentOfMembers(`${text},"stats":${JSON.stringify(figures)}`, {
+        generatedAt: true,
+        nextCursor: next,
+        unreadable,
+        changesAt: now + STATS_HOLD_MS,
+      });
+    },
+  });
+}
+
+/** The members `tasks`, `next_cursor` and `total` of a response body, as JSON text. */
+function pageMembers(
+  { monitor: { serializer }, list, query }: ListRequest,
+  page: TaskPage,
+  sourceOf: ReadResult['sourceOf'],
+): { readonly text: string; readonly next: string | null; readonly unreadable: Unreadable } {
+  if (!isTaskPage(page)) throw new TypeError('listTasks() must return { tasks, next, total }.');
+  const { shown, unreadable } = readItems<Task, string>(page.tasks, query.limit, sourceOf, (task) =>
+    serializer.taskRowJson(task, sourceOf(task)),
+  );
+  const next = page.next === null ? null : encodeTaskCursor({ list, position: page.next });
+  const text = `"tasks":[${shown.join(',')}],"next_cursor":${JSON.stringify(next)},"total":${page.total}`;
+  return { text, next, unreadable };
+}
+
+/** Checks that concern several parameters. */
 function findFaults({ values, faulty }: Asked<Values>, list: string, fault: Fault): void {
   if (values.limit === 0 && values.stats === null && !faulty.has('stats')) {
     fault('limit', 'Write a whole number from 1 to 1000; 0 goes with stats only.');
@@ -176,7 +193,7 @@ function queryOf(values: Values, { options, serializer }: Monitor): TaskQuery {
   });
 }
 
-/** Relative, and with the parameters of the host: right wherever the router is mounted (RFC 8288). */
+/** A relative link (RFC 8288) with the parameters of the request: valid wherever the router is mounted. */
 function linkTo(pairs: Asked<Values>['pairs'], next: string): string {
   const query = new URLSearchParams(pairs.filter(([name]) => name !== 'cursor'));
   query.append('cursor', next);

@@ -5,7 +5,7 @@ import { cursor } from '../http/cursor-parameter.ts';
 import { createDocument } from '../http/document.ts';
 import { readMoment } from '../http/moment-parameter.ts';
 import type { Monitor } from '../http/monitor.ts';
-import { draftOf } from '../http/response-body.ts';
+import { contentOf } from '../http/response-body.ts';
 import { type Asked, defineRoute, SOURCE_ERRORS } from '../http/route.ts';
 import { streamable } from '../http/streamable.ts';
 import { NODE_LIMIT, nodesFor, partWithTrees, workflowDocument } from './workflow.ts';
@@ -52,31 +52,31 @@ function documentOptions(monitor: Monitor, asked: Asked<Values>) {
   return workflowDocument(monitor, 'updates', asked, (tree) => {
     const view = monitor.graphs.observe(taskId, nodesFor(monitor, values.limit), tree);
     const changes = view.changesSince(values.since);
-    const draft = draftOf(
+    const content = contentOf(
       { cursor: view.cursor, ...monitor.serializer.updates(view.graph, changes) },
       {
         generatedAt: true,
-        place: {
+        position: {
           cursor: view.cursor,
-          isNews: changes.nodes.length > 0 || changes.topologyChanged,
+          hasChanges: changes.nodes.length > 0 || changes.topologyChanged,
           gap: false,
           isFull: false,
         },
       },
     );
     return {
-      ...draft,
+      ...content,
       render(moment, sources) {
         view.issue(moment);
-        return draft.render(moment, sources);
+        return content.render(moment, sources);
       },
     };
   });
 }
 
 function readSince(text: string): GraphSince | null {
-  const place = parseGraphCursor(text);
-  if (place !== null) return place;
+  const since = parseGraphCursor(text);
+  if (since !== null) return since;
   const time = readMoment(text);
   return time === null ? null : { time };
 }

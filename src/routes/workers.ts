@@ -25,7 +25,7 @@ export const workers = defineRoute({
         call: 'listWorkers',
         key: keyOf('workers', asked),
         read: (source, context) => source.listWorkers(context),
-        draft(list, sourceOf, now) {
+        content(list, sourceOf, now) {
           const { shown, unreadable } = readItems<Worker, WorkerBody>(
             list,
             MOST_WORKERS,

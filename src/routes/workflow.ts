@@ -1,7 +1,7 @@
 /** What the three routes of a task's workflow have in common. */
 
 import type { DocumentOptions } from '../http/answer.ts';
-import type { Draft } from '../http/answer-entry.ts';
+import type { AnswerContent } from '../http/answer-entry.ts';
 import { keyOf } from '../http/answer-key.ts';
 import { createDocument } from '../http/document.ts';
 import type { Monitor } from '../http/monitor.ts';
@@ -28,18 +28,18 @@ export function workflowDocument(
   monitor: Monitor,
   route: RouteName,
   asked: Asked<unknown>,
-  draft: (tree: TaskTree) => Draft,
+  content: (tree: TaskTree) => AnswerContent,
 ): DocumentOptions<TreeSource, TaskTree | null | undefined> {
   return {
     part: partWithTrees(monitor),
     call: 'getTaskTree',
     key: keyOf(route, asked),
     read: (source, context) => source.getTaskTree(asked.taskId, context),
-    draft(tree) {
+    content(tree) {
       // What a Map gives for a key that it has not is a way to say so, too.
       if (tree === null || tree === undefined) return null;
       if (!isTree(tree)) throw new TypeError('getTaskTree() must return { rootId, tasks }, or null.');
-      return draft(tree);
+      return content(tree);
     },
   };
 }
@@ -49,9 +49,9 @@ export function createWorkflowDocument(
   monitor: Monitor,
   route: RouteName,
   asked: Asked<unknown>,
-  draft: (tree: TaskTree) => Draft,
+  content: (tree: TaskTree) => AnswerContent,
 ): Respond {
-  return createDocument(monitor, workflowDocument(monitor, route, asked, draft));
+  return createDocument(monitor, workflowDocument(monitor, route, asked, content));
 }
 
 type TreeSource = TaskSource & Required<Pick<TaskSource, 'getTaskTree'>>;

@@ -29,7 +29,7 @@ function counter() {
       const body = Buffer.from(JSON.stringify({ since, place }));
       const stands = {
         cursor: String(place),
-        isNews: since === null || since < place,
+        hasChanges: since === null || since < place,
         gap: false,
         isFull: false,
       };
@@ -45,7 +45,7 @@ function counter() {
           revision: place,
           changesAt: Number.POSITIVE_INFINITY,
         },
-        draft: { stable: '', render: () => '', place: stands },
+        content: { stable: '', render: () => '', position: stands },
       };
     },
   };
