@@ -7,20 +7,16 @@ import {
   type Facts,
   newResults,
   newUnreadable,
-  newWorker,
   type ResultFacts,
   type UnreadableFacts,
   type WorkerFacts,
   type WrittenPlace,
 } from './facts.ts';
 import { createSentWatch, type SentWatch } from './sent-watch.ts';
+import { takeHeartbeat, workerOf } from './worker-facts.ts';
 
-/** Most workers remembered. Of more, the one heard of first is forgotten. */
-const MOST_WORKERS = 1000;
 /** Longest id or name that is remembered, in characters. */
 const LONGEST = 512;
-/** A sender's clock that differs from ours by more than this is wrong. Milliseconds. */
-const SKEW = 60_000;
 /** Tasks received within this time after we connected may have been sent before. Milliseconds. */
 const WARM_UP = 60_000;
 
@@ -106,20 +102,6 @@ function newState(): State {
   };
 }
 
-function workerOf(state: State, hostname: string, now: number): WorkerFacts {
-  const { workers } = state;
-  let facts = workers.get(hostname);
-  if (facts === undefined) {
-    const first = workers.size < MOST_WORKERS ? undefined : workers.keys().next().value;
-    if (first !== undefined) workers.delete(first);
-    facts = newWorker(now);
-    workers.set(hostname, facts);
-  }
-  facts.lastHeard = now;
-  state.lastWorker = now;
-  return facts;
-}
-
 function takeEvent(state: State, change: TaskChange, now: number): void {
   const { id, type, worker } = change;
   state.events += 1;
@@ -143,7 +125,8 @@ function takeEvent(state: State, change: TaskChange, now: number): void {
   }
   if (typeof worker !== 'string' || worker.length > LONGEST) return;
   state.taskEvents += 1;
-  const facts = workerOf(state, worker, now);
+  state.lastWorker = now;
+  const facts = workerOf(state.workers, worker, now);
   facts.taskEvents += 1;
   facts.eventsSinceBeat += 1;
   facts.silentRuns = 0;
@@ -164,7 +147,8 @@ function takeResult(state: State, change: TaskChange, now: number): void {
   if (id.length <= LONGEST) results.lastId = id;
   state.unreadable.result.readSince += 1;
   if (typeof worker === 'string' && worker.length <= LONGEST) {
-    const facts = workerOf(state, worker, now);
+    state.lastWorker = now;
+    const facts = workerOf(state.workers, worker, now);
     facts.results += 1;
     facts.firstResult ??= now;
   }
@@ -192,23 +176,10 @@ function takeWorker(state: State, change: WorkerChange, now: number): void {
     return;
   }
   if (type === 'online') state.workers.delete(hostname);
-  const facts = workerOf(state, hostname, now);
+  state.lastWorker = now;
+  const facts = workerOf(state.workers, hostname, now);
   if (type === 'heartbeat') takeHeartbeat(facts, change, now);
   else if (type === 'online') facts.processed = change.processed ?? null;
-}
-
-function takeHeartbeat(facts: WorkerFacts, { time, processed }: WorkerChange, now: number): void {
-  facts.skew = time - now;
-  facts.skewed = Math.abs(facts.skew) > SKEW ? facts.skewed + 1 : 0;
-  if (typeof processed !== 'number') return;
-  const begun = facts.processed === null ? 0 : processed - facts.processed;
-  const hadEvents = facts.eventsSinceBeat > 0;
-  facts.processed = processed;
-  facts.lastBeat = now;
-  facts.eventsSinceBeat = 0;
-  if (begun <= 0 || hadEvents) return;
-  facts.silentRuns += begun;
-  facts.silentSince ??= now;
 }
 
 function takeUnreadable(state: State, place: WrittenPlace, message: string, now: number): void {
