@@ -2,11 +2,12 @@
 
 import { FEED_TYPES, type Feed } from '../feed/feed.ts';
 import type { HistoryWriter, TaskChange, TaskFacts } from '../history.ts';
+import { type Draft, draftOf } from '../merge/draft.ts';
 import { type Merged, mergeChange, mergeFacts, mergeRelations } from '../merge/merge.ts';
-import { KIND_ORDER, stateOf, type TaskRecord } from '../merge/record.ts';
+import { emptyRecord, KIND_ORDER, stateOf, type TaskRecord } from '../merge/record.ts';
 import { isName } from '../names.ts';
 import { heldText, holdPending } from '../table/interned-strings.ts';
-import { readRecord, writeRecord } from '../table/record-table.ts';
+import { holdRecord, readRecord, writeRecord } from '../table/record-table.ts';
 import { allocateSlot } from '../table/records.ts';
 import type { WorkerTable } from '../workers/worker-table.ts';
 import type { Tables } from './tables.ts';
@@ -38,11 +39,18 @@ export type Recorder = Pick<
 interface RecorderState extends RecorderContext {
   lag: number | null;
   newestTime: number;
+  /** The next record, to be filled in: an object of its own for each message is garbage that costs much. */
+  scratch: Draft;
 }
 
 /** @param context is changed by what is recorded */
 export function createRecorder(context: RecorderContext): Recorder {
-  const state: RecorderState = { ...context, lag: null, newestTime: Number.NEGATIVE_INFINITY };
+  const state: RecorderState = {
+    ...context,
+    lag: null,
+    newestTime: Number.NEGATIVE_INFINITY,
+    scratch: draftOf(emptyRecord('')),
+  };
   const { slots } = context.tables.records;
   const slotOf = (id: string): number | undefined => (isName(id) ? slots.get(id) : undefined);
   return {
@@ -73,13 +81,15 @@ function recordTask(state: RecorderState, change: TaskChange): void {
   const slot = records.slots.get(change.id) ?? allocate(state, change, arrivedAt);
   if (slot === null) return;
   const before = read(tables, slot);
-  const merged = mergeChange(before, change, arrivedAt);
+  const merged = mergeChange(before, change, arrivedAt, state.scratch);
   const { record, outcome } = merged;
   if (isStored) noteStoredWorker(state, change, merged);
   else noteSign(state, change, arrivedAt);
   if (outcome !== 'known') index.touch(slot);
   if (record !== before) {
-    write(tables, slot, before, record);
+    const isHeld = write(tables, slot, before, record);
+    // Nobody needs the one before any more.
+    if (isHeld && record === state.scratch) state.scratch = before as Draft;
     rows.forget(slot);
     revisions.tasks++;
   }
@@ -204,7 +214,8 @@ function read({ records, index }: Tables, slot: number): TaskRecord {
   return readRecord(records, slot, records.waiting[slot] === 0 ? null : index.touch(slot));
 }
 
-function write(tables: Tables, slot: number, before: TaskRecord, after: TaskRecord): void {
+/** @returns whether the table holds the new record as it is */
+function write(tables: Tables, slot: number, before: TaskRecord, after: TaskRecord): boolean {
   const { records, index } = tables;
   writeRecord(records, slot, before, after);
   if (after.name !== before.name || after.queue !== before.queue) {
@@ -214,4 +225,5 @@ function write(tables: Tables, slot: number, before: TaskRecord, after: TaskReco
     pending.queue = holdPending(queues, pending.queue, records.queue[slot] as number, after.queue);
   }
   relate(tables, slot, before, after);
+  return holdRecord(records, slot, after);
 }

@@ -26,6 +26,12 @@ interface OpenAttempt extends Attempt {
 /** @returns the attempts: first those that were received, by time, then the others in the order of arrival */
 export function attemptsOf(entries: readonly TaskEntry[]): readonly Attempt[] {
   const attempts = receivedAttempts(entries);
+  const [only] = attempts;
+  // Nearly every task has one attempt, which its worker reports from its beginning.
+  if (only !== undefined && attempts.length === 1 && isReportedSince(only, entries)) {
+    for (const entry of entries) if (entry.kind !== 'sent') only.entries.push(entry);
+    return attempts;
+  }
   const owners = entries.map((entry) =>
     entry.origin === 'event' && entry.kind !== 'sent' ? attemptOfEvent(attempts, entry) : null,
   );
@@ -39,6 +45,15 @@ export function attemptsOf(entries: readonly TaskEntry[]): readonly Attempt[] {
   }
   // One that was received is empty if the backend reported it, and another one fits better.
   return attempts.every(hasEntries) ? attempts : attempts.filter(hasEntries);
+}
+
+/** Whether everything is a worker's event since it received this attempt. */
+function isReportedSince({ received }: OpenAttempt, entries: readonly TaskEntry[]): boolean {
+  const since = received === null ? Number.POSITIVE_INFINITY : received.time;
+  for (const { kind, origin, time } of entries) {
+    if (kind !== 'sent' && (origin === 'result' || time < since)) return false;
+  }
+  return true;
 }
 
 function hasEntries({ entries }: Attempt): boolean {

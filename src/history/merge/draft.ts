@@ -53,6 +53,42 @@ export function draftOf(record: TaskRecord): Draft {
   };
 }
 
+/** Makes a draft equal to a record, for callers that reuse one draft. @returns the draft */
+export function copyInto(draft: Draft, record: TaskRecord): Draft {
+  const { ranks } = record;
+  draft.ranks.name = ranks.name;
+  draft.ranks.args = ranks.args;
+  draft.ranks.queue = ranks.queue;
+  draft.ranks.eta = ranks.eta;
+  draft.ranks.lineage = ranks.lineage;
+  draft.ranks.group = ranks.group;
+  draft.ranks.chord = ranks.chord;
+  draft.ranks.result = ranks.result;
+  draft.ranks.exception = ranks.exception;
+  draft.id = record.id;
+  draft.entries = record.entries;
+  draft.name = record.name;
+  draft.queue = record.queue;
+  draft.args = record.args;
+  draft.kwargs = record.kwargs;
+  draft.eta = record.eta;
+  draft.expires = record.expires;
+  draft.parentId = record.parentId;
+  draft.hasNoParent = record.hasNoParent;
+  draft.rootId = record.rootId;
+  draft.groupId = record.groupId;
+  draft.chordId = record.chordId;
+  draft.kind = record.kind;
+  draft.stamps = record.stamps;
+  draft.result = record.result;
+  draft.exception = record.exception;
+  draft.traceback = record.traceback;
+  draft.runtime = record.runtime;
+  draft.truncated = record.truncated;
+  draft.isMissing = record.isMissing;
+  return draft;
+}
+
 /** @returns whether the claimant may set this field; its rank then counts for the field */
 export function claim(draft: Draft, field: Field & keyof Ranks, by: Claimant, isUnknown: boolean): boolean {
   const right = PRECEDENCE[field][by.reporter];

@@ -3,7 +3,7 @@
  * does not change is returned as the same object. `precedence.ts` says which message is believed.
  */
 import type { TaskChange, TaskFacts } from '../history.ts';
-import { addTruncated, type Draft, draftOf } from './draft.ts';
+import { addTruncated, copyInto, type Draft, draftOf } from './draft.ts';
 import { type Added, addEntry } from './entries.ts';
 import { takeCanvas, takeFields } from './fields.ts';
 import { takeOutcome, takeTruncated } from './outcome.ts';
@@ -33,8 +33,17 @@ export function merge(record: TaskRecord, change: TaskChange, arrivedAt: number)
   return mergeChange(record, change, arrivedAt).record;
 }
 
-/** Like {@link merge}, and says what the message was to the record. */
-export function mergeChange(record: TaskRecord, change: TaskChange, arrivedAt: number): Merged {
+/**
+ * Like {@link merge}, and says what the message was to the record.
+ *
+ * @param scratch a draft to use instead of a new one, which becomes the record that is returned
+ */
+export function mergeChange(
+  record: TaskRecord,
+  change: TaskChange,
+  arrivedAt: number,
+  scratch: Draft | null = null,
+): Merged {
   const { entries, entry, outcome, isNews } = addEntry(record.entries, change, arrivedAt);
   const found = asFound(record);
   if (outcome !== 'added') {
@@ -42,7 +51,7 @@ export function mergeChange(record: TaskRecord, change: TaskChange, arrivedAt: n
     // A queue holds more of a message than its sender's event says.
     return { record: change.stored === true ? fillIn(known, change) : known, entry, outcome, isNews };
   }
-  const draft = draftOf(found);
+  const draft = scratch === null ? draftOf(found) : copyInto(scratch, found);
   const standing = standingOf(record.entries, entry);
   draft.entries = entries;
   takeFields(draft, change, { reporter: reporterOf(entry), standing });

@@ -69,7 +69,7 @@ export function writeRecord(records: Records, slot: number, before: TaskRecord, 
     const head = records.heads[slot] as number;
     records.heads[slot] = writeEntries(records.entries, head, before.entries, after.entries);
   }
-  if (after.ranks !== before.ranks) records.ranks[slot] = packRanks(after.ranks);
+  records.ranks[slot] = packRanks(after.ranks);
   if (after.args !== before.args) setText(records, records.args, slot, after.args);
   if (after.kwargs !== before.kwargs) setText(records, records.kwargs, slot, after.kwargs);
   if (after.result !== before.result) setText(records, records.results, slot, after.result);
@@ -77,25 +77,35 @@ export function writeRecord(records: Records, slot: number, before: TaskRecord, 
   setFact(records, slot, FACT.NO_PARENT, after.hasNoParent);
   setFact(records, slot, FACT.MISSING, after.isMissing);
   if (isExtraChanged(before, after)) writeExtra(records, slot, before, after);
-  hold(records, slot, after);
 }
 
 /**
  * Holds the records that changed last as they are: most tasks get several messages in a row, and unpacking
  * is what costs most about a message.
+ *
+ * @returns whether the record is held; the caller no longer owns it then
  */
-function hold(records: Records, slot: number, record: TaskRecord): void {
-  if (textLength(record) > records.maxUnpackedText) {
-    records.unpacked.delete(slot);
-    return;
+export function holdRecord(
+  { unpacked, maxUnpackedText }: Records,
+  slot: number,
+  record: TaskRecord,
+): boolean {
+  if (textLength(record) > maxUnpackedText) {
+    unpacked.delete(slot);
+    return false;
   }
-  if (records.unpacked.size >= MAX_UNPACKED) records.unpacked.clear();
-  records.unpacked.set(slot, record);
+  if (unpacked.size >= MAX_UNPACKED && !unpacked.has(slot)) unpacked.clear();
+  unpacked.set(slot, record);
+  return true;
 }
 
 function textLength({ args, kwargs, result, exception, traceback }: TaskRecord): number {
   let length = 0;
-  for (const text of [args, kwargs, result, exception, traceback]) length += text === null ? 0 : text.length;
+  if (args !== null) length += args.length;
+  if (kwargs !== null) length += kwargs.length;
+  if (result !== null) length += result.length;
+  if (exception !== null) length += exception.length;
+  if (traceback !== null) length += traceback.length;
   return length;
 }
 
