@@ -1,36 +1,40 @@
 /** One activity feed of several sources. */
+import { readMark, writeMark } from '../cursor.ts';
 import type { TaskEvent } from '../model.ts';
 import { type FanOut, fanOutOf, type Reply } from '../source/combined-part.ts';
 import { isTaskEventPage } from '../source/pages.ts';
 import type { ReadContext, TaskEventPage, TaskEventQuery, TaskEventSource } from '../source.ts';
-import { type Lane, mergeLanes, type Placed } from './lane.ts';
+import { mergeItems, type Positioned, type SortedItems } from './merge-items.ts';
 import { answerOf, requireAnswer } from './replies.ts';
 
-/** Where one part goes on: its own cursor, or milliseconds since 1970. */
-type Standing = string | number;
+const KIND = 'combinedfeed';
+
+/** Where the feed of one part continues: at its own cursor, or at a time in milliseconds since 1970. */
+type FeedPosition = string | number;
 
 /** `null`: its newest items. */
-type Start = Standing | null;
+type Start = FeedPosition | null;
 
-/** When an item came, and for those of one moment which part it is of. */
-interface Place {
+/** When an item arrived; items of the same time are sorted by the index of their part. */
+interface EventPosition {
   readonly at: number;
   readonly part: number;
 }
 
-/** What one part has given. */
-interface EventLane extends Lane<TaskEvent, Place> {
+/** The items of one part. */
+interface PartEvents extends SortedItems<TaskEvent, EventPosition> {
   readonly part: TaskEventSource;
   /** Among the parts. */
   readonly index: number;
   readonly start: Start;
-  /** `null`: it has not answered. */
+  /** `null`: it did not answer. */
   readonly page: TaskEventPage | null;
 }
 
 /**
- * Answers `listEvents` from several sources. Each goes on from its own place, which the cursor holds; a part
- * that does not answer keeps its place, or begins at this moment once it is back.
+ * Answers `listEvents` from several sources. Each continues at its own position, which the cursor holds. A
+ * part that does not answer keeps its position; without one, it begins at the time of this read once it is
+ * back.
  */
 export async function listAllEvents(
   parts: readonly TaskEventSource[],
@@ -40,35 +44,35 @@ export async function listAllEvents(
   const fanOut = fanOutOf(context);
   const askedAt = Date.now();
   const { starts, isLost } = startsOf(query.since, parts);
-  const lanes = await Promise.all(
-    parts.map((part, index) => laneOf({ part, index, start: starts[index] ?? null }, query, fanOut)),
+  const read = await Promise.all(
+    parts.map((part, index) => eventsOf({ part, index, start: starts[index] ?? null }, query, fanOut)),
   );
-  requireAnswer(lanes.map(({ reply }) => reply));
-  const settled = await settle(lanes, query, fanOut);
-  const { items } = mergeLanes(settled, query.limit, order(query));
+  requireAnswer(read.map(({ reply }) => reply));
+  const settled = await settle(read, query, fanOut);
+  const { items } = mergeItems(settled, query.limit, order(query));
   const listed = query.since === null ? items : items.toReversed();
-  const standings = settled.map(
+  const positions = settled.map(
     ({ part, page, start }) => [part.name, page?.cursor ?? start ?? askedAt] as const,
   );
   return {
-    events: listed.map(({ item, lane }) => fanOut.attribute(item, parts[lane] as TaskEventSource)),
-    cursor: JSON.stringify(Object.fromEntries(standings)),
+    events: listed.map(({ item, part }) => fanOut.attribute(item, parts[part] as TaskEventSource)),
+    cursor: writeMark(KIND, [Object.fromEntries(positions)]),
     gap: isLost || settled.some(({ page }) => page?.gap === true),
   };
 }
 
-/** The newest first without `since`, the oldest first with it; each the other way round. */
-function order({ since }: TaskEventQuery): (a: Place, b: Place) => number {
+/** Newest first without `since`, oldest first with it. */
+function order({ since }: TaskEventQuery): (a: EventPosition, b: EventPosition) => number {
   const sign = since === null ? -1 : 1;
   return (a, b) => sign * (a.at === b.at ? a.part - b.part : a.at < b.at ? -1 : 1);
 }
 
-async function laneOf(
-  { part, index, start }: Pick<EventLane, 'part' | 'index' | 'start'>,
+async function eventsOf(
+  { part, index, start }: Pick<PartEvents, 'part' | 'index' | 'start'>,
   query: TaskEventQuery,
   fanOut: FanOut,
   limit = query.limit,
-): Promise<EventLane & { readonly reply: Reply<TaskEventPage> }> {
+): Promise<PartEvents & { readonly reply: Reply<TaskEventPage> }> {
   const asked: TaskEventQuery = Object.freeze({ ...query, limit, since: sinceOf(start) });
   const reply = await fanOut.ask<TaskEventPage>({
     part,
@@ -81,25 +85,25 @@ async function laneOf(
     },
   });
   const page = answerOf(reply);
-  const lane = { part, index, start, reply, rest: null };
-  if (page === null) return { ...lane, page, items: [] };
-  // The oldest ones of too many: the cursor lies behind the newest, so what is left out there is a gap.
+  const common = { part, index, start, reply, rest: null };
+  if (page === null) return { ...common, page, items: [] };
+  // Of too many items the oldest are left out. The cursor is after the newest, so they are a gap.
   const events = start === null ? page.events.slice(0, limit) : page.events.slice(-limit).toReversed();
   const gap = page.gap || (start !== null && page.events.length > limit);
-  return { ...lane, page: { ...page, gap }, items: placed(events, index, start === null) };
+  return { ...common, page: { ...page, gap }, items: withPositions(events, index, start === null) };
 }
 
-/** A part's own order stands: an item without a time, or with one out of order, is placed at its neighbour. */
-function placed(
+/** Keeps the order of the part: an item without a time, or out of order, gets the time of its neighbour. */
+function withPositions(
   events: readonly TaskEvent[],
   part: number,
   isNewestFirst: boolean,
-): readonly Placed<TaskEvent, Place>[] {
+): readonly Positioned<TaskEvent, EventPosition>[] {
   let at = isNewestFirst ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
   return events.map((item) => {
     const time = timeOf(item);
     if (time !== null) at = isNewestFirst ? Math.min(at, time) : Math.max(at, time);
-    return { item, place: { at, part } };
+    return { item, position: { at, part } };
   });
 }
 
@@ -113,22 +117,22 @@ function timeOf(event: TaskEvent): number | null {
 }
 
 /**
- * A part of which only the first items find room is asked again for these alone: its cursor is then behind
- * them. The newest items need no such care, for what finds no room is older and is not gone on with.
+ * Asks a part again when only some of its items are listed, for exactly these: its cursor is then after them.
+ * Without `since` this is not needed: the items that are not listed are older, and nobody continues with them.
  */
 async function settle(
-  lanes: readonly EventLane[],
+  parts: readonly PartEvents[],
   query: TaskEventQuery,
   fanOut: FanOut,
-): Promise<readonly EventLane[]> {
-  if (query.since === null) return lanes;
-  const { taken } = mergeLanes(lanes, query.limit, order(query));
+): Promise<readonly PartEvents[]> {
+  if (query.since === null) return parts;
+  const { taken } = mergeItems(parts, query.limit, order(query));
   return Promise.all(
-    lanes.map(async (lane): Promise<EventLane> => {
-      const count = taken[lane.index] as number;
-      if (count === lane.items.length) return lane;
-      // Nothing of it is listed: it goes on from where it stands, as if it had not been asked.
-      return count === 0 ? { ...lane, items: [], page: null } : laneOf(lane, query, fanOut, count);
+    parts.map(async (part): Promise<PartEvents> => {
+      const count = taken[part.index] as number;
+      if (count === part.items.length) return part;
+      // None of its items are listed: it keeps its position, as if it had not been asked.
+      return count === 0 ? { ...part, items: [], page: null } : eventsOf(part, query, fanOut, count);
     }),
   );
 }
@@ -138,31 +142,29 @@ function sinceOf(start: Start): TaskEventQuery['since'] {
   return typeof start === 'string' ? { cursor: start } : { time: new Date(start) };
 }
 
-/** Where each part stands; one that the cursor does not tell of begins with all that it holds. */
+/** The position of each part; one that the cursor does not name begins with its oldest items. */
 function startsOf(
   since: TaskEventQuery['since'],
   parts: readonly TaskEventSource[],
 ): { readonly starts: readonly Start[]; readonly isLost: boolean } {
   if (since === null) return { starts: parts.map(() => null), isLost: false };
   if ('time' in since) return { starts: parts.map(() => since.time.getTime()), isLost: false };
-  const told = readCursor(since.cursor);
+  const positions = readPositions(since.cursor);
   const known = parts.map(({ name }) => {
-    const standing = Object.hasOwn(told, name) ? told[name] : undefined;
-    return typeof standing === 'string' || isMoment(standing) ? standing : null;
+    const position = Object.hasOwn(positions, name) ? positions[name] : undefined;
+    return typeof position === 'string' || isMoment(position) ? position : null;
   });
-  return { starts: known.map((standing) => standing ?? 0), isLost: known.includes(null) };
+  return { starts: known.map((position) => position ?? 0), isLost: known.includes(null) };
 }
 
 function isMoment(value: unknown): value is number {
   return typeof value === 'number' && !Number.isNaN(new Date(value).getTime());
 }
 
-/** A client has had it in its hands: it may be anything. */
-function readCursor(cursor: string): Readonly<Record<string, unknown>> {
-  try {
-    const told: unknown = JSON.parse(cursor);
-    return typeof told === 'object' && told !== null ? (told as Readonly<Record<string, unknown>>) : {};
-  } catch {
-    return {};
-  }
+/** Clients can change a cursor, so its shape is unknown. */
+function readPositions(cursor: string): Readonly<Record<string, unknown>> {
+  const [positions] = readMark(KIND, cursor) ?? [];
+  return typeof positions === 'object' && positions !== null
+    ? (positions as Readonly<Record<string, unknown>>)
+    : {};
 }

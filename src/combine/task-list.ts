@@ -4,24 +4,24 @@ import { comparePositions, sortKeyOf } from '../select/task-order.ts';
 import { type FanOut, fanOutOf, type Reply } from '../source/combined-part.ts';
 import { isTaskPage, isTaskPosition } from '../source/pages.ts';
 import type { ReadContext, TaskPage, TaskPosition, TaskQuery, TaskSource } from '../source.ts';
-import { type Lane, mergeLanes, type Placed } from './lane.ts';
+import { type PartPosition, readPartPositions, writePartPositions } from './combined-position.ts';
+import { mergeItems, type Positioned, type SortedItems } from './merge-items.ts';
 import { answerOf, requireAnswer } from './replies.ts';
-import { placeOfAll, type Standing, standingsOf } from './task-places.ts';
 
-/** What one part has given for a page. */
-interface TaskLane extends Lane<Task, TaskPosition> {
+/** The rows of one part for a page. */
+interface PartRows extends SortedItems<Task, TaskPosition> {
   readonly part: TaskSource;
-  readonly start: Standing;
-  /** `null`: it has not answered, or has no more rows to give and was not asked for any. */
+  readonly start: PartPosition;
+  /** `null`: the part did not answer, or all its rows have been listed before. */
   readonly page: TaskPage | null;
   /** How many rows of the page can be listed. */
   readonly size: number;
 }
 
 /**
- * Answers `listTasks` from several sources. Each part is asked for one page from its own place on. A part that
- * does not answer keeps its place, so that its rows come when it is back; where only such parts are left, the
- * page fails as they do.
+ * Answers `listTasks` from several sources. Each part is asked for one page from its own position on. A part
+ * that does not answer keeps its position, so that its rows follow when it is back; when only such parts are
+ * left, the read fails with their error.
  */
 export async function listAllTasks(
   parts: readonly TaskSource[],
@@ -30,36 +30,35 @@ export async function listAllTasks(
 ): Promise<TaskPage> {
   const fanOut = fanOutOf(context);
   const names = parts.map(({ name }) => name);
-  const starts = standingsOf(query.after, names);
-  const going = starts.filter((start) => start !== 'ended').length;
-  // What may be looked at for one answer is shared by those who look.
-  const scan = Math.max(1, Math.floor(query.scan / Math.max(1, going)));
+  const starts = readPartPositions(query.after, names);
+  const open = starts.filter((start) => start !== 'ended').length;
+  // The scan limit is for the whole answer: the parts share it.
+  const scan = Math.max(1, Math.floor(query.scan / Math.max(1, open)));
   const replies = await Promise.all(
     parts.map((part, index) => {
-      const start = starts[index] as Standing;
+      const start = starts[index] as PartPosition;
       return start === 'ended'
         ? countOf(part, query, fanOut)
         : pageOf(part, { ...query, after: start, scan }, fanOut);
     }),
   );
   requireAnswer(replies.filter((_, index) => starts[index] !== 'ended'));
-  const lanes = parts.map((part, index) =>
-    laneOf(part, starts[index] as Standing, replies[index], query, fanOut),
+  const read = parts.map((part, index) =>
+    rowsOf(part, starts[index] as PartPosition, replies[index], query, fanOut),
   );
-  const { lanes: settled, taken, rows } = await settle(lanes, query, scan, fanOut);
-  const last = rows.at(-1);
-  const standings = settled.map(
-    (lane, index) => [lane.part.name, standingOf(lane, taken[index] as number)] as const,
+  const { parts: listed, taken, rows } = await settle(read, query, scan, fanOut);
+  const positions = listed.map(
+    (part, index) => [part.part.name, positionAfter(part, taken[index] as number)] as const,
   );
-  const isEnd = query.limit === 0 || standings.every(([, standing]) => standing === 'ended');
+  const isEnd = query.limit === 0 || positions.every(([, position]) => position === 'ended');
   return {
     tasks: rows.map(({ item }) => item),
-    next: isEnd ? null : placeOfAll(last?.place ?? query.after, standings),
+    next: isEnd ? null : writePartPositions(rows.at(-1)?.position ?? query.after, positions),
     total: totalOf(replies),
   };
 }
 
-/** @param which tells apart what one read asks of the same part */
+/** @param which distinguishes several calls to the same part within one read */
 function pageOf(part: TaskSource, query: TaskQuery, fanOut: FanOut, which = ''): Promise<Reply<TaskPage>> {
   Object.freeze(query);
   return fanOut.ask({
@@ -74,91 +73,89 @@ function pageOf(part: TaskSource, query: TaskQuery, fanOut: FanOut, which = ''):
   });
 }
 
-/** A part whose rows have all been listed still counts. */
+/** A part whose rows have all been listed still adds to `total`. */
 function countOf(part: TaskSource, query: TaskQuery, fanOut: FanOut): Promise<Reply<TaskPage>> {
   return pageOf(part, { ...query, limit: 0, after: null }, fanOut);
 }
 
-function laneOf(
+function rowsOf(
   part: TaskSource,
-  start: Standing,
+  start: PartPosition,
   reply: Reply<TaskPage> | undefined,
   { sort, limit }: TaskQuery,
   fanOut: FanOut,
-): TaskLane {
+): PartRows {
   const page = start === 'ended' ? null : answerOf(reply);
   if (page === null) return { part, start, page, items: [], size: 0, rest: null };
-  const items: Placed<Task, TaskPosition>[] = [];
-  // More than was asked for is left out, as that of any source is.
+  const items: Positioned<Task, TaskPosition>[] = [];
+  // A part may return more rows than the limit: they are left out, as they are for a single source.
   for (const task of page.tasks.slice(0, limit)) {
-    const place = placeOf(task, sort);
-    if (place !== null) items.push({ item: task, place });
+    const position = positionOf(task, sort);
+    if (position !== null) items.push({ item: task, position });
   }
   fanOut.leaveOut(part, 'listTasks', page.tasks.length - items.length);
   return { part, start, page, items, size: items.length, rest: page.next };
 }
 
-/** `null` for a row that cannot be placed: it has no id, or cannot be read. */
-function placeOf(task: Task, sort: TaskQuery['sort']): TaskPosition | null {
+/** `null` for a row without a position: it has no id, or cannot be read. */
+function positionOf(task: Task, sort: TaskQuery['sort']): TaskPosition | null {
   try {
-    const place = { key: sortKeyOf(task, sort), id: task.id };
-    return isTaskPosition(place) ? place : null;
+    const position = { key: sortKeyOf(task, sort), id: task.id };
+    return isTaskPosition(position) ? position : null;
   } catch {
     return null;
   }
 }
 
 interface Settled {
-  readonly lanes: readonly TaskLane[];
+  readonly parts: readonly PartRows[];
+  /** By part: how many of its rows are listed. */
   readonly taken: readonly number[];
-  readonly rows: readonly Placed<Task, TaskPosition>[];
+  readonly rows: readonly Positioned<Task, TaskPosition>[];
 }
 
 /**
- * Merges, and sees to it that every part can go on behind its last row: one whose places have marks is asked
- * again for the rows that are listed, and those alone.
+ * Merges the rows, and makes sure that every part can continue after its last listed row: a part whose
+ * positions have marks is asked again for exactly the rows that are listed.
  */
 async function settle(
-  lanes: readonly TaskLane[],
+  parts: readonly PartRows[],
   query: TaskQuery,
   scan: number,
   fanOut: FanOut,
 ): Promise<Settled> {
   const compare = (a: TaskPosition, b: TaskPosition): number => comparePositions(a, b, query.order);
-  const first = mergeLanes(lanes, query.limit, compare);
+  const first = mergeItems(parts, query.limit, compare);
   const exact = await Promise.all(
-    lanes.map(async (lane, index): Promise<TaskLane> => {
+    parts.map(async (rows, index): Promise<PartRows> => {
       const limit = first.taken[index] as number;
-      if (!needsPlace(lane, limit)) return { ...lane, items: lane.items.slice(0, limit), rest: null };
-      const { part, start } = lane;
+      if (!needsMark(rows, limit)) return { ...rows, items: rows.items.slice(0, limit), rest: null };
+      const { part, start } = rows;
       const asked = { ...query, after: start === 'ended' ? null : start, limit, scan };
       const reply = await pageOf(part, asked, fanOut, `first ${limit}`);
-      return { ...laneOf(part, start, reply, asked, fanOut), rest: null };
+      return { ...rowsOf(part, start, reply, asked, fanOut), rest: null };
     }),
   );
-  const { items } = mergeLanes(exact, query.limit, compare);
-  const at = exact.map(() => 0);
-  const rows = items.map(({ item, lane }) => {
-    const { items: own, part } = exact[lane] as TaskLane;
-    const index = at[lane] as number;
-    at[lane] = index + 1;
-    return { item: fanOut.attribute(item, part), place: (own[index] as Placed<Task, TaskPosition>).place };
-  });
-  return { lanes: exact, taken: exact.map(({ items: own }) => own.length), rows };
+  const { items } = mergeItems(exact, query.limit, compare);
+  const rows = items.map(({ item, position, part }) => ({
+    item: fanOut.attribute(item, (exact[part] as PartRows).part),
+    position,
+  }));
+  return { parts: exact, taken: exact.map(({ items: own }) => own.length), rows };
 }
 
-/** Whether the place behind so many rows of a part is not told by key and id alone, or may not be. */
-function needsPlace({ items, page, start }: TaskLane, taken: number): boolean {
+/** Whether the position after so many rows may need a mark beside key and id. */
+function needsMark({ items, page, start }: PartRows, taken: number): boolean {
   if (page === null || taken === 0 || taken === items.length) return false;
   const hadMark = start !== null && start !== 'ended' && start.mark !== undefined;
   return page.next === null || page.next.mark !== undefined || hadMark;
 }
 
-/** Where a part goes on. */
-function standingOf({ page, start, items, size }: TaskLane, taken: number): Standing {
+/** Where a part continues after so many of its rows. */
+function positionAfter({ page, start, items, size }: PartRows, taken: number): PartPosition {
   if (start === 'ended' || page === null) return start;
   if (taken === size) return page.next ?? 'ended';
-  return items[taken - 1]?.place ?? start;
+  return items[taken - 1]?.position ?? start;
 }
 
 function totalOf(replies: readonly Reply<TaskPage>[]): number | null {

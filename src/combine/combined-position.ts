@@ -1,0 +1,74 @@
+/** The position in a task list of several parts: one position, whose mark holds the position of each part. */
+
+import { readMark, writeMark } from '../cursor.ts';
+import { isTaskPosition } from '../source/pages.ts';
+import type { TaskPosition } from '../source.ts';
+
+/** Where the list of one part continues: after this position, at its start (`null`), or not at all. */
+export type PartPosition = TaskPosition | 'ended' | null;
+
+const KIND = 'combined';
+
+// A cursor of more than 8,192 characters is refused, and its encoding adds a third to its length.
+const LONGEST_MARK = 5_000;
+const ENDED = 0;
+
+/** Reads the position of each part. A part that the mark does not name continues after the last listed row. */
+export function readPartPositions(
+  after: TaskPosition | null,
+  names: readonly string[],
+): readonly PartPosition[] {
+  if (after === null) return names.map(() => null);
+  const entries = readEntries(after.mark);
+  const { key, id } = after;
+  const common = entries !== null && id === '' ? null : { key, id };
+  return names.map((name) =>
+    entries !== null && Object.hasOwn(entries, name) ? readEntry(entries[name], common) : common,
+  );
+}
+
+/**
+ * Writes one position for all parts.
+ *
+ * @param last the last listed row; parts that do not fit into the mark continue after it
+ */
+export function writePartPositions(
+  last: Pick<TaskPosition, 'key' | 'id'> | null,
+  positions: readonly (readonly [name: string, PartPosition])[],
+): TaskPosition {
+  const entries = positions.map(([name, position]) => [name, writeEntry(position)] as const);
+  let mark = writeMark(KIND, [Object.fromEntries(entries)]);
+  // The longest entries are left out first: most of their length is a mark of their own.
+  const byLength = entries.toSorted((a, b) => lengthOf(a) - lengthOf(b));
+  while (lengthOf(mark) > LONGEST_MARK && byLength.length > 0) {
+    byLength.pop();
+    mark = writeMark(KIND, [Object.fromEntries(byLength)]);
+  }
+  return { key: last?.key ?? null, id: last?.id ?? '', mark };
+}
+
+function lengthOf(entry: unknown): number {
+  return JSON.stringify(entry).length;
+}
+
+function writeEntry(position: PartPosition): unknown {
+  if (position === null) return null;
+  if (position === 'ended') return ENDED;
+  const { key, id, mark } = position;
+  return mark === undefined ? [key, id] : [key, id, mark];
+}
+
+function readEntry(entry: unknown, common: TaskPosition | null): PartPosition {
+  if (entry === null) return null;
+  if (entry === ENDED) return 'ended';
+  if (!Array.isArray(entry)) return common;
+  const [key, id, mark]: readonly unknown[] = entry;
+  const position = { key, id, ...(mark !== undefined && { mark }) };
+  return isTaskPosition(position) ? position : common;
+}
+
+/** Clients can change a mark, so its shape is unknown. */
+function readEntries(mark: string | undefined): Readonly<Record<string, unknown>> | null {
+  const [entries] = (mark === undefined ? null : readMark(KIND, mark)) ?? [];
+  return typeof entries === 'object' ? (entries as Readonly<Record<string, unknown>> | null) : null;
+}
