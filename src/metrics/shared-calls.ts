@@ -1,4 +1,6 @@
 import { MonitorError } from '../errors.ts';
+import { createLruCache, type LruCache } from '../lru-cache.ts';
+import { createSingleFlight, type OnLeave, type SingleFlight, WAITER_LEFT } from '../single-flight.ts';
 
 /** A piece of work that can be aborted. */
 export interface Call<T> {
@@ -12,7 +14,7 @@ export interface SharedCallsOptions<T> {
   readonly mostCalls: number;
   /** How long after its start a call's result answers later requests, in milliseconds. */
   readonly keepMs: number;
-  /** Maximum number of cached results; the oldest is evicted first. */
+  /** Maximum number of cached results; the least recently used is evicted first. */
   readonly mostKept: number;
   /** Called with each outcome, except for aborted calls. */
   readonly onOutcome: (outcome: T | MonitorError) => void;
@@ -30,8 +32,21 @@ export interface SharedCalls<T> {
   close(): void;
 }
 
-interface Flight<T> extends Call<T> {
-  waiters: number;
+interface Kept<T> {
+  readonly value: T;
+  /** Monotonic milliseconds. */
+  readonly until: number;
+  /** Frees the memory. */
+  readonly timer: NodeJS.Timeout;
+}
+
+interface State<T> {
+  readonly options: SharedCallsOptions<T>;
+  readonly flights: SingleFlight<T>;
+  /** Aborts the calls in flight. */
+  readonly aborts: Set<(error: MonitorError) => void>;
+  readonly kept: LruCache<Kept<T>>;
+  closed: boolean;
 }
 
 const LEFT = 'Nobody waits for this answer any more.';
@@ -39,89 +54,96 @@ const CLOSED = 'The monitor was closed.';
 
 /** Creates an empty set of shared calls. */
 export function createSharedCalls<T>(options: SharedCallsOptions<T>): SharedCalls<T> {
-  const flights = new Map<string, Flight<T>>();
-  const kept = new Map<
-    string,
-    { readonly value: T; readonly until: number; readonly timer: NodeJS.Timeout }
-  >();
-  let closed = false;
-
-  function launch(key: string, start: () => Call<T>): Flight<T> {
-    const startedAt = performance.now();
-    const call = start();
-    const flight: Flight<T> = { ...call, waiters: 0 };
-    flights.set(key, flight);
-    // The waiters handle a failure. Handle it here too, so that this second promise is not an unhandled
-    // rejection.
-    call.result.then(
-      (value) => {
-        leave(key, flight);
-        keep(key, value, startedAt + options.keepMs);
-        options.onOutcome(value);
-      },
-      (error: MonitorError) => {
-        if (leave(key, flight)) options.onOutcome(error);
-      },
-    );
-    return flight;
-  }
-
-  /** Removes an in-flight call; false when it was aborted before. */
-  function leave(key: string, flight: Flight<T>): boolean {
-    return flights.get(key) === flight && flights.delete(key);
-  }
-
-  function keep(key: string, value: T, until: number): void {
-    const forMs = until - performance.now();
-    if (closed || forMs <= 0) return;
-    drop(key);
-    const timer = setTimeout(() => kept.delete(key), forMs);
-    timer.unref();
-    kept.set(key, { value, until, timer });
-    for (const oldest of kept.keys()) {
-      if (kept.size <= options.mostKept) break;
-      drop(oldest);
-    }
-  }
-
-  function drop(key: string): void {
-    clearTimeout(kept.get(key)?.timer);
-    kept.delete(key);
-  }
-
-  function wait(key: string, flight: Flight<T>, signal: AbortSignal | undefined): Promise<T> {
-    flight.waiters += 1;
-    if (signal === undefined) return flight.result;
-    return new Promise<T>((resolve, reject) => {
-      const onAbort = (): void => {
-        reject(new MonitorError('exporter_unavailable', LEFT));
-        flight.waiters -= 1;
-        if (flight.waiters === 0 && leave(key, flight))
-          flight.abort(new MonitorError('exporter_unavailable', LEFT));
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
-      flight.result.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-    });
-  }
-
-  return {
-    async run(key, start, signal) {
-      if (closed) throw new MonitorError('overloaded', CLOSED);
-      if (signal?.aborted) throw new MonitorError('exporter_unavailable', LEFT);
-      const fresh = kept.get(key);
-      // Check the time too: the timer only frees the memory, and on a busy machine it fires late.
-      if (fresh !== undefined && performance.now() < fresh.until) return fresh.value;
-      const running = flights.get(key);
-      if (running !== undefined) return wait(key, running, signal);
-      if (flights.size >= options.mostCalls) throw new MonitorError('overloaded');
-      return wait(key, launch(key, start), signal);
-    },
-    close() {
-      closed = true;
-      for (const key of [...kept.keys()]) drop(key);
-      const open = [...flights.values()];
-      flights.clear();
-      for (const flight of open) flight.abort(new MonitorError('overloaded', CLOSED));
-    },
+  const state: State<T> = {
+    options,
+    flights: createSingleFlight<T>(),
+    aborts: new Set(),
+    kept: createLruCache<Kept<T>>({ entries: options.mostKept }),
+    closed: false,
   };
+  return {
+    run: (key, start, signal) => run(state, key, start, signal),
+    close: () => close(state),
+  };
+}
+
+async function run<T>(
+  state: State<T>,
+  key: string,
+  start: () => Call<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  const { flights, kept, options } = state;
+  if (state.closed) throw new MonitorError('overloaded', CLOSED);
+  if (signal?.aborted) throw new MonitorError('exporter_unavailable', LEFT);
+  const cached = kept.get(key);
+  // Check the time too: the timer only frees the memory, and on a busy machine it fires late.
+  if (cached !== undefined && performance.now() < cached.until) return cached.value;
+  if (!flights.has(key) && flights.size >= options.mostCalls) throw new MonitorError('overloaded');
+  try {
+    return await flights.run(key, () => launch(state, key, start), onAbort(signal));
+  } catch (error) {
+    throw error === WAITER_LEFT ? new MonitorError('exporter_unavailable', LEFT) : error;
+  }
+}
+
+function launch<T>(state: State<T>, key: string, start: () => Call<T>) {
+  const { options, aborts } = state;
+  const startedAt = performance.now();
+  const call = start();
+  let isAborted = false;
+  const abort = (error: MonitorError): void => {
+    isAborted = true;
+    aborts.delete(abort);
+    call.abort(error);
+  };
+  aborts.add(abort);
+  // The waiters handle a failure. Handle it here too, so that this second promise is not an unhandled
+  // rejection.
+  call.result.then(
+    (value) => {
+      aborts.delete(abort);
+      keep(state, key, value, startedAt + options.keepMs);
+      options.onOutcome(value);
+    },
+    (error: MonitorError) => {
+      aborts.delete(abort);
+      if (!isAborted) options.onOutcome(error);
+    },
+  );
+  return {
+    result: call.result,
+    abandon: () => abort(new MonitorError('exporter_unavailable', LEFT)),
+  };
+}
+
+function onAbort(signal: AbortSignal | undefined): OnLeave | undefined {
+  if (signal === undefined) return undefined;
+  return (listener) => {
+    signal.addEventListener('abort', listener, { once: true });
+    return () => signal.removeEventListener('abort', listener);
+  };
+}
+
+function keep<T>({ kept, closed }: State<T>, key: string, value: T, until: number): void {
+  const forMs = until - performance.now();
+  if (closed || forMs <= 0) return;
+  clearTimeout(kept.get(key)?.timer);
+  // A timer can fire a moment early: one millisecond more makes sure that the entry has expired by then.
+  const timer = setTimeout(() => dropExpired(kept, key), Math.ceil(forMs) + 1);
+  timer.unref();
+  kept.set(key, { value, until, timer });
+}
+
+/** The key may have a newer entry than the one that the timer was started for. */
+function dropExpired<T>(kept: LruCache<Kept<T>>, key: string): void {
+  const entry = kept.get(key);
+  if (entry !== undefined && entry.until <= performance.now()) kept.delete(key);
+}
+
+function close<T>(state: State<T>): void {
+  state.closed = true;
+  for (const { timer } of state.kept.values()) clearTimeout(timer);
+  state.kept.clear();
+  for (const abort of [...state.aborts]) abort(new MonitorError('overloaded', CLOSED));
 }

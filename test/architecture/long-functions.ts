@@ -33,7 +33,6 @@ export const TO_BE_SPLIT: readonly string[] = [
   'createRelationStore',
   'createSecretFinder',
   'createSentWatch',
-  'createSharedCalls',
   'createStaticSchedule',
   'createStatsAccumulator',
   'createTaskIndex',
