@@ -1,6 +1,6 @@
 /**
- * The one way to call a source: with a deadline, shared by all who ask the same, its failures mapped to our
- * codes, its late answers ignored.
+ * The only way to call a source: with a deadline, shared by concurrent equal requests, with its errors mapped to
+ * error codes and late results ignored.
  */
 export { AWAY, type LastAnswer } from './read/fan-out.ts';
 export {

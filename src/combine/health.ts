@@ -1,4 +1,4 @@
-/** Checks of several sources as one: the worst of them, with the name of the source in its error. */
+/** Combines the checks of several sources: the worst result, with the names of the failed sources. */
 import { DETAIL_OF, isMonitorError } from '../errors.ts';
 import type { HealthCheck, WorkerHealthCheck } from '../model.ts';
 import { fanOutOf, type Reply } from '../source/combined-part.ts';
@@ -6,13 +6,13 @@ import type { Awaitable, HealthSource, ReadContext } from '../source.ts';
 
 type Call = 'checkBroker' | 'checkBackend' | 'checkWorkers';
 
-/** A check of one source, and which one that is. */
+/** The check of one source. */
 interface Named<Check> {
   readonly name: string;
   readonly check: Check;
 }
 
-/** The checks of a combined part; each is there when any part has it. */
+/** The checks of a combined part: those that at least one part has. */
 export function combineHealth(parts: readonly HealthSource[]): Omit<HealthSource, 'name'> {
   const having = (call: Call) => parts.filter((part) => part[call] !== undefined);
   const [brokers, backends, workers] = [
@@ -67,7 +67,7 @@ async function checksOf<Check extends HealthCheck>(
   );
 }
 
-/** A part that could not be asked has failed its check. */
+/** A part that could not be read has failed its check. */
 function checkOf<Check extends HealthCheck>(reply: Reply<Check | undefined>): Check | HealthCheck {
   if ('error' in reply) {
     const code = isMonitorError(reply.error) ? reply.error.code : 'source_unavailable';
@@ -83,7 +83,7 @@ function worstOf(checks: readonly Named<HealthCheck>[]): HealthCheck {
   return { ok: false, error: errors.join(' ') };
 }
 
-/** A worker that answers one source is not missing, whatever another one thinks. */
+/** A worker that responds to one source is not missing, even if another source reports it missing. */
 function hostnamesOf(
   checks: readonly Named<HealthCheck | WorkerHealthCheck>[],
 ): Pick<WorkerHealthCheck, 'responding' | 'missing'> {

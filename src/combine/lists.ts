@@ -1,4 +1,4 @@
-/** Workers, schedules, components and the history of several sources. */
+/** Combines the workers, schedules, queues, components and history figures of several sources. */
 import type { Component, Queue, Schedule, Worker } from '../model.ts';
 import { type FanOut, fanOutOf, type Reply } from '../source/combined-part.ts';
 import type {
@@ -14,7 +14,7 @@ import type {
 } from '../source.ts';
 import { answerOf, lengthOf, requireAnswer } from './replies.ts';
 
-/** Asks every part for one list. Fails when none answers. */
+/** Reads a list from every part. Fails when all parts fail. */
 async function listsOf<Part extends SourcePart, List>(
   parts: readonly Part[],
   context: ReadContext,
@@ -30,7 +30,7 @@ async function listsOf<Part extends SourcePart, List>(
   return { fanOut, replies };
 }
 
-/** All workers, by hostname; workers of one name in two sources are two workers. */
+/** All workers, by hostname. Workers of the same name in two sources are two workers. */
 export async function listAllWorkers(
   parts: readonly WorkerSource[],
   context: ReadContext,
@@ -49,7 +49,7 @@ export async function listAllWorkers(
     .sort((a, b) => compareText(hostnameOf(a), hostnameOf(b)));
 }
 
-/** A worker that cannot be read is left to whoever shows it. */
+/** A worker that cannot be read is sorted first; the serializer leaves it out. */
 function hostnameOf(worker: Worker): string {
   try {
     return worker.hostname;
@@ -62,7 +62,7 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** All entries; `null` when no source has a beat. Fails when the only ones that may have one do not answer. */
+/** All entries; `null` when no source has a beat. Fails when no source has entries and one has failed. */
 export async function listAllSchedules(
   parts: readonly ScheduleSource[],
   context: ReadContext,
@@ -84,7 +84,7 @@ export async function listAllSchedules(
   );
 }
 
-/** All queues; queues of one name in two sources are two queues. */
+/** All queues. Queues of the same name in two sources are two queues. */
 export async function listAllQueues(
   parts: readonly QueueSource[],
   context: ReadContext,
@@ -101,7 +101,7 @@ export async function listAllQueues(
   );
 }
 
-/** All components, each key behind the name of its source. */
+/** All components; each key is prefixed with the name of its source. */
 export async function listAllComponents(
   parts: readonly ComponentSource[],
   context: ReadContext,
@@ -119,8 +119,8 @@ export async function listAllComponents(
 }
 
 /**
- * What the sources hold together: counts are sums, `since` is the latest, from which on all of them have taken
- * in what came, and the lag is the longest.
+ * The figures of all histories: counts are sums, `since` is the latest (from then on all of them were recording),
+ * and the lag is the longest.
  */
 export async function getAllHistoryStats(
   parts: readonly HistorySource[],

@@ -1,13 +1,13 @@
 import type { Reply } from '../source/combined-part.ts';
 
-/** Fails with the first failure when no part has answered: then there is nothing to show. */
+/** Throws the first error when all parts have failed. */
 export function requireAnswer(replies: readonly Reply<unknown>[]): void {
   const [first] = replies;
   if (first !== undefined && 'error' in first && replies.every((reply) => 'error' in reply))
     throw first.error;
 }
 
-/** The answer of one part; `null` when it failed. */
+/** The data of one part; `null` when it failed. */
 export function answerOf<Raw>(reply: Reply<Raw> | undefined): Raw | null {
   return reply !== undefined && 'raw' in reply ? reply.raw : null;
 }

@@ -1,8 +1,8 @@
 import type { SourcePart, SourceStatus } from '../source.ts';
 
 /**
- * The status of a combination for whoever reads it as one part: as old as the oldest of what it holds. The
- * router asks the parts themselves.
+ * The status of a combined part for callers that read it as one part: as old as its oldest part. The router
+ * reads the status of each part instead.
  */
 export function combinedStatus(parts: readonly SourcePart[]): () => SourceStatus {
   return () => {

@@ -1,4 +1,4 @@
-/** Figures of several sources as one. */
+/** Combines the task figures of several sources. */
 import type { FanOut } from '../source/combined-part.ts';
 import type { TaskSource, TaskStats, TaskStatsQuery } from '../source.ts';
 import { answerOf, lengthOf, requireAnswer } from './replies.ts';
@@ -8,7 +8,7 @@ type NameFigures = TaskStats['names'][number];
 
 const MOST_NAMES = 50;
 
-/** Sums up what every part has. A part that does not answer is left out, and is told to be away. */
+/** Adds up the figures of all parts. A part that fails is left out, and reported in `sources`. */
 export async function getMergedStats(
   parts: readonly TaskSource[],
   query: TaskStatsQuery,
@@ -19,7 +19,7 @@ export async function getMergedStats(
       fanOut.ask<TaskStats | undefined>({
         part,
         call: 'getTaskStats',
-        // Figures of another window cannot be added to these.
+        // Earlier figures are of another time window and cannot be added.
         mayBeOld: false,
         read: (context) => part.getTaskStats?.(query, context),
         count(stats) {
@@ -34,10 +34,9 @@ export async function getMergedStats(
 }
 
 /**
- * Adds figures up. Steps of another length are counted into those of the longest. The percentiles of a name
- * that several sources have are told when one source alone has them or all agree, for they do not follow from
- * percentiles. Each source tells of its most frequent names alone: another's count lacks in that of a name
- * beyond them.
+ * Adds up figures. Shorter steps are counted into the longest ones. Percentiles cannot be combined: a name of
+ * several sources has them only when one source has a value, or all values are equal. Each source returns only
+ * its most frequent names, so the count of a name may lack sources in which it is rare.
  *
  * @param all at least one
  */
@@ -66,7 +65,7 @@ function mergeSeries(all: readonly TaskStats[], { stepSeconds, series }: TaskSta
   const origin = series[0]?.t.getTime() ?? 0;
   const steps = new Map<number, Step>();
   for (const step of all.flatMap((stats) => stats.series)) {
-    // A step is counted into the one that it begins in.
+    // A step is counted into the longer step in which it begins.
     const t = origin + Math.floor((step.t.getTime() - origin) / stepMs) * stepMs;
     const sum = steps.get(t);
     steps.set(t, {
@@ -105,7 +104,7 @@ function mergeFigures(name: string, all: readonly NameFigures[]): NameFigures {
   };
 }
 
-/** A source without a figure has seen no run to take it from. */
+/** The common value; `null` for a figure means that the source has no runs, so it does not count. */
 function agreed(figures: readonly (number | null)[]): number | null {
   const [figure = null, ...others] = new Set(figures.filter((value) => value !== null));
   return others.length === 0 ? figure : null;

@@ -1,4 +1,4 @@
-/** Tasks of several sources as those of one. */
+/** Combines the tasks of several sources. */
 import { isMonitorError, MonitorError } from '../errors.ts';
 import type { TaskDetail, TaskTree } from '../model.ts';
 import { type FanOut, fanOutOf, type Reply } from '../source/combined-part.ts';
@@ -14,7 +14,7 @@ export function combineTasks(parts: readonly TaskSource[]): Omit<TaskSource, 'na
     listTasks: (query, context) => listAllTasks(parts, query, context),
     getTask: (id, context) => findTask(parts, id, fanOutOf(context)),
     ...(withTrees && { getTaskTree: (id, context) => findTree(parts, id, fanOutOf(context)) }),
-    // Figures that leave a source out unsaid would be wrong ones.
+    // Figures that silently leave out a source would be wrong.
     ...(withStats && {
       getTaskStats: (query, context) => getMergedStats(parts, query, fanOutOf(context)),
     }),
@@ -40,12 +40,12 @@ async function findTree(parts: readonly TaskSource[], id: string, fanOut: FanOut
         : ask(part, 'getTaskTree', fanOut, async (context) => part.getTaskTree?.(id, context)),
     ),
   );
-  // The task is known, to a source that knows no workflows.
+  // A source without workflows knows the task.
   if (found?.value === 'none') throw new MonitorError('source_not_configured');
   return found?.value ?? null;
 }
 
-/** Asks for something that a part may not know: `null`, however it says so. */
+/** Reads one task or workflow from a part; `null` when the part does not know the task. */
 function ask<Found>(
   part: TaskSource,
   call: string,
@@ -73,16 +73,16 @@ function ask<Found>(
 }
 
 /**
- * What the first part knows that knows anything, in the order of the parts and not of their answers: the same
- * question has the same answer. Later parts are not waited for.
+ * The first result that is not `null`, in the order of the parts and not of their replies, so that the same
+ * request always gets the same result. Does not wait for later parts.
  *
- * @returns `null` when none knows it
- * @throws what a part failed with, when none knows it: that one might
+ * @returns `null` when no part has a result
+ * @throws the first error when no part has a result: the failed part might have had one
  */
 async function firstKnown<Found>(
   asked: readonly Promise<Reply<Found | null>>[],
 ): Promise<{ readonly value: Found; readonly index: number } | null> {
-  // Whatever is not waited for must not count as unhandled.
+  // A later part that fails must not be an unhandled rejection.
   for (const reply of asked) reply.catch(() => {});
   let failure: { readonly error: unknown } | null = null;
   for (const [index, pending] of asked.entries()) {

@@ -1,48 +1,49 @@
-/** An answer as it is kept: its body, and what is needed to send it again later. */
+/** A cached answer: its body, and what is needed to send it again later. */
 import type { Freshness } from '../read.ts';
 import type { Document } from './send.ts';
 
-/** An answer but for the moment it is given at. */
+/** The content of a response body, before the time of the answer and its `sources` are written into it. */
 export interface AnswerContent {
-  /** What the ETag covers of it. */
+  /** The text that the ETag covers. */
   readonly stable: string;
   /**
-   * The whole body.
+   * Writes the whole body.
    *
    * @param generatedAt milliseconds since 1970
    * @param sources JSON for the member `sources`
    */
   render(generatedAt: number, sources: string): string;
-  /** For the `Link` header: where the next page begins. */
+  /** Cursor of the next page, for the `Link` header. */
   readonly nextCursor?: string | null;
-  /** For a stream: where this answer stands among its changes. */
+  /** For streams: the position of this answer among the changes. */
   readonly position?: StreamPosition;
-  /** Milliseconds since 1970 at which the clock alone changes it, beside what the source says. */
+  /** Milliseconds since 1970 after which the content is out of date even if the source reports no change. */
   readonly changesAt?: number;
-  /** By source: items that were left out because they could not be read. */
+  /** Items that were left out because they could not be read. */
   readonly unreadable?: Unreadable;
 }
 
-/** How many items could not be read, by the name of their source. */
+/** Number of items that could not be read, by the name of their source. */
 export type Unreadable = ReadonlyMap<string, number>;
 
-/** Where an answer stands that tells what has changed. */
+/** The position of an answer in a stream of changes. */
 export interface StreamPosition {
-  /** What the next one asks `since` for. */
+  /** `since` of the next read. */
   readonly cursor: string;
-  /** Whether it tells anything. */
+  /** Whether the answer contains any changes. */
   readonly hasChanges: boolean;
-  /** Whether something was missed before it. */
+  /** Whether changes before this answer were missed. */
   readonly gap: boolean;
-  /** Whether more has happened than it could hold. */
+  /** Whether the answer reached its limit, so that more changes may follow. */
   readonly isFull: boolean;
 }
 
-/** An answer that was given, with how current it is. */
+/** An answer and its freshness. */
 export interface AnswerEntry extends Document {
   readonly content: AnswerContent;
   readonly freshness: Freshness;
-  /** When its moments were written, in milliseconds since 1970. */
+  /** When the body was rendered, in milliseconds since 1970. */
   readonly renderedAt: number;
+  /** Approximate size in bytes. */
   readonly size: number;
 }

@@ -1,4 +1,4 @@
-/** What a source has answered, made into a body: `sources`, how current it is, its ETag. */
+/** Turns the data of a source into a response body with `sources` and an ETag. */
 import { MonitorError } from '../errors.ts';
 import {
   errorOf,
@@ -19,27 +19,27 @@ import { tagOf } from './send.ts';
 export interface DocumentOptions<Part extends SourcePart, Raw> {
   /** Absent: `source_not_configured`. */
   readonly part: Part | undefined;
-  /** Name of the method that is read, for reports. */
+  /** Name of the source method, for error reports. */
   readonly call: string;
   /** Path parameters and query in a canonical form. */
   readonly key: string;
   read(part: Part, context: ReadContext, now: number): Awaitable<Raw>;
   /**
-   * Makes the answer.
+   * Builds the content of the response body.
    *
-   * @param sourceOf name of the source that an item of it came from
-   * @returns `null` when the source does not know what was asked for
+   * @param sourceOf returns the name of the source that an item came from
+   * @returns `null` when the source does not know the requested task
    * @throws MonitorError `source_invalid`
    */
   content(raw: Raw, sourceOf: ReadResult['sourceOf'], now: number): AnswerContent | null;
-  /** The `Link` header to the page that begins at this cursor. */
+  /** Builds the `Link` header for the page that begins at this cursor. */
   link?(cursor: string): string;
 }
 
 /**
- * Reads an answer for a stream, whose messages are each asked for once and so are not kept.
+ * Reads an answer for a stream. It is not cached: each message of a stream is read once.
  *
- * @throws MonitorError with the code to answer with
+ * @throws MonitorError with the error code of the response
  */
 export function readAnswer<Part extends SourcePart, Raw>(
   monitor: Monitor,
@@ -63,18 +63,18 @@ export function readAnswer<Part extends SourcePart, Raw>(
   );
 }
 
-/** What a source has just answered. */
+/** The data that a source has just returned. */
 interface Given<Part extends SourcePart, Raw> {
   readonly part: Part;
-  /** How current it was before. */
+  /** Freshness of the part before the read. */
   readonly before: Freshness;
   readonly raw: Raw;
   readonly result: ReadResult;
-  /** When it was asked, in milliseconds since 1970. */
+  /** When the read started, in milliseconds since 1970. */
   readonly now: number;
 }
 
-/** The answer that is made of it. */
+/** Builds the answer from the data of a source. */
 export function compose<Part extends SourcePart, Raw>(
   monitor: Monitor,
   options: DocumentOptions<Part, Raw>,
@@ -82,7 +82,7 @@ export function compose<Part extends SourcePart, Raw>(
 ): AnswerEntry {
   const freshness = freshnessBetween(before, freshnessOf(part, now, monitor.report), result);
   const content = options.content(raw, result.sourceOf, now);
-  // What it does not know now may be what it cannot reach.
+  // While a source is unavailable, a task that was not found may exist in that source.
   if (content === null) throw new MonitorError(errorOf(freshness) ?? 'task_not_found');
   const unreadable = sum(content.unreadable ?? NONE, result.leftOut);
   for (const [name, count] of unreadable) monitor.countUnreadable({ name }, options.call, count);
@@ -98,7 +98,11 @@ function sum(some: Unreadable, others: Unreadable): Unreadable {
   return all;
 }
 
-/** @param etag when it is known already: nothing that it covers has changed */
+/**
+ * Renders an answer.
+ *
+ * @param etag ETag of the same content, when it is known. Default: computed
+ */
 export function render(
   content: AnswerContent,
   freshness: Freshness,

@@ -4,13 +4,13 @@ import type { Authorize, Refusal, RouteName } from '../options.ts';
 import type { Report } from '../read.ts';
 import type { MonitorRequest } from './exchange.ts';
 
-/** Why a request was refused; `null`: it may go on. */
+/** Why a request was refused. */
 export interface Denial {
   readonly error: MonitorError;
   readonly challenge: string | null;
 }
 
-/** Decides a request, at once (no promise) when the host's hook decides at once. Never rejects. */
+/** Returns `null` for an allowed request; synchronous when the host's hook is. Never rejects. */
 export type Guard = (request: MonitorRequest, route: RouteName) => Denial | null | Promise<Denial | null>;
 
 const UNDECIDED: Denial = {
@@ -19,10 +19,10 @@ const UNDECIDED: Denial = {
 };
 const DENIED: Denial = { error: new MonitorError('forbidden'), challenge: null };
 
-// The host's hook gets what its server gave us: a request of Express, where it uses Express.
+// The host's hook gets the request object of its own server, such as Express.
 type AuthorizeRequest = Parameters<Authorize>[0];
 
-/** Asks the host's hook. Whatever is not a clear yes is a no. */
+/** Creates a guard that calls the host's hook. Only `true` allows a request. */
 export function createGuard(authorize: Authorize | null, timeoutMs: number, report: Report): Guard {
   if (authorize === null) return () => null;
 
@@ -72,7 +72,7 @@ function readChallenge(challenge: unknown): string {
   return challenge;
 }
 
-/** The value, or a rejection when it does not come in time. */
+/** Resolves to the value; rejects when that takes too long. */
 function within(timeoutMs: number, value: unknown): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
@@ -80,7 +80,7 @@ function within(timeoutMs: number, value: unknown): Promise<unknown> {
       timeoutMs,
     );
     timer.unref();
-    // A resolver catches whatever a hostile thenable throws.
+    // Unlike Promise.resolve, a resolver also catches errors of a thenable that throws.
     new Promise((adopt) => adopt(value)).then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

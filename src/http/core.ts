@@ -1,7 +1,6 @@
 /**
- * Answers requests of the routes and of the page, whatever server they come from. Works on the path as the
- * client sent it, so that no router's decoding changes which answer comes first: 405, 308, `authorize`, then
- * path and query.
+ * Answers requests for the routes and the page, with any server. Works on the path as the client sent it, so
+ * that a router's decoding does not change the order of the checks: 405, 308, `authorize`, then path and query.
  */
 import { isMonitorError, MonitorError } from '../errors.ts';
 import { CLIENT_GONE } from '../read.ts';
@@ -13,14 +12,14 @@ import type { Route } from './route.ts';
 import { ALLOWED, sendEmpty, sendProblem } from './send.ts';
 import { createTargets, type Target } from './targets.ts';
 
-/** Gives a request back: with an error that is a bug of ours, or without one when the path is not ours. */
+/** Passes a request back to the host: with an error for a bug of this library, without one for another path. */
 export type Next = (error?: unknown) => void;
 
-/** Requests and the end of one monitor. */
+/** The request handler of one monitor. */
 export interface MonitorCore {
-  /** Answers a request of ours; gives back every other one. Never throws. */
+  /** Answers a request for a path of the monitor; passes every other one to `next`. Never throws. */
   answer(request: MonitorRequest, response: MonitorResponse, next: Next): void;
-  /** Ends what is under way; later requests answer `overloaded`. Resolves within 1.5 s, never rejects. */
+  /** Ends all open requests; later ones are answered with `overloaded`. Resolves within 1.5 s, never rejects. */
   close(): Promise<void>;
 }
 
@@ -74,7 +73,7 @@ export function createCore(monitor: Monitor, routes: readonly Route[]): MonitorC
   };
 }
 
-/** Answers a known failure. @returns whether it is none, but a bug of ours */
+/** Answers a known error. @returns true when the error is not known: a bug of this library */
 function sendFailure(request: MonitorRequest, response: MonitorResponse, error: unknown): boolean {
   if (error === CLIENT_GONE) return false;
   if (!isMonitorError(error)) return true;
@@ -82,7 +81,7 @@ function sendFailure(request: MonitorRequest, response: MonitorResponse, error: 
   return false;
 }
 
-/** Whether the method alone decides the answer. */
+/** Answers OPTIONS and methods that are not allowed. @returns whether it has answered */
 function refuseMethod(request: MonitorRequest, response: MonitorResponse): boolean {
   const { method } = request;
   if (method === 'GET' || method === 'HEAD') return false;
@@ -91,7 +90,7 @@ function refuseMethod(request: MonitorRequest, response: MonitorResponse): boole
   return true;
 }
 
-/** Whether the other trailing-slash form was asked for. */
+/** Redirects a path with the wrong trailing slash. @returns whether it has answered */
 function redirect({ canonical }: Target, response: MonitorResponse): boolean {
   if (canonical === null) return false;
   sendEmpty(response, 308, { Location: canonical });

@@ -1,18 +1,18 @@
-/** The page's files, as they lie in the package: read when they are first asked for, then kept. */
+/** The files of the page in this package: read on the first request, then cached. */
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
-/** What the build writes beside the page's files. */
+/** The manifest that the build writes next to the files of the page. */
 export interface PackageManifest {
-  /** The script that starts the page. */
+  /** Entry script of the page. */
   readonly script: string;
-  /** What that script imports at once. */
+  /** Static imports of that script, to be preloaded. */
   readonly imports: readonly string[];
   readonly style: string;
   readonly icon: string;
-  /** Every file that may be asked for. */
+  /** Every file that may be requested. */
   readonly files: readonly string[];
 }
 
@@ -38,7 +38,7 @@ const TYPES: Readonly<Record<string, string>> = {
   txt: 'text/plain; charset=utf-8',
 };
 
-// Beside the built library; from `src` they are where the build has put them.
+// Next to the built library, or in `dist` when the library runs from `src`.
 const PLACES = ['./dashboard/', '../../dist/dashboard/'];
 
 const pack = promisify(gzip);
@@ -64,7 +64,7 @@ export function createPackageFiles(): PackageFiles {
       try {
         return find().manifest.files.includes(name);
       } catch {
-        // The page itself says what is wrong; a file that cannot be there is nobody's.
+        // The request for the page reports the error; a request for a file is passed to the host.
         return false;
       }
     },
@@ -87,7 +87,7 @@ function findPlace(): { readonly place: URL; readonly manifest: PackageManifest 
       return { place, manifest };
     } catch (error) {
       if (isExhausted(error)) throw error;
-      // The next place.
+      // Try the next place.
     }
   }
   throw new Error(
@@ -95,7 +95,7 @@ function findPlace(): { readonly place: URL; readonly manifest: PackageManifest 
   );
 }
 
-/** Whether the process has no descriptor or memory left for now: a state that passes, and no bug. */
+/** Whether the process is out of file descriptors or memory: temporary, and not a bug. */
 export function isExhausted(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown };
   return code === 'EMFILE' || code === 'ENFILE' || code === 'ENOMEM' || code === 'EAGAIN';

@@ -2,14 +2,14 @@ import type { ResolvedDashboard } from '../options/dashboard.ts';
 import type { PackageFiles } from './dashboard-files.ts';
 import { tagOf } from './send.ts';
 
-/** The page's HTML, made when it is first asked for. */
+/** The page's HTML, built on the first request. */
 export interface PageDocument {
   read(): { readonly body: Buffer; readonly etag: string };
-  /** Sent where the host has set no policy of its own. */
+  /** `Content-Security-Policy`, sent unless the host has set its own. */
   readonly policy: string;
 }
 
-/** What of the page's HTML differs from host to host. No script and no style stands in it: any policy may forbid them. */
+/** Builds the page's HTML for one host. It has no inline scripts or styles: the host's policy may forbid them. */
 export function pageOf(branding: ResolvedDashboard, files: PackageFiles): PageDocument {
   let made: { readonly body: Buffer; readonly etag: string } | null = null;
 

@@ -1,4 +1,4 @@
-/** Puts the page and its files on the wire. */
+/** Sends the page and its files. */
 
 import { MonitorError } from '../errors.ts';
 import { isExhausted, type PackageFiles } from './dashboard-files.ts';
@@ -6,7 +6,7 @@ import type { PageDocument } from './dashboard-html.ts';
 import { acceptsGzip, addVary, type MonitorRequest, type MonitorResponse } from './exchange.ts';
 import { isOver, matchesTag } from './send.ts';
 
-/** The page itself: asked for anew each time, so that a new version shows at once. */
+/** Sends the page. Browsers revalidate it each time, so that a new version shows at once. */
 export async function sendPage(
   request: MonitorRequest,
   response: MonitorResponse,
@@ -30,7 +30,7 @@ export async function sendPage(
   finish(request, response, body);
 }
 
-/** A file whose name changes with its content: kept for ever by whoever has it. */
+/** Sends a file whose name changes with its content, so that browsers can cache it for ever. */
 export async function sendPackageFile(
   request: MonitorRequest,
   response: MonitorResponse,
@@ -43,13 +43,13 @@ export async function sendPackageFile(
   response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
   response.setHeader('Content-Type', type);
   addVary(response, 'Accept-Encoding');
-  // A middleware of the host that compresses leaves alone what is encoded.
+  // A compressing middleware of the host leaves encoded bodies alone.
   const takesGzip = acceptsGzip(request);
   if (takesGzip) response.setHeader('Content-Encoding', 'gzip');
   finish(request, response, takesGzip ? packed : plain);
 }
 
-/** Who cannot be given a file now shall come again. */
+/** Answers with `overloaded` while the process is out of file descriptors or memory. */
 async function unlessExhausted<T>(read: () => T | Promise<T>): Promise<T> {
   try {
     return await read();

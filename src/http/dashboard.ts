@@ -1,4 +1,4 @@
-/** The page at the mount's root and the files that it loads. Asked for after the eleven routes. */
+/** The page at the root of the mount and its files. Matched after the eleven routes. */
 
 import { createPackageFiles } from './dashboard-files.ts';
 import { pageOf } from './dashboard-html.ts';
@@ -8,13 +8,13 @@ import type { Monitor } from './monitor.ts';
 import { splitTarget } from './path.ts';
 import type { Target } from './targets.ts';
 
-/** Finds requests for the page. */
+/** Matches requests for the page and its files. */
 export interface Dashboard {
-  /** @returns `null` for what is none of its files: the host goes on with it */
+  /** @returns `null` for any other path: the request is passed to the host */
   find(request: MonitorRequest): Target | null;
 }
 
-/** @returns `null` when the host wants no page */
+/** @returns `null` when the host has disabled the page */
 export function createDashboard({ options }: Monitor): Dashboard | null {
   const branding = options.dashboard;
   if (branding === null) return null;
@@ -27,7 +27,7 @@ export function createDashboard({ options }: Monitor): Dashboard | null {
 
   return {
     find(request) {
-      // Other methods at its paths are the host's: the page is no part of the API.
+      // The page is not part of the API: other methods at its paths are passed to the host.
       if (request.method !== 'GET' && request.method !== 'HEAD') return null;
       const { path } = splitTarget(request.url ?? '/');
       if (path === '/') {
@@ -49,9 +49,9 @@ export function createDashboard({ options }: Monitor): Dashboard | null {
 }
 
 /**
- * Where the mount is with a slash at its end, without which the browser would look for the page's files one
- * level too high; `null` when the slash is there. Relative to what was asked for: right behind a proxy that
- * strips a prefix.
+ * The redirect target when the slash after the mount path is missing; `null` when it is there. Without the
+ * slash the browser would request the page's files one level too high. The target is relative, so that it is
+ * also correct behind a proxy that strips a prefix.
  */
 function slashed(originalUrl: string): string | null {
   const { path, search } = splitTarget(originalUrl);

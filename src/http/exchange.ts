@@ -1,4 +1,4 @@
-/** A request and its response as the core sees them: those of Node, with what Express adds where it is there. */
+/** Request and response: those of Node, with the properties that Express adds when it is used. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** A request. */
@@ -7,14 +7,14 @@ export interface MonitorRequest extends IncomingMessage {
   url?: string;
   /** Where the router is mounted; absent on a plain Node server. */
   baseUrl?: string;
-  /** What the client asked for, the mount included; absent on a plain Node server. */
+  /** The URL as the client sent it, including the mount path; absent on a plain Node server. */
   originalUrl?: string;
 }
 
 /** A response. */
 export type MonitorResponse = ServerResponse;
 
-/** Adds a name to `Vary`, beside those of the host. */
+/** Adds a name to `Vary` and keeps the names that the host has set. */
 export function addVary(response: MonitorResponse, name: string): void {
   const present = [response.getHeader('Vary') ?? []].flat().join(', ');
   const names = present.split(',').map((one) => one.trim().toLowerCase());

@@ -1,7 +1,7 @@
 /**
- * `GET /metrics`: asks the exporter through http-proxy-middleware, whose defaults would forward cookies
- * and methods, return the exporter's headers, hang on a stalled body and can bring the host down. Here it
- * gets a shadow of a request, and what comes back is checked before a byte of it is sent.
+ * `GET /metrics`: reads the exporter through http-proxy-middleware. By default that package forwards cookies and
+ * methods, returns the exporter's headers, hangs on a stalled body and can crash the host. Here it gets an
+ * artificial request, and its response is checked before anything is sent to the client.
  */
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { debugChannel } from '../debug.ts';
@@ -16,46 +16,46 @@ export type { MetricsReply } from '../metrics/exporter-reply.ts';
 export type { MetricsOptions, ResolvedMetrics } from '../metrics/metrics-options.ts';
 export { resolveMetrics } from '../metrics/resolve-metrics.ts';
 
-/** What is used of http-proxy-middleware; the same in its versions 3 and 4. */
+/** The used exports of http-proxy-middleware; the same in versions 3 and 4. */
 export type ProxyModule = Pick<
   typeof import('http-proxy-middleware'),
   'createProxyMiddleware' | 'debugProxyErrorsPlugin' | 'proxyEventsPlugin'
 >;
 
-/** One client's wish. */
+/** One client's request. */
 export interface ScrapeRequest {
   /** The client's `Accept`, forwarded as it is; it decides the format. */
   readonly accept?: string | undefined;
   /** The client's query. Its names must be among {@link ResolvedMetrics.query}. */
   readonly query?: URLSearchParams | string | undefined;
-  /** GET or HEAD: the exporter is asked with GET for both. */
+  /** GET or HEAD; the exporter always gets a GET. */
   readonly method?: string | undefined;
-  /** The client's headers, looked at only to see whether a monitor scrapes itself. None is forwarded. */
+  /** The client's headers, used only to detect a monitor that scrapes itself. None is forwarded. */
   readonly headers?: IncomingHttpHeaders | undefined;
-  /** Aborted when the client has gone; when the last one has, so is the request to the exporter. */
+  /** Aborted when the client disconnects. After the last client has left, the exporter request is aborted too. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The way to the exporter. */
+/** Access to the exporter. */
 export interface MetricsProxy {
   /**
-   * The exporter's whole answer, at most a second old and shared by all who ask for the same at once.
+   * Reads the exporter's whole response. It is at most a second old, and shared by concurrent equal requests.
    * Rejects with a MonitorError: `exporter_invalid`, `exporter_unavailable`, `exporter_timeout`,
    * `overloaded`, or `invalid_parameter` for a query that is not allowed.
    */
   scrape(request: ScrapeRequest): Promise<MetricsReply>;
   /**
-   * Whether the exporter answers, for the `metrics` component; `null` when that is not known yet. Takes
-   * at most a second, never rejects, and asks the exporter at most once in five seconds.
+   * Whether the exporter answers, for the `metrics` component; `null` when that is not known yet. Takes at
+   * most a second, never rejects, and sends the exporter at most one request in five seconds.
    */
   check(): Promise<boolean | null>;
-  /** Ends what is under way; later scrapes answer `overloaded`. */
+  /** Aborts open scrapes; later ones fail with `overloaded`. */
   close(): void;
 }
 
 const debug = debugChannel('metrics');
 
-/** Sent with every scrape. A request that carries it comes from a monitor: scraping on would never end. */
+/** Sent with every scrape. A request with this header comes from a monitor: scraping again would never end. */
 const LOOP_HEADER = 'x-express-task-monitor-scrape';
 const LOOP = 'The metrics exporter is a task monitor itself. Point metrics.url at the exporter.';
 
@@ -63,7 +63,7 @@ const KEEP_MS = 1_000;
 const MOST_SCRAPES = 8;
 const MOST_KEPT = 4;
 
-/** @param load gets http-proxy-middleware; for tests of another version of it */
+/** Creates the proxy. @param load imports http-proxy-middleware; tests use it to load another version */
 export function createMetricsProxy(
   resolved: ResolvedMetrics,
   load: () => Promise<ProxyModule> = loadProxyModule,
@@ -112,7 +112,7 @@ export function createMetricsProxy(
   };
 }
 
-/** Path and query of one scrape: the host's own, then what the client may add. */
+/** Path and query of one scrape: those of the host, then the allowed parameters of the client. */
 function appendQuery(resolved: ResolvedMetrics, query: URLSearchParams | string | undefined): string {
   const added = new URLSearchParams(query);
   const faults = [...new Set(added.keys())]
@@ -124,12 +124,12 @@ function appendQuery(resolved: ResolvedMetrics, query: URLSearchParams | string 
   return `${resolved.path}${resolved.path.includes('?') ? '&' : '?'}${text}`;
 }
 
-/** A header that Node would refuse to send is as good as none: then the exporter chooses the format. */
+/** Whether Node accepts this header value. A client's invalid `Accept` is ignored: the exporter chooses the format. */
 function isHeaderText(value: string): boolean {
   return /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
 }
 
-/** One proxy for all exchanges, made at the first of them: loading it is not free, and may warn (DEP0060). */
+/** One proxy for all exchanges. It is loaded at the first scrape, since loading takes time and may warn (DEP0060). */
 function createForwarder(resolved: ResolvedMetrics, load: () => Promise<ProxyModule>) {
   const exchanges = new WeakMap<IncomingMessage, Exchange>();
   let middleware: ReturnType<typeof createMiddleware> | null = null;
@@ -143,7 +143,7 @@ function createForwarder(resolved: ResolvedMetrics, load: () => Promise<ProxyMod
       agent: resolved.agent ?? false,
       selfHandleResponse: true,
       followRedirects: false,
-      // Without these two the proxy throws its errors into the host; its other plugins answer the client.
+      // Without these two the proxy throws errors into the host; its other default plugins answer the client.
       ejectPlugins: true,
       plugins: [debugProxyErrorsPlugin, proxyEventsPlugin],
       on: {
@@ -163,7 +163,7 @@ function createForwarder(resolved: ResolvedMetrics, load: () => Promise<ProxyMod
         middleware = null;
         throw error;
       });
-      // It may have been given up while the proxy was loading.
+      // The scrape may have been aborted while the proxy was loading.
       if (exchange.response.destroyed) return;
       await handle(exchange.request, exchange.response, (error?: unknown) => exchange.onError(error));
     } catch (error) {

@@ -1,7 +1,7 @@
 import { type Parameter, type Reading, single } from './parameter.ts';
 
-// ISO 8601, a date or a date with a time. In a query a `+` is read as a space, so a space before the
-// offset is taken for the plus that the client forgot to encode.
+// ISO 8601: a date, or a date and a time. A query decodes `+` to a space, so a space before the offset is read
+// as a plus that the client did not encode.
 const ISO =
   /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:Z|([ +-])(\d\d):?(\d\d))?)?$/i;
 const UNIX_SECONDS = /^-?\d{1,13}(?:\.\d{1,9})?$/;
@@ -10,16 +10,16 @@ const FAULT =
   'Write a time such as 2026-11-21T02:00:00Z (without an offset it is UTC) or Unix seconds such as 1795226400.';
 
 /**
- * Reads a moment: ISO 8601, without an offset in UTC, or Unix seconds.
+ * Parses a time: ISO 8601 (UTC without an offset) or Unix seconds.
  *
- * @returns `null` when it is none
+ * @returns `null` when it is neither
  */
 export function readMoment(text: string): Date | null {
   const moment = UNIX_SECONDS.test(text) ? new Date(Math.round(Number(text) * 1_000)) : readIso(text);
   return moment === null || Number.isNaN(moment.getTime()) ? null : moment;
 }
 
-/** A parameter that is a moment. */
+/** A time: ISO 8601 or Unix seconds. */
 export function moment(description: string): Parameter<Date | null> {
   return single<Date | null>(
     description,
@@ -41,10 +41,10 @@ function readIso(text: string): Date | null {
   const milliseconds = Math.floor(Number(`0.${match[7] ?? 0}`) * 1_000);
   const offset = Number(match[9] ?? 0) * 60 + Number(match[10] ?? 0);
   const local = new Date(0);
-  // Not Date.UTC, which takes the years 0 to 99 for 1900 to 1999.
+  // Not Date.UTC, which reads the years 0 to 99 as 1900 to 1999.
   local.setUTCFullYear(year, month - 1, day);
   local.setUTCHours(hour, minute, second, milliseconds);
-  // What does not come back was no date: February 30th, 24:00, a leap second.
+  // A date that does not exist has overflowed: February 30th, 24:00, a leap second.
   const exists =
     local.getUTCMonth() === month - 1 &&
     local.getUTCDate() === day &&

@@ -1,4 +1,4 @@
-/** What the routes of one router share. */
+/** The state that the routes of one router share. */
 import { MonitorError } from '../errors.ts';
 import { createGraphTracker, type GraphTracker } from '../graph-updates.ts';
 import { createLruCache, type LruCache } from '../lru-cache.ts';
@@ -23,27 +23,28 @@ export interface Monitor {
   readonly metrics: MetricsProxy | null;
   readonly answers: LruCache<AnswerEntry>;
   readonly graphs: GraphTracker;
-  /** Who may see what. */
+  /** Decides which requests are allowed. */
   readonly guard: Guard;
   readonly streams: Streams;
-  /** Counts items of a source that were left out because they could not be read, and tells the host. */
+  /** Counts items of a source that could not be read, and reports them to the host. */
   countUnreadable(part: SourcePart, call: string, count: number): void;
-  /** How many items were left out so far. */
+  /** Number of items that could not be read so far. */
   unreadable(): number;
-  /** Ends reads, streams and scrapes; closes the sources. Resolves within 1.5 s, never rejects. */
+  /** Ends all reads, streams and scrapes, and closes the sources. Resolves within 1.5 s, never rejects. */
   close(): Promise<void>;
 }
 
-/** Answers that are kept, to be given again. */
+/** Bounds of each cache of answers. */
 const ANSWERS = {
   entries: 500,
   bytes: 16 * 1024 * 1024,
   sizeOf: ({ size }: { readonly size: number }, key: string) => size + key.length,
 };
 
-/** A source that takes longer to close is left to itself. */
+/** How long `close` waits for the sources, in milliseconds. */
 const CLOSE_MS = 1_200;
 
+/** Creates the state of one router. */
 export function createMonitor(options: ResolvedOptions): Monitor {
   const { sources, limits, timeoutMs } = options;
   const redactor = createRedactor(options.redact);
@@ -89,11 +90,11 @@ export function createMonitor(options: ResolvedOptions): Monitor {
   };
 }
 
-/** Waits for a value, but no longer than this. */
+/** Waits for a value for at most this long. */
 function atMost(milliseconds: number, value: unknown): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, milliseconds);
-    // A resolver catches whatever a hostile thenable throws.
+    // Unlike Promise.resolve, a resolver also catches errors of a thenable that throws.
     new Promise((adopt) => adopt(value)).then(() => resolve(), reject).finally(() => clearTimeout(timer));
   });
 }

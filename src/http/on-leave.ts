@@ -1,7 +1,7 @@
 import type { OnLeave } from '../read.ts';
 import type { MonitorResponse } from './exchange.ts';
 
-/** Tells when the client of a response goes away before it is answered. */
+/** Calls listeners when the client disconnects before the response is sent. */
 export function onLeave(response: MonitorResponse): OnLeave {
   return (listener) => {
     if (response.destroyed) {

@@ -1,9 +1,9 @@
-/** Query parameters as data: what is read from a request is what `openapi.json` says. */
+/** Query parameters as data: the same table parses requests and generates `openapi.json`. */
 
-/** What became of a parameter's text. */
+/** The result of parsing a parameter. */
 export type Reading<T> = { readonly value: T } | { readonly fault: string };
 
-/** What JSON Schema says of one value. */
+/** JSON Schema of one value. */
 export interface ParameterSchema {
   readonly type: 'integer' | 'string';
   readonly minimum?: number;
@@ -17,25 +17,25 @@ export interface ParameterSchema {
 
 /** One query parameter. */
 export interface Parameter<T> {
-  /** What it does, in a sentence for the API's documentation. */
+  /** One sentence for the API's documentation. */
   readonly description: string;
-  /** Of one value as the client writes it. */
+  /** Schema of one value as the client writes it. */
   readonly schema: ParameterSchema;
-  /** Whether it may be given up to 50 times; any of the values matches. */
+  /** Whether it may be given up to 50 times; a task needs to match only one of the values. */
   readonly repeatable: boolean;
-  /** Reads the values as given, none of them empty; an empty list when it is absent. */
+  /** Parses the values as given; none is empty. An empty list: the parameter is absent. */
   read(values: readonly string[]): Reading<T>;
 }
 
 /** The parameters of a route by name. */
 export type Query = Readonly<Record<string, Parameter<unknown>>>;
 
-/** What a query reads as. */
+/** The parsed values of a query. */
 export type ValuesOf<Q extends Query> = {
   readonly [Name in keyof Q]: Q[Name] extends Parameter<infer T> ? T : never;
 };
 
-/** A parameter given more often than this is a fault. */
+/** Maximum number of values of a repeatable parameter. */
 export const MOST_REPEATS = 50;
 
 /** A whole number. */
@@ -68,7 +68,7 @@ export function text(description: string, maxLength?: number): Parameter<string 
   );
 }
 
-/** Any texts; one of them has to match. The order in which they come does not matter. */
+/** Texts, one of which has to match. They are sorted, so that their order does not change the cache key. */
 export function texts(description: string): Parameter<readonly string[]> {
   return {
     description,
@@ -78,7 +78,7 @@ export function texts(description: string): Parameter<readonly string[]> {
   };
 }
 
-/** One of the words listed. */
+/** One of the given words. */
 export function choice<const Word extends string>(
   description: string,
   words: readonly Word[],
@@ -91,7 +91,7 @@ export function choice<const Word extends string>(
   });
 }
 
-/** Some of the words listed, with commas between them; all of them when it is absent. */
+/** Some of the given words, separated by commas; all of them when the parameter is absent. */
 export function subset<const Word extends string>(
   description: string,
   words: readonly Word[],
@@ -110,7 +110,7 @@ export function subset<const Word extends string>(
   );
 }
 
-/** A parameter given at most once and read by a function of its own. */
+/** A parameter that is given at most once, with its own parser. */
 export function single<T>(
   description: string,
   schema: ParameterSchema,

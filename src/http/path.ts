@@ -1,15 +1,15 @@
-/** Which route a path belongs to. Decided on the raw path, so that no setting of the host changes it. */
+/** Matches paths to routes. Works on the raw path, so that settings of the host have no influence. */
 
-/** A path that is one of ours. */
+/** A path of the monitor. */
 export interface PathMatch<Row> {
   readonly row: Row;
   /** The segment for `{task_id}`, not yet decoded; `null` for routes without it. */
   readonly segment: string | null;
-  /** Where the canonical form is, relative to this path; `null` when this is it. */
+  /** The canonical form, relative to this path; `null` when the path is canonical. */
   readonly canonical: string | null;
 }
 
-/** Splits a request's target into path and query. It may have a scheme and host in front (RFC 9112, 3.2.2). */
+/** Splits a request target into path and query. It may begin with a scheme and a host (RFC 9112, 3.2.2). */
 export function splitTarget(target: string): { readonly path: string; readonly search: string } {
   const [whole = ''] = target.split('#', 1);
   const origin = /^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i.exec(whole)?.[0] ?? '';
@@ -18,7 +18,7 @@ export function splitTarget(target: string): { readonly path: string; readonly s
   return { path: whole.slice(origin.length, end) || '/', search: whole.slice(end + 1) };
 }
 
-/** @param rows their `path` is canonical, such as `/api/tasks/{task_id}/` or `/metrics` */
+/** Creates a matcher. @param rows with canonical paths, such as `/api/tasks/{task_id}/` or `/metrics` */
 export function createMatcher<Row extends { readonly path: string }>(
   rows: readonly Row[],
 ): (path: string) => PathMatch<Row> | null {
@@ -59,7 +59,7 @@ const LONGEST_ID = 512;
 /**
  * Decodes a `{task_id}`; `%2F` stays part of it.
  *
- * @returns `null`, having found fault, when it is not readable
+ * @returns `null` when it is not valid; the fault has then been reported
  */
 export function readTaskId(
   segment: string,

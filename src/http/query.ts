@@ -1,30 +1,30 @@
 import { MOST_REPEATS, type Parameter, type Query } from './parameter.ts';
 import type { Fault } from './route.ts';
 
-/** A query as it was read. */
+/** A parsed query. */
 export interface QueryReading {
-  /** By parameter, in the order of the table. */
+  /** By parameter, in the order of the route's table. */
   readonly values: Readonly<Record<string, unknown>>;
-  /** As the client wrote them. */
+  /** The decoded pairs in the order of the query, ignored parameters included. */
   readonly pairs: readonly [name: string, value: string][];
 }
 
-/** Which names a query may have. */
+/** The names that a query may contain. */
 export interface QueryNames {
   readonly query: Query;
-  /** Passed on as they are. */
+  /** Accepted and passed on unchanged. */
   readonly passed: readonly string[];
-  /** The host's own. */
+  /** Parameters of the host; they are skipped. */
   readonly ignored: ReadonlySet<string>;
 }
 
-/** Reads a query (without its `?`), finding every fault that it has. */
+/** Parses a query (without its `?`) and reports every fault. */
 export function readQuery(
   search: string,
   { query, passed, ignored }: QueryNames,
   fault: Fault,
 ): QueryReading {
-  // The mark is put back because URLSearchParams takes one off.
+  // URLSearchParams removes one leading question mark, which may belong to a name.
   const pairs = [...new URLSearchParams(`?${search}`)];
   const broken = findBroken(search);
   const given = new Map<string, { values: string[]; broken: boolean }>();
@@ -67,7 +67,7 @@ function readValue(
   return 'value' in absent ? absent.value : null;
 }
 
-/** Positions of pairs that URLSearchParams read with replacement characters or literal percent signs. */
+/** Indexes of the pairs that are not a valid percent-encoding of UTF-8. */
 function findBroken(search: string): ReadonlySet<number> {
   const broken = new Set<number>();
   if (!search.includes('%')) return broken;

@@ -1,7 +1,7 @@
 import type { ReadResult } from '../read.ts';
 import type { AnswerContent, Unreadable } from './answer-entry.ts';
 
-/** An answer of which nothing but `sources` and, where there is one, `generated_at` is a matter of moments. */
+/** The content of a body in which only `sources` and `generated_at` (when it has one) change with time. */
 export function contentOf(
   body: object,
   {
@@ -12,7 +12,7 @@ export function contentOf(
   return contentOfMembers(JSON.stringify(body).slice(1, -1), { generatedAt, ...extra });
 }
 
-/** @param stable members of the body as JSON text, without braces; at least one */
+/** The same as {@link contentOf}. @param stable one or more members of the body as JSON text, without braces */
 export function contentOfMembers(
   stable: string,
   {
@@ -30,7 +30,7 @@ export function contentOfMembers(
   };
 }
 
-/** Turns what a source lists into what is shown; what cannot be read, or is too much, is counted instead. */
+/** Converts the items of a source with `show`. Counts the items that cannot be read or exceed `most`. */
 export function readItems<Item, Shown>(
   list: unknown,
   most: number,

@@ -1,4 +1,4 @@
-/** What a row of the route table consists of. */
+/** The rows of the route table. */
 
 import type { MonitorErrorCode } from '../errors.ts';
 import type { RouteName } from '../options.ts';
@@ -6,48 +6,48 @@ import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
 import type { Query, ValuesOf } from './parameter.ts';
 
-/** A request's path and query, as they were read. */
+/** The parsed path and query of a request. */
 export interface Asked<Values> {
   readonly values: Values;
-  /** Parameters at fault; their values are those of an absent parameter. */
+  /** Names of invalid parameters; their values are those of an absent parameter. */
   readonly faulty: ReadonlySet<string>;
-  /** Decoded; empty for routes without it. */
+  /** Decoded; empty for routes without a task id. */
   readonly taskId: string;
-  /** The query as the client wrote it, ignored parameters included. */
+  /** The decoded query, ignored parameters included. */
   readonly pairs: readonly [name: string, value: string][];
 }
 
-/** Finds fault with a parameter, in a sentence that says what to write instead. */
+/** Reports an invalid parameter. @param detail a sentence that says what to write instead */
 export type Fault = (parameter: string, detail: string) => void;
 
-/** Answers one request. What it throws or rejects with is answered as a problem, or is a bug of ours. */
+/** Answers one request. A thrown MonitorError is sent as a problem; any other error is a bug of this library. */
 export type Respond = (request: MonitorRequest, response: MonitorResponse) => void | Promise<void>;
 
 /**
- * Does for a URL what can be done once, however often it is asked for. Called for faulty URLs as well, to
- * find what else is wrong with them.
+ * Prepares the answers to one URL; called once per URL. Also called for URLs with invalid parameters, to report
+ * the other faults.
  */
 export type Prepare<Values> = (asked: Asked<Values>, fault: Fault) => Respond;
 
 /** One row, as {@link defineRoute} takes it. */
 export interface RouteRow<Q extends Query> {
   readonly name: RouteName;
-  /** The canonical path, with `{task_id}` for the one parameter that there is. */
+  /** The canonical path; `{task_id}` is its only parameter. */
   readonly path: string;
   /** For the API's documentation. */
   readonly summary: string;
   readonly query: Q;
-  /** Name of the 200 body's type in `wire.ts`; `null` where it is no JSON. */
+  /** Type of the 200 body in `wire.ts`; `null` when it is not JSON. */
   readonly body: string | null;
-  /** Statuses beside 200 that carry this body. */
+  /** Other statuses with the same body. */
   readonly alsoWith?: readonly number[];
-  /** Problems that this route can answer with, beside those that every route can. */
+  /** Problems of this route, in addition to {@link COMMON_ERRORS}. */
   readonly errors: readonly MonitorErrorCode[];
-  /** Whether answers have an `ETag` and turn into 304. */
+  /** Whether answers have an `ETag`, so that a client can get a 304. */
   readonly cached: boolean;
-  /** Whether a client that accepts `text/event-stream` is sent its changes as they happen. Default: no. */
+  /** Whether a client that accepts `text/event-stream` gets a stream of changes. Default: no. */
   readonly streams?: boolean;
-  /** Names of parameters that the host's configuration adds. */
+  /** Names of additional parameters that the host has configured. */
   passes?(monitor: Monitor): readonly string[];
   /** Called once per router. */
   open(monitor: Monitor): Prepare<ValuesOf<Q>>;
@@ -56,7 +56,7 @@ export interface RouteRow<Q extends Query> {
 /** One of the eleven routes. */
 export type Route = RouteRow<Query>;
 
-/** Problems that every route can answer with. */
+/** Problems of every route. */
 export const COMMON_ERRORS: readonly MonitorErrorCode[] = [
   'invalid_parameter',
   'unauthorized',
@@ -73,7 +73,7 @@ export const SOURCE_ERRORS: readonly MonitorErrorCode[] = [
   'source_timeout',
 ];
 
-/** A row whose values have the types of its query; the table holds rows of all queries. */
+/** Checks a row against the types of its query, and returns it as a row of the common table. */
 export function defineRoute<const Q extends Query>(row: RouteRow<Q>): Route {
   return row as unknown as Route;
 }

@@ -1,6 +1,6 @@
 /**
- * Puts answers on the wire. Never through `res.json` or `res.send`: settings of the host (`json spaces`,
- * `etag fn`, …) would change them.
+ * Sends responses. Does not use `res.json` or `res.send`: settings of the host (`json spaces`, `etag fn`, …)
+ * would change the body.
  */
 
 import { createHash } from 'node:crypto';
@@ -9,20 +9,20 @@ import { type MonitorError, STATUS_OF } from '../errors.ts';
 import type { ProblemBody } from '../wire.ts';
 import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 
-/** Methods that are answered, for `Allow`. */
+/** Value of `Allow`. */
 export const ALLOWED = 'GET, HEAD, OPTIONS';
 
-/** `Retry-After` in seconds: a moment for an overload, a little longer for what has to come back. */
+/** `Retry-After` in seconds: an overload passes sooner than an outage. */
 const RETRY_AFTER = { overloaded: '1', other: '5' };
 
-/** An answer of status 200 that clients may keep and ask about again. */
+/** A 200 response that clients may cache and revalidate. */
 export interface Document {
   readonly body: Buffer;
-  /** Weak, with its quotes. */
+  /** A weak entity tag, with its quotes. */
   readonly etag: string;
 }
 
-/** Sends a 200, or a 304 to a client that has it. */
+/** Sends a 200, or a 304 to a client that has this version. */
 export function sendDocument(
   request: MonitorRequest,
   response: MonitorResponse,
@@ -32,7 +32,7 @@ export function sendDocument(
   if (isOver(response)) return;
   setCommon(response, 'private, no-cache');
   response.setHeader('ETag', etag);
-  // The host may have links of its own.
+  // Keep the links that the host has set.
   if (link !== null) response.appendHeader('Link', link);
   const known = request.headers['if-none-match'];
   if (known !== undefined && matchesTag(known, etag)) {
@@ -46,7 +46,7 @@ export function sendDocument(
   sendBody(request, response, body);
 }
 
-/** Sends a body that nobody may keep. */
+/** Sends a body that must not be cached. */
 export function sendFresh(
   request: MonitorRequest,
   response: MonitorResponse,
@@ -77,7 +77,7 @@ export function sendProblem(
   if (status === 405) response.setHeader('Allow', ALLOWED);
   if (challenge !== null) response.setHeader('WWW-Authenticate', challenge);
   const problem: ProblemBody = {
-    // The status says what kind it is; `code` says it more finely.
+    // No type of our own: status and `code` identify the problem.
     type: 'about:blank',
     title: STATUS_CODES[status] ?? 'Error',
     status,
@@ -89,7 +89,7 @@ export function sendProblem(
   sendFresh(request, response, status, 'application/problem+json', body);
 }
 
-/** Sends headers alone: 204 and 308. */
+/** Sends a response without a body: 204 and 308. */
 export function sendEmpty(
   response: MonitorResponse,
   status: number,
@@ -97,23 +97,23 @@ export function sendEmpty(
 ): void {
   if (isOver(response)) return;
   setCommon(response, 'no-store');
-  // The host may have set one for what it thought would follow.
+  // The host may have set one for a body.
   response.removeHeader('Content-Type');
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  // A 204 must not have it (RFC 9110, 8.6).
+  // A 204 must not have a Content-Length (RFC 9110, 8.6).
   if (status !== 204) response.setHeader('Content-Length', 0);
   response.statusCode = status;
   response.end();
 }
 
-/** A weak entity tag (RFC 9110, 8.8.3) of texts. */
+/** The weak entity tag (RFC 9110, 8.8.3) of some texts. */
 export function tagOf(...texts: readonly string[]): string {
   const hash = createHash('sha1');
   for (const text of texts) hash.update(text).update('\n');
   return `W/"${hash.digest('base64url')}"`;
 }
 
-/** `If-None-Match` compares weakly (RFC 9110, 13.1.2). */
+/** Whether `If-None-Match` contains this tag; the comparison is weak (RFC 9110, 13.1.2). */
 export function matchesTag(header: string, etag: string): boolean {
   if (header === etag) return true;
   const opaque = etag.slice(2);
@@ -123,7 +123,7 @@ export function matchesTag(header: string, etag: string): boolean {
   });
 }
 
-/** Whether there is nothing left to answer: the host has answered, or the client has gone. */
+/** Whether nothing can be sent: the host has answered, or the client has disconnected. */
 export function isOver(response: MonitorResponse): boolean {
   return response.headersSent || response.writableEnded || response.destroyed;
 }

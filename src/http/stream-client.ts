@@ -1,12 +1,12 @@
-/** One client of a stream, and how messages are written (HTML Standard, 9.2 "Server-sent events"). */
+/** One client of a stream, and the format of messages (HTML Standard, 9.2 "Server-sent events"). */
 
 import type { AnswerEntry } from './answer-entry.ts';
 import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 
-/** A client with more than this unsent, in bytes, is too slow: it is dropped, and resumes when it can. */
+/** A client with more unsent bytes than this is too slow: it is disconnected, and can resume later. */
 const MOST_UNSENT = 1_048_576;
 
-/** How long a client waits before it comes back, in milliseconds. */
+/** How long a client waits before it reconnects, in milliseconds. */
 const RETRY_MS = 2_000;
 
 const COMMENT = Buffer.from(':\n\n');
@@ -15,29 +15,29 @@ const GOODBYE = Buffer.from(`retry: ${RETRY_MS}\n\n`);
 /** An open stream. */
 export interface StreamClient {
   readonly request: MonitorRequest;
-  /** The last place that it was told. */
+  /** Cursor of the last message sent. */
   cursor: string;
-  /** Which sources are away, as it was told last. */
+  /** `Freshness.outages` of the last message sent. */
   outages: string;
-  /** When its right to see this was last found out, in monotonic milliseconds. */
+  /** When `authorize` was last called, in monotonic milliseconds. */
   allowedAt: number;
-  /** Bytes that it has yet to take. */
+  /** Number of bytes that are not sent yet. */
   unsent(): number;
-  /** @returns false when it was too slow and has been dropped */
+  /** @returns false when the client is gone, or was too slow and has been disconnected */
   write(message: Buffer): boolean;
-  /** Shows that the connection lives. */
+  /** Sends a comment, to keep the connection alive. */
   comment(): void;
-  /** Ends it and asks it to come back. */
+  /** Ends the stream and asks the client to reconnect. */
   end(): void;
 }
 
-/** A message, made once for all who are at the same place. */
+/** Formats a message; it can be sent to every client with the same cursor. */
 export function messageOf({ body, content }: AnswerEntry): Buffer {
   const id = content.position?.cursor ?? '';
   return Buffer.concat([Buffer.from(`id: ${id}\ndata: `), body, Buffer.from('\n\n')]);
 }
 
-/** Sends the headers. @param first the first message, which is not sent yet */
+/** Sends the headers and creates the client. Does not send the first answer, only takes its cursor */
 export function createStreamClient(
   request: MonitorRequest,
   response: MonitorResponse,
@@ -47,7 +47,7 @@ export function createStreamClient(
   response.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
   response.setHeader('Cache-Control', 'no-store');
   response.setHeader('X-Content-Type-Options', 'nosniff');
-  // nginx would hold messages back until its buffer is full.
+  // Without this header nginx buffers messages.
   response.setHeader('X-Accel-Buffering', 'no');
   response.flushHeaders();
 
@@ -58,7 +58,7 @@ export function createStreamClient(
       return false;
     }
     response.write(chunk);
-    // The package `compression` adds this, and holds messages back without it.
+    // The package `compression` adds `flush`, and buffers messages until it is called.
     (response as { flush?: () => void }).flush?.();
     return true;
   }

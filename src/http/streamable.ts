@@ -4,7 +4,7 @@ import type { Monitor } from './monitor.ts';
 import type { Respond } from './route.ts';
 import type { StreamSpec } from './stream-channel.ts';
 
-/** Answers one URL as JSON, or as a stream of its changes (Server-Sent Events) to a client that accepts one. */
+/** Answers one URL as JSON, or as a stream of changes (Server-Sent Events) to a client that accepts one. */
 export function streamable<Since>(monitor: Monitor, respond: Respond, spec: StreamSpec<Since>): Respond {
   return (request, response) => {
     addVary(response, 'Accept');
@@ -13,7 +13,7 @@ export function streamable<Since>(monitor: Monitor, respond: Respond, spec: Stre
   };
 }
 
-/** Whether `Accept` names the type itself: `*` alone means JSON. */
+/** Whether `Accept` names the type itself: wildcards mean JSON. */
 function acceptsStream({ headers: { accept } }: MonitorRequest): boolean {
   if (accept === undefined) return false;
   return accept
@@ -23,7 +23,7 @@ function acceptsStream({ headers: { accept } }: MonitorRequest): boolean {
     );
 }
 
-/** Where a client that comes back goes on (HTML Standard, 9.2.4 "The `Last-Event-ID` header"). */
+/** Where a client that reconnects continues (HTML Standard, 9.2.4 "The `Last-Event-ID` header"). */
 function lastEventId<Since>({ headers }: MonitorRequest, spec: StreamSpec<Since>): Since | null {
   const id = headers['last-event-id'];
   if (typeof id !== 'string' || id === '') return null;

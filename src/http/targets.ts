@@ -1,4 +1,4 @@
-/** From a request's target to what answers it. Each target is read once. */
+/** Finds the handler for a request target. Parsed targets are cached. */
 
 import { MonitorError, type ParameterFault } from '../errors.ts';
 import { createLruCache } from '../lru-cache.ts';
@@ -8,24 +8,26 @@ import { createMatcher, readTaskId, splitTarget } from './path.ts';
 import { readQuery } from './query.ts';
 import type { Respond, Route } from './route.ts';
 
-/** What a request's target means. */
+/** A parsed request target. */
 export interface Target {
   readonly route: RouteName;
-  /** Where the canonical form is, relative to the target; `null` when this is it. */
+  /** The canonical form, relative to the target; `null` when the target is canonical. */
   readonly canonical: string | null;
-  /** Answers it, after `authorize`. */
+  /** Answers the request, after `authorize`. */
   readonly respond: Respond;
 }
 
-/** Reads targets. */
+/** Parses targets. */
 export interface Targets {
-  /** @returns `null` for a path that is not ours */
+  /** @returns `null` for a path that is not part of the monitor */
   find(url: string): Target | null;
 }
 
-const MOST_REMEMBERED = 1_000;
-const LONGEST_REMEMBERED = 1_024;
+const MOST_CACHED = 1_000;
+/** Longer targets are not cached, to bound the memory. In characters. */
+const LONGEST_CACHED = 1_024;
 
+/** Creates the targets of one router. */
 export function createTargets(monitor: Monitor, routes: readonly Route[]): Targets {
   const match = createMatcher(
     routes.map((route) => ({
@@ -35,7 +37,7 @@ export function createTargets(monitor: Monitor, routes: readonly Route[]): Targe
       passed: route.passes?.(monitor) ?? [],
     })),
   );
-  const remembered = createLruCache<Target>({ entries: MOST_REMEMBERED });
+  const cached = createLruCache<Target>({ entries: MOST_CACHED });
 
   function read(url: string): Target | null {
     const { path, search } = splitTarget(url);
@@ -44,7 +46,7 @@ export function createTargets(monitor: Monitor, routes: readonly Route[]): Targe
     const { route, prepare, passed } = found.row;
     const target = { route: route.name, canonical: null };
     if (found.canonical !== null) {
-      // The query goes back as it came.
+      // The query is redirected unchanged.
       const canonical = search === '' ? found.canonical : `${found.canonical}?${search}`;
       return { ...target, canonical, respond: () => {} };
     }
@@ -61,11 +63,11 @@ export function createTargets(monitor: Monitor, routes: readonly Route[]): Targe
 
   return {
     find(url) {
-      const known = remembered.get(url);
+      const known = cached.get(url);
       if (known !== undefined) return known;
       const target = read(url);
-      if (target !== null && url.length <= LONGEST_REMEMBERED) {
-        remembered.set(url, target);
+      if (target !== null && url.length <= LONGEST_CACHED) {
+        cached.set(url, target);
       }
       return target;
     },

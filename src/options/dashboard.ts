@@ -16,7 +16,7 @@ const LONGEST_TITLE = 100;
 const MOST_LINKS = 20;
 const EXPECTED_URL = "an http(s) URL or a path such as 'https://example.com/runbook' or '/admin'";
 
-/** @returns `null` when there is to be no page */
+/** Checks the option `dashboard`. @returns `null` when the page is disabled */
 export function readDashboard(value: unknown): ResolvedDashboard | null {
   if (value === false) return null;
   const given = value === undefined || value === true ? {} : value;
@@ -47,12 +47,12 @@ function readLinks(value: unknown): readonly DashboardLink[] {
   });
 }
 
-/** As it was written, so that a path stays right behind a proxy that strips a prefix. */
+/** Returns the URL unchanged, so that a path is also correct behind a proxy that strips a prefix. */
 function readUrl(option: string, value: unknown): string {
   if (typeof value !== 'string' || value === '' || /\s|\p{Cc}|\\/u.test(value)) {
     throw wrong(option, EXPECTED_URL, value);
   }
-  // Browsers read what has no scheme against the page's address; any other scheme could be a script.
+  // Browsers resolve a URL without a scheme against the page; schemes other than http(s) could run a script.
   const base = 'http://localhost/';
   const isLocal = !/^[a-z][a-z0-9+.-]*:/i.test(value) && !value.startsWith('//');
   const isWeb = /^https?:\/\//i.test(value);

@@ -19,9 +19,9 @@ import { resolveSources } from './sources.ts';
 export interface ResolvedOptions {
   readonly sources: MonitorSources;
   readonly metrics: ResolvedMetrics | null;
-  /** `null`: everybody may see everything. */
+  /** `null`: all requests are allowed. */
   readonly authorize: Authorize | null;
-  /** True when the host said nothing of who may see what. */
+  /** True when the host has not set `authorize`. */
   readonly unguarded: boolean;
   readonly redact: MonitorOptions['redact'];
   readonly limits: Required<LimitOptions>;
@@ -35,7 +35,7 @@ export interface ResolvedOptions {
   readonly onError: OnError | null;
 }
 
-// The compiler checks that every option has its row, so that none is refused as unknown.
+// The compiler checks that every option is listed, so that none is refused as unknown.
 const OPTIONS: KeysOf<MonitorOptions> = {
   sources: true,
   metrics: true,
@@ -146,7 +146,7 @@ function readPublicUrl(value: unknown): string | null {
   if (value === undefined) return null;
   const expected = "a URL such as 'https://example.com/monitor' or a path such as '/monitor'";
   if (typeof value !== 'string') throw wrong('publicUrl', expected, value);
-  // A path is read against an origin that is cut off again.
+  // A path is parsed against an origin that is removed again.
   const isPath = /^\/(?!\/)/.test(value);
   if (!isPath && !/^https?:\/\//i.test(value)) throw wrong('publicUrl', expected, value);
   const base = 'http://localhost';

@@ -13,7 +13,7 @@ import type {
 } from '../source.ts';
 import { CALLER } from './caller.ts';
 
-/** Methods of a part: `true` for those that it must have. */
+/** Methods of a part: `true` for required ones. */
 type Methods<Part extends SourcePart> = Readonly<Record<Exclude<keyof Part, 'name' | 'status'>, boolean>>;
 
 const TASKS: Methods<TaskSource> = {
@@ -43,22 +43,22 @@ const PARTS: Readonly<Record<Exclude<keyof MonitorSources, 'close'>, Readonly<Re
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Who is told what is wrong, and what with. */
+/** What is checked, for error messages. */
 interface Checked {
   /** Name of the function that was called. */
   readonly caller: string;
-  /** What the bundle stands in, such as `sources`. */
+  /** Path of the checked value, such as `sources`. */
   readonly place: string;
 }
 
-/** Checks the sources of a router; none at all is an empty bundle. */
+/** Checks the sources of a router. Default: an empty bundle. */
 export function resolveSources(value: unknown): MonitorSources {
   return value === undefined ? {} : checkSources(value, { caller: CALLER, place: 'sources' });
 }
 
 /**
- * Checks that every part can be called. The bundle is taken as it is, for its methods may need `this`;
- * it may have members of its own, such as `record`.
+ * Checks that every part can be called. Returns the bundle itself, since its methods may need `this`. The bundle
+ * may have members of its own, such as `record`.
  *
  * @throws TypeError that says what to write
  */

@@ -2,15 +2,15 @@ import type { FanOut } from '../source/combined-part.ts';
 import type { ReadContext } from '../source.ts';
 import type { OnLeave } from './shared-read.ts';
 
-/** A context, and how it is aborted. */
+/** A read context that can be aborted. */
 export interface Aborting {
-  /** What the source is given; `fanOut` is set for combined parts. */
+  /** Passed to the source; `fanOut` is set for combined parts. */
   readonly context: ReadContext & { fanOut?: FanOut };
   abort(): void;
   readonly onAbort: OnLeave;
 }
 
-/** An AbortController costs more than a read from memory, so it is made when the source looks at it. */
+/** Creates a context. The AbortController costs more than a read from memory, so it is created on first use. */
 export function createContext(): Aborting {
   let controller: AbortController | null = null;
   let aborted = false;

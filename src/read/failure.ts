@@ -1,6 +1,6 @@
 import { isMonitorError, type MonitorErrorCode } from '../errors.ts';
 
-/** What a source may choose to be answered with. The other codes speak of the request or of the exporter. */
+/** Codes that a source may choose. The others are about authorization or the exporter. */
 const OF_SOURCES: ReadonlySet<MonitorErrorCode> = new Set<MonitorErrorCode>([
   'invalid_parameter',
   'task_not_found',
@@ -11,7 +11,7 @@ const OF_SOURCES: ReadonlySet<MonitorErrorCode> = new Set<MonitorErrorCode>([
   'overloaded',
 ]);
 
-/** The code that a failure of a source is answered with. What was thrown may be anything. */
+/** The error code of the response when a source has failed. @param error any thrown value */
 export function codeOf(error: unknown): MonitorErrorCode {
   return isMonitorError(error) && OF_SOURCES.has(error.code) ? error.code : 'source_unavailable';
 }

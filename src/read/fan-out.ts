@@ -1,4 +1,4 @@
-/** The reader's side of a fan-out: each part of a combined part is guarded by itself, and its failure reported. */
+/** Reads the parts of a combined part. Each part has its own deadline and limits, and its failure is reported. */
 import { isMonitorError, MonitorError, type MonitorErrorCode } from '../errors.ts';
 import type { FanOut, PartRead, Reply } from '../source/combined-part.ts';
 import type { Awaitable, SourcePart } from '../source.ts';
@@ -6,49 +6,49 @@ import { freshnessOf, hasData, sourceErrorCode } from './freshness.ts';
 import type { Failure, ReadResult } from './read-result.ts';
 import type { Report } from './report.ts';
 
-/** The last answer of one part. */
+/** The last data of one part. */
 export interface LastAnswer {
   readonly raw: unknown;
   /** Milliseconds since 1970. */
   readonly asOf: number | null;
-  /** Bytes, roughly. */
+  /** Approximate size in bytes. */
   readonly size: number;
 }
 
-/** Last answers by key, of bounded size. */
+/** Cache of the last data, with bounded size. */
 export interface LastAnswers {
   get(key: string): LastAnswer | undefined;
   set(key: string, answer: LastAnswer): void;
 }
 
-/** What a read of a combined part is made with. */
+/** Options of {@link createFanOut}. */
 export interface FanOutOptions {
-  /** Of the whole read. */
+  /** Key of the whole read. */
   readonly key: string;
-  /** `null`: no last answers are kept. */
+  /** `null`: last data is not kept. */
   readonly lastAnswers: LastAnswers | null;
   readonly report: Report;
-  /** Reads a part, guarded. */
+  /** Reads one part, with a deadline and limits. */
   read<Raw>(ask: PartRead<Raw>): Awaitable<Raw>;
 }
 
-/** Failures that leave the last data of a source standing. */
+/** Errors after which the last data of a source may be shown. */
 export const AWAY: ReadonlySet<MonitorErrorCode> = new Set<MonitorErrorCode>([
   'source_unavailable',
   'source_timeout',
 ]);
 
-/** Failures that speak of what was asked for, and not of who was asked. */
+/** Errors caused by the request, not by the source. */
 const OF_THE_REQUEST: ReadonlySet<MonitorErrorCode> = new Set<MonitorErrorCode>([
   'invalid_parameter',
   'task_not_found',
   'source_not_configured',
 ]);
 
-// A row as a list shows it, roughly; what a host puts into its own is not measured.
+// Approximate size of a list row; larger items of a host are not measured.
 const ITEM_BYTES = 1_024;
 
-/** @param whole the combined part */
+/** Creates the fan-out of one read. @param whole the combined part */
 export function createFanOut(
   whole: SourcePart,
   { key, lastAnswers, report, read }: FanOutOptions,
@@ -70,10 +70,10 @@ export function createFanOut(
   function standIn<Raw>({ part, mayBeOld }: PartRead<Raw>, error: MonitorError, place: string): Reply<Raw> {
     const last = mayBeOld !== false && AWAY.has(error.code) ? lastAnswers?.get(place) : undefined;
     const [source] = freshnessOf(part, Date.now(), report).sources;
-    // When a source that says it is fresh fails all the same, nobody knows when it last was.
+    // When a source reports to be fresh but fails, the time of its last success is unknown.
     const asOf = last?.asOf ?? (source?.ok === false ? source.asOf : null);
     failures.set(part.name, { code: sourceErrorCode(error.code), asOf });
-    // The same part and key gave it.
+    // The same part and key have the same type.
     return last === undefined ? { error } : { raw: last.raw as Raw };
   }
 
@@ -89,7 +89,7 @@ export function createFanOut(
         }
       },
       attribute(item, { name }) {
-        // Two parts may hold the very same object: the second one lists a stand-in of it.
+        // Two parts may return the same object: the second one gets an object that inherits from it.
         const own = origins.has(item) && typeof item === 'object' ? Object.create(item) : item;
         origins.set(own, name);
         return own;

@@ -1,24 +1,25 @@
-/** The reads of one part that are under way, and those that it never answered in time. */
+/** The reads of one part: those in flight, and those that missed their deadline. */
 import type { SharedRead } from './shared-read.ts';
 
 /** The reads of one part. */
 export interface PartReads {
-  /** Those under way, by call and key. */
+  /** Reads in flight, by call and key. */
   readonly shared: Map<string, SharedRead<unknown>>;
-  /** Those that the part has not answered by their deadline, and when that was, in monotonic milliseconds. */
+  /** Reads without a result at their deadline, and the time of the deadline in monotonic milliseconds. */
   readonly abandoned: Map<object, number>;
 }
 
-// A part with this many abandoned reads is not asked again before one of them ends ...
+// A part with this many abandoned reads is not read again until one of them ends ...
 const MOST_ABANDONED = 3;
-// ... or is older than this many deadlines: a source that lost a promise for good gets another chance.
+// ... or is older than this many deadlines: its promise may never settle.
 const ABANDONED_FOR_DEADLINES = 10;
 
+/** Creates an empty record. */
 export function createPartReads(): PartReads {
   return { shared: new Map(), abandoned: new Map() };
 }
 
-/** Whether a part must not be asked now. */
+/** Whether a part must not be read now. */
 export function isBlocked({ abandoned }: PartReads, timeoutMs: number): boolean {
   const oldest = performance.now() - timeoutMs * ABANDONED_FOR_DEADLINES;
   for (const [read, since] of abandoned) {

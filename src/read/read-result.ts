@@ -1,9 +1,9 @@
 import type { SourcePart } from '../source.ts';
 import type { SourceErrorCode } from '../wire.ts';
 
-/** What is known of an answer beside the answer itself. */
+/** Facts about a read, in addition to the data. */
 export interface ReadResult {
-  /** Sources that did not answer, though others did, by name. */
+  /** Sources that failed while others answered, by name. */
   readonly failures: ReadonlyMap<string, Failure>;
   /** Items that were left out because they cannot be read, by the name of their source. */
   readonly leftOut: ReadonlyMap<string, number>;
@@ -11,10 +11,10 @@ export interface ReadResult {
   sourceOf(item: unknown): string;
 }
 
-/** A source that did not answer. */
+/** The failure of one source. */
 export interface Failure {
   readonly code: SourceErrorCode;
-  /** How old the data shown of it is, in milliseconds since 1970; `null` when none is shown. */
+  /** When the data that is shown instead was read, in milliseconds since 1970; `null` when none is shown. */
   readonly asOf: number | null;
 }
 

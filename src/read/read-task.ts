@@ -1,29 +1,29 @@
-/** What the reader of sources takes and gives. */
+/** The interface of the reader of sources. */
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
 import type { LastAnswers } from './fan-out.ts';
 import type { ReadResult } from './read-result.ts';
 import type { Report } from './report.ts';
 import type { OnLeave } from './shared-read.ts';
 
-/** One read, and what is made of it. */
+/** One read, and how its result is made. */
 export interface ReadTask<Raw, Result> {
   readonly part: SourcePart;
-  /** Name of the method, for reports. */
+  /** Name of the source method, for error reports. */
   readonly call: string;
-  /** Its arguments in a canonical form: reads of one part, call and key are one read. */
+  /** The arguments in a canonical form: concurrent reads with the same part, call and key are shared. */
   readonly key: string;
-  /** Not held back when too many reads are under way; for what bounds itself. */
+  /** Exempt from the limits on concurrent reads; for calls with limits of their own. Default false. */
   readonly urgent?: boolean;
-  /** Milliseconds, less than those of the reader. Default: those. */
+  /** In milliseconds, at most that of the reader. Default: that of the reader. */
   readonly timeoutMs?: number;
-  /** Whether a combined part's parts leave their last answers for an outage. Default false. */
+  /** Whether the last data of each part of a combined part is kept, to be shown in an outage. Default false. */
   readonly keepsLast?: boolean;
   read(context: ReadContext): Awaitable<Raw>;
   /**
-   * Makes the result, once for all who wait. A MonitorError that it throws is the outcome; anything else
-   * means that the data is not what it should be.
+   * Makes the result, once for all waiters. A thrown MonitorError is the outcome; any other error means that
+   * the data is invalid.
    *
-   * @param result what is known of the answer beside it
+   * @param result facts about the read
    */
   map(raw: Raw, result: ReadResult): Result;
 }
@@ -31,10 +31,10 @@ export interface ReadTask<Raw, Result> {
 /** Reads of all sources. */
 export interface Reader {
   /**
-   * The result, at once (no promise) when the source answers at once.
+   * Reads a source. Synchronous (no promise) when the source is.
    *
-   * @param onLeave tells when this client leaves. Left out: it stays.
-   * @throws MonitorError with the code to answer with, or `CLIENT_GONE`
+   * @param onLeave reports when the client disconnects. Default: it never does
+   * @throws MonitorError with the error code of the response, or `CLIENT_GONE`
    */
   read<Raw, Result>(task: ReadTask<Raw, Result>, onLeave?: OnLeave): Awaitable<Result>;
   /** Ends every read as `overloaded`, and refuses later ones. */
@@ -45,11 +45,11 @@ export interface Reader {
 export interface ReaderOptions {
   /** Milliseconds. */
   readonly timeoutMs: number;
-  /** Most reads at once. */
+  /** Maximum number of concurrent reads. */
   readonly concurrency: number;
-  /** Most of them of one part. */
+  /** Maximum number of concurrent reads of one part. */
   readonly perPart: number;
   readonly report: Report;
-  /** What parts of combined parts last answered. Default: nothing is kept. */
+  /** Last data of the parts of combined parts. Default: none is kept. */
   readonly lastAnswers?: LastAnswers;
 }

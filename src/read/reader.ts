@@ -10,34 +10,35 @@ import type { Reader, ReaderOptions, ReadTask } from './read-task.ts';
 import type { Report } from './report.ts';
 import { createSharedRead, type OnLeave, type SharedRead } from './shared-read.ts';
 
-/** Everything that is under way. */
+/** The reads in flight. */
 interface ReaderState {
   readonly options: ReaderOptions;
   readonly parts: Map<SourcePart, PartReads>;
-  /** Reads that clients asked for; their number is bounded. */
+  /** Reads for clients; their number is bounded. */
   readonly open: Set<SharedRead<unknown>>;
   /** Reads of the parts of a combined part, on behalf of an open one. */
   readonly inner: Set<SharedRead<unknown>>;
-  /** Counts the inner reads, to give each a key of its own. */
+  /** Number of inner reads so far, for unique keys. */
   innerReads: number;
   closed: boolean;
 }
 
-/** A read that the source has not answered at once. */
+/** A read of an asynchronous source. */
 interface Pending<Raw> {
   readonly promise: PromiseLike<Raw>;
   readonly result: ReadResult;
   readonly id: string;
-  /** The set that it counts in. */
+  /** The set of reads that this one belongs to. */
   readonly among: Set<SharedRead<unknown>>;
   abort(): void;
 }
 
-// Of the time of the whole: the rest is for combining what the others have answered.
+// The parts get this share of the whole deadline; the rest is for combining their data.
 const SHARE_OF_PARTS = 0.9;
 
 const CLOSED = 'The monitor was closed.';
 
+/** Creates the reader of one router. */
 export function createReader(options: ReaderOptions): Reader {
   const state: ReaderState = {
     options,
@@ -57,7 +58,7 @@ export function createReader(options: ReaderOptions): Reader {
   };
 }
 
-/** Joins the same read if it is under way, or starts it. */
+/** Joins the same read if it is in flight, or starts it. */
 function begin<Raw, Result>(
   state: ReaderState,
   task: ReadTask<Raw, Result>,
@@ -98,7 +99,7 @@ function isFull({ open, options }: ReaderState, { shared }: PartReads): boolean 
   return open.size >= options.concurrency || shared.size >= options.perPart;
 }
 
-/** Makes a read shared: whoever asks the same joins it until it ends. */
+/** Shares a read: later reads with the same part, call and key join it until it ends. */
 function share<Raw, Result>(
   { options }: ReaderState,
   task: ReadTask<Raw, Result>,
@@ -133,7 +134,7 @@ function share<Raw, Result>(
   return read;
 }
 
-/** Gives a combined part the means to ask its parts, each with a deadline that ends before that of the whole. */
+/** Sets the fan-out of a combined part. Each part has a deadline before that of the whole read. */
 function prepareFanOut<Raw>(
   state: ReaderState,
   task: ReadTask<Raw, unknown>,
@@ -153,7 +154,7 @@ function prepareFanOut<Raw>(
         count(raw);
         return raw;
       };
-      // Never shared by its key: the read of the whole is what is shared.
+      // A unique key: the whole read is shared, not the reads of its parts.
       const key = `part ${state.innerReads}`;
       return begin(state, { part, call, key, timeoutMs: left, read, map }, onAbort, state.inner);
     },
@@ -162,20 +163,20 @@ function prepareFanOut<Raw>(
   return result;
 }
 
-/** The failure as clients may see it, in a sentence of ours. The original goes to the host alone. */
+/** The error for clients, with our own message. The original error is reported to the host only. */
 function failureOf(
   { part, call }: Pick<ReadTask<never, unknown>, 'part' | 'call'>,
   error: unknown,
   report: Report,
 ): MonitorError {
   const code = codeOf(error);
-  // The failure of a combined part is one of its parts', which has been reported.
+  // The error of a combined part comes from one of its parts, and has been reported there.
   const isReported = code === 'task_not_found' || (isMonitorError(error) && partsOf(part).length > 1);
   if (!isReported) report(error, { code, source: part.name, call });
   return new MonitorError(code);
 }
 
-/** Data of the wrong type is the source's fault, and the host learns what is wrong with it. */
+/** Makes the result. Invalid data is answered as `source_invalid`, and reported to the host. */
 function mapRaw<Raw, Result>(
   task: ReadTask<Raw, Result>,
   raw: Raw,

@@ -1,32 +1,33 @@
 import { debugChannel } from '../debug.ts';
 import type { MonitorErrorContext, OnError } from '../options.ts';
 
-/** Where an error came from. */
+/** The origin of an error. */
 export type ReportContext = Omit<MonitorErrorContext, 'suppressed'>;
 
-/** Tells the host what went wrong behind an answer. Never throws. */
+/** Reports an error to the host. Never throws. */
 export type Report = (error: unknown, context: ReportContext) => void;
 
-/** What a {@link Report} needs. */
+/** Options of {@link createReport}. */
 export interface ReportOptions {
   readonly onError: OnError | null;
-  /** Takes secrets out of a text. */
+  /** Removes secrets from a text. */
   readonly redact: (text: string) => string;
   /** Monotonic milliseconds; for tests. */
   readonly now?: () => number;
 }
 
-// An outage fails every request alike: one line in half a minute says as much as a thousand.
+// In an outage every request fails with the same error: one report in 30 seconds is enough.
 const QUIET_MS = 30_000;
 const MOST_KINDS = 500;
 const LONGEST = 200;
 
 const debug = debugChannel('error');
 
+/** Creates a report function that suppresses repeated errors. */
 export function createReport({ onError, redact, now = () => performance.now() }: ReportOptions): Report {
   const kinds = new Map<string, { at: number; suppressed: number }>();
 
-  /** How many like it were kept back; `null` when this one is, too. */
+  /** Number of suppressed errors of this kind; `null` when this one is suppressed, too. */
   function admit(kind: string): number | null {
     const known = kinds.get(kind);
     if (known !== undefined && now() - known.at < QUIET_MS) {
@@ -45,18 +46,18 @@ export function createReport({ onError, redact, now = () => performance.now() }:
     if (onError === null) return;
     try {
       const result: unknown = onError(error, { ...context, suppressed });
-      // The type says `void`, yet an async function fits it: its rejection must not reach the process.
+      // An async function also has this type: its rejection must not be unhandled.
       new Promise((adopt) => adopt(result)).catch(() => {});
     } catch {
-      // There is nobody else to tell.
+      // The host's own handler failed: there is nowhere else to report to.
     }
   };
 }
 
-// JSON escapes what ASCII has of these; a terminal also obeys the others.
+// JSON escapes only the ASCII control characters; terminals interpret others, too.
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** One line of what was thrown, which may be anything, without secrets, line breaks and commands to a terminal. */
+/** Describes a thrown value in one line, without secrets, line breaks and terminal control characters. */
 function describe(error: unknown, redact: (text: string) => string): string {
   try {
     const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);

@@ -1,40 +1,40 @@
-/** A read under way that all who ask the same share: a single flight with a deadline. */
+/** A read in flight that is shared by concurrent requests, with a deadline. */
 import { MonitorError } from '../errors.ts';
 import { type OnLeave, WAITER_LEFT } from '../single-flight.ts';
 
 export type { OnLeave } from '../single-flight.ts';
 
-/** Rejects the wait of a client that has gone: there is nobody to answer. */
+/** The rejection of a client that has disconnected: there is nobody to answer. */
 export const CLIENT_GONE: Error = WAITER_LEFT;
 
-/** One read under way, waited for by any number of clients. */
+/** One read in flight, with any number of waiting clients. */
 export interface SharedRead<Result> {
-  /** Waits for it. Rejects with {@link CLIENT_GONE} when this client leaves first. */
+  /** Waits for the result. Rejects with {@link CLIENT_GONE} when this client leaves first. */
   join(onLeave: OnLeave | undefined): Promise<Result>;
-  /** Ends it with this error; what the source answers later means nothing. */
+  /** Ends the read with this error; a later result of the source is ignored. */
   cancel(error: MonitorError): void;
 }
 
-/** What happens to a {@link SharedRead}. */
+/** Options of {@link createSharedRead}. */
 export interface SharedReadOptions<Raw, Result> {
   readonly pending: PromiseLike<Raw>;
   /** Milliseconds. */
   readonly timeoutMs: number;
-  /** Makes the result of what the source answered. What it throws is the outcome. */
+  /** Makes the result from the data of the source. A thrown error is the outcome. */
   finish(raw: Raw): Result;
-  /** Makes the outcome of what the source threw, or of the deadline. */
+  /** Makes the error from the rejection of the source, or from the deadline. */
   fail(error: unknown): MonitorError;
-  /** Nobody waits any more. Unless it was cancelled, its deadline goes on. */
+  /** Called when the last waiter has left, or on cancel. After the former, the deadline still runs. */
   onGiveUp(): void;
-  /** The deadline has passed and the source has not answered. */
+  /** Called at the deadline, when the source has not answered. */
   onDeadline(): void;
-  /** It has its outcome. Called once. */
+  /** Called once, with the outcome. */
   onEnd(): void;
-  /** The source has answered, be it in time or late. */
+  /** Called when the source has answered, in time or late. */
   onLateEnd(): void;
 }
 
-/** How a shared read stands. */
+/** The state of a shared read. */
 interface State<Raw, Result> {
   readonly options: SharedReadOptions<Raw, Result>;
   readonly outcome: Promise<Result>;
@@ -46,6 +46,7 @@ interface State<Raw, Result> {
   ended: boolean;
 }
 
+/** Starts the deadline of a read, and waits for the source. */
 export function createSharedRead<Raw, Result>(options: SharedReadOptions<Raw, Result>): SharedRead<Result> {
   const state = createState(options);
   state.timer = setTimeout(() => {
@@ -54,7 +55,7 @@ export function createSharedRead<Raw, Result>(options: SharedReadOptions<Raw, Re
   }, options.timeoutMs);
   state.timer.unref();
 
-  // Unlike Promise.resolve, a resolver catches whatever a hostile thenable throws.
+  // Unlike Promise.resolve, a resolver also catches errors of a thenable that throws.
   new Promise<Raw>((adopt) => adopt(options.pending)).then(
     (raw) => {
       options.onLateEnd();
@@ -83,7 +84,7 @@ function createState<Raw, Result>(options: SharedReadOptions<Raw, Result>): Stat
     resolve = onValue;
     reject = onError;
   });
-  // Each client waits on a branch of its own; this one must not count as unhandled.
+  // Each client waits on a promise of its own; this one must not be an unhandled rejection.
   outcome.catch(() => {});
   const settle = { resolve, reject };
   return { options, outcome, settle, timer: undefined, waiters: 0, deserted: false, ended: false };
@@ -107,7 +108,7 @@ function finish<Raw, Result>(state: State<Raw, Result>, raw: Raw): void {
   });
 }
 
-/** A source that gives up because its signal was aborted has not failed. */
+/** Ends the read with an error. A source that rejects because its signal was aborted has not failed. */
 function fail<Raw, Result>(state: State<Raw, Result>, error: unknown): void {
   end(state, () => state.settle.reject(state.deserted ? CLIENT_GONE : state.options.fail(error)));
 }

@@ -16,7 +16,7 @@ import { VERSION } from './version.ts';
 
 type Entries = readonly (readonly [key: string, body: ComponentBody])[];
 
-/** `GET /api/components/`: what the library knows of itself, and what its sources add. */
+/** `GET /api/components/`: the components of the library itself and those of its sources. */
 export const components = defineRoute({
   name: 'components',
   path: '/api/components/',
@@ -38,7 +38,7 @@ export const components = defineRoute({
         readQueues(leave),
         Promise.all(readers.map((read) => read(leave))),
       ]);
-      // A source chooses its keys: they must not reach a prototype.
+      // Sources choose the keys: without a prototype, `__proto__` is a plain key.
       const body: ComponentsBody = Object.create(null);
       body.web = describeWeb(monitor, request);
       body.metrics = metrics;
@@ -77,7 +77,7 @@ async function describeMetrics({ options, metrics }: Monitor): Promise<Component
   };
 }
 
-/** That schedules can be read does not tell whether a beat process runs. */
+/** The status is unknown: readable schedules do not prove that a beat process is running. */
 async function describeBeat(monitor: Monitor, leave: OnLeave): Promise<ComponentBody> {
   const enabled = await hasBeat(monitor, leave);
   return {
@@ -126,7 +126,7 @@ async function describeHistory(monitor: Monitor, leave: OnLeave): Promise<Compon
       leave,
     );
     const isUp = errorOf(freshnessOf(part, Date.now(), monitor.report)) === null;
-    // The figures of some sources, while others have none to give.
+    // Some sources have answered and others have failed.
     const [failure] = failures.values();
     const status = failure === undefined ? (isUp ? 'up' : 'down') : 'unknown';
     const error = failure === undefined ? {} : { error: failure.code };
@@ -159,7 +159,7 @@ function readHistory(stats: HistoryStats): Readonly<Record<string, string | numb
 // More components than any deployment has.
 const MOST_COMPONENTS = 1_000;
 
-/** Reads what a source adds. In an outage its last components stay listed, with a status that nobody knows. */
+/** Reads the components of one source. In an outage its last components stay listed with the status `unknown`. */
 function componentReader(monitor: Monitor, part: ComponentSource): (leave: OnLeave) => Promise<Entries> {
   let last: Entries = [];
 

@@ -87,7 +87,7 @@ function documentOptions(
   };
 }
 
-/** The ids of one source tell nothing of those of another. */
+/** With several sources, the id is prefixed with the name of its source: ids of two sources can be equal. */
 function shownBody(
   { sources: { events: part }, serializer }: Monitor,
   event: TaskEvent,
@@ -115,7 +115,7 @@ function queryOf(values: ValuesOf<typeof QUERY>, most: number): TaskEventQuery {
   });
 }
 
-/** More than was asked for: what is left out after `since` is a gap, for the cursor lies behind it. */
+/** Cuts a page with too many items. After `since` that is a gap: the cursor is after the items left out. */
 function cut({ events: list, gap }: TaskEventPage, { limit, since }: TaskEventQuery) {
   if (list.length <= limit || since === null) return { events: list, gap };
   return { events: list.slice(-limit), gap: true };

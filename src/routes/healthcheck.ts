@@ -11,7 +11,7 @@ import type { HealthBody, HealthCheckBody, WorkerHealthCheckBody } from '../wire
 
 const CHECKS = ['broker', 'backend', 'workers'] as const;
 
-/** `GET /healthcheck`: checks run side by side, each with the deadline; probes at the same moment share a run. */
+/** `GET /healthcheck`: runs the checks in parallel, each with the deadline; concurrent requests share a run. */
 export const healthcheck = defineRoute({
   name: 'healthcheck',
   path: '/healthcheck',
@@ -44,7 +44,7 @@ export const healthcheck = defineRoute({
   },
 });
 
-/** The three checks, each run at most once at a time and reused for a moment. None of them rejects. */
+/** The three checks. Each runs at most once at a time, and its result is reused for `reuseMs`. None rejects. */
 function createRuns(monitor: Monitor) {
   const { ping, reuseMs } = monitor.options.health;
   const { health } = monitor.sources;
@@ -87,7 +87,7 @@ async function runCheck<Result extends HealthCheck>(
       part,
       call,
       key: '',
-      // A full house says nothing about the broker.
+      // Too many open reads do not mean that the broker is down.
       urgent: true,
       read: (context) => read(part, context) as Awaitable<Result>,
       map(result) {
@@ -112,7 +112,7 @@ function readOk(ok: unknown): boolean | null {
   return ok;
 }
 
-/** A sentence that the source chose to show; secrets are taken out all the same. */
+/** The error sentence of the source, with secrets redacted. */
 function readError({ serializer }: Monitor, error: unknown): string | null {
   if (error === undefined || error === null) return null;
   if (typeof error !== 'string') throw new TypeError("A check's error must be a string or null.");

@@ -1,4 +1,4 @@
-/** The eleven routes, one row each: what is served, and what `openapi.json` is made from. */
+/** The eleven routes, one row each. The router and `openapi.json` are made from this table. */
 
 import type { Route } from '../http/route.ts';
 import { components } from './components.ts';

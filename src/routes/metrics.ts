@@ -4,7 +4,7 @@ import { defineRoute } from '../http/route.ts';
 import { sendFresh } from '../http/send.ts';
 import { CLIENT_GONE } from '../read.ts';
 
-/** `GET /metrics`: the exporter's answer, its body and content type unchanged. */
+/** `GET /metrics`: the exporter's response with its body and content type unchanged. */
 export const metricsRoute = defineRoute({
   name: 'metrics',
   path: '/metrics',
@@ -28,7 +28,7 @@ export const metricsRoute = defineRoute({
           const reply = await metrics.scrape({ accept, query, method, headers, signal });
           sendFresh(request, response, 200, reply.contentType, reply.body);
         } catch (error) {
-          // Of an exporter that was asked for nobody there is nothing to tell.
+          // The client has disconnected: there is no error to report.
           if (client.signal.aborted) throw CLIENT_GONE;
           if (isMonitorError(error)) report(error, { code: error.code, source: null, call: 'metrics' });
           throw error;

@@ -1,4 +1,4 @@
-/** The component `queues`: what waits, from the sources that can tell. */
+/** The component `queues`: the queues of all sources that can list them. */
 import { isMonitorError, type MonitorErrorCode } from '../errors.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { readItems } from '../http/response-body.ts';
@@ -9,7 +9,7 @@ import type { ComponentBody, QueueBody } from '../wire.ts';
 // More queues than any deployment has.
 const MOST_QUEUES = 10_000;
 
-/** Reads the component. In an outage the last queues stay listed, with the status `down` and the error. */
+/** Creates the reader of the component. In an outage the last queues stay listed, with status `down` and the error. */
 export function createQueuesComponent(monitor: Monitor): (leave: OnLeave) => Promise<ComponentBody> {
   const part = monitor.sources.queues;
   let last: QueueBody[] = [];
@@ -52,7 +52,7 @@ export function createQueuesComponent(monitor: Monitor): (leave: OnLeave) => Pro
         },
         leave,
       );
-      // Some sources have answered while another is away.
+      // Some sources have answered and another has failed.
       if (failed !== null) return component('unknown', failed);
       const away = errorOf(freshnessOf(part, Date.now(), monitor.report));
       return component(away === null ? 'up' : 'down', away);
@@ -71,7 +71,7 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** The component without what time alone changes, for the ETag. */
+/** The component without the fields that change with time only, for the ETag. */
 export function stableQueues({ queues, ...component }: ComponentBody): object {
   return {
     ...component,

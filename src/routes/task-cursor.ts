@@ -3,25 +3,26 @@ import { decodeCursor, encodeCursor } from '../cursor.ts';
 import { isTaskPosition } from '../source/pages.ts';
 import type { TaskPosition } from '../source.ts';
 
-/** A position in a list of tasks, and which list that is. */
+/** A position in a list of tasks, and the name of that list. */
 export interface TaskCursor {
-  /** Of sort, order and filters. */
+  /** Name of the list, see {@link listNameOf}. */
   readonly list: string;
   readonly position: TaskPosition;
 }
 
 const KIND = 'tasks';
 
-/** Names a list by what it is made from. */
+/** A name for a list: a hash of sort, order and filters. */
 export function listNameOf(...criteria: readonly unknown[]): string {
   return createHash('sha1').update(JSON.stringify(criteria)).digest('base64url').slice(0, 12);
 }
 
+/** Writes a cursor for clients. */
 export function encodeTaskCursor({ list, position: { key, id, mark } }: TaskCursor): string {
   return encodeCursor(KIND, mark === undefined ? [list, key, id] : [list, key, id, mark]);
 }
 
-/** @returns `null` when it is no such cursor */
+/** Parses a cursor; `null` when it is not valid. */
 export function decodeTaskCursor(text: string): TaskCursor | null {
   const [list, key, id, mark, ...rest] = decodeCursor(KIND, text) ?? [];
   const position = { key, id, ...(mark !== undefined && { mark }) };

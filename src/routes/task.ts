@@ -22,7 +22,7 @@ export const task = defineRoute({
         key: keyOf('task', asked),
         read: (source, context) => source.getTask(asked.taskId, context),
         content(detail: TaskDetail | null | undefined, sourceOf) {
-          // What a Map gives for a key that it has not is a way to say so, too.
+          // A source that reads a Map may return undefined.
           if (detail === null || detail === undefined) return null;
           const body = monitor.serializer.taskDetail(detail, sourceOf(detail));
           if (body === null) throw new TypeError('getTask() must return a task with id and state, or null.');

@@ -1,2 +1,2 @@
-/** Version of this package; a test holds it against `package.json`, which bundlers need not find at run time. */
+/** Version of this package. A test compares it with `package.json`, which a bundled app may not contain. */
 export const VERSION = '0.1.0';

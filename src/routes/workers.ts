@@ -5,7 +5,7 @@ import { defineRoute, SOURCE_ERRORS } from '../http/route.ts';
 import type { Worker } from '../model.ts';
 import type { WorkerBody } from '../wire.ts';
 
-// Twice what a history holds.
+// Twice the maximum of a history.
 const MOST_WORKERS = 10_000;
 
 /** `GET /api/workers/` */
@@ -35,7 +35,7 @@ export const workers = defineRoute({
           shown.sort((a, b) => (a.hostname < b.hostname ? -1 : a.hostname > b.hostname ? 1 : 0));
           return {
             unreadable,
-            // How long ago a heartbeat was changes with every moment, and says nothing new.
+            // The age of a heartbeat changes all the time, and must not change the ETag.
             stable: JSON.stringify(shown.map((row) => ({ ...row, last_seen_seconds: null }))),
             render(moment, sources) {
               const rows = shown.map((row) => ({ ...row, last_seen_seconds: secondsSince(row, moment) }));
@@ -48,7 +48,7 @@ export const workers = defineRoute({
   },
 });
 
-/** Clocks differ: a heartbeat is never seen before it was sent. */
+/** Never negative, although clocks differ. */
 function secondsSince({ last_heartbeat: heartbeat }: WorkerBody, moment: number): number | null {
   return heartbeat === null ? null : Math.max(0, Math.floor((moment - Date.parse(heartbeat)) / 1_000));
 }

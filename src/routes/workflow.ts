@@ -1,4 +1,4 @@
-/** What the three routes of a task's workflow have in common. */
+/** Shared by the three routes of a task's workflow. */
 
 import type { DocumentOptions } from '../http/answer.ts';
 import type { AnswerContent } from '../http/answer-entry.ts';
@@ -18,12 +18,12 @@ export const NODE_LIMIT = integer('Most nodes; the nearest relatives of the task
   default: 5_000,
 });
 
-/** How many nodes an answer may have of those that were asked for. */
+/** The node limit of an answer: the requested one, at most that of the host. */
 export function nodesFor({ options }: Monitor, asked: number): number {
   return Math.min(asked, options.limits.nodes);
 }
 
-/** How one URL is answered from the workflow of its task. */
+/** Describes the answer to one URL from the workflow of its task. */
 export function workflowDocument(
   monitor: Monitor,
   route: RouteName,
@@ -36,7 +36,7 @@ export function workflowDocument(
     key: keyOf(route, asked),
     read: (source, context) => source.getTaskTree(asked.taskId, context),
     content(tree) {
-      // What a Map gives for a key that it has not is a way to say so, too.
+      // A source that reads a Map may return undefined.
       if (tree === null || tree === undefined) return null;
       if (!isTree(tree)) throw new TypeError('getTaskTree() must return { rootId, tasks }, or null.');
       return content(tree);
@@ -44,7 +44,7 @@ export function workflowDocument(
   };
 }
 
-/** Answers one URL from the workflow of its task. */
+/** Creates the handler of one URL from the workflow of its task. */
 export function createWorkflowDocument(
   monitor: Monitor,
   route: RouteName,
@@ -56,7 +56,7 @@ export function createWorkflowDocument(
 
 type TreeSource = TaskSource & Required<Pick<TaskSource, 'getTaskTree'>>;
 
-/** A source that knows tasks but not their workflows is none for these routes. */
+/** The task source, if it has workflows. */
 export function partWithTrees({ sources: { tasks } }: Monitor): TreeSource | undefined {
   return tasks?.getTaskTree === undefined ? undefined : (tasks as TreeSource);
 }

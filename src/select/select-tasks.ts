@@ -4,8 +4,8 @@ import { passesFilters } from './task-filter.ts';
 import { comparePositions, sortKeyOf } from './task-order.ts';
 
 /**
- * Answers `listTasks` from all tasks that a source has: filters, sorts and pages them. It looks at every
- * task, so it is for sources of some thousands.
+ * Answers `listTasks` for a source that has all its tasks in memory: filters, sorts and pages them. It reads every
+ * task, so use it for at most some thousands of tasks.
  *
  * @param tasks every task, in any order, each id once
  * @param query as given to `listTasks`
@@ -21,7 +21,7 @@ export function selectTasks(tasks: Iterable<Task>, query: TaskQuery): TaskPage {
     if (passesFilters(task, query)) matching.push({ key: sortKeyOf(task, sort), id: task.id, task });
   }
   matching.sort((a, b) => comparePositions(a, b, order));
-  const start = after === null ? 0 : matching.findIndex((place) => comparePositions(place, after, order) > 0);
+  const start = after === null ? 0 : matching.findIndex((row) => comparePositions(row, after, order) > 0);
   const page = start < 0 ? [] : matching.slice(start, start + limit);
   const last = page[page.length - 1];
   const hasMore = last !== undefined && start + limit < matching.length;

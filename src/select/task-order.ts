@@ -9,7 +9,7 @@ export function sortKeyOf(task: Task, sort: TaskSort): number | string | null {
   return typeof key === 'number' && Number.isNaN(key) ? null : key;
 }
 
-/** Compares two places: by value in the order asked for, `null` last in both, ties by id ascending. */
+/** Compares two positions: by key in the given order, `null` last in both orders, equal keys by id ascending. */
 export function comparePositions(a: TaskPosition, b: TaskPosition, order: 'asc' | 'desc'): number {
   if (a.key !== b.key) {
     if (a.key === null) return 1;

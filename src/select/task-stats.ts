@@ -3,9 +3,9 @@ import type { TaskStats, TaskStatsQuery } from '../source.ts';
 import { passesFilters } from './task-filter.ts';
 
 const MINUTE_MS = 60_000;
-/** Most names that are listed. */
+/** Maximum number of names in the result. */
 const MAX_NAMES = 50;
-/** Steps that people read a chart by, in seconds; the smallest one that gives at most 60 is taken. */
+/** Readable chart steps, in seconds; the smallest one with at most 60 steps is used. */
 const STEPS = [1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800];
 const MAX_STEPS = 60;
 
@@ -16,15 +16,15 @@ interface NameFigures {
   readonly waits: number[];
 }
 
-/** Sums up tasks one by one, so that a large number can be done in slices. */
+/** Sums up tasks one by one, so that a large number can be processed in slices. */
 export interface StatsAccumulator {
-  /** Counts a task that has passed the filters. One outside the window is not counted. */
+  /** Counts a task that has passed the filters, unless it is outside the time window. */
   add(task: Task): void;
   result(): TaskStats;
 }
 
 /**
- * Sums up tasks whose last change lies in the window.
+ * Creates an accumulator for tasks whose last change is in the time window.
  * - `received`, `succeeded`, `failed`, `retried` of a step: tasks that were received, that ended as SUCCESS
  *   or as FAILURE, and whose last change was a RETRY, in that step
  * - a wait is the time from when a task was sent (where that is not known, received) to its start
@@ -35,7 +35,7 @@ export function createStatsAccumulator({ minutes, now }: TaskStatsQuery): StatsA
   const stepMs = stepSeconds * 1_000;
   const end = now.getTime();
   const start = end - minutes * MINUTE_MS;
-  // Steps begin at round times, so that a chart does not jitter from one answer to the next.
+  // Steps begin at round times, so that a chart does not change between two answers.
   const first = Math.floor(start / stepMs) * stepMs;
   const count = Math.floor(end / stepMs) - first / stepMs + 1;
   const series = Array.from({ length: count }, (_, step) => ({
@@ -75,7 +75,7 @@ export function createStatsAccumulator({ minutes, now }: TaskStatsQuery): StatsA
     if (task.state === 'FAILURE') figures.failed++;
     if (typeof task.runtime === 'number') figures.runtimes.push(task.runtime);
     const from = task.sent ?? task.received;
-    // Clocks of two machines differ: a start before the sending is no wait.
+    // Clocks of two machines differ: a start before the sending is not a wait.
     if (from != null && task.started != null && task.started >= from) {
       figures.waits.push((task.started.getTime() - from.getTime()) / 1_000);
     }
@@ -120,7 +120,7 @@ function percentiles<Name extends string>(name: Name, values: readonly number[])
 }
 
 /**
- * Answers `getTaskStats` from all tasks that a source has.
+ * Answers `getTaskStats` for a source that has all its tasks in memory.
  *
  * @param tasks every task, in any order
  * @param query as given to `getTaskStats`
