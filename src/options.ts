@@ -1,4 +1,4 @@
-/** What `createMonitorRouter` can be told. Every option has a safe default; none is required. */
+/** The options of `createMonitorRouter`. Every option has a safe default; none is required. */
 import type { Request } from 'express';
 import type { MonitorErrorCode } from './errors.ts';
 import type { MetricsOptions } from './metrics/metrics-options.ts';
@@ -26,12 +26,12 @@ export interface Refusal {
   readonly status: 401 | 403;
   /** For 401: the `WWW-Authenticate` header, such as `Basic realm="monitor"`. Default: none. */
   readonly challenge?: string;
-  /** A sentence for the client. Default: one of ours. */
+  /** A sentence for the client. Default: one of this library. */
   readonly detail?: string;
 }
 
 /**
- * Asked before anything is read. Only `true` lets the request through. `false`, any other value, a throw,
+ * Called before anything is read. Only `true` lets the request through. `false`, any other value, a throw,
  * a rejection and no answer within `timeoutMs` answer 403; the last four are reported to `onError`.
  */
 export type Authorize = (request: Request, route: RouteName) => Awaitable<boolean | Refusal>;
@@ -87,19 +87,19 @@ export interface DashboardOptions {
   readonly logo?: string;
 }
 
-/** Where an error came from. */
+/** The origin of an error. */
 export interface MonitorErrorContext {
-  /** What clients are told of it. `null`: a bug of this library, or a source that could not be closed. */
+  /** Error code of the response. `null`: a bug of this library, or a source that could not be closed. */
   readonly code: MonitorErrorCode | null;
-  /** Name of the source; `null` when none is to blame. */
+  /** Name of the source; `null` when no source caused the error. */
   readonly source: string | null;
   /** What failed: the method of the source (`listTasks`), `authorize`, `close`, or the route's name. */
   readonly call: string;
-  /** How many like it (same source, call and code) were kept back since the last one. */
+  /** Number of errors with the same source, call and code that were suppressed since the last report. */
   readonly suppressed: number;
 }
 
-/** Told of what went wrong behind an answer, at most once in 30 s for each source, call and code. */
+/** Called with errors behind an answer, at most once in 30 s for each source, call and code. */
 export type OnError = (error: unknown, context: MonitorErrorContext) => void;
 
 /** Options of `createMonitorRouter`. An option that is unknown or of the wrong type throws at creation. */
@@ -128,6 +128,6 @@ export interface MonitorOptions {
   readonly publicUrl?: string;
   /** Names of query parameters that belong to the host and are ignored, such as `['token']`. Default: none. */
   readonly ignoreQuery?: readonly string[];
-  /** Told of what went wrong behind an answer. What it throws is ignored. Default: nobody is told. */
+  /** Called with errors behind an answer. An error that it throws is ignored. Default: errors are not reported. */
   readonly onError?: OnError;
 }

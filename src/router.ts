@@ -9,14 +9,14 @@ import { ROUTES } from './routes/index.ts';
 /** An Express Router that can be closed. */
 export interface MonitorRouter extends Router {
   /**
-   * Ends what is under way and closes the sources. Later requests answer 503 `overloaded`. Resolves
+   * Ends open requests and closes the sources. Later requests are answered with 503 `overloaded`. Resolves
    * within 1.5 s, also when called again; never rejects.
    */
   close(): Promise<void>;
 }
 
 /**
- * Makes the router that answers the eleven routes and serves the page, relative to wherever it is mounted:
+ * Creates the router for the eleven routes and the page, relative to the path that it is mounted at:
  * `app.use('/monitor', createMonitorRouter({ sources }))`.
  *
  * @throws TypeError that says what to write, for options that are unknown or wrong
@@ -41,10 +41,10 @@ const PAGE_PATHS = ['/', '/assets/:file'];
 function addLayers(router: Router, { answer }: MonitorCore, hasPage: boolean): void {
   const paths = ROUTES.map(({ path }) => path.replaceAll(/\{(\w+)\}/g, ':$1'));
   for (const path of hasPage ? [...paths, ...PAGE_PATHS] : paths) {
-    // All other methods are ours to refuse, too. Listers show `get` alone.
+    // Other methods are refused by the core, too. Route listers show only `get`.
     router.route(path).get(answer).all(answer);
   }
-  // Paths of ours that Express matches otherwise: an empty id ...
+  // Paths that Express does not match with these layers: an empty id ...
   router.use(answer);
   // ... and an id that it cannot decode.
   router.use((error: unknown, request: Request, response: Response, next: NextFunction) => {
@@ -55,9 +55,9 @@ function addLayers(router: Router, { answer }: MonitorCore, hasPage: boolean): v
 
 type Handle = (request: Request, response: Response, next: NextFunction) => void;
 
-/** Lets `http.createServer(router)` work: a router of Express throws where there is no `next`. */
+/** Makes `http.createServer(router)` work: a router of Express throws when `next` is missing. */
 function allowPlainServer(router: Router): void {
-  // Every router of Express 4 and 5 has this method, which its function calls; the types leave it out.
+  // Every router of Express 4 and 5 has this method, and calls it for each request; the types do not declare it.
   const routed = router as unknown as { handle: Handle };
   const handle = routed.handle;
   routed.handle = function handleRequest(request, response, next = endPlainly(response)) {
@@ -65,7 +65,7 @@ function allowPlainServer(router: Router): void {
   };
 }
 
-/** What ends a request that the router does not answer where no app of Express does. */
+/** Ends a request that the router does not answer, on a server without an app of Express. */
 function endPlainly(response: Response): NextFunction {
   return (error?: unknown) => {
     if (response.headersSent) return;
