@@ -60,8 +60,10 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
             status: 'up',
             pid: null,
             config: { mode: 'cluster', maxmemory_policy: 'noeviction', hints: [] },
-            queues: [{ name: 'mail', waiting: 0, reserved: 0, consumers: 3 }],
           });
+          expect(await sources.queues.listQueues(context)).toMatchObject([
+            { name: 'mail', waiting: 0, reserved: 0, consumers: 3 },
+          ]);
           expect(await sources.health.checkBroker?.(context)).toEqual({ ok: true, error: null });
           sources.close();
         }
