@@ -40,7 +40,7 @@ export function behindKey(key: number): SeekTarget {
 }
 
 /** The last block that begins before the target; the first block if none does. */
-export function findBlock(blocks: readonly SlotBlock[], target: SeekTarget): number {
+function findBlock(blocks: readonly SlotBlock[], target: SeekTarget): number {
   let low = 0;
   let high = blocks.length - 1;
   while (low < high) {
@@ -53,7 +53,7 @@ export function findBlock(blocks: readonly SlotBlock[], target: SeekTarget): num
 }
 
 /** Index of the first entry of a block that is not before the target. */
-export function lowerBound(block: SlotBlock, target: SeekTarget): number {
+function lowerBound(block: SlotBlock, target: SeekTarget): number {
   let low = 0;
   let high = block.size;
   if (high > 0 && (block.keys[high - 1] as number) < target.key) return high;

@@ -17,7 +17,7 @@ export interface TaskOrder {
 }
 
 /** Orders texts by code units, as `<` does. */
-export function compareText(a: string, b: string): number {
+function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 

@@ -116,7 +116,7 @@ export interface TaskRecord {
 }
 
 /** No value has been reported. */
-export const NO_RANKS: Ranks = {
+const NO_RANKS: Ranks = {
   name: 0,
   args: 0,
   queue: 0,

@@ -70,7 +70,7 @@ export async function diagnoseDatabase(
 }
 
 /** @param database where results are stored */
-export function databaseHint(endpoint: RedisEndpoint, database: number): Hint {
+function databaseHint(endpoint: RedisEndpoint, database: number): Hint {
   const line = withDatabase('backend', endpoint, database);
   const sentence = `Results are stored in database ${database}, and this source reads database ${endpoint.database}. Write ${line}.`;
   return { code: 'wrong_result_database', component: 'backend', sentence, line };

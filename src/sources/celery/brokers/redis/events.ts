@@ -50,7 +50,7 @@ export function deliverMessage(
 }
 
 /** Subscribes to patterns with PSUBSCRIBE and to channels with SUBSCRIBE. */
-export async function subscribe(
+async function subscribe(
   client: CeleryRedisConnection,
   subscriptions: readonly Subscription[],
   listener: RedisListener,
