@@ -56,6 +56,10 @@ faultCase(
   async (bench) => {
     const host = await bench.serve(createShop().options, { before: using(helmet()) });
     const browser = await chromium.launch({
+      // The case must leave no listener on this process.
+      handleSIGINT: false,
+      handleSIGTERM: false,
+      handleSIGHUP: false,
       ...(executablePath === undefined ? {} : { executablePath }),
       args: ['--no-sandbox', '--disable-dev-shm-usage', '--host-resolver-rules=MAP monitor.lan 127.0.0.1'],
     });
