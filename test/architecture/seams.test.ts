@@ -18,7 +18,7 @@ const SEAMS: readonly Seam[] = [
     within: /^src\/sources\/celery\//,
     behind: /^src\/redis\/|^src\/sources\/celery\/(?:brokers|backends)\//,
     by: /^src\/sources\/celery\/(?:(?:brokers|backends)\/redis\/|connect\.ts$)/,
-    notYet: /^src\/sources\/celery\/(?:hints|schedules|options)/,
+    notYet: /^src\/sources\/celery\/(?:schedules|options)/,
   },
   {
     title: 'decoding and lineage: know no broker, no backend and no Redis',
