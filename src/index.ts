@@ -9,7 +9,6 @@ export type {
   Component,
   HealthCheck,
   Queue,
-  QueueDepth,
   Schedule,
   Task,
   TaskChangeEntry,

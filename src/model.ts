@@ -2,9 +2,8 @@
  * The domain model that sources use: camelCase names, `Date` for times, Celery's terms. `null` or a missing
  * field means "unknown", an empty array means "none".
  */
-import type { QueueDepth } from './model/queue.ts';
 
-export type { Queue, QueueDepth } from './model/queue.ts';
+export type { Queue } from './model/queue.ts';
 
 /**
  * Celery's own states and `REJECTED`, which means that the worker dropped the task and did not requeue it.
@@ -220,7 +219,6 @@ export interface Component {
   readonly url?: string | null;
   /** Plain data. `hints: string[]` names each setting that hides data, with the line to change. */
   readonly config?: Readonly<Record<string, unknown>> | null;
-  readonly queues?: readonly QueueDepth[];
 }
 
 /** Result of checking the broker or the backend. */

@@ -12,11 +12,3 @@ export interface Queue {
   /** When these figures were read; `null` when they never were. */
   readonly asOf: Date | null;
 }
-
-/** Waiting work of one queue, inside a component. To be replaced by {@link Queue}. */
-export interface QueueDepth {
-  readonly name: string;
-  readonly waiting: number | null;
-  readonly reserved: number | null;
-  readonly consumers: number | null;
-}

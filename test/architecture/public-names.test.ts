@@ -27,7 +27,6 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'OnError',
     'ParameterFault',
     'Queue',
-    'QueueDepth',
     'QueueSource',
     'ReadContext',
     'RedactFunction',

@@ -1,6 +1,5 @@
 /** What was observed, as far as hints need it. Times in milliseconds since 1970, by our clock. */
-import type { QueueDepth } from '../../../model.ts';
-import type { BrokerAccess } from '../broker.ts';
+import type { BrokerAccess, QueueCounts } from '../broker.ts';
 import type { Hint } from '../hint.ts';
 import type { Problem } from '../problem.ts';
 import type { BackendAccess } from '../result-backend.ts';
@@ -95,7 +94,7 @@ export interface Facts {
   /** When any worker was last heard of. */
   readonly lastWorker: number | null;
   /** Depths of the queues; `null` while they have not been read. */
-  readonly queues: readonly QueueDepth[] | null;
+  readonly queues: readonly QueueCounts[] | null;
   readonly problems: Readonly<Record<AccessPlace, Problem | null>>;
   /** Whether workers last answered in another serializer, and which, as far as they are known. */
   readonly repliesUnreadable: boolean;

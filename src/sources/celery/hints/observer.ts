@@ -1,6 +1,6 @@
 /** Counts what hints are judged by, beside the history: a few counters for each message. */
 import type { TaskChange, WorkerChange } from '../../../history/history.ts';
-import type { QueueDepth } from '../../../model.ts';
+import type { QueueCounts } from '../broker.ts';
 import type { Problem } from '../problem.ts';
 import {
   type AccessPlace,
@@ -40,7 +40,7 @@ export interface Observer {
   /** The outcome of reading or asking: what is wrong, or `null`. */
   access(place: AccessPlace, problem: Problem | null): void;
   /** The depths of the known queues. */
-  queues(depths: readonly QueueDepth[]): void;
+  queues(depths: readonly QueueCounts[]): void;
   facts(): Facts;
 }
 
@@ -56,7 +56,7 @@ interface State {
   finished: number;
   firstFinished: number | null;
   lastWorker: number | null;
-  queues: readonly QueueDepth[] | null;
+  queues: readonly QueueCounts[] | null;
   repliesUnreadable: boolean;
   repliers: readonly string[];
   /** Tasks received later than this were sent while we listened. */
@@ -214,7 +214,7 @@ function startAgain(state: State, place: 'broker' | 'backend', now: number): voi
   state.judgeFrom = now + WARM_UP;
 }
 
-function takeQueues(state: State, queues: readonly QueueDepth[], now: number): void {
+function takeQueues(state: State, queues: readonly QueueCounts[], now: number): void {
   state.queues = queues;
   const isEmpty = queues.length > 0 && queues.every(({ waiting }) => waiting === 0);
   if (now < state.judgeFrom && isEmpty) state.judgeFrom = now;

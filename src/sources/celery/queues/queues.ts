@@ -1,6 +1,5 @@
 /** The queues of a deployment: what waits in them, read about once a second. */
-import type { QueueDepth } from '../../../model.ts';
-import type { QueueReader, QueueReading } from '../broker.ts';
+import type { QueueCounts, QueueReader, QueueReading } from '../broker.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import type { Problem } from '../problem.ts';
 import {
@@ -41,7 +40,7 @@ export interface Queues {
   /** Reads no more. */
   stop(): void;
   /** How much waits, by queue. Empty before the first reading. */
-  depths(): readonly QueueDepth[];
+  depths(): readonly QueueCounts[];
   /** Whether the last reading succeeded; true before the first. */
   ok(): boolean;
   /** When the queues were last read; `null` before that. */
