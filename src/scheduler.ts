@@ -1,0 +1,31 @@
+/**
+ * Divides the time of the event loop. All long work of the process, whatever the number of routers and sources,
+ * is written as steps and run here: for about 10 ms in one turn of the event loop, then the host gets its turn.
+ * Short work is done at once while the time of the turn lasts.
+ *
+ * Works of one kind and one client are done one after the other, so that the first ends early. Different kinds
+ * and clients take turns, so that nobody holds up anybody else. While clients wait, every second slice belongs to
+ * work that nobody waits for, such as taking in events. A work stops when its last client has left or its time is
+ * over, and is refused at once when it would have to wait too long.
+ */
+import { createScheduler, type Scheduler } from './scheduler/create-scheduler.ts';
+
+export type { Scheduler } from './scheduler/create-scheduler.ts';
+export type { Steps, Waiter } from './scheduler/work.ts';
+
+const KEY = Symbol.for('express-task-monitor.scheduler.1');
+
+/**
+ * The scheduler of the process. ESM and CommonJS entries and several installed copies of the library share it:
+ * whichever is loaded first creates it. A version with another interface has another key.
+ */
+export const scheduler: Scheduler = sharedScheduler(globalThis as { [KEY]?: Scheduler });
+
+function sharedScheduler(holder: { [KEY]?: Scheduler }): Scheduler {
+  holder[KEY] ??= createScheduler({
+    // Taken when the module is loaded, so that fake timers of a test do not stop the scheduler.
+    now: performance.now.bind(performance),
+    defer: setImmediate,
+  });
+  return holder[KEY];
+}

@@ -1,0 +1,199 @@
+import { MonitorError } from '../errors.ts';
+import { type Estimates, isOverloaded, learn } from './overload.ts';
+import type { AllQueues, Queues, Steps, Waiter, Work } from './work.ts';
+
+/** Time of all work in one turn of the event loop, in milliseconds. */
+const TURN_MS = 10;
+/** Time after which another work gets its slice, in milliseconds. */
+const SLICE_MS = 2;
+
+/** Runs long work in slices. */
+export interface Scheduler {
+  /**
+   * Runs a work. The result is no promise when the work ends in the time that this turn has left.
+   *
+   * @param kind a short constant, such as `search`
+   * @param waiter who waits. Default: nobody; the work is then never refused
+   * @returns a promise rejects with what the steps throw, or with the reason of the signal
+   * @throws MonitorError `overloaded` when too much work is waiting; and what the steps throw
+   */
+  run<Result>(kind: string, steps: Steps<Result>, waiter?: Waiter): Result | Promise<Result>;
+  /** Whether no work is waiting and this turn has time left, so that short work may be done at once. */
+  hasTime(): boolean;
+  /** Does work that cannot be divided, and counts its time. */
+  measure<Result>(work: () => Result): Result;
+  /** How many works are waiting. */
+  readonly waiting: number;
+}
+
+/** Clock and event loop of a scheduler. */
+export interface SchedulerOptions {
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+  /** Calls back in the next turn of the event loop. */
+  readonly defer: (turn: () => void) => void;
+}
+
+interface State extends SchedulerOptions {
+  readonly queues: AllQueues;
+  readonly estimates: Estimates;
+  /** Which queues had the latest slice. */
+  latest: keyof AllQueues;
+  waiting: number;
+  /** The work that has its slice now. */
+  running: Work | null;
+  /** Time used since the latest turn began, in milliseconds. */
+  spentMs: number;
+  /** The part of it that waiting works have used. */
+  slicedMs: number;
+  isTurnDue: boolean;
+  isMeasuring: boolean;
+}
+
+/** Creates a scheduler. The library has one for the process; tests give a clock of their own. */
+export function createScheduler(options: SchedulerOptions): Scheduler {
+  const state: State = {
+    ...options,
+    queues: { clients: new Map(), own: new Map() },
+    estimates: new Map(),
+    latest: 'own',
+    waiting: 0,
+    running: null,
+    spentMs: 0,
+    slicedMs: 0,
+    isTurnDue: false,
+    isMeasuring: false,
+  };
+  return {
+    run<Result>(kind: string, steps: Steps<Result>, waiter?: Waiter): Result | Promise<Result> {
+      if (!hasTime(state)) return enqueue(state, kind, steps, 0, waiter);
+      const start = state.now();
+      const step = measure(state, () => advance(state, steps, TURN_MS - state.spentMs));
+      return step.done === true ? step.value : enqueue(state, kind, steps, state.now() - start, waiter);
+    },
+    hasTime: () => hasTime(state),
+    measure: (work) => measure(state, work),
+    get waiting() {
+      return state.waiting;
+    },
+  };
+}
+
+function hasTime({ waiting, spentMs }: State): boolean {
+  return waiting === 0 && spentMs < TURN_MS;
+}
+
+/** Counts the time of work, but not twice that of work within work. */
+function measure<Result>(state: State, work: () => Result): Result {
+  if (state.isMeasuring) return work();
+  const start = state.now();
+  state.isMeasuring = true;
+  try {
+    return work();
+  } finally {
+    state.isMeasuring = false;
+    state.spentMs += state.now() - start;
+    arrangeTurn(state);
+  }
+}
+
+/** Runs steps until they end or the time is over. */
+function advance<Result>({ now }: State, steps: Steps<Result>, ms: number): IteratorResult<void, Result> {
+  const end = now() + ms;
+  let step = steps.next();
+  while (step.done !== true && now() < end) step = steps.next();
+  return step;
+}
+
+function enqueue<Result>(
+  state: State,
+  kind: string,
+  steps: Steps<Result>,
+  usedMs: number,
+  waiter: Waiter | undefined,
+): Promise<Result> {
+  const queues = waiter === undefined ? state.queues.own : state.queues.clients;
+  const key = `${kind} ${waiter?.client ?? ''}`;
+  if (waiter !== undefined && isOverloaded(queues, state.estimates, key, kind)) {
+    steps.return(undefined as Result);
+    throw new MonitorError('overloaded');
+  }
+  const signal = waiter?.signal;
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      work.leave();
+      // Steps that abort their own signal have not come to their next pause yet.
+      if (state.running !== work) steps.return(undefined as Result);
+      reject(signal?.reason);
+    };
+    const leave = (): void => {
+      signal?.removeEventListener('abort', stop);
+      remove(state, queues, key, work);
+    };
+    const work: Work = { kind, steps, usedMs, resolve: resolve as Work['resolve'], reject, leave };
+    const queue = queues.get(key);
+    if (queue === undefined) queues.set(key, [work]);
+    else queue.push(work);
+    state.waiting += 1;
+    if (signal?.aborted) stop();
+    else signal?.addEventListener('abort', stop, { once: true });
+    arrangeTurn(state);
+  });
+}
+
+function remove(state: State, queues: Queues, key: string, work: Work): void {
+  const queue = queues.get(key) ?? [];
+  const at = queue.indexOf(work);
+  if (at < 0) return;
+  queue.splice(at, 1);
+  if (queue.length === 0) queues.delete(key);
+  state.waiting -= 1;
+}
+
+function arrangeTurn(state: State): void {
+  if (state.isTurnDue || (state.waiting === 0 && state.spentMs === 0)) return;
+  state.isTurnDue = true;
+  state.defer(() => turn(state));
+}
+
+/** Gives slices to waiting works, in the time that is left of what was done at once since the latest turn. */
+function turn(state: State): void {
+  const budget = Math.max(SLICE_MS, TURN_MS - (state.spentMs - state.slicedMs));
+  state.isTurnDue = false;
+  state.spentMs = 0;
+  while (state.waiting > 0 && state.spentMs < budget) runSlice(state);
+  state.slicedMs = state.spentMs;
+  arrangeTurn(state);
+}
+
+function runSlice(state: State): void {
+  const { queues } = state;
+  const isOwnNext = queues.clients.size === 0 || (state.latest === 'clients' && queues.own.size > 0);
+  state.latest = isOwnNext ? 'own' : 'clients';
+  const round = queues[state.latest];
+  const next = round.entries().next().value;
+  if (next === undefined) return;
+  const [key, queue] = next;
+  // The queue moves to the end of the round.
+  round.delete(key);
+  round.set(key, queue);
+  if (queue[0] !== undefined) advanceWork(state, queue[0]);
+}
+
+function advanceWork(state: State, work: Work): void {
+  const before = state.spentMs;
+  state.running = work;
+  try {
+    const step = measure(state, () => advance(state, work.steps, SLICE_MS));
+    work.usedMs += state.spentMs - before;
+    if (step.done !== true) return;
+    learn(state.estimates, work.kind, work.usedMs);
+    work.leave();
+    work.resolve(step.value);
+  } catch (error) {
+    work.leave();
+    work.reject(error);
+  } finally {
+    state.running = null;
+  }
+}
