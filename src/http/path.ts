@@ -43,9 +43,13 @@ export function createMatcher<Row extends { readonly path: string }>(
 
 const PARAMETER = '{task_id}';
 
+/** More than the longest path of a route has. */
+const MOST_SEGMENTS = 6;
+
 function split(path: string): { readonly segments: readonly string[]; readonly slash: boolean } {
   const slash = path.endsWith('/');
-  return { segments: path.slice(1, slash ? -1 : undefined).split('/'), slash };
+  // A path with more segments than a route has matches none of them.
+  return { segments: path.slice(1, slash ? -1 : undefined).split('/', MOST_SEGMENTS + 1), slash };
 }
 
 /** Begins with a dot, so that an id such as `a:b` is not read as a scheme (RFC 3986, 4.2). */

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { MOST_REPEATS, type Parameter, type Query } from './parameter.ts';
 import type { Fault } from './route.ts';
 
@@ -18,34 +19,85 @@ export interface QueryNames {
   readonly ignored: ReadonlySet<string>;
 }
 
-/** Parses a query (without its `?`) and reports every fault. */
+/** The longest query that is parsed, in characters as the client sent it. */
+export const LONGEST_QUERY = 65_536;
+
+/** The most parameters that are parsed: every repeatable one 50 times, and as many again for the host's own. */
+export const MOST_PAIRS = 500;
+
+/** The values given for one name. */
+interface Given {
+  readonly values: string[];
+  isBroken: boolean;
+}
+
+/**
+ * Parses a query (without its `?`) and reports every fault. A query beyond {@link LONGEST_QUERY} or
+ * {@link MOST_PAIRS} has only that fault, and its parameters are not looked at.
+ */
 export function readQuery(
   search: string,
   { query, passed, ignored }: QueryNames,
   fault: Fault,
 ): QueryReading {
+  const excess = findExcess(search);
+  if (excess !== null) fault(excess.parameter, excess.detail);
   // URLSearchParams removes one leading question mark, which may belong to a name.
-  const pairs = [...new URLSearchParams(`?${search}`)];
-  const broken = findBroken(search);
-  const given = new Map<string, { values: string[]; broken: boolean }>();
-  for (const [index, [name, value]] of pairs.entries()) {
-    if (ignored.has(name)) continue;
-    const entry = given.get(name) ?? { values: [], broken: false };
-    entry.values.push(value);
-    entry.broken ||= broken.has(index);
-    given.set(name, entry);
-  }
-  for (const [name, { broken: unreadable }] of given) {
+  const pairs = excess === null ? [...new URLSearchParams(`?${search}`)] : [];
+  const given = groupByName(pairs, findBroken(excess === null ? search : ''), ignored);
+  for (const [name, { isBroken }] of given) {
     if (!Object.hasOwn(query, name) && !passed.includes(name)) {
       fault(name, 'There is no parameter of this name.');
-    } else if (unreadable) fault(name, 'Write a percent-encoding of UTF-8.');
+    } else if (isBroken) fault(name, 'Write a percent-encoding of UTF-8.');
   }
   const values: Record<string, unknown> = {};
   for (const [name, parameter] of Object.entries(query)) {
     const entry = given.get(name);
-    values[name] = readValue(name, parameter, entry === undefined || entry.broken ? [] : entry.values, fault);
+    values[name] = readValue(
+      name,
+      parameter,
+      entry === undefined || entry.isBroken ? [] : entry.values,
+      fault,
+    );
   }
   return { values, pairs };
+}
+
+/** Why a query is not parsed, found without decoding it; `null` when it is. */
+function findExcess(search: string): { readonly parameter: string; readonly detail: string } | null {
+  if (search.length > LONGEST_QUERY) {
+    const detail = `Write a query of at most ${LONGEST_QUERY} characters in all; this one has ${search.length}.`;
+    return { parameter: nameAt(search, 0), detail };
+  }
+  let pairs = 1;
+  for (let at = search.indexOf('&'); at !== -1; at = search.indexOf('&', at + 1)) {
+    pairs += 1;
+    if (pairs > MOST_PAIRS) {
+      return { parameter: nameAt(search, at + 1), detail: `Write at most ${MOST_PAIRS} parameters in all.` };
+    }
+  }
+  return null;
+}
+
+/** The beginning of the name of the pair at `start`, not decoded: it may be long or broken. */
+function nameAt(search: string, start: number): string {
+  return /^[^=&]*/.exec(search.slice(start, start + 64))?.[0] ?? '';
+}
+
+function groupByName(
+  pairs: readonly (readonly [name: string, value: string])[],
+  broken: ReadonlySet<number>,
+  ignored: ReadonlySet<string>,
+): ReadonlyMap<string, Given> {
+  const given = new Map<string, Given>();
+  for (const [index, [name, value]] of pairs.entries()) {
+    if (ignored.has(name)) continue;
+    const entry = given.get(name) ?? { values: [], isBroken: false };
+    entry.values.push(value);
+    entry.isBroken ||= broken.has(index);
+    given.set(name, entry);
+  }
+  return given;
 }
 
 function readValue(
@@ -72,11 +124,19 @@ function findBroken(search: string): ReadonlySet<number> {
   const broken = new Set<number>();
   if (!search.includes('%')) return broken;
   for (const [index, piece] of search.split('&').filter(Boolean).entries()) {
-    try {
-      decodeURIComponent(piece);
-    } catch {
-      broken.add(index);
-    }
+    if (!isPercentEncoding(piece)) broken.add(index);
   }
   return broken;
+}
+
+/**
+ * Whether `decodeURIComponent` accepts this text. Checks it without the exception that decoding would throw:
+ * an exception costs as much as decoding a thousand characters.
+ */
+export function isPercentEncoding(text: string): boolean {
+  if (!text.includes('%')) return true;
+  if (/%(?![\da-f]{2})/i.test(text)) return false;
+  // Escapes of ASCII are valid on their own, and no part of a longer sequence.
+  const runs = text.match(/(?:%[89a-f][\da-f])+/gi) ?? [];
+  return runs.every((run) => isUtf8(Buffer.from(run.replaceAll('%', ''), 'hex')));
 }

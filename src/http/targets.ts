@@ -1,26 +1,39 @@
-/** Finds the handler for a request target. Parsed targets are cached. */
+/** Finds the handler for a request target. Targets that have been answered are cached. */
 
 import { MonitorError, type ParameterFault } from '../errors.ts';
 import { createLruCache } from '../lru-cache.ts';
 import type { RouteName } from '../options.ts';
 import type { Monitor } from './monitor.ts';
-import { createMatcher, readTaskId, splitTarget } from './path.ts';
+import { createMatcher, type PathMatch, readTaskId, splitTarget } from './path.ts';
 import { readQuery } from './query.ts';
-import type { Respond, Route } from './route.ts';
+import type { Prepare, Respond, Route } from './route.ts';
 
-/** A parsed request target. */
+/** A request target whose route is known. */
 export interface Target {
   readonly route: RouteName;
   /** The canonical form, relative to the target; `null` when the target is canonical. */
   readonly canonical: string | null;
-  /** Answers the request, after `authorize`. */
+  /**
+   * Answers the request. To be called after `authorize`: only now are path parameters and query parsed.
+   *
+   * @throws MonitorError `invalid_parameter`
+   */
   readonly respond: Respond;
 }
 
-/** Parses targets. */
+/** Finds targets. */
 export interface Targets {
   /** @returns `null` for a path that is not part of the monitor */
   find(url: string): Target | null;
+}
+
+/** A route of one router. */
+interface Row {
+  readonly path: string;
+  readonly route: Route;
+  readonly prepare: Prepare<Readonly<Record<string, unknown>>>;
+  /** Names of the parameters that the host has configured. */
+  readonly passed: readonly string[];
 }
 
 const MOST_CACHED = 1_000;
@@ -30,48 +43,55 @@ const LONGEST_CACHED = 1_024;
 /** Creates the targets of one router. */
 export function createTargets(monitor: Monitor, routes: readonly Route[]): Targets {
   const match = createMatcher(
-    routes.map((route) => ({
-      path: route.path,
-      route,
-      prepare: route.open(monitor),
-      passed: route.passes?.(monitor) ?? [],
-    })),
+    routes.map(
+      (route): Row => ({
+        path: route.path,
+        route,
+        prepare: route.open(monitor),
+        passed: route.passes?.(monitor) ?? [],
+      }),
+    ),
   );
   const cached = createLruCache<Target>({ entries: MOST_CACHED });
-
-  function read(url: string): Target | null {
-    const { path, search } = splitTarget(url);
-    const found = match(path);
-    if (found === null) return null;
-    const { route, prepare, passed } = found.row;
-    const target = { route: route.name, canonical: null };
-    if (found.canonical !== null) {
-      // The query is redirected unchanged.
-      const canonical = search === '' ? found.canonical : `${found.canonical}?${search}`;
-      return { ...target, canonical, respond: () => {} };
-    }
-
-    const faults: ParameterFault[] = [];
-    const fault = (parameter: string, detail: string): void => void faults.push({ parameter, detail });
-    const taskId = found.segment === null ? '' : readTaskId(found.segment, fault);
-    const names = { query: route.query, passed, ignored: monitor.options.ignoreQuery };
-    const { values, pairs } = readQuery(search, names, fault);
-    const faulty = new Set(faults.map(({ parameter }) => parameter));
-    const respond = prepare({ values, faulty, taskId: taskId ?? '', pairs }, fault);
-    return { ...target, respond: faults.length === 0 ? respond : () => refuse(route, faults) };
-  }
 
   return {
     find(url) {
       const known = cached.get(url);
       if (known !== undefined) return known;
-      const target = read(url);
-      if (target !== null && url.length <= LONGEST_CACHED) {
-        cached.set(url, target);
+      const { path, search } = splitTarget(url);
+      const found = match(path);
+      if (found === null) return null;
+      const target = { route: found.row.route.name, canonical: null };
+      if (found.canonical !== null) {
+        // The query is redirected unchanged.
+        const canonical = search === '' ? found.canonical : `${found.canonical}?${search}`;
+        return { ...target, canonical, respond: () => {} };
       }
-      return target;
+      return {
+        ...target,
+        respond(request, response) {
+          const respond = prepare(found, search, monitor.options.ignoreQuery);
+          if (url.length <= LONGEST_CACHED) cached.set(url, { ...target, respond });
+          return respond(request, response);
+        },
+      };
     },
   };
+}
+
+/** Parses path parameters and query. */
+function prepare(
+  { row: { route, prepare: prepareRoute, passed }, segment }: PathMatch<Row>,
+  search: string,
+  ignored: ReadonlySet<string>,
+): Respond {
+  const faults: ParameterFault[] = [];
+  const fault = (parameter: string, detail: string): void => void faults.push({ parameter, detail });
+  const taskId = segment === null ? '' : readTaskId(segment, fault);
+  const { values, pairs } = readQuery(search, { query: route.query, passed, ignored }, fault);
+  const faulty = new Set(faults.map(({ parameter }) => parameter));
+  const respond = prepareRoute({ values, faulty, taskId: taskId ?? '', pairs }, fault);
+  return faults.length === 0 ? respond : () => refuse(route, faults);
 }
 
 function refuse(route: Route, faults: readonly ParameterFault[]): never {

@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { describe, expect, it, vi } from 'vitest';
+import type { Express } from 'express';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { MonitorOptions, Refusal } from '../../src/options.ts';
 import type { ProblemBody } from '../../src/wire.ts';
+import { ask } from '../helpers/ask.ts';
+import { cpuMs } from '../helpers/cpu-time.ts';
 import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
 import { serve } from './host-kit.ts';
 import { createShop } from './shop-sources.ts';
@@ -93,6 +96,45 @@ describe.each(EXPRESS_MAJORS)('on $name, authorize', (major) => {
       '/healthcheck',
     ]) {
       expect([path, (await get(path)).status]).toEqual([path, 403]);
+    }
+  });
+
+  it('is asked before the query is parsed', async () => {
+    const options = { authorize: () => false, metrics: 'http://127.0.0.1:9/metrics' };
+    // Express 4 parses the query of every request with a parser of its own.
+    const before = (app: Express): void => void app.set('query parser', false);
+    const { get } = await serve(major, options, { before });
+    const parse = vi.spyOn(globalThis, 'URLSearchParams');
+    const decode = vi.spyOn(globalThis, 'decodeURIComponent');
+    onTestFinished(() => {
+      parse.mockRestore();
+      decode.mockRestore();
+    });
+    for (const path of ['/api/tasks/', '/api/events/latest/', '/metrics']) {
+      expect((await get(`${path}?limit=1${'&%'.repeat(100)}`)).status).toBe(403);
+    }
+    const decoded = decode.mock.calls.flat().filter((text) => text.includes('%'));
+    expect([parse.mock.calls, decoded]).toEqual([[], []]);
+  });
+
+  it('refuses a long request at about the price of a bare refusal', async () => {
+    const before = (app: Express): void => {
+      app.set('query parser', false);
+      app.get('/bare', (_request, response) => void response.status(403).json({ code: 'forbidden' }));
+    };
+    const options = { authorize: () => false, metrics: 'http://127.0.0.1:9/metrics' };
+    const { get, url } = await serve(major, options, { before });
+    const pairs = `?1=1${'&%'.repeat(7_898)}`;
+    const price = async (send: () => Promise<unknown>): Promise<number> => {
+      for (let warm = 0; warm < 20; warm += 1) await send();
+      const start = cpuMs();
+      for (let sent = 0; sent < 50; sent += 1) await send();
+      return cpuMs() - start;
+    };
+    const bare = await price(() => ask(url, `/bare${pairs}`, { ours: false }));
+    // Twice is the aim; parsing before `authorize` cost a hundred times as much.
+    for (const target of [`/api/tasks/${pairs}`, `/metrics${pairs}`, `/api/tasks/${'x%20'.repeat(3_900)}/`]) {
+      expect(await price(() => get(target, { ours: false }))).toBeLessThan(20 * bare);
     }
   });
 

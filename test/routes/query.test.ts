@@ -1,7 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
 import { moment } from '../../src/http/moment-parameter.ts';
 import { choice, integer, subset, text, texts } from '../../src/http/parameter.ts';
-import { readQuery } from '../../src/http/query.ts';
+import { isPercentEncoding, LONGEST_QUERY, MOST_PAIRS, readQuery } from '../../src/http/query.ts';
 
 const QUERY = {
   limit: integer('', { minimum: 1, maximum: 1_000, default: 100 }),
@@ -20,6 +21,15 @@ function read(search: string) {
     faults[parameter] = detail;
   });
   return { values, pairs, faults: Object.keys(faults) };
+}
+
+function decodes(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const DEFAULTS = {
@@ -108,6 +118,57 @@ describe('a query', () => {
     ['limit=0&sort=x&nonsense=1&q=%zz', ['nonsense', 'q', 'limit', 'sort']],
   ])('finds every fault of %s', (search, faults) => {
     expect(read(search).faults).toEqual(faults);
+  });
+
+  it('is refused beyond its bounds, for that reason alone', () => {
+    const pairs = (count: number): string => Array.from({ length: count }, () => 'token=1').join('&');
+    expect(read(pairs(MOST_PAIRS)).faults).toEqual([]);
+    expect(read(`${pairs(MOST_PAIRS)}&nonsense=%zz`)).toEqual({
+      values: DEFAULTS,
+      pairs: [],
+      faults: ['nonsense'],
+    });
+    expect(read(`token=${'x'.repeat(LONGEST_QUERY - 6)}`).faults).toEqual([]);
+    expect(read(`token=${'x'.repeat(LONGEST_QUERY - 5)}`)).toEqual({
+      values: DEFAULTS,
+      pairs: [],
+      faults: ['token'],
+    });
+  });
+
+  it('is checked for broken escapes without an exception for each', () => {
+    const decode = vi.spyOn(globalThis, 'decodeURIComponent');
+    expect(read(`limit=1${'&%'.repeat(MOST_PAIRS - 1)}`).faults).toEqual(['%']);
+    expect(decode).not.toHaveBeenCalled();
+    decode.mockRestore();
+  });
+
+  it('has a broken escape where decodeURIComponent finds one', () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        '%',
+        '%4',
+        '%zz',
+        '%41',
+        '%e2%82%ac',
+        '%c3',
+        '%a9',
+        '%ed%a0%80',
+        '%c0%80',
+        '%f5',
+        'é',
+        '€',
+        'a',
+      ),
+      fc.integer({ min: 0, max: 255 }).map((byte) => `%${byte.toString(16).padStart(2, '0')}`),
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+        const text = pieces.join('');
+        expect([text, isPercentEncoding(text)]).toEqual([text, decodes(text)]);
+      }),
+      { numRuns: 2_000 },
+    );
   });
 
   it('changes no prototype', () => {
