@@ -1,0 +1,293 @@
+/**
+ * What loads of all sorts do to the routes of the host beside the monitor: each attack, and the same load on a
+ * bare Express route (or, for events, on a bare subscriber of Redis). Host and load are processes of their own;
+ * this one asks the canary. `npm run bench -- host --only graphs` measures one of them. Ends after 3 minutes.
+ */
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { Agent, get } from 'node:http';
+import { createServer } from 'node:net';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { ATTACKS, type Attack } from './host-attacks.ts';
+import type { HostCommand, HostReport } from './host-server.ts';
+import { printTable } from './table.ts';
+
+const TOTAL_MS = 150_000;
+const CONTROL = '— the same load on a bare route';
+const CANARY_MS = 10;
+const OTHER_MS = 250;
+/** How long answers are waited for after a load has ended. */
+const PATIENCE_MS = 20_000;
+/** A list is normal when it is answered within this. */
+const NORMAL_MS = 250;
+
+/** A host that runs. */
+interface Host {
+  readonly process: ChildProcess;
+  readonly url: string;
+}
+
+/** What a load did to a host. */
+interface Outcome extends HostReport {
+  readonly canary: readonly number[];
+  readonly others: readonly number[];
+  /** Answers by status, or messages published. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** Largest resident size while it lasted, in MB. */
+  readonly rss: number;
+  /** Seconds after its end until a list was answered as usual; `null` if not within the patience. */
+  readonly normal: number | null;
+}
+
+const endBy = performance.now() + TOTAL_MS;
+const children = new Set<ChildProcess>();
+const flags = ['--expose-gc', '--import', 'tsx'];
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
+
+function fileOf(name: string): string {
+  return fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
+}
+
+async function startHost(kind: string, redis: string): Promise<Host> {
+  const child = fork(fileOf('host-server'), [kind, redis], { execArgv: flags });
+  children.add(child);
+  const [port] = (await once(child, 'message')) as [number];
+  const host = { process: child, url: `http://127.0.0.1:${port}` };
+  // What is loaded and compiled at the first request is no part of any figure.
+  for (let warm = 0; warm < 20; warm += 1) await askOnce(`${host.url}/monitor/api/tasks/?limit=1`);
+  return host;
+}
+
+function command(host: Host, text: HostCommand): void {
+  host.process.send(text);
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  children.delete(child);
+  if (child.exitCode !== null) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
+
+/** Milliseconds until an answer was there; with its status and length. */
+async function askOnce(url: string, agent?: Agent): Promise<{ ms: number; status: number; bytes: number }> {
+  const start = performance.now();
+  return new Promise((resolve) => {
+    const done = (status: number, bytes: number) => resolve({ ms: performance.now() - start, status, bytes });
+    const request = get(url, agent === undefined ? {} : { agent }, (response) => {
+      let bytes = 0;
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+      });
+      response.on('end', () => done(response.statusCode ?? 0, bytes));
+      response.on('error', () => done(0, bytes));
+    });
+    request.setTimeout(PATIENCE_MS, () => request.destroy());
+    request.on('error', () => done(0, 0));
+  });
+}
+
+/** Asks at an even rate, whether answers come or not. @returns stops it, and resolves with the times of all */
+function askEvenly(url: string, everyMs: number): () => Promise<number[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 500 });
+  const asked: Promise<{ ms: number }>[] = [];
+  const timer = setInterval(() => void asked.push(askOnce(url, agent)), everyMs);
+  return async () => {
+    clearInterval(timer);
+    const answers = await Promise.all(asked);
+    agent.destroy();
+    return answers.map(({ ms }) => ms);
+  };
+}
+
+/** Largest resident size of a process, looked at from outside. @returns stops it; NaN where /proc is missing */
+function watchMemory(pid: number | undefined): () => number {
+  let most = Number.NaN;
+  const look = (): void => {
+    try {
+      const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+      most = Math.max(Number.isNaN(most) ? 0 : most, Number(kilobytes) / 1_000);
+    } catch {
+      // Not Linux.
+    }
+  };
+  look();
+  const timer = setInterval(look, 50);
+  return () => {
+    clearInterval(timer);
+    return most;
+  };
+}
+
+/** Runs loads at one host, one after the other, and measures the host meanwhile. */
+async function measure(
+  host: Host,
+  loads: readonly (readonly string[])[],
+  hasMonitor: boolean,
+): Promise<Outcome> {
+  const list = `${host.url}/monitor/api/tasks/?limit=1`;
+  const counts: Record<string, number> = {};
+  const memory = watchMemory(host.process.pid);
+  const canary: number[] = [];
+  const others: number[] = [];
+  let normal: number | null = null;
+  command(host, 'start');
+  for (const args of loads) {
+    const load = spawn(process.execPath, [...flags, fileOf('host-load'), ...args], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    children.add(load);
+    const lines = createInterface({ input: load.stdout })[Symbol.asyncIterator]();
+    await lines.next();
+    const stopCanary = askEvenly(`${host.url}/canary`, CANARY_MS);
+    const stopOthers = hasMonitor ? askEvenly(`${host.url}/monitor/api/workers/`, OTHER_MS) : async () => [];
+    const { value = '{}' } = await lines.next();
+    for (const [key, count] of Object.entries(JSON.parse(value) as Record<string, number>)) {
+      counts[key] = (counts[key] ?? 0) + count;
+    }
+    await end(load);
+    if (hasMonitor) normal = await secondsUntilNormal(list);
+    canary.push(...(await stopCanary()));
+    others.push(...(await stopOthers()));
+  }
+  const reported = once(host.process, 'message') as Promise<[HostReport]>;
+  command(host, 'stop');
+  const [report] = await reported;
+  return { ...report, canary, others, counts, rss: memory(), normal };
+}
+
+async function secondsUntilNormal(url: string): Promise<number | null> {
+  const start = performance.now();
+  while (performance.now() - start < PATIENCE_MS) {
+    const asked = performance.now();
+    const { ms, status } = await askOnce(url);
+    if (status === 200 && ms < NORMAL_MS) return (asked - start) / 1_000;
+    await sleep(50);
+  }
+  return null;
+}
+
+/** Requests: both sides at the same host. */
+async function sendRequests(attack: Attack, host: Host): Promise<void> {
+  const { status, bytes } = await askOnce(`${host.url}${attack.requests?.target(0)}`);
+  const control = await measure(host, [[`${host.url}/bare/${status || 200}/${bytes}`, attack.name]], false);
+  const outcome = await measure(host, [[host.url, attack.name]], true);
+  rows.push(rowOf(attack.label, outcome), rowOf(CONTROL, control));
+}
+
+/** Events, and requests behind them: each side has a host of its own, which begins with an empty history. */
+async function publishEvents(attack: Attack, redis: string): Promise<void> {
+  const events = [redis, attack.name, 'events'];
+  const requests = (url: string): string[][] => (attack.requests === undefined ? [] : [[url, attack.name]]);
+  const bare = await startHost('bare', redis);
+  const control = await measure(bare, [events, ...requests(`${bare.url}/bare/200/500000`)], false);
+  await end(bare.process);
+  const host = await startHost('celery', redis);
+  const outcome = await measure(host, [events, ...requests(host.url)], true);
+  rows.push(rowOf(attack.label, outcome), rowOf(CONTROL, control));
+  await reportArrivals(attack, host);
+  await end(host.process);
+}
+
+/** What became of the published events. */
+async function reportArrivals({ label, events }: Attack, host: Host): Promise<void> {
+  const answer = await fetch(`${host.url}/monitor/api/components/`, {
+    signal: AbortSignal.timeout(PATIENCE_MS),
+  });
+  const { history } = (await answer.json()) as { history: { config: Record<string, number> } };
+  const { events_received: received = 0, tasks = 0, evicted = 0, workers = 0 } = history.config;
+  arrivals.push([label, ...[events?.count ?? 0, received, tasks, evicted, workers].map(String)]);
+}
+
+function rowOf(label: string, { canary, others, counts, loop, cpu, rss, normal }: Outcome): string[] {
+  const sorted = [...canary].sort((a, b) => a - b);
+  const at = (share: number): string => (sorted[Math.floor((sorted.length - 1) * share)] ?? 0).toFixed(0);
+  const answers = Object.entries(counts);
+  const all = answers.reduce((sum, [, count]) => sum + count, 0);
+  return [
+    label,
+    at(0.5),
+    at(0.99),
+    at(1),
+    loop.toFixed(0),
+    others.length === 0 ? '' : Math.max(...others).toFixed(0),
+    others.length === 0 ? '' : normal === null ? `over ${PATIENCE_MS / 1_000}` : normal.toFixed(1),
+    answers.map(([status, count]) => `${count} × ${status}`).join(', '),
+    (cpu / Math.max(1, all)).toFixed(2),
+    rss.toFixed(0),
+  ];
+}
+
+/** Starts a Redis; `null` where none is installed. */
+async function startRedis(): Promise<string | null> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as { port: number };
+  probe.close();
+  const args = ['--port', String(port), '--save', '', '--bind', '127.0.0.1'];
+  const redis = spawn('redis-server', args, { stdio: 'ignore' });
+  children.add(redis);
+  const isMissing = await Promise.race([once(redis, 'error').then(() => true), sleep(500).then(() => false)]);
+  return isMissing ? null : `redis://127.0.0.1:${port}/0`;
+}
+
+const onlyAt = process.argv.indexOf('--only');
+const only = onlyAt === -1 ? null : (process.argv[onlyAt + 1] ?? '').split(',');
+const names = ATTACKS.map(({ name }) => name);
+const unknown = (only ?? []).filter((name) => !names.includes(name));
+if (unknown.length > 0) {
+  console.error(`There is no load "${unknown.join('", "')}". Write one of: ${names.join(', ')}.`);
+  process.exit(2);
+}
+const rows: string[][] = [];
+const arrivals: string[][] = [];
+let redis: string | null = null;
+const wanted = ATTACKS.filter(({ name }) => only?.includes(name) ?? true);
+let host: Host | null = null;
+let kind: Attack['host'] | null = null;
+for (const attack of wanted) {
+  if (performance.now() > endBy) {
+    rows.push([attack.label, 'left out: the time is up']);
+  } else if (attack.events === undefined) {
+    if (host !== null && kind !== attack.host) {
+      await end(host.process);
+      host = null;
+    }
+    host ??= await startHost(attack.host, '');
+    kind = attack.host;
+    await sendRequests(attack, host);
+  } else {
+    redis ??= await startRedis();
+    if (redis === null) rows.push([attack.label, 'left out: redis-server is not installed']);
+    else await publishEvents(attack, redis);
+  }
+}
+printTable(
+  'What loads do to the host beside the monitor (100,000 tasks, milliseconds)',
+  [
+    '',
+    'canary p50',
+    'p99',
+    'max',
+    'longest loop delay',
+    'another monitor route, max',
+    'seconds until normal',
+    'answers',
+    'CPU each',
+    'RSS, MB',
+  ],
+  rows,
+);
+if (arrivals.length > 0)
+  printTable(
+    'Events that arrived',
+    ['', 'published', 'received', 'tasks held', 'evicted', 'workers'],
+    arrivals,
+  );
+process.exit(0);
