@@ -11,6 +11,7 @@
 import { createScheduler, type Scheduler } from './scheduler/create-scheduler.ts';
 
 export type { Scheduler } from './scheduler/create-scheduler.ts';
+export { sortInSteps } from './scheduler/sort-in-steps.ts';
 export type { Steps, Waiter } from './scheduler/work.ts';
 
 const KEY = Symbol.for('express-task-monitor.scheduler.1');

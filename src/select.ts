@@ -1,2 +1,2 @@
 export { selectTasks } from './select/select-tasks.ts';
-export { createStatsAccumulator, summarizeTasks } from './select/task-stats.ts';
+export { summarizeTasks } from './select/task-stats.ts';

@@ -16,7 +16,7 @@ import { compose, type DocumentOptions, render } from './answer.ts';
 import type { AnswerEntry } from './answer-entry.ts';
 import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
-import { onLeave } from './on-leave.ts';
+import { clientOf, onLeave } from './on-leave.ts';
 import type { Respond } from './route.ts';
 import { sendDocument } from './send.ts';
 
@@ -112,6 +112,7 @@ async function readAnew<Part extends SourcePart, Raw>(
         part,
         call,
         key,
+        client: clientOf(response),
         read: (context) => options.read(part, context, now),
         keepsLast: true,
         map(raw: Raw, result: ReadResult) {

@@ -12,3 +12,8 @@ export function onLeave(response: MonitorResponse): OnLeave {
     return () => void response.off('close', listener);
   };
 }
+
+/** Identifies a client, so that long work of different clients takes turns. */
+export function clientOf(response: MonitorResponse): string | undefined {
+  return response.socket?.remoteAddress;
+}

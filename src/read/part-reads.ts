@@ -5,25 +5,36 @@ import type { SharedRead } from './shared-read.ts';
 export interface PartReads {
   /** Reads in flight, by call and key. */
   readonly shared: Map<string, SharedRead<unknown>>;
-  /** Reads without a result at their deadline, and the time of the deadline in monotonic milliseconds. */
-  readonly abandoned: Map<object, number>;
+  /** Reads without a result at their deadline. A read that answers in time clears them. */
+  readonly abandoned: Set<object>;
+  /** When the latest read was abandoned, or tried although the part is blocked, in monotonic milliseconds. */
+  triedAt: number;
 }
 
-// A part with this many abandoned reads is not read again until one of them ends ...
+/** A part with this many abandoned reads is read only to try whether it answers again. */
 const MOST_ABANDONED = 3;
-// ... or is older than this many deadlines: its promise may never settle.
-const ABANDONED_FOR_DEADLINES = 10;
+/** Time between two tries, in milliseconds. */
+const RETRY_MS = 1_000;
 
 /** Creates an empty record. */
 export function createPartReads(): PartReads {
-  return { shared: new Map(), abandoned: new Map() };
+  return { shared: new Map(), abandoned: new Set(), triedAt: 0 };
 }
 
-/** Whether a part must not be read now. */
-export function isBlocked({ abandoned }: PartReads, timeoutMs: number): boolean {
-  const oldest = performance.now() - timeoutMs * ABANDONED_FOR_DEADLINES;
-  for (const [read, since] of abandoned) {
-    if (since < oldest) abandoned.delete(read);
-  }
-  return abandoned.size >= MOST_ABANDONED;
+/** Notes a read that missed its deadline. Its promise may never settle, so only the latest are kept. */
+export function abandon(reads: PartReads, read: object): void {
+  const { abandoned } = reads;
+  const [oldest] = abandoned;
+  if (oldest !== undefined && abandoned.size >= MOST_ABANDONED) abandoned.delete(oldest);
+  abandoned.add(read);
+  reads.triedAt = performance.now();
+}
+
+/** Whether a part must not be read now. When it may be tried again, this read is the try. */
+export function isBlocked(reads: PartReads): boolean {
+  if (reads.abandoned.size < MOST_ABANDONED) return false;
+  const now = performance.now();
+  if (now - reads.triedAt < RETRY_MS) return true;
+  reads.triedAt = now;
+  return false;
 }

@@ -14,6 +14,8 @@ export interface ReadTask<Raw, Result> {
   readonly key: string;
   /** Exempt from the limits on concurrent reads; for calls with limits of their own. Default false. */
   readonly urgent?: boolean;
+  /** Identifies the client that asks first: long work of different clients takes turns. Default: nobody. */
+  readonly client?: string | undefined;
   /** In milliseconds, at most that of the reader. Default: that of the reader. */
   readonly timeoutMs?: number;
   /** Whether the last data of each part of a combined part is kept, to be shown in an outage. Default false. */

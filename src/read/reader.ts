@@ -4,7 +4,7 @@ import type { Awaitable, SourcePart } from '../source.ts';
 import { type Aborting, createContext } from './context.ts';
 import { codeOf } from './failure.ts';
 import { createFanOut } from './fan-out.ts';
-import { createPartReads, isBlocked, type PartReads } from './part-reads.ts';
+import { abandon, createPartReads, isBlocked, type PartReads } from './part-reads.ts';
 import { type ReadResult, resultOf } from './read-result.ts';
 import type { Reader, ReaderOptions, ReadTask } from './read-task.ts';
 import type { Report } from './report.ts';
@@ -66,15 +66,15 @@ function begin<Raw, Result>(
   among: Set<SharedRead<unknown>>,
 ): Awaitable<Result> {
   if (state.closed) throw new MonitorError('overloaded', CLOSED);
-  const { timeoutMs, report } = state.options;
+  const { report } = state.options;
   const reads = readsOf(state, task.part);
   const id = `${task.call} ${task.key}`;
   // The same part, call and key have the same result type.
   const shared = reads.shared.get(id) as SharedRead<Result> | undefined;
   if (shared !== undefined) return shared.join(onLeave);
-  if (isBlocked(reads, timeoutMs)) throw new MonitorError('source_unavailable');
+  if (isBlocked(reads)) throw new MonitorError('source_unavailable');
   if (among === state.open && !task.urgent && isFull(state, reads)) throw new MonitorError('overloaded');
-  const aborting = createContext();
+  const aborting = createContext(task.client);
   const result = prepareFanOut(state, task, aborting);
   let raw: Awaitable<Raw>;
   let isPending: boolean;
@@ -113,14 +113,17 @@ function share<Raw, Result>(
   const read: SharedRead<Result> = createSharedRead<Raw, Result>({
     pending: promise,
     timeoutMs: task.timeoutMs ?? options.timeoutMs,
-    finish: (raw) => mapRaw(task, raw, result, report),
+    finish(raw) {
+      reads.abandoned.clear();
+      return mapRaw(task, raw, result, report);
+    },
     fail: (error) => failureOf(task, error, report),
     onGiveUp() {
       leave();
       abort();
     },
     onDeadline() {
-      reads.abandoned.set(read, performance.now());
+      abandon(reads, read);
       abort();
     },
     onEnd() {
@@ -156,7 +159,8 @@ function prepareFanOut<Raw>(
       };
       // A unique key: the whole read is shared, not the reads of its parts.
       const key = `part ${state.innerReads}`;
-      return begin(state, { part, call, key, timeoutMs: left, read, map }, onAbort, state.inner);
+      const inner = { part, call, key, client: task.client, timeoutMs: left, read, map };
+      return begin(state, inner, onAbort, state.inner);
     },
   });
   context.fanOut = fanOut;

@@ -161,7 +161,8 @@ function turn(state: State): void {
   const budget = Math.max(SLICE_MS, TURN_MS - (state.spentMs - state.slicedMs));
   state.isTurnDue = false;
   state.spentMs = 0;
-  while (state.waiting > 0 && state.spentMs < budget) runSlice(state);
+  do runSlice(state);
+  while (state.waiting > 0 && state.spentMs + SLICE_MS <= budget);
   state.slicedMs = state.spentMs;
   arrangeTurn(state);
 }

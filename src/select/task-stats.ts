@@ -1,26 +1,67 @@
 import { isDone, type Task } from '../model.ts';
+import { type Steps, sortInSteps } from '../scheduler.ts';
 import type { TaskStats, TaskStatsQuery } from '../source.ts';
 import { passesFilters } from './task-filter.ts';
 
 const MINUTE_MS = 60_000;
 /** Maximum number of names in the result. */
 const MAX_NAMES = 50;
+/** Maximum number of states, workers and queues in the result. */
+const MAX_LISTED = 1_000;
 /** Readable chart steps, in seconds; the smallest one with at most 60 steps is used. */
 const STEPS = [1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800];
 const MAX_STEPS = 60;
 
+/** What is summed up of a task. Times in milliseconds since 1970, `NaN` where unknown. */
+export interface TaskFigures {
+  readonly state: string;
+  readonly name: string | null;
+  readonly worker: string | null;
+  readonly queue: string | null;
+  /** Of the last change. */
+  readonly timestamp: number;
+  readonly sent: number;
+  readonly received: number;
+  readonly started: number;
+  readonly finished: number;
+  /** In seconds. */
+  readonly runtime: number;
+}
+
 interface NameFigures {
+  readonly name: string;
   count: number;
   failed: number;
   readonly runtimes: number[];
   readonly waits: number[];
 }
 
-/** Sums up tasks one by one, so that a large number can be processed in slices. */
+interface ChartStep {
+  readonly t: Date;
+  received: number;
+  succeeded: number;
+  failed: number;
+  retried: number;
+}
+
+/** Sums of the tasks that were added. Times in milliseconds since 1970. */
+interface Sums {
+  readonly start: number;
+  readonly end: number;
+  readonly stepSeconds: number;
+  readonly series: ChartStep[];
+  readonly states: Map<string, number>;
+  readonly names: Map<string, NameFigures>;
+  readonly workers: Set<string>;
+  readonly queues: Set<string>;
+}
+
+/** Sums up tasks one by one, so that a large number can be processed in steps. */
 export interface StatsAccumulator {
   /** Counts a task that has passed the filters, unless it is outside the time window. */
-  add(task: Task): void;
-  result(): TaskStats;
+  add(task: TaskFigures): void;
+  /** Sorts and cuts what was counted. */
+  result(): Steps<TaskStats>;
 }
 
 /**
@@ -39,76 +80,85 @@ export function createStatsAccumulator({ minutes, now }: TaskStatsQuery): StatsA
   const first = Math.floor(start / stepMs) * stepMs;
   const count = Math.floor(end / stepMs) - first / stepMs + 1;
   const series = Array.from({ length: count }, (_, step) => ({
-    t: new Date(first + step * stepMs),
-    received: 0,
-    succeeded: 0,
-    failed: 0,
-    retried: 0,
+    ...{ t: new Date(first + step * stepMs), received: 0, succeeded: 0, failed: 0, retried: 0 },
   }));
-  const states = new Map<string, number>();
-  const names = new Map<string, NameFigures>();
-  const workers = new Set<string>();
-  const queues = new Set<string>();
-
-  function stepAt(time: Date | null | undefined): (typeof series)[number] | undefined {
-    const at = time?.getTime() ?? Number.NaN;
-    return at >= start && at <= end ? series[Math.floor((at - first) / stepMs)] : undefined;
-  }
-
-  function addToSeries(task: Task): void {
-    const received = stepAt(task.received);
-    if (received !== undefined) received.received++;
-    const changed = stepAt(isDone(task.state) ? (task.finished ?? task.timestamp) : task.timestamp);
-    if (changed === undefined) return;
-    if (task.state === 'SUCCESS') changed.succeeded++;
-    else if (task.state === 'FAILURE') changed.failed++;
-    else if (task.state === 'RETRY') changed.retried++;
-  }
-
-  function addToName(task: Task, name: string): void {
-    let figures = names.get(name);
-    if (figures === undefined) {
-      figures = { count: 0, failed: 0, runtimes: [], waits: [] };
-      names.set(name, figures);
-    }
-    figures.count++;
-    if (task.state === 'FAILURE') figures.failed++;
-    if (typeof task.runtime === 'number') figures.runtimes.push(task.runtime);
-    const from = task.sent ?? task.received;
-    // Clocks of two machines differ: a start before the sending is not a wait.
-    if (from != null && task.started != null && task.started >= from) {
-      figures.waits.push((task.started.getTime() - from.getTime()) / 1_000);
-    }
-  }
-
-  return {
-    add(task) {
-      const time = task.timestamp?.getTime() ?? Number.NaN;
-      if (!(time >= start && time <= end)) return;
-      states.set(task.state, (states.get(task.state) ?? 0) + 1);
-      if (task.worker != null) workers.add(task.worker);
-      if (task.queue != null) queues.add(task.queue);
-      addToSeries(task);
-      if (task.name != null) addToName(task, task.name);
-    },
-    result: () => ({
-      stepSeconds,
-      series,
-      states: Object.fromEntries([...states].sort()),
-      names: [...names]
-        .sort(([a, left], [b, right]) => right.count - left.count || (a < b ? -1 : 1))
-        .slice(0, MAX_NAMES)
-        .map(([name, { count: tasks, failed, runtimes, waits }]) => ({
-          name,
-          count: tasks,
-          failed,
-          ...percentiles('runtime', runtimes),
-          ...percentiles('wait', waits),
-        })),
-      workers: [...workers].sort(),
-      queues: [...queues].sort(),
-    }),
+  const sums: Sums = {
+    ...{ start, end, stepSeconds, series },
+    ...{ states: new Map(), names: new Map(), workers: new Set(), queues: new Set() },
   };
+  return {
+    add: (task) => addTask(sums, task),
+    result: () => resultOf(sums),
+  };
+}
+
+function addTask(sums: Sums, task: TaskFigures): void {
+  const { states, workers, queues } = sums;
+  if (!(task.timestamp >= sums.start && task.timestamp <= sums.end)) return;
+  states.set(task.state, (states.get(task.state) ?? 0) + 1);
+  if (task.worker !== null) workers.add(task.worker);
+  if (task.queue !== null) queues.add(task.queue);
+  addToSeries(sums, task);
+  if (task.name !== null) addToName(sums, task, task.name);
+}
+
+function addToSeries(sums: Sums, { state, received, finished, timestamp }: TaskFigures): void {
+  const receivedIn = stepAt(sums, received);
+  if (receivedIn !== undefined) receivedIn.received++;
+  const changedIn = stepAt(sums, isDone(state) && !Number.isNaN(finished) ? finished : timestamp);
+  if (changedIn === undefined) return;
+  if (state === 'SUCCESS') changedIn.succeeded++;
+  else if (state === 'FAILURE') changedIn.failed++;
+  else if (state === 'RETRY') changedIn.retried++;
+}
+
+function stepAt({ start, end, series, stepSeconds }: Sums, time: number): ChartStep | undefined {
+  const first = series[0]?.t.getTime() ?? 0;
+  return time >= start && time <= end
+    ? series[Math.floor((time - first) / (stepSeconds * 1_000))]
+    : undefined;
+}
+
+function addToName(
+  { names }: Sums,
+  { state, sent, received, started, runtime }: TaskFigures,
+  name: string,
+): void {
+  let figures = names.get(name);
+  if (figures === undefined) {
+    figures = { name, count: 0, failed: 0, runtimes: [], waits: [] };
+    names.set(name, figures);
+  }
+  figures.count++;
+  if (state === 'FAILURE') figures.failed++;
+  if (!Number.isNaN(runtime)) figures.runtimes.push(runtime);
+  const from = Number.isNaN(sent) ? received : sent;
+  // Clocks of two machines differ: a start before the sending is not a wait.
+  if (started >= from) figures.waits.push((started - from) / 1_000);
+}
+
+function* resultOf({ stepSeconds, series, states, names, workers, queues }: Sums): Steps<TaskStats> {
+  const byCount = (a: NameFigures, b: NameFigures): number =>
+    b.count - a.count || compareText(a.name, b.name);
+  const frequent = yield* sortInSteps([...names.values()], byCount, MAX_NAMES);
+  const figures: TaskStats['names'][number][] = [];
+  for (const { name, count, failed, runtimes, waits } of frequent) {
+    figures.push({ name, count, failed, ...percentiles('runtime', runtimes), ...percentiles('wait', waits) });
+    yield;
+  }
+  const byTasks = yield* sortInSteps([...states], ([, a], [, b]) => b - a, MAX_LISTED);
+  return {
+    stepSeconds,
+    series,
+    states: Object.fromEntries(byTasks.sort(([a], [b]) => compareText(a, b))),
+    names: figures,
+    workers: yield* sortInSteps([...workers], compareText, MAX_LISTED),
+    queues: yield* sortInSteps([...queues], compareText, MAX_LISTED),
+  };
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 type Percentiles<Name extends string> = Record<`${Name}P50` | `${Name}P95`, number | null>;
@@ -119,6 +169,26 @@ function percentiles<Name extends string>(name: Name, values: readonly number[])
   return { [`${name}P50`]: rank(0.5), [`${name}P95`]: rank(0.95) } as Percentiles<Name>;
 }
 
+/** The figures of a task as an object. */
+export function figuresOf(task: Task): TaskFigures {
+  return {
+    state: task.state,
+    name: task.name ?? null,
+    worker: task.worker ?? null,
+    queue: task.queue ?? null,
+    timestamp: timeOf(task.timestamp),
+    sent: timeOf(task.sent),
+    received: timeOf(task.received),
+    started: timeOf(task.started),
+    finished: timeOf(task.finished),
+    runtime: typeof task.runtime === 'number' ? task.runtime : Number.NaN,
+  };
+}
+
+function timeOf(time: Date | null | undefined): number {
+  return time?.getTime() ?? Number.NaN;
+}
+
 /**
  * Answers `getTaskStats` for a source that has all its tasks in memory.
  *
@@ -127,6 +197,13 @@ function percentiles<Name extends string>(name: Name, values: readonly number[])
  */
 export function summarizeTasks(tasks: Iterable<Task>, query: TaskStatsQuery): TaskStats {
   const statistics = createStatsAccumulator(query);
-  for (const task of tasks) if (passesFilters(task, query.filter)) statistics.add(task);
-  return statistics.result();
+  for (const task of tasks) if (passesFilters(task, query.filter)) statistics.add(figuresOf(task));
+  return finish(statistics.result());
+}
+
+/** Runs steps to their end at once. */
+function finish<Result>(steps: Steps<Result>): Result {
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  return step.value;
 }

@@ -4,8 +4,8 @@ import type { History } from '../../src/history/history.ts';
 import type { TaskPage, TaskQuery } from '../../src/source.ts';
 import { historyOf, page, T0, told } from './telling.ts';
 
-/** Longer than a slice: behind each task searched, the event loop gets a turn. */
-const SLOW_MS = 9;
+/** Longer than the time of a turn: behind each task searched, the event loop gets a turn. */
+const SLOW_MS = 11;
 
 function slowSearch(): boolean {
   const end = performance.now() + SLOW_MS;

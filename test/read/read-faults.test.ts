@@ -133,17 +133,25 @@ describe('a reader of a broken source', () => {
     expect(reader.read(taskOf(read))).toBe(1);
   });
 
-  it('gives a part that lost its promises for good another chance after ten deadlines', async () => {
+  it('tries a part that lost its promises for good once a second, and asks it again once it has answered', async () => {
     vi.useFakeTimers();
-    const { reader } = setUp(100);
-    const outcomes = ['a', 'b', 'c'].map((key) =>
-      codeOf(() => reader.read(taskOf(() => new Promise(() => {}), key))),
-    );
-    await vi.advanceTimersByTimeAsync(100);
+    const { reader } = setUp(10_000);
+    const never = () => new Promise<number>(() => {});
+    const outcomes = ['a', 'b', 'c'].map((key) => codeOf(() => reader.read(taskOf(never, key))));
+    await vi.advanceTimersByTimeAsync(10_000);
     await Promise.all(outcomes);
-    expect(await codeOf(() => reader.read(taskOf(() => 1)))).toBe('source_unavailable');
-    await vi.advanceTimersByTimeAsync(1_001);
-    expect(reader.read(taskOf(() => 1))).toBe(1);
+    const read = vi.fn(async () => 1);
+    expect(await codeOf(() => reader.read(taskOf(read)))).toBe('source_unavailable');
+    await vi.advanceTimersByTimeAsync(1_000);
+    const hanging = codeOf(() => reader.read(taskOf(never, 'try')));
+    expect(await codeOf(() => reader.read(taskOf(read)))).toBe('source_unavailable');
+    expect(read).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1_000);
+    const answers = [reader.read(taskOf(read)), codeOf(() => reader.read(taskOf(read, 'other')))];
+    expect(await Promise.all(answers)).toEqual([1, 'source_unavailable']);
+    expect(await reader.read(taskOf(read, 'next'))).toBe(1);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await hanging).toBe('source_timeout');
   });
 
   it('takes a promise of any make, also one that calls back twice or throws', async () => {

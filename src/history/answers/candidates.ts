@@ -9,8 +9,12 @@ import type { Records } from '../table/records.ts';
 
 /** Tasks to examine, by time of the last change. */
 export interface Candidates {
-  /** Sequences of tasks; each task is in one of them. */
-  readonly lists: readonly OrderedSlots[];
+  /** Sequences of tasks; each task is in one of them. They are valid until the indexes change. */
+  lists(): readonly OrderedSlots[];
+  /** All candidates in no order, where no sequence is kept of them; else `null`. */
+  readonly members: readonly number[] | null;
+  /** Whether these are all tasks. */
+  readonly isAll: boolean;
   /** How many there are within `since` and `until`. */
   readonly count: number;
   /** Whether all candidates within the time pass, so that none has to be examined. */
@@ -23,6 +27,7 @@ export interface Candidates {
 interface AccessPath {
   readonly size: number;
   readonly lists: () => OrderedSlots[];
+  readonly members?: () => readonly number[];
 }
 
 const VALUES_OF: Readonly<Record<IndexedColumn, (query: TaskQuery) => readonly string[]>> = {
@@ -37,10 +42,13 @@ export function candidatesOf(query: TaskQuery, records: Records, index: TaskInde
   const paths = accessPaths(query, records, index);
   let best: AccessPath | null = null;
   for (const path of paths) if (best === null || path.size < best.size) best = path;
-  const lists = best === null ? [index.all] : best.lists();
+  const lists = best?.lists ?? (() => [index.all]);
+  const members = best?.members?.() ?? null;
   return {
     lists,
-    count: lists.reduce((total, list) => total + countWithin(list, query), 0),
+    members,
+    isAll: best === null,
+    count: members?.length ?? lists().reduce((total, list) => total + countWithin(list, query), 0),
     isExact: paths.length <= 1 && query.q === null,
     matches: (slot) => passesFilters(slot, query, records, index),
   };
@@ -53,8 +61,8 @@ function accessPaths(query: TaskQuery, records: Records, index: TaskIndex): Acce
     const values = VALUES_OF[column](query);
     if (values.length === 0) continue;
     const { strings, list } = index.columns[column];
-    const lists = [...new Set(values.map(strings.find))].flatMap((string) => list(string) ?? []);
-    paths.push({ size: lists.reduce((sum, { size }) => sum + size, 0), lists: () => lists });
+    const lists = () => [...new Set(values.map(strings.find))].flatMap((string) => list(string) ?? []);
+    paths.push({ size: lists().reduce((sum, { size }) => sum + size, 0), lists });
   }
   const { rootId, parentId, groupId } = query;
   if (rootId !== null) {
@@ -63,7 +71,7 @@ function accessPaths(query: TaskQuery, records: Records, index: TaskIndex): Acce
   const { byParent, byGroup } = index;
   for (const [groups, key] of [[byParent, parentId] as const, [byGroup, groupId] as const]) {
     if (key === null) continue;
-    paths.push({ size: groups.size(key), lists: () => [sorted(groups.list(key), records, index)] });
+    paths.push({ size: groups.size(key), lists: () => [], members: () => groups.list(key) });
   }
   return paths;
 }
@@ -101,6 +109,16 @@ function countWithin(list: OrderedSlots, { since, until }: TaskQuery): number {
   return Math.max(0, end - (since === null ? 0 : list.countBefore(beforeKey(since.getTime()))));
 }
 
+/** Copies all candidates within `since` and `until`, in no order. */
+export function copyCandidates(
+  { lists, members }: Candidates,
+  { since, until }: TaskQuery,
+): ArrayLike<number>[] {
+  if (members !== null) return [members];
+  const from = since && beforeKey(since.getTime());
+  return lists().flatMap((list) => list.copy(from, until && beforeKey(until.getTime())));
+}
+
 /**
  * Walks all candidates in order, within `since` and `until`.
  *
@@ -118,7 +136,7 @@ export function* walkCandidates(
   // A descending walk begins behind the equal keys at `until`, which is itself excluded.
   const start = order === 'asc' ? since && beforeKey(from) : until && behindKey(to);
   const byId = orderById(records);
-  const walks = lists.map((list) => list.walk(order, after ?? start));
+  const walks = lists().map((list) => list.walk(order, after ?? start));
   const [only] = walks;
   const merged = walks.length === 1 && only !== undefined ? only : mergeSorted(walks, byTime);
   if (since === null && until === null) {

@@ -1,5 +1,6 @@
 /** Reads texts and names of tasks from the table. */
 import type { Task, TaskTextField } from '../../model.ts';
+import type { TaskFigures } from '../../select/task-stats.ts';
 import type { Records } from '../table/records.ts';
 import type { Text } from '../table/values.ts';
 
@@ -16,10 +17,9 @@ export function readTexts(records: Records, slot: number): Task {
   };
 }
 
-/** Id, name and queue of a task. */
-export function namesOf(records: Records, slot: number): Pick<Task, 'id' | 'name' | 'queue'> {
+/** Name and queue of a task. */
+export function namesOf(records: Records, slot: number): Pick<TaskFigures, 'name' | 'queue'> {
   return {
-    id: records.ids[slot] as string,
     name: textOf(records.names, records.name[slot] as number),
     queue: textOf(records.queues, records.queue[slot] as number),
   };

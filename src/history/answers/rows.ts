@@ -3,6 +3,7 @@
  * JSON can be kept.
  */
 import { isDone, type Task, type TaskDetail } from '../../model.ts';
+import type { TaskFigures } from '../../select/task-stats.ts';
 import { lifeOf } from '../merge/life.ts';
 import { toFigures, toTask } from '../merge/task.ts';
 import { timelineOf } from '../merge/timeline.ts';
@@ -24,7 +25,7 @@ export interface Rows {
   /** What a search examines. */
   brief(slot: number): Task;
   /** What statistics examine. */
-  figures(slot: number): Task;
+  figures(slot: number): TaskFigures;
   detail(slot: number, children: readonly string[]): TaskDetail;
   /** The task has changed. */
   forget(slot: number): void;

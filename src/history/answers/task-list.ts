@@ -1,21 +1,22 @@
 /** Answers the task list from the indexes. */
-import type { Awaitable, TaskPage, TaskQuery, TaskSort } from '../../source.ts';
-import type { SeekTarget } from '../index/slot-blocks.ts';
+import type { Steps } from '../../scheduler.ts';
+import type { TaskPage, TaskQuery } from '../../source.ts';
 import type { TaskIndex } from '../index/task-index.ts';
 import { targetOf } from '../index/task-orders.ts';
 import type { Folded } from '../table/folded.ts';
 import type { Records } from '../table/records.ts';
-import { type Candidates, candidatesOf, walkCandidates } from './candidates.ts';
+import { type Candidates, candidatesOf, copyCandidates, walkCandidates } from './candidates.ts';
 import { listOrder } from './list-order.ts';
 import type { Rows } from './rows.ts';
-import { slicePage, takePage } from './task-page.ts';
-import { collectEntries, type SearchContext, searchTexts } from './task-search.ts';
+import { type PageContext, takePage, takeWholePage } from './task-page.ts';
+import { type TaskWalk, visitSlots } from './task-walk.ts';
 
 /** The task list. The indexes must have caught up. */
 export interface TaskList {
-  list(query: TaskQuery): Awaitable<TaskPage>;
-  /** Every task that passes the filters but the text, in no order. */
-  slots(query: TaskQuery): number[];
+  /** Answers a query; `null`: the index of its order must be built first. */
+  list(query: TaskQuery): Steps<TaskPage | null>;
+  /** Visits every task that passes the filters but the text. */
+  visit(query: TaskQuery, visit: (slot: number) => void): Steps<void>;
 }
 
 /** What the list is read from. */
@@ -24,87 +25,68 @@ interface ListContext {
   readonly index: TaskIndex;
   readonly rows: Rows;
   readonly fold: (slot: number) => Folded;
+  /** Updates the indexes. */
+  readonly catchUp: () => void;
 }
 
-/** @param fold folds one slot */
-export function createTaskList(
-  records: Records,
-  index: TaskIndex,
-  rows: Rows,
-  fold: (slot: number) => Folded,
-): TaskList {
-  const context: ListContext = { records, index, rows, fold };
+/** @param context what the list is read from */
+export function createTaskList(context: ListContext): TaskList {
+  const { records, index, rows } = context;
   return {
-    list(query) {
+    list: (query) => listTasks(context, query),
+    *visit(query, visit) {
       const candidates = candidatesOf(query, records, index);
-      return query.sort === 'timestamp'
-        ? listByTime(context, query, candidates)
-        : listBySort(context, query, candidates, query.sort);
+      const accepts = acceptorOf(query, candidates, rows);
+      const isSearch = query.q !== null;
+      yield* visitSlots({ records, isSearch }, copyCandidates(candidates, query), (slot) => {
+        if (accepts(slot)) visit(slot);
+      });
     },
-    slots: (query) => collect(context, query, candidatesOf(query, records, index)),
   };
 }
 
-/** All matching candidates, by time. */
-function collect({ records, index }: ListContext, query: TaskQuery, candidates: Candidates): number[] {
-  const matching: number[] = [];
-  for (const slot of walkCandidates(candidates, query, null, records, index)) {
-    if (candidates.isExact || candidates.matches(slot)) matching.push(slot);
-  }
-  return matching;
-}
-
-function listByTime(context: ListContext, query: TaskQuery, candidates: Candidates): Awaitable<TaskPage> {
-  const { records, index, rows, fold } = context;
-  const { matches, count, isExact } = candidates;
+function* listTasks(context: ListContext, query: TaskQuery): Steps<TaskPage | null> {
+  const { records, index, rows, fold, catchUp } = context;
+  const { sort, scan, since, until, q } = query;
+  const candidates = candidatesOf(query, records, index);
+  const { count, members, isExact, isAll } = candidates;
+  const accepts = acceptorOf(query, candidates, rows);
+  const isMatch = (slot: number): boolean => isWithin(records, slot, query) && accepts(slot);
   const order = listOrder(query, records, fold);
-  const after = query.after === null ? null : targetOf(query.after, records);
-  const walkFrom = (target: SeekTarget | null) => walkCandidates(candidates, query, target, records, index);
-  if (isExact) return takePage(walkFrom(after), query, null, count, order, rows);
-  const isWhole = count <= query.scan;
-  if (query.q !== null) {
-    const most = isWhole ? Number.POSITIVE_INFINITY : query.scan;
-    const entries = collectEntries(walkFrom(isWhole ? null : after), most, matches, order);
-    return searchTexts(entries, query, isWhole, searchContext(context, query));
+  const walk = { records, order, isSearch: q !== null, from: walkByTime(context, query, candidates) };
+  const page: PageContext = { walk, order, rows, catchUp };
+  const isTimed = since !== null || until !== null;
+  const isByTime = sort === 'timestamp';
+  // The index of the order holds the tasks of the list and no others.
+  const isIndexed = isExact && members === null && (isByTime || (isAll && !isTimed));
+  if (!isIndexed && (members !== null || count <= scan)) {
+    return yield* takeWholePage(query, copyCandidates(candidates, query), isMatch, page);
   }
-  if (!isWhole) return takePage(walkFrom(after), query, matches, null, order, rows);
-  return slicePage(collect(context, query, candidates), query, order, rows);
+  if (isByTime) return yield* takePage(query, isIndexed ? null : accepts, isIndexed ? count : null, page);
+  const sorted = index.sorts.get(sort);
+  if (sorted === null) return null;
+  const from: TaskWalk['from'] = (after) => sorted.walk(query.order, after);
+  const sortedPage = { ...page, walk: { ...walk, from } };
+  return yield* takePage(query, isIndexed ? null : isMatch, isIndexed ? sorted.size : null, sortedPage);
 }
 
-async function listBySort(
-  context: ListContext,
+/** Walks the candidates by time of the last change. */
+function walkByTime(
+  { records, index }: ListContext,
   query: TaskQuery,
   candidates: Candidates,
-  sort: Exclude<TaskSort, 'timestamp'>,
-): Promise<TaskPage> {
-  const { records, index, rows, fold } = context;
-  const { since, until, scan, q } = query;
-  const order = listOrder(query, records, fold);
-  const isTimed = since !== null || until !== null;
-  const isFiltered = isTimed || !candidates.isExact || candidates.lists[0] !== index.all;
-  if (isFiltered && candidates.count <= scan) {
-    const entries = collect(context, query, candidates)
-      .map((slot) => ({ slot, position: order.positionOf(slot) }))
-      .sort((a, b) => order.compare(a.position, b.position));
-    if (q !== null) return searchTexts({ entries, end: null }, query, true, searchContext(context, query));
-    return slicePage(
-      entries.map(({ slot }) => slot),
-      query,
-      order,
-      rows,
-    );
-  }
-  const sorted = await index.sorts.get(sort);
-  index.catchUp();
-  const walk = sorted.walk(query.order, query.after);
-  if (!isFiltered) return takePage(walk, query, null, sorted.size, order, rows);
-  const accepts = (slot: number): boolean => isWithin(records, slot, query) && candidates.matches(slot);
-  if (q === null) return takePage(walk, query, accepts, null, order, rows);
-  return searchTexts(collectEntries(walk, scan, accepts, order), query, false, searchContext(context, query));
+): TaskWalk['from'] {
+  return (after) =>
+    walkCandidates(candidates, query, after === null ? null : targetOf(after, records), records, index);
 }
 
-function searchContext({ records, index, rows, fold }: ListContext, query: TaskQuery): SearchContext {
-  return { records, rows, order: listOrder(query, records, fold), catchUp: index.catchUp };
+/** Whether a task passes the filters and contains the text. */
+function acceptorOf(
+  { q, search }: TaskQuery,
+  { matches }: Candidates,
+  rows: Rows,
+): (slot: number) => boolean {
+  return q === null ? matches : (slot) => matches(slot) && search(rows.brief(slot));
 }
 
 function isWithin(records: Records, slot: number, { since, until }: TaskQuery): boolean {

@@ -1,7 +1,24 @@
-/** Cuts pages out of what matches. */
-import type { TaskPage, TaskQuery } from '../../source.ts';
+/** Cuts pages out of what matches, in steps. */
+
+import type { Task } from '../../model.ts';
+import { type Steps, sortInSteps } from '../../scheduler.ts';
+import type { TaskPage, TaskPosition, TaskQuery } from '../../source.ts';
 import type { ListOrder } from './list-order.ts';
 import type { Rows } from './rows.ts';
+import { isHeld, type TaskWalk, type Visited, visitSlots, walkTasks } from './task-walk.ts';
+
+/** Tasks made between two pauses. */
+const ROWS_AT_ONCE = 16;
+
+/** What pages are made of. */
+export interface PageContext {
+  readonly walk: TaskWalk;
+  /** The order of the page. */
+  readonly order: ListOrder;
+  readonly rows: Rows;
+  /** Updates the indexes. */
+  catchUp(): void;
+}
 
 /**
  * The page at the start of a walk, whose `next` is `null` only when the walk has ended.
@@ -9,46 +26,91 @@ import type { Rows } from './rows.ts';
  * @param accepts filters the tasks, of which no more than `scan` are examined; `null`: all belong to the list
  * @param total the length of the list, if it is known
  */
-export function takePage(
-  walk: Iterable<number>,
-  { limit, scan }: TaskQuery,
+export function* takePage(
+  { limit, scan, after }: TaskQuery,
   accepts: ((slot: number) => boolean) | null,
   total: number | null,
-  order: ListOrder,
-  rows: Rows,
-): TaskPage {
-  const found: number[] = [];
+  context: PageContext,
+): Steps<TaskPage> {
+  const { walk } = context;
+  const found = new Map<string, Visited>();
   let examined = 0;
-  let last = -1;
-  let hasMore = false;
-  for (const slot of walk) {
+  const last = yield* walkTasks(walk, after, (slot) => {
     const isMatch = accepts === null || (examined < scan && accepts(slot));
-    hasMore = isMatch ? found.length >= limit : examined >= scan;
-    if (hasMore) break;
+    if (isMatch ? found.size >= limit : examined >= scan) return false;
     examined++;
-    last = slot;
-    if (isMatch) found.push(slot);
-  }
-  const next = hasMore && limit > 0 && last !== -1 ? order.positionOf(last) : null;
-  return { tasks: found.map(rows.get), next, total };
+    if (isMatch) note(context, found, slot);
+    return true;
+  });
+  const next = limit > 0 ? last : null;
+  return { tasks: yield* presentTasks([...found.values()], after, next, context), next, total };
 }
 
-/** The page behind `after`, of all tasks that match, in their order. */
-export function slicePage(
-  matching: readonly number[],
+/**
+ * The page behind `after` of all tasks that match, which are counted.
+ *
+ * @param slots contain all tasks that match
+ */
+export function* takeWholePage(
   { limit, after }: TaskQuery,
-  order: ListOrder,
-  rows: Rows,
-): TaskPage {
+  slots: readonly ArrayLike<number>[],
+  accepts: (slot: number) => boolean,
+  context: PageContext,
+): Steps<TaskPage> {
+  const { walk, order } = context;
+  const found = new Map<string, Visited>();
+  yield* visitSlots(walk, slots, (slot) => {
+    if (accepts(slot)) note(context, found, slot);
+  });
+  const sorted = yield* sortInSteps([...found.values()], (a, b) => order.compare(a.position, b.position));
+  const start = after === null ? 0 : firstBehind(sorted, after, order);
+  const page = sorted.slice(start, start + limit);
+  const last = start + limit < sorted.length ? page.at(-1) : undefined;
+  const next = last?.position ?? null;
+  return { tasks: yield* presentTasks(page, after, next, context), next, total: sorted.length };
+}
+
+/** A task that is visited again keeps its first position: it is on one page only. */
+function note({ walk, order }: PageContext, found: Map<string, Visited>, slot: number): void {
+  const id = walk.records.ids[slot] as string;
+  if (!found.has(id)) found.set(id, { slot, position: order.positionOf(slot) });
+}
+
+function firstBehind(sorted: readonly Visited[], after: TaskPosition, order: ListOrder): number {
   let start = 0;
-  let end = after === null ? 0 : matching.length;
-  while (after !== null && start < end) {
+  let end = sorted.length;
+  while (start < end) {
     const middle = (start + end) >> 1;
-    if (order.compare(order.positionOf(matching[middle] as number), after) > 0) end = middle;
+    if (order.compare((sorted[middle] as Visited).position, after) > 0) end = middle;
     else start = middle + 1;
   }
-  const page = matching.slice(start, start + limit);
-  const last = page.at(-1);
-  const hasMore = last !== undefined && start + limit < matching.length;
-  return { tasks: page.map(rows.get), next: hasMore ? order.positionOf(last) : null, total: matching.length };
+  return start;
+}
+
+/**
+ * The tasks of a page in their present order. One that has moved to another page meanwhile is left out: on a
+ * later page it is met again, and on an earlier one a client finds it by `since`.
+ */
+function* presentTasks(
+  page: readonly Visited[],
+  after: TaskPosition | null,
+  next: TaskPosition | null,
+  { walk: { records }, rows, order, catchUp }: PageContext,
+): Steps<Task[]> {
+  for (const [at, entry] of page.entries()) {
+    // Makes the task ahead of time; it stays cached until it changes.
+    if (isHeld(records, entry)) rows.get(entry.slot);
+    if (at % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) yield;
+  }
+  catchUp();
+  return page
+    .filter((entry) => isHeld(records, entry))
+    .map(({ slot, position: before }) => ({ slot, before, position: order.positionOf(slot) }))
+    .filter(({ position, before }) => {
+      if (order.compare(position, before) === 0) return true;
+      const isBehindStart = after === null || order.compare(position, after) > 0;
+      return isBehindStart && (next === null || order.compare(position, next) <= 0);
+    })
+    .sort((a, b) => order.compare(a.position, b.position))
+    .map(({ slot }) => rows.get(slot));
 }

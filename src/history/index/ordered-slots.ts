@@ -23,6 +23,8 @@ export interface OrderedSlots {
    * @param after begin behind this position; `null`: at the start
    */
   walk(order: 'asc' | 'desc', after: SeekTarget | null): SlotWalk;
+  /** Copies the slots from one position up to another, in parts. `null`: the start, or the end. */
+  copy(from: SeekTarget | null, to: SeekTarget | null): Uint32Array[];
   /** The lowest key; {@link NO_KEY} when empty. */
   firstKey(): number;
   /** The slot of the lowest key; −1 when empty. */
@@ -62,6 +64,14 @@ export function createOrderedSlots(compare: CompareSlots): OrderedSlots {
       return count;
     },
     walk: (order, after) => (order === 'asc' ? walkUp(blocks, after) : walkDown(blocks, after)),
+    copy(from, to) {
+      const start = from === null ? { block: 0, index: 0 } : seek(blocks, from);
+      const end = to === null ? { block: blocks.length, index: 0 } : seek(blocks, to);
+      return blocks.slice(start.block, end.block + 1).map(({ slots, size: used }, at) => {
+        const block = start.block + at;
+        return slots.slice(block === start.block ? start.index : 0, block === end.block ? end.index : used);
+      });
+    },
     first: () => (size === 0 ? -1 : ((blocks[0] as SlotBlock).slots[0] as number)),
     firstKey: () => (size === 0 ? NO_KEY : ((blocks[0] as SlotBlock).keys[0] as number)),
   };

@@ -1,15 +1,17 @@
 /**
  * Orders that live traffic does not need (by received, started, finished, runtime, name, state). Each is built
- * in slices when somebody asks for it, kept up to date from then on, and dropped when nobody has asked for
+ * in steps when somebody asks for it, kept up to date from then on, and dropped when nobody has asked for
  * a while.
  */
-import type { TaskSort } from '../../source.ts';
-import { createSlices } from '../slices.ts';
+import { type Steps, scheduler } from '../../scheduler.ts';
+import type { Awaitable, TaskSort } from '../../source.ts';
 import type { Folded } from '../table/folded.ts';
 import type { Records } from '../table/records.ts';
 import { NO_KEY } from './slot-blocks.ts';
 import { orderByNumber, orderByText, type TaskOrder } from './task-orders.ts';
 
+/** Tasks added between two pauses. */
+const ADDED_AT_ONCE = 64;
 /** How long an order is kept after it was last asked for. */
 const UNUSED_MS = 15 * 60_000;
 
@@ -22,14 +24,16 @@ interface SortIndex {
   /** The key under which each slot is listed. */
   readonly keys: SlotKeys;
   usedAt: number;
-  /** Resolves when the order is complete; `null` once it is. */
-  ready: Promise<void> | null;
+  /** Resolves when it is complete; `null` once it is. */
+  building: Promise<void> | null;
 }
 
 /** The orders that have been asked for. */
 export interface SortIndexes {
-  /** Resolves when that order is complete. */
-  get(sort: ExtraSort): Promise<TaskOrder>;
+  /** An order; `null` when it is not complete. */
+  get(sort: ExtraSort): TaskOrder | null;
+  /** Builds an order, once for all who wait. Resolves when it is complete. */
+  build(sort: ExtraSort): Awaitable<void>;
   /** Takes a slot out before it changes. */
   remove(slot: number): void;
   insert(slot: number, folded: Folded): void;
@@ -45,32 +49,33 @@ export function createSortIndexes(
   now: () => number,
 ): SortIndexes {
   const indexes = new Map<ExtraSort, SortIndex>();
-
-  async function build(index: SortIndex): Promise<void> {
-    const slices = createSlices();
-    for (const slot of records.slots.values()) {
-      if (records.indexed[slot] === 1 && !index.keys.has(slot)) add(records, index, slot, fold(slot));
-      if (slices.isOver()) await slices.next();
-    }
-    index.ready = null;
-  }
-
   return {
-    async get(sort) {
-      let index = indexes.get(sort);
-      if (index === undefined) {
-        index = { sort, order: orderOf(records, sort), keys: createSlotKeys(), usedAt: now(), ready: null };
-        indexes.set(sort, index);
-        index.ready = build(index);
-      }
+    get(sort) {
+      const index = indexes.get(sort);
+      if (index === undefined) return null;
       index.usedAt = now();
-      if (index.ready !== null) await index.ready;
-      return index.order;
+      return index.building === null ? index.order : null;
+    },
+    build(sort) {
+      const known = indexes.get(sort);
+      if (known !== undefined) return known.building ?? undefined;
+      const index: SortIndex = {
+        ...{ sort, order: orderOf(records, sort), keys: createSlotKeys() },
+        ...{ usedAt: now(), building: null },
+      };
+      indexes.set(sort, index);
+      const building = scheduler.run('sort index', addAll(records, index, fold));
+      if (building instanceof Promise) {
+        index.building = building.then(() => {
+          index.building = null;
+        });
+      }
+      return index.building ?? undefined;
     },
     remove(slot) {
       if (indexes.size === 0) return;
       for (const [sort, index] of indexes) {
-        if (now() - index.usedAt > UNUSED_MS && index.ready === null) {
+        if (now() - index.usedAt > UNUSED_MS && index.building === null) {
           indexes.delete(sort);
           continue;
         }
@@ -84,6 +89,16 @@ export function createSortIndexes(
       for (const index of indexes.values()) add(records, index, slot, folded);
     },
   };
+}
+
+/** Adds the tasks that are held. Those that change meanwhile are added by {@link SortIndexes.insert}. */
+function* addAll(records: Records, index: SortIndex, fold: (slot: number) => Folded): Steps<void> {
+  let count = 0;
+  for (const slot of records.slots.values()) {
+    if (records.indexed[slot] === 1 && !index.keys.has(slot)) add(records, index, slot, fold(slot));
+    count += 1;
+    if (count % ADDED_AT_ONCE === 0) yield;
+  }
 }
 
 function orderOf(records: Records, sort: ExtraSort): TaskOrder {

@@ -1,4 +1,5 @@
-import type { HistoryStats } from '../../source.ts';
+import { type Steps, scheduler } from '../../scheduler.ts';
+import type { Awaitable, HistoryStats, ReadContext, TaskPage, TaskQuery } from '../../source.ts';
 import { summarize } from '../answers/summary.ts';
 import { childrenOf, workflowOf } from '../answers/workflow.ts';
 import type { HistoryReader } from '../history.ts';
@@ -21,10 +22,7 @@ export function createMemoryReader(state: MemoryState, lag: () => number | null)
   }
 
   return {
-    listTasks(query) {
-      catchUp(state);
-      return list.list(query);
-    },
+    listTasks: (query, context) => listTasks(state, query, context),
     getTask(id) {
       const slot = slotOf(id);
       return slot === undefined ? null : rows.detail(slot, childrenOf(id, tables));
@@ -34,8 +32,11 @@ export function createMemoryReader(state: MemoryState, lag: () => number | null)
       return slot === undefined ? null : workflowOf(slot, tables);
     },
     getTaskStats(query, context) {
-      catchUp(state);
-      return summarize(query, context, list, records, rows);
+      return scheduler.run(
+        'stats',
+        caughtUp(state, () => summarize(query, list, rows)),
+        context,
+      );
     },
     listWorkers: () => workers.list(),
     listEvents(query) {
@@ -53,6 +54,31 @@ export function createMemoryReader(state: MemoryState, lag: () => number | null)
       return { revision: revisions[part], changesAt: changesAt(part) };
     },
   };
+}
+
+function listTasks(state: MemoryState, query: TaskQuery, context: ReadContext): Awaitable<TaskPage> {
+  const { sort, q } = query;
+  const { list, index } = state.tables;
+  const kind = q !== null ? 'search' : sort === 'timestamp' ? 'list' : 'sort';
+  const page = scheduler.run(
+    kind,
+    caughtUp(state, () => list.list(query)),
+    context,
+  );
+  return page instanceof Promise ? page.then(orBuilt) : orBuilt(page);
+
+  function orBuilt(answer: TaskPage | null): Awaitable<TaskPage> {
+    if (answer !== null || sort === 'timestamp') return answer as TaskPage;
+    const building = index.sorts.build(sort);
+    const again = (): Awaitable<TaskPage> => listTasks(state, query, context);
+    return building === undefined ? again() : building.then(again);
+  }
+}
+
+/** Work on indexes that have caught up. */
+function* caughtUp<Result>(state: MemoryState, work: () => Steps<Result>): Steps<Result> {
+  catchUp(state);
+  return yield* work();
 }
 
 function statsOf(

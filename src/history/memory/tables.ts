@@ -60,6 +60,6 @@ export function createTables(retention: Retention, clock: () => number, flags: F
     eviction,
     index,
     roots,
-    list: createTaskList(records, index, rows, fold),
+    list: createTaskList({ records, index, rows, fold, catchUp: index.catchUp }),
   };
 }

@@ -1,5 +1,6 @@
 /** Makes the task that answers show of a record. */
 import type { Task, TaskDetail, TaskFlag, TaskTextField } from '../../model.ts';
+import type { TaskFigures } from '../../select/task-stats.ts';
 import { lifeOf, type TaskLife } from './life.ts';
 import type { TaskRecord } from './record.ts';
 import { timelineOf } from './timeline.ts';
@@ -15,19 +16,18 @@ export interface TaskContext {
   readonly life?: TaskLife;
 }
 
-/** @returns what statistics are made of: the task without its texts and relatives */
-export function toFigures(life: TaskLife, names: Pick<Task, 'id' | 'name' | 'queue'>): Task {
+/** @returns what statistics are made of */
+export function toFigures(life: TaskLife, names: Pick<TaskFigures, 'name' | 'queue'>): TaskFigures {
   return {
     ...names,
     state: life.state,
     worker: life.worker,
-    sent: dateOf(life.sent),
-    received: dateOf(life.received),
-    started: dateOf(life.started),
-    finished: dateOf(life.finished),
-    timestamp: dateOf(life.timestamp),
-    runtime: life.runtime,
-    retries: life.retries,
+    sent: life.sent ?? Number.NaN,
+    received: life.received ?? Number.NaN,
+    started: life.started ?? Number.NaN,
+    finished: life.finished ?? Number.NaN,
+    timestamp: life.timestamp ?? Number.NaN,
+    runtime: life.runtime ?? Number.NaN,
   };
 }
 

@@ -1,7 +1,8 @@
 import type { Task } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
+import { scheduler } from '../../../scheduler.ts';
 import { passesFilters } from '../../../select/task-filter.ts';
-import { createStatsAccumulator } from '../../../select/task-stats.ts';
+import { createStatsAccumulator, figuresOf } from '../../../select/task-stats.ts';
 import type { TaskStats, TaskStatsQuery } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { bareTask, loadKnown, loadTasks } from '../jobs/job-loader.ts';
@@ -26,7 +27,7 @@ export async function readTaskStats(
   const figures = createStatsAccumulator(query);
   const add = async (jobs: readonly KnownJob[]): Promise<void> => {
     for (const task of await tasksOf(access, jobs, query, options)) {
-      if (passesFilters(task, filter)) figures.add(task);
+      if (passesFilters(task, filter)) figures.add(figuresOf(task));
     }
   };
   if (filter.rootId !== null) {
@@ -34,7 +35,7 @@ export async function readTaskStats(
     const flow =
       root === null ? null : await readFlow(access, root, Math.min(filter.scan, MOST_JOBS), options);
     await add(flow?.jobs ?? []);
-    return figures.result();
+    return scheduler.run('stats', figures.result());
   }
   const all = await access.queues(options);
   const since = Math.max(
@@ -60,7 +61,7 @@ export async function readTaskStats(
     left -= rows.length;
     await add(await loadKnown(access, rows, options));
   }
-  return figures.result();
+  return scheduler.run('stats', figures.result());
 }
 
 /** Roots and values are read only if a filter needs them. */

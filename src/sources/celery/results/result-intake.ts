@@ -1,11 +1,11 @@
 /** Takes results that were read from a backend into the history. */
 import type { CollectedHistory } from '../../../history/history.ts';
+import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import type { StoredResult } from '../protocol/messages.ts';
 import { decodeResult, decodeResultHead, endedAt } from '../protocol/results.ts';
 import type { StoredResults, StoredValue } from '../result-backend.ts';
 import type { Dating } from './dating.ts';
-import { createSlices } from './pauses.ts';
 
 /** What taking results in needs. */
 export interface ResultIntake {
@@ -28,8 +28,9 @@ export interface IntakeCounts {
   unreadable: number;
 }
 
-/** Results taken in without giving way: for most values a few milliseconds at most. */
+/** Results decoded before the history is asked about them, and results taken in between two pauses. */
 const AT_ONCE = 50;
+const TAKEN_AT_ONCE = 5;
 /** Of each slice, so many dated results show how long the backend keeps results. */
 const SAMPLES = 3;
 
@@ -41,7 +42,7 @@ interface Batch {
 }
 
 /**
- * Takes in what the history would keep. Gives way to the host's own work in between.
+ * Takes in what the history would keep.
  *
  * @param aside set when somebody asked for these tasks
  */
@@ -52,25 +53,44 @@ export async function takeResults(
   aside: Aside | null = null,
 ): Promise<IntakeCounts> {
   const batch: Batch = { intake, aside, counts: { kept: 0, unreadable: 0 } };
-  const undated: StoredResult[] = [];
-  const samples: StoredResult[] = [];
-  const giveWay = createSlices();
-  for (let at = 0; at < values.length; at += AT_ONCE) {
-    await giveWay();
-    const results = values.slice(at, at + AT_ONCE).flatMap((value) => decode(batch, value) ?? []);
-    const dated = results.filter(({ change }) => change.time !== null);
-    takeDated(batch, dated);
-    undated.push(...results.filter(({ change }) => change.time === null));
-    if (intake.dating.needsSamples()) samples.push(...dated.slice(0, SAMPLES));
-  }
+  const { undated, samples } = await scheduler.run('results', takeAllDated(batch, values));
   if (undated.length === 0) return batch.counts;
   const times = await datesOf(intake, undated, samples, signal);
-  for (const [index, result] of undated.entries()) {
-    await giveWay();
-    const time = times[index] ?? null;
-    take(batch, result, time, isWanted(intake, result.change.id, time ?? Date.now()));
-  }
+  await scheduler.run('results', takeUndated(batch, undated, times));
   return batch.counts;
+}
+
+/** Takes in results with a time. @returns the others, and some results that show how long the backend keeps them */
+function* takeAllDated(
+  batch: Batch,
+  values: readonly StoredValue[],
+): Steps<{ undated: StoredResult[]; samples: StoredResult[] }> {
+  const undated: StoredResult[] = [];
+  const samples: StoredResult[] = [];
+  for (let at = 0; at < values.length; at += AT_ONCE) {
+    const dated: StoredResult[] = [];
+    for (const value of values.slice(at, at + AT_ONCE)) {
+      const result = decode(batch, value);
+      if (result?.change.time === null) undated.push(result);
+      else if (result !== null) dated.push(result);
+      yield;
+    }
+    yield* takeDated(batch, dated);
+    if (batch.intake.dating.needsSamples()) samples.push(...dated.slice(0, SAMPLES));
+  }
+  return { undated, samples };
+}
+
+function* takeUndated(
+  batch: Batch,
+  undated: readonly StoredResult[],
+  times: readonly (number | null)[],
+): Steps<void> {
+  for (const [index, result] of undated.entries()) {
+    const time = times[index] ?? null;
+    take(batch, result, time, isWanted(batch.intake, result.change.id, time ?? Date.now()));
+    if (index % TAKEN_AT_ONCE === TAKEN_AT_ONCE - 1) yield;
+  }
 }
 
 /** Results of known tasks are always wanted; others when the history would keep the task. */
@@ -87,10 +107,13 @@ function decode({ intake, aside, counts }: Batch, { id, text, isCut }: StoredVal
   return result;
 }
 
-function takeDated(batch: Batch, results: readonly StoredResult[]): void {
+function* takeDated(batch: Batch, results: readonly StoredResult[]): Steps<void> {
   // The history is asked about all before it is given the first: to answer, it brings its indexes up to date.
   const wanted = results.map(({ change }) => isWanted(batch.intake, change.id, change.time ?? 0));
-  for (const [index, result] of results.entries()) take(batch, result, null, wanted[index] === true);
+  for (const [index, result] of results.entries()) {
+    take(batch, result, null, wanted[index] === true);
+    if (index % TAKEN_AT_ONCE === TAKEN_AT_ONCE - 1) yield;
+  }
 }
 
 /** @param heardAt when an undated result was written, as far as is known */

@@ -1,0 +1,87 @@
+/** Walks over indexes in steps. An index may change whenever the work pauses, so each stretch seeks its start. */
+import type { Steps } from '../../scheduler.ts';
+import type { TaskPosition } from '../../source.ts';
+import type { Records } from '../table/records.ts';
+import type { ListOrder } from './list-order.ts';
+
+/** Most tasks visited between two pauses. */
+const STRETCH = 128;
+/** Longest search between two pauses, in milliseconds: texts may be long. */
+const SEARCH_MS = 1;
+
+/** An index and the order in which it is walked. */
+export interface TaskWalk {
+  readonly records: Records;
+  readonly order: ListOrder;
+  /** Whether texts of the visited tasks are searched. */
+  readonly isSearch: boolean;
+  /** @param after begin behind this position; `null`: at the start */
+  from(after: TaskPosition | null): Iterable<number>;
+}
+
+/** A task, and its position when it was visited. */
+export interface Visited {
+  readonly slot: number;
+  readonly position: TaskPosition;
+}
+
+/**
+ * Visits the tasks behind a position. One that changes meanwhile may be visited again, or not at all: it is then
+ * on another page.
+ *
+ * @param visit returns false to end the walk before this task
+ * @returns the position of the last visited task when `visit` has ended the walk, else `null`
+ */
+export function* walkTasks(
+  walk: TaskWalk,
+  after: TaskPosition | null,
+  visit: (slot: number) => boolean,
+): Steps<TaskPosition | null> {
+  for (let start = after; ; ) {
+    const isOver = createStretch(walk);
+    let last = -1;
+    let isPaused = false;
+    for (const slot of walk.from(start)) {
+      isPaused = isOver();
+      if (isPaused) break;
+      if (!visit(slot)) return last === -1 ? start : walk.order.positionOf(last);
+      last = slot;
+    }
+    if (!isPaused) return null;
+    start = walk.order.positionOf(last);
+    yield;
+  }
+}
+
+/** Visits slots that were copied before. Some may have been given to other tasks meanwhile. */
+export function* visitSlots(
+  { records, isSearch }: Pick<TaskWalk, 'records' | 'isSearch'>,
+  parts: readonly ArrayLike<number>[],
+  visit: (slot: number) => void,
+): Steps<void> {
+  let isOver = createStretch({ isSearch });
+  for (const slots of parts) {
+    for (let at = 0; at < slots.length; at++) {
+      const slot = slots[at] as number;
+      if (records.indexed[slot] === 1) visit(slot);
+      if (!isOver()) continue;
+      yield;
+      isOver = createStretch({ isSearch });
+    }
+  }
+}
+
+/** @returns a function that is called once for each visited task, and says whether it is time to pause */
+function createStretch({ isSearch }: Pick<TaskWalk, 'isSearch'>): () => boolean {
+  let count = -1;
+  const end = isSearch ? performance.now() + SEARCH_MS : 0;
+  return () => {
+    count += 1;
+    return count >= STRETCH || (isSearch && count > 0 && performance.now() >= end);
+  };
+}
+
+/** Whether the task is still held: a slot may have been given to another task meanwhile. */
+export function isHeld({ indexed, ids }: Records, { slot, position }: Visited): boolean {
+  return indexed[slot] === 1 && ids[slot] === position.id;
+}
