@@ -42,10 +42,10 @@ export function* walkTasks(
     let last = -1;
     let isPaused = false;
     for (const slot of walk.from(start)) {
-      isPaused = isOver();
-      if (isPaused) break;
       if (!visit(slot)) return last === -1 ? start : walk.order.positionOf(last);
       last = slot;
+      isPaused = isOver();
+      if (isPaused) break;
     }
     if (!isPaused) return null;
     start = walk.order.positionOf(last);
@@ -71,13 +71,13 @@ export function* visitSlots(
   }
 }
 
-/** @returns a function that is called once for each visited task, and says whether it is time to pause */
+/** @returns a function that is called after each visited task, and says whether it is time to pause */
 function createStretch({ isSearch }: Pick<TaskWalk, 'isSearch'>): () => boolean {
-  let count = -1;
+  let count = 0;
   const end = isSearch ? performance.now() + SEARCH_MS : 0;
   return () => {
     count += 1;
-    return count >= STRETCH || (isSearch && count > 0 && performance.now() >= end);
+    return count >= STRETCH || (isSearch && performance.now() >= end);
   };
 }
 
