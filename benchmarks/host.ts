@@ -5,13 +5,12 @@
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { Agent, get } from 'node:http';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ATTACKS, type Attack } from './host-attacks.ts';
+import { askEvenly, askOnce, PATIENCE_MS, secondsUntilNormal, watchMemory } from './host-probes.ts';
 import type { HostCommand, HostReport } from './host-server.ts';
 import { printTable } from './table.ts';
 
@@ -19,10 +18,6 @@ const TOTAL_MS = 150_000;
 const CONTROL = '— the same load on a bare route';
 const CANARY_MS = 10;
 const OTHER_MS = 250;
-/** How long answers are waited for after a load has ended. */
-const PATIENCE_MS = 20_000;
-/** A list is normal when it is answered within this. */
-const NORMAL_MS = 250;
 
 /** A host that runs. */
 interface Host {
@@ -75,56 +70,6 @@ async function end(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-/** Milliseconds until an answer was there; with its status and length. */
-async function askOnce(url: string, agent?: Agent): Promise<{ ms: number; status: number; bytes: number }> {
-  const start = performance.now();
-  return new Promise((resolve) => {
-    const done = (status: number, bytes: number) => resolve({ ms: performance.now() - start, status, bytes });
-    const request = get(url, agent === undefined ? {} : { agent }, (response) => {
-      let bytes = 0;
-      response.on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
-      });
-      response.on('end', () => done(response.statusCode ?? 0, bytes));
-      response.on('error', () => done(0, bytes));
-    });
-    request.setTimeout(PATIENCE_MS, () => request.destroy());
-    request.on('error', () => done(0, 0));
-  });
-}
-
-/** Asks at an even rate, whether answers come or not. @returns stops it, and resolves with the times of all */
-function askEvenly(url: string, everyMs: number): () => Promise<number[]> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 500 });
-  const asked: Promise<{ ms: number }>[] = [];
-  const timer = setInterval(() => void asked.push(askOnce(url, agent)), everyMs);
-  return async () => {
-    clearInterval(timer);
-    const answers = await Promise.all(asked);
-    agent.destroy();
-    return answers.map(({ ms }) => ms);
-  };
-}
-
-/** Largest resident size of a process, looked at from outside. @returns stops it; NaN where /proc is missing */
-function watchMemory(pid: number | undefined): () => number {
-  let most = Number.NaN;
-  const look = (): void => {
-    try {
-      const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-      most = Math.max(Number.isNaN(most) ? 0 : most, Number(kilobytes) / 1_000);
-    } catch {
-      // Not Linux.
-    }
-  };
-  look();
-  const timer = setInterval(look, 50);
-  return () => {
-    clearInterval(timer);
-    return most;
-  };
-}
-
 /** Runs loads at one host, one after the other, and measures the host meanwhile. */
 async function measure(
   host: Host,
@@ -160,17 +105,6 @@ async function measure(
   command(host, 'stop');
   const [report] = await reported;
   return { ...report, canary, others, counts, rss: memory(), normal };
-}
-
-async function secondsUntilNormal(url: string): Promise<number | null> {
-  const start = performance.now();
-  while (performance.now() - start < PATIENCE_MS) {
-    const asked = performance.now();
-    const { ms, status } = await askOnce(url);
-    if (status === 200 && ms < NORMAL_MS) return (asked - start) / 1_000;
-    await sleep(50);
-  }
-  return null;
 }
 
 /** Requests: both sides at the same host. */

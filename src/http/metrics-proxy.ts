@@ -6,6 +6,7 @@
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { debugChannel } from '../debug.ts';
 import { MonitorError } from '../errors.ts';
+import { preferredFormat } from '../metrics/accept.ts';
 import { type Exchange, openExchange } from '../metrics/exchange.ts';
 import type { MetricsReply } from '../metrics/exporter-reply.ts';
 import type { ResolvedMetrics } from '../metrics/metrics-options.ts';
@@ -24,7 +25,7 @@ export type ProxyModule = Pick<
 
 /** One client's request. */
 export interface ScrapeRequest {
-  /** The client's `Accept`, forwarded as it is; it decides the format. */
+  /** The client's `Accept`. Only the format that it prefers is asked of the exporter. */
   readonly accept?: string | undefined;
   /** The client's query. Its names must be among {@link ResolvedMetrics.query}. */
   readonly query?: URLSearchParams | string | undefined;
@@ -96,7 +97,7 @@ export function createMetricsProxy(
   async function scrape({ accept, query, headers, signal }: ScrapeRequest): Promise<MetricsReply> {
     if (headers?.[LOOP_HEADER] !== undefined) throw new MonitorError('exporter_invalid', LOOP);
     const path = appendQuery(resolved, query);
-    const format = accept !== undefined && isHeaderText(accept) ? accept : undefined;
+    const format = preferredFormat(accept);
     return calls.run(JSON.stringify([path, format]), () => start(path, format), signal);
   }
 
@@ -122,11 +123,6 @@ function appendQuery(resolved: ResolvedMetrics, query: URLSearchParams | string 
   const text = added.toString();
   if (text === '') return resolved.path;
   return `${resolved.path}${resolved.path.includes('?') ? '&' : '?'}${text}`;
-}
-
-/** Whether Node accepts this header value. A client's invalid `Accept` is ignored: the exporter chooses the format. */
-function isHeaderText(value: string): boolean {
-  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
 }
 
 /** One proxy for all exchanges. It is loaded at the first scrape, since loading takes time and may warn (DEP0060). */

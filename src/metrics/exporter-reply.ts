@@ -25,7 +25,11 @@ export function readReply(
   done: (reply: MetricsReply) => void,
   fail: (error: MonitorError) => void,
 ): void {
-  const refuse = (detail: string): void => fail(new MonitorError('exporter_invalid', detail));
+  let isRefused = false;
+  const refuse = (detail: string): void => {
+    isRefused = true;
+    fail(new MonitorError('exporter_invalid', detail));
+  };
   // Attach this first: a broken connection emits `error` on the response.
   response.on('error', () => refuse(CUT));
   const contentType = response.headers['content-type'];
@@ -35,20 +39,19 @@ export function readReply(
     return;
   }
 
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const body = createBody(maxBytes);
   response.on('data', (chunk: Buffer) => {
-    size += chunk.length;
-    if (size > maxBytes) {
-      chunks.length = 0;
-      refuse(tooLarge(maxBytes));
-    } else chunks.push(chunk);
+    // One read of the socket can hold thousands of chunks, which arrive even after the connection was closed.
+    if (isRefused) return;
+    const excess = body.add(chunk);
+    if (excess !== null) refuse(excess);
   });
   response.on('end', () => {
-    const body = Buffer.concat(chunks);
+    if (isRefused) return;
+    const bytes = body.take();
     if (!response.complete) refuse(CUT);
-    else if (!isFramed(response) && !marksItsEnd(contentType, body)) refuse(UNFRAMED);
-    else done({ status: 200, contentType, body });
+    else if (!isFramed(response) && !marksItsEnd(contentType, bytes)) refuse(UNFRAMED);
+    else done({ status: 200, contentType, body: bytes });
   });
   // Has no effect after `end`. Without `end` the body is incomplete.
   response.on('close', () => refuse(CUT));
@@ -59,23 +62,60 @@ const UNKNOWN_TYPE =
   'The metrics exporter did not answer with a content type of Prometheus text, OpenMetrics or protobuf.';
 const UNFRAMED =
   'The metrics exporter sends neither Content-Length nor chunks, so a cut answer could not be told from a whole one.';
+const CRUMBS = 'The metrics exporter sends its answer in too many chunks of a few bytes.';
 
 function tooLarge(maxBytes: number): string {
   return `The metrics exporter's answer is larger than ${maxBytes} bytes.`;
 }
 
-function findFault(response: IncomingMessage, maxBytes: number): string | null {
-  const status = response.statusCode ?? 0;
+// A chunk costs time of its own, however small it is. This many may be tiny ...
+const FREE_CHUNKS = 1_024;
+// ... and further ones must have at least so many bytes on average: less than a line of metrics.
+const CHUNK_BYTES = 16;
+const FIRST_BYTES = 65_536;
+
+/**
+ * Collects a body in one buffer, which doubles as it fills up. Keeping the chunks would hold the memory of each:
+ * some hundred bytes for a chunk of one byte.
+ */
+function createBody(maxBytes: number) {
+  let buffer = Buffer.allocUnsafeSlow(Math.min(FIRST_BYTES, maxBytes));
+  let size = 0;
+  let chunks = 0;
+  return {
+    /** @returns why the body is refused; `null` when it is not */
+    add(chunk: Buffer): string | null {
+      const end = size + chunk.length;
+      chunks += 1;
+      if (end > maxBytes) return tooLarge(maxBytes);
+      if (chunks > FREE_CHUNKS + end / CHUNK_BYTES) return CRUMBS;
+      if (end > buffer.length) {
+        const larger = Buffer.allocUnsafeSlow(Math.min(maxBytes, Math.max(end, buffer.length * 2)));
+        buffer.copy(larger, 0, 0, size);
+        buffer = larger;
+      }
+      chunk.copy(buffer, size);
+      size = end;
+      return null;
+    },
+    /** The whole body, in a buffer of its size. */
+    take: (): Buffer => Buffer.from(buffer.subarray(0, size)),
+  };
+}
+
+function findFault({ statusCode: status = 0, headers }: IncomingMessage, maxBytes: number): string | null {
   if (status >= 300 && status < 400) {
     return `The metrics exporter answered with a redirect (status ${status}), which is not followed.`;
   }
   if (status !== 200) return `The metrics exporter answered with status ${status}.`;
-  if (!isMetricsType(response.headers['content-type'])) return UNKNOWN_TYPE;
-  const encoding = response.headers['content-encoding'] ?? 'identity';
-  if (encoding.toLowerCase() !== 'identity') {
-    return 'The metrics exporter compressed its answer although it was asked not to.';
+  if (!isMetricsType(headers['content-type'])) return UNKNOWN_TYPE;
+  const encoding = headers['content-encoding'] ?? 'identity';
+  // Node undoes `chunked` and passes any other transfer coding on as it came (RFC 9112, 6.1).
+  const transfer = headers['transfer-encoding'] ?? 'chunked';
+  if (encoding.toLowerCase() !== 'identity' || transfer.trim().toLowerCase() !== 'chunked') {
+    return 'The metrics exporter encoded its answer although it was asked not to.';
   }
-  if (Number(response.headers['content-length'] ?? 0) > maxBytes) return tooLarge(maxBytes);
+  if (Number(headers['content-length'] ?? 0) > maxBytes) return tooLarge(maxBytes);
   return null;
 }
 
@@ -84,8 +124,7 @@ function findFault(response: IncomingMessage, maxBytes: number): string | null {
  * 6.3).
  */
 function isFramed({ headers }: IncomingMessage): boolean {
-  if (headers['content-length'] !== undefined) return true;
-  return /(?:^|,)\s*chunked\s*$/i.test(headers['transfer-encoding'] ?? '');
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }
 
 function marksItsEnd(contentType: string, body: Buffer): boolean {

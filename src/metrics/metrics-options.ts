@@ -4,8 +4,8 @@ import type { Agent as HttpAgent } from 'node:http';
 export interface MetricsOptions {
   /**
    * Full URL of the exporter, `http:` or `https:`, such as `http://127.0.0.1:9100/metrics`. User and password
-   * in it become an `Authorization` header and are never shown. Link-local addresses (169.254/16) are
-   * refused.
+   * in it become an `Authorization` header and are never shown. Link-local addresses (169.254/16) and those of
+   * cloud metadata services are refused, also when a host name leads to one.
    */
   readonly url: string | URL;
   /**
@@ -24,7 +24,8 @@ export interface MetricsOptions {
   readonly maxBytes?: number;
   /**
    * Agent for connections to the exporter. An `Agent` of `node:https` can hold a client certificate or a
-   * private CA. Default: a new connection for each scrape.
+   * private CA. With an agent that connects through a proxy, the proxy's address is the one that is checked.
+   * Default: a new connection for each scrape.
    */
   readonly agent?: HttpAgent;
 }

@@ -1,5 +1,5 @@
 import type { Agent as HttpAgent } from 'node:http';
-import { isLinkLocal } from './link-local.ts';
+import { isForbiddenAddress } from './forbidden-address.ts';
 import type { MetricsOptions, ResolvedMetrics } from './metrics-options.ts';
 import { resolveHeaders } from './resolve-headers.ts';
 
@@ -56,9 +56,9 @@ function readUrl(value: unknown): URL {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new TypeError(`metrics.url must begin with http: or https:, such as ${EXAMPLE}.`);
   }
-  if (isLinkLocal(url.hostname)) {
+  if (isForbiddenAddress(url.hostname)) {
     throw new TypeError(
-      'metrics.url must not be a link-local address (169.254/16, fe80::/10): cloud metadata services live there.',
+      'metrics.url must not be a link-local address (169.254/16, fe80::/10) or that of a cloud metadata service, which gives credentials away.',
     );
   }
   // http-proxy-middleware 3 would silently request another path.

@@ -72,6 +72,16 @@ describe.each(PROXY_VERSIONS)('the exporter behind $name', ({ load }) => {
     expect(await outcome(connect(empty.url))).toBe(`200 ${TEXT} `);
   });
 
+  it('may answer in chunks of less than a line', async () => {
+    const line = 'metric{a="b"} 123456\n';
+    const exporter = await startExporter((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Type: ${TEXT}\r\nTransfer-Encoding: chunked\r\n\r\n`);
+      const chunk = `${line.length.toString(16)}\r\n${line}\r\n`;
+      socket.end(`${chunk.repeat(20_000)}0\r\n\r\n`);
+    });
+    expect(await outcome(connect(exporter.url))).toBe(`200 ${TEXT} ${line.repeat(20_000)}`);
+  });
+
   it('may leave the length out where OpenMetrics marks the end', async () => {
     const body = 'a 1\n# EOF\n';
     const exporter = await startExporter((socket) =>

@@ -65,6 +65,58 @@ describe.each(PROXY_VERSIONS)('the exporter behind $name', ({ load }) => {
     expect(exporter.opened()).toBe(0);
   });
 
+  it.each<[string, (look: () => void) => void]>([
+    ['at once', (look) => look()],
+    ['in the next tick', (look) => process.nextTick(look)],
+    ['later', (look) => void setTimeout(look, 5)],
+  ])(
+    'is sent nothing when an agent that looks names up %s reaches a forbidden address',
+    async (_name, when) => {
+      const exporter = await startExporter(healthy);
+      const lookup: LookupFunction = (_host, _options, callback) =>
+        when(() => callback(null, '127.0.0.1', 4));
+      const agent = new Agent({ lookup });
+      const createConnection = agent.createConnection.bind(agent);
+      // The socket is connected to a harmless address, and says what a real one would say.
+      agent.createConnection = (...given) => {
+        const socket = createConnection(...given) as Socket;
+        Object.defineProperty(socket, 'remoteAddress', { value: '::ffff:169.254.169.254' });
+        return socket;
+      };
+      const proxy = connect({ url: `http://metadata.example:${exporter.port}/metrics`, agent });
+      expect(await outcome(proxy)).toBe('exporter_unavailable');
+      await until(() => exporter.open() === 0, 'the connection is closed');
+      expect(exporter.requests).toEqual([]);
+    },
+  );
+
+  it('is sent nothing over a connection of the agent that is open already, to a forbidden address', async () => {
+    const exporter = await startExporter(healthy);
+    const open = new Socket().connect(exporter.port, '127.0.0.1');
+    await once(open, 'connect');
+    Object.defineProperty(open, 'remoteAddress', { value: 'fd20:ce::254' });
+    const agent = new Agent();
+    agent.createConnection = () => open;
+    expect(await outcome(connect({ url: exporter.url, agent }))).toBe('exporter_unavailable');
+    await until(() => exporter.open() === 0, 'the connection is closed');
+    expect(exporter.requests).toEqual([]);
+  });
+
+  it("leaves no listener on a connection of the host's agent that is used again", async () => {
+    const exporter = await startExporter((socket) => {
+      socket.write(answer(BODY));
+      socket.on('data', () => socket.write(answer(BODY)));
+    });
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => agent.destroy());
+    const proxy = connect({ url: exporter.url, agent, query: ['a'] });
+    for (let a = 0; a < 12; a += 1) expect(await outcome(proxy, { query: `a=${a}` })).toContain('200 ');
+    const [socket] = Object.values(agent.freeSockets).flat();
+    expect([exporter.opened(), socket?.listenerCount('lookup'), socket?.listenerCount('connect')]).toEqual([
+      1, 1, 0,
+    ]);
+  });
+
   it("is asked through the host's agent, also when that has one connection for many scrapes", async () => {
     const exporter = await startExporter((socket, head) => {
       const again = answer(head.split(' ')[1] ?? '');

@@ -28,6 +28,21 @@ const invalid: Record<string, Script> = {
     const body = gzipSync(BODY).toString('latin1');
     socket.end(answer(body, [`Content-Type: ${TEXT}`, 'Content-Encoding: gzip']), 'latin1');
   },
+  'sends a body that it has coded with gzip, in chunks': (socket) => {
+    const body = gzipSync(BODY);
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Type: ${TEXT}\r\nTransfer-Encoding: gzip, chunked\r\n\r\n`);
+    socket.write(`${body.length.toString(16)}\r\n`);
+    socket.write(body);
+    socket.end('\r\n0\r\n\r\n');
+  },
+  'sends a transfer coding that ends with its connection': (socket) =>
+    socket.end(
+      `HTTP/1.1 200 OK\r\nContent-Type: application/openmetrics-text\r\nTransfer-Encoding: chunked, gzip\r\n\r\n# EOF\n`,
+    ),
+  'sends one byte in each chunk': (socket) => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Type: ${TEXT}\r\nTransfer-Encoding: chunked\r\n\r\n`);
+    socket.write('1\r\nx\r\n'.repeat(50_000));
+  },
   'cuts a body with a length': (socket) =>
     socket.end(`HTTP/1.1 200 OK\r\nContent-Type: ${TEXT}\r\nContent-Length: 500\r\n\r\n${BODY}`),
   'cuts a body in chunks between two of them': (socket) =>

@@ -31,6 +31,18 @@ describe.each(PROXY_VERSIONS)('scrapes through $name', ({ load }) => {
     expect(exporter.opened()).toBe(1);
   });
 
+  it('are one for clients that write the same preference differently', async () => {
+    const { exporter, release } = await startHeld();
+    const proxy = connect({ url: exporter.url });
+    const many = Array.from({ length: 50 }, (_, n) =>
+      proxy.scrape({ accept: `text/plain;q=0.${n + 1}, text/html;level=${n};q=0.01, x-${n}/*` }),
+    );
+    await until(() => exporter.requests.length === 1, 'the exporter is asked');
+    release();
+    await Promise.all(many);
+    expect(exporter.opened()).toBe(1);
+  });
+
   it('are separate for each query and each format', async () => {
     const exporter = await startExporter(counting);
     const proxy = connect({ url: exporter.url, query: ['a'] });

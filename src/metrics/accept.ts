@@ -1,0 +1,70 @@
+/** A client's choice among the formats of metrics. */
+
+/** A format, and what asks for it. */
+interface Format {
+  readonly type: string;
+  /** `null` where the format has no versions. */
+  readonly version: string | null;
+  readonly asked: string;
+  /** Whether names with any characters can be asked for (`escaping=allow-utf-8`). */
+  readonly canEscape: boolean;
+}
+
+const OPEN_METRICS = 'application/openmetrics-text';
+
+/** The formats that Prometheus asks for. The first one of a type stands for a request without a version. */
+const FORMATS: readonly Format[] = [
+  {
+    type: 'application/vnd.google.protobuf',
+    version: null,
+    asked: 'application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited',
+    canEscape: true,
+  },
+  { type: OPEN_METRICS, version: '1.0.0', asked: `${OPEN_METRICS};version=1.0.0`, canEscape: true },
+  { type: OPEN_METRICS, version: '0.0.1', asked: `${OPEN_METRICS};version=0.0.1`, canEscape: false },
+  { type: 'text/plain', version: '0.0.4', asked: 'text/plain;version=0.0.4', canEscape: false },
+  { type: 'text/plain', version: '1.0.0', asked: 'text/plain;version=1.0.0', canEscape: true },
+];
+
+const ANYTHING = '*/*;q=0.1';
+// Prometheus sends six.
+const MOST_ITEMS = 32;
+
+/**
+ * Reduces an `Accept` to the format that the client prefers, so that clients which write it differently share a
+ * scrape: there are eleven results. Protobuf is followed by OpenMetrics where the client accepts that, too: most
+ * exporters do not speak protobuf.
+ *
+ * @returns undefined when it prefers no format of metrics: the exporter chooses
+ */
+export function preferredFormat(accept: string | undefined): string | undefined {
+  if (accept === undefined) return undefined;
+  let best: { readonly format: Format; readonly escapes: boolean; readonly weight: number } | null = null;
+  let takesOpenMetrics = false;
+  for (const item of accept.split(',', MOST_ITEMS)) {
+    const [type = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
+    const weight = Number(parameterOf(parameters, 'q') ?? 1);
+    const format = formatOf(type, parameterOf(parameters, 'version'));
+    if (format === undefined || !(weight > 0)) continue;
+    takesOpenMetrics ||= type === OPEN_METRICS;
+    if (best !== null && weight <= best.weight) continue;
+    best = { format, weight, escapes: parameterOf(parameters, 'escaping') === 'allow-utf-8' };
+  }
+  if (best === null) return undefined;
+  const { format, escapes } = best;
+  const asked = [`${format.asked}${escapes && format.canEscape ? ';escaping=allow-utf-8' : ''}`];
+  if (format.version === null && takesOpenMetrics) asked.push(`${OPEN_METRICS};version=1.0.0;q=0.5`);
+  return [...asked, ANYTHING].join(',');
+}
+
+function formatOf(type: string, version: string | null): Format | undefined {
+  return FORMATS.find(
+    (format) =>
+      format.type === type && (format.version === null || version === null || format.version === version),
+  );
+}
+
+function parameterOf(parameters: readonly string[], name: string): string | null {
+  const found = parameters.find((parameter) => parameter.startsWith(`${name}=`));
+  return found?.slice(name.length + 1).replace(/^"(.*)"$/, '$1') ?? null;
+}
