@@ -13,6 +13,7 @@ import { combinedStatus } from './combine/status.ts';
 import { combineTasks } from './combine/tasks.ts';
 import { checkSources } from './options/sources.ts';
 import { type CombinedPart, partsOf } from './source/combined-part.ts';
+import { closeAll, noteCombination } from './source/source-users.ts';
 import type { MonitorSources, SourcePart } from './source.ts';
 
 type PartKind = Exclude<keyof MonitorSources, 'close'>;
@@ -45,7 +46,7 @@ export function combineSources(...bundles: readonly MonitorSources[]): MonitorSo
   }
   const all = <Kind extends PartKind>(kind: Kind): NonNullable<MonitorSources[Kind]>[] =>
     partsOfKind(bundles, kind);
-  return {
+  const combined: MonitorSources = {
     ...combine('tasks', all('tasks'), combineTasks),
     ...combine('workers', all('workers'), (parts) => ({
       listWorkers: (context) => listAllWorkers(parts, context),
@@ -68,6 +69,8 @@ export function combineSources(...bundles: readonly MonitorSources[]): MonitorSo
     })),
     close: () => closeAll(bundles),
   };
+  noteCombination(combined, bundles);
+  return combined;
 }
 
 /** A part that stands alone is taken as it is. */
@@ -110,12 +113,4 @@ function refuseSharedNames(kind: PartKind, parts: readonly SourcePart[]): void {
   throw new TypeError(
     `combineSources: two sources of '${kind}' are named '${shared}'. Give each a name of its own, such as { name: '${shared}-2' }.`,
   );
-}
-
-/** Closes every one, whatever becomes of the others. */
-async function closeAll(bundles: readonly MonitorSources[]): Promise<void> {
-  const ends = await Promise.allSettled(bundles.map(async (bundle) => bundle.close?.()));
-  const errors = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));
-  if (errors.length === 1) throw errors[0];
-  if (errors.length > 1) throw new AggregateError(errors, 'Several sources could not be closed.');
 }

@@ -9,8 +9,8 @@ import { ROUTES } from './routes/index.ts';
 /** An Express Router that can be closed. */
 export interface MonitorRouter extends Router {
   /**
-   * Ends open requests and closes the sources. Later requests are answered with 503 `overloaded`. Resolves
-   * within 1.5 s, also when called again; never rejects.
+   * Ends open requests and closes the sources that no other router uses. Later requests are answered with 503
+   * `overloaded`. Resolves within 1.5 s, also when called again; never rejects.
    */
   close(): Promise<void>;
 }

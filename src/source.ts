@@ -170,6 +170,6 @@ export interface MonitorSources {
   readonly queues?: QueueSource;
   readonly components?: ComponentSource;
   readonly history?: HistorySource;
-  /** Called once by the router's `close()`. */
+  /** Called once, when the last router that shows these sources is closed. */
   close?(): Awaitable<void>;
 }

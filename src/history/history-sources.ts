@@ -9,6 +9,9 @@ export interface HistorySources {
   readonly history: HistorySource;
 }
 
+/** Nothing that was shown before is there any more. */
+const CLOSED: SourceStatus = { ok: false, asOf: null, error: 'source_unavailable' };
+
 /**
  * Makes the parts of a source from a history.
  *
@@ -23,7 +26,8 @@ export function historySources(
   connection?: () => Pick<SourceStatus, 'ok' | 'asOf' | 'error'>,
 ): HistorySources {
   const statusNow = connection ?? (() => ({ ok: true, asOf: new Date() }));
-  const status = (part: HistoryPart) => (): SourceStatus => ({ ...statusNow(), ...reader.freshness(part) });
+  const status = (part: HistoryPart) => (): SourceStatus =>
+    reader.isClosed() ? CLOSED : { ...statusNow(), ...reader.freshness(part) };
   return {
     tasks: {
       name,

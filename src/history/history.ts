@@ -227,6 +227,8 @@ export interface HistoryReader {
   listKnown(ids: Iterable<string>, context: ReadContext): Awaitable<ReadonlySet<string>>;
   /** Asked for with every request, so it never waits. */
   freshness(part: HistoryPart): Freshness;
+  /** Whether the history was closed. It holds nothing then, which does not mean that there are no tasks. */
+  isClosed(): boolean;
 }
 
 /** A history: collectors get its writer and index, answers get its reader. */

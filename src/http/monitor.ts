@@ -6,6 +6,7 @@ import type { ResolvedOptions } from '../options/resolve-options.ts';
 import { createReader, createReport, type LastAnswer, type Reader, type Report } from '../read.ts';
 import { createRedactor } from '../redact.ts';
 import { createSerializer, type Serializer } from '../serialize.ts';
+import { useSources } from '../source/source-users.ts';
 import type { MonitorSources, SourcePart } from '../source.ts';
 import type { AnswerEntry } from './answer-entry.ts';
 import { createGuard, type Guard } from './authorize.ts';
@@ -30,7 +31,10 @@ export interface Monitor {
   countUnreadable(part: SourcePart, call: string, count: number): void;
   /** Number of items that could not be read so far. */
   unreadable(): number;
-  /** Ends all reads, streams and scrapes, and closes the sources. Resolves within 1.5 s, never rejects. */
+  /**
+   * Ends all reads, streams and scrapes, and closes the sources that no other router uses. To be called once.
+   * Resolves within 1.5 s, never rejects.
+   */
   close(): Promise<void>;
 }
 
@@ -56,6 +60,7 @@ export function createMonitor(options: ResolvedOptions): Monitor {
   const answers = createLruCache<AnswerEntry>(ANSWERS);
   const guard = createGuard(options.authorize, timeoutMs, report);
   const streams = createStreams({ most: limits.streams, guard, report });
+  const leaveSources = useSources(sources);
   let unreadable = 0;
 
   return {
@@ -82,7 +87,7 @@ export function createMonitor(options: ResolvedOptions): Monitor {
       answers.clear();
       lastAnswers.clear();
       try {
-        await atMost(CLOSE_MS, sources.close?.());
+        await atMost(CLOSE_MS, leaveSources());
       } catch (error) {
         report(error, { code: null, source: null, call: 'close' });
       }

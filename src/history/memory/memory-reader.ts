@@ -53,6 +53,7 @@ export function createMemoryReader(state: MemoryState, lag: () => number | null)
       if (part === 'tasks' && eviction.isOverdue()) catchUp(state);
       return { revision: revisions[part], changesAt: changesAt(part) };
     },
+    isClosed: () => state.isClosed,
   };
 }
 

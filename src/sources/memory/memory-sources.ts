@@ -25,7 +25,10 @@ export interface MemorySources extends HistorySources, Pick<MonitorSources, 'sch
   record(record: MemoryRecord): void;
   /** Records that a worker started, lives or ended. Never throws, like {@link MemorySources.record}. */
   recordWorker(record: MemoryWorkerRecord): void;
-  /** Frees what is held. Later records are ignored. Called by the router's `close()`. */
+  /**
+   * Frees what is held. Later records are ignored, and routers answer 503. Called when the last router that
+   * shows these sources is closed.
+   */
   close(): void;
 }
 
@@ -63,6 +66,9 @@ export function memorySources(options: MemorySourcesOptions = {}): MemorySources
 }
 
 async function checkWorkers(reader: HistoryReader, context: ReadContext): Promise<WorkerHealthCheck> {
+  if (reader.isClosed()) {
+    return { ok: false, error: 'The source was closed.', responding: [], missing: [] };
+  }
   const { responding, missing } = await reader.checkWorkers(context);
   // A queue without workers of its own has nothing to check.
   if (responding.length + missing.length === 0) return { ok: null, responding, missing };

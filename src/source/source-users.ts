@@ -1,0 +1,60 @@
+/** Closes a source when the last of those who use it has gone: several routers can show the same one. */
+import type { MonitorSources } from '../source.ts';
+
+interface Registry {
+  /** How many use a source, by what {@link identityOf} returns. */
+  readonly users: WeakMap<object, number>;
+  /** The bundles that a combination was made of, by its `close`. */
+  readonly combinations: WeakMap<object, readonly MonitorSources[]>;
+}
+
+/** Shared by the ESM and CommonJS entries. A version with another interface has another key. */
+const KEY = Symbol.for('express-task-monitor.source-users.1');
+
+const { users, combinations } = sharedRegistry(globalThis as { [KEY]?: Registry });
+
+function sharedRegistry(holder: { [KEY]?: Registry }): Registry {
+  holder[KEY] ??= { users: new WeakMap(), combinations: new WeakMap() };
+  return holder[KEY];
+}
+
+/** Notes that these sources are a combination of others. */
+export function noteCombination(sources: MonitorSources, bundles: readonly MonitorSources[]): void {
+  combinations.set(identityOf(sources), bundles);
+}
+
+/**
+ * Begins to use sources.
+ *
+ * @returns ends the use, to be called once: closes each source that nobody else uses. Rejects with what closing
+ *   throws
+ */
+export function useSources(sources: MonitorSources): () => Promise<void> {
+  const used = membersOf(sources);
+  for (const one of used) users.set(identityOf(one), countOf(one) + 1);
+  return function leave() {
+    for (const one of used) users.set(identityOf(one), countOf(one) - 1);
+    return closeAll(used.filter((one) => countOf(one) === 0));
+  };
+}
+
+/** Closes every one, whatever becomes of the others. */
+export async function closeAll(bundles: readonly MonitorSources[]): Promise<void> {
+  const ends = await Promise.allSettled(bundles.map(async (bundle) => bundle.close?.()));
+  const errors = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));
+  if (errors.length === 1) throw errors[0];
+  if (errors.length > 1) throw new AggregateError(errors, 'Several sources could not be closed.');
+}
+
+function membersOf(sources: MonitorSources): readonly MonitorSources[] {
+  return combinations.get(identityOf(sources))?.flatMap(membersOf) ?? [sources];
+}
+
+function countOf(sources: MonitorSources): number {
+  return users.get(identityOf(sources)) ?? 0;
+}
+
+/** `{ ...sources, schedules }` is another object with the same `close`; a class has one `close` for all objects. */
+function identityOf(sources: MonitorSources): object {
+  return Object.hasOwn(sources, 'close') && typeof sources.close === 'function' ? sources.close : sources;
+}
