@@ -1,2 +1,7 @@
 export { type GraphSince, parseGraphCursor } from './graph/graph-cursor.ts';
-export { createGraphTracker, type GraphTracker, type GraphTrackerOptions } from './graph/graph-tracker.ts';
+export {
+  createGraphTracker,
+  type GraphTracker,
+  type GraphTrackerOptions,
+  type GraphView,
+} from './graph/graph-tracker.ts';

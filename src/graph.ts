@@ -1,3 +1,3 @@
-export { buildGraph, isComplete } from './graph/build-graph.ts';
-export type { Graph, GraphNode, StateCounts } from './graph/graph-types.ts';
-export { relationsOf } from './graph/relations.ts';
+export { buildGraph } from './graph/build-graph.ts';
+export type { Graph, GraphEdge, GraphNode, StateCounts } from './graph/graph-types.ts';
+export { specificityOf } from './graph/relations.ts';

@@ -10,6 +10,7 @@ export {
   freshnessBetween,
   freshnessOf,
   hasData,
+  isStillFresh,
 } from './read/freshness.ts';
 export type { ReadResult } from './read/read-result.ts';
 export type { Reader, ReadTask } from './read/read-task.ts';

@@ -99,3 +99,18 @@ export function shareCalls<Result>(work: () => Promise<Result>, reuseMs = 0): ()
     return running;
   };
 }
+
+/** Work that a signal aborts when the last waiter has left. */
+export function abortableCall<Result>(work: (signal: AbortSignal) => Promise<Result>): Call<Result> {
+  const controller = new AbortController();
+  return { result: work(controller.signal), abandon: () => controller.abort(WAITER_LEFT) };
+}
+
+/** A waiter that leaves when a signal aborts. */
+export function leaveOnAbort(signal: AbortSignal): OnLeave {
+  return (listener) => {
+    if (signal.aborted) listener();
+    else signal.addEventListener('abort', listener, { once: true });
+    return () => signal.removeEventListener('abort', listener);
+  };
+}

@@ -1,4 +1,4 @@
-/** What a client sends as `since`: a cursor position, or the `generated_at` of an earlier answer. */
+/** What a client sends as `since`: a cursor, or the `generated_at` of an earlier answer. */
 export type GraphSince =
   | { readonly instance: string; readonly view: string; readonly sequence: number }
   | { readonly time: Date };

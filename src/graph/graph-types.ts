@@ -45,14 +45,22 @@ export interface Links {
   readonly parentId: string | null;
   readonly groupId: string | null;
   readonly chordId: string | null;
+  readonly kind: GraphNodeKind | null;
 }
 
-/** Members of the virtual nodes. */
-export interface GraphMembers {
-  /** Member ids by group id. */
-  readonly groups: ReadonlyMap<string, readonly string[]>;
-  /** Ids of the header tasks by the id of the chord body. */
-  readonly chords: ReadonlyMap<string, readonly string[]>;
+/** A node without the state of its task. */
+export interface ShapeNode {
+  readonly id: string;
+  readonly kind: GraphNodeKind | null;
+  /** Whether a source knows it as a task. */
+  readonly isTask: boolean;
+  /** Ids of the members of a virtual node; `null` on all others. */
+  readonly members: readonly string[] | null;
+}
+
+/** An edge, and the smallest node limit that lists both of its ends. */
+export interface ShapeEdge extends GraphEdge {
+  readonly limit: number;
 }
 
 /**
@@ -60,33 +68,31 @@ export interface GraphMembers {
  */
 export interface GraphShape {
   /**
-   * Links and kind of every task, in the order of the source. Everything else is computed from these and
-   * `relations`.
+   * Links of every task and relations, both as the source lists them. Everything else is computed from these.
    */
   readonly links: readonly Links[];
-  readonly kinds: readonly GraphNode['kind'][];
+  readonly listedRelations: readonly TaskRelation[];
+  /** Every relation of the workflow, without duplicates. */
   readonly relations: readonly TaskRelation[];
-  /** Ids of all listed nodes, closest relatives of the requested task first. */
-  readonly listed: readonly string[];
-  readonly edges: readonly GraphEdge[];
-  readonly members: GraphMembers;
-  /** Whether the workflow has more nodes than are listed. */
+  /** Closest relatives of the requested task first, at most as many as the host allows. */
+  readonly nodes: readonly ShapeNode[];
+  /** Edges between these nodes. */
+  readonly edges: readonly ShapeEdge[];
+  /** Whether the workflow has more nodes than these. */
   readonly isCut: boolean;
   /** Edges to tasks that no source has seen. */
   readonly unseen: readonly GraphEdge[];
 }
 
-/** The graph of a workflow. */
+/** The graph of a workflow as seen from one task. It serves every node limit: see {@link listedIn}. */
 export interface Graph {
   readonly rootId: string;
-  /** Closest relatives of the requested task first. */
+  /** The nodes of the shape, with their tasks. */
   readonly nodes: readonly GraphNode[];
-  /** Only edges whose two ends are both in `nodes`. */
-  readonly edges: readonly GraphEdge[];
-  /** Counts over all nodes that have a state, including those cut by the limit. */
+  /** Counts over all nodes that have a state, listed or not. */
   readonly counts: StateCounts;
-  /** Whether the workflow is larger than the listed part. */
-  readonly isTruncated: boolean;
+  /** Whether the source left out a part of the workflow. */
+  readonly isPartial: boolean;
   /** Whether every task of the workflow has ended and no other task is still expected. */
   readonly isComplete: boolean;
   readonly shape: GraphShape;

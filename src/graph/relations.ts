@@ -1,16 +1,16 @@
-import type { Task, TaskRelation, TaskTree } from '../model.ts';
-import type { Links } from './graph-types.ts';
-import { idOf, type ReadableTree, readTree } from './readable-tree.ts';
+import type { TaskRelation } from '../model.ts';
+import type { Steps } from '../scheduler.ts';
+import { ITEMS_PER_STEP, type ReadableTree } from './readable-tree.ts';
+
+/** Relation kinds from least to most specific. */
+const BY_SPECIFICITY = ['child', 'chunks', 'starmap', 'map', 'chain', 'link', 'link_error', 'chord'];
 
 /**
- * Relation kinds from least to most specific. Of two relations between the same tasks the more specific one
- * is kept.
+ * How specific a kind of relation is. Of two relations between the same tasks the more specific one is kept.
+ * Kinds that only the engine knows rank just above `child`.
  */
-const TELLING = ['child', 'chunks', 'starmap', 'map', 'chain', 'link', 'link_error', 'chord'];
-
-/** Kinds that only the engine knows rank just above `child`. */
-function weightOf(relation: string): number {
-  const at = TELLING.indexOf(relation);
+export function specificityOf(relation: string): number {
+  const at = BY_SPECIFICITY.indexOf(relation);
   return at < 0 ? 0.5 : at;
 }
 
@@ -19,83 +19,57 @@ function weightOf(relation: string): number {
  * the parents, groups and chords of the tasks. Of several relations between the same two tasks the most
  * specific one is kept. Group membership, whose parent is the group id, is kept in addition.
  */
-export function relationsOf(tree: TaskTree): TaskRelation[] {
-  return relationsIn(readTree(tree));
-}
-
-/** Like {@link relationsOf}, for a tree that `readTree` has already read. */
-export function relationsIn({ tasks, relations }: ReadableTree): TaskRelation[] {
+export function* relationsOf(tree: ReadableTree): Steps<readonly TaskRelation[]> {
+  const bodies = yield* bodiesByGroup(tree);
   const kept = new Map<string, TaskRelation>();
-  const links = [...tasks.values()].map(linksOf);
-  const bodies = bodiesByGroup(links, relations);
+  let count = 0;
 
   function add(parent: string | null, child: string, relation: string): void {
     if (parent === child) return;
     // The length keeps the key unique when an id contains the separator.
     const key = `${relation === 'group'}${parent?.length}:${parent}\n${child}`;
     const known = kept.get(key);
-    if (known !== undefined && weightOf(known.relation) >= weightOf(relation)) return;
+    if (known !== undefined && specificityOf(known.relation) >= specificityOf(relation)) return;
     kept.set(key, { parent, child, relation });
   }
 
-  for (const { id, parentId, groupId, chordId } of links) {
+  for (const { links } of tree.tasks.values()) {
+    const { id, parentId, groupId, chordId } = links;
     if (parentId !== null) add(parentId, id, 'child');
     // Celery 5.6 gives a chord body the group id of its header, although the body is not a member of that
     // group.
     if (groupId !== null && bodies.get(groupId)?.has(id) !== true) add(groupId, id, 'group');
     if (chordId !== null) add(id, chordId, 'chord');
+    if (++count % ITEMS_PER_STEP === 0) yield;
   }
-  for (const { parent, child, relation } of relations) {
+  for (const { parent, child, relation } of tree.relations) {
     const isBody = relation === 'group' && parent !== null && bodies.get(parent)?.has(child) === true;
     if (!isBody) add(parent, child, relation);
+    if (++count % ITEMS_PER_STEP === 0) yield;
   }
   return [...kept.values()];
 }
 
-/** Reads the links of a task. Getters of a host's task may throw: the task then has no links. */
-export function linksOf(task: Task): Links {
-  const { id } = task;
-  try {
-    return { id, parentId: idOf(task.parentId), groupId: idOf(task.groupId), chordId: idOf(task.chordId) };
-  } catch {
-    return { id, parentId: null, groupId: null, chordId: null };
-  }
-}
-
-/**
- * Whether `linksOf(task)` would equal `links`. Compares without allocating, since it runs for every task of
- * every read.
- */
-export function areLinksOf(task: Task, links: Links): boolean {
-  try {
-    const { id, parentId, groupId, chordId } = task;
-    if (id !== links.id || idOf(parentId) !== links.parentId) return false;
-    return idOf(groupId) === links.groupId && idOf(chordId) === links.chordId;
-  } catch {
-    return (
-      links.id === task.id && links.parentId === null && links.groupId === null && links.chordId === null
-    );
-  }
-}
-
 /** Ids of the chord bodies by the group id of their header, from both task fields and listed relations. */
-function bodiesByGroup(
-  links: readonly Links[],
-  relations: readonly TaskRelation[],
-): ReadonlyMap<string, ReadonlySet<string>> {
+function* bodiesByGroup({ tasks, relations }: ReadableTree): Steps<ReadonlyMap<string, ReadonlySet<string>>> {
   const groups = new Map<string, string>();
   const headers: (readonly [header: string, body: string])[] = [];
+  let count = 0;
   for (const { parent, child, relation } of relations) {
+    if (++count % ITEMS_PER_STEP === 0) yield;
     if (parent === null) continue;
     if (relation === 'group') groups.set(child, parent);
     else if (relation === 'chord') headers.push([parent, child]);
   }
-  for (const { id, groupId, chordId } of links) {
+  for (const { links } of tasks.values()) {
+    const { id, groupId, chordId } = links;
     if (groupId !== null) groups.set(id, groupId);
     if (chordId !== null) headers.push([id, chordId]);
+    if (++count % ITEMS_PER_STEP === 0) yield;
   }
   const bodies = new Map<string, Set<string>>();
   for (const [header, body] of headers) {
+    if (++count % ITEMS_PER_STEP === 0) yield;
     const group = groups.get(header);
     if (group === undefined) continue;
     const known = bodies.get(group);

@@ -12,7 +12,9 @@ export interface AnswerContent {
    * @param generatedAt milliseconds since 1970
    * @param sources JSON for the member `sources`
    */
-  render(generatedAt: number, sources: string): string;
+  render(generatedAt: number, sources: string): string | Buffer;
+  /** Bytes that it keeps in memory beside `stable`. Default: none. */
+  readonly bytes?: number;
   /** Cursor of the next page, for the `Link` header. */
   readonly nextCursor?: string | null;
   /** For streams: the position of this answer among the changes. */

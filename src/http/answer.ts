@@ -10,19 +10,38 @@ import {
   type ReadResult,
 } from '../read.ts';
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
-import type { SourceBody } from '../wire.ts';
 import type { AnswerContent, AnswerEntry, Unreadable } from './answer-entry.ts';
 import type { Monitor } from './monitor.ts';
-import { tagOf } from './send.ts';
+import { answerWith } from './render.ts';
 
 /** How a route answers one URL. */
-export interface DocumentOptions<Part extends SourcePart, Raw> {
+export type DocumentOptions<Part extends SourcePart, Raw> = ReadDocument<Part, Raw> | MadeDocument<Part>;
+
+/** What all answers have in common. */
+interface DocumentBase<Part extends SourcePart> {
   /** Absent: `source_not_configured`. */
   readonly part: Part | undefined;
-  /** Name of the source method, for error reports. */
-  readonly call: string;
   /** Path parameters and query in a canonical form. */
   readonly key: string;
+  /** Builds the `Link` header for the page that begins at this cursor. */
+  link?(cursor: string): string;
+}
+
+/** An answer that is made otherwise than from one read of the source. */
+export interface MadeDocument<Part extends SourcePart> extends DocumentBase<Part> {
+  /**
+   * Makes the answer.
+   *
+   * @param before freshness of the part before
+   * @throws MonitorError with the error code of the response
+   */
+  make(part: Part, before: Freshness, now: number, onLeave: OnLeave | undefined): Promise<AnswerEntry>;
+}
+
+/** An answer that is made from one read of the source. */
+export interface ReadDocument<Part extends SourcePart, Raw> extends DocumentBase<Part> {
+  /** Name of the source method, for error reports. */
+  readonly call: string;
   read(part: Part, context: ReadContext, now: number): Awaitable<Raw>;
   /**
    * Builds the content of the response body.
@@ -32,8 +51,6 @@ export interface DocumentOptions<Part extends SourcePart, Raw> {
    * @throws MonitorError `source_invalid`
    */
   content(raw: Raw, sourceOf: ReadResult['sourceOf'], now: number): AnswerContent | null;
-  /** Builds the `Link` header for the page that begins at this cursor. */
-  link?(cursor: string): string;
 }
 
 /**
@@ -51,6 +68,7 @@ export function readAnswer<Part extends SourcePart, Raw>(
   const now = Date.now();
   const before = freshnessOf(part, now, monitor.report);
   if (!hasData(before)) throw new MonitorError(errorOf(before) ?? 'source_unavailable');
+  if ('make' in options) return options.make(part, before, now, onLeave);
   return monitor.reader.read(
     {
       part,
@@ -77,16 +95,14 @@ interface Given<Part extends SourcePart, Raw> {
 /** Builds the answer from the data of a source. */
 export function compose<Part extends SourcePart, Raw>(
   monitor: Monitor,
-  options: DocumentOptions<Part, Raw>,
+  options: ReadDocument<Part, Raw>,
   { part, before, raw, result, now }: Given<Part, Raw>,
 ): AnswerEntry {
   const freshness = freshnessBetween(before, freshnessOf(part, now, monitor.report), result);
   const content = options.content(raw, result.sourceOf, now);
-  // While a source is unavailable, a task that was not found may exist in that source.
-  if (content === null) throw new MonitorError(errorOf(freshness) ?? 'task_not_found');
-  const unreadable = sum(content.unreadable ?? NONE, result.leftOut);
+  const unreadable = sum(content?.unreadable ?? NONE, result.leftOut);
   for (const [name, count] of unreadable) monitor.countUnreadable({ name }, options.call, count);
-  return render({ ...content, unreadable }, freshness, now);
+  return answerWith(content && { ...content, unreadable }, freshness, now);
 }
 
 const NONE: Unreadable = new Map();
@@ -96,34 +112,4 @@ function sum(some: Unreadable, others: Unreadable): Unreadable {
   const all = new Map(some);
   for (const [name, count] of others) all.set(name, (all.get(name) ?? 0) + count);
   return all;
-}
-
-/**
- * Renders an answer.
- *
- * @param etag ETag of the same content, when it is known. Default: computed
- */
-export function render(
-  content: AnswerContent,
-  freshness: Freshness,
-  now: number,
-  etag?: string,
-): AnswerEntry {
-  const sources = freshness.sources.map(
-    ({ name, ok, asOf, error }): SourceBody => ({
-      name,
-      ok,
-      as_of: asOf === null ? null : new Date(asOf).toISOString(),
-      error: error ?? (content.unreadable?.has(name) ? 'source_invalid' : null),
-    }),
-  );
-  const body = Buffer.from(content.render(now, JSON.stringify(sources)));
-  return {
-    content,
-    freshness,
-    body,
-    etag: etag ?? tagOf(content.stable, sources.map(({ ok, error }) => `${ok} ${error}`).join()),
-    renderedAt: now,
-    size: body.length + content.stable.length,
-  };
 }

@@ -8,15 +8,17 @@ import {
   freshnessAway,
   freshnessOf,
   hasData,
+  isStillFresh,
   type ReadResult,
 } from '../read.ts';
 import type { SourcePart } from '../source.ts';
 import type { SourceErrorCode } from '../wire.ts';
-import { compose, type DocumentOptions, render } from './answer.ts';
+import { compose, type DocumentOptions } from './answer.ts';
 import type { AnswerEntry } from './answer-entry.ts';
 import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
 import { clientOf, onLeave } from './on-leave.ts';
+import { render } from './render.ts';
 import type { Respond } from './route.ts';
 import { sendDocument } from './send.ts';
 
@@ -80,21 +82,12 @@ function reuse<Part extends SourcePart, Raw>(
   now: number,
 ): AnswerEntry | null {
   const held = answers.get(key);
-  if (held === undefined || !isUnchanged(held, freshness, now)) return null;
+  if (held === undefined || !isStillFresh(held.freshness, freshness, now)) return null;
+  if (now >= (held.content.changesAt ?? Infinity)) return null;
   if (Math.abs(now - held.renderedAt) < SHARED_MS) return held;
   const entry = render(held.content, { ...held.freshness, sources: freshness.sources }, now, held.etag);
   answers.set(key, entry);
   return entry;
-}
-
-function isUnchanged({ freshness, content }: AnswerEntry, latest: Freshness, now: number): boolean {
-  return (
-    latest.revision !== null &&
-    latest.revision === freshness.revision &&
-    latest.outages === freshness.outages &&
-    now < freshness.changesAt &&
-    now < (content.changesAt ?? Infinity)
-  );
 }
 
 async function readAnew<Part extends SourcePart, Raw>(
@@ -104,22 +97,24 @@ async function readAnew<Part extends SourcePart, Raw>(
   response: MonitorResponse,
 ): Promise<AnswerEntry> {
   const { monitor, options, part } = state;
-  const { call, key } = options;
+  const { key } = options;
+  const keep = (entry: AnswerEntry): AnswerEntry => {
+    monitor.answers.set(key, entry);
+    return entry;
+  };
   if (!hasData(before)) return lastKnown(state, errorOf(before) ?? 'source_unavailable', now);
   try {
+    if ('make' in options) return keep(await options.make(part, before, now, onLeave(response)));
     return await monitor.reader.read(
       {
         part,
-        call,
+        call: options.call,
         key,
         client: clientOf(response),
         read: (context) => options.read(part, context, now),
         keepsLast: true,
-        map(raw: Raw, result: ReadResult) {
-          const entry = compose(monitor, options, { part, before, raw, result, now });
-          monitor.answers.set(key, entry);
-          return entry;
-        },
+        map: (raw: Raw, result: ReadResult) =>
+          keep(compose(monitor, options, { part, before, raw, result, now })),
       },
       onLeave(response),
     );

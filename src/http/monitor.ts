@@ -1,6 +1,5 @@
 /** The state that the routes of one router share. */
 import { MonitorError } from '../errors.ts';
-import { createGraphTracker, type GraphTracker } from '../graph-updates.ts';
 import { createLruCache, type LruCache } from '../lru-cache.ts';
 import type { ResolvedOptions } from '../options/resolve-options.ts';
 import { createReader, createReport, type LastAnswer, type Reader, type Report } from '../read.ts';
@@ -12,6 +11,7 @@ import type { AnswerEntry } from './answer-entry.ts';
 import { createGuard, type Guard } from './authorize.ts';
 import { createMetricsProxy, type MetricsProxy } from './metrics-proxy.ts';
 import { createStreams, type Streams } from './streams.ts';
+import { createWorkflows, type Workflows } from './workflows.ts';
 
 /** The state of one router. */
 export interface Monitor {
@@ -23,7 +23,7 @@ export interface Monitor {
   /** `null` when no exporter is configured. */
   readonly metrics: MetricsProxy | null;
   readonly answers: LruCache<AnswerEntry>;
-  readonly graphs: GraphTracker;
+  readonly workflows: Workflows;
   /** Decides which requests are allowed. */
   readonly guard: Guard;
   readonly streams: Streams;
@@ -61,6 +61,8 @@ export function createMonitor(options: ResolvedOptions): Monitor {
   const guard = createGuard(options.authorize, timeoutMs, report);
   const streams = createStreams({ most: limits.streams, guard, report });
   const leaveSources = useSources(sources);
+  const serializer = createSerializer({ redactor, preview: limits.preview, detail: limits.detail });
+  const workflows = createWorkflows({ reader, serializer, report, most: limits.nodes, timeoutMs });
   let unreadable = 0;
 
   return {
@@ -68,10 +70,10 @@ export function createMonitor(options: ResolvedOptions): Monitor {
     sources,
     reader,
     report,
-    serializer: createSerializer({ redactor, preview: limits.preview, detail: limits.detail }),
+    serializer,
     metrics,
     answers,
-    graphs: createGraphTracker(),
+    workflows,
     guard,
     streams,
     countUnreadable(part, call, count) {
@@ -86,6 +88,7 @@ export function createMonitor(options: ResolvedOptions): Monitor {
       metrics?.close();
       answers.clear();
       lastAnswers.clear();
+      workflows.clear();
       try {
         await atMost(CLOSE_MS, leaveSources());
       } catch (error) {

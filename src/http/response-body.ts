@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { ReadResult } from '../read.ts';
+import type { Steps } from '../scheduler.ts';
 import type { AnswerContent, Unreadable } from './answer-entry.ts';
 
 /** The content of a body in which only `sources` and `generated_at` (when it has one) change with time. */
@@ -26,6 +28,37 @@ export function contentOfMembers(
     render(moment, sources) {
       const at = generatedAt ? `"generated_at":"${new Date(moment).toISOString()}",` : '';
       return `{${stable},${at}"sources":${sources}}`;
+    },
+  };
+}
+
+/** A body of several parts, in steps because it may be large. */
+export interface PartedBody extends Pick<AnswerContent, 'position'> {
+  /** What the ETag covers beside the parts. */
+  readonly covers?: string;
+  /** JSON text before and after the parts, for a time in milliseconds since 1970. */
+  around(generatedAt: number): readonly [before: string, after: string];
+  /** JSON text and encoded JSON text. */
+  readonly parts: readonly (string | Buffer)[];
+}
+
+/** The content of a body of several parts, followed by `sources`. */
+export function* contentOfParts({ covers = '', around, parts, ...extra }: PartedBody): Steps<AnswerContent> {
+  const hash = createHash('sha1').update(covers);
+  const encoded = parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part));
+  let bytes = 0;
+  for (const part of encoded) {
+    hash.update(part);
+    bytes += part.length;
+    yield;
+  }
+  return {
+    ...extra,
+    stable: hash.digest('base64url'),
+    bytes,
+    render(generatedAt, sources) {
+      const [before, after] = around(generatedAt);
+      return Buffer.concat([Buffer.from(before), ...encoded, Buffer.from(`${after}"sources":${sources}}`)]);
     },
   };
 }

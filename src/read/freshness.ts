@@ -88,6 +88,16 @@ export function freshnessAway(freshness: Freshness, error: SourceErrorCode): Fre
   return freshnessFrom(sources, freshness);
 }
 
+/** Whether the source would return what it returned at the time of `held`. @param now milliseconds since 1970 */
+export function isStillFresh(held: Freshness, latest: Freshness, now: number): boolean {
+  return (
+    latest.revision !== null &&
+    latest.revision === held.revision &&
+    latest.outages === held.outages &&
+    now < held.changesAt
+  );
+}
+
 function freshnessFrom(
   parts: readonly SourceFreshness[],
   { revision, changesAt }: Pick<Freshness, 'revision' | 'changesAt'>,

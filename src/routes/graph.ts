@@ -1,5 +1,12 @@
+import type { AnswerContent } from '../http/answer-entry.ts';
+import { createDocument } from '../http/document.ts';
+import type { Monitor } from '../http/monitor.ts';
+import { contentOfParts } from '../http/response-body.ts';
 import { defineRoute, SOURCE_ERRORS } from '../http/route.ts';
-import { createWorkflowDocument, NODE_LIMIT, nodesFor } from './workflow.ts';
+import type { Workflow } from '../http/workflow-reads.ts';
+import type { Steps } from '../scheduler.ts';
+import { toJson } from '../serialize.ts';
+import { listedIn, NODE_LIMIT, nodesFor, workflowDocument } from './workflow.ts';
 
 /** `GET /api/tasks/{task_id}/graph/` */
 export const graph = defineRoute({
@@ -11,21 +18,36 @@ export const graph = defineRoute({
   errors: ['task_not_found', ...SOURCE_ERRORS],
   cached: true,
   open(monitor) {
-    return (asked) =>
-      createWorkflowDocument(monitor, 'graph', asked, (tree) => {
-        const { taskId, values } = asked;
-        const view = monitor.graphs.observe(taskId, nodesFor(monitor, values.limit), tree);
-        const { meta, nodes, edges } = monitor.serializer.graph(view.graph);
-        const members = JSON.stringify({ nodes, edges }).slice(1, -1);
-        const head = JSON.stringify({ ...meta, cursor: view.cursor }).slice(1, -1);
-        return {
-          stable: `${head}\n${members}`,
-          render(moment, sources) {
-            view.issue(moment);
-            const generatedAt = new Date(moment).toISOString();
-            return `{"meta":{${head},"generated_at":"${generatedAt}"},${members},"sources":${sources}}`;
-          },
-        };
+    return (asked) => {
+      const limit = nodesFor(monitor, asked.values.limit);
+      const options = workflowDocument(monitor, 'graph', asked, {
+        needs: ({ view }) => ['nodes', Math.min(limit, view.graph.nodes.length)],
+        content: (workflow) => contentFor(monitor, workflow, limit),
       });
+      return createDocument(monitor, options);
+    };
   },
 });
+
+function* contentFor({ serializer }: Monitor, workflow: Workflow, limit: number): Steps<AnswerContent> {
+  const { view, nodes } = workflow;
+  const { nodeCount, edges, isTruncated } = listedIn(workflow, limit);
+  const meta = JSON.stringify({
+    root_id: serializer.id(view.graph.rootId),
+    counts: serializer.counts(view.graph.counts),
+    node_count: nodeCount,
+    edge_count: edges.length,
+    truncated: isTruncated,
+    cursor: view.cursor(limit),
+  }).slice(1, -1);
+  const shownNodes = yield* nodes.first(nodeCount);
+  const shownEdges = yield* toJson(edges, (edge) => JSON.stringify(serializer.graphEdge(edge)));
+  return yield* contentOfParts({
+    covers: meta,
+    parts: ['"nodes":[', ...shownNodes, '],"edges":[', ...shownEdges, '],'],
+    around(generatedAt) {
+      view.issue(generatedAt, limit);
+      return [`{"meta":{${meta},"generated_at":"${new Date(generatedAt).toISOString()}"},`, ''];
+    },
+  });
+}

@@ -1,6 +1,11 @@
-import { contentOf } from '../http/response-body.ts';
+import type { AnswerContent } from '../http/answer-entry.ts';
+import { createDocument } from '../http/document.ts';
+import type { Monitor } from '../http/monitor.ts';
+import { contentOfParts } from '../http/response-body.ts';
 import { defineRoute, SOURCE_ERRORS } from '../http/route.ts';
-import { createWorkflowDocument } from './workflow.ts';
+import type { Workflow } from '../http/workflow-reads.ts';
+import type { Steps } from '../scheduler.ts';
+import { workflowDocument } from './workflow.ts';
 
 /** `GET /api/tasks/{task_id}/relations/` */
 export const relations = defineRoute({
@@ -12,13 +17,25 @@ export const relations = defineRoute({
   errors: ['task_not_found', ...SOURCE_ERRORS],
   cached: true,
   open(monitor) {
-    return (asked) =>
-      createWorkflowDocument(monitor, 'relations', asked, (tree) =>
-        contentOf({
-          task_id: asked.taskId,
-          root_id: tree.rootId,
-          relations: monitor.serializer.relations(tree),
-        }),
-      );
+    return (asked) => {
+      const options = workflowDocument(monitor, 'relations', asked, {
+        needs: ({ view }) => ['relations', view.graph.shape.relations.length],
+        content: (workflow) => contentFor(monitor, workflow, asked.taskId),
+      });
+      return createDocument(monitor, options);
+    };
   },
 });
+
+function* contentFor(
+  { serializer }: Monitor,
+  { view: { graph }, relations: listed }: Workflow,
+  taskId: string,
+): Steps<AnswerContent> {
+  const ids = JSON.stringify({ task_id: taskId, root_id: serializer.id(graph.rootId) }).slice(0, -1);
+  const shown = yield* listed.first(graph.shape.relations.length);
+  return yield* contentOfParts({
+    parts: [`${ids},"relations":[`, ...shown, '],'],
+    around: () => ['', ''],
+  });
+}

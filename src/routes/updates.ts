@@ -1,14 +1,18 @@
 import { type GraphSince, parseGraphCursor } from '../graph-updates.ts';
 import { readAnswer } from '../http/answer.ts';
+import type { AnswerContent } from '../http/answer-entry.ts';
 import { keyOf } from '../http/answer-key.ts';
 import { cursor } from '../http/cursor-parameter.ts';
 import { createDocument } from '../http/document.ts';
 import { readMoment } from '../http/moment-parameter.ts';
 import type { Monitor } from '../http/monitor.ts';
-import { contentOf } from '../http/response-body.ts';
+import { contentOfParts } from '../http/response-body.ts';
 import { type Asked, defineRoute, SOURCE_ERRORS } from '../http/route.ts';
 import { streamable } from '../http/streamable.ts';
-import { NODE_LIMIT, nodesFor, partWithTrees, workflowDocument } from './workflow.ts';
+import type { Workflow } from '../http/workflow-reads.ts';
+import type { Steps } from '../scheduler.ts';
+import { toJson } from '../serialize.ts';
+import { listedIn, NODE_LIMIT, nodesFor, partWithTrees, workflowDocument } from './workflow.ts';
 
 /** `GET /api/tasks/{task_id}/graph/updates/` */
 export const updates = defineRoute({
@@ -48,29 +52,47 @@ interface Values {
 }
 
 function documentOptions(monitor: Monitor, asked: Asked<Values>) {
-  const { taskId, values } = asked;
-  return workflowDocument(monitor, 'updates', asked, (tree) => {
-    const view = monitor.graphs.observe(taskId, nodesFor(monitor, values.limit), tree);
-    const changes = view.changesSince(values.since);
-    const content = contentOf(
-      { cursor: view.cursor, ...monitor.serializer.updates(view.graph, changes) },
-      {
-        generatedAt: true,
-        position: {
-          cursor: view.cursor,
-          hasChanges: changes.nodes.length > 0 || changes.topologyChanged,
-          gap: false,
-          isFull: false,
-        },
-      },
-    );
-    return {
-      ...content,
-      render(moment, sources) {
-        view.issue(moment);
-        return content.render(moment, sources);
-      },
-    };
+  const limit = nodesFor(monitor, asked.values.limit);
+  const { since } = asked.values;
+  return workflowDocument(monitor, 'updates', asked, {
+    needs(workflow) {
+      const { nodeCount } = listedIn(workflow, limit);
+      const { nodes } = workflow.view.changesSince(since, limit);
+      return ['updates', nodes.length === nodeCount ? nodeCount : 0];
+    },
+    content: (workflow) => contentFor(monitor, workflow, limit, since),
+  });
+}
+
+function* contentFor(
+  { serializer }: Monitor,
+  workflow: Workflow,
+  limit: number,
+  since: GraphSince | null,
+): Steps<AnswerContent> {
+  const { view, updates } = workflow;
+  const { nodeCount, edges } = listedIn(workflow, limit);
+  const { nodes, topologyChanged } = view.changesSince(since, limit);
+  const cursor = view.cursor(limit);
+  // All nodes are the same for everybody who is sent all of them.
+  const shown =
+    nodes.length === nodeCount
+      ? yield* updates.first(nodeCount)
+      : yield* toJson(nodes, (node) => JSON.stringify(serializer.nodeUpdate(node)));
+  const rest = JSON.stringify({
+    meta_counts: serializer.counts(view.graph.counts),
+    topology_changed: topologyChanged,
+    node_count: nodeCount,
+    edge_count: edges.length,
+    complete: view.graph.isComplete,
+  }).slice(1, -1);
+  return yield* contentOfParts({
+    parts: [`{"cursor":"${cursor}","node_updates":[`, ...shown, `],${rest},`],
+    position: { cursor, hasChanges: nodes.length > 0 || topologyChanged, gap: false, isFull: false },
+    around(generatedAt) {
+      view.issue(generatedAt, limit);
+      return ['', `"generated_at":"${new Date(generatedAt).toISOString()}",`];
+    },
   });
 }
 

@@ -1,15 +1,13 @@
 /** Shared by the three routes of a task's workflow. */
 
 import type { DocumentOptions } from '../http/answer.ts';
-import type { AnswerContent } from '../http/answer-entry.ts';
 import { keyOf } from '../http/answer-key.ts';
-import { createDocument } from '../http/document.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { integer } from '../http/parameter.ts';
-import type { Asked, Respond } from '../http/route.ts';
-import type { TaskTree } from '../model.ts';
+import type { Asked } from '../http/route.ts';
+import type { TreeSource, Workflow } from '../http/workflow-reads.ts';
+import type { WorkflowQuestion } from '../http/workflows.ts';
 import type { RouteName } from '../options.ts';
-import type { TaskSource } from '../source.ts';
 
 /** Parameters of the graph and of its updates. */
 export const NODE_LIMIT = integer('Most nodes; the nearest relatives of the task come first.', {
@@ -28,46 +26,29 @@ export function workflowDocument(
   monitor: Monitor,
   route: RouteName,
   asked: Asked<unknown>,
-  content: (tree: TaskTree) => AnswerContent,
-): DocumentOptions<TreeSource, TaskTree | null | undefined> {
+  answer: Pick<WorkflowQuestion, 'needs' | 'content'>,
+): DocumentOptions<TreeSource, never> {
+  const { taskId } = asked;
+  const key = keyOf(route, asked);
   return {
     part: partWithTrees(monitor),
-    call: 'getTaskTree',
-    key: keyOf(route, asked),
-    read: (source, context) => source.getTaskTree(asked.taskId, context),
-    content(tree) {
-      // A source that reads a Map may return undefined.
-      if (tree === null || tree === undefined) return null;
-      if (!isTree(tree)) throw new TypeError('getTaskTree() must return { rootId, tasks }, or null.');
-      return content(tree);
-    },
+    key,
+    make: (part, before, now, onLeave) =>
+      monitor.workflows.answer({ ...answer, part, taskId, key, before, now }, onLeave),
   };
 }
-
-/** Creates the handler of one URL from the workflow of its task. */
-export function createWorkflowDocument(
-  monitor: Monitor,
-  route: RouteName,
-  asked: Asked<unknown>,
-  content: (tree: TaskTree) => AnswerContent,
-): Respond {
-  return createDocument(monitor, workflowDocument(monitor, route, asked, content));
-}
-
-type TreeSource = TaskSource & Required<Pick<TaskSource, 'getTaskTree'>>;
 
 /** The task source, if it has workflows. */
 export function partWithTrees({ sources: { tasks } }: Monitor): TreeSource | undefined {
   return tasks?.getTaskTree === undefined ? undefined : (tasks as TreeSource);
 }
 
-function isTree(tree: unknown): tree is TaskTree {
-  if (typeof tree !== 'object' || tree === null) return false;
-  const { rootId, tasks, relations } = tree as Partial<Record<keyof TaskTree, unknown>>;
-  return (
-    typeof rootId === 'string' &&
-    rootId !== '' &&
-    Array.isArray(tasks) &&
-    (relations === undefined || Array.isArray(relations))
-  );
+/** What a node limit lists of a workflow. */
+export function listedIn({ view: { graph } }: Workflow, limit: number) {
+  const { nodes, shape, isPartial } = graph;
+  return {
+    nodeCount: Math.min(nodes.length, limit),
+    edges: shape.edges.filter((edge) => edge.limit <= limit),
+    isTruncated: isPartial || shape.isCut || nodes.length > limit,
+  };
 }

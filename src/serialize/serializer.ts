@@ -1,14 +1,27 @@
 /** The only bridge from the model to the wire: missing values, previews and redaction are handled here. */
-import type { Graph, GraphNode } from '../graph.ts';
-import type { Component, Queue, Schedule, Task, TaskDetail, TaskEvent, TaskTree, Worker } from '../model.ts';
+import type { GraphEdge, GraphNode, StateCounts } from '../graph.ts';
+import type {
+  Component,
+  Queue,
+  Schedule,
+  Task,
+  TaskDetail,
+  TaskEvent,
+  TaskRelation,
+  Worker,
+} from '../model.ts';
 import type { Redactor } from '../redact.ts';
 import type { TaskStats } from '../source.ts';
 import type {
   ComponentBody,
   EventBody,
+  GraphEdgeBody,
+  GraphNodeBody,
+  GraphNodeUpdateBody,
   QueueBody,
   RelationBody,
   ScheduleBody,
+  StateCountsBody,
   TaskBody,
   TaskDetailBody,
   TaskStatsBody,
@@ -18,10 +31,11 @@ import { componentBody, queueBody } from './components.ts';
 import { eventBody, scheduleBody, workerBody } from './deployment.ts';
 import { createMatcher } from './matcher.ts';
 import { createRowCache } from './row-cache.ts';
+import { wellFormed } from './scalars.ts';
 import { createShowText, mostRead } from './shown-text.ts';
 import { statsBody } from './stats.ts';
 import { taskBody, taskDetailBody } from './tasks.ts';
-import { type GraphParts, graphParts, relationBodies, type UpdateParts, updateParts } from './workflow.ts';
+import { countsBody, graphEdgeBody, graphNodeBody, nodeUpdateBody, relationBody } from './workflow.ts';
 
 // Maximum length, in characters, of a sentence from a source.
 const SENTENCE = 1_024;
@@ -47,9 +61,14 @@ export interface Serializer {
   taskDetail(task: TaskDetail, source: string): Omit<TaskDetailBody, 'sources'> | null;
   /** `null` when the statistics are unreadable. */
   stats(stats: TaskStats): TaskStatsBody | null;
-  relations(tree: TaskTree): RelationBody[];
-  graph(graph: Graph): GraphParts;
-  updates(graph: Graph, changes: { nodes: readonly GraphNode[]; topologyChanged: boolean }): UpdateParts;
+  /** An id without halves of characters. */
+  id(id: string): string;
+  relation(relation: TaskRelation): RelationBody;
+  graphNode(node: GraphNode): GraphNodeBody;
+  graphEdge(edge: GraphEdge): GraphEdgeBody;
+  /** The fields of a node that can change. */
+  nodeUpdate(node: GraphNode): GraphNodeUpdateBody;
+  counts(counts: StateCounts): StateCountsBody;
   /** `null` when the worker has no hostname or no status. */
   worker(worker: Worker, source: string, now: Date): WorkerBody | null;
   /** `null` when the event has no id or no type. */
@@ -101,9 +120,12 @@ export function createSerializer({
       }),
     taskDetail: (task, source) => readable(() => taskDetailBody(task, source, showDetail)),
     stats: (stats) => readable(() => statsBody(stats)),
-    relations: relationBodies,
-    graph: (graph) => graphParts(graph, showPreview, redactor),
-    updates: updateParts,
+    id: wellFormed,
+    relation: relationBody,
+    graphNode: (node) => graphNodeBody(node, showPreview, redactor),
+    graphEdge: graphEdgeBody,
+    nodeUpdate: nodeUpdateBody,
+    counts: countsBody,
     worker: (worker, source, now) => readable(() => workerBody(worker, source, now)),
     event: (event) => readable(() => eventBody(event, showPreview)),
     schedule: (schedule, source) => readable(() => scheduleBody(schedule, source, showPreview)),

@@ -1,71 +1,48 @@
 /** Serializes relations, graphs and updates to graphs. */
-import { type Graph, type GraphNode, relationsOf, type StateCounts } from '../graph.ts';
-import type { Task, TaskTree } from '../model.ts';
+import type { GraphEdge, GraphNode, StateCounts } from '../graph.ts';
+import type { Task, TaskRelation } from '../model.ts';
 import type { Redactor } from '../redact.ts';
 import type {
-  GraphBody,
+  GraphEdgeBody,
   GraphNodeBody,
   GraphNodeUpdateBody,
-  GraphUpdatesBody,
   RelationBody,
+  StateCountsBody,
 } from '../wire.ts';
 import { isoTime } from './moments.ts';
 import { figure, label, wellFormed, whole } from './scalars.ts';
 import type { ShowText } from './shown-text.ts';
 import { exceptionLine } from './traceback.ts';
 
-/** The members of a graph body that do not depend on the time and source of the answer. */
-export interface GraphParts {
-  /** `meta` without `generated_at` and `cursor`. */
-  readonly meta: Omit<GraphBody['meta'], 'generated_at' | 'cursor'>;
-  readonly nodes: GraphBody['nodes'];
-  readonly edges: GraphBody['edges'];
+/** A relation, as clients see it. */
+export function relationBody({ parent, child, relation }: TaskRelation): RelationBody {
+  return { parent: label(parent), child: wellFormed(child), relation: wellFormed(relation) };
 }
 
-/** The members of a body of graph updates that do not depend on the time and source of the answer. */
-export type UpdateParts = Omit<GraphUpdatesBody, 'generated_at' | 'cursor' | 'sources'>;
-
-/** Serializes the relations of a tree; leaves out those without a child or a kind. */
-export function relationBodies(tree: TaskTree): RelationBody[] {
-  return relationsOf(tree).flatMap((given) => {
-    const [child, relation] = [label(given.child), label(given.relation)];
-    return child === null || relation === null ? [] : [{ parent: label(given.parent), child, relation }];
-  });
+/** A node of a graph, as clients see it. */
+export function graphNodeBody(node: GraphNode, show: ShowText, redactor: Redactor): GraphNodeBody {
+  return readable(node, (known) => nodeBody(known, show, redactor));
 }
 
-/** Serializes a graph. */
-export function graphParts(graph: Graph, show: ShowText, redactor: Redactor): GraphParts {
+/** An edge of a graph, as clients see it. */
+export function graphEdgeBody({ id, source, target, kind }: GraphEdge): GraphEdgeBody {
   return {
-    meta: {
-      root_id: wellFormed(graph.rootId),
-      counts: countsBody(graph.counts),
-      node_count: graph.nodes.length,
-      edge_count: graph.edges.length,
-      truncated: graph.isTruncated,
-    },
-    nodes: graph.nodes.map((node) => readable(node, (known) => nodeBody(known, show, redactor))),
-    edges: graph.edges.map(({ id, source, target, kind }) => ({
-      id: wellFormed(id),
-      source: wellFormed(source),
-      target: wellFormed(target),
-      kind: wellFormed(kind),
-    })),
+    id: wellFormed(id),
+    source: wellFormed(source),
+    target: wellFormed(target),
+    kind: wellFormed(kind),
   };
 }
 
-/** Serializes the changed nodes of a graph. */
-export function updateParts(
-  graph: Graph,
-  { nodes, topologyChanged }: { readonly nodes: readonly GraphNode[]; readonly topologyChanged: boolean },
-): UpdateParts {
-  return {
-    node_updates: nodes.map((node) => readable(node, nodeUpdate)),
-    meta_counts: countsBody(graph.counts),
-    topology_changed: topologyChanged,
-    node_count: graph.nodes.length,
-    edge_count: graph.edges.length,
-    complete: graph.isComplete,
-  };
+/** The fields of a node that can change, as clients see them. */
+export function nodeUpdateBody(node: GraphNode): GraphNodeUpdateBody {
+  return readable(node, nodeUpdate);
+}
+
+/** Task counts, as clients see them. */
+export function countsBody(counts: StateCounts): StateCountsBody {
+  const { total, pending, running, retry, success, failure, revoked } = counts;
+  return { total, pending, running, retry, success, failure, revoked };
 }
 
 /** A task whose getters throw stays in the graph as a task known only by reference. */
@@ -124,8 +101,4 @@ function durationOf({ runtime, started, finished }: Task): number | null {
   const [from, to] = [isoTime(started), isoTime(finished)];
   if (from === null || to === null || to < from) return null;
   return Date.parse(to) - Date.parse(from);
-}
-
-function countsBody({ total, pending, running, retry, success, failure, revoked }: StateCounts): StateCounts {
-  return { total, pending, running, retry, success, failure, revoked };
 }

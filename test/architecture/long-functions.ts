@@ -19,7 +19,6 @@ export const LONG_FUNCTIONS: Readonly<Record<string, string>> = {
   'src/dashboard/overview/overview-view.tsx#OverviewView': MARKUP,
   'src/dashboard/parts/virtual-rows.tsx#VirtualRows': MARKUP,
   'src/dashboard/task/task-view.tsx#TaskView': MARKUP,
-  'src/graph/graph-tracker.ts#createGraphTracker': FACTORY,
   'src/history/table/relation-store.ts#createRelationStore': FACTORY,
   'src/redact/secret-finder.ts#createSecretFinder': FACTORY,
   'src/sources/bullmq/access/queue-discovery.ts#createQueueDiscovery': FACTORY,

@@ -1,6 +1,7 @@
 /** What the client of a canvas run knows, and how it is compared with what is shown. */
-import { relationsOf } from '../../src/graph.ts';
+
 import type { Task, TaskRelation, TaskTree } from '../../src/model.ts';
+import { relationsOf } from '../graph/graph-kit.ts';
 
 /** A task as the client knows it. Times in Unix seconds. */
 export interface CanvasTask {

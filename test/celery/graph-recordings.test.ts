@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildGraph } from '../../src/graph.ts';
 import type { History } from '../../src/history/history.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import { createLineage } from '../../src/sources/celery/lineage/lineage.ts';
+import { buildGraph } from '../graph/graph-kit.ts';
 import { context } from '../helpers/celery-events.ts';
 import { RECORDINGS } from '../helpers/celery-recordings.ts';
 import { lineageOf, type Placed } from '../helpers/celery-truth.ts';

@@ -3,7 +3,6 @@
  * makes up: nothing that is said of other tasks may change a word of theirs.
  */
 import { expect } from 'vitest';
-import { buildGraph } from '../../src/graph.ts';
 import type { History } from '../../src/history/history.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import { createRedactor } from '../../src/redact.ts';
@@ -15,6 +14,7 @@ import { createLineage, type Lineage } from '../../src/sources/celery/lineage/li
 import { decodeTaken, decodeWaiting } from '../../src/sources/celery/protocol/queue-message.ts';
 import { createMessageIntake, type MessageIntake } from '../../src/sources/celery/queues/message-intake.ts';
 import { tagOf } from '../../src/sources/celery/queues/waiting-message.ts';
+import { buildGraph } from '../graph/graph-kit.ts';
 import { queryOf } from '../helpers/bullmq-read.ts';
 import { context, eventMessage } from '../helpers/celery-events.ts';
 import { checkBody } from '../helpers/openapi-check.ts';
@@ -180,7 +180,9 @@ async function checkTask(history: History, id: string): Promise<void> {
   const tree = await history.reader.getTaskTree(id, context);
   expect(tree).not.toBeNull();
   if (tree === null) return;
-  const { nodes, edges } = serializer.graph(buildGraph(tree, id, 5_000));
+  const graph = buildGraph(tree, id, 5_000);
+  const nodes = graph.nodes.map((node) => serializer.graphNode(node));
+  const edges = graph.edges.map((edge) => serializer.graphEdge(edge));
   const known = new Set(nodes.map((node) => node.id));
   // Half a character reads U+FFFD on the wire.
   expect([known.size, known.has(Buffer.from(id).toString())]).toEqual([nodes.length, true]);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { buildGraph, isComplete, relationsOf } from '../../src/graph.ts';
 import type { Task, TaskRelation, TaskTree } from '../../src/model.ts';
+import { buildGraph, isComplete, relationsOf } from './graph-kit.ts';
 
 fc.configureGlobal({ seed: 17, numRuns: 500 });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { buildGraph, type Graph, type GraphNode } from '../../src/graph.ts';
+import type { GraphNode } from '../../src/graph.ts';
 import {
   createGraphTracker as create,
   type GraphTrackerOptions,
@@ -8,6 +8,7 @@ import {
 } from '../../src/graph-updates.ts';
 import type { Task, TaskTree } from '../../src/model.ts';
 import { T0 } from '../history/telling.ts';
+import { buildGraph, finish, type LimitedGraph } from './graph-kit.ts';
 
 const graphOf = (tasks: readonly Task[]): TaskTree => ({ rootId: 'a', tasks });
 /** A tracker as the routes use it: each answer is issued, `since` comes as text or as milliseconds. */
@@ -15,10 +16,10 @@ function createGraphTracker(options: GraphTrackerOptions = {}) {
   const tracker = create(options);
   return {
     observe(taskId: string, limit: number, tree: TaskTree, generatedAt: number) {
-      const view = tracker.observe(taskId, limit, tree);
-      view.issue(generatedAt);
+      const view = finish(tracker.observe(taskId, tree));
+      view.issue(generatedAt, limit);
       return {
-        cursor: view.cursor,
+        cursor: view.cursor(limit),
         updatesSince: (since: string | number | null) =>
           view.changesSince(
             typeof since === 'string'
@@ -26,6 +27,7 @@ function createGraphTracker(options: GraphTrackerOptions = {}) {
               : since === null
                 ? null
                 : { time: new Date(since) },
+            limit,
           ),
       };
     },
@@ -38,12 +40,12 @@ const ids = (nodes: readonly GraphNode[]) => nodes.map(({ id }) => id);
 /** What a client keeps of a graph: its shape, and of each node what updates carry. */
 type Snapshot = { shape: string[]; nodes: Map<string, string> };
 const printOf = ({ task: seen, members }: GraphNode) => JSON.stringify([seen?.state, seen?.retries, members]);
-const shapeOf = ({ nodes, edges }: Graph) => [
+const shapeOf = ({ nodes, edges }: LimitedGraph) => [
   ...nodes.map(({ id, kind, task: seen }) => `${id} ${kind} ${seen === null}`).sort(),
   ...edges.map(({ id }) => id).sort(),
 ];
 const read = (tree: TaskTree): Snapshot => readGraph(buildGraph(tree, 'a', 100));
-const readGraph = (graph: Graph): Snapshot => ({
+const readGraph = (graph: LimitedGraph): Snapshot => ({
   shape: shapeOf(graph),
   nodes: new Map(graph.nodes.map((node) => [node.id, printOf(node)])),
 });

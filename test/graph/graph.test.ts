@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { countStates } from '../../src/graph/state-counts.ts';
-import { buildGraph, isComplete, relationsOf } from '../../src/graph.ts';
 import type { Task, TaskRelation, TaskTree } from '../../src/model.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
+import { buildGraph, countStates, isComplete, relationsOf } from './graph-kit.ts';
 
 const task = (id: string, more: Partial<Task> = {}): Task => ({ id, state: 'SUCCESS', ...more });
 const treeOf = (tasks: readonly Task[], relations: readonly TaskRelation[] = []): TaskTree => ({

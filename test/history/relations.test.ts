@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { buildGraph, relationsOf } from '../../src/graph.ts';
 import type { History } from '../../src/history/history.ts';
 import type { TaskRelation } from '../../src/model.ts';
+import { buildGraph, relationsOf } from '../graph/graph-kit.ts';
 import { CONTEXT, historyOf, idsOf, orders, page, T0, told } from './telling.ts';
 
 const task = (id: string, more = {}) => told({ id, type: 'started', ...more });

@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Graph } from '../../src/graph.ts';
 import type { Component, Schedule, TaskDetail, TaskEvent, Worker } from '../../src/model.ts';
 import { createRedactor } from '../../src/redact.ts';
 import { createSerializer } from '../../src/serialize.ts';
-import { NO_SHAPE } from '../graph/no-shape.ts';
 
 // Nothing else in a text is made of these letters.
 const SECRET = 'QXQXQXQX';
@@ -82,7 +80,7 @@ it('shows a secret in no form, wherever the value stands and wherever it is cut'
           serializer.taskRow(task, 's'),
           serializer.taskRowJson(task, 's'),
           serializer.taskDetail(task, 's'),
-          serializer.graph(graphOf(task)),
+          serializer.graphNode({ id: 'a', task, kind: null, members: null }),
           serializer.event({ id: 'a', type: 't', detail: shown } as TaskEvent),
           serializer.schedule(
             { id: 'a', name: 'n', schedule: shown, args: shown, kwargs: shown } as Schedule,
@@ -109,17 +107,3 @@ it('shows a secret in no form, wherever the value stands and wherever it is cut'
     { numRuns: 1_500, seed: 31 },
   );
 });
-
-function graphOf(task: TaskDetail): Graph {
-  const counts = { total: 0, pending: 0, running: 0, retry: 0, success: 0, failure: 0, revoked: 0 };
-  const node = { id: 'a', task, kind: null, members: null };
-  return {
-    rootId: 'a',
-    nodes: [node],
-    edges: [],
-    counts,
-    isTruncated: false,
-    isComplete: false,
-    shape: NO_SHAPE,
-  };
-}

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Graph, GraphNode } from '../../src/graph.ts';
+import type { GraphEdge, GraphNode } from '../../src/graph.ts';
 import type { Task } from '../../src/model.ts';
 import { createRedactor } from '../../src/redact.ts';
 import { createSerializer } from '../../src/serialize.ts';
-import { NO_SHAPE } from '../graph/no-shape.ts';
 
 const serializer = createSerializer({ redactor: createRedactor() });
 const counts = { total: 1, pending: 0, running: 0, retry: 0, success: 1, failure: 0, revoked: 0 };
@@ -27,20 +26,16 @@ const task: Task = {
 };
 const real: GraphNode = { id: 'a', task, kind: null, members: null };
 const group: GraphNode = { id: 'g', task: null, kind: 'group', members: counts };
-const graph: Graph = {
-  rootId: 'r',
-  nodes: [real, group],
-  edges: [{ id: 'g->a:group', source: 'g', target: 'a', kind: 'group' }],
-  counts,
-  isTruncated: true,
-  isComplete: true,
-  shape: NO_SHAPE,
-};
+const edge: GraphEdge = { id: 'g->a:group', source: 'g', target: 'a', kind: 'group' };
 
 describe('a graph', () => {
   it('has every field of its nodes, texts redacted and cut', () => {
-    expect(serializer.graph(graph)).toEqual({
-      meta: { root_id: 'r', counts, node_count: 2, edge_count: 1, truncated: true },
+    expect({
+      counts: serializer.counts(counts),
+      nodes: [real, group].map((node) => serializer.graphNode(node)),
+      edges: [serializer.graphEdge(edge)],
+    }).toEqual({
+      counts,
       nodes: [
         {
           id: 'a',
@@ -83,7 +78,7 @@ describe('a graph', () => {
           members: counts,
         },
       ],
-      edges: graph.edges,
+      edges: [edge],
     });
   });
 
@@ -95,36 +90,26 @@ describe('a graph', () => {
     ['null for what is no time', { runtime: Number.NaN, started: new Date(Number.NaN) }, null],
   ])('takes for the duration %s', (_what, change, duration) => {
     const node = { ...real, task: { ...task, ...change } };
-    expect(serializer.graph({ ...graph, nodes: [node] }).nodes[0]?.duration_ms).toBe(duration);
+    expect(serializer.graphNode(node).duration_ms).toBe(duration);
   });
 
   it('tells of updates what may have changed', () => {
-    expect(serializer.updates(graph, { nodes: [real], topologyChanged: true })).toEqual({
-      node_updates: [
-        {
-          id: 'a',
-          state: 'SUCCESS',
-          duration_ms: 290,
-          retries: 1,
-          started_at: '1970-01-01T00:00:01.000Z',
-          finished_at: '1970-01-01T00:00:03.500Z',
-          worker: 'celery@host',
-          members: null,
-        },
-      ],
-      meta_counts: counts,
-      topology_changed: true,
-      node_count: 2,
-      edge_count: 1,
-      complete: true,
+    expect(serializer.nodeUpdate(real)).toEqual({
+      id: 'a',
+      state: 'SUCCESS',
+      duration_ms: 290,
+      retries: 1,
+      started_at: '1970-01-01T00:00:01.000Z',
+      finished_at: '1970-01-01T00:00:03.500Z',
+      worker: 'celery@host',
+      members: null,
     });
   });
 });
 
 describe('the preview of a traceback', () => {
   const preview = (traceback: unknown): string | null | undefined =>
-    serializer.graph({ ...graph, nodes: [{ ...real, task: { ...task, traceback } }] }).nodes[0]
-      ?.traceback_preview;
+    serializer.graphNode({ ...real, task: { ...task, traceback } }).traceback_preview;
   const frame = '  File "/app/tasks.py", line 3, in charge\n    raise ValueError("no")\n';
 
   it.each<[string, unknown, string | null]>([
@@ -165,11 +150,10 @@ describe('the preview of a traceback', () => {
   });
 });
 
-it('tells relations as they are, and none without a child', () => {
+it('tells relations as they are', () => {
   const relations = [
     { parent: null, child: 'b', relation: 'link' },
     { parent: 'b', child: 'c', relation: 'my own' },
-    { parent: 'b', child: '', relation: 'link' },
   ];
-  expect(serializer.relations({ rootId: 'a', tasks: [], relations })).toEqual(relations.slice(0, 2));
+  expect(relations.map((one) => serializer.relation(one))).toEqual(relations);
 });

@@ -1,5 +1,6 @@
 /** The workflow of a task: all that is reachable over parents, groups, chords and reported relations. */
 import type { Task, TaskTree } from '../../model.ts';
+import type { Steps } from '../../scheduler.ts';
 import type { Relatives } from '../index/relatives.ts';
 import type { Roots } from '../index/roots.ts';
 import type { Records } from '../table/records.ts';
@@ -9,6 +10,9 @@ import type { Rows } from './rows.ts';
 
 /** Most ids of a workflow that are visited, known as tasks or not: the largest graph that the API shows. */
 const MAX_IDS = 20_000;
+/** Tasks made between two pauses, and cheap steps between two pauses. */
+const TASKS_AT_ONCE = 16;
+const EDGES_AT_ONCE = 256;
 
 /** What a workflow is found in. */
 export interface WorkflowTables {
@@ -40,13 +44,20 @@ interface Visit {
   truncated: boolean;
 }
 
-/** @param slot the task that is asked for */
-export function workflowOf(slot: number, tables: WorkflowTables): TaskTree {
+/**
+ * Finds the workflow of a task. Messages that arrive meanwhile may be missing in it.
+ *
+ * @param slot the task that is asked for
+ */
+export function* workflowOf(slot: number, tables: WorkflowTables): Steps<TaskTree> {
   const { records, relations, roots, rows } = tables;
+  // Read first, because the slot may be given to another task while the work pauses.
+  const rootId = records.roots[slot] ?? roots.topmost(slot);
   const ids = new Set<string>([records.ids[slot] as string]);
   const visit: Visit = { tables, ids, edges: new Set(), reached: new Map(), truncated: false };
   const tasks: Task[] = [];
-  // Iterating over a set includes what is added meanwhile.
+  let visited = 0;
+  // Iterating a Set also visits items that are added during the iteration.
   for (const id of ids) {
     const known = records.slots.get(id);
     if (known !== undefined) {
@@ -57,13 +68,24 @@ export function workflowOf(slot: number, tables: WorkflowTables): TaskTree {
     reachMembers(visit, tables.index.byParent, id);
     reachMembers(visit, tables.index.byChord, id);
     if (relations.has(id)) reachRelated(visit, id);
+    if (++visited % TASKS_AT_ONCE === 0) yield;
   }
   return {
-    rootId: records.roots[slot] ?? roots.topmost(slot),
+    rootId,
     tasks,
-    relations: [...visit.edges].filter((edge) => isListed(visit, edge)),
+    relations: yield* listedEdges(visit),
     truncated: visit.truncated,
   };
+}
+
+function* listedEdges(visit: Visit): Steps<readonly Edge[]> {
+  const listed: Edge[] = [];
+  let examined = 0;
+  for (const edge of visit.edges) {
+    if (isListed(visit, edge)) listed.push(edge);
+    if (++examined % EDGES_AT_ONCE === 0) yield;
+  }
+  return listed;
 }
 
 function reach(visit: Visit, id: string): void {
@@ -87,7 +109,11 @@ function reachMembers(visit: Visit, groups: SlotGroups, id: string): boolean {
   const reached = visit.reached.get(groups) ?? new Set();
   if (reached.has(id)) return false;
   visit.reached.set(groups, reached.add(id));
-  for (const member of groups.list(id)) reach(visit, visit.tables.records.ids[member] as string);
+  for (const member of groups.list(id)) {
+    // Nothing can be added any more, and a group may have very many members.
+    if (visit.truncated) break;
+    reach(visit, visit.tables.records.ids[member] as string);
+  }
   return true;
 }
 

@@ -27,9 +27,9 @@ export function createMemoryReader(state: MemoryState, lag: () => number | null)
       const slot = slotOf(id);
       return slot === undefined ? null : rows.detail(slot, childrenOf(id, tables));
     },
-    getTaskTree(id) {
+    getTaskTree(id, context) {
       const slot = slotOf(id);
-      return slot === undefined ? null : workflowOf(slot, tables);
+      return slot === undefined ? null : scheduler.run('workflow', workflowOf(slot, tables), context);
     },
     getTaskStats(query, context) {
       return scheduler.run(

@@ -2,7 +2,7 @@
  * Relations that other tasks report: typed edges between ids, whether tasks with these ids are known or not.
  * Bounded by number and bytes; the oldest are dropped first.
  */
-import { relationsOf } from '../../graph.ts';
+import { specificityOf } from '../../graph.ts';
 import type { TaskRelation } from '../../model.ts';
 import { createArrivals } from './arrivals.ts';
 import { createSlotGroups } from './slot-groups.ts';
@@ -107,9 +107,8 @@ export function createRelationStore(maxCount: number, maxBytes: number): Relatio
   };
 }
 
-/** By the rule that graphs choose by; of kinds that it does not know, the one that sorts first. */
-function isMoreSpecific(edge: Edge, before: Edge): boolean {
-  const choose = (...relations: Edge[]) => relationsOf({ rootId: '', tasks: [], relations })[0]?.relation;
-  const [first, second] = [choose(before, edge), choose(edge, before)];
-  return first === second ? first === edge.relation : edge.relation < before.relation;
+/** By the rule of graphs; of kinds that are equally specific, the one that sorts first. */
+function isMoreSpecific({ relation }: Edge, before: Edge): boolean {
+  const difference = specificityOf(relation) - specificityOf(before.relation);
+  return difference === 0 ? relation < before.relation : difference > 0;
 }

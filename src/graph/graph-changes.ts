@@ -1,0 +1,124 @@
+/** Compares successive graphs of one task. It needs nothing else from the source, so it works with any source. */
+import type { Task } from '../model.ts';
+import type { Steps } from '../scheduler.ts';
+import type { Graph, GraphNode, GraphShape } from './graph-types.ts';
+import { ITEMS_PER_STEP } from './readable-tree.ts';
+
+/** When each part of a graph last changed, as numbers that grow with every change. Never modified. */
+export interface GraphChanges {
+  /** The latest change, and the first one that is known. */
+  readonly latest: number;
+  readonly first: number;
+  readonly shape: GraphShape;
+  /** Per node of the shape: a fingerprint of the fields in an update, and the change that last altered it. */
+  readonly prints: readonly string[];
+  readonly changedAt: readonly number[];
+  /** The change that last altered the topology, by node limit. The last one stands for all larger limits. */
+  readonly topologyChangedAt: readonly number[];
+}
+
+/**
+ * Finds out what has changed since the graph before.
+ *
+ * @param before changes of the earlier graph; `null` when there is none
+ * @param next number for the changes that are found
+ */
+export function* findChanges(
+  { nodes, shape }: Graph,
+  before: GraphChanges | null,
+  next: number,
+): Steps<GraphChanges> {
+  const topologyChangedAt =
+    before?.shape === shape ? before.topologyChangedAt : yield* compareTopologies(before, shape, next);
+  const indexBefore = before?.shape === shape ? null : indexesOf(before?.shape);
+  const prints: string[] = [];
+  const changedAt: number[] = [];
+  let isChanged = topologyChangedAt.includes(next);
+  for (const [index, node] of nodes.entries()) {
+    const at = indexBefore === null ? index : (indexBefore.get(node.id) ?? -1);
+    const print = printOf(node);
+    const isSame = before?.prints[at] === print;
+    prints.push(print);
+    changedAt.push(isSame ? (before.changedAt[at] ?? next) : next);
+    isChanged ||= !isSame;
+    if (index % ITEMS_PER_STEP === 0) yield;
+  }
+  if (before === null) return { latest: next, first: next, shape, prints, changedAt, topologyChangedAt };
+  // Without a change the arrays before are kept, so that the new ones need not be.
+  if (!isChanged && indexBefore === null) return before;
+  return { ...before, latest: isChanged ? next : before.latest, shape, prints, changedAt, topologyChangedAt };
+}
+
+function indexesOf(shape: GraphShape | undefined): ReadonlyMap<string, number> {
+  return new Map(shape?.nodes.map(({ id }, index) => [id, index]));
+}
+
+/**
+ * Compares the nodes and edges that each node limit lists. A limit that lists a node or an edge before or after,
+ * but not both, has another topology.
+ *
+ * @returns the number of the latest change by node limit
+ */
+function* compareTopologies(
+  before: GraphChanges | null,
+  shape: GraphShape,
+  next: number,
+): Steps<readonly number[]> {
+  const known = before?.topologyChangedAt ?? [next];
+  // Limits above this one list as much as this one does, before and after.
+  const most = Math.max(known.length - 1, shape.nodes.length);
+  // Sums up to a limit tell how many differences this limit has.
+  const differences = new Int32Array(most + 2);
+  function differBetween(limit: number, other: number): void {
+    (differences[Math.min(limit, other)] as number) += 1;
+    (differences[Math.max(limit, other)] as number) -= 1;
+  }
+
+  const earlier = before === null ? new Map<string, number>() : yield* limitsOf(before.shape);
+  let count = 0;
+  for (const [part, limit] of yield* limitsOf(shape)) {
+    differBetween(limit, earlier.get(part) ?? most + 1);
+    earlier.delete(part);
+    if (++count % ITEMS_PER_STEP === 0) yield;
+  }
+  for (const limit of earlier.values()) differBetween(limit, most + 1);
+  let sum = 0;
+  return Array.from({ length: most + 1 }, (_, limit) => {
+    sum += differences[limit] as number;
+    return sum > 0 ? next : (known[Math.min(limit, known.length - 1)] as number);
+  });
+}
+
+/** The smallest limit that lists each node with its kind, and each edge. */
+function* limitsOf({ nodes, edges }: GraphShape): Steps<Map<string, number>> {
+  const limits = new Map<string, number>();
+  for (const [index, { id, kind, isTask }] of nodes.entries()) {
+    limits.set(`node ${kind} ${isTask} ${id}`, index + 1);
+    if (index % ITEMS_PER_STEP === 0) yield;
+  }
+  for (const [index, { id, source, kind, limit }] of edges.entries()) {
+    // The lengths keep it unique when ids contain the separators of edges.
+    limits.set(`edge ${source.length} ${kind.length} ${id}`, limit);
+    if (index % ITEMS_PER_STEP === 0) yield;
+  }
+  return limits;
+}
+
+/** Frozen tasks only: they cannot change, and sources often return the same object again. */
+const frozenPrints = new WeakMap<Task, string>();
+
+/** Fingerprint of all fields that an update carries. */
+function printOf({ task, members }: GraphNode): string {
+  if (task === null) return JSON.stringify(members);
+  const known = frozenPrints.get(task);
+  if (known !== undefined) return known;
+  try {
+    const { state, runtime, retries, started, finished, worker } = task;
+    const print = `${state}\n${runtime}\n${retries}\n${Number(started)}\n${Number(finished)}\n${worker}`;
+    if (Object.isFrozen(task)) frozenPrints.set(task, print);
+    return print;
+  } catch {
+    // An unreadable task is shown as one known only by reference.
+    return 'unreadable';
+  }
+}

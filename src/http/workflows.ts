@@ -1,0 +1,127 @@
+/** Answers from the graphs of workflows. */
+import { MonitorError } from '../errors.ts';
+import type { OnLeave } from '../read.ts';
+import { type Steps, scheduler } from '../scheduler.ts';
+import {
+  abortableCall,
+  type Call,
+  createSingleFlight,
+  leaveOnAbort,
+  type SingleFlight,
+} from '../single-flight.ts';
+import type { AnswerContent, AnswerEntry } from './answer-entry.ts';
+import { answerWith } from './render.ts';
+import {
+  createWorkflowReads,
+  readWorkflow,
+  type SharedJson,
+  type Workflow,
+  type WorkflowReads,
+  type WorkflowReadsOptions,
+  type WorkflowTask,
+} from './workflow-reads.ts';
+
+/** One answer from a workflow. */
+export interface WorkflowQuestion extends WorkflowTask {
+  /** The same for all requests that get the same answer while the source does not change. */
+  readonly key: string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** The JSON that it shares with other answers, and how many items of it. It is written first. */
+  needs(workflow: Workflow): readonly [list: SharedJson, count: number];
+  content(workflow: Workflow): Steps<AnswerContent>;
+}
+
+/** The workflows of one router. */
+export interface Workflows {
+  /**
+   * Answers a question; equal questions share the answer. Stops when the last client has left.
+   *
+   * @throws MonitorError with the error code of the response
+   */
+  answer(question: WorkflowQuestion, onLeave: OnLeave | undefined): Promise<AnswerEntry>;
+  /** Frees what is held. */
+  clear(): void;
+}
+
+/** Options of {@link createWorkflows}. */
+export interface WorkflowsOptions extends WorkflowReadsOptions {
+  /** Longest time of a read, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+interface WorkflowsState extends Pick<WorkflowsOptions, 'timeoutMs'> {
+  readonly reads: WorkflowReads;
+  readonly answers: SingleFlight<AnswerEntry>;
+  readonly writes: SingleFlight<unknown>;
+}
+
+/** Longest time of our own work on an answer, in milliseconds. */
+const OWN_WORK_MS = 5_000;
+/** JSON is written for so many more items at once, so that similar limits share the work. */
+const ITEMS_AT_ONCE = 1_000;
+
+/** Creates the workflows of one router; none is held yet. */
+export function createWorkflows(options: WorkflowsOptions): Workflows {
+  const state: WorkflowsState = {
+    timeoutMs: options.timeoutMs,
+    reads: createWorkflowReads(options),
+    answers: createSingleFlight(),
+    writes: createSingleFlight(),
+  };
+  return {
+    answer(question, onLeave) {
+      // No request gets an answer that was begun before the latest change.
+      const key = `${question.before.revision} ${question.key}`;
+      return state.answers.run(key, () => beginAnswer(state, question), onLeave);
+    },
+    clear: () => state.reads.held.clear(),
+  };
+}
+
+function beginAnswer(state: WorkflowsState, question: WorkflowQuestion): Call<AnswerEntry> {
+  return abortableCall(async (left) => {
+    const late = new AbortController();
+    const abort = (): void => late.abort(new MonitorError('overloaded'));
+    const timer = setTimeout(abort, state.timeoutMs + OWN_WORK_MS).unref();
+    const signal = AbortSignal.any([left, late.signal]);
+    try {
+      return await answer(state, question, signal);
+    } catch (error) {
+      // The work that it waits for does not know why it left.
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  });
+}
+
+async function answer(
+  { reads, writes }: WorkflowsState,
+  question: WorkflowQuestion,
+  signal: AbortSignal,
+): Promise<AnswerEntry> {
+  const { taskId, now } = question;
+  const found = await readWorkflow(reads, question, signal);
+  const { workflow, freshness } = found;
+  if (workflow === null) return answerWith(null, freshness, now);
+  const [list, needed] = question.needs(workflow);
+  const count = Math.ceil(needed / ITEMS_AT_ONCE) * ITEMS_AT_ONCE;
+  await writes.run(
+    `${workflow.number} ${list} ${count}`,
+    () => beginWriting(workflow, list, count),
+    leaveOnAbort(signal),
+  );
+  const content = await scheduler.run('graph answer', question.content(workflow), { signal });
+  // The JSON has made it larger.
+  if (reads.held.get(taskId) === found) reads.held.set(taskId, found);
+  return answerWith(content, freshness, now);
+}
+
+/** Writes JSON that several answers need, once for all of them. */
+function beginWriting(workflow: Workflow, list: SharedJson, count: number): Call<unknown> {
+  return abortableCall(async (signal) =>
+    scheduler.run(`graph ${list}`, workflow[list].first(count), { signal }),
+  );
+}
