@@ -46,6 +46,7 @@ const CELERY_RANKS: Readonly<Record<string, number>> = {
   problem: 0,
   hint: 0,
   settings: 0,
+  'message-queue': 0,
   protocol: 1,
   'connection-state': 1,
   lineage: 2,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodeEnvelope } from '../../src/sources/celery/brokers/redis/envelope.ts';
+import { decodeEnvelope, decodeInSteps } from '../../src/sources/celery/brokers/redis/envelope.ts';
 import { wasCut } from '../../src/sources/celery/protocol/truncation.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -73,5 +73,44 @@ describe('a repr', () => {
     ['', false],
   ])('%.40s was cut: %s', (repr, cut) => {
     expect(wasCut(repr)).toBe(cut);
+  });
+});
+
+describe('a long message of events', () => {
+  /** The bodies that are taken, and how many pauses there were. */
+  function decoded(message: string): { bodies: unknown[]; pauses: number } {
+    const bodies: unknown[] = [];
+    const pauses = [...decodeInSteps(message, (body) => bodies.push(body))].length;
+    return { bodies, pauses };
+  }
+
+  it('is read a few events at a time, all of them and in their order', () => {
+    const events = Array.from({ length: 20_000 }, (_, n) => ({ uuid: `${n}`, args: '["a", {}]\\"]' }));
+    const { bodies, pauses } = decoded(envelope(JSON.stringify(events)));
+    expect(bodies.flat()).toEqual(events);
+    expect(Math.max(...bodies.map((body) => (body as unknown[]).length))).toBeLessThanOrEqual(32);
+    expect(pauses).toBeGreaterThanOrEqual(bodies.length);
+  });
+
+  it.each([
+    [
+      'numbers that JSON does not know',
+      '[{"runtime": NaN}, {"runtime": 1}]',
+      [[{ runtime: null }, { runtime: 1 }]],
+    ],
+    ['no events', '[]', [[]]],
+    ['one event', '{"uuid": "1"}', [{ uuid: '1' }]],
+    ['a body that is no JSON', 'nope', [undefined]],
+    ['an open end', '[{"uuid": "1"}, {"uuid"', [undefined]],
+    ['more than an array', '[{"uuid": "1"}] 2', [[{ uuid: '1' }]]],
+    ['a fault between events', '[{"uuid": "1"} {"uuid": "2"}]', [[{ uuid: '1' }], undefined]],
+  ])('may have %s', (_, body, bodies) => {
+    expect(decoded(envelope(body)).bodies).toEqual(bodies);
+  });
+
+  it('may have any other envelope', () => {
+    const plain = envelope('', { body: '[{"uuid": "1"}]', properties: null });
+    expect(decoded(plain).bodies).toEqual([[{ uuid: '1' }]]);
+    expect(decoded('PING').bodies).toEqual([undefined]);
   });
 });

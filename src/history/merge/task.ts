@@ -17,9 +17,11 @@ export interface TaskContext {
 }
 
 /** @returns what statistics are made of */
-export function toFigures(life: TaskLife, names: Pick<TaskFigures, 'name' | 'queue'>): TaskFigures {
+export function toFigures(life: TaskLife, { name, queue }: Pick<TaskFigures, 'name' | 'queue'>): TaskFigures {
+  // Spreading an object here would take ten times as long.
   return {
-    ...names,
+    name,
+    queue,
     state: life.state,
     worker: life.worker,
     sent: life.sent ?? Number.NaN,

@@ -54,8 +54,14 @@ export interface BrokerEvents {
 
 /** What a broker reports while it listens. */
 export interface EventHandlers {
-  /** The parsed body of one message: an event, or an array of events. */
-  message(body: unknown): void;
+  /**
+   * The parsed body of one message: an event, or an array of events.
+   *
+   * @param isContinued whether these are further events of the message before. Default false
+   */
+  message(body: unknown, isContinued?: boolean): void;
+  /** A message was dropped, because more arrive than can be taken in. */
+  lost(): void;
   /**
    * A message whose body cannot be read.
    *

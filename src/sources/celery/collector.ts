@@ -50,8 +50,8 @@ export function createCollector(options: CollectorOptions): Collector {
   let messages = 0;
 
   /** A message from outside must never throw into the host's event loop. */
-  function guarded(take: () => void): void {
-    messages += 1;
+  function guarded(take: () => void, count = 1): void {
+    messages += count;
     try {
       take();
     } catch {
@@ -59,11 +59,18 @@ export function createCollector(options: CollectorOptions): Collector {
     }
   }
 
+  function lost(): void {
+    writer.recordDropped(1);
+    writer.recordGap();
+  }
+
   function start(onConnected: OnConnected): void {
     // Before the first connection no worker can be heard, so none counts as silent.
     if (events !== null) writer.freezeAt(new Date());
     events?.start({
-      message: (body) => guarded(() => intake.events.message(body)),
+      message: (body, isContinued) =>
+        guarded(() => intake.events.message(body), isContinued === true ? 0 : 1),
+      lost,
       unreadable: (contentType) => guarded(() => intake.events.unreadable(contentType)),
       up(again) {
         writer.freezeAt(null);
@@ -79,6 +86,7 @@ export function createCollector(options: CollectorOptions): Collector {
       },
       task: (value, taskId) => guarded(() => intake.takeResult(value, taskId)),
       group: (value) => guarded(() => intake.takeGroup(value)),
+      lost,
       chordSize: (groupId, size) => guarded(() => intake.takeChordSize(groupId, size)),
     });
   }

@@ -63,6 +63,8 @@ export interface PublishedHandlers {
   group(value: string, groupId: string): void;
   /** The last header task of a chord was sent: the header has `size` tasks. */
   chordSize(groupId: string, size: number): void;
+  /** A message was dropped, because more arrive than can be taken in. */
+  lost(): void;
 }
 
 /** A stored value: Celery's own JSON of a result or a group, unless the app uses another serializer. */

@@ -2,6 +2,7 @@ import { type Connection, createConnection } from '../../../../redis/connection.
 import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
 import type { RedisListener } from '../../../../redis/node-redis.ts';
 import type { ConnectionState } from '../../connection-state.ts';
+import { createMessageQueue, type MessageQueue } from '../../message-queue.ts';
 import type { PublishedHandlers, PublishedResults } from '../../result-backend.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { groupSubscription, resultSubscription } from './result-channels.ts';
@@ -9,6 +10,13 @@ import { groupSubscription, resultSubscription } from './result-channels.ts';
 const NOT_STARTED: ConnectionState = { up: false, asOf: null, since: null, reconnects: 0, problem: null };
 /** A chord stores and publishes the number of its header tasks under the key of its group with this ending. */
 const SIZE_ENDING = '.s';
+
+/** A published value, and the end of its key: the id of a task or of a group. */
+interface Published {
+  readonly value: string;
+  readonly key: string;
+  readonly isGroup: boolean;
+}
 
 /**
  * Celery publishes each result it stores, on a channel that has the name of the key. It is heard over a
@@ -22,19 +30,31 @@ export function createPublishedResults(
   const results = resultSubscription(settings);
   const groups = groupSubscription(settings);
   let connection: Connection | null = null;
+  let queue: MessageQueue<Published> | null = null;
 
   function connect(handlers: PublishedHandlers): Connection {
+    const messages = createMessageQueue<Published>({
+      kind: 'results',
+      sizeOf: ({ value }) => value.length,
+      take({ value, key, isGroup }) {
+        if (isGroup) takeGroup(handlers, value, key);
+        else handlers.task(value, key);
+        return null;
+      },
+      lost: handlers.lost,
+    });
+    queue = messages;
     return createConnection({
       label: 'result backend',
       open: (signal) => endpoint.open(signal),
       async prepare(client, heard) {
         const onResult: RedisListener = (message, channel) => {
           heard();
-          handlers.task(message, channel.slice(results.prefix.length));
+          messages.push({ value: message, key: channel.slice(results.prefix.length), isGroup: false });
         };
         const onGroup: RedisListener = (message, channel) => {
           heard();
-          takeGroup(handlers, message, channel.slice(groups.prefix.length));
+          messages.push({ value: message, key: channel.slice(groups.prefix.length), isGroup: true });
         };
         await client.pSubscribe([results.name], onResult);
         // A user who may not hear groups still hears results.
@@ -50,7 +70,10 @@ export function createPublishedResults(
     },
     state: () => connection?.state() ?? NOT_STARTED,
     channels: [results.name, groups.name],
-    close: async () => await connection?.close(),
+    async close() {
+      queue?.close();
+      await connection?.close();
+    },
   };
 }
 

@@ -2,6 +2,8 @@
  * The envelope of an event (kombu/transport/virtual/base.py): a JSON object around a body that is base64,
  * except in deployments with the transport option `body_encoding`.
  */
+import type { Steps } from '../../../../scheduler.ts';
+import { skipSpace, valueEnd } from '../../protocol/json-text.ts';
 import { parsePythonJson } from '../../protocol/python-json.ts';
 
 /**
@@ -14,24 +16,64 @@ const BASE64 = '"body_encoding": "base64"';
 const COMPRESSED = '"compression"';
 const CONTENT_TYPE = '"content-type"';
 
+/** Characters of base64, a multiple of four, and events of an array that are decoded between two pauses. */
+const DECODED_AT_ONCE = 256 * 1024;
+const EVENTS_AT_ONCE = 32;
+
 /**
  * The parsed body of a message: one event (an object) or several (an array).
  *
  * @returns `undefined` when the body has another content type, or cannot be read
  */
 export function decodeEnvelope(message: string): unknown {
-  if (message.startsWith(HEAD)) {
-    const end = message.indexOf('"', HEAD.length);
-    if (
-      end > 0 &&
-      message.indexOf(JSON_TYPE, end) > 0 &&
-      message.indexOf(BASE64, end) > 0 &&
-      message.indexOf(COMPRESSED, end) < 0
-    ) {
-      return parse(Buffer.from(message.slice(HEAD.length, end), 'base64').toString('utf8'));
-    }
+  const body = encodedBody(message);
+  return body === null ? decodeAnyEnvelope(message) : parse(Buffer.from(body, 'base64').toString('utf8'));
+}
+
+/** The body in base64, if the envelope has the usual form. */
+function encodedBody(message: string): string | null {
+  if (!message.startsWith(HEAD)) return null;
+  const end = message.indexOf('"', HEAD.length);
+  const isUsual =
+    end > 0 &&
+    message.indexOf(JSON_TYPE, end) > 0 &&
+    message.indexOf(BASE64, end) > 0 &&
+    message.indexOf(COMPRESSED, end) < 0;
+  return isUsual ? message.slice(HEAD.length, end) : null;
+}
+
+/**
+ * Decodes a long message in steps: an array of events a few at a time, and everything else as a whole.
+ *
+ * @param take receives what {@link decodeEnvelope} would return, or one part of the array after the other
+ */
+export function* decodeInSteps(message: string, take: (body: unknown) => void): Steps<void> {
+  const encoded = encodedBody(message);
+  if (encoded === null) return take(decodeAnyEnvelope(message));
+  const bytes = Buffer.allocUnsafe(Math.ceil((encoded.length * 3) / 4));
+  let length = 0;
+  for (let at = 0; at < encoded.length; at += DECODED_AT_ONCE) {
+    length += bytes.write(encoded.slice(at, at + DECODED_AT_ONCE), length, 'base64');
+    yield;
   }
-  return decodeAnyEnvelope(message);
+  const text = bytes.toString('utf8', 0, length);
+  yield;
+  if (!text.startsWith('[{')) return take(parse(text));
+  let at = 0;
+  for (let isOver = false; !isOver; ) {
+    const start = at + 1;
+    try {
+      for (let count = 0; count < EVENTS_AT_ONCE && !isOver; count += 1) {
+        at = skipSpace(text, valueEnd(text, skipSpace(text, at + 1)));
+        isOver = text[at] !== ',';
+      }
+    } catch {
+      return take(undefined);
+    }
+    take(parse(`[${text.slice(start, at)}]`));
+    yield;
+  }
+  if (text[at] !== ']') take(undefined);
 }
 
 /** The content type that the envelope names, behind the body; `null` when it names none. */
