@@ -75,14 +75,7 @@ export function ioredisClient(raw: Ioredis): RedisClient {
     async send(list) {
       const commands = list.map(([name = '', ...args]) => [name.toLowerCase(), ...args] as const);
       // A pipeline of a cluster takes the keys of one node only.
-      if (isCluster)
-        return settle(
-          commands.map(
-            ([name, ...args]) =>
-              () =>
-                raw.call(name, ...args),
-          ),
-        );
+      if (isCluster) return settle(commands.map((command) => () => callCluster(raw, command)));
       const replies = (await raw.pipeline(commands).exec()) ?? [];
       return commands.map((_, index) => {
         const [error, reply] = replies[index] ?? [redisError('LOST'), null];
@@ -94,6 +87,12 @@ export function ioredisClient(raw: Ioredis): RedisClient {
     address: () => ioredisAddress((raw.options ?? {}) as IoredisOptions),
   };
   return self;
+}
+
+async function callCluster(raw: Ioredis, [name, ...args]: readonly [string, ...string[]]): Promise<unknown> {
+  // Version 5 does not see the key of this command, and would ask any node.
+  if (name === 'memory') throw redisError('UNKNOWNCOMMAND');
+  return raw.call(name, ...args);
 }
 
 function ioredisAddress({ sentinels, name, ...address }: IoredisOptions): string | null {

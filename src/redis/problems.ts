@@ -124,7 +124,7 @@ const BY_MESSAGE: readonly (readonly [RegExp, ProblemCode])[] = [
   [/DB index/i, 'NODATABASE'],
   [/max number of clients/i, 'MAXCLIENTS'],
   [/protected mode/i, 'PROTECTED'],
-  [/^ERR unknown (?:sub)?command/i, 'UNKNOWNCOMMAND'],
+  [/^ERR (?:unknown (?:sub)?command|syntax error)/i, 'UNKNOWNCOMMAND'],
   [/^ERR no such key/i, 'NOKEY'],
   [/wrong version number|packet length/i, 'NOTLS'],
   // Errors of ioredis, which have no code.

@@ -79,7 +79,7 @@ const BULLMQ_COMMANDS: readonly string[] = [
     'zrangebyscore',
     'zrevrangebyscore',
   ],
-  ...['scard', 'smembers', 'srandmember', 'xrange', 'xrevrange', 'xinfo|stream'],
+  ...['scard', 'smembers', 'srandmember', 'xrange', 'xrevrange', 'xinfo|stream', 'memory|usage'],
 ];
 
 /** Rules of the user *bullmq*: it reads keys of queues. Needs Redis 7; before, write `~` for `%R~`. */

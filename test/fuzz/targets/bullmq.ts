@@ -65,7 +65,8 @@ export const jobTarget = defineTarget({
     if (key !== null) expect(data.endsWith(`${key.prefix}:${key.queue}:${key.jobId}`)).toBe(true);
     splitTaskId(data);
     const queue = createQueueRef('q', 'bull', null as never);
-    const job = knownJob({ queue, id: 'own', set, score: set.kind === 'sorted' ? score : null }, facts);
+    const entry = { queue, id: 'own', set, score: set.kind === 'sorted' ? score : null };
+    const job = knownJob(entry, { facts, values: null, size: null });
     const text = (value: string) => ({ text: value, isCut: value.length % 2 === 0 });
     const values = {
       data: text(data),

@@ -2,13 +2,13 @@
  * The one way from this source to Redis: which queues there are, and reads of their keys. It never writes,
  * never makes a `Queue`, and never closes a connection of the host's.
  */
-import type { RedisCommand } from '../../../redis/client.ts';
 import { createHostReader, createIoredisReader } from '../../../redis/on-demand-reader.ts';
-import { RedisError, type RedisProblem } from '../../../redis/problems.ts';
-import type { Outcome, ReadOptions, RedisReader } from '../../../redis/reader.ts';
+import type { RedisProblem } from '../../../redis/problems.ts';
+import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
 import type { SourceStatus } from '../../../source.ts';
 import type { GivenQueue, ResolvedOptions } from './options.ts';
 import { createQueueDiscovery } from './queue-discovery.ts';
+import { createQueueReads, type QueueCommand } from './queue-reads.ts';
 import {
   createQueueRef,
   type JobRef,
@@ -17,12 +17,6 @@ import {
   splitTaskId,
   taskIdOf,
 } from './queue-ref.ts';
-
-/** One command about one queue: all its keys belong to that queue. */
-export interface QueueCommand {
-  readonly queue: QueueRef;
-  readonly command: RedisCommand;
-}
 
 /** Queues, and reads of them. */
 export interface QueueAccess {
@@ -61,9 +55,6 @@ const SHARED_MS = 1_000;
 /** Between two checks while Redis is away, in milliseconds. */
 const CHECK_INTERVAL = 250;
 
-/** Codes of the problems of a key that does not hold what BullMQ puts there. */
-const NO_SUCH_VALUE = new Set(['WRONGTYPE', 'NOKEY']);
-
 /** Opens nothing until somebody reads. */
 export function createQueueAccess({ from }: ResolvedOptions): QueueAccess {
   const { readers, queues, prefixes, known } =
@@ -76,7 +67,7 @@ export function createQueueAccess({ from }: ResolvedOptions): QueueAccess {
 
   return {
     queues,
-    read: readQueues,
+    read: createQueueReads(),
     readers: () => readers,
     async find(taskId, options) {
       const parts = splitTaskId(taskId);
@@ -104,29 +95,6 @@ export function createQueueAccess({ from }: ResolvedOptions): QueueAccess {
       for (const reader of readers) void reader.close();
     },
   };
-}
-
-async function readQueues(list: readonly QueueCommand[], options?: ReadOptions): Promise<unknown[]> {
-  const groups = new Map<RedisReader, { commands: RedisCommand[]; indexes: number[] }>();
-  for (const [index, { queue, command }] of list.entries()) {
-    const group = groups.get(queue.reader) ?? { commands: [], indexes: [] };
-    group.commands.push(command);
-    group.indexes.push(index);
-    groups.set(queue.reader, group);
-  }
-  const replies: unknown[] = new Array(list.length).fill(null);
-  await Promise.all(
-    [...groups].map(async ([reader, { commands, indexes }]) => {
-      const outcomes = await reader.outcomes(commands, options);
-      for (const [at, index] of indexes.entries()) replies[index] = replyOf(outcomes[at]);
-    }),
-  );
-  return replies;
-}
-
-function replyOf(outcome: Outcome | undefined): unknown {
-  if (outcome?.problem && !NO_SUCH_VALUE.has(outcome.problem.code)) throw new RedisError(outcome.problem);
-  return outcome?.reply ?? null;
 }
 
 /** While Redis is away, asking for the status also checks whether it is back. */

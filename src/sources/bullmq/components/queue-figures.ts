@@ -2,7 +2,8 @@
 
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asFields, asNumber, asText } from '../../../redis/replies.ts';
-import type { QueueAccess, QueueCommand } from '../access/queue-access.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import type { QueueCommand } from '../access/queue-reads.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 import { isMarker } from '../jobs/job-sets.ts';
 

@@ -1,7 +1,7 @@
 /** What a job's hash says of its runs, for entries that do not say it themselves. */
 
 import { asFields, asNumber } from '../../../redis/replies.ts';
-import type { QueueCommand } from '../access/queue-access.ts';
+import type { QueueCommand } from '../access/queue-reads.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 
 /** State of the hash when it was read, which may be long after the entry was written. */

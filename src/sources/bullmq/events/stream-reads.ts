@@ -1,7 +1,8 @@
 /** Reads of event streams from any position, a bounded number of entries at a time. None of them blocks. */
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asNumber } from '../../../redis/replies.ts';
-import type { QueueAccess, QueueCommand } from '../access/queue-access.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import type { QueueCommand } from '../access/queue-reads.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 import { entriesOf, type StreamEntry } from './stream-entry.ts';
 

@@ -1,7 +1,8 @@
 /** Reads the entries that streams got since their tails were last updated. */
 
 import type { ReadOptions } from '../../../redis/reader.ts';
-import type { QueueAccess, QueueCommand } from '../access/queue-access.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import type { QueueCommand } from '../access/queue-reads.ts';
 import type { FeedItem } from './feed-items.ts';
 import { BEGINNING, entriesOf, type StreamEntry } from './stream-entry.ts';
 import { backwardCommand, forwardCommand } from './stream-reads.ts';

@@ -2,7 +2,8 @@
 
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asNumber } from '../../../redis/replies.ts';
-import type { QueueAccess, QueueCommand } from '../access/queue-access.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import type { QueueCommand } from '../access/queue-reads.ts';
 import type { JobRef } from '../access/queue-ref.ts';
 import { factsCommand, factsOf, type JobFacts } from './job-facts.ts';
 import { type KnownJob, knownJob } from './job-row.ts';
@@ -62,7 +63,12 @@ export async function findJobs(
     if (known === null) return null;
     const found =
       likely[index] ?? others[index] ?? (waiting.has(ref) ? { part: 'wait' as const, score: null } : null);
-    return found === null ? null : knownJob({ ...ref, set: setOf(found.part), score: found.score }, known);
+    return found === null
+      ? null
+      : knownJob(
+          { ...ref, set: setOf(found.part), score: found.score },
+          { facts: known, values: null, size: null },
+        );
   });
 }
 

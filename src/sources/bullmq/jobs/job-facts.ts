@@ -1,7 +1,7 @@
 /** The small fields of a job's hash, which are always read (bullmq, includes/storeJob.lua and classes/job). */
 
 import { asFields, asNumber } from '../../../redis/replies.ts';
-import type { QueueCommand } from '../access/queue-access.ts';
+import type { QueueCommand } from '../access/queue-reads.ts';
 import type { JobRef, QueueRef } from '../access/queue-ref.ts';
 import { dueTime, type JobSet } from './job-sets.ts';
 
@@ -30,7 +30,8 @@ export interface JobFacts {
   readonly worker: string | null;
 }
 
-const FIELDS = [
+/** The small fields, in the order in which {@link factsOf} takes them. */
+export const FACT_FIELDS = [
   'name',
   'timestamp',
   'processedOn',
@@ -45,8 +46,9 @@ const FIELDS = [
 // BullMQ never writes longer values into these fields.
 const LONGEST = 4_096;
 
-export function factsCommand(queue: QueueRef, jobId: string): QueueCommand {
-  return { queue, command: ['HMGET', queue.key(jobId), ...FIELDS] };
+/** @param more fields to read after the small ones */
+export function factsCommand(queue: QueueRef, jobId: string, more: readonly string[] = []): QueueCommand {
+  return { queue, command: ['HMGET', queue.key(jobId), ...FACT_FIELDS, ...more] };
 }
 
 /** @returns `null` when there is no such job */

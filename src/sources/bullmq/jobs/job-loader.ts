@@ -2,8 +2,10 @@
 import type { Task } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asNumber } from '../../../redis/replies.ts';
-import type { QueueAccess, QueueCommand } from '../access/queue-access.ts';
-import { factsCommand, factsOf, type JobFacts, type SetEntry } from './job-facts.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import type { QueueCommand, ReadCommands } from '../access/queue-reads.ts';
+import { type JobContent, readFacts, readSmallJobs } from './job-content.ts';
+import type { SetEntry } from './job-facts.ts';
 import { rootsOf } from './job-family.ts';
 import { fieldsToShow, type KnownJob, knownJob, taskOf } from './job-row.ts';
 import { type JobValues, readValues, type ValueBounds } from './job-values.ts';
@@ -11,28 +13,29 @@ import { findLostJobs } from './lost-jobs.ts';
 
 /** A job that was found in a set. */
 export interface FoundJob extends SetEntry {
-  /** Its small fields; `null` when they have not been read. */
-  readonly facts: JobFacts | null;
+  /** What has been read of its hash; `null` for nothing. */
+  readonly content: JobContent | null;
 }
 
 /**
  * Reads the small fields of jobs that were found in sets. A job that has been removed since is left out, and
  * so is one that has ended or been retried: its new set lists it.
+ *
+ * @param withTexts whether most of them will be shown, so that their texts are read along
  */
 export async function loadKnown(
   access: QueueAccess,
   found: readonly FoundJob[],
+  withTexts: boolean,
   options: ReadOptions,
 ): Promise<readonly KnownJob[]> {
-  const missing = found.filter(({ facts }) => facts === null);
-  const replies = await access.read(
-    missing.map(({ queue, id }) => factsCommand(queue, id)),
-    options,
-  );
-  const late = new Map(missing.map((entry, index) => [entry, factsOf(replies[index])]));
+  const missing = found.filter(({ content }) => content === null);
+  const read: ReadCommands = (commands) => access.read(commands, options);
+  const contents = await (withTexts ? readSmallJobs : readFacts)(read, missing);
+  const late = new Map(missing.map((entry, index) => [entry, contents[index] ?? null]));
   const jobs = found.flatMap((entry) => {
-    const facts = entry.facts ?? late.get(entry) ?? null;
-    return facts === null ? [] : [knownJob(entry, facts)];
+    const content = entry.content ?? late.get(entry) ?? null;
+    return content === null ? [] : [knownJob(entry, content)];
   });
   const doubtful = jobs.filter(isDoubtful);
   if (doubtful.length === 0) return jobs;
@@ -74,7 +77,11 @@ export async function loadTasks(
   bounds: ValueBounds,
   options: ReadOptions,
 ): Promise<readonly { readonly task: Task; readonly values: JobValues }[]> {
-  const requests = jobs.map((job) => ({ job, fields: fieldsToShow(job) }));
+  const requests = jobs.map((job) => ({
+    job,
+    fields: job.values === null ? fieldsToShow(job) : [],
+    size: job.size,
+  }));
   const [values, roots, lost] = await Promise.all([
     readValues(access, requests, bounds, options),
     rootsOf(access, jobs, options),
@@ -92,7 +99,17 @@ export async function loadTasks(
       rootId: roots.get(job) ?? null,
       isLost: lost.has(job),
     };
-    const own = values[index] ?? {};
+    const own = job.values === null ? (values[index] ?? {}) : shownOf(job, job.values);
     return { task: taskOf(job, context, own, now), values: own };
   });
+}
+
+/** Those of the texts that a job shows in its state. */
+function shownOf(job: KnownJob, values: JobValues): JobValues {
+  const shown: JobValues = {};
+  for (const field of fieldsToShow(job)) {
+    const value = values[field];
+    if (value !== undefined) shown[field] = value;
+  }
+  return shown;
 }

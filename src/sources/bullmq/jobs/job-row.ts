@@ -1,14 +1,14 @@
 /** A job as a task. */
 import type { Task, TaskFlag, TaskTextField } from '../../../model.ts';
 import { taskIdOf } from '../access/queue-ref.ts';
-import { type JobFacts, lastChange, type SetEntry } from './job-facts.ts';
+import type { JobContent } from './job-content.ts';
+import { lastChange, type SetEntry } from './job-facts.ts';
 import { dueTime, stateIn } from './job-sets.ts';
 import type { JobValue, JobValues, ValueField } from './job-values.ts';
 
-/** A job that was found, and what its small fields say. */
-export interface KnownJob extends SetEntry {
+/** A job that was found, and what was read of it. */
+export interface KnownJob extends SetEntry, JobContent {
   readonly taskId: string;
-  readonly facts: JobFacts;
   /** When it last changed, in milliseconds; `null` when that is not known. */
   readonly time: number | null;
 }
@@ -22,9 +22,9 @@ export interface JobContext {
   readonly isLost?: boolean;
 }
 
-export function knownJob(entry: SetEntry, facts: JobFacts): KnownJob {
-  const taskId = taskIdOf(entry.queue.name, entry.id);
-  return { ...entry, taskId, facts, time: lastChange(entry.set, entry.score, facts) };
+export function knownJob({ queue, id, set, score }: SetEntry, { facts, values, size }: JobContent): KnownJob {
+  const taskId = taskIdOf(queue.name, id);
+  return { queue, id, set, score, taskId, facts, values, size, time: lastChange(set, score, facts) };
 }
 
 /** The values to show of a job in its state. */

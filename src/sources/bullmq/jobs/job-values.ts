@@ -1,55 +1,70 @@
 /**
- * The large fields of jobs: data, options, return value, reason of failure, stack traces. Redis cannot return
- * part of a field, so lengths are read first, values follow in batches of bounded size, and a value that is
- * too large is shown as its length.
+ * The texts of a job: data, options, return value, reason of failure, stack traces. They may have any length, and
+ * Redis cannot return a part of one, so nothing is fetched before its length is known. A text that is too large
+ * is shown as its length.
  */
 
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asFields } from '../../../redis/replies.ts';
-import type { QueueAccess, QueueCommand } from '../access/queue-access.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import type { QueueCommand } from '../access/queue-reads.ts';
 import type { JobRef } from '../access/queue-ref.ts';
+import { sizeCommand, sizeOf } from './job-size.ts';
 
-/** A large field. */
+/** A field of a job's hash that holds a text. */
 export type ValueField = 'data' | 'opts' | 'returnvalue' | 'failedReason' | 'stacktrace';
 
-/** A value as far as it was read. */
+/** A text as far as it was read. */
 export interface JobValue {
   /** Its beginning; for one that is too large to be read, `<n bytes>`. */
   readonly text: string;
   readonly isCut: boolean;
 }
 
-/** Values of one job. What it does not have is absent. */
+/** Texts of one job. What it does not have is absent. */
 export type JobValues = Partial<Record<ValueField, JobValue>>;
 
-/** Which values of a job to read. */
+/** Which texts of a job to read. */
 export interface ValueRequest {
   readonly job: JobRef;
   readonly fields: readonly ValueField[];
+  /** What the whole job takes at most, in bytes. Default: not known. */
+  readonly size?: number | null;
 }
 
 /** Bounds of a read, all in bytes or characters. */
 export interface ValueBounds {
-  /** A value is kept up to this length. */
+  /** A text is kept up to this length. */
   readonly keep: number;
-  /** A larger value is not read. */
+  /** A larger text is not read. */
   readonly largest: number;
-  /** Large values are read until this much has been read in all. */
+  /** Large texts are read until this much has been read in all. */
   readonly budget: number;
 }
 
-/** For a row of a list, which shows only the beginning of each value. */
+/** For a row of a list, which shows only the beginning of each text. */
 export const ROW_BOUNDS: ValueBounds = { keep: 4_096, largest: 8_388_608, budget: 33_554_432 };
 /** For a task on its own. */
 export const DETAIL_BOUNDS: ValueBounds = { keep: 262_144, largest: 16_777_216, budget: 67_108_864 };
+
+/** Up to this length a text is read however much has been read before, in bytes. */
+export const ALWAYS_READ = 65_536;
 
 /** The last stack trace of a list is shown, so the whole list is needed. */
 const WHOLE: ReadonlySet<ValueField> = new Set(['stacktrace']);
 
 /** Bytes that are read at once. */
-const BATCH = 2_097_152;
+export const BATCH_BYTES = 2_097_152;
 
-/** @returns the values of each request, in their order */
+/** Texts of one job that may be read, and how long they are at most together. */
+interface ReadableTexts {
+  /** Index of the request. */
+  readonly at: number;
+  readonly fields: readonly ValueField[];
+  readonly length: number;
+}
+
+/** @returns the texts of each request, in their order */
 export async function readValues(
   access: QueueAccess,
   requests: readonly ValueRequest[],
@@ -57,55 +72,123 @@ export async function readValues(
   options: ReadOptions,
 ): Promise<readonly JobValues[]> {
   const values: JobValues[] = requests.map(() => ({}));
-  const lengths = await access.read(
-    requests.flatMap(({ job, fields }) => fields.map((field) => lengthCommand(job, field))),
-    options,
-  );
-  let budget = bounds.budget;
-  let batch: { readonly at: number; readonly fields: ValueField[]; readonly command: QueueCommand }[] = [];
-  let batched = 0;
-  let next = 0;
-
-  async function flush(): Promise<void> {
+  const readable = await findReadable(access, requests, values, bounds, options);
+  for (const batch of batchesOf(readable, ({ length }) => length)) {
     const replies = await access.read(
-      batch.map(({ command }) => command),
+      batch.flatMap(({ at, fields }): QueueCommand[] => {
+        const job = requests[at]?.job;
+        return job === undefined
+          ? []
+          : [{ queue: job.queue, command: ['HMGET', job.queue.key(job.id), ...fields] }];
+      }),
       options,
     );
     for (const [index, { at, fields }] of batch.entries()) {
-      const texts = asFields(replies[index]);
-      for (const [nth, field] of fields.entries()) {
-        const text = texts[nth] ?? null;
-        if (text !== null) values[at] = { ...values[at], [field]: cut(text, field, bounds.keep) };
-      }
+      values[at] = { ...values[at], ...valuesOf(fields, asFields(replies[index]), bounds.keep) };
     }
-    batch = [];
-    batched = 0;
   }
-
-  for (const [at, { job, fields }] of requests.entries()) {
-    const wanted: ValueField[] = [];
-    for (const field of fields) {
-      const length = asCount(lengths[next++]);
-      if (length === 0) continue;
-      if (length > bounds.largest || (length > BATCH / 32 && length > budget)) {
-        values[at] = { ...values[at], [field]: { text: `<${length} bytes>`, isCut: true } };
-        continue;
-      }
-      if (batched > 0 && batched + length > BATCH) await flush();
-      budget -= length;
-      batched += length;
-      wanted.push(field);
-    }
-    if (wanted.length === 0) continue;
-    const command = ['HMGET', job.queue.key(job.id), ...wanted] as const;
-    batch.push({ at, fields: wanted, command: { queue: job.queue, command } });
-  }
-  await flush();
   return values;
 }
 
-function lengthCommand({ queue, id }: JobRef, field: ValueField): QueueCommand {
-  return { queue, command: ['HSTRLEN', queue.key(id), field] };
+/**
+ * Decides which texts are read. For those that are too large it sets `<n bytes>`.
+ *
+ * A job is known to be small by one command for all its texts; only the others are asked for each length.
+ */
+async function findReadable(
+  access: QueueAccess,
+  requests: readonly ValueRequest[],
+  values: JobValues[],
+  { largest, budget }: ValueBounds,
+  options: ReadOptions,
+): Promise<readonly ReadableTexts[]> {
+  const sizes = await readSizes(access, requests, options);
+  let left = budget;
+  const fits = (length: number): boolean => length <= largest && (length <= ALWAYS_READ || length <= left);
+  const readable: ReadableTexts[] = [];
+  const unclear: { readonly at: number; readonly job: JobRef; readonly field: ValueField }[] = [];
+  for (const [at, { job, fields }] of requests.entries()) {
+    const size = sizes[at] ?? null;
+    if (size === null || !fits(size)) {
+      unclear.push(...fields.map((field) => ({ at, job, field })));
+    } else if (fields.length > 0) {
+      left -= size;
+      readable.push({ at, fields, length: size });
+    }
+  }
+  const lengths = await access.read(
+    unclear.map(({ job: { queue, id }, field }) => ({ queue, command: ['HSTRLEN', queue.key(id), field] })),
+    options,
+  );
+  const texts = new Map<number, { fields: ValueField[]; length: number }>();
+  for (const [index, { at, field }] of unclear.entries()) {
+    const length = asCount(lengths[index]);
+    if (length === 0) continue;
+    if (!fits(length)) {
+      values[at] = { ...values[at], [field]: { text: `<${length} bytes>`, isCut: true } };
+      continue;
+    }
+    left -= length;
+    const text = texts.get(at) ?? { fields: [], length: 0 };
+    text.fields.push(field);
+    text.length += length;
+    texts.set(at, text);
+  }
+  for (const [at, text] of texts) readable.push({ at, ...text });
+  return readable;
+}
+
+/** Sizes of the jobs of requests; `null` where one length is as cheap, or Redis does not tell. */
+async function readSizes(
+  access: QueueAccess,
+  requests: readonly ValueRequest[],
+  options: ReadOptions,
+): Promise<readonly (number | null)[]> {
+  const asked = requests.filter(({ size, fields }) => (size ?? null) === null && fields.length > 1);
+  const replies = await access.read(
+    asked.map(({ job }) => sizeCommand(job)),
+    options,
+  );
+  const found = new Map(asked.map((request, index) => [request, sizeOf(replies[index])]));
+  return requests.map((request) => request.size ?? found.get(request) ?? null);
+}
+
+/** Divides a list into batches of a bounded number of bytes. */
+export function* batchesOf<Item>(
+  items: readonly Item[],
+  lengthOf: (item: Item) => number,
+): Generator<readonly Item[], void, undefined> {
+  let batch: Item[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const length = lengthOf(item);
+    if (batch.length > 0 && bytes + length > BATCH_BYTES) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(item);
+    bytes += length;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/**
+ * The texts in a reply to HMGET. Empty ones are left out.
+ *
+ * @param keep how many characters of each to keep
+ */
+export function valuesOf(
+  fields: readonly ValueField[],
+  texts: readonly (string | null)[],
+  keep: number,
+): JobValues {
+  const values: JobValues = {};
+  for (const [index, field] of fields.entries()) {
+    const text = texts[index];
+    if (text) values[field] = cut(text, field, keep);
+  }
+  return values;
 }
 
 function cut(text: string, field: ValueField, keep: number): JobValue {

@@ -1,6 +1,6 @@
 /** Priorities of jobs: each has its own range of scores in the set `prioritized`. */
 import { asScored } from '../../../redis/replies.ts';
-import type { QueueCommand } from '../access/queue-access.ts';
+import type { QueueCommand } from '../access/queue-reads.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 
 /** Scores of jobs of one priority span this much: bullmq, includes/getPriorityScore.lua. */

@@ -1,7 +1,8 @@
 /** Since when the job of a queue has waited that has been due for longest. */
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asScored, asTexts } from '../../../redis/replies.ts';
-import type { QueueAccess, QueueCommand } from '../access/queue-access.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import type { QueueCommand } from '../access/queue-reads.ts';
 import type { JobRef, QueueRef } from '../access/queue-ref.ts';
 import { factsCommand, factsOf, type JobFacts } from '../jobs/job-facts.ts';
 import { dueTime, isMarker } from '../jobs/job-sets.ts';

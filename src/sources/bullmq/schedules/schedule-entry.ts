@@ -4,7 +4,7 @@
  */
 
 import { asFields, asNumber } from '../../../redis/replies.ts';
-import type { QueueCommand } from '../access/queue-access.ts';
+import type { QueueCommand } from '../access/queue-reads.ts';
 import type { JobRef, QueueRef } from '../access/queue-ref.ts';
 import { shortText, timeOf } from '../jobs/job-facts.ts';
 

@@ -49,7 +49,7 @@ async function readPortion(
   start: TaskPosition | null,
   options: ReadOptions,
 ): Promise<Portion> {
-  const walk = await walkOfQuery(access, query, { after: start, order: 'desc', expected: BATCH }, options);
+  const walk = await walkOfQuery(access, query, { after: start, order: 'desc', withTexts: false }, options);
   const found = new Map<string, KnownJob>();
   const tasks: Task[] = [];
   for (let scanned = 0; ; ) {
@@ -57,7 +57,7 @@ async function readPortion(
     const last = rows.at(-1);
     if (last === undefined) return { tasks, jobs: found, end: null };
     scanned += rows.length;
-    const jobs = await loadKnown(access, rows, options);
+    const jobs = await loadKnown(access, rows, false, options);
     for (const job of jobs) found.set(job.taskId, job);
     const now = Date.now();
     if (query.q === null) tasks.push(...jobs.map((job) => bareTask(access, job, now)));

@@ -7,14 +7,13 @@ import { loadKnown, loadTasks } from '../jobs/job-loader.ts';
 import { setsOf } from '../jobs/job-sets.ts';
 import { ROW_BOUNDS } from '../jobs/job-values.ts';
 import type { SequenceRow } from '../walk/job-sequence.ts';
-import type { Walk } from '../walk/walk.ts';
 import { listSorted } from './sorted-task-list.ts';
 import { loadMatching, walkOfQuery } from './task-rows.ts';
 import { MOST_JOBS, readFlow } from './task-tree.ts';
 
 const NOTHING: TaskPage = { tasks: [], next: null, total: 0 };
-/** Rows that are read at a time when filters may drop some of them: few at first, as most may match. */
-const FIRST_BATCH = 100;
+/** Bounds of the rows that are read at a time when filters may drop some of them. */
+const LEAST_BATCH = 10;
 const LARGEST_BATCH = 500;
 
 /**
@@ -40,19 +39,18 @@ export async function listTasks(
 async function listByTime(access: QueueAccess, query: TaskQuery, options: ReadOptions): Promise<TaskPage> {
   const { limit, order, after, scan } = query;
   const isWhole = matchesWholeSets(query);
-  const walk = await walkOfQuery(access, query, { after, order, expected: limit }, options);
-  const total = isWhole ? countJobs(walk, query) : null;
+  const withTexts = showsMostJobs(query);
+  const walk = await walkOfQuery(access, query, { after, order, withTexts }, options);
+  const total = isWhole ? walk.counts.reduce((sum, { count }) => sum + count, 0) : null;
   const tasks: Task[] = [];
-  let batch = FIRST_BATCH;
   let last: SequenceRow | undefined;
   for (let scanned = 0; tasks.length < limit && (isWhole || scanned < scan); ) {
     const missing = limit - tasks.length;
-    const most = Math.min(Math.max(batch, missing), LARGEST_BATCH, scan - scanned);
-    const rows = await walk.next(isWhole ? missing : most);
+    const most = isWhole ? missing : Math.min(rowsFor(missing, tasks.length, scanned), scan - scanned);
+    const rows = await walk.next(most);
     if (rows.length === 0) return { tasks, next: null, total };
     scanned += rows.length;
-    batch *= 2;
-    const jobs = await loadKnown(access, rows, options);
+    const jobs = await loadKnown(access, rows, withTexts, options);
     tasks.push(...(await loadMatching(access, jobs, query, missing, options)));
     last = tasks.length < limit ? rows.at(-1) : rows.find(({ taskId }) => taskId === tasks.at(-1)?.id);
     if (last !== rows.at(-1) && last !== undefined) {
@@ -63,16 +61,22 @@ async function listByTime(access: QueueAccess, query: TaskQuery, options: ReadOp
   return { tasks, next: walk.positionBehind(last), total };
 }
 
+/** How many rows to read for the tasks that are missing, if as many match as before. */
+function rowsFor(missing: number, found: number, scanned: number): number {
+  const share = scanned === 0 ? 1 : found / scanned;
+  return Math.min(Math.max(Math.ceil(missing / share), LEAST_BATCH), LARGEST_BATCH);
+}
+
+/** Whether no filter drops a large part of the jobs before their texts are needed. */
+function showsMostJobs({ names, workers }: TaskQuery): boolean {
+  return names.length + workers.length === 0;
+}
+
 /** Whether all jobs of the sets that are listed match. */
 function matchesWholeSets({ names, workers, states, since, until, q }: TaskQuery): boolean {
   const isWhole =
     states.length === 0 || setsOf(states).every((set) => set.states.every((state) => states.includes(state)));
   return isWhole && names.length + workers.length === 0 && since === null && until === null && q === null;
-}
-
-function countJobs({ counts }: Walk, { states }: TaskQuery): number {
-  const sets = setsOf(states);
-  return counts.filter(({ set }) => sets.includes(set)).reduce((sum, { count }) => sum + count, 0);
 }
 
 /** The flow of a root or a parent, its nearest {@link MOST_JOBS} jobs: read whole, then filtered and sorted. */

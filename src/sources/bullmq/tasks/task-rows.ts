@@ -2,13 +2,13 @@
 import type { Task } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { passesFilters } from '../../../select/task-filter.ts';
-import type { TaskPosition, TaskQuery } from '../../../source.ts';
+import type { TaskQuery } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { bareTask, loadTasks } from '../jobs/job-loader.ts';
 import type { KnownJob } from '../jobs/job-row.ts';
 import { setsOf } from '../jobs/job-sets.ts';
 import { ROW_BOUNDS } from '../jobs/job-values.ts';
-import { createWalk, type Walk } from '../walk/walk.ts';
+import { createWalk, type Walk, type WalkPlan } from '../walk/walk.ts';
 
 /** Jobs whose values are read at a time when only some of them contain the text that is searched for. */
 const SEARCHED_AT_ONCE = 100;
@@ -17,7 +17,7 @@ const SEARCHED_AT_ONCE = 100;
 export async function walkOfQuery(
   access: QueueAccess,
   query: TaskQuery,
-  plan: { readonly after: TaskPosition | null; readonly order: 'asc' | 'desc'; readonly expected: number },
+  plan: Pick<WalkPlan, 'after' | 'order' | 'withTexts'>,
   options: ReadOptions,
 ): Promise<Walk> {
   const all = await access.queues(options);

@@ -51,7 +51,7 @@ export async function readTaskStats(
       after: null,
       since,
       until: filter.until?.getTime() ?? now.getTime() + 1,
-      expected: BATCH,
+      withTexts: false,
     },
     options,
   );
@@ -59,7 +59,7 @@ export async function readTaskStats(
     const rows = await walk.next(Math.min(BATCH, left));
     if (rows.length === 0) break;
     left -= rows.length;
-    await add(await loadKnown(access, rows, options));
+    await add(await loadKnown(access, rows, false, options));
   }
   return scheduler.run('stats', figures.result());
 }

@@ -1,6 +1,7 @@
 import { nextTick } from 'node:process';
 import type { ReadOptions } from '../../../redis/reader.ts';
-import type { QueueAccess, QueueCommand } from '../access/queue-access.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import type { QueueCommand } from '../access/queue-reads.ts';
 
 /** Replies to commands, in their order. */
 export type ReadCommands = (commands: readonly QueueCommand[]) => Promise<readonly unknown[]>;

@@ -1,7 +1,8 @@
 /** What the jobs of one set look like to a walk: rows in one order, read as far as they are needed. */
 
 import { type QueueRef, taskIdOf } from '../access/queue-ref.ts';
-import type { JobFacts, SetEntry } from '../jobs/job-facts.ts';
+import type { JobContent } from '../jobs/job-content.ts';
+import type { SetEntry } from '../jobs/job-facts.ts';
 import type { JobSet } from '../jobs/job-sets.ts';
 
 /** Where a row stands in the list: its time in milliseconds, `null` when it has none, and its task id. */
@@ -22,8 +23,8 @@ export interface SetPosition {
 export interface SequenceRow extends SetEntry {
   readonly taskId: string;
   readonly position: RowPosition;
-  /** The job's small fields, if the sequence had to read them. */
-  readonly facts: JobFacts | null;
+  /** What the sequence has read of the job; `null` when it needed nothing. */
+  readonly content: JobContent | null;
   /** In a set that is listed in its own order: the set's name in cursors, and where it continues behind this row. */
   readonly next: { readonly set: string; readonly position: SetPosition } | null;
 }
@@ -46,8 +47,18 @@ export interface SequenceRange {
   readonly since: number | null;
   /** Exclusive. */
   readonly until: number | null;
-  /** How many rows to read first. Later reads are larger. */
-  readonly window: number;
+  /** What the walk needs when a sequence reads. */
+  readonly demand: Demand;
+  /** Whether to read the texts of small jobs along: most rows will be shown. */
+  readonly withTexts: boolean;
+}
+
+/** How many rows a walk needs. It changes while the walk is read. */
+export interface Demand {
+  /** Rows that are still missing, one to look ahead included. */
+  rows: number;
+  /** Over how many sequences they are distributed. */
+  sequences: number;
 }
 
 /** The longest read of ids. It takes Redis less than a millisecond. */
@@ -59,8 +70,8 @@ export function rowOf(
   set: JobSet,
   member: { readonly id: string; readonly score: number | null },
   key: number | null,
-  facts: JobFacts | null,
+  content: JobContent | null,
 ): SequenceRow {
   const taskId = taskIdOf(queue.name, member.id);
-  return { queue, set, ...member, taskId, position: { key, id: taskId }, facts, next: null };
+  return { queue, set, ...member, taskId, position: { key, id: taskId }, content, next: null };
 }

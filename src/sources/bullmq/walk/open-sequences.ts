@@ -2,7 +2,7 @@
 
 import { asCount } from '../../../redis/replies.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
-import { JOB_SETS, type JobSet } from '../jobs/job-sets.ts';
+import type { JobSet } from '../jobs/job-sets.ts';
 import { readPriorities } from '../jobs/priorities.ts';
 import type { ReadCommands } from './batched-reads.ts';
 import { type IndexedSet, indexedList, indexedSortedSet } from './indexed-set.ts';
@@ -27,12 +27,13 @@ const MOST_PRIORITIES = 16;
 /** Priorities that a walk keeps apart once it has begun to. */
 const MOST_KNOWN_PRIORITIES = 64;
 
-/** Counts the jobs of each set, in the order of {@link JOB_SETS}. Empty sets are left out. */
+/** Counts the jobs of each of these sets of the queues. Empty ones are left out. */
 export async function countSets(
   read: ReadCommands,
   queues: readonly QueueRef[],
+  sets: readonly JobSet[],
 ): Promise<readonly CountedSet[]> {
-  const all = queues.flatMap((queue) => JOB_SETS.map((set) => ({ queue, set })));
+  const all = queues.flatMap((queue) => sets.map((set) => ({ queue, set })));
   const replies = await read(
     all.map(({ queue, set: { part, kind } }) => ({
       queue,

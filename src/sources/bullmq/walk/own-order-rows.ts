@@ -7,11 +7,13 @@
  */
 import { comparePositions } from '../../../select/task-order.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
-import { factsCommand, factsOf, lastChange } from '../jobs/job-facts.ts';
+import { readFacts, readSmallJobs } from '../jobs/job-content.ts';
+import { lastChange } from '../jobs/job-facts.ts';
 import type { JobSet } from '../jobs/job-sets.ts';
 import type { ReadCommands } from './batched-reads.ts';
 import type { IndexedSet, SetMember } from './indexed-set.ts';
 import {
+  type Demand,
   MOST_AT_ONCE,
   type RowPosition,
   rowOf,
@@ -48,28 +50,40 @@ export async function* ownOrderRows(
   range: SequenceRange,
 ): AsyncGenerator<SequenceRow, void, undefined> {
   let position = start ?? { index: await members.first(), before: [] };
-  let window = Math.min(Math.max(range.window, OVERLAP), MOST_AT_ONCE);
+  let window = 0;
   let time: number | null = null;
   let beyond = 0;
   let isSkipping = skipTo !== null;
+  const readAll = range.withTexts ? readSmallJobs : readFacts;
   for (;;) {
+    window = nextWindow(window, range.demand, isSkipping);
     const { found, isEnd } = await readBehind(members, position, window, range.order);
-    const replies = await read(found.map(({ id }) => factsCommand(queue, id)));
+    const contents = await readAll(
+      read,
+      found.map(({ id, score }) => ({ queue, set, id, score })),
+    );
     for (const [at, { id, score, index }] of found.entries()) {
       position = { index: index + 1, before: [...position.before, id].slice(-REMEMBERED) };
-      const facts = factsOf(replies[at]);
-      if (facts === null) continue;
+      const content = contents[at] ?? null;
+      if (content === null) continue;
       // A job without a time stays with the one before it.
-      time = lastChange(set, score, facts) ?? time;
-      const row = rowOf(queue, set, { id, score }, time, facts);
+      time = lastChange(set, score, content.facts) ?? time;
+      const row = rowOf(queue, set, { id, score }, time, content);
       isSkipping &&= skipTo !== null && comparePositions(row.position, skipTo, range.order) <= 0;
       if (isSkipping) continue;
       beyond = isBeyond(time, range) ? beyond + 1 : 0;
       yield { ...row, next: { set: name, position } };
     }
     if (isEnd || beyond >= MOST_BEYOND) return;
-    window = Math.min(window * 2, MOST_AT_ONCE);
   }
+}
+
+/** How many jobs to read. Each costs commands, so where there are other sequences the first read is small. */
+function nextWindow(previous: number, { rows, sequences }: Demand, isSkipping: boolean): number {
+  if (isSkipping) return Math.min(Math.max(4 * previous, OVERLAP), MOST_AT_ONCE);
+  const share = previous === 0 ? Math.ceil(rows / (2 * sequences)) : 2 * previous;
+  const needed = sequences === 1 ? rows : Math.min(share, rows);
+  return Math.min(Math.max(needed, OVERLAP), MOST_AT_ONCE);
 }
 
 /** The jobs behind a position, wherever it is by now. */
@@ -82,7 +96,8 @@ async function readBehind(
   const last = before.at(-1);
   let from = index;
   for (let search = 0; last !== undefined && search < MOST_SEARCHES; search += 1) {
-    const back = Math.min(from, OVERLAP);
+    // The set may move faster than it is searched.
+    const back = Math.min(from, OVERLAP * 4 ** search, MOST_AT_ONCE);
     const { members: found, isEnd } = await members.slice(from - back, back + count);
     const at = found.findIndex(({ id }) => id === last);
     if (at >= 0) return { found: found.slice(at + 1), isEnd };
@@ -90,7 +105,8 @@ async function readBehind(
     if (nearest === null) {
       // Workers take jobs from the old end of a set. In `asc`, all jobs before the position have been taken,
       // and in `desc`, all jobs behind it.
-      from = order === 'asc' ? await members.first() : from;
+      if (order === 'desc' && before.length >= REMEMBERED) return { found: [], isEnd: true };
+      if (order === 'asc') from = await members.first();
       break;
     }
     if (nearest.id !== last) {

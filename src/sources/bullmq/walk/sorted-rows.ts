@@ -1,7 +1,8 @@
 import { asScored, asTexts } from '../../../redis/replies.ts';
 import { comparePositions } from '../../../select/task-order.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
-import { factsCommand, factsOf, lastChange } from '../jobs/job-facts.ts';
+import { readFacts, readSmallJobs } from '../jobs/job-content.ts';
+import { lastChange } from '../jobs/job-facts.ts';
 import { isMarker, type JobSet } from '../jobs/job-sets.ts';
 import type { ReadCommands } from './batched-reads.ts';
 import { MOST_AT_ONCE, rowOf, type SequenceRange, type SequenceRow } from './job-sequence.ts';
@@ -17,13 +18,19 @@ export async function* sortedRows(
   read: ReadCommands,
   queue: QueueRef,
   set: JobSet,
-  { order, after }: SequenceRange,
+  { order, after, demand, withTexts }: SequenceRange,
 ): AsyncGenerator<SequenceRow, void, undefined> {
   const members = await readMembers(read, queue, set);
-  const replies = await read(members.map(({ id }) => factsCommand(queue, id)));
+  // Of a set that is larger than the page, many jobs are not shown.
+  const readAll = withTexts && members.length <= demand.rows ? readSmallJobs : readFacts;
+  const contents = await readAll(
+    read,
+    members.map((member) => ({ queue, set, ...member })),
+  );
   const rows = members.flatMap((member, index) => {
-    const facts = factsOf(replies[index]);
-    return facts === null ? [] : [rowOf(queue, set, member, lastChange(set, member.score, facts), facts)];
+    const content = contents[index] ?? null;
+    if (content === null) return [];
+    return [rowOf(queue, set, member, lastChange(set, member.score, content.facts), content)];
   });
   yield* rows
     .filter(({ position }) => after === null || comparePositions(position, after, order) > 0)

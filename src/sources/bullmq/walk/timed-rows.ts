@@ -4,7 +4,7 @@ import { asCount, asScored } from '../../../redis/replies.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 import type { JobSet } from '../jobs/job-sets.ts';
 import type { ReadCommands } from './batched-reads.ts';
-import { MOST_AT_ONCE, rowOf, type SequenceRange, type SequenceRow } from './job-sequence.ts';
+import { type Demand, MOST_AT_ONCE, rowOf, type SequenceRange, type SequenceRow } from './job-sequence.ts';
 
 /** The first and the last moment that a `Date` can hold. */
 const EARLIEST = -8.64e15;
@@ -22,8 +22,9 @@ export async function* timedRows(
   if (after !== null && after.key === null) return;
   const isAscending = order === 'asc';
   let edge = after?.key ?? (isAscending ? EARLIEST : LATEST);
-  let window = Math.min(Math.max(range.window, 2), MOST_AT_ONCE);
+  let window = 0;
   for (;;) {
+    window = nextWindow(window, range.demand);
     const rows = await readFrom(read, queue, set, range, edge, window);
     const runs = runsOfOneTime(rows);
     // The last run may continue beyond what was read.
@@ -37,8 +38,14 @@ export async function* timedRows(
       yield* rowsOfMillisecond(read, queue, set, time, after?.key === time ? after.id : null);
       edge = isAscending ? time + 1 : time - 1;
     }
-    window = Math.min(window * 2, MOST_AT_ONCE);
   }
+}
+
+/** How many members to read. One command reads them all, so there are rather too many. */
+function nextWindow(previous: number, { rows, sequences }: Demand): number {
+  // The last member is passed on only when the one behind it is known.
+  const share = Math.min(Math.ceil((2 * rows) / sequences), rows) + 1;
+  return Math.min(Math.max(2 * previous, share, 2), MOST_AT_ONCE);
 }
 
 async function readFrom(

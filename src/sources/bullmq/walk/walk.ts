@@ -7,7 +7,7 @@ import type { QueueAccess } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 import type { JobSet } from '../jobs/job-sets.ts';
 import { batchReads } from './batched-reads.ts';
-import type { RowPosition, SequenceRow, SetPosition } from './job-sequence.ts';
+import type { Demand, RowPosition, SequenceRow, SetPosition } from './job-sequence.ts';
 import { type CountedSet, countSets, openSequences } from './open-sequences.ts';
 import { readWalkCursor, writeWalkCursor } from './walk-cursor.ts';
 
@@ -22,13 +22,13 @@ export interface WalkPlan {
   readonly since: number | null;
   /** Exclusive. */
   readonly until: number | null;
-  /** About how many rows will be asked for. */
-  readonly expected: number;
+  /** Whether most rows will be shown, so that the texts of small jobs may be read along. */
+  readonly withTexts: boolean;
 }
 
 /** A list of jobs, read as far as it is asked for. */
 export interface Walk {
-  /** Jobs in each set, as they were counted at the beginning. */
+  /** Jobs in each set of the plan, as they were counted at the beginning. Empty sets are left out. */
   readonly counts: readonly CountedSet[];
   /** The next rows, each job once; fewer than `count` only at the end. */
   next(count: number): Promise<readonly SequenceRow[]>;
@@ -49,30 +49,34 @@ interface Progress {
 export async function createWalk(access: QueueAccess, plan: WalkPlan, options: ReadOptions): Promise<Walk> {
   const { order } = plan;
   const read = batchReads(access, options);
-  const counts = await countSets(read, plan.queues);
-  const sets = counts.filter(({ set }) => plan.sets.includes(set));
+  const counts = await countSets(read, plan.queues, plan.sets);
   const { progress, last } = startOf(plan.after);
-  const window = Math.ceil((2 * plan.expected) / Math.max(1, sets.length)) + 1;
+  const demand: Demand = { rows: 0, sequences: counts.length };
   const range = {
     order,
     after: progress.sorted,
     since: plan.since,
     until: plan.until,
-    window: Math.min(window, plan.expected + 1),
+    demand,
+    // Bounds of time drop rows of sets that time does not sort.
+    withTexts: plan.withTexts && counts.length === 1 && plan.since === null && plan.until === null,
   };
-  const sequences = await openSequences(read, sets, range, progress.sets, progress.sorted ?? last);
+  const sequences = await openSequences(read, counts, range, progress.sets, progress.sorted ?? last);
+  // A set of several priorities is several sequences.
+  demand.sequences = sequences.length;
   for (const { name, start } of sequences) if (name !== null) progress.sets.set(name, start);
   const merged = mergeSortedAsync(
     sequences.map(({ rows }) => rows),
     (a, b) => comparePositions(a.position, b.position, order),
   );
-  return walkOver(merged, counts, progress);
+  return walkOver(merged, counts, progress, demand);
 }
 
 function walkOver(
   merged: AsyncIterator<SequenceRow, void>,
   counts: readonly CountedSet[],
   progress: Progress,
+  demand: Demand,
 ): Walk {
   const seen = new Set<string>();
   /** Rows passed since the last `next` began. */
@@ -95,6 +99,8 @@ function walkOver(
     async next(count) {
       for (const { row } of passed) advance(progress, row);
       passed = [];
+      // One more, for `hasMore`.
+      demand.rows = count + 1;
       const rows: SequenceRow[] = [];
       while (rows.length < count) {
         const row = await peek();
@@ -103,6 +109,7 @@ function walkOver(
         seen.add(row.taskId);
         passed.push({ row, isRepeated: false });
         rows.push(row);
+        demand.rows -= 1;
       }
       return rows;
     },

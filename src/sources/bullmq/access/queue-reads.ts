@@ -1,0 +1,77 @@
+/** Reads of many queues at once, each Redis with as few writes as possible. */
+import type { RedisCommand } from '../../../redis/client.ts';
+import { isOutage, RedisError } from '../../../redis/problems.ts';
+import type { Outcome, ReadOptions, RedisReader } from '../../../redis/reader.ts';
+import type { QueueRef } from './queue-ref.ts';
+
+/** One command about one queue: all its keys belong to that queue. */
+export interface QueueCommand {
+  readonly queue: QueueRef;
+  readonly command: RedisCommand;
+  /**
+   * Whether the read works without it. A Redis that refuses such a command answers `null`, and is not asked
+   * again for a minute. Default: false.
+   */
+  readonly isOptional?: boolean;
+}
+
+/** Replies to commands, in their order. */
+export type ReadCommands = (commands: readonly QueueCommand[]) => Promise<readonly unknown[]>;
+
+/** For how long a Redis that has refused an optional command is not asked again, in milliseconds. */
+const REFUSED_MS = 60_000;
+
+/** Codes of the problems of a key that does not hold what BullMQ puts there. */
+const NO_SUCH_VALUE = new Set(['WRONGTYPE', 'NOKEY']);
+
+/** The commands for one Redis, and their positions in the whole list. */
+interface Group {
+  readonly commands: RedisCommand[];
+  readonly indexes: number[];
+}
+
+/**
+ * @returns sends commands and resolves with their replies, in their order. A key of another type is answered with
+ *   `null`, as if it were absent. Rejects with a `RedisError` when a Redis is away, late, or refuses a command that
+ *   is not optional.
+ */
+export function createQueueReads(): (
+  list: readonly QueueCommand[],
+  options?: ReadOptions,
+) => Promise<unknown[]> {
+  /** When to ask again, by `performance.now()`. */
+  const refusedUntil = new WeakMap<RedisReader, number>();
+
+  return async (list, options) => {
+    const now = performance.now();
+    const groups = new Map<RedisReader, Group>();
+    for (const [index, { queue, command, isOptional }] of list.entries()) {
+      if (isOptional && (refusedUntil.get(queue.reader) ?? 0) > now) continue;
+      const group = groups.get(queue.reader) ?? { commands: [], indexes: [] };
+      group.commands.push(command);
+      group.indexes.push(index);
+      groups.set(queue.reader, group);
+    }
+    const replies: unknown[] = new Array(list.length).fill(null);
+    await Promise.all(
+      [...groups].map(async ([reader, { commands, indexes }]) => {
+        const outcomes = await reader.outcomes(commands, options);
+        for (const [at, index] of indexes.entries()) {
+          const outcome = outcomes[at];
+          if (list[index]?.isOptional && isRefused(outcome)) refusedUntil.set(reader, now + REFUSED_MS);
+          else replies[index] = replyOf(outcome);
+        }
+      }),
+    );
+    return replies;
+  };
+}
+
+function isRefused(outcome: Outcome | undefined): boolean {
+  return outcome?.problem != null && !isOutage(outcome.problem);
+}
+
+function replyOf(outcome: Outcome | undefined): unknown {
+  if (outcome?.problem && !NO_SUCH_VALUE.has(outcome.problem.code)) throw new RedisError(outcome.problem);
+  return outcome?.reply ?? null;
+}
