@@ -15,6 +15,7 @@ import { createEventFeed } from './events/event-feed.ts';
 import { createHealth } from './health.ts';
 import { createQueueSource } from './queues/queue-source.ts';
 import { createScheduleSource } from './schedules/schedules.ts';
+import { createPortionCache, type PortionCache } from './tasks/sorted-portion.ts';
 import { readTaskDetail } from './tasks/task-detail.ts';
 import { listTasks } from './tasks/task-list.ts';
 import { readTaskStats } from './tasks/task-stats.ts';
@@ -52,23 +53,27 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   const resolved = resolveOptions(options);
   const { name } = resolved;
   const access = createQueueAccess(resolved);
+  const portions = createPortionCache();
   return {
-    tasks: taskSource(name, access),
+    tasks: taskSource(name, access, portions),
     schedules: createScheduleSource(name, access),
     workers: createWorkerSource(name, access),
     health: createHealth(name, access),
     queues: createQueueSource(name, access),
     components: createComponentSource(name, access),
     events: eventSource(name, access),
-    close: access.close,
+    close() {
+      portions.clear();
+      access.close();
+    },
   };
 }
 
-function taskSource(name: string, access: QueueAccess): TaskSource {
+function taskSource(name: string, access: QueueAccess, portions: PortionCache): TaskSource {
   return {
     name,
     status: access.status,
-    listTasks: (query, { signal }) => listTasks(access, query, { signal }),
+    listTasks: (query, { signal }) => listTasks(access, portions, query, { signal }),
     getTask: (id, { signal }) => readTaskDetail(access, id, { signal }),
     getTaskTree: (id, { signal }) => readTaskTree(access, id, { signal }),
     getTaskStats: (query, { signal }) => readTaskStats(access, query, { signal }),

@@ -30,6 +30,18 @@ export interface JobFacts {
   readonly worker: string | null;
 }
 
+/** Names of all facts. */
+export const FACT_NAMES = [
+  'name',
+  'addedAt',
+  'processedAt',
+  'finishedAt',
+  'delay',
+  'attemptsMade',
+  'parentKey',
+  'worker',
+] as const satisfies readonly (keyof JobFacts)[];
+
 /** The small fields, in the order in which {@link factsOf} takes them. */
 export const FACT_FIELDS = [
   'name',

@@ -5,70 +5,71 @@
 import { readMark, writeMark } from '../../../cursor.ts';
 import type { Task } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
-import { selectTasks } from '../../../select/select-tasks.ts';
+import { passesFilters } from '../../../select/task-filter.ts';
+import { comparePositions } from '../../../select/task-order.ts';
 import type { TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import { bareTask, loadKnown, loadTasks } from '../jobs/job-loader.ts';
-import type { KnownJob } from '../jobs/job-row.ts';
+import { bareTask, loadTasks } from '../jobs/job-loader.ts';
+import { reloadJobs } from '../jobs/job-reload.ts';
 import { ROW_BOUNDS } from '../jobs/job-values.ts';
-import { loadMatching, walkOfQuery } from './task-rows.ts';
-
-const BATCH = 500;
+import { type PortionCache, type PortionRow, readPortion } from './sorted-portion.ts';
 
 /** Answers `listTasks` for any order but that of time. */
 export async function listSorted(
   access: QueueAccess,
+  portions: PortionCache,
   query: TaskQuery,
   options: ReadOptions,
 ): Promise<TaskPage> {
+  const { limit, order } = query;
   const { start, after } = portionOf(query.after);
-  const { tasks: all, jobs, end } = await readPortion(access, query, start, options);
-  const page = selectTasks(all, { ...query, after, q: null });
-  const shown = page.tasks.flatMap(({ id }) => jobs.get(id) ?? []);
-  const loaded = await loadTasks(access, shown, ROW_BOUNDS, options);
-  const tasks = loaded.map(({ task }) => task);
-  const total = start === null && end === null ? page.total : null;
-  if (page.next !== null) return { tasks, next: { ...page.next, mark: portionMark(start) }, total };
-  const next = end !== null && query.limit > 0 ? { key: null, id: '', mark: portionMark(end) } : null;
+  // The first page shows what is there now; further ones continue in the same order.
+  const kept = query.after === null ? null : portions.get(query, start);
+  const portion = kept ?? (await readPortion(access, query, start, options));
+  if (kept === null) portions.set(query, start, portion);
+  const { rows, end } = portion;
+  const tasks: Task[] = [];
+  let at = after === null ? 0 : firstBehind(rows, after, order);
+  while (tasks.length < limit && at < rows.length) {
+    const part = rows.slice(at, at + limit - tasks.length);
+    at += part.length;
+    tasks.push(...(await loadRows(access, part, query, kept !== null, options)));
+  }
+  const total = start === null && end === null ? rows.length : null;
+  const last = rows[at - 1];
+  if (limit > 0 && last !== undefined && at < rows.length) {
+    return { tasks, next: { key: last.key, id: last.id, mark: portionMark(start) }, total };
+  }
+  const next = end !== null && limit > 0 ? { key: null, id: '', mark: portionMark(end) } : null;
   return { tasks, next, total };
 }
 
-/** Jobs that are sorted together. */
-interface Portion {
-  /** Without their values. */
-  readonly tasks: readonly Task[];
-  /** By task id. */
-  readonly jobs: ReadonlyMap<string, KnownJob>;
-  /** Where the next portion begins; `null` when there is none. */
-  readonly end: TaskPosition | null;
-}
-
-async function readPortion(
-  access: QueueAccess,
-  query: TaskQuery,
-  start: TaskPosition | null,
-  options: ReadOptions,
-): Promise<Portion> {
-  const walk = await walkOfQuery(access, query, { after: start, order: 'desc', withTexts: false }, options);
-  const found = new Map<string, KnownJob>();
-  const tasks: Task[] = [];
-  for (let scanned = 0; ; ) {
-    const rows = await walk.next(Math.min(BATCH, query.scan - scanned));
-    const last = rows.at(-1);
-    if (last === undefined) return { tasks, jobs: found, end: null };
-    scanned += rows.length;
-    const jobs = await loadKnown(access, rows, false, options);
-    for (const job of jobs) found.set(job.taskId, job);
-    const now = Date.now();
-    if (query.q === null) tasks.push(...jobs.map((job) => bareTask(access, job, now)));
-    else tasks.push(...(await loadMatching(access, jobs, query, jobs.length, options)).map(withoutValues));
-    if (scanned < query.scan) continue;
-    return { tasks, jobs: found, end: (await walk.hasMore()) ? walk.positionBehind(last) : null };
+/** Index of the first row behind a position. */
+function firstBehind(rows: readonly PortionRow[], after: TaskPosition, order: 'asc' | 'desc'): number {
+  let [low, high] = [0, rows.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const row = rows[middle];
+    if (row !== undefined && comparePositions(row, after, order) > 0) high = middle;
+    else low = middle + 1;
   }
+  return low;
 }
 
-function withoutValues(task: Task): Task {
-  return { ...task, args: null, result: null, exception: null, traceback: null };
+/** @param isOld whether the jobs may have changed since their portion was read */
+async function loadRows(
+  access: QueueAccess,
+  rows: readonly PortionRow[],
+  query: TaskQuery,
+  isOld: boolean,
+  options: ReadOptions,
+): Promise<readonly Task[]> {
+  const known = rows.map(({ job }) => job);
+  const jobs = isOld ? await reloadJobs(access, known, options) : known;
+  const now = Date.now();
+  const matching = isOld ? jobs.filter((job) => passesFilters(bareTask(access, job, now), query)) : jobs;
+  const loaded = await loadTasks(access, matching, ROW_BOUNDS, options);
+  return loaded.map(({ task }) => task);
 }
 
 const KIND = 'portion';

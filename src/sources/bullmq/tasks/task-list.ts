@@ -7,8 +7,9 @@ import { loadKnown, loadTasks } from '../jobs/job-loader.ts';
 import { setsOf } from '../jobs/job-sets.ts';
 import { ROW_BOUNDS } from '../jobs/job-values.ts';
 import type { SequenceRow } from '../walk/job-sequence.ts';
+import type { PortionCache } from './sorted-portion.ts';
 import { listSorted } from './sorted-task-list.ts';
-import { loadMatching, walkOfQuery } from './task-rows.ts';
+import { loadMatching, showsMostJobs, walkOfQuery } from './task-rows.ts';
 import { MOST_JOBS, readFlow } from './task-tree.ts';
 
 const NOTHING: TaskPage = { tasks: [], next: null, total: 0 };
@@ -24,6 +25,7 @@ const LARGEST_BATCH = 500;
  */
 export async function listTasks(
   access: QueueAccess,
+  portions: PortionCache,
   query: TaskQuery,
   options: ReadOptions,
 ): Promise<TaskPage> {
@@ -33,7 +35,9 @@ export async function listTasks(
   if (flow !== null) return flow;
   // No job has a root that does not exist; a parent may be removed before its children.
   if (query.rootId !== null) return NOTHING;
-  return query.sort === 'timestamp' ? listByTime(access, query, options) : listSorted(access, query, options);
+  return query.sort === 'timestamp'
+    ? listByTime(access, query, options)
+    : listSorted(access, portions, query, options);
 }
 
 async function listByTime(access: QueueAccess, query: TaskQuery, options: ReadOptions): Promise<TaskPage> {
@@ -67,16 +71,12 @@ function rowsFor(missing: number, found: number, scanned: number): number {
   return Math.min(Math.max(Math.ceil(missing / share), LEAST_BATCH), LARGEST_BATCH);
 }
 
-/** Whether no filter drops a large part of the jobs before their texts are needed. */
-function showsMostJobs({ names, workers }: TaskQuery): boolean {
-  return names.length + workers.length === 0;
-}
-
 /** Whether all jobs of the sets that are listed match. */
-function matchesWholeSets({ names, workers, states, since, until, q }: TaskQuery): boolean {
+function matchesWholeSets(query: TaskQuery): boolean {
+  const { states, since, until, q } = query;
   const isWhole =
     states.length === 0 || setsOf(states).every((set) => set.states.every((state) => states.includes(state)));
-  return isWhole && names.length + workers.length === 0 && since === null && until === null && q === null;
+  return isWhole && showsMostJobs(query) && since === null && until === null && q === null;
 }
 
 /** The flow of a root or a parent, its nearest {@link MOST_JOBS} jobs: read whole, then filtered and sorted. */

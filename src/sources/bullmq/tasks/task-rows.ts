@@ -26,6 +26,11 @@ export async function walkOfQuery(
   return createWalk(access, { ...plan, queues, sets: setsOf(query.states), since, until }, options);
 }
 
+/** Whether no filter drops a large part of the jobs before their texts are needed. */
+export function showsMostJobs({ names, workers, parentId }: TaskQuery): boolean {
+  return names.length + workers.length === 0 && parentId === null;
+}
+
 /**
  * Loads the jobs that pass all filters of the query, in their order.
  *

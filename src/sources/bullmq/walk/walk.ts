@@ -65,10 +65,14 @@ export async function createWalk(access: QueueAccess, plan: WalkPlan, options: R
   // A set of several priorities is several sequences.
   demand.sequences = sequences.length;
   for (const { name, start } of sequences) if (name !== null) progress.sets.set(name, start);
-  const merged = mergeSortedAsync(
-    sequences.map(({ rows }) => rows),
-    (a, b) => comparePositions(a.position, b.position, order),
-  );
+  const [only] = sequences;
+  const merged =
+    sequences.length === 1 && only !== undefined
+      ? only.rows[Symbol.asyncIterator]()
+      : mergeSortedAsync(
+          sequences.map(({ rows }) => rows),
+          (a, b) => comparePositions(a.position, b.position, order),
+        );
   return walkOver(merged, counts, progress, demand);
 }
 
