@@ -1,6 +1,6 @@
 /**
- * The server of the BullMQ benchmark, in its own process: the monitor beside bull-board over the same queue.
- * Both get a queue, and so a connection, of their own.
+ * The server of the BullMQ benchmark, in its own process: the monitor beside bull-board over the same queue, and over
+ * one more. Both get queues, and so connections, of their own.
  */
 import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
@@ -10,14 +10,16 @@ import express from 'express';
 import { bullmqSources } from '../src/bullmq.ts';
 import { createMonitorRouter } from '../src/index.ts';
 
-const [, , redisPort, name = ''] = process.argv;
+const [, , redisPort, name = '', other = ''] = process.argv;
 const connection = { host: '127.0.0.1', port: Number(redisPort) };
 const ours = new Queue(name, { connection, skipMetasUpdate: true });
+const sorted = new Queue(other, { connection, skipMetasUpdate: true });
 const theirs = new Queue(name, { connection, skipMetasUpdate: true });
 
 const app = express();
 app.disable('x-powered-by');
-app.use('/monitor', createMonitorRouter({ sources: bullmqSources({ queues: [ours] }), authorize: false }));
+const sources = bullmqSources({ queues: [ours, sorted] });
+app.use('/monitor', createMonitorRouter({ sources, authorize: false }));
 
 const adapter = new ExpressAdapter();
 adapter.setBasePath('/board');

@@ -1,7 +1,8 @@
 /**
  * The first page of 100 jobs of a queue with 100,000 waiting and 100,000 completed ones, at concurrency 20,
  * against the same page of bull-board, which reads the same queue of the same Redis in the same process.
- * Then one client alone, slowly enough that no answer is shared with an earlier one.
+ * Then one client alone, slowly enough that no answer is shared with an earlier one. At last a walk over all pages of
+ * another queue, sorted by name, which Redis cannot do.
  */
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
@@ -12,6 +13,8 @@ import { median, printTable } from './table.ts';
 
 const JOBS = 100_000;
 const QUEUE = 'mail';
+const SORTED_JOBS = 20_000;
+const SORTED_QUEUE = 'sorted';
 const ROUNDS = 3;
 /** How many requests are made alone, and the time between them: an answer is shared for a second. */
 const ALONE = 10;
@@ -24,9 +27,10 @@ await fillQueues(
   redis.port,
   { queue: QUEUE, part: 'wait', count: JOBS, time },
   { queue: QUEUE, part: 'completed', first: JOBS + 1, count: JOBS, time },
+  { queue: SORTED_QUEUE, part: 'completed', count: SORTED_JOBS, time },
 );
 const admin = new Redis(redis.port);
-const { server, url } = await startServer('bullmq-server', String(redis.port), QUEUE);
+const { server, url } = await startServer('bullmq-server', String(redis.port), QUEUE, SORTED_QUEUE);
 
 async function processed(): Promise<number> {
   return Number(/total_commands_processed:(\d+)/.exec(await admin.info('stats'))?.[1]);
@@ -57,7 +61,21 @@ async function alone(address: string): Promise<{ ms: number; commands: number }>
   return { ms: median(times), commands: median(counts) };
 }
 
+/** All pages of 1,000 of a list: how many, how long they take together, and their Redis commands. */
+async function walk(query: string): Promise<{ pages: number; ms: number; commands: number }> {
+  const before = await processed();
+  const start = performance.now();
+  let pages = 0;
+  for (let cursor: string | null = ''; cursor !== null; pages += 1) {
+    const address: string = `${url}/monitor/api/tasks/?limit=1000&${query}&cursor=${cursor}`;
+    const response = await fetch(cursor === '' ? address.replace('&cursor=', '') : address);
+    ({ next_cursor: cursor } = (await response.json()) as { next_cursor: string | null });
+  }
+  return { pages, ms: performance.now() - start, commands: (await processed()) - before - 1 };
+}
+
 const single: string[][] = [];
+const walks: string[][] = [];
 const rows: string[][] = [];
 async function compare(label: string, ours: string, theirs: string): Promise<void> {
   const [monitor, board]: [Measured[], Measured[]] = [[], []];
@@ -81,7 +99,7 @@ try {
     ['completed', 'SUCCESS', 'completed'],
     ['waiting', 'PENDING', 'waiting'],
   ] as const) {
-    const query = `/api/tasks/?limit=100&state=${state}`;
+    const query = `/api/tasks/?limit=100&queue=${QUEUE}&state=${state}`;
     const { tasks } = (await (await fetch(`${url}/monitor${query}`)).json()) as { tasks: unknown[] };
     const shown = (await (await fetch(`${board}&status=${status}`)).json()) as {
       queues: { jobs: unknown[] }[];
@@ -98,6 +116,13 @@ try {
       String(other.commands),
     ]);
   }
+  const runs = [];
+  for (let round = 0; round < ROUNDS; round += 1) runs.push(await walk(`queue=${SORTED_QUEUE}&sort=name`));
+  walks.push([
+    String(runs[0]?.pages),
+    median(runs.map(({ ms }) => ms / 1_000)).toFixed(2),
+    median(runs.map(({ commands }) => commands)).toLocaleString('en'),
+  ]);
 } finally {
   server.kill();
   admin.disconnect();
@@ -123,3 +148,4 @@ printTable(
   ['', 'monitor, ms', 'bull-board', 'Redis commands', 'bull-board'],
   single,
 );
+printTable('All pages of 20,000 jobs, sorted by name', ['pages', 'seconds', 'Redis commands'], walks);
