@@ -72,7 +72,7 @@ export function resolveOptions(options: unknown = {}): ResolvedOptions {
   const given: { readonly [Key in keyof MonitorOptions]?: unknown } = options;
   return Object.freeze({
     sources: resolveSources(given.sources),
-    metrics: readMetrics(given.metrics),
+    metrics: resolveMetrics(given.metrics as MonitorOptions['metrics']),
     authorize: readAuthorize(given.authorize),
     unguarded: given.authorize === undefined,
     redact: readRedact(given.redact),
@@ -84,16 +84,6 @@ export function resolveOptions(options: unknown = {}): ResolvedOptions {
     ignoreQuery: readIgnoreQuery(given.ignoreQuery),
     onError: readFunction<OnError>(CALLER, 'onError', given.onError, '(error, context) => …'),
   });
-}
-
-function readMetrics(value: unknown): ResolvedMetrics | null {
-  try {
-    return resolveMetrics(value as MonitorOptions['metrics']);
-  } catch (error) {
-    throw new TypeError(
-      `createMonitorRouter: ${error instanceof Error ? error.message : 'metrics is unreadable.'}`,
-    );
-  }
 }
 
 function readAuthorize(value: unknown): Authorize | null {

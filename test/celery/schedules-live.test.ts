@@ -39,7 +39,12 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'a running beat with a st
       beat_schedule: ENTRIES,
     };
     app = celeryApp(settings);
-    schedules = createSchedules({ name: 'celery', settings, reader: null, conf: async () => null });
+    schedules = createSchedules({
+      name: 'celery',
+      settings,
+      redbeat: { reader: null, unreadable: null },
+      conf: async () => null,
+    });
     events = createClient({ url: redis.url() });
     await events.connect();
     await events.pSubscribe('/0.celeryev/*', (message) => {
@@ -106,7 +111,12 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'a running beat with a st
     const endpoint = brokerEndpoint(redis.url(), {});
     const control = createControl({ mailbox: createRedisMailbox(endpoint, {}), known: () => ['conf@here'] });
     const conf = async () => (await control.ask('conf'))?.values ?? null;
-    const told = createSchedules({ name: 'celery', settings: {}, reader: null, conf });
+    const told = createSchedules({
+      name: 'celery',
+      settings: {},
+      redbeat: { reader: null, unreadable: null },
+      conf,
+    });
     try {
       await app.plainWorker('--pool', 'solo', '-n', 'conf@here', '-Q', 'nothing');
       await until(async () => ((await conf())?.size ?? 0) > 0);

@@ -26,12 +26,6 @@ export type CelerySources = Required<MonitorSources>;
  */
 export function celerySources(options: CelerySourcesOptions): CelerySources {
   const resolved = resolveOptions(options);
-  const { broker, backend, redbeat, close } = connectionsOf(resolved);
-  return createCelerySource({
-    ...resolved,
-    broker,
-    backend,
-    redbeat,
-    closeConnections: close,
-  });
+  const { close, ...connections } = connectionsOf(resolved);
+  return createCelerySource({ ...resolved, ...connections, closeConnections: close });
 }

@@ -10,7 +10,7 @@ import { FIRST_POSITION, indexBehind, readWaitingCursor, writeWaitingCursor } fr
 /** What a list is made of. */
 export interface WaitingListParts {
   /** Lists what the history knows. */
-  readonly listKnown: (query: TaskQuery, context: ReadContext) => Promise<TaskPage>;
+  readonly listHistory: (query: TaskQuery, context: ReadContext) => Promise<TaskPage>;
   /** Messages of tasks that the history does not know, in the order in which they will run. */
   readonly unknownMessages: (context: ReadContext) => Promise<readonly WaitingMessage[]>;
   /** Whether those are all messages. */
@@ -24,7 +24,7 @@ export async function listWithWaiting(
   query: TaskQuery,
   context: ReadContext,
 ): Promise<TaskPage> {
-  if (!mayWait(query)) return parts.listKnown(query, context);
+  if (!mayWait(query)) return parts.listHistory(query, context);
   return query.sort === 'timestamp' ? listByTime(parts, query, context) : listBySort(parts, query, context);
 }
 
@@ -35,7 +35,7 @@ async function listByTime(
 ): Promise<TaskPage> {
   const after = query.after?.mark === undefined ? null : readWaitingCursor(query.after.mark);
   // Behind a waiting task there are only waiting ones.
-  const page = await parts.listKnown(after === null ? query : { ...query, limit: 0, after: null }, context);
+  const page = await parts.listHistory(after === null ? query : { ...query, limit: 0, after: null }, context);
   const messages = await parts.unknownMessages(context);
   const count = countMatching(parts, messages, query);
   const total = page.total === null || count === null ? null : page.total + count;
@@ -87,7 +87,7 @@ async function listBySort(
   query: TaskQuery,
   context: ReadContext,
 ): Promise<TaskPage> {
-  const page = await parts.listKnown(query, context);
+  const page = await parts.listHistory(query, context);
   const messages = await parts.unknownMessages(context);
   if (!parts.isComplete() || messages.length > query.scan) return { ...page, total: null };
   const rows = messages.flatMap((message) => matching(parts, message, query) ?? []);

@@ -49,7 +49,7 @@ export function withWaiting<Source extends TaskSource>(
     status: () => statusWith(tasks, queues),
     async listTasks(query, context) {
       const parts = {
-        listKnown: async (wanted: TaskQuery, asked: ReadContext) => tasks.listTasks(wanted, asked),
+        listHistory: async (wanted: TaskQuery, asked: ReadContext) => tasks.listTasks(wanted, asked),
         unknownMessages,
         isComplete: () => queues.held() !== null,
         row: queues.rows.row,

@@ -1,5 +1,5 @@
 import type { Component } from '../../../model.ts';
-import type { RedisProblem } from '../../../redis/problems.ts';
+import type { Problem } from '../problem.ts';
 import type { RedbeatSnapshot } from './redbeat.ts';
 import type { RedbeatTiming } from './redbeat-settings.ts';
 
@@ -17,7 +17,7 @@ export interface BeatFacts {
   /** Why redbeat's Redis cannot be read, and what to write; `null` when nothing prevents it. */
   readonly unreadableRedbeat: string | null;
   /** Why redbeat's Redis cannot be read; `null` when it can. */
-  readonly problem: RedisProblem | null;
+  readonly problem: Problem | null;
   /** The earliest next run, milliseconds since 1970; `null` when there is none. */
   readonly nextDue: number | null;
   /** Whether runs of the static schedule were seen lately, and on time. */

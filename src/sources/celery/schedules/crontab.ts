@@ -1,6 +1,6 @@
 import { Cron } from 'croner';
+import { localTime, momentOf } from '../zones.ts';
 import { expandField } from './crontab-field.ts';
-import { localTime, momentOf } from './zones.ts';
 
 /** The fields of a crontab under Celery's names; one that is absent is `*`. */
 export interface CrontabFields {

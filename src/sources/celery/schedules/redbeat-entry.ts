@@ -1,11 +1,11 @@
 /** One entry as redbeat stores it (`RedBeatSchedulerEntry.save` in redbeat/schedulers.py, and its decoder.py). */
+import { isRecord } from '../../../check-options.ts';
 import type { Schedule } from '../../../model.ts';
 import { objectMembers, valueEnd } from '../protocol/json-text.ts';
 import { pythonText, pythonTupleText } from '../protocol/python-repr.ts';
+import { isTimeZone, momentOf } from '../zones.ts';
 import type { ScheduleRule } from './rule.ts';
 import { readSchedule } from './schedule-text.ts';
-import { isRecord } from './static-entry.ts';
-import { isTimeZone, momentOf } from './zones.ts';
 
 /** An entry, and what it tells of the app's time zone. */
 export interface RedbeatEntry {

@@ -1,5 +1,5 @@
+import { localTime, momentOf } from '../zones.ts';
 import type { Crontab } from './crontab.ts';
-import { localTime, momentOf } from './zones.ts';
 
 /** When an entry runs. One with neither crontab nor interval (solar, rrule) is only shown. */
 export interface ScheduleRule {

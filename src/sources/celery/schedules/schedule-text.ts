@@ -3,11 +3,11 @@
  * a host writes in `settings.beat_schedule`.
  */
 import { everyText } from '../../../text/every-text.ts';
+import { isTimeZone } from '../zones.ts';
 import { type CrontabFields, crontabText, readCrontab } from './crontab.ts';
 import { readFrequency, readTimedelta } from './interval.ts';
 import { rruleText } from './rrule.ts';
 import { type ScheduleRule, shownRule } from './rule.ts';
-import { isTimeZone } from './zones.ts';
 
 /** Longest text shown of a schedule that is not understood. */
 const LONGEST = 300;

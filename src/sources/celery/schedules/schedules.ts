@@ -2,12 +2,11 @@
 import { MonitorError } from '../../../errors.ts';
 import type { TaskChange } from '../../../history/history.ts';
 import type { Component, Schedule } from '../../../model.ts';
-import { describeError, type RedisProblem } from '../../../redis/problems.ts';
-import type { RedisReader } from '../../../redis/reader.ts';
 import type { ScheduleSource, SourceStatus } from '../../../source.ts';
+import { type Problem, problemOf } from '../problem.ts';
 import type { CelerySettings } from '../settings.ts';
 import { beatComponent } from './beat-component.ts';
-import { createRedbeat, type Redbeat, type RedbeatSnapshot } from './redbeat.ts';
+import type { RedbeatReader, RedbeatSnapshot } from './redbeat.ts';
 import type { RedbeatEntry } from './redbeat-entry.ts';
 import {
   foreignScheduler,
@@ -20,15 +19,20 @@ import { appTimezone, redbeatSchedule, staticSchedule } from './rows.ts';
 import { createRunObserver, type RunObserver } from './run-observer.ts';
 import { type AskConf, createStaticSchedule, type StaticSchedule } from './static-schedule.ts';
 
+/** Where redbeat stores its schedule. */
+export interface RedbeatOptions {
+  /** `null` if there is no such place, or it cannot be read. */
+  readonly reader: RedbeatReader | null;
+  /** Why it cannot be read, and what to write; `null` if it can. */
+  readonly unreadable: string | null;
+}
+
 /** What schedules are read from. */
 export interface SchedulesOptions {
   /** Name of the source. */
   readonly name: string;
   readonly settings: CelerySettings;
-  /** Reads the Redis that redbeat uses; never closed here. `null` when there is none, or it cannot be read. */
-  readonly reader: RedisReader | null;
-  /** Why the Redis that redbeat uses cannot be read, and what to write. Default `null`: nothing prevents it. */
-  readonly unreadable?: string | null;
+  readonly redbeat: RedbeatOptions;
   /** Asks the workers for their configuration. */
   readonly conf: AskConf;
 }
@@ -48,7 +52,7 @@ export interface Schedules {
   /** Whether any schedule was found; `null` before it is known. */
   enabled(): boolean | null;
   /** Why redbeat's Redis cannot be read; `null` when it can, or has not been. */
-  problem(): RedisProblem | null;
+  problem(): Problem | null;
   close(): void;
 }
 
@@ -59,7 +63,6 @@ const SHARE = 10;
 interface State {
   readonly options: SchedulesOptions;
   readonly keys: RedbeatKeys;
-  readonly redbeat: Redbeat | null;
   readonly fixed: StaticSchedule;
   readonly observer: RunObserver;
   /** Rows that were shown: finding the next run of a crontab takes some time. */
@@ -67,7 +70,7 @@ interface State {
   snapshot: RedbeatSnapshot | null;
   /** When the snapshot was read, milliseconds since 1970. */
   readAt: number | null;
-  problem: RedisProblem | null;
+  problem: Problem | null;
   /** Monotonic milliseconds. */
   freshUntil: number;
   reading: Promise<void> | null;
@@ -76,12 +79,11 @@ interface State {
 
 /** Finds and shows schedules. */
 export function createSchedules(options: SchedulesOptions): Schedules {
-  const { name, settings, reader, conf } = options;
+  const { name, settings, conf } = options;
   const keys = redbeatKeys(settings);
   const state: State = {
     options,
     keys,
-    redbeat: reader === null ? null : createRedbeat(reader, keys),
     fixed: createStaticSchedule(settings, conf),
     observer: createRunObserver(),
     shown: new WeakMap(),
@@ -133,7 +135,7 @@ async function componentOf(state: State): Promise<Component> {
     redbeat: snapshot,
     timing: redbeatTiming(fixed.configurations()),
     hasLock: keys.locks.length > 0,
-    unreadableRedbeat: options.unreadable ?? null,
+    unreadableRedbeat: options.redbeat.unreadable,
     problem: isCutOff(state) ? state.problem : null,
     nextDue: earliest(listAll(state)),
     isAlive: observer.isAlive(now),
@@ -144,23 +146,24 @@ async function componentOf(state: State): Promise<Component> {
   });
 }
 
-async function readRedbeat(state: State, redbeat: Redbeat): Promise<void> {
+async function readRedbeat(state: State, reader: RedbeatReader): Promise<void> {
   const start = performance.now();
   try {
-    state.snapshot = await redbeat.read();
+    state.snapshot = await reader.read();
     state.readAt = Date.now();
     state.problem = null;
   } catch (error) {
-    state.problem = describeError(error);
+    state.problem = problemOf(error);
   }
   const end = performance.now();
   state.freshUntil = end + Math.max(FRESH, (end - start) * SHARE);
 }
 
 function refreshRedbeat(state: State): Promise<void> {
-  const { redbeat, closed, freshUntil } = state;
-  if (redbeat === null || closed || performance.now() < freshUntil) return Promise.resolve();
-  state.reading ??= readRedbeat(state, redbeat).finally(() => {
+  const { closed, freshUntil } = state;
+  const { reader } = state.options.redbeat;
+  if (reader === null || closed || performance.now() < freshUntil) return Promise.resolve();
+  state.reading ??= readRedbeat(state, reader).finally(() => {
     state.reading = null;
   });
   return state.reading;
@@ -236,15 +239,11 @@ function listAll(state: State): Schedule[] {
 
 function isEnabled(state: State): boolean | null {
   if (schedulerOf(state) !== null || foreignOf(state) !== null) return true;
-  const isUnread = state.options.reader !== null && state.readAt === null && state.problem === null;
+  const isUnread = state.options.redbeat.reader !== null && state.readAt === null && state.problem === null;
   return isCutOff(state) || isUnread ? null : false;
 }
 
 function earliest(list: readonly Schedule[]): number | null {
-  let first: number | null = null;
-  for (const { nextRunAt } of list) {
-    const time = nextRunAt?.getTime() ?? Number.POSITIVE_INFINITY;
-    if (time < (first ?? Number.POSITIVE_INFINITY)) first = time;
-  }
-  return first;
+  const times = list.flatMap(({ nextRunAt }) => nextRunAt?.getTime() ?? []);
+  return times.length === 0 ? null : Math.min(...times);
 }

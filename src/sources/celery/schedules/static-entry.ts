@@ -1,4 +1,5 @@
 /** Entries of `beat_schedule`, as a host writes them in `settings` and as workers show them. */
+import { isRecord } from '../../../check-options.ts';
 import { textOf } from '../../../text.ts';
 import { pythonText, pythonTupleText } from '../protocol/python-repr.ts';
 import type { ScheduleRule } from './rule.ts';
@@ -84,11 +85,6 @@ function shown(value: unknown, none: string, show: typeof pythonText): string {
     // A cycle, or a number that JSON has no form for.
   }
   return json === undefined ? textOf(value, LONGEST) : show(json, 0, LONGEST);
-}
-
-/** Whether this is an object with members. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function stringOf(value: unknown): string | null {

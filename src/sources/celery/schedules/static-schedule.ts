@@ -1,7 +1,8 @@
+import { isRecord } from '../../../check-options.ts';
 import type { CelerySettings } from '../settings.ts';
+import { isTimeZone } from '../zones.ts';
 import type { Configuration } from './redbeat-settings.ts';
-import { isRecord, type StaticEntries, type StaticEntry, staticEntries } from './static-entry.ts';
-import { isTimeZone } from './zones.ts';
+import { type StaticEntries, type StaticEntry, staticEntries } from './static-entry.ts';
 
 /** What the running workers answer to `conf`, by worker; `null` when they may not be asked. */
 export type AskConf = () => Promise<ReadonlyMap<string, unknown> | null>;

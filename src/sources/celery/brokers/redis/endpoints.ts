@@ -1,3 +1,4 @@
+import { wrongOption } from '../../../../check-options.ts';
 import { addressOf, type ClientAddress } from '../../../../redis/client.ts';
 import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
 import { isDuplicable } from '../../../../redis/host-client.ts';
@@ -52,8 +53,8 @@ export function deploymentEndpoints(
   if (foreign === null) return { broker: brokerEndpoint(broker, settings), foreignBroker: null, ...results };
   if (results.backend !== null) return { broker: null, foreignBroker: foreign.scheme, ...results };
   throw new TypeError(
-    `celerySources: ${foreign.option} begins with ${foreign.scheme}:, and no result backend in Redis is given. ` +
-      "This source reads Redis; where results are stored in one, write backend: 'redis://host:6379/0'.",
+    `celerySources: '${foreign.option}' begins with ${foreign.scheme}:, and there is no result backend in Redis. ` +
+      "This source reads Redis. If results are stored in one, write backend: 'redis://host:6379/0'.",
   );
 }
 
@@ -77,7 +78,7 @@ export function brokerEndpoint(broker: unknown, settings: CelerySettings): Redis
   const place = brokerPlace(settings);
   const endpoint = endpointOf(broker ?? undefined, place, settings);
   if (endpoint !== null) return endpoint;
-  throw new TypeError("celerySources: broker is missing. Write broker: 'redis://host:6379/0'.");
+  throw new TypeError("celerySources: 'broker' is missing. Write broker: 'redis://host:6379/0'.");
 }
 
 /**
@@ -187,10 +188,9 @@ function clientEndpoint(client: CeleryRedisClient, url: string | undefined): Red
 /** @throws TypeError that says what to write */
 function checkClient(value: unknown, option: string): CeleryRedisClient {
   if (isDuplicable(value)) return value;
-  throw new TypeError(
-    `celerySources: ${option} must be a URL such as redis://host:6379/0, or a client made by createClient() ` +
-      'of the package redis, version 5 or 6.',
-  );
+  const expected =
+    'a URL such as redis://host:6379/0, or a client made by createClient() of the package redis, version 5 or 6';
+  throw wrongOption('celerySources', option, expected, value);
 }
 
 /** The number that a URL of the configuration ends in. Clients of Sentinels do not tell theirs. */
