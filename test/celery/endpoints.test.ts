@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createClient } from 'redis';
 import { describe, expect, it } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
 import { deploymentEndpoints } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 import { checkBroker, componentOf, context, received, stateOf } from '../helpers/celery-events.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 
 describe('what of a deployment is read', () => {

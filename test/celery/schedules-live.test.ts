@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import { decodeEnvelope } from '../../src/sources/celery/brokers/redis/envelope.ts';
@@ -11,6 +10,7 @@ import { type CeleryEvent, taskChangeOf } from '../../src/sources/celery/protoco
 import { createSchedules, type Schedules } from '../../src/sources/celery/schedules/schedules.ts';
 import { type CeleryApp, type CeleryWorker, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
 import { context } from '../helpers/celery-events.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 
 const missing = redisMissing ?? celeryMissing;

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createRedisReader } from '../../src/redis/connection-reader.ts';
 import type { RedisReader } from '../../src/redis/reader.ts';
@@ -8,6 +7,7 @@ import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints
 import { createRedbeatReader } from '../../src/sources/celery/brokers/redis/redbeat-reader.ts';
 import { redbeatKeys } from '../../src/sources/celery/schedules/redbeat-settings.ts';
 import { redbeatSchedule } from '../../src/sources/celery/schedules/rows.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
 
 interface RecordedKey {

@@ -1,4 +1,3 @@
-import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createRedisReader } from '../../src/redis/connection-reader.ts';
 import type { RedisReader } from '../../src/redis/reader.ts';
@@ -8,6 +7,7 @@ import { redbeatKeys } from '../../src/sources/celery/schedules/redbeat-settings
 import { createSchedules, type Schedules } from '../../src/sources/celery/schedules/schedules.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 import { context } from '../helpers/celery-events.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 
 const NOBODY = async () => null;

@@ -27,12 +27,16 @@ function isOfOthers(program, { fileName }) {
 }
 
 function compile(folder) {
-  const config = ts.getParsedCommandLineOfConfigFile(`${folder}/tsconfig.json`, {}, {
-    ...ts.sys,
-    onUnRecoverableConfigFileDiagnostic({ messageText }) {
-      throw new Error(messageText);
+  const config = ts.getParsedCommandLineOfConfigFile(
+    `${folder}/tsconfig.json`,
+    {},
+    {
+      ...ts.sys,
+      onUnRecoverableConfigFileDiagnostic({ messageText }) {
+        throw new Error(messageText);
+      },
     },
-  });
+  );
   const program = ts.createProgram({
     rootNames: config.fileNames,
     options: config.options,
