@@ -1,4 +1,4 @@
-import { createSentinel } from 'redis';
+import { createClient, createSentinel } from 'redis';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type CelerySources, celerySources } from '../../src/celery.ts';
 import { createRedisReader } from '../../src/redis/connection-reader.ts';
@@ -6,7 +6,6 @@ import type { RedisEndpoint } from '../../src/redis/endpoint.ts';
 import { backendEndpoint, brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import type { CeleryTransportOptions } from '../../src/sources/celery/settings.ts';
 import { checkBroker, componentOf, context, feedOf, received, stateOf } from '../helpers/celery-events.ts';
-import { createClient } from '../helpers/redis-client.ts';
 import { startSentinel } from '../helpers/redis-sentinel.ts';
 import { freePort, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { scriptedRedis } from '../helpers/scripted-redis.ts';
