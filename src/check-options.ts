@@ -2,6 +2,7 @@
  * Checks of options. Every message names the function that was called and the option, and says what to write.
  * A value is named by its type alone, since it may hold a secret; only numbers are shown.
  */
+import { isRecord } from './values.ts';
 
 /** A table with one row per key, so that the compiler notices a forgotten one. */
 export type KeysOf<T> = Readonly<Record<keyof T, true>>;
@@ -17,11 +18,6 @@ export interface IntegerBounds {
 export type OptionHints = Readonly<Record<string, string>>;
 
 const SOURCE_NAME = /^[A-Za-z0-9_-]{1,64}$/;
-
-/** Whether a value is an object and not an array. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /**
  * The error for an option of the wrong type or form.

@@ -3,6 +3,15 @@
 /** Registers a listener for the moment at which a waiter leaves; returns a function that takes it back. */
 export type OnLeave = (listener: () => void) => () => void;
 
+/** A waiter that leaves when the signal is aborted; without a signal, one that stays. */
+export function onAbort(signal: AbortSignal | undefined): OnLeave | undefined {
+  if (signal === undefined) return undefined;
+  return (listener) => {
+    signal.addEventListener('abort', listener, { once: true });
+    return () => signal.removeEventListener('abort', listener);
+  };
+}
+
 /** What a waiter that left before the result is rejected with. */
 export const WAITER_LEFT: Error = new Error('The waiter left before the result.');
 

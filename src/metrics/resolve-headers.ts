@@ -1,5 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { isRecord, wrongOption } from '../check-options.ts';
+import { wrongOption } from '../check-options.ts';
+import { isRecord } from '../values.ts';
 
 /** Headers that the monitor or HTTP itself sets. A host's value would break the scrape or its safety. */
 const OURS: ReadonlySet<string> = new Set([

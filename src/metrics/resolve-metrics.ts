@@ -1,5 +1,6 @@
 import type { Agent as HttpAgent } from 'node:http';
-import { isRecord, type KeysOf, readInteger, refuseUnknownKeys, wrongOption } from '../check-options.ts';
+import { type KeysOf, readInteger, refuseUnknownKeys, wrongOption } from '../check-options.ts';
+import { isRecord } from '../values.ts';
 import { isLinkLocal } from './link-local.ts';
 import type { MetricsOptions, ResolvedMetrics } from './metrics-options.ts';
 import { resolveHeaders } from './resolve-headers.ts';

@@ -1,6 +1,6 @@
 import { MonitorError } from '../errors.ts';
 import { createLruCache, type LruCache } from '../lru-cache.ts';
-import { createSingleFlight, type OnLeave, type SingleFlight, WAITER_LEFT } from '../single-flight.ts';
+import { createSingleFlight, onAbort, type SingleFlight, WAITER_LEFT } from '../single-flight.ts';
 
 /** A piece of work that can be aborted. */
 export interface Call<T> {
@@ -114,14 +114,6 @@ function launch<T>(state: State<T>, key: string, start: () => Call<T>) {
   return {
     result: call.result,
     abandon: () => abort(new MonitorError('exporter_unavailable', LEFT)),
-  };
-}
-
-function onAbort(signal: AbortSignal | undefined): OnLeave | undefined {
-  if (signal === undefined) return undefined;
-  return (listener) => {
-    signal.addEventListener('abort', listener, { once: true });
-    return () => signal.removeEventListener('abort', listener);
   };
 }
 

@@ -1,16 +1,10 @@
-import {
-  isRecord,
-  type KeysOf,
-  readBoolean,
-  readFunction,
-  readGroup,
-  refuseUnknownKeys,
-} from '../check-options.ts';
+import { type KeysOf, readBoolean, readFunction, readGroup, refuseUnknownKeys } from '../check-options.ts';
 import type { ResolvedMetrics } from '../metrics/metrics-options.ts';
 import { resolveMetrics } from '../metrics/resolve-metrics.ts';
 import type { Authorize, HealthOptions, LimitOptions, MonitorOptions, OnError } from '../options.ts';
 import { resolveRedact } from '../redact.ts';
 import type { MonitorSources } from '../source.ts';
+import { isRecord } from '../values.ts';
 import { CALLER, integer, wrong } from './caller.ts';
 import { type ResolvedDashboard, readDashboard } from './dashboard.ts';
 import { resolveSources } from './sources.ts';

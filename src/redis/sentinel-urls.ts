@@ -1,5 +1,6 @@
 /** URLs of Redis behind Sentinels (`SentinelChannel` in kombu/transport/redis.py, celery/backends/redis.py). */
-import { isRecord, wrongOption } from '../check-options.ts';
+import { wrongOption } from '../check-options.ts';
+import { isRecord } from '../values.ts';
 import { type TlsParameters, tlsOptions, tlsSetting } from './tls.ts';
 import { databaseNumber, hostAndPort, isSentinelUrl, type RedisAddress, splitUrl } from './urls.ts';
 

@@ -1,6 +1,7 @@
 /** Celery's TLS settings (kombu/transport/redis.py, celery/backends/redis.py, redis-py). */
 import { readFileSync } from 'node:fs';
-import { isRecord, wrongOption } from '../check-options.ts';
+import { wrongOption } from '../check-options.ts';
+import { isRecord } from '../values.ts';
 
 /** TLS options of a connection, under Node's names. */
 export interface TlsOptions {

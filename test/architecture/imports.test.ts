@@ -13,6 +13,8 @@ const RANKS: Readonly<Record<string, number>> = {
   'lru-cache': 0,
   'merge-sorted': 0,
   'single-flight': 0,
+  values: 0,
+  waiting: 0,
   source: 1,
   serialize: 1,
   graph: 1,

@@ -1,5 +1,4 @@
 import {
-  isRecord,
   type KeysOf,
   type OptionHints,
   readBoolean,
@@ -8,6 +7,7 @@ import {
   wrongOption,
 } from '../../check-options.ts';
 import { type RetentionOptions, resolveRetention } from '../../history/retention.ts';
+import { isRecord } from '../../values.ts';
 import type { GivenConnection } from './connect.ts';
 import { type CelerySettings, checkSettings } from './settings.ts';
 

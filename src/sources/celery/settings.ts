@@ -2,7 +2,8 @@
  * The settings of a Celery app that this source reads, under Celery's own names
  * (https://docs.celeryq.dev/en/stable/userguide/configuration.html).
  */
-import { isRecord, wrongOption } from '../../check-options.ts';
+import { wrongOption } from '../../check-options.ts';
+import { isRecord } from '../../values.ts';
 import { isTimeZone } from './zones.ts';
 
 /** The app's settings. Keys that are not listed here are ignored. */

@@ -1,5 +1,4 @@
 import {
-  isRecord,
   type KeysOf,
   type OptionHints,
   readSourceName,
@@ -8,6 +7,7 @@ import {
 } from '../../../check-options.ts';
 import { hostClient } from '../../../redis/host-client.ts';
 import type { IoredisAddress } from '../../../redis/ioredis.ts';
+import { isRecord } from '../../../values.ts';
 
 /**
  * The members of a BullMQ `Queue` that this source uses. Queues of bullmq 5 and 6 on Redis have them. Only the

@@ -4,6 +4,8 @@
  * request. Its configuration shows what it can encode; the reply to `conf` itself always can be encoded
  * (`jsonify` in celery/utils/serialization.py).
  */
+
+import { isRecord } from '../../../values.ts';
 import type { InspectCommand } from './encoder.ts';
 
 /** What a worker that answers in JSON can be asked, by its configuration. */
@@ -39,7 +41,7 @@ const MAX_DEPTH = 8;
 
 /** @param conf the worker's answer to `conf`, which leaves out defaults: JSON alone, no options */
 export function proofOf(conf: unknown): Proof {
-  if (typeof conf !== 'object' || conf === null || Array.isArray(conf)) return { stats: false, items: false };
+  if (!isRecord(conf)) return { stats: false, items: false };
   let stats = true;
   let items = true;
   for (const [key, value] of Object.entries(conf)) {

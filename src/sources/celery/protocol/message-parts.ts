@@ -1,4 +1,6 @@
 /** The parts of a message that tell of its task: by protocol 2 the headers, by protocol 1 the body. */
+
+import { filledString, isRecord } from '../../../values.ts';
 import { objectMembers, skipSpace, valueEnd } from './json-text.ts';
 import { type BodyForm, bodyText, endsPlainly } from './message-body.ts';
 import { parsePythonJson } from './python-json.ts';
@@ -53,8 +55,8 @@ const PLAIN: Fields = { callbacks: null, errbacks: null, chain: null, chord: nul
 
 /** Protocol 2. Its body is `[args, kwargs, embed]`. */
 function readSecond(headers: Fields, packed: string, form: BodyForm): Told {
-  const args = text(headers.argsrepr) ?? undefined;
-  const kwargs = text(headers.kwargsrepr) ?? undefined;
+  const args = filledString(headers.argsrepr) ?? undefined;
+  const kwargs = filledString(headers.kwargsrepr) ?? undefined;
   if (args !== undefined && kwargs !== undefined && endsPlainly(packed, form)) {
     return { fields: headers, args, kwargs, embed: PLAIN };
   }
@@ -67,7 +69,7 @@ function readSecond(headers: Fields, packed: string, form: BodyForm): Told {
       fields: headers,
       args: args ?? (argsAt === undefined ? undefined : pythonTupleText(body, argsAt, MAX_TEXT)),
       kwargs: kwargs ?? (kwargsAt === undefined ? undefined : pythonText(body, kwargsAt, MAX_TEXT)),
-      embed: isFields(embed) ? embed : {},
+      embed: isRecord(embed) ? embed : {},
     };
   } catch {
     return { fields: headers, args, kwargs, embed: {} };
@@ -88,7 +90,7 @@ function readFirst(packed: string, form: BodyForm): Told {
     const at = members.get(field);
     if (at !== undefined) fields[field] = parseAt(body, at);
   }
-  if (text(fields.task) === null) return { fields: { id: null }, ...NOTHING };
+  if (filledString(fields.task) === null) return { fields: { id: null }, ...NOTHING };
   const args = members.get('args');
   const kwargs = members.get('kwargs');
   return {
@@ -122,14 +124,6 @@ function itemsOf(body: string): number[] {
 
 function parseAt(body: string, at: number): unknown {
   return parsePythonJson(body.slice(at, valueEnd(body, at)));
-}
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-export function text(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
 }
 
 /** Text that names something. */

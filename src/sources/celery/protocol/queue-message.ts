@@ -5,19 +5,11 @@
  */
 import type { TaskFacts } from '../../../history/history.ts';
 import type { TaskTextField } from '../../../model.ts';
+import { filledString, isRecord } from '../../../values.ts';
 import { firstTasks } from './canvas-ends.ts';
 import { kindOf } from './full-change.ts';
 import type { BodyForm } from './message-body.ts';
-import {
-  isFields,
-  MAX_NAME,
-  MAX_TEXT,
-  name,
-  readParts,
-  splitMessage,
-  type Told,
-  text,
-} from './message-parts.ts';
+import { MAX_NAME, MAX_TEXT, name, readParts, splitMessage, type Told } from './message-parts.ts';
 import type { QueuedTask, Signature } from './messages.ts';
 import { parseMoment } from './moments.ts';
 import { createSignatureReader } from './signatures.ts';
@@ -57,7 +49,7 @@ export function decodeTaken(raw: string, takenAt: number | null, findQueue: Find
     const { value, body } = splitMessage(raw, '[{');
     if (!Array.isArray(value)) return null;
     const [message, exchange, routingKey] = value as unknown[];
-    const queue = findQueue(text(exchange) ?? '', text(routingKey) ?? '');
+    const queue = findQueue(filledString(exchange) ?? '', filledString(routingKey) ?? '');
     return taskOf(message, body, { queue, takenAt });
   });
 }
@@ -71,10 +63,10 @@ function guarded(decode: () => QueuedTask | null): QueuedTask | null {
 }
 
 function taskOf(value: unknown, body: string | null, place: MessagePlace): QueuedTask | null {
-  if (!isFields(value)) return null;
-  const headers = isFields(value.headers) ? value.headers : {};
-  const properties = isFields(value.properties) ? value.properties : {};
-  const delivery = isFields(properties.delivery_info) ? properties.delivery_info : {};
+  if (!isRecord(value)) return null;
+  const headers = isRecord(value.headers) ? value.headers : {};
+  const properties = isRecord(value.properties) ? value.properties : {};
+  const delivery = isRecord(properties.delivery_info) ? properties.delivery_info : {};
   const form: BodyForm = {
     type: value['content-type'],
     encoding: properties.body_encoding,
@@ -89,8 +81,8 @@ function taskOf(value: unknown, body: string | null, place: MessagePlace): Queue
   const chord = read.one(embed.chord);
   return {
     facts: factsOf(id, told, place.queue, embed.chord === undefined ? undefined : bodyOf(chord)),
-    deliveryTag: text(properties.delivery_tag) ?? '',
-    queue: place.queue ?? text(delivery.routing_key) ?? '',
+    deliveryTag: filledString(properties.delivery_tag) ?? '',
+    queue: place.queue ?? filledString(delivery.routing_key) ?? '',
     redelivered: headers.redelivered === true || delivery.redelivered === true,
     takenAt: place.takenAt,
     // The body has the steps in the order in which Celery takes them off its end.
@@ -147,7 +139,7 @@ function bodyOf(chord: Signature | null): string | null | undefined {
 const MAX_STAMPS = 4096;
 
 function stampsOf(stamps: unknown): unknown {
-  if (!isFields(stamps) || Object.keys(stamps).length === 0) return undefined;
+  if (!isRecord(stamps) || Object.keys(stamps).length === 0) return undefined;
   return JSON.stringify(stamps).length <= MAX_STAMPS ? stamps : undefined;
 }
 

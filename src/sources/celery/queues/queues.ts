@@ -1,4 +1,5 @@
 /** The queues of a deployment: what waits in them, read about once a second. */
+import { waitFor } from '../../../waiting.ts';
 import type { QueueCounts, QueueReader, QueueReading } from '../broker.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import type { Problem } from '../problem.ts';
@@ -204,10 +205,5 @@ function nextEta(state: QueuesState): Date | null {
 
 async function ready(state: QueuesState): Promise<void> {
   if (state.reading !== null || !state.isRunning) return;
-  let late: NodeJS.Timeout | undefined;
-  const patience = new Promise<void>((resolve) => {
-    late = setTimeout(resolve, FIRST_READING_MS).unref();
-  });
-  await Promise.race([state.first, patience]);
-  clearTimeout(late);
+  await waitFor(state.first, { ms: FIRST_READING_MS });
 }

@@ -5,7 +5,7 @@ import type { StoredResult } from '../protocol/messages.ts';
 import { decodeResult, decodeResultHead, endedAt } from '../protocol/results.ts';
 import type { StoredResults, StoredValue } from '../result-backend.ts';
 import type { Dating } from './dating.ts';
-import { createSlices } from './pauses.ts';
+import { createSlices } from './slices.ts';
 
 /** What taking results in needs. */
 export interface ResultIntake {

@@ -1,6 +1,7 @@
 /** Looks up the results of tasks by their ids: in batches, each id once at a time. */
 import { createLruCache, type LruCache } from '../../../lru-cache.ts';
 import { createSingleFlight, type SingleFlight } from '../../../single-flight.ts';
+import { waitFor } from '../../../waiting.ts';
 import { isId } from '../protocol/ids.ts';
 import { type Aside, type ResultIntake, takeResults } from './result-intake.ts';
 
@@ -55,7 +56,7 @@ export function createResultLookup(options: ResultLookupOptions): ResultLookup {
     const counted = searches.map(async (search) => {
       if (await search) count += 1;
     });
-    if (counted.length > 0) await unlessAborted(Promise.all(counted), signal);
+    if (counted.length > 0) await waitFor(Promise.all(counted), { signal });
     return count;
   };
 }
@@ -108,15 +109,4 @@ async function ask(
     await takeResults(intake, values, signal, aside);
     for (const { id } of values) found.add(id);
   }
-}
-
-function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    signal.addEventListener('abort', end, { once: true });
-    void work.then(end);
-  });
 }

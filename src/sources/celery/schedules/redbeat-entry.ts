@@ -1,6 +1,6 @@
 /** One entry as redbeat stores it (`RedBeatSchedulerEntry.save` in redbeat/schedulers.py, and its decoder.py). */
-import { isRecord } from '../../../check-options.ts';
 import type { Schedule } from '../../../model.ts';
+import { filledString, isRecord } from '../../../values.ts';
 import { objectMembers, valueEnd } from '../protocol/json-text.ts';
 import { pythonText, pythonTupleText } from '../protocol/python-repr.ts';
 import { isTimeZone, momentOf } from '../zones.ts';
@@ -66,13 +66,13 @@ function readEntry(
     schedule: {
       id: key,
       app: null,
-      name: textOf(member('name')) ?? (key.startsWith(prefix) ? key.slice(prefix.length) : key),
-      task: textOf(member('task')),
+      name: filledString(member('name')) ?? (key.startsWith(prefix) ? key.slice(prefix.length) : key),
+      task: filledString(member('task')),
       schedule: rule.text,
       enabled,
       args: shown('args', pythonTupleText, '()'),
       kwargs: shown('kwargs', pythonText, '{}'),
-      queue: isRecord(options) ? textOf(options.queue) : null,
+      queue: isRecord(options) ? filledString(options.queue) : null,
       lastRunAt: runs.count > 0 ? runs.last : null,
       nextRunAt: enabled && due >= 0 && due < 1e11 ? new Date(due * 1000) : null,
       totalRunCount: runs.count,
@@ -116,8 +116,4 @@ function readMoment(moment: Readonly<Record<string, unknown>>): Date | null {
   if (typeof timezone === 'number') time = local - timezone * 1000;
   else if (isTimeZone(timezone)) time = momentOf(local, timezone);
   return Number.isNaN(new Date(time).getTime()) ? null : new Date(time);
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
 }

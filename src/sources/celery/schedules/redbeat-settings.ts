@@ -1,4 +1,5 @@
 /** What an app's configuration says of redbeat (https://redbeat.readthedocs.io/en/latest/config.html). */
+import { filledString } from '../../../values.ts';
 /** A Celery configuration: the host's settings, or what a worker answers to `conf`. */
 export type Configuration = Readonly<Record<string, unknown>>;
 
@@ -24,13 +25,13 @@ const PAUSE = 300;
 
 /** The keys by the host's settings: workers hide the names of keys when they are asked. */
 export function redbeatKeys(settings: Configuration): RedbeatKeys {
-  const prefix = textOf(settings.redbeat_key_prefix) ?? 'redbeat:';
+  const prefix = filledString(settings.redbeat_key_prefix) ?? 'redbeat:';
   return { prefix, schedule: `${prefix}:schedule`, locks: locksOf(settings, prefix) };
 }
 
 function locksOf(settings: Configuration, prefix: string): string[] {
   if (!Object.hasOwn(settings, 'redbeat_lock_key')) return [`${prefix}:lock`];
-  const name = textOf(settings.redbeat_lock_key);
+  const name = filledString(settings.redbeat_lock_key);
   if (name === null) return [];
   // Up to redbeat 2.2 the name is used as it is.
   return name.startsWith(prefix) ? [name] : [prefix + name, name];
@@ -65,10 +66,6 @@ function first(configurations: readonly Configuration[], name: string): unknown 
     if (value !== undefined && value !== null) return value;
   }
   return undefined;
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
 }
 
 function positive(value: unknown): number | null {

@@ -3,6 +3,7 @@
  * a host writes in `settings.beat_schedule`.
  */
 import { everyText } from '../../../text/every-text.ts';
+import { isRecord } from '../../../values.ts';
 import { isTimeZone } from '../zones.ts';
 import { type CrontabFields, crontabText, readCrontab } from './crontab.ts';
 import { readFrequency, readTimedelta } from './interval.ts';
@@ -35,8 +36,7 @@ const LONGEST_READ = 4000;
 export function readSchedule(value: unknown, relative = false): ScheduleRule {
   if (typeof value === 'number') return interval(value, relative);
   if (typeof value === 'string') return ofText(value.trim(), relative);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return shownRule(null);
-  return ofObject(value as Readonly<Record<string, unknown>>, relative);
+  return isRecord(value) ? ofObject(value, relative) : shownRule(null);
 }
 
 function interval(seconds: number, relative: boolean): ScheduleRule {

@@ -2,6 +2,7 @@
 import { MonitorError } from '../../../errors.ts';
 import type { TaskChange } from '../../../history/history.ts';
 import type { Component, Schedule } from '../../../model.ts';
+import { shareCalls } from '../../../single-flight.ts';
 import type { ScheduleSource, SourceStatus } from '../../../source.ts';
 import { type Problem, problemOf } from '../problem.ts';
 import type { CelerySettings } from '../settings.ts';
@@ -73,7 +74,8 @@ interface State {
   problem: Problem | null;
   /** Monotonic milliseconds. */
   freshUntil: number;
-  reading: Promise<void> | null;
+  /** Reads redbeat once for all who want it at the same time. */
+  readonly readRedbeat: () => Promise<void>;
   closed: boolean;
 }
 
@@ -91,7 +93,7 @@ export function createSchedules(options: SchedulesOptions): Schedules {
     readAt: null,
     problem: null,
     freshUntil: Number.NEGATIVE_INFINITY,
-    reading: null,
+    readRedbeat: shareCalls(() => readRedbeat(state)),
     closed: false,
   };
   state.observer.watch(state.fixed.entries());
@@ -146,10 +148,10 @@ async function componentOf(state: State): Promise<Component> {
   });
 }
 
-async function readRedbeat(state: State, reader: RedbeatReader): Promise<void> {
+async function readRedbeat(state: State): Promise<void> {
   const start = performance.now();
   try {
-    state.snapshot = await reader.read();
+    state.snapshot = (await state.options.redbeat.reader?.read()) ?? null;
     state.readAt = Date.now();
     state.problem = null;
   } catch (error) {
@@ -163,10 +165,7 @@ function refreshRedbeat(state: State): Promise<void> {
   const { closed, freshUntil } = state;
   const { reader } = state.options.redbeat;
   if (reader === null || closed || performance.now() < freshUntil) return Promise.resolve();
-  state.reading ??= readRedbeat(state, reader).finally(() => {
-    state.reading = null;
-  });
-  return state.reading;
+  return state.readRedbeat();
 }
 
 async function refreshStatic({ closed, fixed, observer }: State): Promise<void> {
