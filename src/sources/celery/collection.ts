@@ -1,6 +1,6 @@
 /**
  * The collecting half of the source: listens to events and results, reads queues and stored results, asks
- * workers, and records everything in the history. What it knows beside the history is its snapshot.
+ * workers, and records everything in the history. All other data is in its snapshot.
  */
 import type { History } from '../../history/history.ts';
 import type { Broker } from './broker.ts';
@@ -32,7 +32,7 @@ export interface CollectionOptions {
   readonly redbeat: RedbeatOptions;
   /** Whether workers may be asked. */
   readonly control: boolean;
-  /** Whether workers that send no events are told to. */
+  /** Whether to turn events on in workers that send none. */
   readonly enableEvents: boolean;
   /** Whether stored results are read at the start. */
   readonly readResults: boolean;

@@ -34,10 +34,10 @@ export interface AskOptions {
 /** Asks the workers of a deployment. Nothing here ever rejects. */
 export interface Control {
   /**
-   * Asks every worker that can answer in JSON. All who ask the same at the same time share one request.
+   * Asks every worker that can answer in JSON. Concurrent calls for the same command share one request.
    * Resolves as soon as all workers have answered.
    *
-   * @returns `null` when the workers could not be asked; `problem` says why
+   * @returns `null` if the workers could not be asked; see `problem`
    */
   ask(command: InspectCommand, options?: AskOptions): Promise<Replies | null>;
   /** Makes every worker send task events. @returns `null` also when the host did not allow it */

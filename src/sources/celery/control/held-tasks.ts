@@ -19,7 +19,7 @@ export function heldItems(reply: unknown): { items: HeldItem[]; dropped: number 
   if (!Array.isArray(reply)) return { items: [], dropped: 1 };
   const items: HeldItem[] = [];
   for (const entry of reply.slice(0, MAX_ITEMS)) {
-    // Entries of `scheduled` hold the request inside.
+    // Entries of `scheduled` contain the request.
     const item = isRecord(entry) && isRecord(entry.request) ? entry.request : entry;
     if (isRecord(item) && isId(item.id)) items.push({ ...item, id: item.id });
   }

@@ -17,8 +17,8 @@ const MAX_QUEUES = 10_000;
 /** Facts about workers that only they know. */
 export interface Inspection {
   /**
-   * The same workers, which are asked for their facts when somebody asks for them. Only the first time
-   * are the answers waited for.
+   * Wraps a source of workers: each read also asks the workers for their facts. Only the first read waits for
+   * the answers.
    */
   withInspection(workers: WorkerSource): WorkerSource;
   /** Asks the workers, once for all who ask at the same time, unless the last answers are fresh. */

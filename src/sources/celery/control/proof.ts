@@ -11,7 +11,7 @@ import type { InspectCommand } from './encoder.ts';
 /** What a worker that answers in JSON can be asked, by its configuration. */
 export type Proof = Readonly<Record<'stats' | 'items', boolean>>;
 
-/** Commands whose replies may hold objects of the app. */
+/** Commands whose replies may contain objects of the app. */
 const NEEDED: Partial<Record<InspectCommand, keyof Proof>> = {
   // Transport options as they are.
   stats: 'stats',
@@ -25,7 +25,7 @@ export function proofFor(command: InspectCommand): keyof Proof | null {
   return NEEDED[command] ?? null;
 }
 
-/** How the settings that matter end, whatever prefix and case the app uses. */
+/** The endings of the settings that matter, whatever prefix and case the app uses. */
 const ACCEPTED = 'accept_content';
 const BROKER = [
   'broker_transport_options',

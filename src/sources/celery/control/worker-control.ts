@@ -34,7 +34,7 @@ export interface WorkerControlOptions {
   readonly onReplies: (replies: Replies) => void;
 }
 
-/** Nothing is sent before somebody asks, unless events are to be enabled. */
+/** Sends nothing before the first call, unless events are to be enabled. */
 export function createWorkerControl(options: WorkerControlOptions): WorkerControl {
   const { mailbox, history, enableEvents, onReplies } = options;
   const bare = createControl({

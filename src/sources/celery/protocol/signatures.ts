@@ -1,13 +1,13 @@
-/** Signatures of tasks that are still to be sent, as messages carry them (celery/canvas.py). */
+/** Reads signatures of tasks that are not sent yet, as messages contain them (celery/canvas.py). */
 
 import { filledString, isRecord } from '../../../values.ts';
 import type { Signature } from './messages.ts';
 
-/** Deeper nesting is left out, and so are more signatures than this in one message. */
+/** Deepest nesting, and most signatures of one message; the rest is left out. */
 const MAX_DEPTH = 32;
 const MAX_SIGNATURES = 10_000;
 
-/** Celery's names of canvases, which stand for a `subtask_type` that is missing. */
+/** Celery's names of canvases, for signatures without a `subtask_type`. */
 const TYPES: Readonly<Record<string, string>> = {
   'celery.chain': 'chain',
   'celery.group': 'group',
@@ -17,9 +17,9 @@ const TYPES: Readonly<Record<string, string>> = {
   'celery.chunks': 'chunks',
 };
 
-/** Reads the signatures of one message, no more than it can sensibly have. */
+/** Reads the signatures of one message, up to a limit. */
 export interface SignatureReader {
-  /** A list of signatures, or a single one; what is none is left out. */
+  /** Reads a list of signatures or a single one. Everything else is left out. */
   list(value: unknown): Signature[];
   one(value: unknown): Signature | null;
 }

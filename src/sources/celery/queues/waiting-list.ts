@@ -1,4 +1,4 @@
-/** Lists waiting tasks behind those of a history. */
+/** Lists waiting tasks after those of a history. */
 import type { Task } from '../../../model.ts';
 import { passesFilters } from '../../../select/task-filter.ts';
 import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
@@ -9,7 +9,7 @@ import { FIRST_POSITION, indexBehind, readWaitingCursor, writeWaitingCursor } fr
 
 /** What a list is made of. */
 export interface WaitingListParts {
-  /** Lists what the history knows. */
+  /** Lists tasks of the history. */
   readonly listHistory: (query: TaskQuery, context: ReadContext) => Promise<TaskPage>;
   /** Messages of tasks that the history does not know, in the order in which they will run. */
   readonly unknownMessages: (context: ReadContext) => Promise<readonly WaitingMessage[]>;
@@ -99,7 +99,7 @@ async function listBySort(
   const compare = (a: TaskPosition, b: TaskPosition): number => comparePositions(a, b, order);
   const waiting = selectTasks(rows, query);
   const end = page.next;
-  // Behind the position up to which the history has looked, a row of its own may come first.
+  // After the position that the history has reached, one of its own rows may come first.
   const fitting = waiting.tasks.filter((task) => end === null || compare(place(task), end) <= 0);
   const merged = [...page.tasks, ...fitting].sort((a, b) => compare(place(a), place(b)));
   const tasks = merged.slice(0, limit);

@@ -1,4 +1,4 @@
-/** Takes results that were read from a backend into the history. */
+/** Records results that were read from a backend in the history. */
 import type { CollectedHistory } from '../../../history/history.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import type { StoredResult } from '../protocol/messages.ts';
@@ -17,10 +17,10 @@ export interface ResultIntake {
   readonly valueLength: number;
 }
 
-/** Receives results that somebody asked for and that the history would not keep. */
+/** Receives results that were looked up and that the history would not keep. */
 export type Aside = (result: StoredResult) => void;
 
-/** What became of results that were read. */
+/** Counts of results that were read. */
 export interface IntakeCounts {
   /** Results that the history was given. */
   kept: number;
@@ -28,7 +28,7 @@ export interface IntakeCounts {
   unreadable: number;
 }
 
-/** Results taken in without giving way: for most values a few milliseconds at most. */
+/** Results to record without yielding: for most values, a few milliseconds at most. */
 const AT_ONCE = 50;
 /** Of each slice, so many dated results show how long the backend keeps results. */
 const SAMPLES = 3;
@@ -41,9 +41,9 @@ interface Batch {
 }
 
 /**
- * Takes in what the history would keep. Gives way to the host's own work in between.
+ * Records the results that the history would keep. Yields to the event loop in between.
  *
- * @param aside set when somebody asked for these tasks
+ * @param aside given for a look-up
  */
 export async function takeResults(
   intake: ResultIntake,

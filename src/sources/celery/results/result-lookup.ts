@@ -23,10 +23,10 @@ export interface ResultLookupOptions {
 }
 
 /**
- * Looks up the stored results of tasks for the history. Never rejects; while the backend is away, nothing
- * is found.
+ * Looks up the stored results of tasks for the history. Never rejects; finds nothing while the backend is
+ * unreachable.
  *
- * @param signal ends the waiting
+ * @param signal ends the wait
  * @returns how many of the ids have a result
  */
 export type ResultLookup = (ids: Iterable<string>, signal: AbortSignal) => Promise<number>;
@@ -72,7 +72,7 @@ function find(options: ResultLookupOptions, state: State, id: string): Promise<b
 }
 
 function enqueue(options: ResultLookupOptions, state: State, id: string): Promise<boolean> {
-  // A moment later, so that ids that are wanted together are asked for together.
+  // Later, so that ids that are requested together are looked up together.
   if (!state.isRunning) setImmediate(() => void run(options, state));
   state.isRunning = true;
   return new Promise((settle) => {
@@ -93,7 +93,7 @@ async function run(options: ResultLookupOptions, state: State): Promise<void> {
       );
       for (const { id } of batch) if (!found.has(id)) missing.set(id, performance.now());
     } catch {
-      // The backend is away, so it is not known whether the others have a result.
+      // The backend is unreachable, so it is not known whether the others have a result.
     }
     for (const { id, settle } of batch) settle(found.has(id));
   }

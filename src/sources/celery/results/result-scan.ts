@@ -1,4 +1,4 @@
-/** Reads everything that is stored in a backend, in the background. */
+/** Reads all stored results in the background. */
 import type { CollectedHistory } from '../../../history/history.ts';
 import { pause } from '../../../waiting.ts';
 import type { Lineage } from '../lineage/lineage.ts';
@@ -26,7 +26,7 @@ export interface ScanProgress {
   readonly done: boolean;
   /** Entries in the backend, those of other apps included; `null` while that is not known. */
   readonly keys: number | null;
-  /** Results of tasks gone through. */
+  /** Results of tasks that were found. */
   readonly read: number;
   /** Results that the history was given. */
   readonly kept: number;

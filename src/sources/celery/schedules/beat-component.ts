@@ -3,7 +3,7 @@ import type { Problem } from '../problem.ts';
 import type { RedbeatSnapshot } from './redbeat.ts';
 import type { RedbeatTiming } from './redbeat-settings.ts';
 
-/** What is known of beat. */
+/** Facts about beat. */
 export interface BeatFacts {
   /** Which of Celery's schedulers is used; `null` when none was found. */
   readonly scheduler: 'redbeat' | 'static' | null;
@@ -33,8 +33,8 @@ export interface BeatFacts {
 const BUSY = 60;
 
 /**
- * Beat as a part of the deployment. `up` and `down` are said only where they are known: of redbeat by its
- * lock, which each look at the schedule renews, otherwise `up` by runs that were seen on time.
+ * The component `beat`. Its status is only given where it is known. For redbeat it follows from the lock, which
+ * redbeat renews at each look at the schedule; otherwise it is `up` if runs were seen on time.
  */
 export function beatComponent(facts: BeatFacts): Component {
   const { scheduler, problem, entries, unreadable, timezone } = facts;
@@ -61,7 +61,7 @@ function lockAge({ redbeat, timing }: BeatFacts): number | null {
   const held = redbeat?.lockMs ?? null;
   if (held === null || timing.lockTimeout === null) return null;
   const age = timing.lockTimeout - held / 1000;
-  // One that holds for longer than it is said to was set by another configuration.
+  // If it holds longer than the time-out, another configuration set it.
   return age < -1 ? null : Math.max(0, Math.round(age * 10) / 10);
 }
 

@@ -41,13 +41,13 @@ export interface SchedulesOptions {
 /** Schedules and beat. */
 export interface Schedules {
   readonly source: ScheduleSource;
-  /** Beat as a part of the deployment. Never rejects. */
+  /** The component `beat`. Never rejects. */
   component(): Promise<Component>;
-  /** To be called for each event about a task: it may be a run of an entry. */
+  /** To be called for each event about a task, which may be a run of an entry. */
   observe(change: TaskChange): void;
   /**
-   * Asks workers what they have configured, unless that is known. To be called once connected and when a
-   * worker comes online: only runs of entries that are known are seen. Never rejects.
+   * Asks workers for their configuration, unless it is known. To be called once connected and when a worker
+   * comes online, because only runs of known entries are recognized. Never rejects.
    */
   refresh(): Promise<void>;
   /** Whether any schedule was found; `null` before it is known. */
@@ -57,7 +57,7 @@ export interface Schedules {
   close(): void;
 }
 
-/** A reading is used for at least this long (milliseconds), and reading takes at most a tenth of the time. */
+/** How long a reading is used at least, in milliseconds; and reading takes at most a tenth of the time. */
 const FRESH = 1000;
 const SHARE = 10;
 
@@ -187,7 +187,7 @@ function usesRedbeat(state: State): boolean {
   return isNamed(state) || (snapshot !== null && (snapshot.total > 0 || snapshot.lockMs !== null));
 }
 
-/** A Redis user who may not read redbeat's keys is no fault where no setting names redbeat. */
+/** A Redis user without permission for redbeat's keys is only a problem if a setting names redbeat. */
 function isCutOff(state: State): boolean {
   const { problem, snapshot } = state;
   if (problem === null || (snapshot !== null && !usesRedbeat(state))) return false;

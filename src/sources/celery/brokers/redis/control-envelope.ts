@@ -6,9 +6,9 @@ import { isControlId } from '../../control/encoder.ts';
 import { parsePythonJson } from '../../protocol/python-json.ts';
 import type { ControlAddress } from './control-address.ts';
 
-/** What the envelope of a request carries beside its body. */
+/** The envelope of a request besides its body. */
 export interface EnvelopeIds {
-  /** Names the reply list of whoever asks. */
+  /** Names the client's reply list. */
   readonly oid: string;
   readonly deliveryTag: string;
 }

@@ -42,7 +42,7 @@ interface SearchState {
   readonly exchanges: Map<string, readonly Binding[]>;
   /** The exchange of events, to which no task queue is bound. */
   readonly events: string;
-  /** Where the search through all keys goes on. */
+  /** SCAN cursor of the search through all keys. */
   cursor: string;
   /** When the next search begins, and when the present one began; milliseconds. */
   dueAt: number;
