@@ -1,6 +1,6 @@
 /**
- * Checks of options. Every message names the function that was called and the option, and says what to write.
- * A value is named by its type alone, since it may hold a secret; only numbers are shown.
+ * Checks options. Every message names the function that was called and the option, and what to write. It shows
+ * the type of a wrong value but not the value, which may be a secret; only numbers are shown.
  */
 import { isRecord } from './values.ts';
 
@@ -45,7 +45,7 @@ export function refuseUnknownKeys(
 ): void {
   for (const key of Object.keys(value)) {
     if (Object.hasOwn(known, key)) continue;
-    // A key may be of any length; what is shown of it is not.
+    // A key may be of any length.
     const shown = place + key.slice(0, 40);
     throw new TypeError(`${caller}: '${shown}' is not an option. ${hintFor(key, Object.keys(known), hints)}`);
   }
@@ -123,7 +123,10 @@ function kindOf(value: unknown): string {
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
-/** The known word that begins with a given one or differs by at most a third of its letters; `null` for none. */
+/**
+ * The known word that begins with the given one, or differs in at most a third of its letters; `null` if there
+ * is none.
+ */
 export function nearestWord(given: string, known: readonly string[]): string | null {
   const begun = given.length > 2 ? known.find((word) => word.startsWith(given)) : undefined;
   if (begun !== undefined) return begun;

@@ -70,7 +70,7 @@ export function combineSources(...bundles: readonly MonitorSources[]): MonitorSo
   };
 }
 
-/** A part that stands alone is taken as it is. */
+/** A single part is returned unchanged. */
 function combine<Kind extends PartKind>(
   kind: Kind,
   parts: readonly NonNullable<MonitorSources[Kind]>[],
@@ -112,7 +112,7 @@ function refuseSharedNames(kind: PartKind, parts: readonly SourcePart[]): void {
   );
 }
 
-/** Closes every one, whatever becomes of the others. */
+/** Closes all sources, even if closing one of them fails. */
 async function closeAll(bundles: readonly MonitorSources[]): Promise<void> {
   const ends = await Promise.allSettled(bundles.map(async (bundle) => bundle.close?.()));
   const errors = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));

@@ -4,7 +4,7 @@ import { textOf } from '../text.ts';
 import { isRecord } from '../values.ts';
 import { wellFormed } from './scalars.ts';
 
-// Settings are meant for people; nobody reads more than this.
+// Settings are for people, who do not read more than this.
 const MOST_CHARACTERS = 65_536;
 
 /** `null` when the value is not a plain object. */

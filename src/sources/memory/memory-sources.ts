@@ -25,7 +25,7 @@ export interface MemorySources extends HistorySources, Pick<MonitorSources, 'sch
   record(record: MemoryRecord): void;
   /** Records that a worker started, lives or ended. Never throws, like {@link MemorySources.record}. */
   recordWorker(record: MemoryWorkerRecord): void;
-  /** Frees what is held. Later records are ignored. Called by the router's `close()`. */
+  /** Frees all memory. Later records are ignored. Called by the router's `close()`. */
   close(): void;
 }
 

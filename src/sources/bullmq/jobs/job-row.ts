@@ -5,7 +5,7 @@ import { type JobFacts, lastChange, type SetEntry } from './job-facts.ts';
 import { dueTime, stateIn } from './job-sets.ts';
 import type { JobValue, JobValues, ValueField } from './job-values.ts';
 
-/** A job that was found, and what its small fields say. */
+/** A job that was found, with the data of its small fields. */
 export interface KnownJob extends SetEntry {
   readonly taskId: string;
   readonly facts: JobFacts;
@@ -13,7 +13,7 @@ export interface KnownJob extends SetEntry {
   readonly time: number | null;
 }
 
-/** What other keys say of a job. */
+/** Data about a job from other keys. */
 export interface JobContext {
   readonly parentId: string | null;
   /** The task that the flow begins with: itself when it has no parent; `null`: not known. */

@@ -82,7 +82,7 @@ function hintsOf(
 ): string[] {
   if (unreadableRedbeat !== null) return [unreadableRedbeat];
   if (foreign !== null && scheduler !== 'redbeat') {
-    return [`beat_scheduler is ${foreign}: what it keeps in its database is not read.`];
+    return [`beat_scheduler is ${foreign}, whose entries are in a database that is not read.`];
   }
   if (scheduler === 'redbeat' && age === null && (redbeat?.lockMs ?? null) !== null) {
     return [
@@ -92,7 +92,7 @@ function hintsOf(
   }
   if (scheduler !== 'static' || isAlive) return [];
   return [
-    'This schedule lies in a file of beat: runs are told from the tasks alone, which needs ' +
+    'Beat stores this schedule in a local file, so runs are recognized by their tasks only. That needs ' +
       'task_send_sent_event = True where beat runs, or workers with -E.',
   ];
 }

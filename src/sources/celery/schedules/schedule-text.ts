@@ -1,6 +1,6 @@
 /**
- * When an entry runs, from whatever says so: what workers answer to `conf`, what redbeat stores, and what
- * a host writes in `settings.beat_schedule`.
+ * Parses schedules from all their sources: workers' answers to `conf`, redbeat, and `settings.beat_schedule` of
+ * the host.
  */
 import { everyText } from '../../../text/every-text.ts';
 import { isRecord } from '../../../values.ts';

@@ -14,7 +14,7 @@ export interface StaticEntry {
   /** As Python shows them. */
   readonly args: string;
   readonly kwargs: string;
-  /** As events show them, where the entry's options say so. */
+  /** As events show them, if the entry's options contain them. */
   readonly shownArgs: string | null;
   readonly shownKwargs: string | null;
   readonly queue: string | null;
