@@ -1,6 +1,6 @@
 /**
- * The server of the BullMQ benchmark, in its own process: the monitor beside bull-board over the same queue.
- * Both get a queue, and so a connection, of their own.
+ * The server of the BullMQ benchmark, in its own process: the monitor and bull-board, each with its own
+ * connection to the same queue.
  */
 import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
@@ -21,7 +21,7 @@ app.use('/monitor', createMonitorRouter({ sources: bullmqSources({ queues: [ours
 
 const adapter = new ExpressAdapter();
 adapter.setBasePath('/board');
-// Its packages bring two copies of its types.
+// Its packages contain two copies of its types.
 createBullBoard({ queues: [new BullMQAdapter(theirs)], serverAdapter: adapter as never });
 app.use('/board', adapter.getRouter());
 

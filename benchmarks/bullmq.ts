@@ -1,7 +1,7 @@
 /**
- * The first page of 100 jobs of a queue with 100,000 waiting and 100,000 completed ones, at concurrency 20,
- * against the same page of bull-board, which reads the same queue of the same Redis in the same process.
- * Then one client alone, slowly enough that no answer is shared with an earlier one.
+ * The first page of 100 jobs of a queue with 100,000 waiting and 100,000 completed jobs, at concurrency 20,
+ * compared with the same page of bull-board, which reads the same queue of the same Redis in the same process.
+ * Then single requests, so far apart that none shares an answer with another.
  */
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
@@ -13,7 +13,7 @@ import { median, printTable } from './table.ts';
 const JOBS = 100_000;
 const QUEUE = 'mail';
 const ROUNDS = 3;
-/** How many requests are made alone, and the time between them: an answer is shared for a second. */
+/** Number of single requests, and the pause between them: an answer is shared for a second. */
 const ALONE = 10;
 const APART_MS = 1_100;
 const RUN = { connections: 20, seconds: 5 };

@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: every figure of docs/benchmarks.md, each a ratio of two things measured in turn in
- * the same run, since machines differ and are noisy. `npm run bench -- list intake` runs only those.
+ * `npm run bench`: all figures of docs/benchmarks.md. Each is a ratio of two things measured in turn in the
+ * same run, because machines differ and their speed varies. `npm run bench -- list intake` runs only these.
  */
 import { spawn } from 'node:child_process';
 import { cpus } from 'node:os';
