@@ -1,4 +1,4 @@
-/** Publishes events at a steady rate, one a message, and prints the rate that it reached. */
+/** Publishes events at a steady rate, one per message, and prints the rate reached. */
 import { createClient } from 'redis';
 import { batches, events } from './traffic.ts';
 

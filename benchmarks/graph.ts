@@ -1,6 +1,6 @@
 /**
- * `graph/` against `graph/updates/` with 0, 1 and 100 changed nodes, for workflows of 10, 1,000 and 10,000
- * tasks: time of an answer that cannot be given from memory, and its bytes. Both are asked in turn.
+ * Compares `graph/` with `graph/updates/` with 0, 1 and 100 changed nodes, for workflows of 10, 1,000 and
+ * 10,000 tasks: time and size of an answer that is not cached. Both are requested in turn.
  */
 import { createServer, get } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -63,7 +63,7 @@ for (const size of SIZES) {
     for (let index = 0; index < count; index += 1) {
       queue.record({ id: idOf((turn * 131 + index) % size), state: `STEP_${turn}` });
     }
-    // Something else always changes, so that no answer is given from memory.
+    // Another task changes each time, so that no answer is cached.
     queue.record({ id: `other-${turn}`, state: 'STARTED' });
   };
   const wholes: Answer[] = [];

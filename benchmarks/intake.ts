@@ -9,7 +9,7 @@ const TASKS = 100_000;
 const ROUNDS = 7;
 const collect = globalThis.gc as () => void;
 
-/** What any reader of these messages has to do: JSON, base64, JSON. */
+/** The minimum that any reader of these messages does: JSON, base64, JSON. */
 function decode(message: string): unknown {
   const { body } = JSON.parse(message) as { body: string };
   return JSON.parse(Buffer.from(body, 'base64').toString('utf8'));
@@ -37,7 +37,7 @@ async function measure(size: number): Promise<{ decoded: number; folded: number;
     const intake = intakeOf(history);
     const whole = secondsOf(() => {
       for (const message of messages) deliverMessage(message, intake.events);
-      // A read makes the indexes catch up, so that nothing is left undone.
+      // A read updates the indexes, so that all work is counted.
       void history.reader.getStats(context);
     });
     const { tasks } = await history.reader.getStats(context);

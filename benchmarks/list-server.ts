@@ -29,7 +29,7 @@ app.use(
   createMonitorRouter({ sources: historySources('bench', history.reader), authorize: false }),
 );
 
-/** Another attempt of one of the newest tasks: the list has changed, so the answer has to be made anew. */
+/** A new attempt of one of the newest tasks changes the list, so that the answer is built anew. */
 let changes = 0;
 app.use('/changing', (_request, _response, next) => {
   changes++;

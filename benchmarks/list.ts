@@ -16,7 +16,7 @@ async function requestsPerSecond(url: string, headers: readonly string[] = []): 
   return (await load(url, { connections: 10, seconds: SECONDS, headers })).rate;
 }
 
-/** Both sides in turn, several times: machines get faster and slower while they are measured. */
+/** Measures both sides in turn, several times, because the speed of a machine varies. */
 async function compare(
   ours: readonly [string, (readonly string[])?],
   bare: string,

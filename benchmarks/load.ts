@@ -1,4 +1,4 @@
-/** Servers and generators of load, each in a process of its own. */
+/** Servers and load generators, each in a process of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
@@ -18,7 +18,7 @@ export async function startServer(
   return { server, url: `http://127.0.0.1:${port.toString().trim()}` };
 }
 
-/** What a run of load came to. */
+/** The result of a load run. */
 export interface Load {
   /** Requests per second. */
   readonly rate: number;
@@ -29,7 +29,7 @@ export interface Load {
 }
 
 /**
- * Loads one address.
+ * Sends load to one address.
  *
  * @throws Error if a request failed, or was refused without conditional headers
  */

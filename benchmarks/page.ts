@@ -36,7 +36,7 @@ async function serve(queue: MemorySources): Promise<{ url: string; close(): void
   };
 }
 
-/** Records so many changes of tasks. */
+/** Records this many changes of tasks. */
 function feeder(queue: MemorySources): (count: number) => void {
   let number = 0;
   return (count) => {

@@ -1,6 +1,7 @@
 /**
- * Starting where a million results are stored and 100,000 messages wait: how long the first answer takes
- * and reading in, and what it costs Redis and the process that reads. `tsx benchmarks/results.ts 100000` reads fewer.
+ * Starts with a million stored results and 100,000 waiting messages. Measures the time to the first answer and
+ * to the end of reading, and the cost for Redis and for the reading process. `tsx benchmarks/results.ts 100000`
+ * reads fewer.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,7 +28,10 @@ async function freePort(): Promise<number> {
 const idOf = (number: number): string =>
   `${number.toString(16).padStart(8, '0')}-4e2b-4c6d-8f10-${(number * 7919).toString(16).padStart(12, '0')}`;
 
-/** A result as Celery writes it with `result_extended`; of a hundred, ten failed, one runs, five form a group. */
+/**
+ * A result as Celery writes it with `result_extended`. Of each hundred, ten failed, one is running, and five
+ * form a group.
+ */
 function metaOf(number: number, done: number): string {
   const kind = number % 100;
   const date = new Date(done).toISOString().replace('Z', '123+00:00');
@@ -45,7 +49,7 @@ function metaOf(number: number, done: number): string {
   return `{"status": "SUCCESS", "result": {"total": ${number}, "items": ["a", "b", "c"]}, "traceback": null, "children": ${child}, "date_done": "${date}", ${group}${rest}`;
 }
 
-/** Sets all results over one socket, as fast as Redis takes them. */
+/** Stores all results over one socket, as fast as Redis accepts them. */
 async function fill(port: number): Promise<void> {
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
@@ -72,7 +76,7 @@ async function fill(port: number): Promise<void> {
   socket.destroy();
 }
 
-/** Lets as many messages wait in a queue as a busy day leaves there. */
+/** Adds as many messages to a queue as wait there on a busy day. */
 async function wait(port: number): Promise<void> {
   const queue = await createClient({ url: `redis://127.0.0.1:${port}/0` }).connect();
   for (let at = 0; at < MESSAGES; at += 1_000) {
@@ -117,10 +121,10 @@ function messageOf(number: number): string {
   });
 }
 
-/** What the first request asks for. */
+/** The first request. */
 const PAGE = queryOf();
 
-/** What the component of the backend tells of reading in. */
+/** The progress of reading, from the component of the backend. */
 interface Progress {
   readonly done: boolean;
   readonly read: number;

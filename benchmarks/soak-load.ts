@@ -1,6 +1,7 @@
 /**
- * The mixed load of the soak, for so many seconds: readers of every route, of pages, graphs and wrong addresses;
- * clients that leave early; streams that come and go; a probe of the host's own route. Prints what came of it.
+ * The mixed load of the soak, for a number of seconds: readers of all routes, pages, graphs and wrong
+ * addresses; clients that leave early; streams that open and close; a probe of the host's own route. Prints the
+ * results.
  */
 import { Agent, get, type IncomingMessage } from 'node:http';
 
@@ -23,7 +24,7 @@ const count = (status: number | string): void => {
 function ask(path: string): Promise<string> {
   return new Promise((resolve) => {
     get(`${base}${path}`, { agent }, (response) => {
-      // What a check says is not how the monitor fares.
+      // The status of a health check does not show how the monitor performs.
       count(path.endsWith('/healthcheck') ? `check ${response.statusCode}` : (response.statusCode ?? 0));
       let text = '';
       response.setEncoding('utf8');
@@ -54,7 +55,7 @@ const paths = (id: string): string[] => [
   '/monitor/api/beat/schedules/',
   '/monitor/metrics',
   '/monitor/',
-  // What nobody should send.
+  // Invalid requests.
   '/monitor/api/tasks/?limit=x&limit=y&nothing=1',
   '/monitor/api/tasks/%zz/',
   `/monitor/api/tasks/${'x'.repeat(600)}/`,
@@ -74,7 +75,7 @@ async function reader(): Promise<void> {
   }
 }
 
-/** Goes away before the answer, or in the middle of it. */
+/** Disconnects before the answer, or in the middle of it. */
 async function leaver(): Promise<void> {
   while (running()) {
     left += 1;
@@ -88,7 +89,7 @@ async function leaver(): Promise<void> {
   }
 }
 
-/** Follows the feed or a graph for some seconds, then goes. */
+/** Follows the feed or a graph for some seconds, then disconnects. */
 async function follower(number: number): Promise<void> {
   while (running()) {
     const id = encodeURIComponent(ids[number % ids.length] ?? 'none');

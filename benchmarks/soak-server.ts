@@ -1,6 +1,6 @@
 /**
- * The host of the soak, in its own process: the monitor over Celery and over BullMQ on Express, a route of the
- * host's own beside it, and a route that tells what the process holds after garbage collection.
+ * The host of the soak, in its own process: the monitor over Celery and BullMQ on Express, a route of the
+ * host's own, and a route that reports the memory and handles of the process after garbage collection.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -18,7 +18,7 @@ app.disable('x-powered-by');
 app.get('/canary', (_request, response) => void response.end('sings'));
 const monitor = createMonitorRouter({
   sources: combineSources(
-    // Little enough that it is full, and lets go of old tasks, long before the end of the warm-up.
+    // Small enough that it is full, and evicts tasks, long before the end of the warm-up.
     celerySources({ broker: url, backend: url, retention: { maxTasks: 5_000, maxEvents: 2_000 } }),
     bullmqSources({ connection: url }),
   ),
@@ -39,14 +39,14 @@ process.on('uncaughtException', () => {
 });
 
 app.get('/held', async (_request, response) => {
-  // Twice, with a turn between: what finalizers free is gone only then.
+  // Twice, with a turn of the event loop between, because memory with finalizers is only freed then.
   collect();
   await new Promise((resolve) => setTimeout(resolve, 50));
   collect();
   const { heapUsed, external, rss } = process.memoryUsage();
   const handles: Record<string, number> = {};
   for (const name of process.getActiveResourcesInfo()) handles[name] = (handles[name] ?? 0) + 1;
-  // Sockets and timers that keep no process alive are not among these resources, but sockets are open files.
+  // These resources do not include unreferenced sockets and timers, but sockets are open files.
   if (existsSync('/proc/self/fd')) handles['open files'] = readdirSync('/proc/self/fd').length;
   response.json({
     heap: heapUsed,

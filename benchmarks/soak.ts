@@ -1,7 +1,7 @@
 /**
- * `npm run soak -- --minutes 30`: mixed load, floods of events and restarts of Redis against one host, and what
- * its process holds each minute, after garbage collection and while nobody asks. The first fifth is the warm-up.
- * Ends with 1 when the heap or the handles grew after it, or something escaped into the host.
+ * `npm run soak -- --minutes 30`: mixed load, floods of events and restarts of Redis against one host. Measures
+ * memory and handles of its process each minute, after garbage collection and without requests. The first fifth
+ * is the warm-up. Exits with 1 if the heap or the handles grew after it, or an error escaped into the host.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,12 +18,15 @@ if (!Number.isFinite(minutes) || minutes < 0.5 || minutes > 1_440) {
   console.error('Write how long: npm run soak -- --minutes 30 (0.5 to 1440).');
   process.exit(2);
 }
-/** One round: load, a pause, a look. Redis is restarted in every fifth, events flood in every third. */
+/**
+ * One round: load, a pause, a measurement. Redis is restarted in every fifth round, floods of events come in
+ * every third.
+ */
 const ROUND_SECONDS = 25;
 const REST_MS = 5_000;
 const RATE = 200;
 const FLOOD_RATE = 3_000;
-/** What may be added after the warm-up, of the heap and of each kind of handle. */
+/** Allowed growth after the warm-up, of the heap and of each kind of handle. */
 const MOST_HEAP_GROWTH = 0.05;
 const MOST_MORE_HANDLES = 3;
 
@@ -137,7 +140,7 @@ const of = (part: readonly Round[], read: (held: Held) => number): number =>
 const sum = (read: (load: Round['load']) => number): number =>
   rounds.reduce((all, { load }) => all + read(load), 0);
 const kinds = [...new Set(rounds.flatMap(({ held }) => Object.keys(held.handles)))].sort();
-/** Answers with a status of this hundred, in rounds with or without a restart. */
+/** Answers with a status in this hundred, in rounds with or without a restart. */
 const answers = (hundred: number, restarted: readonly boolean[]): number => {
   let all = 0;
   for (const [index, { load }] of rounds.entries()) {

@@ -1,4 +1,4 @@
-/** Publishes tasks at a steady rate as workers and the backend would: four events and two results each. */
+/** Publishes tasks at a steady rate, as workers and the backend do: four events and two results each. */
 import { randomUUID } from 'node:crypto';
 import { createClient } from 'redis';
 import { envelope } from './traffic.ts';

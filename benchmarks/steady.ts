@@ -1,5 +1,5 @@
 /**
- * What a monitor costs while it runs: two idle Celery workers, and 1,000 tasks a second (events and
+ * The cost of a running monitor: with two idle Celery workers, and with 1,000 tasks a second (events and
  * published results), each for 20 seconds. Redis, workers and publisher are processes of their own.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -59,14 +59,14 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** CPU of this process, and commands that Redis gets from it, over the time. */
+/** CPU time of this process, and commands that it sends to Redis, during the measurement. */
 async function measure(): Promise<{ cpu: number; commands: number }> {
   const commandsSent = async (): Promise<number> => {
     const stats = String(await client.sendCommand(['INFO', 'commandstats']));
     const reads = stats.matchAll(/cmdstat_(\w+)[^:]*:calls=(\d+)/g);
     let sum = 0;
     for (const [, name = '', calls = '0'] of reads) {
-      // What workers and the publisher send is no cost of the monitor's.
+      // Commands of workers and publisher are not the monitor's cost.
       if (
         !/^(publish|brpop|info|setex|multi|exec|lpush|sadd|subscribe|psubscribe|select|auth|hello|client)$/.test(
           name,

@@ -1,4 +1,4 @@
-/** Many clients of one stream in one process: counts what each gets, and comes back where it was dropped. */
+/** Many clients of one stream in one process: counts the events of each, and reconnects after a disconnect. */
 import { Agent, get, type IncomingMessage } from 'node:http';
 
 const [base, clients, events] = process.argv.slice(2) as [string, string, string];
@@ -26,7 +26,7 @@ function follow(seen: { count: number }, lastId: string | null): void {
         const known = /^id: (.*)$/m.exec(block)?.[1];
         if (known === undefined) continue;
         id = known;
-        // Counting is cheaper than parsing, for a thousand clients in one process.
+        // With a thousand clients in one process, counting is cheaper than parsing.
         const count = block.split('"type":"task-').length - 1;
         seen.count += count;
         arrived += count;
@@ -50,5 +50,5 @@ function finish(): void {
 }
 
 for (let index = 0; index < Number(clients); index += 1) follow({ count: 0 }, null);
-// What has not come by then does not come.
+// Events that have not arrived by then are lost.
 setTimeout(finish, (wanted / 200) * 1_000 + 45_000);

@@ -1,6 +1,6 @@
 /**
- * Streams of the feed: 10, 100 and 1,000 clients in another process, 200 events a second. Counted are
- * events that arrived, CPU of the monitor for each, its memory, and how long other routes take meanwhile.
+ * Streams of the feed: 10, 100 and 1,000 clients in another process, 200 events a second. Measures the events
+ * that arrived, CPU time and memory of the monitor, and the latency of other routes.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,11 +16,11 @@ const CLIENTS = [10, 100, 1_000];
 const RATE = 200;
 const SECONDS = { few: 20, most: 60 };
 
-/** What the process of the clients tells in the end. */
+/** The final report of the process of clients. */
 interface Report {
-  /** Events that arrived, over all clients. */
+  /** Events that arrived, summed over all clients. */
   readonly events: number;
-  /** Clients that got every event, each once. */
+  /** Clients that received every event exactly once. */
   readonly complete: number;
   readonly drops: number;
 }

@@ -1,4 +1,4 @@
-/** Celery's traffic as a simulated shop makes it: four events a task, many tasks under way at once. */
+/** Celery's traffic of a simulated shop: four events per task, many tasks at once. */
 
 import { randomUUID } from 'node:crypto';
 import type { History } from '../src/history/history.ts';
@@ -13,8 +13,7 @@ const ARGS = `(${'x'.repeat(58)})`;
 const HOSTS = ['w1@alpha', 'w2@beta'];
 
 /**
- * Events in the order of their times: each task is sent, received, started and succeeds, 1 ms apart
- * from the next one's.
+ * Events in the order of time: each task is sent, received, started and succeeds, 1 ms after the previous task.
  */
 export function* events(tasks: number, start: number): Generator<RawEvent> {
   const UNDER_WAY = 64;
@@ -59,7 +58,7 @@ export function* events(tasks: number, start: number): Generator<RawEvent> {
   }
 }
 
-/** The message that kombu publishes for one event, or for several at once, written as Python writes JSON. */
+/** The message that kombu publishes for one or several events, as JSON in Python's form. */
 export function envelope(body: RawEvent | readonly RawEvent[]): string {
   const base64 = Buffer.from(JSON.stringify(body)).toString('base64');
   return (
@@ -82,10 +81,10 @@ export function* batches(all: Iterable<RawEvent>, size: number): Generator<strin
   if (batch.length > 0) yield envelope(batch);
 }
 
-/** For reads that nobody breaks off. */
+/** A signal that is never aborted. */
 export const context = { signal: new AbortController().signal };
 
-/** Takes events in as a running source does, with all that looks at them beside the history. */
+/** Processes events like a running source, with all its observers. */
 export function intakeOf(history: History): Intake {
   const lineage = createLineage(history);
   const observer = createObserver();

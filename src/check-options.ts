@@ -1,7 +1,8 @@
 /**
- * Checks of options. Every message names the function that was called and the option, and says what to write.
- * A value is named by its type alone, since it may hold a secret; only numbers are shown.
+ * Checks options. Every message names the function that was called and the option, and what to write. It shows
+ * the type of a wrong value but not the value, which may be a secret; only numbers are shown.
  */
+import { isRecord } from './values.ts';
 
 /** A table with one row per key, so that the compiler notices a forgotten one. */
 export type KeysOf<T> = Readonly<Record<keyof T, true>>;
@@ -17,11 +18,6 @@ export interface IntegerBounds {
 export type OptionHints = Readonly<Record<string, string>>;
 
 const SOURCE_NAME = /^[A-Za-z0-9_-]{1,64}$/;
-
-/** Whether a value is an object and not an array. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /**
  * The error for an option of the wrong type or form.
@@ -49,7 +45,7 @@ export function refuseUnknownKeys(
 ): void {
   for (const key of Object.keys(value)) {
     if (Object.hasOwn(known, key)) continue;
-    // A key may be of any length; what is shown of it is not.
+    // A key may be of any length.
     const shown = place + key.slice(0, 40);
     throw new TypeError(`${caller}: '${shown}' is not an option. ${hintFor(key, Object.keys(known), hints)}`);
   }
@@ -127,7 +123,10 @@ function kindOf(value: unknown): string {
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
-/** The known word that begins with a given one or differs by at most a third of its letters; `null` for none. */
+/**
+ * The known word that begins with the given one, or differs in at most a third of its letters; `null` if there
+ * is none.
+ */
 export function nearestWord(given: string, known: readonly string[]): string | null {
   const begun = given.length > 2 ? known.find((word) => word.startsWith(given)) : undefined;
   if (begun !== undefined) return begun;

@@ -73,7 +73,7 @@ export function combineSources(...bundles: readonly MonitorSources[]): MonitorSo
   return combined;
 }
 
-/** A part that stands alone is taken as it is. */
+/** A single part is returned unchanged. */
 function combine<Kind extends PartKind>(
   kind: Kind,
   parts: readonly NonNullable<MonitorSources[Kind]>[],

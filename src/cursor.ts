@@ -1,7 +1,7 @@
 /**
- * Cursors: where a list or a feed goes on, as text that clients send back unchanged. A cursor names its kind
- * and version, so that one of another list is recognized. Clients can send anything, so whoever reads a cursor
- * checks each of its parts.
+ * Cursors mark a position in a list, a feed or a graph, as text that clients send back unchanged. A cursor
+ * contains its kind and version, so a cursor of another list is recognized. Clients can send anything, so every
+ * reader of a cursor checks all of its parts.
  */
 
 /** Longest cursor that is read, in characters: what fits into a URL everywhere. */
@@ -26,8 +26,8 @@ export function decodeCursor(kind: string, text: string): readonly unknown[] | n
 }
 
 /**
- * Writes the same as plain text, for a part of another cursor: the `mark` of a task position, the cursor of a
- * feed. Whoever puts it into a cursor encodes it once for all.
+ * Writes the same as plain text, to become a part of another cursor: the `mark` of a task position, the cursor
+ * of a feed. It is encoded once, with the whole cursor.
  */
 export function writeMark(kind: string, parts: readonly unknown[]): string {
   return prefixOf(kind) + JSON.stringify(parts);

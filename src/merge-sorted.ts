@@ -1,4 +1,4 @@
-/** The k-way merge: many sorted sequences read as one, each only as far as it is needed. */
+/** The k-way merge: reads many sorted sequences as one, each only as far as needed. */
 
 type Compare<Item> = (a: Item, b: Item) => number;
 
@@ -11,8 +11,8 @@ interface Head<Item, Source> {
 }
 
 /**
- * Merges sorted sequences into one. Equal items keep the order of their sequences. An item of a sequence
- * that is not sorted comes out when its turn in that sequence comes.
+ * Merges sorted sequences into one. Equal items keep the order of their sequences. If a sequence is not sorted,
+ * its items keep their order among themselves.
  *
  * @param compare less than 0 when the first item comes first
  */
@@ -39,8 +39,8 @@ export function* mergeSorted<Item>(
 }
 
 /**
- * The same for sequences that have to be waited for. The first items of all sequences are asked for at once;
- * after that, one sequence at a time.
+ * The same for asynchronous sequences. The first items of all sequences are requested at once; after that, one
+ * item at a time.
  *
  * @param compare less than 0 when the first item comes first
  */

@@ -36,7 +36,7 @@ export interface Refusal {
  */
 export type Authorize = (request: Request, route: RouteName) => Awaitable<boolean | Refusal>;
 
-/** Bounds of what one answer holds and costs. */
+/** Limits on the size and cost of an answer. */
 export interface LimitOptions {
   /** Longest text of a value in lists and graphs, in characters. 16 to 65,536. Default 256. */
   readonly preview?: number;
@@ -44,7 +44,10 @@ export interface LimitOptions {
   readonly detail?: number;
   /** Most tasks that one list answer looks at where no index helps. 100 to 10,000,000. Default 20,000. */
   readonly scan?: number;
-  /** Most rows of one list answer, however many are asked for; `next_cursor` goes on. 1 to 1,000. Default 1,000. */
+  /**
+   * Most rows of one list answer, however many are requested; `next_cursor` continues it. 1 to 1,000. Default
+   * 1,000.
+   */
   readonly page?: number;
   /** Most nodes of one graph, however many are asked for; it is then `truncated`. 1 to 20,000. Default 20,000. */
   readonly nodes?: number;
@@ -109,8 +112,8 @@ export interface MonitorOptions {
   /** The metrics exporter behind `/metrics`: its URL or more. Default: `/metrics` answers 404. */
   readonly metrics?: MetricsOptions | string | false;
   /**
-   * Decides who may see what. `false` says that the host guards this mount itself. Left out, everybody
-   * may see everything, which warns once in production (`NODE_ENV=production`).
+   * Decides who may see what. `false`: the host guards this mount itself. Default: everybody may see
+   * everything, which causes a warning in production (`NODE_ENV=production`).
    */
   readonly authorize?: Authorize | false;
   /**

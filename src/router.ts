@@ -1,10 +1,10 @@
 import { type NextFunction, type Request, type Response, Router } from 'express';
-import { isRecord } from './check-options.ts';
 import { createCore, type MonitorCore } from './http/core.ts';
 import { createMonitor } from './http/monitor.ts';
 import { resolveOptions } from './options/resolve-options.ts';
 import type { MonitorOptions } from './options.ts';
 import { ROUTES } from './routes/index.ts';
+import { isRecord } from './values.ts';
 
 /** An Express Router that can be closed. */
 export interface MonitorRouter extends Router {

@@ -1,15 +1,24 @@
-/** Single flight: work that is under way is shared by all who ask for it, instead of being started again. */
+/** Single flight: all who ask for the same work while it runs share one call. */
 
-/** Registers a listener for the moment at which a waiter leaves; returns a function that takes it back. */
+/** Registers a listener that is called when a waiter leaves; returns a function that removes it. */
 export type OnLeave = (listener: () => void) => () => void;
 
-/** What a waiter that left before the result is rejected with. */
+/** A waiter that leaves when the signal is aborted; without a signal, one that stays. */
+export function onAbort(signal: AbortSignal | undefined): OnLeave | undefined {
+  if (signal === undefined) return undefined;
+  return (listener) => {
+    signal.addEventListener('abort', listener, { once: true });
+    return () => signal.removeEventListener('abort', listener);
+  };
+}
+
+/** The rejection of a waiter that left before the result. */
 export const WAITER_LEFT: Error = new Error('The waiter left before the result.');
 
 /** Work that has begun. */
 export interface Call<Result> {
   readonly result: Promise<Result>;
-  /** Called when the last waiter has left before the result. Whoever asks afterwards starts anew. */
+  /** Called when the last waiter leaves before the result. A later request starts a new call. */
   abandon?(): void;
 }
 
@@ -20,64 +29,64 @@ export interface SingleFlight<Result> {
   /** Whether a call of this key is under way. */
   has(key: string): boolean;
   /**
-   * Waits for the call of this key; starts it when none is under way.
+   * Waits for the call of this key, and starts it if there is none.
    *
-   * @param onLeave when this waiter leaves: its promise is then rejected with {@link WAITER_LEFT}.
-   *   Left out: it stays.
+   * @param onLeave when this waiter leaves: its promise is then rejected with {@link WAITER_LEFT}.   Default:
+   * it stays
    */
   run(key: string, start: () => Call<Result>, onLeave?: OnLeave): Promise<Result>;
 }
 
-interface Flight<Result> extends Call<Result> {
+interface PendingCall<Result> extends Call<Result> {
   waiters: number;
 }
 
 export function createSingleFlight<Result>(): SingleFlight<Result> {
-  const flights = new Map<string, Flight<Result>>();
+  const calls = new Map<string, PendingCall<Result>>();
 
-  function begin(key: string, call: Call<Result>): Flight<Result> {
-    const flight: Flight<Result> = { result: call.result, abandon: () => call.abandon?.(), waiters: 0 };
-    const end = (): void => void remove(key, flight);
-    flights.set(key, flight);
-    // Waiters have promises of their own: a failure that this branch sees is not unhandled.
-    flight.result.then(end, end);
-    return flight;
+  function begin(key: string, call: Call<Result>): PendingCall<Result> {
+    const pending: PendingCall<Result> = { result: call.result, abandon: () => call.abandon?.(), waiters: 0 };
+    const end = (): void => void remove(key, pending);
+    calls.set(key, pending);
+    // Waiters have promises of their own, so a failure of this branch needs no handler.
+    pending.result.then(end, end);
+    return pending;
   }
 
-  /** False when the result has come, or the flight was abandoned before. */
-  function remove(key: string, flight: Flight<Result>): boolean {
-    return flights.get(key) === flight && flights.delete(key);
+  /** Returns false if the result has arrived or the call was abandoned before. */
+  function remove(key: string, pending: PendingCall<Result>): boolean {
+    return calls.get(key) === pending && calls.delete(key);
   }
 
-  function wait(key: string, flight: Flight<Result>, onLeave: OnLeave): Promise<Result> {
+  function wait(key: string, pending: PendingCall<Result>, onLeave: OnLeave): Promise<Result> {
     return new Promise((resolve, reject) => {
       const stay = onLeave(() => {
         reject(WAITER_LEFT);
-        flight.waiters -= 1;
-        if (flight.waiters === 0 && remove(key, flight)) flight.abandon?.();
+        pending.waiters -= 1;
+        if (pending.waiters === 0 && remove(key, pending)) pending.abandon?.();
       });
-      flight.result.finally(stay).then(resolve, reject);
+      pending.result.finally(stay).then(resolve, reject);
     });
   }
 
   return {
     get size() {
-      return flights.size;
+      return calls.size;
     },
-    has: (key) => flights.has(key),
+    has: (key) => calls.has(key),
     run(key, start, onLeave) {
-      const flight = flights.get(key) ?? begin(key, start());
-      flight.waiters += 1;
-      return onLeave === undefined ? flight.result : wait(key, flight, onLeave);
+      const pending = calls.get(key) ?? begin(key, start());
+      pending.waiters += 1;
+      return onLeave === undefined ? pending.result : wait(key, pending, onLeave);
     },
   };
 }
 
 /**
- * Wraps one piece of work: calls while it runs share its result, and so do calls within `reuseMs` after it
- * ended well.
+ * Wraps a piece of work: calls while it runs share its result, and so do calls within `reuseMs` after it
+ * succeeded.
  *
- * @param reuseMs in milliseconds. Default 0: only calls while it runs.
+ * @param reuseMs in milliseconds. Default 0: only calls while it runs
  */
 export function shareCalls<Result>(work: () => Promise<Result>, reuseMs = 0): () => Promise<Result> {
   let running: Promise<Result> | null = null;

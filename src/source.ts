@@ -31,7 +31,7 @@ export type Awaitable<T> = T | PromiseLike<T>;
 
 /** Given to every read. */
 export interface ReadContext {
-  /** Aborted at the time limit and when the last client that waits has gone. */
+  /** Aborted at the time limit, and when the last waiting client has left. */
   readonly signal: AbortSignal;
 }
 
@@ -39,7 +39,7 @@ export interface ReadContext {
  * How current a source is. Asked before and after each read, so it must be cheap and must not throw.
  */
 export interface SourceStatus {
-  /** False while what it reads from cannot be reached; what it holds is then shown as old. */
+  /** False while its server is unreachable; its data is then shown as old. */
   readonly ok: boolean;
   /** When it was last known to be current; `null` if it never was. */
   readonly asOf: Date | null;
@@ -64,7 +64,7 @@ export interface SourcePart {
 
 /** Tasks: the list, one task, its workflow. */
 export interface TaskSource extends SourcePart {
-  /** Called for `/api/tasks/`. `selectTasks` answers it for a host that holds its tasks in an array. */
+  /** Called for `/api/tasks/`. For tasks in an array, use `selectTasks`. */
   listTasks(query: TaskQuery, context: ReadContext): Awaitable<TaskPage>;
   /** Called for `/api/tasks/{task_id}/`; `null` when this id is not known. */
   getTask(id: string, context: ReadContext): Awaitable<TaskDetail | null>;
@@ -97,15 +97,18 @@ export interface TaskEventQuery {
 /** A part of the feed, newest first. */
 export interface TaskEventPage {
   readonly events: readonly TaskEvent[];
-  /** The place behind the newest item listed, or the one asked for when none is listed. Opaque. */
+  /** Opaque position after the newest listed item; if no item is listed, the requested position. */
   readonly cursor: string;
-  /** True when something after `since` is no longer held or was missed. */
+  /** True when items after `since` are no longer available or were missed. */
   readonly gap: boolean;
 }
 
 /** The activity feed, called for `/api/events/latest/`. */
 export interface TaskEventSource extends SourcePart {
-  /** A cursor that this source cannot place (restarted, too old) is answered with what it holds and `gap: true`. */
+  /**
+   * If the source does not know the cursor (it was restarted, or the cursor is too old), it returns all items
+   * that it has, with `gap: true`.
+   */
   listEvents(query: TaskEventQuery, context: ReadContext): Awaitable<TaskEventPage>;
 }
 
@@ -134,7 +137,7 @@ export interface ComponentSource extends SourcePart {
   listComponents(context: ReadContext): Awaitable<readonly Component[]>;
 }
 
-/** What a source holds in memory and how it came there; shown as the `history` component. */
+/** Figures about the data that a source holds in memory; shown as the component `history`. */
 export interface HistoryStats {
   readonly tasks: number;
   readonly workers: number;
@@ -143,12 +146,12 @@ export interface HistoryStats {
   readonly since: Date | null;
   /** Tasks dropped because of count, age or bytes. */
   readonly evicted: number;
-  /** Estimate of what is held, in bytes. */
+  /** Estimated size of all that is held, in bytes. */
   readonly bytes: number;
   readonly eventsReceived: number;
   /** Messages that could not be read, by reason or in sum. */
   readonly dropped: number;
-  /** Seconds between a change at its sender and its arrival here, of the newest one; `null` if none came. */
+  /** Seconds between the newest change at its sender and its arrival here; `null` without a change. */
   readonly lagSeconds: number | null;
 }
 

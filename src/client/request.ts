@@ -26,7 +26,7 @@ export class MonitorClientError extends Error {
   readonly code: ProblemBody['code'] | null;
   /** Body of the problem, if there is one. */
   readonly problem: ProblemBody | null;
-  /** Seconds to wait before another attempt; `null` when the answer does not say. */
+  /** Seconds to wait before another attempt; `null` if the answer does not contain it. */
   readonly retryAfter: number | null;
 
   constructor(

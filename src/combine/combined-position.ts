@@ -1,4 +1,4 @@
-/** The position in a task list of several parts: one position, whose mark holds the position of each part. */
+/** A position in a task list of several parts: its mark contains the position of each part. */
 
 import { readMark, writeMark } from '../cursor.ts';
 import { isTaskPosition } from '../source/pages.ts';

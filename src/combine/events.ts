@@ -32,9 +32,8 @@ interface PartEvents extends SortedItems<TaskEvent, EventPosition> {
 }
 
 /**
- * Answers `listEvents` from several sources. Each continues at its own position, which the cursor holds. A
- * part that does not answer keeps its position; without one, it begins at the time of this read once it is
- * back.
+ * Answers `listEvents` from several sources. The cursor contains a position for each part. A part that does not
+ * answer keeps its position; without one, it begins at the time of this read when it is back.
  */
 export async function listAllEvents(
   parts: readonly TaskEventSource[],

@@ -144,7 +144,7 @@ async function settle(
   return { parts: exact, taken: exact.map(({ items: own }) => own.length), rows };
 }
 
-/** Whether the position after so many rows may need a mark beside key and id. */
+/** Whether the position after this many rows may need a mark in addition to key and id. */
 function needsMark({ items, page, start }: PartRows, taken: number): boolean {
   if (page === null || taken === 0 || taken === items.length) return false;
   const hadMark = start !== null && start !== 'ended' && start.mark !== undefined;

@@ -1,15 +1,17 @@
-/** What a client sends as `since`: a cursor, or the `generated_at` of an earlier answer. */
+import { decodeCursor, encodeCursor } from '../cursor.ts';
+
+/** The parameter `since`: a cursor position, or the `generated_at` of an earlier answer. */
 export type GraphSince =
   | { readonly instance: string; readonly view: string; readonly sequence: number }
   | { readonly time: Date };
 
-const CURSOR = /^([0-9a-f]{8})-([0-9a-f]{12})-([0-9a-z]{1,10})$/;
+const KIND = 'graph';
 
 /** Parses a cursor; `null` when the text is not one. The caller parses timestamps itself, into `{ time }`. */
 export function parseGraphCursor(text: string): GraphSince | null {
-  const [, instance, view, sequence] = CURSOR.exec(text) ?? [];
-  if (instance === undefined || view === undefined || sequence === undefined) return null;
-  return { instance, view, sequence: Number.parseInt(sequence, 36) };
+  const [instance, view, sequence] = decodeCursor(KIND, text) ?? [];
+  if (typeof instance !== 'string' || typeof view !== 'string') return null;
+  return Number.isSafeInteger(sequence) ? { instance, view, sequence: Number(sequence) } : null;
 }
 
 /**
@@ -20,5 +22,5 @@ export function parseGraphCursor(text: string): GraphSince | null {
  * @param sequence number of the last change that the client has seen
  */
 export function formatGraphCursor(instance: string, view: string, sequence: number): string {
-  return `${instance}-${view}-${sequence.toString(36)}`;
+  return encodeCursor(KIND, [instance, view, sequence]);
 }

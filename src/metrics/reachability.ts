@@ -1,4 +1,6 @@
 import { MonitorError } from '../errors.ts';
+import { createSingleFlight } from '../single-flight.ts';
+import { waitFor } from '../waiting.ts';
 
 /** Whether the exporter is reachable, judged by the latest scrape. */
 export interface Reachability {
@@ -21,7 +23,7 @@ const WAIT_MS = 1_000;
 /** @param now monotonic clock in milliseconds. Default: `performance.now()` */
 export function createReachability(now: () => number = () => performance.now()): Reachability {
   let verdict: { readonly ok: boolean; readonly at: number } | null = null;
-  let probing: Promise<boolean | null> | null = null;
+  const probes = createSingleFlight<unknown>();
 
   function last(within: number): boolean | null {
     return verdict !== null && now() - verdict.at < within ? verdict.ok : null;
@@ -36,20 +38,11 @@ export function createReachability(now: () => number = () => performance.now()):
     async check(probe) {
       const known = last(FRESH_MS);
       if (known !== null) return known;
-      probing ??= probe()
-        .then(
-          () => last(OLD_MS),
-          () => last(OLD_MS),
-        )
-        .finally(() => {
-          probing = null;
-        });
-      let timer: NodeJS.Timeout | undefined;
-      const patience = new Promise<boolean | null>((resolve) => {
-        timer = setTimeout(() => resolve(last(OLD_MS)), WAIT_MS);
-        timer.unref();
-      });
-      return Promise.race([probing, patience]).finally(() => clearTimeout(timer));
+      await waitFor(
+        probes.run('', () => ({ result: probe() })),
+        { ms: WAIT_MS },
+      );
+      return last(OLD_MS);
     },
   };
 }

@@ -1,4 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { wrongOption } from '../check-options.ts';
+import { isRecord } from '../values.ts';
 
 /** Headers that the monitor or HTTP itself sets. A host's value would break the scrape or its safety. */
 const OURS: ReadonlySet<string> = new Set([
@@ -19,21 +21,24 @@ const OURS: ReadonlySet<string> = new Set([
 /**
  * The headers of every scrape: those of the host, and `Authorization` from user and password in the URL.
  *
+ * @param caller the function that was called, for messages
  * @throws TypeError that says what to write, without repeating the values
  */
-export function resolveHeaders(url: URL, value: unknown): Readonly<Record<string, string>> {
+export function resolveHeaders(caller: string, url: URL, value: unknown): Readonly<Record<string, string>> {
   const headers: Record<string, string> = Object.create(null);
   if (value !== undefined) {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw new TypeError("metrics.headers must be an object, such as { authorization: 'Bearer …' }.");
+    if (!isRecord(value)) {
+      throw wrongOption(caller, 'metrics.headers', "an object such as { authorization: 'Bearer …' }", value);
     }
-    for (const [name, text] of Object.entries(value)) headers[readName(name)] = readValue(name, text);
+    for (const [name, text] of Object.entries(value)) {
+      headers[readName(caller, name)] = readValue(caller, name, text);
+    }
   }
-  const basic = readCredentials(url);
+  const basic = readCredentials(caller, url);
   if (basic !== null) {
     if ('authorization' in headers) {
       throw new TypeError(
-        'metrics has user and password in its url and an authorization header. Remove one of them.',
+        `${caller}: 'metrics' has user and password in its url and an authorization header. Remove one of them.`,
       );
     }
     headers.authorization = basic;
@@ -41,36 +46,38 @@ export function resolveHeaders(url: URL, value: unknown): Readonly<Record<string
   return Object.freeze(headers);
 }
 
-function readName(name: string): string {
+function readName(caller: string, name: string): string {
   const lower = name.toLowerCase();
   if (OURS.has(lower)) {
-    throw new TypeError(`metrics.headers must not set '${lower}': the monitor sets it itself.`);
+    throw new TypeError(`${caller}: 'metrics.headers' must not set '${lower}': the monitor sets it itself.`);
   }
   try {
     validateHeaderName(name);
   } catch {
-    throw new TypeError('metrics.headers has a name that is no HTTP header name.');
+    throw new TypeError(`${caller}: 'metrics.headers' has a name that is not an HTTP header name.`);
   }
   return lower;
 }
 
-function readValue(name: string, value: unknown): string {
-  if (typeof value !== 'string') throw new TypeError(`metrics.headers: '${name}' must be a string.`);
+function readValue(caller: string, name: string, value: unknown): string {
+  if (typeof value !== 'string') throw wrongOption(caller, `metrics.headers.${name}`, 'a string', value);
   try {
     validateHeaderValue(name, value);
   } catch {
-    throw new TypeError(`metrics.headers: '${name}' has a character that no header may have.`);
+    throw new TypeError(`${caller}: 'metrics.headers.${name}' has a character that no header may have.`);
   }
   return value;
 }
 
 /** RFC 7617: user and password in UTF-8, joined by a colon, in Base64. */
-function readCredentials(url: URL): string | null {
+function readCredentials(caller: string, url: URL): string | null {
   if (url.username === '' && url.password === '') return null;
   try {
     const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
     return `Basic ${Buffer.from(pair, 'utf8').toString('base64')}`;
   } catch {
-    throw new TypeError('metrics.url has a user or password with a broken percent-encoding; write % as %25.');
+    throw new TypeError(
+      `${caller}: 'metrics.url' has a user or password with a broken percent-encoding. Write % as %25.`,
+    );
   }
 }

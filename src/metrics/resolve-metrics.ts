@@ -1,12 +1,16 @@
 import type { Agent as HttpAgent } from 'node:http';
+import { type KeysOf, readInteger, refuseUnknownKeys, wrongOption } from '../check-options.ts';
+import { isRecord } from '../values.ts';
 import { isForbiddenAddress } from './forbidden-address.ts';
 import type { MetricsOptions, ResolvedMetrics } from './metrics-options.ts';
 import { resolveHeaders } from './resolve-headers.ts';
 
+/** The function that takes these options, for error messages. */
+const CALLER = 'createMonitorRouter';
+
 const EXAMPLE = "'http://127.0.0.1:9100/metrics'";
 
-// The type requires one entry per option, so that no option is refused as unknown.
-const KNOWN: Readonly<Record<keyof MetricsOptions, true>> = {
+const KEYS: KeysOf<MetricsOptions> = {
   url: true,
   query: true,
   headers: true,
@@ -14,6 +18,11 @@ const KNOWN: Readonly<Record<keyof MetricsOptions, true>> = {
   maxBytes: true,
   agent: true,
 };
+
+/** In milliseconds. */
+const TIMEOUT = { least: 1, most: 600_000, fallback: 5_000 };
+/** In bytes. */
+const SIZE = { least: 1, most: 1024 ** 3, fallback: 8 * 1024 * 1024 };
 
 /**
  * Checks the `metrics` option and fills in its defaults.
@@ -25,24 +34,25 @@ const KNOWN: Readonly<Record<keyof MetricsOptions, true>> = {
 export function resolveMetrics(option: MetricsOptions | string | false | undefined): ResolvedMetrics | null {
   if (option === undefined || option === false) return null;
   const options = typeof option === 'string' ? { url: option } : option;
-  if (typeof options !== 'object' || options === null || Array.isArray(options) || options instanceof URL) {
-    throw new TypeError(`metrics must be the exporter's URL, such as ${EXAMPLE}, an object, or false.`);
+  if (!isRecord(options) || options instanceof URL) {
+    throw wrongOption(
+      CALLER,
+      'metrics',
+      `the exporter's URL, such as ${EXAMPLE}, an object, or false`,
+      options,
+    );
   }
-  for (const key of Object.keys(options)) {
-    if (!Object.hasOwn(KNOWN, key)) {
-      throw new TypeError(`metrics.${key} is not an option. Known are: ${Object.keys(KNOWN).join(', ')}.`);
-    }
-  }
+  refuseUnknownKeys(CALLER, options, KEYS, 'metrics.');
   const url = readUrl(options.url);
-  const headers = resolveHeaders(url, options.headers);
+  const headers = resolveHeaders(CALLER, url, options.headers);
   return Object.freeze({
     origin: url.origin,
     path: url.pathname + url.search,
     displayUrl: url.origin + url.pathname,
     query: readQuery(url, options.query),
     requestHeaders: () => headers,
-    timeoutMs: readInteger('timeoutMs', options.timeoutMs, 5_000, 600_000),
-    maxBytes: readInteger('maxBytes', options.maxBytes, 8 * 1024 * 1024, 1024 * 1024 * 1024),
+    timeoutMs: readInteger(CALLER, 'metrics.timeoutMs', options.timeoutMs, TIMEOUT),
+    maxBytes: readInteger(CALLER, 'metrics.maxBytes', options.maxBytes, SIZE),
     agent: readAgent(url, options.agent),
   });
 }
@@ -50,20 +60,22 @@ export function resolveMetrics(option: MetricsOptions | string | false | undefin
 function readUrl(value: unknown): URL {
   const text = value instanceof URL ? value.href : value;
   if (typeof text !== 'string' || !URL.canParse(text)) {
-    throw new TypeError(`metrics.url must be the exporter's whole URL, such as ${EXAMPLE}.`);
+    throw wrongOption(CALLER, 'metrics.url', `the exporter's whole URL, such as ${EXAMPLE}`, value);
   }
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw new TypeError(`metrics.url must begin with http: or https:, such as ${EXAMPLE}.`);
+    throw new TypeError(`${CALLER}: 'metrics.url' must begin with http: or https:, such as ${EXAMPLE}.`);
   }
   if (isForbiddenAddress(url.hostname)) {
     throw new TypeError(
-      'metrics.url must not be a link-local address (169.254/16, fe80::/10) or that of a cloud metadata service, which gives credentials away.',
+      `${CALLER}: 'metrics.url' must not be a link-local address (169.254/16, fe80::/10), or that of a cloud metadata service, which gives credentials away.`,
     );
   }
   // http-proxy-middleware 3 would silently request another path.
   if (url.pathname.includes('//')) {
-    throw new TypeError('metrics.url must not have an empty path segment (`//`); write each slash once.');
+    throw new TypeError(
+      `${CALLER}: 'metrics.url' must not have an empty path segment (//). Write each slash once.`,
+    );
   }
   return url;
 }
@@ -71,37 +83,28 @@ function readUrl(value: unknown): URL {
 function readQuery(url: URL, value: unknown): readonly string[] {
   if (value === undefined) return Object.freeze([]);
   if (!Array.isArray(value) || !value.every((name) => typeof name === 'string' && name !== '')) {
-    throw new TypeError("metrics.query must list names of query parameters, such as ['name[]'].");
+    throw wrongOption(CALLER, 'metrics.query', "names of query parameters, such as ['name[]']", value);
   }
   const names = [...new Set<string>(value)];
   for (const name of names) {
     // Otherwise a client could add a second value to a parameter that the host has fixed.
     if (url.searchParams.has(name)) {
       throw new TypeError(
-        `metrics.query lists '${name}', which metrics.url already sets. Remove one of them.`,
+        `${CALLER}: 'metrics.query' lists '${name}', which 'metrics.url' already sets. Remove one of them.`,
       );
     }
   }
   return Object.freeze(names);
 }
 
-function readInteger(name: string, value: unknown, fallback: number, most: number): number {
-  if (value === undefined) return fallback;
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > most) {
-    throw new TypeError(`metrics.${name} must be a whole number from 1 to ${most}, such as ${fallback}.`);
-  }
-  return value;
-}
-
 function readAgent(url: URL, value: unknown): HttpAgent | null {
   if (value === undefined) return null;
   if (!isAgent(value)) {
-    throw new TypeError('metrics.agent must be an Agent of node:http or node:https.');
+    throw wrongOption(CALLER, 'metrics.agent', 'an Agent of node:http or node:https', value);
   }
   if ('protocol' in value && typeof value.protocol === 'string' && value.protocol !== url.protocol) {
-    throw new TypeError(
-      `metrics.agent must be an Agent of node:${url.protocol.slice(0, -1)}, as metrics.url is.`,
-    );
+    const module = `node:${url.protocol.slice(0, -1)}`;
+    throw wrongOption(CALLER, 'metrics.agent', `an Agent of ${module}, because of 'metrics.url'`, value);
   }
   return value;
 }

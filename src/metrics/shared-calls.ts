@@ -1,6 +1,6 @@
 import { MonitorError } from '../errors.ts';
 import { createLruCache, type LruCache } from '../lru-cache.ts';
-import { createSingleFlight, type OnLeave, type SingleFlight, WAITER_LEFT } from '../single-flight.ts';
+import { createSingleFlight, onAbort, type SingleFlight, WAITER_LEFT } from '../single-flight.ts';
 
 /** A piece of work that can be aborted. */
 export interface Call<T> {
@@ -42,7 +42,7 @@ interface Kept<T> {
 
 interface State<T> {
   readonly options: SharedCallsOptions<T>;
-  readonly flights: SingleFlight<T>;
+  readonly calls: SingleFlight<T>;
   /** Aborts the calls in flight. */
   readonly aborts: Set<(error: MonitorError) => void>;
   readonly kept: LruCache<Kept<T>>;
@@ -56,7 +56,7 @@ const CLOSED = 'The monitor was closed.';
 export function createSharedCalls<T>(options: SharedCallsOptions<T>): SharedCalls<T> {
   const state: State<T> = {
     options,
-    flights: createSingleFlight<T>(),
+    calls: createSingleFlight<T>(),
     aborts: new Set(),
     kept: createLruCache<Kept<T>>({ entries: options.mostKept }),
     closed: false,
@@ -73,15 +73,15 @@ async function run<T>(
   start: () => Call<T>,
   signal: AbortSignal | undefined,
 ): Promise<T> {
-  const { flights, kept, options } = state;
+  const { calls, kept, options } = state;
   if (state.closed) throw new MonitorError('overloaded', CLOSED);
   if (signal?.aborted) throw new MonitorError('exporter_unavailable', LEFT);
   const cached = kept.get(key);
   // Check the time too: the timer only frees the memory, and on a busy machine it fires late.
   if (cached !== undefined && performance.now() < cached.until) return cached.value;
-  if (!flights.has(key) && flights.size >= options.mostCalls) throw new MonitorError('overloaded');
+  if (!calls.has(key) && calls.size >= options.mostCalls) throw new MonitorError('overloaded');
   try {
-    return await flights.run(key, () => launch(state, key, start), onAbort(signal));
+    return await calls.run(key, () => launch(state, key, start), onAbort(signal));
   } catch (error) {
     throw error === WAITER_LEFT ? new MonitorError('exporter_unavailable', LEFT) : error;
   }
@@ -114,14 +114,6 @@ function launch<T>(state: State<T>, key: string, start: () => Call<T>) {
   return {
     result: call.result,
     abandon: () => abort(new MonitorError('exporter_unavailable', LEFT)),
-  };
-}
-
-function onAbort(signal: AbortSignal | undefined): OnLeave | undefined {
-  if (signal === undefined) return undefined;
-  return (listener) => {
-    signal.addEventListener('abort', listener, { once: true });
-    return () => signal.removeEventListener('abort', listener);
   };
 }
 

@@ -1,5 +1,6 @@
-import { isRecord, type KeysOf, refuseUnknownKeys } from '../check-options.ts';
+import { type KeysOf, refuseUnknownKeys } from '../check-options.ts';
 import type { DashboardLink, DashboardOptions } from '../options.ts';
+import { isRecord } from '../values.ts';
 import { CALLER, wrong } from './caller.ts';
 
 /** {@link DashboardOptions}, checked, with every default filled in. */

@@ -1,16 +1,10 @@
-import {
-  isRecord,
-  type KeysOf,
-  readBoolean,
-  readFunction,
-  readGroup,
-  refuseUnknownKeys,
-} from '../check-options.ts';
+import { type KeysOf, readBoolean, readFunction, readGroup, refuseUnknownKeys } from '../check-options.ts';
 import type { ResolvedMetrics } from '../metrics/metrics-options.ts';
 import { resolveMetrics } from '../metrics/resolve-metrics.ts';
 import type { Authorize, HealthOptions, LimitOptions, MonitorOptions, OnError } from '../options.ts';
 import { resolveRedact } from '../redact.ts';
 import type { MonitorSources } from '../source.ts';
+import { isRecord } from '../values.ts';
 import { CALLER, integer, wrong } from './caller.ts';
 import { type ResolvedDashboard, readDashboard } from './dashboard.ts';
 import { resolveSources } from './sources.ts';
@@ -72,7 +66,7 @@ export function resolveOptions(options: unknown = {}): ResolvedOptions {
   const given: { readonly [Key in keyof MonitorOptions]?: unknown } = options;
   return Object.freeze({
     sources: resolveSources(given.sources),
-    metrics: readMetrics(given.metrics),
+    metrics: resolveMetrics(given.metrics as MonitorOptions['metrics']),
     authorize: readAuthorize(given.authorize),
     unguarded: given.authorize === undefined,
     redact: readRedact(given.redact),
@@ -84,16 +78,6 @@ export function resolveOptions(options: unknown = {}): ResolvedOptions {
     ignoreQuery: readIgnoreQuery(given.ignoreQuery),
     onError: readFunction<OnError>(CALLER, 'onError', given.onError, '(error, context) => …'),
   });
-}
-
-function readMetrics(value: unknown): ResolvedMetrics | null {
-  try {
-    return resolveMetrics(value as MonitorOptions['metrics']);
-  } catch (error) {
-    throw new TypeError(
-      `createMonitorRouter: ${error instanceof Error ? error.message : 'metrics is unreadable.'}`,
-    );
-  }
 }
 
 function readAuthorize(value: unknown): Authorize | null {

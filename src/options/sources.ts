@@ -1,4 +1,4 @@
-import { isRecord, nearestWord, wrongOption } from '../check-options.ts';
+import { nearestWord, wrongOption } from '../check-options.ts';
 import type {
   ComponentSource,
   HealthSource,
@@ -11,6 +11,7 @@ import type {
   TaskSource,
   WorkerSource,
 } from '../source.ts';
+import { isRecord } from '../values.ts';
 import { CALLER } from './caller.ts';
 
 /** Methods of a part: `true` for required ones. */

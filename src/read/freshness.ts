@@ -22,7 +22,7 @@ export interface Freshness {
   readonly ok: boolean;
   /** Which of them are stale, and why; empty when none is. */
   readonly outages: string;
-  /** Answers of one revision are the same; `null` when the part does not say. */
+  /** Answers with the same revision are equal; `null` if the part has none. */
   readonly revision: string | number | null;
   /** Milliseconds since 1970 at which the clock alone changes an answer; infinite for never. */
   readonly changesAt: number;
@@ -57,7 +57,7 @@ export function errorOf({ sources }: Freshness): SourceErrorCode | null {
   return sources.find(({ ok }) => !ok)?.error ?? null;
 }
 
-/** Whether there is anything to show: a source that was never fresh holds nothing. */
+/** Whether there is anything to show: a source that was never fresh has nothing. */
 export function hasData({ sources }: Freshness): boolean {
   return sources.some(({ ok, asOf }) => ok || asOf !== null);
 }

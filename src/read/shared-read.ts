@@ -4,7 +4,7 @@ import { type OnLeave, WAITER_LEFT } from '../single-flight.ts';
 
 export type { OnLeave } from '../single-flight.ts';
 
-/** The rejection of a client that has disconnected: there is nobody to answer. */
+/** The rejection of a client that has disconnected. */
 export const CLIENT_GONE: Error = WAITER_LEFT;
 
 /** One read in flight, with any number of waiting clients. */

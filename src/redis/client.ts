@@ -1,7 +1,7 @@
-/** What the readers need of a Redis client, whatever package it is of. Nothing of the packages is imported here. */
+/** The interface of a Redis client for readers, for all packages. Imports none of them. */
 import { displayRedis } from './urls.ts';
 
-/** One command as it goes to Redis: its name, then its arguments. */
+/** A command: its name, then its arguments. */
 export type RedisCommand = readonly string[];
 
 /** What Redis or the client answered to one command. */
@@ -9,9 +9,9 @@ export type Reply = { readonly reply: unknown } | { readonly error: unknown };
 
 /** A client that takes commands. */
 export interface RedisClient {
-  /** The package's own object, to tell clients apart. */
+  /** The package's own object, to identify the client. */
   readonly raw: object;
-  /** Whether it is connected, or connects by itself as soon as it is given a command. */
+  /** Whether it is connected, or connects when it gets a command. */
   isUp(): boolean;
   /** Sends these commands at once and in this order. Those for one node of a cluster keep their order. */
   send(list: readonly RedisCommand[]): Promise<readonly Reply[]>;
@@ -57,7 +57,7 @@ export function watchEvents(
   };
 }
 
-/** Where a client connects to, as the options of both packages say it. */
+/** The address of a client, under the names of both packages. */
 export interface ClientAddress {
   readonly host?: unknown;
   readonly port?: unknown;

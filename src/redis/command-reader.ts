@@ -24,7 +24,7 @@ export interface ClientSupply {
 export interface ReaderLimits extends GateLimits {
   /** Default for {@link ReadOptions.timeoutMs}. */
   readonly timeoutMs: number;
-  /** Commands given to the client at a time, so that the host's own commands come in between. */
+  /** Most commands in flight, so that the host's own commands can be sent in between. */
   readonly perWrite: number;
 }
 
@@ -73,7 +73,7 @@ export function createReader(supply: ClientSupply, limits: ReaderLimits): RedisR
   };
 }
 
-/** @param send stops when nobody waits any more: then `isWanted` is false */
+/** @param send must stop when `isWanted` is false, because nobody waits any more */
 async function run<T>(
   reading: Reading,
   { signal, timeoutMs = reading.limits.timeoutMs }: ReadOptions,
@@ -160,7 +160,7 @@ function replyOf({ reply, problem }: Outcome): unknown {
   return reply;
 }
 
-/** @param counts whether the problem says something about Redis */
+/** @param counts whether the problem concerns the server */
 function problemOf(reading: Reading, error: unknown, counts: boolean): RedisProblem {
   if (reading.closed) return redisError('CLOSED').problem;
   const problem = describeError(error);

@@ -16,7 +16,7 @@ const LOG_INTERVAL = 30_000;
 export interface ConnectionState extends ReaderState {
   /** Since when it has been up; `null` while it is not. */
   readonly since: number | null;
-  /** Times that it came back. */
+  /** How often it was re-established. */
   readonly reconnects: number;
 }
 
@@ -39,16 +39,16 @@ export interface ConnectionOptions extends Pick<SessionOptions, 'open' | 'prepar
   readonly onDown?: (asOf: number) => void;
 }
 
-/** A connection that comes back by itself, for as long as it takes. */
+/** A connection that reconnects until it is closed. */
 export interface Connection {
   state(): ConnectionState;
   /**
    * The client, once the first attempt to connect has ended.
    *
-   * @throws RedisError while Redis is away
+   * @throws RedisError while Redis is unreachable
    */
   client(): Promise<CeleryRedisConnection>;
-  /** Resolves within about a second, whatever Redis does. */
+  /** Resolves within about a second, even if Redis does not answer. */
   close(): Promise<void>;
 }
 

@@ -2,11 +2,11 @@ import { setMaxListeners } from 'node:events';
 import { redisError } from './problems.ts';
 
 /**
- * The promise, or a rejection once the time is over or the signal is aborted: clients keep a command that was
- * written for as long as Redis is silent. A later rejection of the promise is ignored and never unhandled.
+ * Limits the wait for a promise, because clients keep a command that was written for as long as Redis is
+ * silent. A later rejection of the promise is ignored and never unhandled.
  *
  * @param ms in milliseconds; without it, only the signal ends the wait
- * @throws RedisError that says Redis does not answer
+ * @throws RedisError with the code `TimeoutError`
  */
 export function withDeadline<T>(
   promise: Promise<T>,

@@ -14,9 +14,9 @@ const MOST_PREFIXES = 10;
 const LONGEST_PREFIX = 100;
 
 /**
- * Looks at a Redis over a connection of its own, and closes it.
+ * Reads from a Redis over a connection of its own.
  *
- * @returns `null` when Redis is away or refuses
+ * @returns `null` when Redis is unreachable or refuses
  */
 export async function lookAt<T>(
   endpoint: RedisEndpoint,
@@ -63,8 +63,8 @@ export async function findPrefixes(
 }
 
 /**
- * Other databases of the server that have one of these keys. Only a connection made from a URL is examined:
- * a host's client may stand for several connections, on which SELECT is not safe.
+ * Other databases of the server that have one of these keys. Only searched with a URL: a client of the host may
+ * use several connections, on which SELECT is not safe.
  */
 export async function findDatabases(
   reader: RedisReader,

@@ -8,13 +8,13 @@ export interface GateLimits {
   readonly queued: number;
 }
 
-/** Lets a limited number of commands through at a time; the rest queue in the order in which they came. */
+/** Limits the number of commands in flight; the others wait in a queue. */
 export interface Gate {
   /**
-   * Resolves when there is room for this many commands, which {@link Gate.leave} gives back. Never resolves for
-   * commands that nobody wants any more by then.
+   * Resolves when there is room for this many commands; {@link Gate.leave} frees it. Never resolves for
+   * commands that are no longer wanted by then.
    *
-   * @throws RedisError when too many wait already
+   * @throws RedisError when too many are waiting already
    */
   enter(count: number, isWanted: () => boolean): Promise<void>;
   leave(count: number): void;

@@ -14,8 +14,8 @@ export interface HeardChannels {
 }
 
 /**
- * Listens to patterns for a while, over a connection of its own, and reports on which channels something
- * was published. Never rejects; ends early when Redis goes away.
+ * Listens to patterns for a limited time, over a connection of its own, and reports the channels with messages.
+ * Never rejects; ends early when Redis becomes unreachable.
  *
  * @param nameOf the name to report for a channel; `null`: none
  * @param ms how long to listen, in milliseconds

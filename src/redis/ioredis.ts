@@ -9,7 +9,7 @@ import {
 } from './client.ts';
 import { importPackage, redisError } from './problems.ts';
 
-/** Where our own client connects to: a URL, or options of ioredis, which may hold a `url`. */
+/** The address of our own client: a URL, or options of ioredis, which may contain a `url`. */
 export type IoredisAddress = string | Readonly<Record<string, unknown>>;
 
 /** A client of ours that is connected. */
@@ -105,7 +105,7 @@ function ioredisAddress({ sentinels, name, ...address }: IoredisOptions): string
 /**
  * Opens a client of our own and connects it.
  *
- * @throws RedisError or an error of ioredis that says why it cannot connect
+ * @throws RedisError or an error of ioredis with the reason
  */
 export async function openIoredis(address: IoredisAddress): Promise<OwnClient> {
   const { Redis } = await importPackage('ioredis', () => import('ioredis'));

@@ -139,9 +139,7 @@ export async function createOwnClient(
 ): Promise<CeleryRedisConnection> {
   const { database, username, password, tls } = address;
   const { createClient } = await importPackage('redis', () => import('redis'));
-  return createClient({
-    // RESP 2 needs no HELLO, which Redis before 6 does not know.
-    RESP: 2,
+  return templateOf(createClient).duplicate({
     socket: {
       ...address.socket,
       ...(tls === null ? {} : { tls: true as const, ...nodeTls(tls) }),
@@ -153,8 +151,24 @@ export async function createOwnClient(
     disableOfflineQueue: true,
     disableClientInfo: true,
     commandsQueueMaxLength: 2_000,
-    maintNotifications: 'disabled',
   });
+}
+
+type CreateClient = typeof import('redis')['createClient'];
+
+const templates = new WeakMap<CreateClient, ReturnType<CreateClient>>();
+
+/**
+ * A client that never connects, for duplicates. `createClient` builds a class with hundreds of commands whenever
+ * its options differ from the last ones, which holds the event loop for up to 40 ms; a duplicate shares the class.
+ */
+function templateOf(createClient: CreateClient): ReturnType<CreateClient> {
+  const known = templates.get(createClient);
+  if (known !== undefined) return known;
+  // RESP 2 needs no HELLO, which Redis before 6 does not know.
+  const made = createClient({ RESP: 2, maintNotifications: 'disabled' }) as ReturnType<CreateClient>;
+  templates.set(createClient, made);
+  return made;
 }
 
 /** Opens clients of our own. */

@@ -1,6 +1,6 @@
 /**
- * A reader over a client that is used when somebody asks: the host's own, which is never closed, or one of ours,
- * which is dropped when it fails. Nothing is sent while nobody asks.
+ * A reader over a client that is used on demand: the host's own, which is never closed, or one of ours, which
+ * is dropped when it fails. Sends nothing without a request.
  */
 import { debugChannel } from '../debug.ts';
 import type { RedisClient } from './client.ts';
@@ -11,7 +11,10 @@ import { type IoredisAddress, type OwnClient, openIoredis } from './ioredis.ts';
 import { redisError } from './problems.ts';
 import type { ReaderState, ReadOptions, RedisReader } from './reader.ts';
 
-/** Longest wait for a client that has not been up yet, in milliseconds: BullMQ's own never settle while Redis is away. */
+/**
+ * Longest wait for the first connection of a client, in milliseconds: BullMQ's own never settle while Redis is
+ * unreachable.
+ */
 const OPENING = 2_000;
 
 const LIMITS = {
@@ -24,7 +27,7 @@ const LIMITS = {
 
 const debug = debugChannel('bullmq');
 
-/** Where the client comes from. */
+/** The origin of the client. */
 interface ClientOrigin {
   /** The client, connected or not. Called again after it rejected and after {@link ClientOrigin.drop}. */
   open(): Promise<RedisClient>;
@@ -34,7 +37,7 @@ interface ClientOrigin {
 
 interface OnDemand {
   readonly origin: ClientOrigin;
-  /** Called whenever the client comes up or loses its connection. */
+  /** Called whenever the client connects or loses its connection. */
   readonly listeners: Set<(up: boolean) => void>;
   client: RedisClient | null;
   /** That of the last client. */
@@ -64,7 +67,7 @@ export function createIoredisReader(address: IoredisAddress): RedisReader {
   let opening: Promise<OwnClient> | null = null;
   return createOnDemandReader({
     async open() {
-      // Whoever asks while it is being opened waits for the same client.
+      // Concurrent calls wait for the same client.
       opening ??= openIoredis(address);
       return (await opening).client;
     },
@@ -101,7 +104,7 @@ function createSupply(origin: ClientOrigin): ClientSupply {
       self.state = { up: true, asOf: askedAt, problem: null };
     },
     failed(problem) {
-      if (self.state.problem === null) debug('Redis is away: %s', problem.sentence);
+      if (self.state.problem === null) debug('Redis is unreachable: %s', problem.sentence);
       self.state = { up: false, asOf: self.state.asOf, problem };
       if (origin.drop !== undefined) forget(self);
     },
@@ -119,7 +122,7 @@ async function acquire(self: OnDemand, { signal, timeoutMs = OPENING }: ReadOpti
   const ms = Math.min(timeoutMs, OPENING);
   const client = self.client ?? adopt(self, await withDeadline(self.origin.open(), signal, ms));
   if (client.isUp()) return client;
-  // A client that was up before and is not now has lost its connection: say so at once.
+  // A client that was connected before has lost its connection: report that at once.
   if (self.state.asOf !== null) throw redisError('LOST');
   await untilUp(self, signal, ms);
   return client;

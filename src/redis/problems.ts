@@ -1,6 +1,6 @@
 /**
- * What can go wrong with Redis, its clients and the network, in words of our own. What a client or a server
- * says is never passed on: it may hold addresses, user names or commands.
+ * Problems of Redis, its clients and the network, in our own sentences. The messages of clients and servers are
+ * never passed on, because they may contain addresses, user names or commands.
  */
 
 /** What went wrong: a stable code for logs and a sentence for people. */
@@ -15,7 +15,7 @@ export interface RedisProblem {
 export interface Refusal {
   /** Run the command at all, or use that key or channel. */
   readonly kind: 'command' | 'key' | 'channel';
-  /** As ACL rules name it, such as `lrange` or `memory|usage`; `null` if Redis does not say. */
+  /** The name in ACL rules, such as `lrange` or `memory|usage`; `null` if Redis does not name it. */
   readonly command: string | null;
 }
 
@@ -109,7 +109,7 @@ const BY_CLASS: Readonly<Record<string, ProblemCode>> = {
   ClientOfflineError: 'LOST',
 };
 
-/** OpenSSL has a code for each thing that the other side may say, and for each way to misread a file. */
+/** OpenSSL has one code per alert of the other side, and one per way to misread a file. */
 const BY_CODE_PATTERN: readonly (readonly [RegExp, ProblemCode])[] = [
   [
     /^ERR_SSL_.*(?:ALERT_(?:UNKNOWN_CA|BAD_CERT|CERTIFICATE|HANDSHAKE_FAILURE)|CERTIFICATE_REQUIRED)/,

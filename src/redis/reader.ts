@@ -1,4 +1,4 @@
-/** What readers of Redis offer, whatever client they use. */
+/** The interface of readers of Redis, for all clients. */
 import type { RedisCommand } from './client.ts';
 import type { RedisProblem } from './problems.ts';
 
@@ -10,9 +10,9 @@ export interface ReadOptions {
   readonly timeoutMs?: number;
 }
 
-/** How a connection is doing. Times in milliseconds since 1970. */
+/** The state of a connection. Times in milliseconds since 1970. */
 export interface ReaderState {
-  /** Whether it worked when it was last used. */
+  /** Whether its last use succeeded. */
   readonly up: boolean;
   /** When Redis last answered; `null` if it never did. */
   readonly asOf: number | null;
@@ -35,21 +35,21 @@ export interface MasterReply {
 /** Sends commands to one Redis or cluster. All reject with a `RedisError`. */
 export interface RedisReader {
   /**
-   * Sends one command as it is. Replies are strings, numbers, `null` and arrays of them.
+   * Sends one command. Replies are strings, numbers, `null` and arrays of them.
    *
-   * @throws RedisError when Redis is away, late or refuses
+   * @throws RedisError when Redis is unreachable, late or refuses
    */
   command(command: RedisCommand, options?: ReadOptions): Promise<unknown>;
   /**
-   * Sends several in this order, as few writes as possible.
+   * Sends several commands in this order, in as few writes as possible.
    *
-   * @throws RedisError when Redis is away, late or refuses one of them
+   * @throws RedisError when Redis is unreachable, late or refuses one of them
    */
   commands(list: readonly RedisCommand[], options?: ReadOptions): Promise<unknown[]>;
   /**
-   * The same, but a refused command is an outcome of its own.
+   * The same, but the refusal of a command is its outcome.
    *
-   * @throws RedisError when Redis is away or late
+   * @throws RedisError when Redis is unreachable or late
    */
   outcomes(list: readonly RedisCommand[], options?: ReadOptions): Promise<readonly Outcome[]>;
   /**

@@ -1,12 +1,11 @@
 /** URLs of Redis behind Sentinels (`SentinelChannel` in kombu/transport/redis.py, celery/backends/redis.py). */
-
+import { wrongOption } from '../check-options.ts';
+import { isRecord } from '../values.ts';
 import { type TlsParameters, tlsOptions, tlsSetting } from './tls.ts';
-import type { RedisAddress } from './urls.ts';
-import { databaseNumber, hostAndPort, isSentinelUrl, splitUrl } from './urls.ts';
+import { databaseNumber, hostAndPort, isSentinelUrl, type RedisAddress, splitUrl } from './urls.ts';
 
-/** Addresses of Sentinels, and how to log in to them and to the master. */
+/** Addresses of Sentinels, with the logins for them and for the master. */
 export interface SentinelAddress {
-  /** Host and port of each. */
   readonly sentinels: readonly { readonly host: string; readonly port: number }[];
   readonly masterName: string;
   /** Login for the Sentinels themselves. */
@@ -18,28 +17,28 @@ export interface SentinelAddress {
 
 type Login = Pick<RedisAddress, 'username' | 'password' | 'tls'>;
 
-/** The settings that belong to a Sentinel URL. */
+/** The settings that complete a Sentinel URL. */
 export interface SentinelContext {
-  /** The option that held the URL, for the error. */
+  /** The option that the URL was given in, for error messages. */
   readonly option: string;
-  /** Name and value of the setting with `master_name` and `sentinel_kwargs`. */
+  /** The setting that has `master_name` and `sentinel_kwargs`: its name and value. */
   readonly transport: { readonly option: string; readonly values: Readonly<Record<string, unknown>> };
-  /** The setting for TLS to the master. */
+  /** TLS to the master; `null`: none. */
   readonly ssl: TlsParameters | null;
 }
 
 const EXAMPLE = 'sentinel://host:26379/0;sentinel://host2:26379/0';
 
 /**
- * Reads `sentinel://host:26379/0;sentinel://host2:26379/0`. User, password and database number are
- * those of the master; the first URL that has one counts.
+ * Parses `sentinel://host:26379/0;sentinel://host2:26379/0`. User, password and database number are for the
+ * master; each is taken from the first URL that has it.
  *
- * @throws TypeError that says what to write; it never holds the URL, which may have a password
+ * @throws TypeError that says what to write; it never contains the URL, which may have a password
  */
 export function parseSentinelUrl(url: string, { option, transport, ssl }: SentinelContext): SentinelAddress {
   const urls = url.split(';').map((part) => part.trim());
   if (!urls.every(isSentinelUrl)) {
-    throw new TypeError(`celerySources: ${option} must be Sentinel URLs alone, as ${EXAMPLE}.`);
+    throw new TypeError(`celerySources: '${option}' must have Sentinel URLs only, as in ${EXAMPLE}.`);
   }
   const parts = urls.map((part) => splitUrl(part, option, EXAMPLE));
   const path = parts.map((part) => part.path).find((text) => text.length > 1) ?? '';
@@ -56,7 +55,7 @@ export function parseSentinelUrl(url: string, { option, transport, ssl }: Sentin
   };
 }
 
-/** The URLs of the Sentinels without user and password. */
+/** Formats the URLs of the Sentinels, without user and password. */
 export function displaySentinelUrl({ sentinels, database }: SentinelAddress): string {
   return sentinels.map((sentinel) => `sentinel://${hostAndPort(sentinel)}/${database}`).join(';');
 }
@@ -66,24 +65,23 @@ function masterName({ option, values }: SentinelContext['transport']): string {
   if (typeof name === 'string' && name !== '') return name;
   const [group] = option.split('.').slice(-1);
   throw new TypeError(
-    `celerySources: a Sentinel URL needs the name of the master. Write settings: { ${group}: ` +
+    `celerySources: '${option}.master_name' is missing, which a Sentinel URL needs. Write settings: { ${group}: ` +
       "{ master_name: 'mymaster' } }, as in Celery's own configuration.",
   );
 }
 
-/** Arguments of redis-py for connections to the Sentinels; others are ignored. */
+/** redis-py's arguments of connections to Sentinels; others are ignored. */
 function sentinelLogin({ option, values }: SentinelContext['transport']): Login {
   const { sentinel_kwargs: kwargs } = values;
   if (kwargs === undefined || kwargs === null) return { username: null, password: null, tls: null };
   const where = `${option}.sentinel_kwargs`;
-  if (typeof kwargs !== 'object' || Array.isArray(kwargs)) {
-    throw new TypeError(`celerySources: ${where} must be an object, such as { password: '…' }.`);
+  if (!isRecord(kwargs)) {
+    throw wrongOption('celerySources', where, "an object such as { password: '…' }", kwargs);
   }
-  const table = kwargs as Readonly<Record<string, unknown>>;
-  const ssl = table.ssl === true ? tlsSetting({ ...table }, where) : null;
+  const ssl = kwargs.ssl === true ? tlsSetting({ ...kwargs }, where) : null;
   return {
-    username: text(table, 'username', where),
-    password: text(table, 'password', where),
+    username: text(kwargs, 'username', where),
+    password: text(kwargs, 'password', where),
     tls: ssl === null ? null : tlsOptions([ssl]),
   };
 }
@@ -91,5 +89,5 @@ function sentinelLogin({ option, values }: SentinelContext['transport']): Login 
 function text(table: Readonly<Record<string, unknown>>, name: string, where: string): string | null {
   const value = table[name] ?? null;
   if (value === null || typeof value === 'string') return value;
-  throw new TypeError(`celerySources: ${where}.${name} must be a string.`);
+  throw wrongOption('celerySources', `${where}.${name}`, 'a string', value);
 }

@@ -1,7 +1,9 @@
-/** TLS settings as Celery names them (kombu/transport/redis.py, celery/backends/redis.py, redis-py). */
+/** Celery's TLS settings (kombu/transport/redis.py, celery/backends/redis.py, redis-py). */
 import { readFileSync } from 'node:fs';
+import { wrongOption } from '../check-options.ts';
+import { isRecord } from '../values.ts';
 
-/** How a connection is encrypted, in Node's terms. */
+/** TLS options of a connection, under Node's names. */
 export interface TlsOptions {
   readonly rejectUnauthorized: boolean;
   readonly checkHostname: boolean;
@@ -10,8 +12,9 @@ export interface TlsOptions {
   readonly key?: string;
 }
 
-/** Parameters that begin with `ssl_`, and the option they were given in. */
+/** Parameters named `ssl_…`. */
 export interface TlsParameters {
+  /** The option that they were given in, for error messages. */
   readonly option: string;
   readonly values: Readonly<Record<string, unknown>>;
 }
@@ -20,20 +23,21 @@ export interface TlsParameters {
 const REQUIREMENTS = ['none', 'optional', 'required'];
 
 /**
- * A setting such as `broker_use_ssl`: a table, or `true` for the defaults. As in Python, an empty table means no
- * TLS.
+ * The parameters of a setting such as `broker_use_ssl`: an object, or `true` for the defaults.
+ *
+ * @returns `null` for no TLS: for anything else and, as in Python, for an empty object
  */
 export function tlsSetting(value: unknown, option: string): TlsParameters | null {
   if (value === true) return { option, values: {} };
-  if (typeof value !== 'object' || value === null || Object.keys(value).length === 0) return null;
+  if (!isRecord(value) || Object.keys(value).length === 0) return null;
   return { option, values: { ...value } };
 }
 
 /**
- * Reads the parameters; the first table that has a parameter decides. Without `ssl_cert_reqs`, certificates are
- * checked, unlike in Celery 5.2 for a broker.
+ * Resolves the parameters. If several tables have one, the first table wins. Without `ssl_cert_reqs`,
+ * certificates are checked; Celery 5.2 does not check those of a broker.
  *
- * @throws TypeError that says what to write; it never holds the content of a file
+ * @throws TypeError that says what to write; it never contains the content of a file
  */
 export function tlsOptions(tables: readonly TlsParameters[]): TlsOptions {
   const ca = certificate(tables, 'ssl_ca_certs');
@@ -59,7 +63,7 @@ function requirement(tables: readonly TlsParameters[]): string {
   const found = find(tables, 'ssl_cert_reqs');
   if (found === null) return 'required';
   const { value, option } = found;
-  // redis-py takes None for CERT_NONE.
+  // redis-py treats None as CERT_NONE.
   if (value === null) return 'none';
   const name =
     typeof value === 'number'
@@ -68,7 +72,7 @@ function requirement(tables: readonly TlsParameters[]): string {
           .toLowerCase()
           .replace(/^cert_/, '');
   if (name !== undefined && REQUIREMENTS.includes(name)) return name;
-  throw new TypeError(`celerySources: ssl_cert_reqs in ${option} must be required, optional or none.`);
+  throw wrongOption('celerySources', `${option}.ssl_cert_reqs`, "'required', 'optional' or 'none'", value);
 }
 
 function certificate(tables: readonly TlsParameters[], name: string): string | null {
@@ -76,11 +80,11 @@ function certificate(tables: readonly TlsParameters[], name: string): string | n
   if (found === null || found.value === null || found.value === '') return null;
   const { value, option } = found;
   if (typeof value !== 'string') {
-    throw new TypeError(`celerySources: ${name} in ${option} must be the path of a file.`);
+    throw wrongOption('celerySources', `${option}.${name}`, 'the path of a file', value);
   }
   try {
     return readFileSync(value, 'utf8');
   } catch {
-    throw new TypeError(`celerySources: the file that ${name} in ${option} names cannot be read.`);
+    throw new TypeError(`celerySources: '${option}.${name}' names a file that cannot be read.`);
   }
 }

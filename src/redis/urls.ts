@@ -1,10 +1,7 @@
-/**
- * Broker and backend URLs in every form that Celery takes for Redis (kombu/utils/url.py,
- * celery/backends/redis.py).
- */
+/** Redis URLs in all forms that Celery accepts (kombu/utils/url.py, celery/backends/redis.py). */
 import { type TlsOptions, type TlsParameters, tlsOptions } from './tls.ts';
 
-/** Address of a Redis and how to log in. */
+/** Address and login of a Redis. */
 export interface RedisAddress {
   readonly socket: { readonly host: string; readonly port: number } | { readonly path: string };
   readonly database: number;
@@ -28,23 +25,23 @@ const NETWORK = new Set(['redis:', 'rediss:']);
 const SOCKET = new Set(['socket:', 'redis+socket:', 'unix:']);
 const SENTINEL = 'sentinel:';
 
-/** Whether this is a URL of a form that {@link parseRedisUrl} reads. */
+/** Whether {@link parseRedisUrl} knows the scheme. */
 export function isRedisUrl(url: string): boolean {
   const scheme = schemeOf(url);
   return NETWORK.has(scheme) || SOCKET.has(scheme);
 }
 
-/** Whether the URL names Sentinels, which know the address of the Redis. */
+/** Whether these are URLs of Sentinels. */
 export function isSentinelUrl(url: string): boolean {
   return schemeOf(url) === SENTINEL;
 }
 
 /**
- * Reads a URL of one Redis. Of a fail-over list (`redis://a;redis://b`) the first is used.
+ * Parses the URL of one Redis. Of a fail-over list (`redis://a;redis://b`) the first URL is used.
  *
- * @param option the option it was given in, for the error
- * @param ssl a setting that asks for TLS whatever the URL says; the URL's own parameters take precedence
- * @throws TypeError that says what to write; it never holds the URL, which may have a password
+ * @param option the option that it was given in, for error messages
+ * @param ssl a setting that turns TLS on, whatever the scheme; parameters of the URL take precedence over its own
+ * @throws TypeError that says what to write; it never contains the URL, which may have a password
  */
 export function parseRedisUrl(url: string, option: string, ssl: TlsParameters | null = null): RedisAddress {
   const first = url.split(';')[0]?.trim() ?? '';
@@ -52,8 +49,8 @@ export function parseRedisUrl(url: string, option: string, ssl: TlsParameters | 
   const isSocket = SOCKET.has(scheme);
   if (!NETWORK.has(scheme) && !isSocket) {
     throw new TypeError(
-      `celerySources: ${option} ${scheme === '' ? 'is no URL' : `begins with ${scheme}`}. ` +
-        'This source reads Redis; write redis://host:6379/0.',
+      `celerySources: '${option}' ${scheme === '' ? 'is not a URL' : `begins with ${scheme}`}. ` +
+        'This source reads Redis. Write a URL such as redis://host:6379/0.',
     );
   }
   const { host, port, path, query, username, password } = isSocket
@@ -75,27 +72,27 @@ function tables(query: URLSearchParams, option: string, ssl: TlsParameters | nul
   return ssl === null ? [ofUrl] : [ofUrl, ssl];
 }
 
-/** The address as a URL, without user, password and query. */
+/** Formats the address as a URL, without user, password and query. */
 export function displayUrl({ socket, database, tls }: RedisAddress): string {
   return displayRedis(socket, database, tls !== null);
 }
 
-/** A URL of a Redis at this address. */
+/** Formats an address as a URL. */
 export function displayRedis(socket: RedisAddress['socket'], database: number, isTls: boolean): string {
   if ('path' in socket) return `redis+socket://${socket.path}`;
   return `${isTls ? 'rediss' : 'redis'}://${hostAndPort(socket)}/${database}`;
 }
 
-/** The scheme in lower case with its colon; empty if the URL has none. */
+/** The scheme with its colon, in lower case; empty if the text has none. */
 export function schemeOf(url: string): string {
   return /^[a-z][a-z0-9+.-]*:/i.exec(url.trim())?.[0].toLowerCase() ?? '';
 }
 
 /**
- * Takes a URL apart.
+ * Splits a URL into its parts.
  *
- * @param example what to write instead of a URL that cannot be read
- * @param isWhole whether a valid URL also has the parts that are needed
+ * @param example a valid URL, for error messages
+ * @param isWhole whether a URL has all parts that it needs
  * @throws TypeError that says what to write
  */
 export function splitUrl(
@@ -104,15 +101,15 @@ export function splitUrl(
   example: string,
   isWhole: (parsed: URL) => boolean = () => true,
 ): UrlParts {
-  // Node splits a URL into user, host and port only if it knows the scheme's syntax, as it does for redis:.
+  // Node finds user, host and port only for schemes whose syntax it knows; it knows redis:.
   const known = url.replace(/^[a-z][a-z0-9+.-]*:(\/\/)?/i, 'redis://');
-  // An empty host means localhost in Celery, and a socket's URL has none.
+  // In Celery, an empty host means localhost. The URL of a socket has no host.
   const named = known.replace(/^redis:\/\/((?:[^/?#]*@)?)(?=[:/?#]|$)(?![^/?#]*@)/, 'redis://$1localhost');
   const parsed = URL.canParse(named) ? new URL(named) : null;
   if (parsed === null || !isWhole(parsed)) {
     throw new TypeError(
-      `celerySources: ${option} cannot be read as a URL. Write ${example}; ` +
-        'characters such as @ / # in a password must be percent-encoded.',
+      `celerySources: '${option}' is not a valid URL. Write a URL such as ${example}, ` +
+        'with characters such as @ / # in a password percent-encoded.',
     );
   }
   return {
@@ -129,22 +126,22 @@ function decode(text: string, option: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new TypeError(`celerySources: ${option} has a % that is not followed by two hexadecimal digits.`);
+    throw new TypeError(`celerySources: '${option}' has a % that is not followed by two hexadecimal digits.`);
   }
 }
 
 /**
- * The number in a path such as `/3`; 0 if the path is empty.
+ * The database number of a path such as `/3`; 0 if the path is empty.
  *
  * @throws TypeError that says what to write
  */
 export function databaseNumber(path: string, option: string, example: string): number {
   const digits = path.replace(/^\/|\/$/g, '');
   if (/^\d{0,6}$/.test(digits)) return Number(digits);
-  throw new TypeError(`celerySources: ${option} must end in the number of a database, as ${example}.`);
+  throw new TypeError(`celerySources: '${option}' must end in a database number, as in ${example}.`);
 }
 
-/** Host and port as in a URL, with brackets around IPv6 addresses. */
+/** Formats host and port for a URL, with brackets around IPv6 addresses. */
 export function hostAndPort({ host, port }: { host: string; port: number }): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -8,12 +8,11 @@ import type { ShowText } from './shown-text.ts';
 const PLAIN = /^(?:(?![*"'`\\])[\x20-\x7e])*$/;
 
 /**
- * Creates the test behind the `q` parameter: whether a task contains `q` in its name, id, worker, args or
- * kwargs.
+ * Creates the test of the parameter `q`: whether a task contains it in its name, id, worker, args or kwargs.
  *
  * @param q search text in lower case
- * @param show must show texts as list rows do: searching anything else would leak secrets to whoever guesses
- *   them
+ * @param show must show texts as list rows do, because a search in hidden text would reveal secrets to anyone
+ * who guesses them
  * @param mostRead number of characters of each text that are searched
  */
 export function createMatcher(

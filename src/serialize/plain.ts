@@ -1,14 +1,15 @@
 /** Converts settings to plain JSON without secrets and of bounded size. */
 import type { Redactor } from '../redact.ts';
 import { textOf } from '../text.ts';
+import { isRecord } from '../values.ts';
 import { wellFormed } from './scalars.ts';
 
-// Settings are meant for people; nobody reads more than this.
+// Settings are for people, who do not read more than this.
 const MOST_CHARACTERS = 65_536;
 
 /** `null` when the value is not a plain object. */
 export function plainRecord(value: unknown, redactor: Redactor): Record<string, unknown> | null {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  if (!isRecord(value)) return null;
   const text = textOf(value, MOST_CHARACTERS, redactor.isSecretKey);
   // `textOf` writes dates, maps and unreadable values as strings or arrays, which are not settings.
   return text.startsWith('{') ? (masked(JSON.parse(text), redactor) as Record<string, unknown>) : null;

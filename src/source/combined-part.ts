@@ -1,7 +1,6 @@
 /**
- * How a part that is made of others works together with whoever reads it. The reader guards each of the parts
- * by itself: it gives the combined part a {@link FanOut} with the context, and the combined part asks its parts
- * through it.
+ * The contract between a combined part and its reader. The reader guards each of the parts by itself: it passes
+ * a {@link FanOut} in the context, and the combined part reads its parts through it.
  */
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
 
@@ -11,7 +10,7 @@ export interface CombinedPart<Part extends SourcePart> extends SourcePart {
   readonly combinedParts: readonly Part[];
 }
 
-/** What a reader that knows combined parts gives to their reads. */
+/** The context that readers pass to combined parts. */
 export interface FanOutContext extends ReadContext {
   readonly fanOut?: FanOut;
 }
@@ -30,7 +29,7 @@ export interface PartRead<Raw> {
    * @throws TypeError when it is not of its type
    */
   count(raw: Raw): number;
-  /** Whether the last answer to the same read may stand in for one that fails. Default true. */
+  /** Whether the last answer of a part replaces a failed one. Default true. */
   readonly mayBeOld?: boolean;
 }
 
@@ -44,7 +43,7 @@ export interface FanOut {
    * the request itself rejects in any case.
    */
   ask<Raw>(read: PartRead<Raw>): Promise<Reply<Raw>>;
-  /** Notes which part an item came from, and returns the item to list. */
+  /** Records which part an item came from, and returns the item to list. */
   attribute<Item>(item: Item, part: SourcePart): Item;
   /** Notes items that were left out because they cannot be read. */
   leaveOut(part: SourcePart, call: string, count: number): void;
@@ -60,7 +59,7 @@ export function fanOutOf(context: FanOutContext): FanOut {
   return context.fanOut ?? strictFanOut(context);
 }
 
-/** Where nobody can report an outage, it must not look like an empty list. */
+/** If an outage cannot be reported, it must not look like an empty list. */
 function strictFanOut(context: ReadContext): FanOut {
   return {
     async ask({ read, count }) {

@@ -1,7 +1,7 @@
 /** Whether what a source answered is of the type that it should be, as far as paging needs it. */
 import type { TaskEventPage, TaskPage, TaskPosition } from '../source.ts';
 
-/** Whether a value can say where a page begins. */
+/** Whether a value is a valid page position. */
 export function isTaskPosition(value: unknown): value is TaskPosition {
   if (typeof value !== 'object' || value === null) return false;
   const { key, id, mark } = value as Partial<Record<keyof TaskPosition, unknown>>;

@@ -4,7 +4,7 @@ import type { Task } from '../model.ts';
 /** Fields that the task list can be sorted by. */
 export type TaskSort = 'timestamp' | 'received' | 'started' | 'finished' | 'runtime' | 'name' | 'state';
 
-/** A place in a sorted list: the sort value and id of a row. Paging goes on behind it. */
+/** A position in a sorted list: the sort value and id of a row. The page begins after it. */
 export interface TaskPosition {
   /** Milliseconds for times, seconds for `runtime`, text for `name` and `state`; `null` when the row has none. */
   readonly key: number | string | null;
@@ -17,7 +17,7 @@ export interface TaskPosition {
 export interface TaskQuery {
   /** 0 to 1000; 0 asks for counts alone. */
   readonly limit: number;
-  /** List what comes after this place; `null` from the start. */
+  /** The position after which to list; `null`: from the start. */
   readonly after: TaskPosition | null;
   /** Any of them matches. */
   readonly states: readonly string[];

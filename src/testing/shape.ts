@@ -4,6 +4,7 @@
  */
 import { AssertionError } from 'node:assert';
 import { inspect } from 'node:util';
+import { isRecord } from '../values.ts';
 
 /** Throws an AssertionError that names `path` when the value is wrong. */
 export type Shape = (value: unknown, path: string) => void;
@@ -85,7 +86,7 @@ export function listOf(inner: Shape): Shape {
  */
 export function record(fields: Readonly<Record<string, Shape>>): Shape {
   return (value, path) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) fail(path, 'an object', value);
+    if (!isRecord(value)) fail(path, 'an object', value);
     for (const key of Object.keys(value)) {
       if (!Object.hasOwn(fields, key)) fail(`${path}.${key}`, 'no field of this name (never shown)', key);
     }

@@ -25,9 +25,7 @@ export interface TaskBody {
   done: boolean;
   /** Run time in seconds, as the engine reports it. */
   runtime: number | null;
-  /**
-   * Text as the engine writes it, with secrets replaced by `***`. The same holds for the next four fields.
-   */
+  /** Text as the engine writes it, with secrets replaced by `***`, like the next four fields. */
   args: string | null;
   kwargs: string | null;
   result: string | null;

@@ -14,6 +14,8 @@ const RANKS: Readonly<Record<string, number>> = {
   'merge-sorted': 0,
   scheduler: 0,
   'single-flight': 0,
+  values: 0,
+  waiting: 0,
   source: 1,
   serialize: 1,
   graph: 1,
@@ -45,8 +47,9 @@ const RANKS: Readonly<Record<string, number>> = {
 const CELERY_RANKS: Readonly<Record<string, number>> = {
   problem: 0,
   hint: 0,
-  settings: 0,
   'message-queue': 0,
+  zones: 0,
+  settings: 1,
   protocol: 1,
   'connection-state': 1,
   lineage: 2,
@@ -59,15 +62,33 @@ const CELERY_RANKS: Readonly<Record<string, number>> = {
   queues: 3,
   schedules: 3,
   hints: 3,
+  'task-watch': 3,
+  intake: 4,
   collector: 4,
   health: 4,
   snapshot: 4,
   collection: 5,
   connect: 6,
+  options: 7,
   components: 6,
   answers: 7,
   'celery-source': 8,
   'celery-sources': 9,
+};
+
+/** The same inside the BullMQ source: queues and jobs at the bottom, what is shown of them above. */
+const BULLMQ_RANKS: Readonly<Record<string, number>> = {
+  access: 0,
+  jobs: 1,
+  events: 1,
+  schedules: 2,
+  walk: 2,
+  workers: 2,
+  components: 3,
+  tasks: 3,
+  health: 4,
+  queues: 4,
+  'bullmq-sources': 5,
 };
 
 /** Packages, and the only places that import them. */
@@ -110,18 +131,20 @@ describe('imports', () => {
     expect(upward).toEqual([]);
   });
 
-  it('go downward only inside the Celery source', () => {
-    const top = 'src/sources/celery/';
+  it.each([
+    ['Celery', 'src/sources/celery/', CELERY_RANKS],
+    ['BullMQ', 'src/sources/bullmq/', BULLMQ_RANKS],
+  ] as const)('go downward only inside the %s source, where every file has a rank', (_, top, ranks) => {
     const rankOf = (path: string): number | undefined =>
-      CELERY_RANKS[path.slice(top.length).replace(/(\/.*|\.ts)$/, '')];
-    const upward = sources
-      .filter(({ path }) => path.startsWith(top))
-      .flatMap((file) =>
-        importsOf(file)
-          .filter((target) => target.startsWith(top))
-          .filter((target) => (rankOf(target) ?? 0) > (rankOf(file.path) ?? Infinity))
-          .map((target) => `${file.path} -> ${target}`),
-      );
+      ranks[path.slice(top.length).replace(/(\/.*|\.ts)$/, '')];
+    const own = sources.filter(({ path }) => path.startsWith(top));
+    expect(own.map(({ path }) => path).filter((path) => rankOf(path) === undefined)).toEqual([]);
+    const upward = own.flatMap((file) =>
+      importsOf(file)
+        .filter((target) => target.startsWith(top))
+        .filter((target) => (rankOf(target) ?? Infinity) > (rankOf(file.path) ?? 0))
+        .map((target) => `${file.path} -> ${target}`),
+    );
     expect(upward).toEqual([]);
   });
 

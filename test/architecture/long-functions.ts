@@ -21,8 +21,4 @@ export const LONG_FUNCTIONS: Readonly<Record<string, string>> = {
   'src/dashboard/task/task-view.tsx#TaskView': MARKUP,
   'src/history/table/relation-store.ts#createRelationStore': FACTORY,
   'src/redact/secret-finder.ts#createSecretFinder': FACTORY,
-  'src/sources/bullmq/access/queue-discovery.ts#createQueueDiscovery': FACTORY,
-  'src/sources/celery/hints/sent-watch.ts#createSentWatch': FACTORY,
-  'src/sources/celery/schedules/static-schedule.ts#createStaticSchedule': FACTORY,
-  'src/sources/celery/task-watch.ts#createTaskWatch': FACTORY,
 };

@@ -162,7 +162,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       );
       expect(String(config?.hints)).not.toContain('No worker');
       await expect(sources.workers.listWorkers(context)).rejects.toThrow(
-        'does not let this user list clients',
+        'does not allow this user to list clients',
       );
       expect(await sources.health.checkWorkers?.({ ...context, ping: false })).toMatchObject({
         ok: null,

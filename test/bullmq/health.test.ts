@@ -48,7 +48,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       expect(checks.broker?.error).toMatch(/Redis/);
       expect(checks.workers).toMatchObject({
         ok: false,
-        error: 'Redis is away, so nobody can tell whether workers respond.',
+        error: 'Redis cannot be reached, so it is not known whether workers respond.',
         responding: [],
         missing: [],
       });

@@ -1,12 +1,12 @@
 import type { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
 import type { Worker } from '../../src/model.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { context } from '../helpers/bullmq-read.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 
 /** By hostname. */

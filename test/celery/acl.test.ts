@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
 import { createRedisReader } from '../../src/redis/connection-reader.ts';
@@ -15,6 +14,7 @@ import {
   urlAs,
 } from '../helpers/acl-users.ts';
 import { checkBroker, componentOf, context, received, stateOf } from '../helpers/celery-events.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 
 const SEPARATOR = '\x06\x16';

@@ -4,8 +4,10 @@ import { createCelerySource } from '../../src/sources/celery/celery-source.ts';
 import { sourceContract } from '../../src/testing.ts';
 import { componentOf } from '../helpers/celery-events.ts';
 import { RECORDINGS } from '../helpers/celery-recordings.ts';
+import { until } from '../helpers/redis-server.ts';
 import { queryOf } from '../helpers/task-query.ts';
 import { createArrayBroker } from './array-broker.ts';
+import { createArrayResultBackend } from './array-result-backend.ts';
 import { messageOf } from './queues-lab.ts';
 
 const context = { signal: new AbortController().signal, ping: true };
@@ -14,6 +16,26 @@ const context = { signal: new AbortController().signal, ping: true };
 const EVENTS = (RECORDINGS[0]?.messages ?? [])
   .filter(({ channel }) => channel.includes('celeryev'))
   .map(({ message }) => decodeEnvelope(message));
+
+const META = 'celery-task-meta-';
+
+/** Results that were published in the same deployment. */
+const PUBLISHED = (RECORDINGS[0]?.messages ?? [])
+  .filter(({ channel }) => channel.startsWith(META))
+  .map(({ channel, message }) => ({ id: channel.slice(META.length), text: message, isCut: false }));
+
+/** What its result backend stored, and a result whose task no event and no publication names. */
+const STORED = [
+  ...new Map(
+    (RECORDINGS[0]?.keys ?? [])
+      .filter(({ key, value }) => key.startsWith(META) && typeof value === 'string')
+      .map(({ key, value }) => [key.slice(META.length), String(value)]),
+  ),
+  [
+    'only-stored',
+    '{"status": "SUCCESS", "result": 5, "task_id": "only-stored", "name": "yard.add", "date_done": "2026-11-21T02:00:00"}',
+  ],
+].map(([id = '', text = '']) => ({ id, text, isCut: false }));
 
 const WAITING = ['first', 'second', 'third'].map((id) => ({ queue: 'later', raw: messageOf(id) }));
 
@@ -31,6 +53,7 @@ const WORKERS = {
 
 function openSource() {
   const broker = createArrayBroker({ events: EVENTS, waiting: WAITING, workers: WORKERS });
+  const backend = createArrayResultBackend({ published: PUBLISHED, tasks: STORED, groups: [] });
   const settings = {};
   const foreign = { foreignBroker: null, foreignBackend: null };
   const sources = createCelerySource({
@@ -38,19 +61,27 @@ function openSource() {
     name: 'celery',
     settings,
     broker,
-    backend: null,
+    backend,
     redbeat: { reader: null, unreadable: null },
     control: true,
     enableEvents: false,
     readResults: true,
     // The recordings are older than a history keeps tasks.
     retention: { maxAgeMs: 100 * 365 * 86_400_000 },
-    closeConnections: () => broker.close(),
+    closeConnections: async () => {
+      await broker.close();
+      await backend.close();
+    },
   });
   return { broker, sources };
 }
 
-describe('the Celery source on a broker made of arrays', () => {
+async function isScanned(sources: ReturnType<typeof openSource>['sources']): Promise<boolean> {
+  const { config } = await componentOf(sources, 'backend');
+  return (config.results as { readonly done: boolean }).done;
+}
+
+describe('the Celery source on a broker and a result backend made of arrays', () => {
   let opened: ReturnType<typeof openSource> | null = null;
 
   function open(): ReturnType<typeof openSource> {
@@ -110,6 +141,21 @@ describe('the Celery source on a broker made of arrays', () => {
     expect(await sources.health.checkBroker?.(context)).toEqual({ ok: true, error: null });
   });
 
+  it('shows results that were published, and reads those that were only stored', async () => {
+    const { sources } = open();
+    await until(() => isScanned(sources));
+    expect(await sources.tasks.getTask('only-stored', context)).toMatchObject({
+      state: 'SUCCESS',
+      name: 'yard.add',
+      result: '5',
+    });
+    for (const { id } of PUBLISHED) expect(await sources.tasks.getTask(id, context)).not.toBeNull();
+    const { status, config } = await componentOf(sources, 'backend');
+    expect({ status, transport: config.transport }).toEqual({ status: 'up', transport: 'arrays' });
+    expect(config.results).toMatchObject({ done: true, read: STORED.length, unreadable: 0, error: null });
+    expect(await sources.health.checkBackend?.(context)).toEqual({ ok: true, error: null });
+  });
+
   it('shows queues with who consumes them', async () => {
     const { sources } = open();
     await sources.workers.listWorkers(context);
@@ -118,11 +164,11 @@ describe('the Celery source on a broker made of arrays', () => {
     ]);
     const { status, config } = await componentOf(sources, 'broker');
     expect({ status, transport: config.transport }).toEqual({ status: 'up', transport: 'arrays' });
-    expect((await componentOf(sources, 'collector')).config.messages).toBe(EVENTS.length);
+    expect((await componentOf(sources, 'collector')).config.messages).toBe(EVENTS.length + PUBLISHED.length);
   });
 });
 
-describe('the Celery source on a broker made of arrays keeps the contract of sources', () => {
+describe('the Celery source on a broker and a result backend made of arrays keeps the contract of sources', () => {
   const cases = sourceContract({
     parts: [
       'tasks',
@@ -138,10 +184,11 @@ describe('the Celery source on a broker made of arrays keeps the contract of sou
     ],
     async create() {
       const { sources } = openSource();
-      // Until queues and workers have been read once, reading changes what is shown.
+      // Until queues, workers and results have been read once, reading changes what is shown.
       await sources.queues.listQueues(context);
       await sources.workers.listWorkers(context);
       await sources.health.checkWorkers?.(context);
+      await until(() => isScanned(sources));
       return { sources };
     },
   });

@@ -1,5 +1,5 @@
 /** A result backend on a real Redis, read by this library, with a client to fill it. */
-import { createClient } from 'redis';
+
 import type { CelerySettings } from '../../src/celery.ts';
 import type { History } from '../../src/history/history.ts';
 import { historySources } from '../../src/history/history-sources.ts';
@@ -10,6 +10,7 @@ import { createRedisResultBackend } from '../../src/sources/celery/backends/redi
 import { backendEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import { createLineage } from '../../src/sources/celery/lineage/lineage.ts';
 import { createResults, type Results } from '../../src/sources/celery/results/results.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import type { RedisServer } from '../helpers/redis-server.ts';
 
 /** A history fed by a backend alone. */

@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createClient } from 'redis';
 import { type CelerySources, celerySources } from '../../src/celery.ts';
 import { type CeleryApp, celeryApp } from '../helpers/celery-app.ts';
 import type { DumpedKey, Published } from '../helpers/celery-recordings.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, startRedis, until } from '../helpers/redis-server.ts';
 import type { CanvasTruth } from './canvas-truth.ts';
 

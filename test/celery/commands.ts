@@ -1,5 +1,5 @@
 /** What clients of a Redis send, by the user that they are signed in as. */
-import { createClient } from 'redis';
+import { createClient } from '../helpers/redis-client.ts';
 
 /** Commands that change something, block others, or reach them. */
 const WRITING =

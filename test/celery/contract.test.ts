@@ -1,9 +1,9 @@
-import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
 import { sourceContract } from '../../src/testing.ts';
 import { componentOf } from '../helpers/celery-events.ts';
 import { RECORDINGS } from '../helpers/celery-recordings.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 
 describe.skipIf(redisMissing !== null)(

@@ -1,4 +1,3 @@
-import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { History, TaskChange } from '../../src/history/history.ts';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
@@ -15,6 +14,7 @@ import { createRunning } from '../../src/sources/celery/control/running.ts';
 import { type CeleryEvent, taskChangeOf } from '../../src/sources/celery/protocol/events.ts';
 import { type CeleryApp, type CeleryWorker, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
 import { context } from '../helpers/celery-events.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 
 const missing = redisMissing ?? celeryMissing;

@@ -1,5 +1,5 @@
 /** A Redis with an asker of workers, and something that answers as workers do. */
-import { createClient } from 'redis';
+
 import { afterEach, beforeAll, beforeEach } from 'vitest';
 import { controlAddress } from '../../src/sources/celery/brokers/redis/control-address.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
@@ -10,6 +10,7 @@ import {
   createControl,
 } from '../../src/sources/celery/control/control.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, startRedis, until } from '../helpers/redis-server.ts';
 
 type Client = ReturnType<typeof createClient>;

@@ -1,7 +1,7 @@
-import type { createClient } from 'redis';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { controlAddress } from '../../src/sources/celery/brokers/redis/control-address.ts';
 import type { Control } from '../../src/sources/celery/control/control.ts';
+import type { createClient } from '../helpers/redis-client.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 import { useControlLab } from './control-lab.ts';
 

@@ -1,4 +1,3 @@
-import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
@@ -9,6 +8,7 @@ import { CONTROL_COMMANDS } from '../../src/sources/celery/control/encoder.ts';
 import { createPing } from '../../src/sources/celery/control/ping.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 import { type CeleryApp, type CeleryWorker, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 
 const missing = redisMissing ?? celeryMissing;

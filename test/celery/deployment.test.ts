@@ -1,4 +1,3 @@
-import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CelerySources, celerySources } from '../../src/celery.ts';
 import type { Task } from '../../src/model.ts';
@@ -6,6 +5,7 @@ import type { TaskPosition } from '../../src/source.ts';
 import { createAclUsers, urlAs } from '../helpers/acl-users.ts';
 import { type CeleryApp, celeryApp, celeryMissing, type Submitted } from '../helpers/celery-app.ts';
 import { componentOf, context } from '../helpers/celery-events.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { query } from '../history/telling.ts';
 import { recordCommands } from './commands.ts';

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createClient } from 'redis';
 import { describe, expect, it } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
 import { deploymentEndpoints } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 import { checkBroker, componentOf, context, received, stateOf } from '../helpers/celery-events.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 
 describe('what of a deployment is read', () => {
@@ -84,20 +84,20 @@ describe('what of a deployment is read', () => {
   });
 
   it.each<[string, unknown, unknown, CelerySettings, RegExp]>([
-    ['no broker', undefined, redis, {}, /broker is missing/],
+    ['no broker', undefined, redis, {}, /'broker' is missing/],
     [
       'a broker elsewhere alone',
       amqp,
       undefined,
       {},
-      /^celerySources: broker begins with amqp:.*backend: 'redis:/,
+      /^celerySources: 'broker' begins with amqp:.*backend: 'redis:/,
     ],
     [
       'one of the settings',
       undefined,
       undefined,
       { broker_url: amqp },
-      /settings.broker_url begins with amqp:/,
+      /'settings.broker_url' begins with amqp:/,
     ],
     [
       'both elsewhere',
@@ -113,9 +113,9 @@ describe('what of a deployment is read', () => {
       { broker_url: amqp, result_backend: redis },
       /begins with amqp:/,
     ],
-    ['a slip of the pen', 'reddis://:SECRET@h', redis, {}, /begins with reddis:.*write redis:/],
-    ['no URL', 'SECRET', redis, {}, /broker is no URL/],
-    ['a backend that the option says is elsewhere', redis, 'rpc://', {}, /backend begins with rpc:/],
+    ['a slip of the pen', 'reddis://:SECRET@h', redis, {}, /begins with reddis:.*Write a URL such as redis:/],
+    ['no URL', 'SECRET', redis, {}, /'broker' is not a URL/],
+    ['a backend that the option says is elsewhere', redis, 'rpc://', {}, /'backend' begins with rpc:/],
   ])('and of %s it is told what to write', (_, broker, backend, settings, message) => {
     expect(() => deploymentEndpoints(broker, backend, settings)).toThrow(TypeError);
     expect(() => deploymentEndpoints(broker, backend, settings)).toThrow(message);

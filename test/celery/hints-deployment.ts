@@ -7,7 +7,7 @@ import type { Hint } from '../../src/sources/celery/hint.ts';
 import type { HintOptions } from '../../src/sources/celery/hints/facts.ts';
 import { hintsFor } from '../../src/sources/celery/hints/hints-for.ts';
 import { createObserver, type Observer } from '../../src/sources/celery/hints/observer.ts';
-import { type ResolvedOptions, resolveOptions } from '../../src/sources/celery/options.ts';
+import { type ResolvedOptions, resolveOptions } from '../helpers/celery-options.ts';
 
 /** Broker and backend on one server. */
 export const OPTIONS = resolveOptions({

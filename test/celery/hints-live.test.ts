@@ -1,4 +1,3 @@
-import { createClient } from 'redis';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type CelerySettings, type CelerySources, celerySources } from '../../src/celery.ts';
 import { createRedisReader } from '../../src/redis/connection-reader.ts';
@@ -8,6 +7,7 @@ import { createControl } from '../../src/sources/celery/control/control.ts';
 import type { Hint } from '../../src/sources/celery/hint.ts';
 import { type CeleryApp, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
 import { componentOf } from '../helpers/celery-events.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { optionsOf, type Watch, watch } from './hints-watch.ts';
 

@@ -1,7 +1,7 @@
-import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { CelerySourcesOptions } from '../../src/celery.ts';
 import { heartbeat } from '../helpers/celery-events.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { optionsOf, type Watch, watch } from './hints-watch.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resolveOptions } from '../../src/sources/celery/options.ts';
+import { resolveOptions } from '../helpers/celery-options.ts';
 import { deployment, event, result } from './hints-deployment.ts';
 
 describe('a hint about what is stored', () => {

@@ -10,10 +10,10 @@ import { diagnoseEvents } from '../../src/sources/celery/brokers/redis/diagnose.
 import { contentTypeOf, decodeEnvelope } from '../../src/sources/celery/brokers/redis/envelope.ts';
 import { createHints, type Hints } from '../../src/sources/celery/hints/hints.ts';
 import { createObserver, type Observer } from '../../src/sources/celery/hints/observer.ts';
-import { resolveOptions } from '../../src/sources/celery/options.ts';
 import { type CeleryEvent, taskChangeOf } from '../../src/sources/celery/protocol/events.ts';
 import { decodeResult } from '../../src/sources/celery/protocol/results.ts';
 import { workerChangeOf } from '../../src/sources/celery/protocol/worker-events.ts';
+import { resolveOptions } from '../helpers/celery-options.ts';
 
 import { hintOptions } from './hints-deployment.ts';
 

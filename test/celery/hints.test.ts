@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resolveOptions } from '../../src/sources/celery/options.ts';
+import { resolveOptions } from '../helpers/celery-options.ts';
 import { DENIED, deployment, event, NOPERM, UP } from './hints-deployment.ts';
 
 describe('a hint about the workers', () => {

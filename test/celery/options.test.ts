@@ -2,7 +2,7 @@ import { createClient } from 'redis';
 import { createClient as createClient5 } from 'redis5';
 import { describe, expect, it } from 'vitest';
 import type { CelerySourcesOptions } from '../../src/celery.ts';
-import { resolveOptions } from '../../src/sources/celery/options.ts';
+import { resolveOptions } from '../helpers/celery-options.ts';
 
 const broker = 'redis://127.0.0.1:1/3';
 
@@ -52,45 +52,45 @@ describe('the options of celerySources', () => {
   });
 
   it.each<[unknown, RegExp]>([
-    [undefined, /celerySources\(\{ broker: /],
-    ['redis://', /celerySources\(\{ broker: /],
-    [{}, /broker is missing/],
-    [{ broker: 3 }, /broker must be a URL such as/],
+    [undefined, /'options' must be an object such as \{ broker: /],
+    ['redis://', /'options' must be an object such as \{ broker: /],
+    [{}, /'broker' is missing/],
+    [{ broker: 3 }, /'broker' must be a URL such as/],
     [{ broker: { duplicate: () => {} } }, /package redis, version 5 or 6/],
-    [{ broker, brokerUrl: 'x' }, /no option "brokerUrl".*Write broker instead/],
+    [{ broker, brokerUrl: 'x' }, /'brokerUrl' is not an option.*Write broker instead/],
     [{ broker, result_backend: 'x' }, /Write backend instead/],
     [{ broker, event_exchange: 'x' }, /Write settings: \{ event_exchange \} instead/],
-    [{ broker, __proto__x: 1 }, /Its options are broker, backend, name, settings, retention/],
-    [{ broker, constructor: 1 }, /no option "constructor"/],
-    [{ broker, name: '' }, /name must be/],
-    [{ broker, name: 'a b' }, /name must be/],
-    [{ broker, retention: 3 }, /retention must be an object/],
+    [{ broker, __proto__x: 1 }, /Known are: broker, backend, name, settings, retention/],
+    [{ broker, constructor: 1 }, /'constructor' is not an option/],
+    [{ broker, name: '' }, /'name' must be 1 to 64 of/],
+    [{ broker, name: 'a b' }, /'name' must be 1 to 64 of/],
+    [{ broker, retention: 3 }, /'retention' must be an object/],
     [{ broker, retention: { maxTask: 1 } }, /'retention\.maxTask' is not an option/],
-    [{ broker, backend: 'rpc://' }, /backend begins with rpc:/],
+    [{ broker, backend: 'rpc://' }, /'backend' begins with rpc:/],
     [{ broker: 'amqp://u:SECRET@h' }, /begins with amqp:/],
-    [{ settings: { broker_url: 'amqp://u:SECRET@h' } }, /settings.broker_url begins with amqp:/],
-    [{ broker, settings: 'x' }, /write settings: \{/],
-    [{ broker, settings: { event_exchange: 3 } }, /settings.event_exchange must be a string/],
+    [{ settings: { broker_url: 'amqp://u:SECRET@h' } }, /'settings.broker_url' begins with amqp:/],
+    [{ broker, settings: 'x' }, /'settings' must be an object with Celery's own names/],
+    [{ broker, settings: { event_exchange: 3 } }, /'settings.event_exchange' must be a string/],
     [
       { broker, settings: { event_exchange: '' } },
-      /settings.event_exchange must be a string that is not empty/,
+      /'settings.event_exchange' must be a string that is not empty/,
     ],
     [
       { broker, settings: { broker_transport_options: [] } },
-      /settings.broker_transport_options must be an object/,
+      /'settings.broker_transport_options' must be an object/,
     ],
     [
       { broker, settings: { broker_transport_options: { fanout_patterns: 0 } } },
-      /fanout_patterns must be true or/,
+      /fanout_patterns' must be true or/,
     ],
     [
       { broker, settings: { broker_transport_options: { fanout_prefix: 1 } } },
-      /fanout_prefix must be true, false or/,
+      /fanout_prefix' must be true, false or/,
     ],
     [{ broker, settings: { broker_transport_options: { priority_steps: ['SECRET'] } } }, /whole numbers/],
     [{ broker, settings: { result_backend_transport_options: { global_keyprefix: 1 } } }, /must be a string/],
     [{ broker, settings: { timezone: 'Moon/Base' } }, /time zone/],
-    [{ broker, settings: { beat_schedule: [] } }, /beat_schedule must be an object/],
+    [{ broker, settings: { beat_schedule: [] } }, /beat_schedule' must be an object/],
   ])('%j are refused with what to write', (options, message) => {
     expect(() => resolveOptions(options)).toThrow(TypeError);
     expect(() => resolveOptions(options)).toThrow(message);

@@ -1,5 +1,4 @@
 import express from 'express';
-import { createClient } from 'redis';
 import { expect, it } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
 import { createMonitorRouter } from '../../src/index.ts';
@@ -7,6 +6,7 @@ import type { SourceBody, TaskBody } from '../../src/wire.ts';
 import { ask } from '../helpers/ask.ts';
 import { received } from '../helpers/celery-events.ts';
 import { listen } from '../helpers/hosts.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 
 interface TasksBody {

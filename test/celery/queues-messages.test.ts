@@ -1,8 +1,8 @@
-import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CelerySettings } from '../../src/celery.ts';
 import type { Task } from '../../src/model.ts';
 import { celeryApp, celeryMissing } from '../helpers/celery-app.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
 import { context, type Lab, openLab, queryOf, walkPages } from './queues-lab.ts';
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TaskPosition } from '../../src/source.ts';
 import type { MessagePosition } from '../../src/sources/celery/broker.ts';
 import { FIRST_POSITION, indexBehind } from '../../src/sources/celery/queues/waiting-cursor.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
 import { context, messageOf, openLab, openPoll, queryOf } from './queues-lab.ts';
 

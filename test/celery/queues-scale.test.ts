@@ -1,6 +1,6 @@
-import { createClient } from 'redis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TaskPosition } from '../../src/source.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { context, type Lab, messageOf, openLab, queryOf } from './queues-lab.ts';
 

@@ -1,6 +1,6 @@
-import { createClient } from 'redis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { celeryApp, celeryMissing } from '../helpers/celery-app.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { context, messageOf, openLab, openPoll, queryOf, walkPages } from './queues-lab.ts';
 

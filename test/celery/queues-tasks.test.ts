@@ -1,7 +1,7 @@
-import { createClient } from 'redis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TaskChange } from '../../src/history/history.ts';
 import type { TaskSort } from '../../src/source.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { context, type Lab, openLab, queryOf, waiting, walkPages } from './queues-lab.ts';
 

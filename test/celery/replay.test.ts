@@ -1,10 +1,10 @@
-import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CelerySources, celerySources } from '../../src/celery.ts';
 import type { TaskDetail } from '../../src/model.ts';
 import { componentOf } from '../helpers/celery-events.ts';
 import { type Published, RECORDINGS, type Recording, shuffled } from '../helpers/celery-recordings.ts';
 import { type Told, whatIsTold } from '../helpers/celery-truth.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 
 const context = { signal: new AbortController().signal };

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CrontabFields, crontabText, readCrontab } from '../../src/sources/celery/schedules/crontab.ts';
 import { expandField } from '../../src/sources/celery/schedules/crontab-field.ts';
-import { isTimeZone, localTime, momentOf } from '../../src/sources/celery/schedules/zones.ts';
+import { isTimeZone, localTime, momentOf } from '../../src/sources/celery/zones.ts';
 import { celeryMissing } from '../helpers/celery-app.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
 

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import { decodeEnvelope } from '../../src/sources/celery/brokers/redis/envelope.ts';
@@ -11,6 +10,7 @@ import { type CeleryEvent, taskChangeOf } from '../../src/sources/celery/protoco
 import { createSchedules, type Schedules } from '../../src/sources/celery/schedules/schedules.ts';
 import { type CeleryApp, type CeleryWorker, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
 import { context } from '../helpers/celery-events.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 
 const missing = redisMissing ?? celeryMissing;
@@ -39,7 +39,12 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'a running beat with a st
       beat_schedule: ENTRIES,
     };
     app = celeryApp(settings);
-    schedules = createSchedules({ name: 'celery', settings, reader: null, conf: async () => null });
+    schedules = createSchedules({
+      name: 'celery',
+      settings,
+      redbeat: { reader: null, unreadable: null },
+      conf: async () => null,
+    });
     events = createClient({ url: redis.url() });
     await events.connect();
     await events.pSubscribe('/0.celeryev/*', (message) => {
@@ -106,7 +111,12 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'a running beat with a st
     const endpoint = brokerEndpoint(redis.url(), {});
     const control = createControl({ mailbox: createRedisMailbox(endpoint, {}), known: () => ['conf@here'] });
     const conf = async () => (await control.ask('conf'))?.values ?? null;
-    const told = createSchedules({ name: 'celery', settings: {}, reader: null, conf });
+    const told = createSchedules({
+      name: 'celery',
+      settings: {},
+      redbeat: { reader: null, unreadable: null },
+      conf,
+    });
     try {
       await app.plainWorker('--pool', 'solo', '-n', 'conf@here', '-Q', 'nothing');
       await until(async () => ((await conf())?.size ?? 0) > 0);

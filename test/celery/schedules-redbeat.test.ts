@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createRedisReader } from '../../src/redis/connection-reader.ts';
 import type { RedisReader } from '../../src/redis/reader.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
-import { createRedbeat } from '../../src/sources/celery/schedules/redbeat.ts';
+import { createRedbeatReader } from '../../src/sources/celery/brokers/redis/redbeat-reader.ts';
 import { redbeatKeys } from '../../src/sources/celery/schedules/redbeat-settings.ts';
 import { redbeatSchedule } from '../../src/sources/celery/schedules/rows.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
 
 interface RecordedKey {
@@ -72,7 +72,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what redbeat k
 
   it('is read as recorded: intervals, crontabs, rules, disabled and finished ones', async () => {
     await play('redbeat-running');
-    const snapshot = await createRedbeat(reader, KEYS).read();
+    const snapshot = await createRedbeatReader(reader, KEYS).read();
     expect(snapshot).toMatchObject({ total: 7, unreadable: 0 });
     expect(snapshot.lockMs).toBeGreaterThan(50_000);
     const at = (seconds: number) => new Date(seconds * 1000);
@@ -139,7 +139,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what redbeat k
     await play('redbeat-running');
     // As a restart of beat leaves it.
     await writer.zAdd(KEYS.schedule, { value: 'redbeat:nightly-mon-fri', score: 1_795_229_400 });
-    const { entries } = await createRedbeat(reader, KEYS).read();
+    const { entries } = await createRedbeatReader(reader, KEYS).read();
     const next = entries.map((entry) => {
       const { name, nextRunAt } = redbeatSchedule(entry, 'UTC');
       return [name, nextRunAt?.toISOString() ?? null];
@@ -165,11 +165,11 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what redbeat k
 
   it('tells that the beat has stopped, by a lock that is gone', async () => {
     await play('redbeat-stopped');
-    expect(await createRedbeat(reader, KEYS).read()).toMatchObject({ total: 7, lockMs: null });
+    expect(await createRedbeatReader(reader, KEYS).read()).toMatchObject({ total: 7, lockMs: null });
   });
 
   it('is empty where redbeat is not used', async () => {
-    expect(await createRedbeat(reader, KEYS).read()).toEqual({
+    expect(await createRedbeatReader(reader, KEYS).read()).toEqual({
       entries: [],
       total: 0,
       unreadable: 0,
@@ -195,7 +195,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what redbeat k
       '{"name": "hostile", "__proto__": {"task": "x"}, "schedule": {"minute": {"toString": 1}}}',
       8,
     );
-    const snapshot = await createRedbeat(reader, KEYS).read();
+    const snapshot = await createRedbeatReader(reader, KEYS).read();
     expect(snapshot).toMatchObject({ total: 8, unreadable: 6 });
     expect(snapshot.entries.map(({ schedule }) => [schedule.name, schedule.args, schedule.task])).toEqual([
       ['good', '(nan,)', 't'],
@@ -209,7 +209,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what redbeat k
     await Promise.all(names.map((index) => write(String(index), definition, index % 10 === 0 ? -1 : index)));
     await writer.configSet('slowlog-log-slower-than', '100000');
     await writer.sendCommand(['SLOWLOG', 'RESET']);
-    const snapshot = await createRedbeat(reader, KEYS).read();
+    const snapshot = await createRedbeatReader(reader, KEYS).read();
     expect(snapshot).toMatchObject({ total: 6000, unreadable: 0 });
     expect(snapshot.entries).toHaveLength(5000);
     expect(snapshot.entries[0]?.schedule.name).toBe('1');
@@ -222,7 +222,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what redbeat k
       JSON.stringify({ task, schedule: { __type__: 'interval', every: 5 } });
     const names = Array.from({ length: 1200 }, (_, index) => String(index));
     await Promise.all(names.map((name) => write(name, definition('old'), Number(name))));
-    const redbeat = createRedbeat(reader, KEYS);
+    const redbeat = createRedbeatReader(reader, KEYS);
     await redbeat.read();
     await Promise.all(names.map((name) => writer.hSet(`redbeat:${name}`, 'definition', definition('new'))));
     await writer.zAdd(KEYS.schedule, { value: 'redbeat:1100', score: 5000 });
@@ -241,7 +241,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what redbeat k
     const keys = redbeatKeys({ redbeat_key_prefix: 'shop-', redbeat_lock_key: 'lock' });
     expect(keys).toEqual({ prefix: 'shop-', schedule: 'shop-:schedule', locks: ['shop-lock', 'lock'] });
     await writer.set('shop-lock', 'x', { PX: 60_000 });
-    expect((await createRedbeat(reader, keys).read()).lockMs).toBeGreaterThan(50_000);
+    expect((await createRedbeatReader(reader, keys).read()).lockMs).toBeGreaterThan(50_000);
     expect(redbeatKeys({ redbeat_lock_key: null }).locks).toEqual([]);
   });
 });

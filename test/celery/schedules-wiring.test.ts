@@ -1,7 +1,7 @@
-import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type CelerySources, type CelerySourcesOptions, celerySources } from '../../src/celery.ts';
 import { componentOf, context } from '../helpers/celery-events.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { startSentinel } from '../helpers/redis-sentinel.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
 

@@ -1,11 +1,13 @@
-import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createRedisReader } from '../../src/redis/connection-reader.ts';
 import type { RedisReader } from '../../src/redis/reader.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
+import { createRedbeatReader } from '../../src/sources/celery/brokers/redis/redbeat-reader.ts';
+import { redbeatKeys } from '../../src/sources/celery/schedules/redbeat-settings.ts';
 import { createSchedules, type Schedules } from '../../src/sources/celery/schedules/schedules.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 import { context } from '../helpers/celery-events.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 
 const NOBODY = async () => null;
@@ -40,11 +42,15 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'schedules'), (
     await redis?.close();
   });
 
+  function redbeatOf(settings: CelerySettings, from = reader) {
+    return { reader: createRedbeatReader(from, redbeatKeys(settings)), unreadable: null };
+  }
+
   function schedulesOf(
     settings: CelerySettings,
     conf = NOBODY as Parameters<typeof createSchedules>[0]['conf'],
   ) {
-    const schedules = createSchedules({ name: 'celery', settings, reader, conf });
+    const schedules = createSchedules({ name: 'celery', settings, redbeat: redbeatOf(settings), conf });
     open.push(schedules);
     return schedules;
   }
@@ -167,16 +173,17 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'schedules'), (
       'redbeat',
       brokerEndpoint(`redis://mon:pw@127.0.0.1:${redis.port}/0`, {}),
     );
-    const base = { name: 'celery', reader: limited, conf: NOBODY };
-    const plain = createSchedules({ ...base, settings: {} });
+    const limitedTo = (settings: CelerySettings) =>
+      createSchedules({ name: 'celery', settings, redbeat: redbeatOf(settings, limited), conf: NOBODY });
+    const plain = limitedTo({});
     expect(await plain.source.listSchedules(context)).toBe(null);
     expect(plain.problem()?.code).toBe('NOPERM');
     expect(plain.source.status?.()).toMatchObject({ ok: true });
-    const named = createSchedules({ ...base, settings: { redbeat_lock_timeout: 60 } });
+    const named = limitedTo({ redbeat_lock_timeout: 60 });
     await expect(named.source.listSchedules(context)).rejects.toMatchObject({ code: 'source_unavailable' });
     expect(await named.component()).toMatchObject({ status: 'unknown', enabled: true });
     const beat_schedule = { daily: { task: 'report', schedule: 30 } };
-    const fixed = createSchedules({ ...base, settings: { beat_schedule } });
+    const fixed = limitedTo({ beat_schedule });
     expect(await fixed.source.listSchedules(context)).toMatchObject([{ id: 'daily', lastRunAt: null }]);
     await limited.close();
   });

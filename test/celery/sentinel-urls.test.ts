@@ -74,15 +74,15 @@ describe('a Sentinel URL', () => {
   it.each<[string, unknown, RegExp]>([
     ['sentinel://:SECRET@h', {}, /broker_transport_options: \{ master_name: 'mymaster' \}/],
     ['sentinel://:SECRET@h', { master_name: '' }, /master_name/],
-    ['sentinel://:SECRET@h', { ...shop, sentinel_kwargs: 'SECRET' }, /sentinel_kwargs must be an object/],
-    ['sentinel://:SECRET@h', { ...shop, sentinel_kwargs: { password: 3 } }, /password must be a string/],
+    ['sentinel://:SECRET@h', { ...shop, sentinel_kwargs: 'SECRET' }, /sentinel_kwargs' must be an object/],
+    ['sentinel://:SECRET@h', { ...shop, sentinel_kwargs: { password: 3 } }, /password' must be a string/],
     [
       'sentinel://:SECRET@h',
       { ...shop, sentinel_kwargs: { ssl: true, ssl_cert_reqs: 'SECRET' } },
       /ssl_cert_reqs/,
     ],
-    ['sentinel://:SECRET@h;redis://k', shop, /Sentinel URLs alone/],
-    ['sentinel://:SECRET@h/x', shop, /number of a database, as sentinel:/],
+    ['sentinel://:SECRET@h;redis://k', shop, /Sentinel URLs only/],
+    ['sentinel://:SECRET@h/x', shop, /database number, as in sentinel:/],
     ['sentinel://:SE/CRET@h:99999999/0', shop, /percent-encoded|number/],
   ])('%s with %j is refused with what to write', (url, options, message) => {
     const create = (): unknown =>

@@ -1,7 +1,8 @@
-import { createClient, createSentinel } from 'redis';
+import { createSentinel } from 'redis';
 import { describe, expect, it } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
 import { checkBroker, componentOf, received, stateOf } from '../helpers/celery-events.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { startSentinel } from '../helpers/redis-sentinel.ts';
 import { redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 

@@ -14,16 +14,12 @@ import { scriptedRedis } from '../helpers/scripted-redis.ts';
 
 describe('the settings of TLS', () => {
   it.each<[string, unknown, RegExp]>([
-    ['broker_use_ssl', 'SECRET', /broker_use_ssl must be true, false or an object with ssl_cert_reqs/],
-    ['redis_backend_use_ssl', [1], /redis_backend_use_ssl must be true/],
-    ['broker_use_ssl', { ssl_cert_reqs: 'SECRET' }, /ssl_cert_reqs in settings.broker_use_ssl must be/],
-    ['broker_use_ssl', { ssl_cert_reqs: 3 }, /ssl_cert_reqs in settings.broker_use_ssl must be/],
-    ['redis_backend_use_ssl', { ssl_ca_certs: 3 }, /ssl_ca_certs in settings.redis_backend_use_ssl must be/],
-    [
-      'broker_use_ssl',
-      { ssl_keyfile: '/SECRET' },
-      /the file that ssl_keyfile in settings.broker_use_ssl names/,
-    ],
+    ['broker_use_ssl', 'SECRET', /broker_use_ssl' must be true, false or an object with ssl_cert_reqs/],
+    ['redis_backend_use_ssl', [1], /redis_backend_use_ssl' must be true/],
+    ['broker_use_ssl', { ssl_cert_reqs: 'SECRET' }, /'settings.broker_use_ssl.ssl_cert_reqs' must be/],
+    ['broker_use_ssl', { ssl_cert_reqs: 3 }, /'settings.broker_use_ssl.ssl_cert_reqs' must be/],
+    ['redis_backend_use_ssl', { ssl_ca_certs: 3 }, /'settings.redis_backend_use_ssl.ssl_ca_certs' must be/],
+    ['broker_use_ssl', { ssl_keyfile: '/SECRET' }, /'settings.broker_use_ssl.ssl_keyfile' names a file/],
   ])('%s: %j is refused with what to write', (name, value, message) => {
     const urls = { broker_url: 'redis://h', result_backend: 'redis://h' };
     const create = (): unknown => celerySources({ settings: { ...urls, [name]: value } });

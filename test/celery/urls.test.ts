@@ -55,13 +55,13 @@ describe('a URL of Redis', () => {
 
   it.each([
     ['amqp://user:SECRET@h//', /begins with amqp:.*This source reads Redis/],
-    ['SECRET', /is no URL/],
-    ['', /is no URL/],
+    ['SECRET', /is not a URL/],
+    ['', /is not a URL/],
     ['sentinel://:SECRET@h:26379/0', /begins with sentinel:/],
     ['redis://user:SE#CRET@h/0', /percent-encoded/],
-    ['redis://user:SE/CRET@h/0', /percent-encoded|number of a database/],
+    ['redis://user:SE/CRET@h/0', /percent-encoded|database number/],
     ['redis://user:%SECRET@h/0', /two hexadecimal digits/],
-    ['redis://:SECRET@h/abc', /number of a database/],
+    ['redis://:SECRET@h/abc', /database number/],
     ['redis://:SECRET@h:99999999/0', /percent-encoded/],
     ['redis+socket://SECRET', /redis\+socket:\/\/\/path/],
     ['rediss://:SECRET@h?ssl_cert_reqs=maybe', /ssl_cert_reqs/],

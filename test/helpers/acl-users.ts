@@ -2,7 +2,7 @@
  * The Redis users that a monitor may run as, with no more rights than it needs. The documentation
  * quotes these rules for database 0 without prefixes.
  */
-import { createClient } from 'redis';
+
 import { escapeGlob } from '../../src/redis/acl.ts';
 import {
   groupSubscription,
@@ -11,6 +11,7 @@ import {
 import { eventSubscriptions } from '../../src/sources/celery/brokers/redis/channels.ts';
 import { controlAddress } from '../../src/sources/celery/brokers/redis/control-address.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
+import { createClient } from './redis-client.ts';
 
 /** Which deployment a user is for. */
 export interface AclScope {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createClient } from 'redis';
+import { createClient } from './redis-client.ts';
 import { endWithProcess, freePort, untilSaid } from './redis-server.ts';
 
 /** A Sentinel of its own, on a free port of loopback. */

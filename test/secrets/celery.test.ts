@@ -1,8 +1,8 @@
-import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CelerySources, celerySources } from '../../src/celery.ts';
 import { componentOf, eventMessage } from '../helpers/celery-events.ts';
 import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
+import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { type Host, serve } from '../router/host-kit.ts';
 import { CUT_TEXTS, HARMLESS_TEXTS, leakIn, WHOLE_TEXTS } from './corpus/index.ts';

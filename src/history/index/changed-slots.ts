@@ -22,14 +22,15 @@ export interface ChangedSlots {
 /** @param records `waiting` holds the position of each changed task in this list, plus one */
 export function createChangedSlots(records: Records): ChangedSlots {
   const slots = new Uint32Array(MAX_CHANGED);
-  // Reused, since there is one for every message.
-  const pendings: Pending[] = Array.from({ length: MAX_CHANGED }, () => ({ name: 0, queue: 0 }));
+  // Reused, since there is one for every message. It grows up to `MAX_CHANGED`.
+  const pendings: Pending[] = [];
   let size = 0;
 
   return {
     touch(slot) {
       const at = records.waiting[slot] as number;
       if (at !== 0) return pendings[at - 1] as Pending;
+      if (size === pendings.length) pendings.push({ name: 0, queue: 0 });
       const pending = pendings[size] as Pending;
       slots[size] = slot;
       records.waiting[slot] = ++size;

@@ -1,7 +1,7 @@
 /**
- * The seam between the Celery source and the broker of a deployment. Everything that depends on one
- * transport (channels, keys, exchanges, envelopes) is behind it, in `brokers/<transport>`. In front of it
- * are decoding, remote control, queues and lineage, which are the same for every broker.
+ * The interface between the Celery source and the broker of a deployment. Everything that depends on the
+ * transport (channels, keys, exchanges, envelopes) is in `brokers/<transport>`. Decoding, remote control,
+ * queues and lineage are the same for every broker.
  */
 import type { TaskFacts } from '../../history/history.ts';
 import type { TaskRelation } from '../../model.ts';
@@ -17,7 +17,7 @@ export interface Broker {
   readonly control: Mailbox | null;
   /** Reads queues; `null` where the transport cannot. */
   readonly queues: QueueReader | null;
-  /** What the component `broker` shows. Never holds a password. */
+  /** The data of the component `broker`. Never contains a password. */
   describe(): BrokerDescription;
   /** Asks the broker for a sign of life: what is wrong, or `null`. Never rejects. */
   check(signal: AbortSignal): Promise<Problem | null>;
@@ -37,7 +37,7 @@ export type BrokerAccess = 'events' | 'queues' | 'schedules' | 'control';
 
 /** A broker as the component `broker` shows it. */
 export interface BrokerDescription {
-  /** Without user, password and query; `null` where the client does not say. */
+  /** Without user, password and query; `null` if a client does not reveal it. */
   readonly url: string | null;
   /** Members of the component's `config`, such as `transport` and `database`. */
   readonly config: Readonly<Record<string, unknown>>;
@@ -63,9 +63,9 @@ export interface EventHandlers {
   /** A message was dropped, because more arrive than can be taken in. */
   lost(): void;
   /**
-   * A message whose body cannot be read.
+   * A message with an unreadable body.
    *
-   * @param contentType what the message says its body is; `null` when it does not say
+   * @param contentType the content type that the message names; `null` if it names none
    */
   unreadable(contentType: string | null): void;
   /** @param again whether the connection had been up before, so that messages may have been missed */
@@ -142,9 +142,9 @@ export interface QueueReader {
 }
 
 /**
- * Takes in one message and returns what is kept of it in memory.
+ * Takes in one message and returns the data to keep.
  *
- * @param task what the message says; `null` when it cannot be read
+ * @param task the decoded message; `null` if it is not readable
  */
 export type TakeMessage = (task: QueuedTask | null, position: MessagePosition) => WaitingMessage;
 
@@ -153,8 +153,8 @@ export interface QueueReading {
   /** By name. A queue that only a default names is left out while it is empty. */
   readonly queues: readonly QueueCounts[];
   /**
-   * Messages that no worker has acknowledged, in the order in which they will run: those that workers
-   * hold, then queue by queue. The same object stands for the same message in every reading.
+   * Messages that no worker has acknowledged, in the order in which they will run: first those that workers
+   * have taken, then queue by queue. A message is represented by the same object in every reading.
    */
   readonly messages: readonly WaitingMessage[];
   /** Whether `messages` are all messages. */
@@ -169,7 +169,7 @@ export interface QueueReading {
   readonly revision: number;
 }
 
-/** How many messages a queue holds; `null` where it cannot be known. */
+/** The number of messages in a queue; `null` if it is not known. */
 export interface QueueCounts {
   readonly name: string;
   readonly waiting: number | null;
@@ -184,8 +184,8 @@ export interface MessagePosition {
   /** Tells messages apart: the delivery tag, or a digest. */
   readonly tag: string;
   /**
-   * The part of the order that the message belongs to: a queue and its priority. Parts are sorted as text;
-   * that of the messages that workers hold is empty, so that it comes first.
+   * The part of the order to which the message belongs: its queue and priority. Parts are sorted as text. The
+   * part of messages that workers have taken is empty, so it comes first.
    */
   readonly part: string;
   /** When a worker took the message, seconds since 1970 by its clock; `null` while it is in a queue. */
@@ -196,7 +196,7 @@ export interface MessagePosition {
 export interface WaitingMessage extends MessagePosition {
   /** `null` when the message cannot be read. */
   readonly facts: TaskFacts | null;
-  /** What the message says about tasks that are still to be sent. */
+  /** The tasks that the message announces. */
   readonly relations: readonly TaskRelation[];
   /** Estimate of the memory that it takes. */
   readonly bytes: number;

@@ -3,12 +3,12 @@ import type { RetentionOptions } from '../../history/retention.ts';
 import { type CeleryParts, createAnswers } from './answers.ts';
 import { type CollectionOptions, createCollection } from './collection.ts';
 
-/** Longest value made of a stored result when `retention.maxValueLength` does not say, in characters. */
+/** Longest text of a stored value in characters, unless `retention.maxValueLength` is set. */
 const VALUE_LENGTH = 65_536;
 
-/** What a Celery source is made of, whatever broker and result backend these are. */
+/** The parts of a Celery source, for any broker and result backend. */
 export interface CelerySourceOptions extends Omit<CollectionOptions, 'valueLength'> {
-  /** Bounds of what is held in memory. */
+  /** Limits on what is held in memory. */
   readonly retention: RetentionOptions;
   /** Called at the end, to close the connections of broker and backend. */
   readonly closeConnections: () => Promise<void>;

@@ -7,14 +7,13 @@ import { type CelerySourcesOptions, resolveOptions } from './options.ts';
 export type CelerySources = Required<MonitorSources>;
 
 /**
- * Shows a Celery deployment on Redis. It listens to Celery's events and to the results that are published,
- * reads stored results, queues and schedules, and asks the workers for what only they know. Unless the
- * host allows more, it writes nothing to Redis but the keys of the workers' replies, which it removes.
+ * Shows a Celery deployment on Redis. It listens to Celery's events and to published results, reads stored
+ * results, queues and schedules, and asks the workers for what only they know. Unless the host allows more, it
+ * only writes the keys of the workers' replies to Redis, and removes them.
  *
- * Connecting starts at once and is repeated until it succeeds. Until then answers are 503; while Redis is
- * away later, the last data is shown with `ok: false`. Workers report most when they run with `-E`, and
- * clients report what they send only with `task_send_sent_event = True`; the hints of the components say
- * which setting hides data.
+ * It connects at once and retries until it succeeds. Until then, answers are 503; during a later outage, the
+ * last data is shown with `ok: false`. Workers report most with `-E`, and clients report what they send only
+ * with `task_send_sent_event = True`; the hints of the components name the setting that hides data.
  *
  * @example
  * app.use('/monitor', createMonitorRouter({
@@ -26,12 +25,6 @@ export type CelerySources = Required<MonitorSources>;
  */
 export function celerySources(options: CelerySourcesOptions): CelerySources {
   const resolved = resolveOptions(options);
-  const { broker, backend, redbeat, close } = connectionsOf(resolved);
-  return createCelerySource({
-    ...resolved,
-    broker,
-    backend,
-    redbeat,
-    closeConnections: close,
-  });
+  const { close, ...connections } = connectionsOf(resolved);
+  return createCelerySource({ ...resolved, ...connections, closeConnections: close });
 }

@@ -1,6 +1,6 @@
 /**
  * The collecting half of the source: listens to events and results, reads queues and stored results, asks
- * workers, and records everything in the history. What it knows beside the history is its snapshot.
+ * workers, and records everything in the history. All other data is in its snapshot.
  */
 import type { History } from '../../history/history.ts';
 import type { Broker } from './broker.ts';
@@ -13,7 +13,7 @@ import { createLineage, type Lineage } from './lineage/lineage.ts';
 import { createQueues, type Queues } from './queues/queues.ts';
 import type { ResultBackend } from './result-backend.ts';
 import { createResults, type Results } from './results/results.ts';
-import { createSchedules, type Schedules, type SchedulesOptions } from './schedules/schedules.ts';
+import { createSchedules, type RedbeatOptions, type Schedules } from './schedules/schedules.ts';
 import type { CelerySettings } from './settings.ts';
 import { type DeploymentSnapshot, snapshotOf } from './snapshot.ts';
 import { createTaskWatch, type TaskWatch } from './task-watch.ts';
@@ -29,11 +29,10 @@ export interface CollectionOptions {
   readonly broker: Broker | null;
   /** `null` without a result backend that can be read. */
   readonly backend: ResultBackend | null;
-  /** Where redbeat keeps its schedule. */
   readonly redbeat: RedbeatOptions;
   /** Whether workers may be asked. */
   readonly control: boolean;
-  /** Whether workers that send no events are told to. */
+  /** Whether to turn events on in workers that send none. */
   readonly enableEvents: boolean;
   /** Whether stored results are read at the start. */
   readonly readResults: boolean;
@@ -43,9 +42,6 @@ export interface CollectionOptions {
   readonly foreignBroker: string | null;
   readonly foreignBackend: string | null;
 }
-
-/** Where redbeat keeps its schedule: what reads it, or why it cannot be read. */
-export type RedbeatOptions = Required<Pick<SchedulesOptions, 'reader' | 'unreadable'>>;
 
 /** Collects until it is closed. */
 export interface Collection {
@@ -80,7 +76,7 @@ export function createCollection(options: CollectionOptions, history: History): 
   const results = resultsOf(options, history, lineage);
   const { name, settings, redbeat, broker, backend } = options;
   const conf = async () => (await control?.conf()) ?? null;
-  const schedules = createSchedules({ name, settings, ...redbeat, conf });
+  const schedules = createSchedules({ name, settings, redbeat, conf });
   const parts: Parts = { observer, lineage, control, queues, results, schedules };
   const intake = createIntake(history.writer, watchOf(parts), options.valueLength);
   const collector = createCollector({

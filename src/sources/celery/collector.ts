@@ -8,7 +8,7 @@ import type { PublishedResults } from './result-backend.ts';
 /** How fresh the data of some connections is. */
 type Freshness = Pick<SourceStatus, 'ok' | 'asOf' | 'error'>;
 
-/** Listens to a deployment and records what it hears. */
+/** Listens to a deployment and records its messages. */
 export interface Collector {
   /** `null` where the broker cannot be read. */
   readonly events: BrokerEvents | null;
@@ -65,7 +65,7 @@ export function createCollector(options: CollectorOptions): Collector {
   }
 
   function start(onConnected: OnConnected): void {
-    // Before the first connection no worker can be heard, so none counts as silent.
+    // Before the first connection, no worker counts as silent.
     if (events !== null) writer.freezeAt(new Date());
     events?.start({
       message: (body, isContinued) =>

@@ -80,7 +80,7 @@ function backendComponent(
   return { ...label, enabled: true, status: 'unknown', config: { transport: foreignBackend, hints } };
 }
 
-/** How far reading stored results has come. */
+/** Progress of reading stored results. */
 function progress(stored: ResultsProgress): Record<string, unknown> {
   const { done, keys, read, kept, unreadable, commands, since, finishedAt, problem } = stored;
   return {
@@ -125,13 +125,13 @@ function controlComponent({ control }: DeploymentSnapshot): Component {
   return {
     ...label,
     enabled: true,
-    // Until a worker has answered, nobody knows.
+    // Not known until a worker has answered.
     status: problem !== null ? 'down' : hasAnswered ? 'up' : 'unknown',
     config: { error: problem?.sentence ?? null },
   };
 }
 
-/** Until the first attempt to connect has ended, nobody knows. */
+/** Not known until the first attempt to connect has ended. */
 function statusOf(states: readonly ConnectionState[]): Component['status'] {
   if (states.every((state) => state.up)) return 'up';
   return states.some((state) => state.problem !== null) ? 'down' : 'unknown';

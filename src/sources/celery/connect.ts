@@ -1,64 +1,87 @@
-/** The one place that chooses how broker, result backend and redbeat are read: by the options' URLs. */
+/** The only place that chooses how broker, result backend and redbeat are read. */
 import { createRedisReader } from '../../redis/connection-reader.ts';
-import type { RedisReader } from '../../redis/reader.ts';
+import type { CeleryRedisClient } from '../../redis/node-redis.ts';
 import { createRedisResultBackend } from './backends/redis/redis-result-backend.ts';
 import type { Broker } from './broker.ts';
 import { createRedisBroker } from './brokers/redis/broker.ts';
+import { deploymentEndpoints } from './brokers/redis/endpoints.ts';
 import { redbeatLocation } from './brokers/redis/redbeat-endpoint.ts';
-import type { RedbeatOptions } from './collection.ts';
-import type { ResolvedOptions } from './options.ts';
+import { createRedbeatReader } from './brokers/redis/redbeat-reader.ts';
 import type { ResultBackend } from './result-backend.ts';
+import { redbeatKeys } from './schedules/redbeat-settings.ts';
+import type { RedbeatOptions } from './schedules/schedules.ts';
+import type { CelerySettings } from './settings.ts';
 
-/** What a deployment is read from. */
+/** A broker or result backend as a host gives it: a URL, or a client of a supported package. */
+export type GivenConnection = string | CeleryRedisClient;
+
+/** The options that decide where data is read from. */
+export interface GivenConnections {
+  readonly broker?: unknown;
+  readonly backend?: unknown;
+  readonly settings: CelerySettings;
+  /** Names of queues to read in addition to those found. */
+  readonly queues: readonly string[];
+}
+
+/** Where a deployment is read from. */
 export interface Connections {
   readonly broker: Broker | null;
   readonly backend: ResultBackend | null;
   readonly redbeat: RedbeatOptions;
+  /** The scheme of a broker that cannot be read, such as `amqp`; otherwise `null`. */
+  readonly foreignBroker: string | null;
+  /** The same for the result backend. */
+  readonly foreignBackend: string | null;
   /** Closes everything. */
   close(): Promise<void>;
 }
 
-/** Nothing is connected before something is first asked. */
-export function connectionsOf(options: ResolvedOptions): Connections {
-  const { settings, broker: brokerEndpoint, backend: backendEndpoint, queues } = options;
-  const brokerReader = brokerEndpoint === null ? null : createRedisReader('broker', brokerEndpoint);
-  const broker =
-    brokerEndpoint === null || brokerReader === null
+/**
+ * Chooses by the options. Connects to nothing before something is first read.
+ *
+ * @throws TypeError that says what to write; it never contains a URL
+ */
+export function connectionsOf({ broker, backend, settings, queues }: GivenConnections): Connections {
+  const endpoints = deploymentEndpoints(broker, backend, settings);
+  const brokerReader = endpoints.broker === null ? null : createRedisReader('broker', endpoints.broker);
+  const redisBroker =
+    endpoints.broker === null || brokerReader === null
       ? null
-      : createRedisBroker({ endpoint: brokerEndpoint, reader: brokerReader, settings, queues });
+      : createRedisBroker({ endpoint: endpoints.broker, reader: brokerReader, settings, queues });
   // Broker and result backend in one database share the connection for commands.
   const isOneDatabase =
-    brokerEndpoint?.server === backendEndpoint?.server &&
-    brokerEndpoint?.database === backendEndpoint?.database;
-  const backend =
-    backendEndpoint === null
+    endpoints.broker?.server === endpoints.backend?.server &&
+    endpoints.broker?.database === endpoints.backend?.database;
+  const redisBackend =
+    endpoints.backend === null
       ? null
       : createRedisResultBackend({
-          endpoint: backendEndpoint,
+          endpoint: endpoints.backend,
           reader:
-            isOneDatabase && brokerReader !== null
-              ? brokerReader
-              : createRedisReader('result backend', backendEndpoint),
+            (isOneDatabase ? brokerReader : null) ?? createRedisReader('result backend', endpoints.backend),
           settings,
         });
-  const location = redbeatLocation(settings, brokerEndpoint);
-  const redbeatReader =
-    location.endpoint === null || location.endpoint === brokerEndpoint
-      ? brokerReaderFor(location.endpoint, brokerReader)
+  const location = redbeatLocation(settings, endpoints.broker);
+  // Redbeat uses the broker's database unless the settings name another Redis.
+  const ownReader =
+    location.endpoint === null || location.endpoint === endpoints.broker
+      ? null
       : createRedisReader('redbeat', location.endpoint);
+  const reader = location.endpoint === null ? null : (ownReader ?? brokerReader);
   return {
-    broker,
-    backend,
-    redbeat: { reader: redbeatReader, unreadable: location.hint },
+    broker: redisBroker,
+    backend: redisBackend,
+    redbeat: {
+      reader: reader === null ? null : createRedbeatReader(reader, redbeatKeys(settings)),
+      unreadable: location.hint,
+    },
+    foreignBroker: endpoints.foreignBroker,
+    foreignBackend: endpoints.foreignBackend,
     async close() {
-      await broker?.close();
-      await backend?.close();
-      await Promise.all([...new Set([brokerReader, redbeatReader])].map((reader) => reader?.close()));
+      await redisBroker?.close();
+      await redisBackend?.close();
+      await Promise.all([brokerReader?.close(), ownReader?.close()]);
     },
   };
-}
-
-/** Redbeat's schedule is in the broker's database unless the settings name another Redis. */
-function brokerReaderFor(endpoint: object | null, reader: RedisReader | null): RedisReader | null {
-  return endpoint === null ? null : reader;
 }

@@ -8,7 +8,7 @@ export interface ConnectionState {
   readonly asOf: number | null;
   /** Since when the connection has been up; `null` while it is down. */
   readonly since: number | null;
-  /** How often it came back after it had been lost. */
+  /** How often it was re-established after it had been lost. */
   readonly reconnects: number;
   /** Why it is down; `null` while it is up, or before the first attempt has ended. */
   readonly problem: Problem | null;

@@ -31,7 +31,7 @@ export function createHealth(options: HealthOptions): HealthSource {
 
   async function byHeartbeats(context: ReadContext): Promise<WorkerHealthCheck> {
     if (!collector.workerStatus().ok) {
-      const error = 'The broker is away, so nobody can tell whether workers respond.';
+      const error = 'The broker cannot be reached, so it is not known whether workers respond.';
       return { ok: false, error, responding: [], missing: [] };
     }
     const { responding, missing } = await reader.checkWorkers(context);

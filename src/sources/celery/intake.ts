@@ -9,7 +9,7 @@ import { workerChangeOf } from './protocol/worker-events.ts';
 /** What the body of a message is that could be parsed. */
 const JSON_TYPE = 'application/json';
 
-/** Who is told what was received, after the history. */
+/** Observers that are called for each message after the history. */
 export interface IntakeWatch {
   /** A task has changed, as an event reports. */
   changed(change: TaskChange): void;
@@ -42,9 +42,9 @@ export interface Intake {
 }
 
 /**
- * @param writer records everything; messages that cannot be read are counted
- * @param watch is told the same
- * @param valueLength longest text to make of one stored value, in characters
+ * @param writer records everything; unreadable messages are counted
+ * @param watch is called with the same
+ * @param valueLength longest text of one stored value, in characters
  */
 export function createIntake(writer: HistoryWriter, watch: IntakeWatch, valueLength: number): Intake {
   let dropped = 0;

@@ -1,65 +1,77 @@
-import type { RetentionOptions } from '../../history/retention.ts';
-import { resolveRetention } from '../../history/retention.ts';
-import type { CeleryRedisClient } from '../../redis/node-redis.ts';
-import { type DeploymentEndpoints, deploymentEndpoints } from './brokers/redis/endpoints.ts';
+import {
+  type KeysOf,
+  type OptionHints,
+  readBoolean,
+  readSourceName,
+  refuseUnknownKeys,
+  wrongOption,
+} from '../../check-options.ts';
+import { type RetentionOptions, resolveRetention } from '../../history/retention.ts';
+import { isRecord } from '../../values.ts';
+import type { GivenConnection } from './connect.ts';
 import { type CelerySettings, checkSettings } from './settings.ts';
 
-/** What `celerySources` takes. */
+/** Options of `celerySources`. */
 export interface CelerySourcesOptions {
   /**
-   * Where the broker is: `redis://user:password@host:6379/0`, `rediss://…`, `redis+socket:///path`,
-   * `sentinel://host:26379/0;sentinel://…` (with `settings.broker_transport_options.master_name`), of a
-   * fail-over list the first; or a client made by `createClient` of the package `redis` (5 or 6) or by
-   * its `createSentinel` (6), which is duplicated and never closed. The number of the database is part of the channels' names: it is
-   * that of the URL, and for a client that of `settings.broker_url` or of the client's own options.
-   * Default: `settings.broker_url`. Where that is not Redis, only results are read.
+   * The broker, either as a URL or as a client.
+   *
+   * URL: `redis://user:password@host:6379/0`, `rediss://…`, `redis+socket:///path`, or
+   * `sentinel://host:26379/0;sentinel://…` with `settings.broker_transport_options.master_name`. Of a list of
+   * fail-over URLs, the first one is used.
+   *
+   * Client: made by `createClient` of the package `redis` (5 or 6) or by its `createSentinel` (6). It is
+   * duplicated and never closed.
+   *
+   * Names of channels contain the database number. It comes from the URL; for a client, from
+   * `settings.broker_url` or else from the client's own options.
+   *
+   * Default: `settings.broker_url`. If that is not Redis, only results are read.
    */
-  readonly broker?: string | CeleryRedisClient;
+  readonly broker?: GivenConnection;
   /**
-   * Where results are stored, in the same forms. It tells final states that events do not, so give it
-   * where the app has one. Default: `settings.result_backend`; without either, as in Celery itself,
-   * there is none. `null`: do not read it.
+   * The result backend, in the same forms. It knows final states that events miss, so give it if the app has
+   * one. `null`: do not read results. Default: `settings.result_backend`; without either there is none, as in
+   * Celery itself.
    */
-  readonly backend?: string | CeleryRedisClient | null;
+  readonly backend?: GivenConnection | null;
   /** Name of this source in answers. 1 to 64 of `A-Z a-z 0-9 _ -`. Default `celery`. */
   readonly name?: string;
-  /** The Celery app's configuration, under Celery's own names. Keys that do not matter here are ignored. */
+  /** The Celery app's configuration, under Celery's own names. Other keys are ignored. */
   readonly settings?: CelerySettings;
-  /** Bounds of what is held in memory. */
+  /** Limits on what is held in memory. */
   readonly retention?: RetentionOptions;
-  /** Names of queues to show beside those that Redis and the workers name. Default none. */
+  /** Names of queues to show in addition to those found in Redis and in the answers of workers. Default none. */
   readonly queues?: readonly string[];
   /**
-   * Whether the results that are stored already are read in at the start, a few at a time. Without it
-   * the history begins at the start; single tasks are still looked up. Default true.
+   * Whether to read the results that are already stored at the start, a few at a time. If false, the history
+   * starts empty; single tasks are still looked up. Default true.
    */
   readonly readResults?: boolean;
   /**
-   * Whether workers are asked what only they know (pool, queues, registered tasks, what runs), by Celery's
-   * remote control. It needs a Redis user who may publish to the workers and keep a list for the replies,
-   * which is removed again. Default true; where the user may not, the fields are `null`.
+   * Whether to ask workers by remote control for what only they know: pool, queues, registered tasks, running
+   * tasks. The Redis user needs permission to publish to the workers and to keep a list for their replies,
+   * which is removed afterwards. Default true. Without the permission, these fields are `null`.
    */
   readonly control?: boolean;
   /**
-   * Whether workers that send no events are told to, until they restart: the one thing that changes what
-   * they do. Default false.
+   * Whether to turn events on in workers that send none, until they restart. This is the only option that
+   * changes what workers do. Default false.
    */
   readonly enableEvents?: boolean;
 }
 
-/** Checked options. */
-export interface ResolvedOptions extends DeploymentEndpoints {
-  readonly name: string;
-  readonly settings: CelerySettings;
-  readonly retention: RetentionOptions;
-  readonly queues: readonly string[];
-  readonly readResults: boolean;
-  readonly control: boolean;
-  readonly enableEvents: boolean;
+/** {@link CelerySourcesOptions}, checked and complete, except for `broker` and `backend`. */
+export interface ResolvedOptions extends Required<Omit<CelerySourcesOptions, 'broker' | 'backend'>> {
+  /** As given: checked where the connections are chosen. */
+  readonly broker: CelerySourcesOptions['broker'];
+  readonly backend: CelerySourcesOptions['backend'];
 }
 
-/** Every option, checked by the compiler to be complete. */
-const OPTIONS: Readonly<Record<keyof CelerySourcesOptions, true>> = {
+/** The function that takes these options, for error messages. */
+const CALLER = 'celerySources';
+
+const KEYS: KeysOf<CelerySourcesOptions> = {
   broker: true,
   backend: true,
   name: true,
@@ -72,7 +84,7 @@ const OPTIONS: Readonly<Record<keyof CelerySourcesOptions, true>> = {
 };
 
 /** What people write instead of an option, and what to write. */
-const HINTS: Readonly<Record<string, string>> = {
+const HINTS: OptionHints = {
   url: 'broker',
   redis: 'broker',
   client: 'broker',
@@ -95,61 +107,38 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Checks and completes options.
+ * Checks all options except `broker` and `backend`, and sets defaults.
  *
- * @throws TypeError that says what to write; it never holds a URL
+ * @throws TypeError that says what to write; it never contains a URL
  */
 export function resolveOptions(options: unknown): ResolvedOptions {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new TypeError("celerySources: write celerySources({ broker: 'redis://host:6379/0' }).");
+  if (!isRecord(options)) {
+    throw wrongOption(CALLER, 'options', "an object such as { broker: 'redis://host:6379/0' }", options);
   }
-  for (const key of Object.keys(options)) checkKey(key);
-  const given = options as CelerySourcesOptions;
-  const { broker, backend, name = 'celery', settings, retention = {}, queues = [] } = given;
-  if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name)) {
-    throw new TypeError('celerySources: name must be 1 to 64 letters, digits, _ or -, such as celery.');
+  refuseUnknownKeys(CALLER, options, KEYS, '', HINTS);
+  const { broker, backend, settings, retention = {}, queues = [] } = options as CelerySourcesOptions;
+  const name = readSourceName(CALLER, 'name', options.name, 'celery');
+  if (!isRecord(retention)) {
+    throw wrongOption(CALLER, 'retention', 'an object such as { maxTasks: 100_000 }', retention);
   }
-  if (typeof retention !== 'object' || retention === null) {
-    throw new TypeError('celerySources: retention must be an object, such as { maxTasks: 100_000 }.');
-  }
+  resolveRetention(retention, CALLER);
   if (!Array.isArray(queues) || !queues.every((queue) => typeof queue === 'string' && queue !== '')) {
-    throw new TypeError("celerySources: queues must be names of queues, such as ['celery', 'mail'].");
+    throw wrongOption(CALLER, 'queues', "names of queues, such as ['celery', 'mail']", queues);
   }
-  const control = flag(given, 'control', true);
-  const enableEvents = flag(given, 'enableEvents', false);
+  const control = readBoolean(CALLER, 'control', options.control, true);
+  const enableEvents = readBoolean(CALLER, 'enableEvents', options.enableEvents, false);
   if (enableEvents && !control) {
-    throw new TypeError('celerySources: enableEvents is sent by remote control. Leave control: false out.');
+    throw new TypeError(`${CALLER}: 'enableEvents' needs remote control. Remove control: false.`);
   }
-  // Before anything is connected.
-  resolveRetention(retention, 'celerySources');
-  const checked = settings === undefined ? {} : checkSettings(settings);
   return {
     name,
-    settings: checked,
+    settings: settings === undefined ? {} : checkSettings(settings),
     retention,
     queues: [...queues],
-    readResults: flag(given, 'readResults', true),
+    readResults: readBoolean(CALLER, 'readResults', options.readResults, true),
     control,
     enableEvents,
-    ...deploymentEndpoints(broker, backend, checked),
+    broker,
+    backend,
   };
-}
-
-function flag(
-  options: CelerySourcesOptions,
-  key: 'readResults' | 'control' | 'enableEvents',
-  fallback: boolean,
-): boolean {
-  const value: unknown = options[key] ?? fallback;
-  if (typeof value !== 'boolean') throw new TypeError(`celerySources: ${key} must be true or false.`);
-  return value;
-}
-
-function checkKey(key: string): void {
-  if (Object.hasOwn(OPTIONS, key)) return;
-  const hint = Object.hasOwn(HINTS, key) ? HINTS[key] : undefined;
-  throw new TypeError(
-    `celerySources: there is no option ${JSON.stringify(key.slice(0, 40))}. ` +
-      (hint === undefined ? `Its options are ${Object.keys(OPTIONS).join(', ')}.` : `Write ${hint} instead.`),
-  );
 }

@@ -1,20 +1,19 @@
 /**
- * The seam between the Celery source and the place where an app stores its results. An implementation
- * fetches values; everything that is decided about them (what to fetch, when, how fast, what to keep)
- * happens above, in `results/`.
+ * The interface between the Celery source and the result backend of an app. An implementation fetches values.
+ * What to fetch, when, how fast, and what to keep is decided in `results/`.
  *
  * Every method that reads rejects with an error whose `problem` is a {@link Problem} when the backend is
- * away, late or refuses, and when the signal aborts.
+ * unreachable, late or refuses, and when the signal aborts.
  */
 import type { ConnectionState } from './connection-state.ts';
 import type { Hint } from './hint.ts';
 import type { Problem } from './problem.ts';
 
-/** A place where results are stored. Nothing is asked of it before a method is called. */
+/** A result backend. It does nothing before a method is called. */
 export interface ResultBackend {
   /** Results reported as they are written. */
   readonly published: PublishedResults;
-  /** Results that lie there, however long ago they were written. */
+  /** Results that are stored, whenever they were written. */
   readonly stored: StoredResults;
   /** Asks for a sign of life: what is wrong, or `null`. Never rejects. */
   check(signal: AbortSignal): Promise<Problem | null>;
@@ -49,7 +48,7 @@ export interface PublishedResults {
   /** Begins to listen, and continues until the backend is closed. Called once. */
   start(handlers: PublishedHandlers): void;
   state(): ConnectionState;
-  /** Names of the channels that are listened to, as access rules must name them; empty where there are none. */
+  /** Names of the subscribed channels, as access rules must name them; empty if there are none. */
   readonly channels: readonly string[];
 }
 
@@ -108,8 +107,8 @@ export interface StoredResults {
   /** Looks up the results of these tasks, at most a few hundred. */
   find(taskIds: readonly string[], signal: AbortSignal): AsyncIterable<readonly StoredValue[]>;
   /**
-   * How long the results of these tasks will be kept, in milliseconds and in the order of the ids;
-   * negative: for ever, or there is none.
+   * How long the results of these tasks will be kept, in milliseconds, in the order of the ids. Negative:
+   * without end, or there is no result.
    */
   remainingLives(taskIds: readonly string[], signal: AbortSignal): Promise<readonly number[]>;
   /** Commands or queries sent so far. */

@@ -1,13 +1,16 @@
 /**
- * The part of a Celery app's configuration that decides what its traffic looks like, under Celery's own
- * names (https://docs.celeryq.dev/en/stable/userguide/configuration.html).
+ * The settings of a Celery app that this source reads, under Celery's own names
+ * (https://docs.celeryq.dev/en/stable/userguide/configuration.html).
  */
+import { wrongOption } from '../../check-options.ts';
+import { isRecord } from '../../values.ts';
+import { isTimeZone } from './zones.ts';
 
-/** Celery's settings, as the app has them. Only those below matter; any other key is ignored. */
+/** The app's settings. Keys that are not listed here are ignored. */
 export interface CelerySettings {
-  /** Used when the option `broker` is not given; of several, the first, but of Sentinels all. */
+  /** Used unless the option `broker` is given. Of several URLs, the first is used; of Sentinels, all. */
   readonly broker_url?: string | readonly string[];
-  /** Used when the option `backend` is not given. One that is not Redis is shown, but not read. */
+  /** Used unless the option `backend` is given. A backend other than Redis is shown, but not read. */
   readonly result_backend?: string | null;
   /** Name of the exchange of events. Default `celeryev`. */
   readonly event_exchange?: string;
@@ -16,8 +19,8 @@ export interface CelerySettings {
   readonly broker_transport_options?: CeleryTransportOptions;
   /**
    * TLS to a broker that is given by URL: `ssl_cert_reqs` (`required`, `optional`, `none`, or Python's
-   * number), `ssl_ca_certs`, `ssl_certfile`, `ssl_keyfile` (paths), `ssl_check_hostname`; `true`: with
-   * the certificates that Node trusts. What the URL itself says goes first.
+   * number), `ssl_ca_certs`, `ssl_certfile`, `ssl_keyfile` (paths), `ssl_check_hostname`. `true`: trust
+   * the certificates that Node trusts. Parameters of the URL take precedence.
    */
   readonly broker_use_ssl?: boolean | CeleryTls;
   /** The same for a result backend. */
@@ -25,23 +28,23 @@ export interface CelerySettings {
   readonly result_backend_transport_options?: {
     /** Name of the master of a `sentinel://` URL. */
     readonly master_name?: string;
-    /** How to log in at the Sentinels. */
+    /** Login and TLS for the Sentinels. */
     readonly sentinel_kwargs?: CelerySentinelLogin;
-    /** Put before the keys of results, and `_` behind it unless it ends in one of `:` `_` `-` `.`. */
+    /** Prefix of the keys of results. Celery adds `_` unless it ends in one of `:` `_` `-` `.`. */
     readonly global_keyprefix?: string;
     readonly [option: string]: unknown;
   };
-  /** Queues of the app: names, or objects with a `name`; as a table, by name. */
+  /** Queues of the app: an array of names or of objects with a `name`, or an object by name. */
   readonly task_queues?: unknown;
   /** Default `celery`. */
   readonly task_default_queue?: string;
-  /** Seconds for which results are kept; `null` and 0: for ever. Default one day. */
+  /** Seconds after which results expire; `null` and 0: never. Default one day. */
   readonly result_expires?: number | null;
-  /** Redbeat's Redis. Default: the broker. */
+  /** The Redis in which redbeat stores its schedule. Default: the broker. */
   readonly redbeat_redis_url?: string;
-  /** Put before redbeat's keys. Default `redbeat:`. */
+  /** Prefix of redbeat's keys. Default `redbeat:`. */
   readonly redbeat_key_prefix?: string;
-  /** IANA name of the zone that schedules are read in. Default UTC. */
+  /** IANA name of the time zone of schedules. Default UTC. */
   readonly timezone?: string;
   /** Entries of the periodic schedule. */
   readonly beat_schedule?: Readonly<Record<string, unknown>>;
@@ -58,33 +61,33 @@ export interface CeleryTls {
   readonly [parameter: string]: unknown;
 }
 
-/** Arguments for connections to Sentinels, under redis-py's names; others are ignored. */
+/** Options of connections to Sentinels, under redis-py's names; others are ignored. */
 export interface CelerySentinelLogin extends CeleryTls {
   readonly username?: string | null;
   readonly password?: string | null;
-  /** Whether the Sentinels themselves speak TLS. Default `false`. */
+  /** Whether the Sentinels themselves use TLS. Default `false`. */
   readonly ssl?: boolean;
 }
 
 /** Options of kombu's Redis transport (kombu/transport/redis.py). */
 export interface CeleryTransportOptions {
-  /** Put before every key and channel, as it is. */
+  /** Prefix of every key and channel, used as it is. */
   readonly global_keyprefix?: string;
-  /** Put before every channel; `true` (the default) is `/{db}.`, `false` is nothing. */
+  /** Prefix of every channel. `true` (the default) means `/{db}.`, `false` means none. */
   readonly fanout_prefix?: boolean | string;
-  /** `false`: one channel for all events. Default `true`: one for each routing key. */
+  /** `true` (the default): a channel per routing key. `false`: one channel for all events. */
   readonly fanout_patterns?: boolean;
-  /** Between a queue's name and its priority. Default the two characters 06 and 16. */
+  /** Separator of a queue's name and its priority. Default the two characters 06 and 16 (hexadecimal). */
   readonly sep?: string;
-  /** Priorities that have a list of their own. Default 0, 3, 6, 9. */
+  /** The priorities that have lists of their own. Default 0, 3, 6, 9. */
   readonly priority_steps?: readonly number[];
-  /** Name of the hash of messages that workers have taken. Default `unacked`. */
+  /** Name of the hash of unacknowledged messages. Default `unacked`. */
   readonly unacked_key?: string;
-  /** Name of the sorted set beside it. Default `unacked_index`. */
+  /** Name of the sorted set that belongs to it. Default `unacked_index`. */
   readonly unacked_index_key?: string;
   /** Name of the master of a `sentinel://` URL. */
   readonly master_name?: string;
-  /** How to log in at the Sentinels. User and password of the URL are the master's. */
+  /** Login and TLS for the Sentinels. User and password of the URL are for the master. */
   readonly sentinel_kwargs?: CelerySentinelLogin;
   readonly [option: string]: unknown;
 }
@@ -94,9 +97,9 @@ type Check = readonly [test: (value: unknown) => boolean, what: string];
 const TEXT: Check = [(value) => typeof value === 'string', 'a string'];
 const NAME: Check = [(value) => typeof value === 'string' && value !== '', 'a string that is not empty'];
 const FLAG: Check = [(value) => typeof value === 'boolean', 'true or false'];
-const TABLE: Check = [isObject, 'an object'];
+const TABLE: Check = [isRecord, 'an object'];
 const TLS: Check = [
-  (value) => typeof value === 'boolean' || isObject(value),
+  (value) => typeof value === 'boolean' || isRecord(value),
   'true, false or an object with ssl_cert_reqs, ssl_ca_certs, ssl_certfile and ssl_keyfile',
 ];
 const NUMBERS: Check = [
@@ -140,47 +143,27 @@ const TRANSPORT_OPTIONS: Readonly<Record<string, Check>> = {
 };
 
 /**
- * Checks the settings that this source reads; `null` and absent ones count as not set, as in Python.
+ * Checks the settings that this source reads. `null` means not set, like `None` in Python.
  *
  * @throws TypeError naming the setting and what to write
  */
 export function checkSettings(settings: unknown): CelerySettings {
-  if (!isObject(settings)) throw new TypeError(`celerySources: write settings: { … }, ${NAMES_HINT}.`);
+  if (!isRecord(settings)) throw wrongOption('celerySources', 'settings', EXAMPLE, settings);
   check(settings, SETTINGS, 'settings');
   for (const group of ['broker_transport_options', 'result_backend_transport_options']) {
     const options = settings[group];
-    if (isObject(options)) check(options, TRANSPORT_OPTIONS, `settings.${group}`);
+    if (isRecord(options)) check(options, TRANSPORT_OPTIONS, `settings.${group}`);
   }
   return settings;
 }
 
-const NAMES_HINT = "an object with Celery's own names, such as broker_transport_options";
+const EXAMPLE = "an object with Celery's own names, such as { result_backend: 'redis://host/1' }";
 
 function check(values: Readonly<Record<string, unknown>>, checks: typeof SETTINGS, path: string): void {
   for (const [name, [test, what]] of Object.entries(checks)) {
     const value = values[name];
-    // The value is not shown: it may be a URL with a password.
     if (value !== undefined && value !== null && !test(value)) {
-      throw new TypeError(`celerySources: ${path}.${name} must be ${what}, not ${kindOf(value)}.`);
+      throw wrongOption('celerySources', `${path}.${name}`, what, value);
     }
-  }
-}
-
-function kindOf(value: unknown): string {
-  if (Array.isArray(value)) return 'an array';
-  return typeof value === 'object' ? 'an object' : `this ${typeof value}`;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isTimeZone(value: unknown): boolean {
-  if (typeof value !== 'string' || value === '') return false;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: value });
-    return true;
-  } catch {
-    return false;
   }
 }

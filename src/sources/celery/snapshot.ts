@@ -10,7 +10,7 @@ import type { Queues } from './queues/queues.ts';
 import type { Results, ResultsProgress } from './results/results.ts';
 import type { Schedules } from './schedules/schedules.ts';
 
-/** What the collector knows about a deployment at one moment, beside its history: plain data. */
+/** The collector's knowledge about a deployment at one moment, apart from its history, as plain data. */
 export interface DeploymentSnapshot {
   /** The connections that events and results arrive over; `null` without one. */
   readonly events: ConnectionState | null;
@@ -20,7 +20,7 @@ export interface DeploymentSnapshot {
   /** Messages received, and messages and events that could not be read. */
   readonly messages: number;
   readonly dropped: number;
-  /** How far reading stored results has come; `null` without a result backend that can be read. */
+  /** Progress of reading stored results; `null` without a readable result backend. */
   readonly stored: ResultsProgress | null;
   readonly queues: QueuesSnapshot;
   /** `null` where the host does not want remote control. */
@@ -99,7 +99,7 @@ export function snapshotOf(parts: SnapshotParts): DeploymentSnapshot {
   };
 }
 
-/** Who consumes a queue is what the broker says, or what the workers answered. */
+/** Consumers come from the broker, or else from the workers' answers. */
 function rowsOf(queues: Queues | null, control: WorkerControl | null): QueueRow[] {
   const consumers = control?.inspection.queuesOf() ?? null;
   return (queues?.depths() ?? []).map((row) => ({

@@ -1,101 +1,107 @@
-/** Asks the workers which tasks they have where no event reports them, and finds tasks that are nowhere. */
+/** Finds open tasks that are in no queue, on no worker and without a result. */
 import type { CollectedHistory } from '../../history/history.ts';
 import type { Running } from './control/running.ts';
 
-/** All in milliseconds. */
-const TICK = 10_000;
-/** A message is on its way for a moment, and queues are read about once a second. */
-const SETTLED = 30_000;
-/** A task that was found nowhere is looked for again this much later. */
-const AGAIN = 120_000;
-/** Most open tasks checked, and tasks searched for, at once. */
+const FIRST_TICK_MS = 1_000;
+const TICK_MS = 10_000;
+/** How long a task must have been open: messages take a moment, and queues are read about once a second. */
+const SETTLED_MS = 30_000;
+/** How long a task that was found nowhere is not searched for again. */
+const AGAIN_MS = 120_000;
+/** Most open tasks to check, and most tasks to search for, at once. */
 const MAX_OPEN = 5_000;
-const MAX_LOOKED_FOR = 500;
+const MAX_SEARCHED = 500;
 
-/** What the watch asks. */
+/** What the watch reads. */
 export interface TaskWatchOptions {
   readonly history: CollectedHistory;
-  /** Asks the workers and records what runs; `null` when they could not be asked. */
+  /** Asks the workers which tasks they have and records the answer; `null` when they could not be asked. */
   readonly running: () => Promise<Running | null>;
-  /** Whether a message of this task waits or is held by a worker; `null` when that cannot be known. */
+  /** Whether a message of this task is in a queue or unacknowledged; `null` when that is not known. */
   readonly isQueued: (id: string) => boolean | null;
   /** Looks up stored results and records them. */
   readonly lookUp: (ids: string[]) => Promise<unknown>;
-  /** Whether there are workers that send no events. */
+  /** Whether some workers send no events. */
   readonly isBlind: () => boolean;
 }
 
-/** Runs by itself until it is closed. */
+/** Runs periodically until it is closed. */
 export interface TaskWatch {
-  /** Something may have been missed: the workers are asked soon. */
+  /** To be called when something may have been missed: the next tick asks the workers. */
   askSoon(): void;
   close(): void;
 }
 
+interface State {
+  readonly options: TaskWatchOptions;
+  /** When each task that was not found may be searched for again, in monotonic milliseconds. */
+  readonly searched: Map<string, number>;
+  /** Whether the workers are to be asked although no task is missing. */
+  isWanted: boolean;
+  isBusy: boolean;
+  closed: boolean;
+}
+
 /**
- * A task is nowhere (`never_received`) when it was sent a while ago, is in no queue, is held by no worker
- * and has no result, and all three could be asked.
+ * Marks tasks as `never_received` that were sent a while ago, are in no queue and on no worker and have no
+ * result, if queues, workers and result backend could all be asked.
  */
 export function createTaskWatch(options: TaskWatchOptions): TaskWatch {
-  const { history, running, isQueued, lookUp, isBlind } = options;
-  /** When each task that was not found may be searched for again, in monotonic milliseconds. */
-  const lookedFor = new Map<string, number>();
-  let isWanted = true;
-  let isBusy = false;
-  let closed = false;
-
-  function candidates(): string[] {
-    const now = performance.now();
-    for (const [id, until] of lookedFor) if (until <= now) lookedFor.delete(id);
-    const settled = Date.now() - SETTLED;
-    return history.index
-      .listOpen(MAX_OPEN)
-      .filter(({ id, state, heardAt }) => state === 'PENDING' && heardAt < settled && !lookedFor.has(id))
-      .map(({ id }) => id)
-      .filter((id) => isQueued(id) === false)
-      .slice(0, MAX_LOOKED_FOR);
-  }
-
-  async function look(): Promise<void> {
-    const ids = candidates();
-    if (ids.length === 0 && !isWanted && !isBlind()) return;
-    const held = await running();
-    if (held === null) return;
-    isWanted = false;
-    // Reserved messages are still in the broker, where they have been counted.
-    if (!held.complete.includes('active')) return;
-    const lost = ids.filter((id) => !held.tasks.has(id));
-    if (lost.length === 0) return;
-    await lookUp(lost);
-    for (const id of lost) {
-      if (closed || history.index.stateOf(id) !== 'PENDING' || isQueued(id) !== false) continue;
-      history.writer.recordMissing(id, true);
-      lookedFor.set(id, performance.now() + AGAIN);
-    }
-  }
-
-  async function tick(): Promise<void> {
-    if (isBusy) return;
-    isBusy = true;
-    try {
-      await look();
-    } catch {
-      // The broker is away. What could be missed is asked for when it is back.
-    } finally {
-      isBusy = false;
-    }
-  }
-
-  const first = setTimeout(() => void tick(), 1_000).unref();
-  const ticker = setInterval(() => void tick(), TICK).unref();
+  const state: State = { options, searched: new Map(), isWanted: true, isBusy: false, closed: false };
+  const first = setTimeout(() => void tick(state), FIRST_TICK_MS).unref();
+  const ticker = setInterval(() => void tick(state), TICK_MS).unref();
   return {
     askSoon() {
-      isWanted = true;
+      state.isWanted = true;
     },
     close() {
-      closed = true;
+      state.closed = true;
       clearTimeout(first);
       clearInterval(ticker);
     },
   };
+}
+
+async function tick(state: State): Promise<void> {
+  if (state.isBusy) return;
+  state.isBusy = true;
+  try {
+    await look(state);
+  } catch {
+    // The broker is unreachable. `askSoon` is called when it is back.
+  } finally {
+    state.isBusy = false;
+  }
+}
+
+async function look(state: State): Promise<void> {
+  const { history, running, isQueued, lookUp, isBlind } = state.options;
+  const ids = candidates(state);
+  if (ids.length === 0 && !state.isWanted && !isBlind()) return;
+  const held = await running();
+  if (held === null) return;
+  state.isWanted = false;
+  // Only active tasks matter: messages of reserved ones are unacknowledged, so `isQueued` finds them.
+  if (!held.complete.includes('active')) return;
+  const lost = ids.filter((id) => !held.tasks.has(id));
+  if (lost.length === 0) return;
+  await lookUp(lost);
+  for (const id of lost) {
+    if (state.closed || history.index.stateOf(id) !== 'PENDING' || isQueued(id) !== false) continue;
+    history.writer.recordMissing(id, true);
+    state.searched.set(id, performance.now() + AGAIN_MS);
+  }
+}
+
+/** Open tasks that were sent a while ago, are in no queue and were not searched for recently. */
+function candidates({ options: { history, isQueued }, searched }: State): string[] {
+  const now = performance.now();
+  for (const [id, until] of searched) if (until <= now) searched.delete(id);
+  const settled = Date.now() - SETTLED_MS;
+  return history.index
+    .listOpen(MAX_OPEN)
+    .filter(({ id, state, heardAt }) => state === 'PENDING' && heardAt < settled && !searched.has(id))
+    .map(({ id }) => id)
+    .filter((id) => isQueued(id) === false)
+    .slice(0, MAX_SEARCHED);
 }

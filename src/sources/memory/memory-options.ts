@@ -1,5 +1,4 @@
 import {
-  isRecord,
   type KeysOf,
   readFunction,
   readSourceName,
@@ -9,6 +8,7 @@ import {
 import { type RetentionOptions, resolveRetention } from '../../history/retention.ts';
 import type { Schedule } from '../../model.ts';
 import type { Awaitable } from '../../source.ts';
+import { isRecord } from '../../values.ts';
 
 const CALLER = 'memorySources';
 

@@ -1,35 +1,43 @@
+import {
+  type KeysOf,
+  type OptionHints,
+  readSourceName,
+  refuseUnknownKeys,
+  wrongOption,
+} from '../../../check-options.ts';
 import { hostClient } from '../../../redis/host-client.ts';
 import type { IoredisAddress } from '../../../redis/ioredis.ts';
+import { isRecord } from '../../../values.ts';
 
 /**
- * What this source uses of a BullMQ `Queue`; one of bullmq 5 or 6 on Redis fits. Only its connection and its
- * name are used: it is neither written to nor closed.
+ * The members of a BullMQ `Queue` that this source uses. Queues of bullmq 5 and 6 on Redis have them. Only the
+ * queue's name and connection are used; nothing is written to it, and it is not closed.
  */
 export interface BullMQQueue {
   readonly name: string;
   /** Prefix and name, as `bull:mail`. */
   readonly qualifiedName: string;
-  /** Read for the client that several queues may share. */
+  /** `connection` is the client that several queues may share. */
   readonly opts?: { readonly connection?: unknown };
-  /** bullmq 5: its client, once it is connected. */
+  /** bullmq 5: a promise of its client. */
   readonly client?: unknown;
-  /** bullmq 6: what holds the client. */
+  /** bullmq 6: the object that has the client. */
   getBackend?(): unknown;
 }
 
-/** What `bullmqSources` takes: either `queues` or `connection`. */
+/** Options of `bullmqSources`: either `queues` or `connection`. */
 export interface BullMQSourcesOptions {
   /**
-   * The app's own queues, made by `new Queue()` of bullmq 5 or 6, each name once. Their connections are used
-   * and left open. Give queues on different Redis servers sources of their own: one that is away makes the
-   * whole source so.
+   * The app's own queues, made by `new Queue()` of bullmq 5 or 6; no two may have the same name. Their
+   * connections are used and left open. Queues on different Redis servers need a source each, because a
+   * source is unavailable when one of its servers is.
    */
   readonly queues?: readonly BullMQQueue[];
   /**
-   * Where Redis is, to find the queues there: `redis://user:password@host:6379/0`, `rediss://…`, options of
-   * ioredis as in BullMQ's own `connection`, for which the package ioredis is needed; or a client of ioredis
-   * (also a Cluster) or node-redis, which is used and never closed. New queues are shown within 15 seconds
-   * of somebody asking.
+   * The Redis in which to find queues: a URL (`redis://user:password@host:6379/0`, `rediss://…`) or options
+   * of ioredis, as in BullMQ's own `connection`; both need the package ioredis. Or a client of ioredis (also
+   * a Cluster) or node-redis, which is used and never closed. While somebody asks, new queues appear within
+   * 15 seconds.
    */
   readonly connection?: string | object;
   /** Prefix of the queues' keys, with `connection`. Default `bull`. */
@@ -38,13 +46,13 @@ export interface BullMQSourcesOptions {
   readonly name?: string;
 }
 
-/** What is needed of one of the host's queues. */
+/** One of the host's queues. */
 export interface GivenQueue {
   readonly name: string;
   readonly prefix: string;
-  /** The client that it was made with and shares with others, or the queue itself. */
+  /** The client that it shares with other queues, or else the queue itself. */
   readonly owner: object;
-  /** Its client of whatever kind, or a promise of it. */
+  /** Its client, or a promise of it. */
   client(): unknown;
 }
 
@@ -57,15 +65,18 @@ export interface ResolvedOptions {
     | { readonly kind: 'address'; readonly address: IoredisAddress; readonly prefix: string };
 }
 
-const OPTIONS: Readonly<Record<keyof BullMQSourcesOptions, true>> = {
+/** The function that takes these options, for error messages. */
+const CALLER = 'bullmqSources';
+
+const KEYS: KeysOf<BullMQSourcesOptions> = {
   queues: true,
   connection: true,
   prefix: true,
   name: true,
 };
 
-/** Names that are tried instead of an option, and what to write. */
-const HINTS: Readonly<Record<string, string>> = {
+/** What people write instead of an option, and what to write. */
+const HINTS: OptionHints = {
   queue: 'queues: [queue]',
   redis: 'connection',
   url: 'connection',
@@ -75,60 +86,44 @@ const HINTS: Readonly<Record<string, string>> = {
   port: 'connection: { port }',
 };
 
-const USAGE =
-  "write bullmqSources({ queues: [mailQueue] }) or bullmqSources({ connection: 'redis://host:6379/0' }).";
+const EXAMPLE = "{ queues: [mailQueue] } or { connection: 'redis://host:6379/0' }";
 
 /**
- * Checks and completes options.
+ * Checks options and sets defaults.
  *
- * @throws TypeError that says what to write; it never holds a URL or a password
+ * @throws TypeError that says what to write; it never contains a URL or a password
  */
 export function resolveOptions(options: unknown): ResolvedOptions {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new TypeError(`bullmqSources: ${USAGE}`);
-  }
-  for (const key of Object.keys(options)) checkKey(key);
-  const { queues, connection, prefix, name = 'bullmq' } = options as Readonly<Record<string, unknown>>;
-  if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name)) {
-    throw new TypeError('bullmqSources: name must be 1 to 64 letters, digits, _ or -, such as bullmq.');
-  }
+  if (!isRecord(options)) throw wrongOption(CALLER, 'options', `an object such as ${EXAMPLE}`, options);
+  refuseUnknownKeys(CALLER, options, KEYS, '', HINTS);
+  const { queues, connection, prefix = 'bull' } = options;
+  const name = readSourceName(CALLER, 'name', options.name, 'bullmq');
   if ((queues === undefined) === (connection === undefined)) {
-    throw new TypeError(`bullmqSources: give either queues or connection: ${USAGE}`);
+    throw new TypeError(`${CALLER}: give either 'queues' or 'connection': ${EXAMPLE}.`);
   }
   if (queues !== undefined) {
-    if (prefix !== undefined) {
-      throw new TypeError('bullmqSources: leave prefix out: each of the queues has its own.');
+    if (options.prefix !== undefined) {
+      throw new TypeError(`${CALLER}: remove 'prefix': each of the queues has its own.`);
     }
     return { name, from: { kind: 'queues', queues: checkQueues(queues) } };
   }
-  if (prefix !== undefined && (typeof prefix !== 'string' || prefix === '')) {
-    throw new TypeError(
-      "bullmqSources: prefix must be the prefix that the queues are made with, such as 'bull'.",
-    );
+  if (typeof prefix !== 'string' || prefix === '') {
+    throw wrongOption(CALLER, 'prefix', "the prefix of the queues' keys, such as 'bull'", prefix);
   }
-  return { name, from: checkConnection(connection, prefix ?? 'bull') };
-}
-
-function checkKey(key: string): void {
-  if (Object.hasOwn(OPTIONS, key)) return;
-  const hint = Object.hasOwn(HINTS, key) ? HINTS[key] : undefined;
-  throw new TypeError(
-    `bullmqSources: there is no option ${JSON.stringify(key.slice(0, 40))}. ` +
-      (hint === undefined ? `Its options are ${Object.keys(OPTIONS).join(', ')}.` : `Write ${hint} instead.`),
-  );
+  return { name, from: checkConnection(connection, prefix) };
 }
 
 function checkQueues(queues: unknown): readonly GivenQueue[] {
   if (!Array.isArray(queues) || queues.length === 0) {
-    throw new TypeError('bullmqSources: queues must be an array of queues made by new Queue() of bullmq.');
+    throw wrongOption(CALLER, 'queues', 'an array of queues made by new Queue() of bullmq', queues);
   }
   const given = queues.map(checkQueue);
   const names = given.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) {
     throw new TypeError(
-      `bullmqSources: two queues are called ${JSON.stringify(twice.slice(0, 80))}, so that ids of their jobs would ` +
-        "be the same. Give one of them a source of its own, with a name: bullmqSources({ name: 'other', queues }).",
+      `${CALLER}: two queues are called ${JSON.stringify(twice.slice(0, 80))}, so ids of their jobs could be equal. ` +
+        "Give one of them a source of its own, with a name: bullmqSources({ name: 'other', queues }).",
     );
   }
   return given;
@@ -145,9 +140,8 @@ function checkQueue(value: unknown, index: number): GivenQueue {
     qualifiedName.endsWith(`:${name}`) &&
     typeof clientOf(queue) === 'object';
   if (!isQueue) {
-    throw new TypeError(
-      `bullmqSources: queues[${index}] must be a queue made by new Queue() of bullmq 5 or 6, on Redis.`,
-    );
+    const expected = 'a queue made by new Queue() of bullmq 5 or 6, on Redis';
+    throw wrongOption(CALLER, `queues[${index}]`, expected, value);
   }
   const connection = queue.opts?.connection;
   return {
@@ -168,13 +162,12 @@ function checkConnection(connection: unknown, prefix: string): ResolvedOptions['
     if (/^(rediss?|unix):\/\//i.test(connection) && URL.canParse(connection)) {
       return { kind: 'address', address: connection, prefix };
     }
-  } else if (typeof connection === 'object' && connection !== null && !Array.isArray(connection)) {
+  } else if (isRecord(connection)) {
     if (hostClient(connection) !== null) return { kind: 'client', client: connection, prefix };
     const isPlain = [Object.prototype, null].includes(Object.getPrototypeOf(connection));
-    if (isPlain) return { kind: 'address', address: connection as Record<string, unknown>, prefix };
+    if (isPlain) return { kind: 'address', address: connection, prefix };
   }
-  throw new TypeError(
-    "bullmqSources: connection must be a URL such as 'redis://host:6379/0', options of ioredis such as " +
-      '{ host, port }, or a client of ioredis or node-redis.',
-  );
+  const expected =
+    "a URL such as 'redis://host:6379/0', options of ioredis such as { host, port }, or a client of ioredis or node-redis";
+  throw wrongOption(CALLER, 'connection', expected, connection);
 }

@@ -1,6 +1,6 @@
 /**
- * The one way from this source to Redis: which queues there are, and reads of their keys. It never writes,
- * never makes a `Queue`, and never closes a connection of the host's.
+ * All reads of this source from Redis: which queues there are, and the content of their keys. It never writes,
+ * never creates a `Queue` and never closes a connection of the host.
  */
 import { createHostReader, createIoredisReader } from '../../../redis/on-demand-reader.ts';
 import type { RedisProblem } from '../../../redis/problems.ts';
@@ -18,44 +18,44 @@ import {
   taskIdOf,
 } from './queue-ref.ts';
 
-/** Queues, and reads of them. */
+/** Finds queues and reads them. */
 export interface QueueAccess {
   /**
-   * The queues to show, by name. Those of a `connection` are looked for in Redis.
+   * The queues to show, sorted by name. With a `connection`, they are searched for in Redis.
    *
    * @throws RedisError if that fails
    */
   queues(options?: ReadOptions): Promise<readonly QueueRef[]>;
   /**
-   * Replies of many commands about any queues, in their order: one write per Redis. A key of another type is
-   * answered with `null`, as if it were absent. Never give it a command that blocks or writes: the client may
-   * be the host's own.
+   * Replies of commands about any queues, in their order, with one write per Redis. The reply for a key of
+   * another type is `null`, as if it were absent. Never send a command that blocks or writes: the client may be
+   * the host's.
    *
-   * @throws RedisError when Redis is away, late, or refuses one of them
+   * @throws RedisError when Redis is unreachable, late, or refuses one of them
    */
   read(list: readonly QueueCommand[], options?: ReadOptions): Promise<unknown[]>;
-  /** A reader of every Redis, each once: for what concerns a server and not a queue. */
+  /** One reader per Redis, for commands about a server and not about a queue. */
   readers(): readonly RedisReader[];
   /** The job of this task id, which need not exist; `null` if no queue has that name. */
   find(taskId: string, options?: ReadOptions): Promise<JobRef | null>;
-  /** The job of a whole key, as parents and children name each other; `null` if its queue is not shown. */
+  /** The job of a full key, as parents and children name each other; `null` if its queue is not shown. */
   jobOfKey(jobKey: string): JobRef | null;
-  /** The task id of such a key, whether its queue is shown or not; `null` for anything else. */
+  /** The task id of a full key, even if its queue is not shown; `null` for anything else. */
   taskIdOfKey(jobKey: string): string | null;
-  /** How fresh reads are. Each answer holds for a second, the longest that one body may be shared. */
+  /** Freshness of reads. Each answer may be shared for a second. */
   status(): SourceStatus;
   /** Sends every Redis a PING: the first problem, or `null`. */
   check(signal?: AbortSignal): Promise<RedisProblem | null>;
-  /** Ends clients of our own; later reads are refused. */
+  /** Closes our own clients; later reads are refused. */
   close(): void;
 }
 
-/** The longest that an answer may be shared, in milliseconds. */
+/** How long an answer may be shared, in milliseconds. */
 const SHARED_MS = 1_000;
-/** Between two checks while Redis is away, in milliseconds. */
+/** Pause between two checks while Redis is unreachable, in milliseconds. */
 const CHECK_INTERVAL = 250;
 
-/** Opens nothing until somebody reads. */
+/** Opens no connection before the first read. */
 export function createQueueAccess({ from }: ResolvedOptions): QueueAccess {
   const { readers, queues, prefixes, known } =
     from.kind === 'queues' ? givenQueues(from.queues) : discoveredQueues(from);
@@ -84,7 +84,7 @@ export function createQueueAccess({ from }: ResolvedOptions): QueueAccess {
       const parts = splitJobKey(jobKey, prefixes);
       if (parts === null) return null;
       const { prefix, queue, jobId } = parts;
-      // A queue of this name under another prefix is another queue than the one shown here.
+      // The queue of this name under another prefix is not the one that is shown here.
       return (known.get(queue)?.prefix ?? prefix) === prefix && prefixes.has(prefix)
         ? taskIdOf(queue, jobId)
         : jobKey;
@@ -97,7 +97,7 @@ export function createQueueAccess({ from }: ResolvedOptions): QueueAccess {
   };
 }
 
-/** While Redis is away, asking for the status also checks whether it is back. */
+/** While Redis is unreachable, a request for the status also checks whether it is back. */
 function createStatus(readers: readonly RedisReader[], check: () => Promise<unknown>): () => SourceStatus {
   let checkedAt = Number.NEGATIVE_INFINITY;
   return () => {
@@ -105,7 +105,7 @@ function createStatus(readers: readonly RedisReader[], check: () => Promise<unkn
     const times = states.map(({ asOf }) => asOf);
     const oldest = times.includes(null) ? null : Math.min(...times.map(Number));
     if (states.every(({ problem }) => problem === null)) {
-      // BullMQ has no stream of every change (of logs, say), so an answer expires by the clock.
+      // BullMQ has no stream of all changes (none of logs, for example), so answers expire with time.
       const now = Date.now();
       return { ok: true, asOf: new Date(now), revision: 0, changesAt: new Date(now + SHARED_MS) };
     }

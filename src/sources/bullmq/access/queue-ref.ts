@@ -1,19 +1,19 @@
-/** Queues, jobs and their keys, as BullMQ lays them out (bullmq, classes/queue-keys). */
+/** Queues, jobs and their keys, as BullMQ names them (bullmq, classes/queue-keys). */
 import type { RedisReader } from '../../../redis/reader.ts';
 
 /** A queue that is read. */
 export interface QueueRef {
-  /** Without a colon: BullMQ refuses names that have one. Unique within one source. */
+  /** Has no colon, which BullMQ refuses. Unique within one source. */
   readonly name: string;
   /** Such as `bull`, or `{bull}` in a cluster. */
   readonly prefix: string;
-  /** The Redis that it lies on. */
+  /** The Redis that stores it. */
   readonly reader: RedisReader;
-  /** Key of a part of the queue, such as `wait`, `events`, `repeat:<id>`. That of a job is its id. */
+  /** Key of a part of the queue, such as `wait`, `events`, `repeat:<id>`; of a job for its id. */
   key(part: string): string;
 }
 
-/** Where a job lies, whether it still does or not. */
+/** The address of a job, which need not exist any more. */
 export interface JobRef {
   readonly queue: QueueRef;
   /** BullMQ's id, unique within its queue. */
@@ -24,12 +24,12 @@ export function createQueueRef(name: string, prefix: string, reader: RedisReader
   return { name, prefix, reader, key: (part) => `${prefix}:${name}:${part}` };
 }
 
-/** The task's id: `<queue>:<job id>`. The first colon ends the queue's name, as names have none. */
+/** The task's id, `<queue>:<job id>`. Queue names have no colons, so the first one ends the name. */
 export function taskIdOf(queue: string, jobId: string): string {
   return `${queue}:${jobId}`;
 }
 
-/** What {@reader taskIdOf} was given; `null` for what is no such id. */
+/** Splits a task id into queue and job id; `null` if it is not a task id. */
 export function splitTaskId(taskId: string): { readonly queue: string; readonly jobId: string } | null {
   const colon = taskId.indexOf(':');
   if (colon <= 0 || colon === taskId.length - 1) return null;
@@ -37,10 +37,10 @@ export function splitTaskId(taskId: string): { readonly queue: string; readonly 
 }
 
 /**
- * The parts of a job's whole key, as parents and children name each other. The prefix may have colons and
- * so may the id: it is one of the known prefixes, or else all up to the last but one colon.
+ * The parts of a job's full key, as parents and children name each other. Prefix and id may have colons: the
+ * prefix is one of the known prefixes, or else everything before the last but one colon.
  *
- * @returns `null` for what is no such key
+ * @returns `null` if it is not such a key
  */
 export function splitJobKey(
   key: string,

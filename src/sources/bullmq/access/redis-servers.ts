@@ -2,17 +2,17 @@ import type { RedisReader } from '../../../redis/reader.ts';
 import type { QueueAccess } from './queue-access.ts';
 import type { QueueRef } from './queue-ref.ts';
 
-/** A Redis or a cluster, which several readers may reach over connections of their own. */
+/** A Redis or a cluster, to which there may be several connections. */
 export interface RedisServer {
-  /** One of its readers, for what concerns the whole server. */
+  /** A reader for commands about the whole server. */
   readonly reader: RedisReader;
   /** The queues stored there. */
   readonly queues: readonly QueueRef[];
 }
 
 /**
- * Servers with their queues, in the order of the links. Links whose address is the same lead to one server;
- * those that have never answered have none yet, and are taken together.
+ * Servers with their queues, in the order of the links. Links with the same address belong to one server. Links
+ * that have never answered have no address; they are treated as one server.
  */
 export function serversOf(access: QueueAccess, queues: readonly QueueRef[]): readonly RedisServer[] {
   const servers = new Map<unknown, { readonly reader: RedisReader; readonly queues: QueueRef[] }>();

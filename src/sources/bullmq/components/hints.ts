@@ -41,7 +41,7 @@ function evictionHints({ facts }: HintInput): readonly string[] {
   ];
 }
 
-/** Whether jobs wait and no worker is there: none is connected and none holds a job. */
+/** Whether jobs wait without any worker: none is connected, and no job is active. */
 function isUnattended({ waiting, consumers, reserved, stalled }: QueueReport): boolean {
   return waiting > 0 && consumers === 0 && reserved <= stalled;
 }

@@ -1,6 +1,6 @@
 /**
- * The activity feed of all queues: their event streams merged by time, from any position that Redis still
- * holds. The latest items, which are asked for most, are read at most once a second and kept for all who ask.
+ * The activity feed of all queues: their event streams, merged by time, from any position that Redis still has.
+ * The newest items, which most requests are for, are read at most once a second and shared.
  */
 import { mergeSortedAsync } from '../../../merge-sorted.ts';
 import type { TaskEvent } from '../../../model.ts';
@@ -32,7 +32,7 @@ export interface EventFeed {
 
 /** Entries that are looked at for one answer. */
 const MOST_SCANNED = 20_000;
-/** After this many entries that match no filter, the cursor moves behind them, so that they are not read again. */
+/** After this many entries without a match, the cursor moves past them, so that they are not read again. */
 const MOST_SKIPPED = 1_000;
 
 /** Where a page begins in every stream. */
@@ -102,7 +102,7 @@ function positionAt(tail: StreamTail, time: number): StreamPosition {
   const index = items.findIndex((item) => isAfter(item, time));
   const before = index < 0 ? items.at(-1)?.id : (items[index - 1]?.id ?? (index === 0 ? base : null));
   if (before === undefined || before === null) return { floor: floorOf(time) };
-  // New entries may carry an older time, unless nobody had looked at the stream before.
+  // New entries may have an older time, unless the stream had never been read before.
   return before === BEGINNING && items[0]?.absentAt === Number.NEGATIVE_INFINITY
     ? { floor: floorOf(time) }
     : { id: before };
@@ -147,7 +147,7 @@ async function listBehind(
     skipped = [];
   }
   const gap = start.hasGap || streams.some(({ hasGap }) => hasGap);
-  // The cursor of a page is that of its last item wherever possible: then it holds for any other filter, too.
+  // Where possible, the cursor of a page is that of its last item, so that it is valid with other filters too.
   const isFar = skipped.length >= MOST_SKIPPED;
   if (!isFar) for (const { stream, from } of skipped.toReversed()) stream.position = from;
   const isSame = start.cursor !== null && found.length === 0 && !gap && !isFar;

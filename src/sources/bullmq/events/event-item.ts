@@ -60,7 +60,7 @@ export function jobIdOf({ fields }: StreamEntry): string | null {
   return OF_QUEUE.has(fields.get('event') ?? '') ? null : id;
 }
 
-/** Whether the entry has all that is shown of it, so that its job need not be read. */
+/** Whether the entry has all data to show, so that its job need not be read. */
 export function isComplete({ fields }: StreamEntry): boolean {
   const event = fields.get('event');
   return (event === 'added' && fields.has('name')) || (event === 'waiting' && !fields.has('prev'));
@@ -73,10 +73,10 @@ export function mayReturn({ fields }: StreamEntry): boolean {
 }
 
 /**
- * Makes an item of the feed from an entry.
+ * Creates an item of the feed from an entry.
  *
- * @param trace what earlier entries said of the job
- * @param runs what the job's hash says
+ * @param trace data from earlier entries of the job
+ * @param runs data from the job's hash
  */
 export function describeEntry(
   queue: string,
@@ -159,7 +159,7 @@ function ofDelayed(known: Known): Description {
   const { fields, trace } = known;
   const due = Number(fields.get('delay') ?? Number.NaN);
   const detail = Math.abs(due) <= 8.64e15 ? `due ${new Date(due).toISOString()}` : null;
-  // It comes back from a worker, or it was delayed again while it waited.
+  // It was returned by a worker, or was delayed again while it waited.
   const last = trace?.last ?? null;
   const isReturn = last === null || last === 'active' || last === 'progress';
   return isReturn ? ofReturn('delayed', known, detail) : { type: 'delayed', ...waits(known), detail };

@@ -1,5 +1,5 @@
 /**
- * Where a reader of the feed is in each queue's stream. It is part of a cursor, so it holds on any instance and
+ * The position of a client in each queue's stream. It is part of a cursor, so it is valid on any instance and
  * after any restart.
  */
 import { createHash } from 'node:crypto';
@@ -17,11 +17,11 @@ export interface FeedPosition {
 const KIND = 'feed';
 /** The last moment that a `Date` can hold, in milliseconds. */
 const LATEST = 8.64e15;
-/** In characters. A cursor of more than 8,192 is refused, and a quarter of it is lost to its encoding. */
+/** In characters. Cursors of more than 8,192 are refused, and a quarter is needed for the encoding. */
 const LONGEST = 4_500;
 /**
- * What comes to a stream that is not in the cursor may be older than what others have shown already, as it is
- * read at another moment and, in a cluster, has another clock. In milliseconds.
+ * How far entries of a stream that is not in the cursor may be behind those of others, in milliseconds: streams
+ * are read at different moments and, in a cluster, have different clocks.
  */
 export const SLACK_MS = 60_000;
 
@@ -31,8 +31,8 @@ export function queueKeyOf(queue: string): string {
 }
 
 /**
- * @param floor for when nothing has been read
- * @param highest the floor must not be above it, as entries behind it have not been read
+ * @param floor the floor if nothing has been read
+ * @param highest the highest floor, because entries after it have not been read
  */
 export function positionOf(read: ReadonlyMap<string, string>, floor: number, highest: number): FeedPosition {
   const newest = Math.max(...[...read.values()].map(timeOf));

@@ -8,7 +8,7 @@ import type { JobMemory } from './job-memory.ts';
 import { type JobRuns, jobRunsOf, lockCommand, runsCommand } from './job-runs.ts';
 import type { StreamEntry } from './stream-entry.ts';
 
-/** An entry, and what is shown of it. */
+/** An entry and its item. */
 export interface FeedItem {
   /** Id of the entry in its stream. */
   readonly id: string;
@@ -29,9 +29,9 @@ export interface EntryList {
 }
 
 /**
- * Makes items of all entries. Each job is read once.
+ * Creates items of all entries. Each job is read once.
  *
- * @param memory what entries before these said of their jobs
+ * @param memory data from earlier entries of their jobs
  */
 export async function readItems(
   access: QueueAccess,
@@ -87,7 +87,7 @@ async function readRuns(
   return runs;
 }
 
-/** Characters that an item takes beside its texts. */
+/** Size of an item without its texts, in characters. */
 const OVERHEAD = 200;
 
 function sizeOf(event: TaskEvent | null): number {

@@ -35,7 +35,7 @@ export function createFeedStream(tail: StreamTail, position: StreamPosition): Fe
 }
 
 /**
- * The items behind the stream's position, oldest first. Whoever takes one passes it with {@link takeItem}.
+ * The items after the stream's position, oldest first. After using one, call {@link takeItem}.
  *
  * @param batch how many entries to read at a time
  */
@@ -59,7 +59,7 @@ export function takeItem({ stream, item }: StreamItem): void {
   stream.position = { id: item.id };
 }
 
-/** @returns false when what is behind the position is not in memory */
+/** @returns false when the items after the position are not in memory */
 function fillFromTail(stream: FeedStream): boolean {
   const { tail, position } = stream;
   const isEmpty = tail.items.length === 0 && 'floor' in position;
@@ -90,7 +90,10 @@ async function fillFromRedis(
   else if (part.hasGap && part.items.length === 0) restart(stream);
 }
 
-/** The entry at the position is gone, and none has come since: continues from what is there now. */
+/**
+ * The entry at the position was removed, and there are no newer ones: continues with the entries that exist
+ * now.
+ */
 function restart(stream: FeedStream): void {
   const last = lastIdOf(stream.tail);
   if (!('id' in stream.position)) return;

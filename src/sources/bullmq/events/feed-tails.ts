@@ -18,7 +18,7 @@ const UPDATE_MS = 4_000;
 /** Tails of the queues. */
 export interface FeedTails {
   /**
-   * The tails of these queues, in their order, with what had come up to a second ago.
+   * The tails of these queues, in their order, at most a second old.
    *
    * @throws RedisError
    */
@@ -93,7 +93,7 @@ async function updated(
     state.running ??= update(state, all).finally(() => {
       state.running = null;
     });
-    // Whoever waits sees the error; if nobody waits any more, it is not an unhandled rejection.
+    // The error reaches those who wait. If nobody waits any more, it must not be an unhandled rejection.
     state.running.catch(() => {});
     await withDeadline(state.running, signal, timeoutMs);
   }
@@ -120,7 +120,7 @@ async function update(state: TailsState, all: readonly StreamTail[]): Promise<vo
   for (const [name, tail] of tails) if (!all.includes(tail)) tails.delete(name);
   for (const [at, one] of news.entries()) addNews(one, items[at] ?? [], startedAt);
   shrinkTails(tails.values());
-  // Before the first update, nobody has seen anything.
+  // Before the first update, no entry has been read.
   if (hasNews && state.updatedAt > Number.NEGATIVE_INFINITY) state.revision += 1;
   state.updatedAt = startedAt;
 }
@@ -131,7 +131,7 @@ async function extendTail(state: TailsState, tail: StreamTail, options: ReadOpti
   const count = tail.batch;
   const [reply] = await state.access.read([backwardCommand(tail.queue, oldest.id, count)], options);
   const entries = entriesOf(reply).toReversed();
-  // What later entries say of a job is not what it was before them.
+  // Data from later entries does not apply to earlier ones.
   const memory = state.memory.before();
   const [items = []] = await readItems(state.access, [{ queue: tail.queue, entries }], memory, options);
   // Another read may have changed the tail meanwhile.

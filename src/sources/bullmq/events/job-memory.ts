@@ -1,6 +1,6 @@
 import type { JobRuns } from './job-runs.ts';
 
-/** What earlier entries said of a job. It helps to describe later ones. */
+/** Data about a job from earlier entries. It is needed to describe later ones. */
 export interface JobTrace {
   /** Its name, which nothing else has once the job is removed. */
   readonly name: string | null;
@@ -16,14 +16,14 @@ export interface JobTrace {
 export interface JobMemory {
   get(key: string): JobTrace | undefined;
   set(key: string, trace: JobTrace): void;
-  /** What its hash said after the entries that are described now; `undefined`: it has to be read. */
+  /** The content of its hash, read after the entries that are being described; `undefined`: to be read. */
   runsOf(key: string): JobRuns | undefined;
   setRuns(key: string, runs: JobRuns): void;
 }
 
 /** The memory of the newest entries. */
 export interface LatestMemory extends JobMemory {
-  /** A memory for older entries. Of what later ones said, only names hold for them. */
+  /** A memory for older entries. Of the data from later entries, only names are valid for them. */
   before(): JobMemory;
 }
 

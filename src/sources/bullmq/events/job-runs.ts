@@ -1,4 +1,4 @@
-/** What a job's hash says of its runs, for entries that do not say it themselves. */
+/** Data about a job's runs from its hash, for entries without that data. */
 
 import { asFields, asNumber } from '../../../redis/replies.ts';
 import type { QueueCommand } from '../access/queue-reads.ts';
@@ -9,11 +9,11 @@ export interface JobRuns {
   readonly name: string | null;
   /** Name of the worker of the last run; `null` when workers have no names. */
   readonly worker: string | null;
-  /** Runs that ended and count as attempts; `null` when the job is gone. */
+  /** The number of runs that ended and count as attempts; `null` if the job was removed. */
   readonly made: number | null;
   /** Runs that have begun; `null` when this version of BullMQ does not count them. */
   readonly begun: number | null;
-  /** Whether a worker holds the job; `null`: not read. */
+  /** Whether the job is locked by a worker; `null`: not read. */
   readonly isHeld: boolean | null;
 }
 
@@ -24,7 +24,7 @@ export function runsCommand(queue: QueueRef, jobId: string): QueueCommand {
   return { queue, command: ['HMGET', queue.key(jobId), 'name', 'pb', 'atm', 'ats', 'timestamp'] };
 }
 
-/** Whether a worker holds the job. Only jobs that may have come back from one need it. */
+/** Whether the job is locked by a worker. Only needed for jobs that a worker may have returned. */
 export function lockCommand(queue: QueueRef, jobId: string): QueueCommand {
   return { queue, command: ['EXISTS', queue.key(`${jobId}:lock`)] };
 }

@@ -11,9 +11,9 @@ import { BEGINNING } from './stream-entry.ts';
 import { indexBehind, lastIdOf, type StreamTail } from './stream-tail.ts';
 
 /**
- * Lists the newest matching items, and gives the position behind all there are.
+ * Lists the newest matching items, and returns the position after all items.
  *
- * @param most entries to look at
+ * @param most entries to examine
  */
 export async function listNewest(
   tails: FeedTails,

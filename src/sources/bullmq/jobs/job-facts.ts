@@ -12,10 +12,10 @@ export interface SetEntry extends JobRef {
   readonly score: number | null;
 }
 
-/** What the small fields say. Times in milliseconds since 1970. */
+/** The data of the small fields. Times in milliseconds since 1970. */
 export interface JobFacts {
   readonly name: string | null;
-  /** When it was added, by the clock of the app that added it, or as that app said. */
+  /** When it was added, by the clock of the app or as the app chose. */
   readonly addedAt: number | null;
   /** When its last run began. */
   readonly processedAt: number | null;
@@ -98,7 +98,7 @@ export function lastChange(
   return validTime(Math.max(dueTime(score) - delay, known ?? Number.NEGATIVE_INFINITY));
 }
 
-/** A time in milliseconds that Redis holds as text; `null` when it is not a valid one. */
+/** Parses a time in milliseconds; `null` if it is not valid. */
 export function timeOf(value: string | null | undefined): number | null {
   const time = asNumber(value);
   return time === null ? null : validTime(Math.floor(time));

@@ -13,7 +13,7 @@ export interface KnownJob extends SetEntry, JobContent {
   readonly time: number | null;
 }
 
-/** What other keys say of a job. */
+/** Data about a job from other keys. */
 export interface JobContext {
   readonly parentId: string | null;
   /** The task that the flow begins with: itself when it has no parent; `null`: not known. */

@@ -17,7 +17,7 @@ export interface NotedRun {
   readonly options: JobValue | undefined;
 }
 
-/** An entry, and what is known of it. */
+/** An entry with its data. */
 export interface KnownEntry {
   readonly ref: EntryRef;
   readonly facts: EntryFacts;

@@ -5,7 +5,7 @@ import type { JobValue } from '../jobs/job-values.ts';
 import type { KnownEntry, NotedRun } from './entry-loader.ts';
 import type { EntryFacts } from './schedule-entry.ts';
 
-/** What the options of a run say (bullmq, classes/job-scheduler). */
+/** The options of a run (bullmq, classes/job-scheduler). */
 interface RunOptions {
   /** Its number, from 1 since the entry was last written by the app. */
   readonly count: number | null;

@@ -1,6 +1,6 @@
 /**
- * Lists in other orders than that of time. Redis has no such order, so the newest `scan` jobs are read and
- * sorted; when there are more, the next portion of that many follows behind them.
+ * Lists tasks in orders other than time. Redis has no such order, so the newest `scan` jobs are read and
+ * sorted; if there are more, the next portion follows after them.
  */
 import { readMark, writeMark } from '../../../cursor.ts';
 import type { Task } from '../../../model.ts';

@@ -15,11 +15,13 @@ export interface Replies {
   readonly values: ReadonlyMap<string, unknown>;
   /** Workers that answered in an encoding that hides even their names. */
   readonly unnamed: number;
-  /** Replies that say that the worker could not do it. */
+  /** Replies that report that the worker could not do it. */
   readonly errors: number;
   /** Replies in another encoding than JSON (`task_serializer`). */
   readonly unreadable: number;
-  /** Connections that received the request: workers, and perhaps others; `null` where nobody counts them. */
+  /**
+   * The number of connections that received the request, workers and perhaps others; `null` if it is not known.
+   */
   readonly receivers: number | null;
   /** Whether every worker answered that is known or that received the request. */
   readonly isComplete: boolean;

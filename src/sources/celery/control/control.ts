@@ -1,3 +1,4 @@
+import { createSingleFlight, onAbort, type SingleFlight } from '../../../single-flight.ts';
 import type { Mailbox } from '../broker.ts';
 import { type Broadcast, createBroadcaster, type Replies } from './broadcast.ts';
 import type { ControlCommand, InspectCommand } from './encoder.ts';
@@ -33,10 +34,10 @@ export interface AskOptions {
 /** Asks the workers of a deployment. Nothing here ever rejects. */
 export interface Control {
   /**
-   * Asks every worker that can answer in JSON. All who ask the same at the same time share one request.
+   * Asks every worker that can answer in JSON. Concurrent calls for the same command share one request.
    * Resolves as soon as all workers have answered.
    *
-   * @returns `null` when the workers could not be asked; `problem` says why
+   * @returns `null` if the workers could not be asked; see `problem`
    */
   ask(command: InspectCommand, options?: AskOptions): Promise<Replies | null>;
   /** Makes every worker send task events. @returns `null` also when the host did not allow it */
@@ -53,7 +54,7 @@ interface ControlState {
   readonly broadcast: Broadcast;
   readonly guarded: GuardedAsking;
   /** Requests under way. */
-  readonly requests: Map<ControlCommand, Promise<Replies | null>>;
+  readonly requests: SingleFlight<Replies | null>;
   problem: ControlProblem | null;
   /** Nothing is asked before this moment; monotonic, in milliseconds. */
   pausedUntil: number;
@@ -68,7 +69,7 @@ export function createControl({ mailbox, known, mayEnableEvents = false }: Contr
   const state: ControlState = {
     broadcast,
     guarded: createGuardedAsking(broadcast),
-    requests: new Map(),
+    requests: createSingleFlight(),
     problem: fault === null ? null : { ...fault, missingRights: fault.missingRights ?? null },
     pausedUntil: fault === null ? 0 : Number.POSITIVE_INFINITY,
     lastPing: null,
@@ -98,13 +99,9 @@ async function ask(
   if (state.closed || now < state.pausedUntil || signal?.aborted === true) return null;
   const { lastPing, requests } = state;
   if (command === 'ping' && lastPing !== null && now - lastPing.at < maxAgeMs) return lastPing.replies;
-  let request = requests.get(command);
-  if (request === undefined) {
-    request = sendOrExplain(state, command, timeoutMs);
-    requests.set(command, request);
-    void request.then(() => requests.delete(command));
-  }
-  return signal === undefined ? request : await unlessAborted(request, signal);
+  const start = () => ({ result: sendOrExplain(state, command, timeoutMs) });
+  // The request itself never fails: this is who stops waiting.
+  return requests.run(command, start, onAbort(signal)).catch(() => null);
 }
 
 async function sendOrExplain(
@@ -136,13 +133,4 @@ async function send(
   }
   const ping = await ask(state, 'ping', { timeoutMs, maxAgeMs: PING_AGE_MS });
   return ping === null ? null : state.guarded.ask(command, ping, timeoutMs);
-}
-
-/** The promise, or `null` as soon as the signal aborts. */
-function unlessAborted<T>(promise: Promise<T | null>, signal: AbortSignal): Promise<T | null> {
-  return new Promise((resolve) => {
-    const leave = (): void => resolve(null);
-    signal.addEventListener('abort', leave, { once: true });
-    void promise.then(resolve).finally(() => signal.removeEventListener('abort', leave));
-  });
 }

@@ -93,7 +93,7 @@ export function createRequest(
   });
 }
 
-/** Commands that every worker can answer, whatever it encodes replies with. All others go to named workers. */
+/** Commands that every worker can answer, whatever its serializer. All others are sent to named workers. */
 function isForAll(command: ControlCommand): boolean {
   return command === 'ping' || command === 'enable_events';
 }

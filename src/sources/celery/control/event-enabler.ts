@@ -45,7 +45,7 @@ export function createEventEnabler(control: Control): EventEnabler {
   return {
     workerOnline(hostname) {
       if (waiting.size < MAX_WAITING) waiting.set(hostname, 0);
-      // Workers that come before the first attempt are asked by it.
+      // The first attempt includes the workers that come online before it.
       if (isAsked) schedule(FIRST_PAUSE);
     },
     close() {

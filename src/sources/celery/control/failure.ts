@@ -17,7 +17,7 @@ export class ControlFailure extends Error {
   }
 }
 
-/** The problem behind whatever a mailbox has thrown. */
+/** The problem of anything that a mailbox has thrown. */
 export function controlProblemOf(error: unknown): ControlProblem {
   if (error instanceof ControlFailure) return error.problem;
   return { code: 'UNKNOWN', sentence: 'Remote control has failed.', missingRights: null };

@@ -6,7 +6,7 @@ import type { Broadcast, Replies } from './broadcast.ts';
 import type { InspectCommand } from './encoder.ts';
 import { type Proof, proofFor, proofOf } from './proof.ts';
 
-/** How long a worker's configuration is relied on, unless the worker comes online again; milliseconds. */
+/** How long a worker's configuration counts as known in milliseconds, unless the worker comes online again. */
 const PROOF_AGE = 60_000;
 const MAX_PROOFS = 5000;
 

@@ -1,12 +1,13 @@
 /** What workers answer about their tasks (`Request.info` in celery/worker/request.py). */
 import type { TaskChange } from '../../../history/history.ts';
 import type { TaskTextField } from '../../../model.ts';
+import { isRecord } from '../../../values.ts';
 import { type FullChange, kindOf } from '../protocol/full-change.ts';
+import { isId } from '../protocol/ids.ts';
 import { wasCut } from '../protocol/truncation.ts';
 
 /** Most tasks read from one reply. */
 const MAX_ITEMS = 100_000;
-const MAX_ID = 512;
 /** Seconds since 1970. A smaller number is no such time: Celery 3 sent that of a monotonic clock. */
 const FIRST_START = 1e9;
 
@@ -18,9 +19,9 @@ export function heldItems(reply: unknown): { items: HeldItem[]; dropped: number 
   if (!Array.isArray(reply)) return { items: [], dropped: 1 };
   const items: HeldItem[] = [];
   for (const entry of reply.slice(0, MAX_ITEMS)) {
-    // Entries of `scheduled` hold the request inside.
-    const item = isTable(entry) && isTable(entry.request) ? entry.request : entry;
-    if (isTable(item) && isId(item.id)) items.push({ ...item, id: item.id });
+    // Entries of `scheduled` contain the request.
+    const item = isRecord(entry) && isRecord(entry.request) ? entry.request : entry;
+    if (isRecord(item) && isId(item.id)) items.push({ ...item, id: item.id });
   }
   return { items, dropped: reply.length - items.length };
 }
@@ -76,7 +77,7 @@ function startTime(seconds: unknown): number | undefined {
 
 /** The routing key is the queue only for the default exchange. */
 function queueOf(delivery: unknown): string | undefined {
-  return isTable(delivery) && delivery.exchange === '' ? text(delivery.routing_key) : undefined;
+  return isRecord(delivery) && delivery.exchange === '' ? text(delivery.routing_key) : undefined;
 }
 
 function cutFields(args: string | undefined, kwargs: string | undefined): TaskTextField[] | undefined {
@@ -89,12 +90,4 @@ function cutFields(args: string | undefined, kwargs: string | undefined): TaskTe
 /** Senders that write no reprs leave them empty. */
 function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-function isId(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && value.length <= MAX_ID;
-}
-
-function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

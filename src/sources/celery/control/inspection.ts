@@ -1,5 +1,7 @@
 import type { CollectedHistory } from '../../../history/history.ts';
+import { shareCalls } from '../../../single-flight.ts';
 import type { WorkerSource } from '../../../source.ts';
+import { waitFor } from '../../../waiting.ts';
 import type { Replies } from './broadcast.ts';
 import type { Control } from './control.ts';
 import { queueNames, workerFactsOf } from './worker-facts.ts';
@@ -15,8 +17,8 @@ const MAX_QUEUES = 10_000;
 /** Facts about workers that only they know. */
 export interface Inspection {
   /**
-   * The same workers, which are asked for their facts when somebody asks for them. Only the first time
-   * are the answers waited for.
+   * Wraps a source of workers: each read also asks the workers for their facts. Only the first read waits for
+   * the answers.
    */
   withInspection(workers: WorkerSource): WorkerSource;
   /** Asks the workers, once for all who ask at the same time, unless the last answers are fresh. */
@@ -43,7 +45,8 @@ interface InspectionState {
   freshUntil: number;
   /** Whether a worker has ever answered. */
   isKnown: boolean;
-  inspecting: Promise<void> | null;
+  /** Asks the workers once for all who want it at the same time. */
+  readonly inspect: () => Promise<void>;
   timer: NodeJS.Timeout | undefined;
   closed: boolean;
 }
@@ -58,7 +61,7 @@ export function createInspection(control: Control, history: CollectedHistory): I
     answered: new Set(),
     freshUntil: Number.NEGATIVE_INFINITY,
     isKnown: false,
-    inspecting: null,
+    inspect: shareCalls(() => inspect(state)),
     timer: undefined,
     closed: false,
   };
@@ -77,10 +80,7 @@ export function createInspection(control: Control, history: CollectedHistory): I
 
 function refresh(state: InspectionState): Promise<void> {
   if (state.closed || performance.now() < state.freshUntil) return Promise.resolve();
-  state.inspecting ??= inspect(state).finally(() => {
-    state.inspecting = null;
-  });
-  return state.inspecting;
+  return state.inspect();
 }
 
 async function inspect(state: InspectionState): Promise<void> {
@@ -132,7 +132,7 @@ function withInspection(state: InspectionState, workers: WorkerSource): WorkerSo
         }),
     async listWorkers(context) {
       const asking = refresh(state);
-      if (!state.isKnown) await Promise.race([asking, pause(FIRST_WAIT_MS)]);
+      if (!state.isKnown) await waitFor(asking, { ms: FIRST_WAIT_MS });
       return workers.listWorkers(context);
     },
   };
@@ -161,10 +161,4 @@ function consumersOf({ history, queues, names, answered }: InspectionState): Map
 
 function namesOf(...all: readonly (Replies | null)[]): Set<string> {
   return new Set(all.flatMap((replies) => [...(replies?.values.keys() ?? [])]));
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
 }

@@ -3,7 +3,7 @@ import type { WorkerHealthCheck } from '../../../model.ts';
 import type { Replies } from './broadcast.ts';
 import type { Control } from './control.ts';
 
-/** How long the answers to a ping serve whoever asks next, in milliseconds. */
+/** How long the answers to a ping are reused, in milliseconds. */
 const REUSE = 1000;
 
 const NOBODY = 'No worker has answered a ping.';

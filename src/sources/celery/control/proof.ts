@@ -4,12 +4,14 @@
  * request. Its configuration shows what it can encode; the reply to `conf` itself always can be encoded
  * (`jsonify` in celery/utils/serialization.py).
  */
+
+import { isRecord } from '../../../values.ts';
 import type { InspectCommand } from './encoder.ts';
 
 /** What a worker that answers in JSON can be asked, by its configuration. */
 export type Proof = Readonly<Record<'stats' | 'items', boolean>>;
 
-/** Commands whose replies may hold objects of the app. */
+/** Commands whose replies may contain objects of the app. */
 const NEEDED: Partial<Record<InspectCommand, keyof Proof>> = {
   // Transport options as they are.
   stats: 'stats',
@@ -23,7 +25,7 @@ export function proofFor(command: InspectCommand): keyof Proof | null {
   return NEEDED[command] ?? null;
 }
 
-/** How the settings that matter end, whatever prefix and case the app uses. */
+/** The endings of the settings that matter, whatever prefix and case the app uses. */
 const ACCEPTED = 'accept_content';
 const BROKER = [
   'broker_transport_options',
@@ -39,7 +41,7 @@ const MAX_DEPTH = 8;
 
 /** @param conf the worker's answer to `conf`, which leaves out defaults: JSON alone, no options */
 export function proofOf(conf: unknown): Proof {
-  if (typeof conf !== 'object' || conf === null || Array.isArray(conf)) return { stats: false, items: false };
+  if (!isRecord(conf)) return { stats: false, items: false };
   let stats = true;
   let items = true;
   for (const [key, value] of Object.entries(conf)) {

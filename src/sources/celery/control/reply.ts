@@ -1,3 +1,4 @@
+import { recordOf } from '../../../values.ts';
 import type { ReplyMessage } from '../broker.ts';
 import { parsePythonJson } from '../protocol/python-json.ts';
 import { isNodeName } from './encoder.ts';
@@ -39,20 +40,14 @@ export function decodeReply(
 
 /** `{"error": "KeyError('nosuch')"}`. The text of a worker's exception is not passed on. */
 function isErrorReply(value: unknown): boolean {
-  const reply = tableOf(value);
+  const reply = recordOf(value);
   return reply !== null && Object.keys(reply).length === 1 && typeof reply.error === 'string';
 }
 
 function tableIn(text: string): Readonly<Record<string, unknown>> | null {
   try {
-    return tableOf(parsePythonJson(text));
+    return recordOf(parsePythonJson(text));
   } catch {
     return null;
   }
-}
-
-function tableOf(value: unknown): Readonly<Record<string, unknown>> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : null;
 }

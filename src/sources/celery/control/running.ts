@@ -25,7 +25,10 @@ export interface Running {
 
 /** How to ask. */
 export interface RunningOptions {
-  /** Also ask for tasks that wait for their eta. Replies hold them whole, so only where they are few. Default false. */
+  /**
+   * Also ask for tasks that wait for their eta. Replies contain all of them, so only if they are few. Default
+   * false.
+   */
   readonly scheduled?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -37,10 +40,10 @@ const PLACES = ['scheduled', 'reserved', 'active'] as const;
 const BEFORE_START: ReadonlySet<string> = new Set(['PENDING', 'RECEIVED', 'REVOKED']);
 
 /**
- * Asks the workers for their tasks and records those that run and are not known to. Reserved tasks are
- * not recorded: workers do not say when they took them.
+ * Asks the workers for their tasks and records running ones that are not known to run. Reserved tasks are not
+ * recorded, because workers do not report when they took them.
  *
- * @returns a function that answers `null` when the workers could not be asked
+ * @returns a function that returns `null` when the workers could not be asked
  */
 export function createRunning(control: Control, history: CollectedHistory) {
   function record(item: HeldItem, worker: string): void {

@@ -1,5 +1,6 @@
 import type { CollectedHistory } from '../../../history/history.ts';
 import type { WorkerHealthCheck } from '../../../model.ts';
+import { isRecord } from '../../../values.ts';
 import type { Mailbox } from '../broker.ts';
 import type { Replies } from './broadcast.ts';
 import { createControl } from './control.ts';
@@ -33,7 +34,7 @@ export interface WorkerControlOptions {
   readonly onReplies: (replies: Replies) => void;
 }
 
-/** Nothing is sent before somebody asks, unless events are to be enabled. */
+/** Sends nothing before the first call, unless events are to be enabled. */
 export function createWorkerControl(options: WorkerControlOptions): WorkerControl {
   const { mailbox, history, enableEvents, onReplies } = options;
   const bare = createControl({
@@ -63,7 +64,7 @@ export function createWorkerControl(options: WorkerControlOptions): WorkerContro
       if (replies === null) return null;
       const read = [...replies.values].filter((entry): entry is [string, Record<string, unknown>] => {
         const [, value] = entry;
-        return typeof value === 'object' && value !== null && !Array.isArray(value);
+        return isRecord(value);
       });
       return new Map(read);
     },

@@ -1,5 +1,6 @@
 /** What workers answer about themselves, as changes for the history (celery/worker/control.py). */
 import type { WorkerChange } from '../../../history/history.ts';
+import { recordOf } from '../../../values.ts';
 
 const MAX_LIST = 10_000;
 const MAX_NAME = 512;
@@ -17,8 +18,8 @@ export interface WorkerReplies {
  * @param time when the replies came, milliseconds since 1970
  */
 export function workerFactsOf(hostname: string, replies: WorkerReplies, time: number): WorkerChange {
-  const stats = tableOf(replies.stats);
-  const pool = tableOf(stats?.pool);
+  const stats = recordOf(replies.stats);
+  const pool = recordOf(stats?.pool);
   const pid = count(stats?.pid);
   return {
     hostname,
@@ -38,7 +39,7 @@ export function workerFactsOf(hostname: string, replies: WorkerReplies, time: nu
 /** Names of the queues that a worker consumes; `undefined` when the reply does not say. */
 export function queueNames(reply: unknown): string[] | undefined {
   if (!Array.isArray(reply)) return undefined;
-  return namesIn(reply.map((queue) => tableOf(queue)?.name));
+  return namesIn(reply.map((queue) => recordOf(queue)?.name));
 }
 
 /** `shop.pay`, or with the attributes of the task: `shop.pay [rate_limit=5/s]`. */
@@ -81,7 +82,7 @@ function poolSize(pool: Table | null): number | undefined {
 
 /** What heartbeats call `processed`, here counted by the name of the task. */
 function sumOf(total: unknown): number | undefined {
-  const table = tableOf(total);
+  const table = recordOf(total);
   if (table === null) return undefined;
   const counts = Object.values(table).map(count);
   return counts.every((value) => value !== undefined)
@@ -90,10 +91,6 @@ function sumOf(total: unknown): number | undefined {
 }
 
 type Table = Readonly<Record<string, unknown>>;
-
-function tableOf(value: unknown): Table | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Table) : null;
-}
 
 function count(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;

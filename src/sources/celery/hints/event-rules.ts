@@ -5,16 +5,16 @@ import { listed } from '../hint.ts';
 import type { UnreadableFacts, WorkerFacts } from './facts.ts';
 import { type HintInput, upFor } from './input.ts';
 
-/** A worker that has not been heard of for this long, in milliseconds, is not spoken of. */
+/** Workers without any message for this long, in milliseconds, are not mentioned. */
 const GONE = 120_000;
 
 /**
  * Workers whose task events are off (celery/worker: `worker_send_task_events`, off by default).
  *
- * Evidence: its heartbeats say that it has begun two tasks or more, for 5 s no event about a task has
- * come from it, and each begun task would have been told by `task-started` at the same moment. Where it
- * sends no heartbeats: three of its results within 10 s, and never an event. Events that get lost are no
- * evidence, as with thread pools, which lose ends, but no starts. Any event about a task refutes it.
+ * Evidence: by its heartbeats, a worker has begun two tasks or more, and there was no event about a task from
+ * it for 5 s, although each begun task sends `task-started` at once. For a worker without heartbeats: three of
+ * its results within 10 s, and never an event. Lost events are no evidence: thread pools lose ends, but no
+ * starts. Any event about a task refutes it.
  */
 export function workersWithoutEvents({ facts, now, broker }: HintInput): string[] {
   if (broker?.up !== true) return [];
@@ -81,7 +81,7 @@ function sentEventsOff({ facts, broker }: HintInput): Hint[] {
   ];
 }
 
-/** Evidence: tasks wait in the queues, we are connected, and for 30 s nothing came from any worker. */
+/** Evidence: tasks wait in the queues, we are connected, and there was no message from any worker for 30 s. */
 function noWorkers({ facts, broker, now }: HintInput): Hint[] {
   const waiting = (facts.queues ?? []).filter((queue) => (queue.waiting ?? 0) > 0);
   const silence = Math.min(upFor(broker, now), now - (facts.lastWorker ?? 0));
@@ -129,8 +129,8 @@ const UNREAD_FOR = 600_000;
 const READ_AGAIN = 20;
 
 /**
- * Whether messages come in another serializer: three or more did, the last within ten minutes, and fewer
- * than twenty have come since that could be read.
+ * Whether messages use another serializer: three or more did, the last within ten minutes, and fewer than
+ * twenty readable ones have arrived since.
  */
 export function areUnreadable(facts: Readonly<UnreadableFacts>, now: number): boolean {
   return facts.count >= 3 && facts.readSince < READ_AGAIN && now - facts.last < UNREAD_FOR;

@@ -24,17 +24,17 @@ export interface HintOptions {
 /** What the user of the broker or backend may lack, besides subscriptions. */
 export type AccessPlace = 'results' | 'queues' | 'schedules' | 'control';
 
-/** What may come in another serializer than JSON. */
+/** The kinds of messages that may use another serializer than JSON. */
 export type WrittenPlace = 'event' | 'result';
 
-/** One worker, since it was first heard of, came online, or we were connected. */
+/** One worker, since its first message, since it came online, or since we connected. */
 export interface WorkerFacts {
   lastHeard: number;
-  /** When a heartbeat with figures last came. */
+  /** When its last heartbeat with figures arrived. */
   lastBeat: number | null;
   /** Tasks that it had begun, by its own count, at that time. */
   processed: number | null;
-  /** Events about tasks since then: its next count is of what they told. */
+  /** The number of events about tasks since then: the worker's next count is compared with it. */
   eventsSinceBeat: number;
   /** Tasks begun since its last event about a task. */
   silentRuns: number;
@@ -51,7 +51,7 @@ export interface WorkerFacts {
   skewed: number;
 }
 
-/** Results heard since we were connected, and stored ones that were read. */
+/** The number of results published since we connected, and of stored results that were read. */
 export interface ResultFacts {
   /** Results published. */
   heard: number;
@@ -66,7 +66,7 @@ export interface ResultFacts {
   /** The same of stored ones that were read, not in a row. */
   storedNameless: number;
   storedNamed: number;
-  /** The task whose result was last heard. */
+  /** The task of the last published result. */
   lastId: string | null;
 }
 
@@ -91,7 +91,7 @@ export interface Facts {
   /** Of them, successful ends; and the first of those. */
   readonly finished: number;
   readonly firstFinished: number | null;
-  /** When any worker was last heard of. */
+  /** When the last message of any worker arrived. */
   readonly lastWorker: number | null;
   /** Depths of the queues; `null` while they have not been read. */
   readonly queues: readonly QueueCounts[] | null;
@@ -101,7 +101,7 @@ export interface Facts {
   readonly repliers: readonly string[];
 }
 
-/** A worker that has just been heard of. */
+/** A worker after its first message. */
 export function newWorker(now: number): WorkerFacts {
   return {
     lastHeard: now,

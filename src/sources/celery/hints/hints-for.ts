@@ -8,8 +8,8 @@ import { resultHints } from './result-rules.ts';
 const MOST_HINTS = 20;
 
 /**
- * Why data is missing; what hides most comes first. Each rule speaks only when it has its evidence. The same
- * input gives the same hints in the same order.
+ * Finds reasons for missing data; the one that hides most comes first. Each rule needs evidence. The same input
+ * gives the same hints in the same order.
  */
 export function hintsFor(input: HintInput): Hint[] {
   const hints = [...accessHints(input), ...input.found, ...eventHints(input), ...resultHints(input)];

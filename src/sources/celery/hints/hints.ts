@@ -12,9 +12,9 @@ interface Connected {
   state(): ConnectionState;
 }
 
-/** The hints of one deployment. Reading them costs little and asks nobody. */
+/** The hints of one deployment. Reading them is cheap and sends nothing. */
 export interface Hints {
-  /** At most 20; what hides most comes first. */
+  /** At most 20; the one that hides most comes first. */
   details(): Hint[];
   /** The sentences by the component whose `config.hints` they belong to. */
   byComponent(): Readonly<Record<HintComponent, readonly string[]>>;

@@ -1,4 +1,4 @@
-/** Counts what hints are judged by, beside the history: a few counters for each message. */
+/** Collects the evidence for hints: a few counters, updated with each message. */
 import type { TaskChange, WorkerChange } from '../../../history/history.ts';
 import type { QueueCounts } from '../broker.ts';
 import type { Problem } from '../problem.ts';
@@ -22,9 +22,9 @@ const WARM_UP = 60_000;
 
 /** Receives everything that arrives. Nothing here throws or waits. */
 export interface Observer {
-  /** A change of a task from any sender. Call it beside the history's `recordTask`. */
+  /** A change of a task from any sender. Call it together with the history's `recordTask`. */
   task(change: TaskChange): void;
-  /** A message of a worker about itself. Call it beside `recordWorker`. */
+  /** A message of a worker about itself. Call it together with `recordWorker`. */
   worker(change: WorkerChange): void;
   /**
    * A message that could not be read.
@@ -111,7 +111,7 @@ function takeEvent(state: State, change: TaskChange, now: number): void {
     state.sent.sent(id);
     return;
   }
-  // A task sends custom events over a dispatcher of its own, whatever its worker is set to.
+  // A task sends custom events through its own dispatcher, even if its worker sends no events.
   if (type === 'custom') return;
   if (type === 'received') {
     // The worker sends a retry itself; a client sends the first attempt.

@@ -1,4 +1,4 @@
-/** Hints from what the result backend tells, or does not. */
+/** Hints from what the result backend reports and what it does not report. */
 
 import type { Hint } from '../hint.ts';
 import { shown } from '../hint.ts';
@@ -17,8 +17,8 @@ export function resultHints(input: HintInput): Hint[] {
 }
 
 /**
- * Whether events leave tasks out: a worker's are off, or none about a task has come in ten seconds in
- * which results did.
+ * Whether events miss tasks: a worker's events are off, or there was no event about a task in ten seconds with
+ * results.
  */
 function eventsAreMissing(input: HintInput): boolean {
   const { facts, broker, now } = input;
@@ -29,8 +29,8 @@ function eventsAreMissing(input: HintInput): boolean {
 }
 
 /**
- * Evidence: three tasks or more have succeeded by their results, none was ever stored as started, and no
- * events could have told instead. Where events are on, this setting hides nothing.
+ * Evidence: by their results, three tasks or more have succeeded; none was stored as started, and no events
+ * were received that would have reported it. Where events are on, this setting hides nothing.
  */
 function trackStartedOff(input: HintInput): Hint[] {
   const { successes, started } = input.facts.results;
@@ -49,11 +49,11 @@ function trackStartedOff(input: HintInput): Hint[] {
 }
 
 /**
- * Evidence: the last three successes published had no name, or three stored ones that were read had
- * none and nothing newer has. Failures are no evidence: those of a broken chain or chord never have one.
+ * Evidence: the last three published successes had no name; or three stored ones had none, and none that is
+ * newer has one. Failures are no evidence: those of a broken chain or chord never have a name.
  *
- * Where events tell the names of what runs now, nothing is hidden at the moment, but what has ended will
- * be nameless after a restart: a hint of its own, further down.
+ * If events report the names of running tasks, nothing is hidden now, but after a restart the ended tasks will
+ * have no names. That is a hint of its own, with a lower rank.
  */
 function resultExtendedOff(input: HintInput): Hint[] {
   const { nameless, named, storedNameless, storedNamed } = input.facts.results;
@@ -75,8 +75,8 @@ function resultExtendedOff(input: HintInput): Hint[] {
 }
 
 /**
- * Evidence: five tasks or more have succeeded by their events, the first 10 s ago, and neither was a
- * result published nor did reading find one. Looking further may tell where they are.
+ * Evidence: by their events, five tasks or more have succeeded, the first 10 s ago; no result was published,
+ * and none was found. A diagnosis may find where they are.
  */
 function noResults({ facts, found, options, backend, now }: HintInput): Hint[] {
   if (resultsSeen(facts) > 0 || !options.hasBackend || upFor(backend, now) < 10_000) return [];

@@ -1,12 +1,12 @@
 import type { WorkerChange } from '../../../history/history.ts';
 import { newWorker, type WorkerFacts } from './facts.ts';
 
-/** Most workers remembered. Of more, the one heard of first is forgotten. */
+/** Most workers to remember. If there are more, the oldest is forgotten. */
 const MOST_WORKERS = 1000;
 /** A sender's clock that differs from ours by more than this is wrong. Milliseconds. */
 const SKEW = 60_000;
 
-/** The facts of a worker that was heard of now; a worker that is new is added. */
+/** The facts of a worker that has sent a message; adds a new worker. */
 export function workerOf(workers: Map<string, WorkerFacts>, hostname: string, now: number): WorkerFacts {
   let facts = workers.get(hostname);
   if (facts === undefined) {

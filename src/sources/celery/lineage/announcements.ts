@@ -34,8 +34,8 @@ export function takeAnnouncements(linking: Linking, queued: QueuedTask, task: Li
 }
 
 /**
- * Reports to the history what the messages of other tasks say about this one. That is the only source for a
- * task whose own message is never sent: of the steps behind a failed one, only failures are stored.
+ * Reports to the history what the messages of other tasks announce about a task. There is no other source for a
+ * task whose own message is never sent: of the steps after a failed one, only failures are stored.
  */
 export function recordExpected({ history }: Linking, task: LinkedTask): void {
   if (task.expected === null) return;

@@ -5,9 +5,9 @@ const DEPENDENCY = /^ChordError\(["']Dependency (.{1,512}?) raised /s;
 const LONGEST = 1024;
 
 /**
- * The header task that failed, if a stored failure stands for the body of its chord, which then never runs
+ * The failed header task, if a stored failure is that of the body of its chord, which then never runs
  * (celery/backends/redis.py, `on_chord_part_return`): `ChordError("Dependency <id> raised …")`. A task that
- * waits for the result of a chord raises the same exception, from elsewhere.
+ * waits for the result of a chord raises the same exception, from another place.
  *
  * @returns `null` for any other failure
  */

@@ -20,7 +20,7 @@ import { type Linking, relate } from './relate.ts';
 /** Most tasks that are compared with the results of one group: a chord has one body. */
 const MAX_CANDIDATES = 20;
 
-/** Most tasks behind the body of a chord that may carry the id of its group. */
+/** Most tasks after the body of a chord that may have the id of its group. */
 const MAX_EXTRA = 8;
 
 /** Records the body that waits for all members of a group. */

@@ -8,7 +8,7 @@ import { type LinkedGroup, type LinkedTask, linkedTask, type PendingLinks } from
 const MAX_STEPS = 64;
 
 /**
- * Whether a member of a group runs before the body of its chord, and not behind the body.
+ * Whether a member of a group runs before the body of its chord, and not after it.
  *
  * @returns the task whose parent must be known first
  */

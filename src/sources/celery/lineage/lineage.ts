@@ -1,4 +1,4 @@
-/** Finds out how tasks are related, from everything that says so, and reports it to the history. */
+/** Derives the relations of tasks from all messages and results, and reports them to the history. */
 import type { CollectedHistory, TaskChange, TaskFacts } from '../../../history/history.ts';
 import { firstTasks } from '../protocol/canvas-ends.ts';
 import { isId } from '../protocol/ids.ts';
@@ -20,7 +20,7 @@ import {
 import { type Linking, relate } from './relate.ts';
 import { unknownRelatives } from './relatives.ts';
 
-/** Takes in whatever says something about relations, in any order and any number of times. */
+/** Accepts messages and results in any order, any number of times. */
 export interface Lineage {
   /** An event about a task, after the history has recorded it. */
   changed(change: TaskChange): void;
@@ -35,7 +35,7 @@ export interface Lineage {
    * (`celery-taskset-meta-<id>.s`, celery/backends/redis.py, `set_chord_size`).
    */
   sized(groupId: string, size: number): void;
-  /** Ids that relations or results name, but of which nothing else is known: worth looking up. */
+  /** Ids in relations or results of which nothing else is known, and which are worth looking up. */
   unknownRelatives(id: string, limit: number): string[];
 }
 
@@ -88,7 +88,7 @@ function takeResult(linking: Linking, { change, children }: StoredResult): void 
   }
   listChildren(linking, children, task);
   if (isId(parentId) && parentId !== id) claimParent(linking, change, parentId);
-  // A step behind a failed one is stored without the parent that it would have had.
+  // A step after a failed one is stored without the parent that it would have had.
   else if (parentId == null && type !== 'failed') setParent(linking, task, null);
   if (type === 'succeeded' && children.length > 0) listLastChildren(linking, task, children);
   if (type === 'succeeded' || type === 'failed') endTask(linking, task, type);
@@ -102,7 +102,7 @@ function takeMessage(linking: Linking, queued: QueuedTask): void {
   const task = linkedTask(linking.links, id);
   if (isId(groupId)) {
     joinGroup(linking, task, groupId, null);
-    // For a task whose result is ignored, nothing else says so. The body of a chord, which may carry the
+    // For a task whose result is ignored, there is no other source. The body of a chord, which may have the
     // group of its header, has a parent and no chord of its own.
     if (chord !== null || parentId == null) relate(linking, groupId, id, 'group');
     const bodies = chord === null ? [] : firstTasks(chord);

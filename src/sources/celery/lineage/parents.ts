@@ -1,13 +1,14 @@
 /**
- * Decides what a task is to its parent: the next step of a chain, the body of a chord, an errback. No event
- * and no result says so. It follows from what Celery sends when, and from what it keeps account of.
+ * Decides how a task is related to its parent: as the next step of a chain, the body of a chord, or an errback.
+ * No event and no result contains that. It follows from when Celery sends tasks, and from which of them it
+ * lists.
  *
- * A task keeps a list of everything that is sent while it runs, its callbacks and the next step of its chain
- * included, and its stored result holds that list (celery/app/trace.py). What is sent on its behalf later is
- * not on the list: the body of a chord, sent by the header task that ends last (celery/backends/redis.py),
- * and errbacks, sent in a group of their own (celery/backends/base.py, `_call_task_errbacks`). But other
- * tasks may be missing there, too: `on_success` may send tasks, `trail=False` keeps no list, and an earlier
- * attempt had a list of its own. So each rule asks for more evidence, and without it nothing is reported.
+ * A task lists all tasks that are sent while it runs, including its callbacks and the next step of its chain,
+ * and its stored result contains the list (celery/app/trace.py). Tasks that are sent later are not on the list:
+ * the body of a chord, sent by the header task that ends last (celery/backends/redis.py), and errbacks, sent in
+ * a group of their own (celery/backends/base.py, `_call_task_errbacks`). But others may be missing too:
+ * `on_success` may send tasks, `trail=False` turns the list off, and an earlier attempt had its own list. So
+ * each rule needs more evidence, and without it nothing is reported.
  */
 import { addBody, addCandidate, decideWithParent } from './chords.ts';
 import { groupsOf, hasListed, type LinkedTask, linkedGroup } from './pending-links.ts';

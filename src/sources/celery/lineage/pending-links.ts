@@ -1,7 +1,6 @@
 /**
- * What is known of tasks and groups while their relations are being found out: ids and digests, none of
- * their values. Tasks that stand alone are not held. When there is too much, what was held longest is
- * dropped.
+ * Tasks and groups whose relations are not all known yet: ids and digests, no values. Tasks without relations
+ * are not held. At the limit, the entry that was added first is dropped.
  */
 import type { ListArgument } from './header-results.ts';
 
@@ -22,7 +21,7 @@ export interface LinkedTask {
   claims: Set<string> | null;
   /** What its own message announced; `null` before a message that announces something. */
   announced: AnnouncedTasks | null;
-  /** What the messages of other tasks say about it. */
+  /** What the messages of other tasks announce about it. */
   expected: ExpectedFacts | null;
   /** By a stored group: the step before it in its chain, or the group of the chord whose body it is. */
   follows: string | null;
@@ -32,7 +31,7 @@ export interface LinkedTask {
   namedParent: string | null;
   /** The group whose results it is called with: it is the body of that chord. */
   headerGroup: string | null;
-  /** It stands for the body of a chord that failed, and never ran. */
+  /** It is the body of a chord that failed, so it never ran. */
   isBrokenBody: boolean;
   /** The body of a chord that never ran because this task failed. */
   brokenBody: string | null;
@@ -46,7 +45,7 @@ export interface ListedChildren {
   /** Tasks, members of groups among them. */
   tasks: Set<string> | null;
   groups: Set<string> | null;
-  /** Not all of them are held, so nothing follows from what is missing. */
+  /** The list is incomplete, so absence proves nothing. */
   isPartial: boolean;
   /** What it sent last and last but one, if it succeeded. */
   last: readonly (SentLast | undefined)[] | null;
@@ -58,16 +57,16 @@ export interface SentLast {
   readonly isGroup: boolean;
 }
 
-/** Tasks that the message of a task says will be sent. */
+/** Tasks that the message of a task announces. */
 export interface AnnouncedTasks {
   /** The step that follows in its chain, and callbacks. */
   next: Set<string> | null;
   errbacks: Set<string> | null;
-  /** Callbacks without an id yet; `null` where there are none. */
+  /** Callbacks without an id; `null` if there are none. */
   unnamedCallbacks: { readonly count: number; readonly isChainBehind: boolean } | null;
 }
 
-/** What the message of another task says about a task that will be sent; `null` where it says nothing. */
+/** What the message of another task announces about a task; `null` if nothing. */
 export interface ExpectedFacts {
   readonly parent: string | null;
   readonly root: string | null;
@@ -93,7 +92,7 @@ export interface LinkedGroup {
   bytes: number;
 }
 
-/** A task that was called with a list, which may hold the results of a group. */
+/** A task that was called with a list, which may be the results of a group. */
 export interface BodyCandidate {
   /** The sender of the group has sent it, not a member. */
   isSibling: boolean;
@@ -127,7 +126,7 @@ export function createPendingLinks(maxBytes = MAX_BYTES): PendingLinks {
   return { tasks: new Map(), groups: new Map(), maxBytes, bytes: 0, groupBytes: 0 };
 }
 
-/** The entry of a task, which is made if there is none. */
+/** The entry of a task, created if there is none. */
 export function linkedTask(links: PendingLinks, id: string): LinkedTask {
   const known = links.tasks.get(id);
   if (known !== undefined) return known;
@@ -138,7 +137,7 @@ export function linkedTask(links: PendingLinks, id: string): LinkedTask {
   return task;
 }
 
-/** The entry of a group, which is made if there is none. */
+/** The entry of a group, created if there is none. */
 export function linkedGroup(links: PendingLinks, id: string): LinkedGroup {
   const known = links.groups.get(id);
   if (known !== undefined) return known;
@@ -175,7 +174,7 @@ export function withId(
   return (set ?? new Set()).add(ownId(links, id));
 }
 
-/** Counts one more id that a group holds. */
+/** Counts one more id of a group. */
 export function growGroup(links: PendingLinks, group: LinkedGroup): void {
   group.bytes += ID_BYTES;
   if (links.groups.get(group.id) !== group) return;

@@ -1,38 +1,37 @@
 /**
- * Which tasks the message of a task announces (celery/app/amqp.py, `as_task_v2`): the steps that follow it
- * in its chain, its callbacks, its errbacks and the body of its chord. Most have their ids already. Groups
- * do not always keep theirs: Celery 5.2 gives another id to the header of a chord that is a step of a chain
- * when it sends the header.
+ * The tasks that a task's message announces (celery/app/amqp.py, `as_task_v2`): the next steps of its chain,
+ * its callbacks, its errbacks and the body of its chord. Most of them already have their ids. Ids of groups may
+ * change: when a chord is a step of a chain, Celery 5.2 gives its header another id as it sends the header.
  */
 import type { TaskRelation, TaskRelationKind } from '../../../model.ts';
 import { firstTasks, lastTasks, MAX_CANVAS_DEPTH } from './canvas-ends.ts';
 import type { QueuedTask, Signature } from './messages.ts';
 
-/** More relations are not taken from one message. */
+/** Most relations to read from one message. */
 const MAX_RELATIONS = 10_000;
 
-/** What a message announces. */
+/** The relations that a message announces. */
 export interface Announced {
-  /** Relations between tasks that will have the same root as the task of the message. */
+  /** Relations between tasks with the same root as the task of the message. */
   readonly relations: readonly TaskRelation[];
-  /** Relations behind the body of its chord. Their root is that of the header task that ends last. */
+  /** Relations that follow the body of its chord. Their root is the root of the header task that ends last. */
   readonly behindChord: readonly TaskRelation[];
-  /** Bodies of chords that will have the group of their header, as in Celery 5.3 and later. */
+  /** Bodies of chords that belong to the group of their header, as in Celery 5.3 and later. */
   readonly groups: readonly { readonly id: string; readonly groupId: string }[];
   readonly errbacks: readonly { readonly parent: string; readonly child: string }[];
 }
 
-/** What has been read of a message so far. */
+/** The state of reading one message. */
 interface Reading {
   readonly groups: { id: string; groupId: string }[];
   readonly errbacks: { parent: string; child: string }[];
-  /** Where relations are added. */
+  /** The list that relations are added to. */
   relations: TaskRelation[];
-  /** How many more relations are taken. */
+  /** How many more relations may be added. */
   left: number;
 }
 
-/** Reads what the message of a task announces. */
+/** Reads the relations that a message announces. */
 export function readAnnounced(task: QueuedTask): Announced {
   const relations: TaskRelation[] = [];
   const behindChord: TaskRelation[] = [];
@@ -49,7 +48,7 @@ export function readAnnounced(task: QueuedTask): Announced {
   return { relations, behindChord, groups: reading.groups, errbacks: reading.errbacks };
 }
 
-/** The steps that follow these tasks, one after the other. */
+/** Adds the steps that follow these tasks, one after the other. */
 function readSteps(
   reading: Reading,
   from: readonly string[],
@@ -75,7 +74,7 @@ function readCallbacks(
   for (const callback of callbacks) readCanvas(reading, callback, depth + 1);
 }
 
-/** What runs within a task or a canvas that is to be sent, and after it. */
+/** Adds what runs inside and after a task or canvas that is not sent yet. */
 function readCanvas(reading: Reading, signature: Signature, depth: number): void {
   if (depth > MAX_CANVAS_DEPTH) return;
   const { type, tasks, body } = signature;

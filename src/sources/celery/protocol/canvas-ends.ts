@@ -1,10 +1,10 @@
-/** Where a canvas that is still to be sent begins and ends. */
+/** The first and the last tasks of a canvas that is not sent yet. */
 import type { Signature } from './messages.ts';
 
-/** Deeper nesting is not read. */
+/** Deepest nesting that is read. */
 export const MAX_CANVAS_DEPTH = 32;
 
-/** Ids of the tasks that run first: of a chord its header. Tasks without an id are left out. */
+/** Ids of the tasks that run first; for a chord, of its header. Tasks without an id are left out. */
 export function firstTasks(signature: Signature, depth = 0): string[] {
   const { type, tasks, taskId } = signature;
   if (depth > MAX_CANVAS_DEPTH) return [];
@@ -13,7 +13,7 @@ export function firstTasks(signature: Signature, depth = 0): string[] {
   return taskId === null ? [] : [taskId];
 }
 
-/** Ids of the tasks that run last: of a chord its body. Tasks without an id are left out. */
+/** Ids of the tasks that run last; for a chord, of its body. Tasks without an id are left out. */
 export function lastTasks(signature: Signature, depth: number): string[] {
   const { type, tasks, body, taskId } = signature;
   if (depth > MAX_CANVAS_DEPTH) return [];

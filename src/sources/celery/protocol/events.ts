@@ -1,4 +1,4 @@
-/** Celery's events about tasks (celery/events, `task-*`) as changes of the history. */
+/** Converts Celery's events about tasks (celery/events, `task-*`) to changes. */
 
 import type { TaskChange, TaskChangeType } from '../../../history/history.ts';
 import type { TaskTextField } from '../../../model.ts';
@@ -8,19 +8,19 @@ import { parseMoment } from './moments.ts';
 import { pythonText } from './python-repr.ts';
 import { wasCut } from './truncation.ts';
 
-/** A decoded event: an object from somebody else's process, so no field is sure to be there. */
+/** A decoded event. Another process wrote it, so any field may be missing or of any type. */
 export type CeleryEvent = Readonly<Record<string, unknown>>;
 
-/** What every event has; all else that a custom event carries is its sender's own. */
+/** The fields that every event has. A custom event's other fields are its detail. */
 const COMMON = new Set(['type', 'hostname', 'timestamp', 'utcoffset', 'pid', 'clock', 'uuid']);
 
-/** Longest text made of a custom event's own fields. */
+/** Longest detail of a custom event, in characters. */
 const DETAIL_LENGTH = 1024;
 
 /**
- * What a `task-*` event says.
+ * Converts a `task-*` event.
  *
- * @returns `null` when it lacks a task id, so that it says nothing
+ * @returns `null` if it has no task id or no type
  */
 export function taskChangeOf(event: CeleryEvent): TaskChange | null {
   const { uuid, type: eventType, timestamp } = event;
@@ -93,7 +93,7 @@ function text(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** `null` says that there is none; a missing field says nothing. */
+/** `null` means that there is none; an absent field means that it is not known. */
 function reference(value: unknown): string | null | undefined {
   return value === null || typeof value === 'string' ? value : undefined;
 }
@@ -103,15 +103,15 @@ function moment(value: unknown): number | null | undefined {
 }
 
 /**
- * The worker that sent the event. Clients, beat and pool processes that publish by themselves are
- * called `gen<pid>@<host>` (kombu's anonymous node name) and are no workers.
+ * The worker that sent the event. Clients, beat and pool processes that publish by themselves are no workers;
+ * kombu names them `gen<pid>@<host>`.
  */
 export function workerName(event: CeleryEvent): string | undefined {
   const { hostname, pid } = event;
   if (typeof hostname !== 'string' || hostname === '') return undefined;
   if (!hostname.startsWith('gen')) return hostname;
   const number = hostname.slice(3, Math.max(hostname.indexOf('@'), 3));
-  // A worker that was named `gen1@host` on purpose hardly has the process id 1 as well.
+  // A worker that was named `gen1@host` on purpose is unlikely to have the process id 1 too.
   const anonymous = typeof pid === 'number' ? number === String(pid) : /^\d+$/.test(number);
   return anonymous ? undefined : hostname;
 }

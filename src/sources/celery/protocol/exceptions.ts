@@ -2,12 +2,12 @@ import { objectMembers, readString, stringEnd, valueEnd } from './json-text.ts';
 import { pythonString, pythonText } from './python-repr.ts';
 
 /**
- * The exception that Celery reports for a task that hit its hard time limit or lost its worker. It is only a
+ * Celery reports this exception for a task that hit its hard time limit or lost its worker. It is only a
  * wrapper: the last line of the traceback names the real exception.
  */
 const WRAPPER = 'ExceptionWithTraceback()';
 
-/** The exception of an event, or the real one where the event only names the wrapper. */
+/** The exception of an event; if that is the wrapper, the real exception. */
 export function eventException(exception: string, traceback: string | undefined): string {
   return exception === WRAPPER && traceback !== undefined
     ? (lastException(traceback) ?? exception)
@@ -15,8 +15,8 @@ export function eventException(exception: string, traceback: string | undefined)
 }
 
 /**
- * The exception that a traceback ends with, written as results have it: for
- * `billiard.exceptions.WorkerLostError: Worker exited`, `WorkerLostError('Worker exited')`.
+ * The exception at the end of a traceback, in the form that results have: `WorkerLostError('Worker exited')`
+ * for `billiard.exceptions.WorkerLostError: Worker exited`.
  */
 function lastException(traceback: string): string | null {
   const end = traceback.trimEnd();
@@ -31,8 +31,8 @@ function lastException(traceback: string): string | null {
 }
 
 /**
- * The exception that a result holds as `{"exc_type", "exc_message", "exc_module"}`, written like Python's
- * repr: `ValueError('boom')`. Any other value is written as it is.
+ * Formats the exception of a result, `{"exc_type", "exc_message", "exc_module"}`, like Python's repr:
+ * `ValueError('boom')`. Any other value is formatted as it is.
  *
  * @param start where the value of `result` begins
  * @param limit stop soon after this many characters
@@ -52,7 +52,7 @@ export function storedException(text: string, start: number, limit: number): str
   return message.length > limit ? `${type}(${message.slice(1)}` : `${type}(${message.slice(1, -1)})`;
 }
 
-/** The argument of a stored exception that has just one word, such as `expired` for a `TaskRevokedError`. */
+/** The argument of a stored exception if it is one word, such as `expired` of a `TaskRevokedError`. */
 export function storedReason(text: string, start: number): string | null {
   if (text[start] !== '{') return null;
   const at = objectMembers(text, start).get('exc_message');

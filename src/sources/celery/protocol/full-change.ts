@@ -1,8 +1,8 @@
 import type { TaskChange } from '../../../history/history.ts';
 
 /**
- * A change with all fields, `undefined` where a message has none. If every maker of changes names the fields
- * in the same order, all changes have one shape in V8, which keeps the history fast.
+ * A change with all fields, `undefined` where a message has none. All changes name the fields in the same
+ * order, so that V8 gives them one shape, which keeps the history fast.
  */
 export type FullChange = { -readonly [K in keyof Required<TaskChange>]: TaskChange[K] | undefined } & Pick<
   TaskChange,

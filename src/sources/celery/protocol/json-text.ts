@@ -1,12 +1,12 @@
 /**
- * Walks JSON text without parsing it. Python's `json` writes what `JSON.parse` refuses or rounds
- * (`NaN`, `Infinity`, integers above 2^53, `1.0`), so values that are shown are taken from the text.
+ * Walks JSON text without parsing it. Python's `json` writes what `JSON.parse` refuses or rounds (`NaN`,
+ * `Infinity`, integers above 2^53, `1.0`), so values to be shown are copied from the text.
  */
 
 const QUOTE = 34;
 const BACKSLASH = 92;
 
-/** Index of the first character from `index` on that is no JSON white space. */
+/** Index of the first character at or after `index` that is not JSON white space. */
 export function skipSpace(text: string, index: number): number {
   let at = index;
   for (;;) {
@@ -17,7 +17,7 @@ export function skipSpace(text: string, index: number): number {
 }
 
 /**
- * Index behind the string whose opening quote stands at `start`.
+ * Index after the string whose opening quote is at `start`.
  *
  * @throws SyntaxError when the string does not end
  */
@@ -33,10 +33,10 @@ export function stringEnd(text: string, start: number): number {
 }
 
 /**
- * Index behind the value that begins at `start`. Nesting costs no stack, and nothing inside the value is
- * checked but its strings and brackets.
+ * Index after the value that begins at `start`. Nesting uses no stack. Inside the value, only strings and
+ * brackets are checked.
  *
- * @throws SyntaxError when there is no value or it does not end
+ * @throws SyntaxError when there is no value, or it does not end
  */
 export function valueEnd(text: string, start: number): number {
   let depth = 0;
@@ -74,10 +74,10 @@ export function readString(text: string, start: number, end: number): string {
 }
 
 /**
- * Where the value of each member of the object at `start` begins, by name. Of a name that is given
- * twice the last one counts, as in Python.
+ * Where the value of each member of the object at `start` begins, by name. If a name occurs twice, the last one
+ * counts, as in Python.
  *
- * @throws SyntaxError when there is no object, or it is not one
+ * @throws SyntaxError when there is no valid object
  */
 export function objectMembers(text: string, start = 0): Map<string, number> {
   const members = new Map<string, number>();

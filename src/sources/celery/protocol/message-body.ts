@@ -1,13 +1,13 @@
 /**
- * The body of a task's message as text. Only JSON is read: a pickle is a program, and for it, YAML and
- * the rest the headers say enough.
+ * The body of a task's message as text. Only JSON is read. Unpickling would run code, and for pickle, YAML and
+ * other formats the headers have enough.
  */
 import { brotliDecompressSync, inflateSync } from 'node:zlib';
 
-/** Longer bodies are not decoded, in characters as they come and in bytes unpacked. */
+/** Longest body to decode, in characters as received and in bytes uncompressed. */
 const MAX_LENGTH = 8 * 1024 * 1024;
 
-/** What a message says of its body. */
+/** The format of a message's body. */
 export interface BodyForm {
   /** `content-type` of the message. */
   readonly type: unknown;
@@ -17,7 +17,7 @@ export interface BodyForm {
   readonly compression: unknown;
 }
 
-/** @returns `null` when the body is of another content type, too long, or not readable */
+/** @returns `null` if the body has another content type, is too long or is invalid */
 export function bodyText(body: string, { type, encoding, compression }: BodyForm): string | null {
   if (type !== 'application/json' || body.length > MAX_LENGTH) return null;
   const isPacked = compression !== undefined && compression !== null;
@@ -33,19 +33,19 @@ export function bodyText(body: string, { type, encoding, compression }: BodyForm
 
 function unpack(bytes: Buffer, compression: unknown): Buffer | null {
   const options = { maxOutputLength: MAX_LENGTH };
-  // What kombu calls gzip is a zlib stream (kombu/compression.py).
+  // kombu's `gzip` is a zlib stream (kombu/compression.py).
   if (compression === 'application/x-gzip') return inflateSync(bytes, options);
   return compression === 'application/x-brotli' ? brotliDecompressSync(bytes, options) : null;
 }
 
-/** How Celery ends the body of a task that nothing follows. */
+/** The end of a body that announces no other tasks. */
 const NOTHING_FOLLOWS = ', {"callbacks": null, "errbacks": null, "chain": null, "chord": null}]';
-/** Characters of base64 that hold this, padding included; a multiple of four. */
+/** The number of base64 characters that contain it, with padding; a multiple of four. */
 const TAIL = 100;
 
 /**
- * Whether the end of a body shows already that nothing follows the task. Most tasks are so, and their
- * bodies, which may be large, need not be decoded.
+ * Whether the end of a body shows that it announces no other tasks. This is so for most tasks, and saves
+ * decoding bodies, which may be large.
  */
 export function endsPlainly(body: string, { type, encoding, compression }: BodyForm): boolean {
   if (type !== 'application/json' || encoding !== 'base64' || body.length % 4 !== 0) return false;

@@ -1,23 +1,28 @@
-/** The parts of a message that tell of its task: by protocol 2 the headers, by protocol 1 the body. */
+/**
+ * Splits a message into fields, arguments and announced tasks: from the headers by protocol 2, from the body by
+ * protocol 1.
+ */
+
+import { filledString, isRecord } from '../../../values.ts';
 import { objectMembers, skipSpace, valueEnd } from './json-text.ts';
 import { type BodyForm, bodyText, endsPlainly } from './message-body.ts';
 import { parsePythonJson } from './python-json.ts';
 import { pythonText, pythonTupleText } from './python-repr.ts';
 
-/** The longest id that a history takes; nothing else that names something is longer than this, either. */
+/** Longest id that a history accepts, and longest of all other names. */
 export const MAX_NAME = 512;
-/** Longest text of arguments, in characters. Celery cuts at 1,024 unless an app says otherwise. */
+/** Longest text of arguments, in characters. By default, Celery cuts them at 1,024. */
 export const MAX_TEXT = 65_536;
-/** A message in an unusual form is parsed as a whole, unless it is longer than this. */
+/** Longest message in an unusual form to parse as a whole, in characters. */
 const MAX_UNUSUAL = 16 * 1024 * 1024;
 
-/** An object of somebody else's making, so no field is sure to be there. */
+/** An object that another process wrote: any field may be missing or of any type. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Takes the body out of a message before it is parsed: kombu writes it first, and it may be large.
+ * Takes the body out of a message before the rest is parsed. kombu writes it first, and it may be large.
  *
- * @param head what the text begins with
+ * @param head how the text begins
  */
 export function splitMessage(raw: string, head: string): { value: unknown; body: string | null } {
   const start = head.length + BODY.length;
@@ -34,14 +39,14 @@ export function splitMessage(raw: string, head: string): { value: unknown; body:
 
 const BODY = '"body": "';
 
-/** @param packed the body as the message has it */
-export function readParts(headers: Fields, packed: string, form: BodyForm): Told {
+/** @param packed the body as it is in the message */
+export function readParts(headers: Fields, packed: string, form: BodyForm): MessageContent {
   return name(headers.id) === null ? readFirst(packed, form) : readSecond(headers, packed, form);
 }
 
-/** What the parts of a message say, whatever the protocol. */
-export interface Told {
-  /** Named as the headers of protocol 2 are. */
+/** The content of a message, whatever the protocol. */
+export interface MessageContent {
+  /** Under the names of the headers of protocol 2. */
   readonly fields: Fields;
   readonly args: string | undefined;
   readonly kwargs: string | undefined;
@@ -51,10 +56,10 @@ export interface Told {
 
 const PLAIN: Fields = { callbacks: null, errbacks: null, chain: null, chord: null };
 
-/** Protocol 2. Its body is `[args, kwargs, embed]`. */
-function readSecond(headers: Fields, packed: string, form: BodyForm): Told {
-  const args = text(headers.argsrepr) ?? undefined;
-  const kwargs = text(headers.kwargsrepr) ?? undefined;
+/** Reads protocol 2, whose body is `[args, kwargs, embed]`. */
+function readSecond(headers: Fields, packed: string, form: BodyForm): MessageContent {
+  const args = filledString(headers.argsrepr) ?? undefined;
+  const kwargs = filledString(headers.kwargsrepr) ?? undefined;
   if (args !== undefined && kwargs !== undefined && endsPlainly(packed, form)) {
     return { fields: headers, args, kwargs, embed: PLAIN };
   }
@@ -67,17 +72,17 @@ function readSecond(headers: Fields, packed: string, form: BodyForm): Told {
       fields: headers,
       args: args ?? (argsAt === undefined ? undefined : pythonTupleText(body, argsAt, MAX_TEXT)),
       kwargs: kwargs ?? (kwargsAt === undefined ? undefined : pythonText(body, kwargsAt, MAX_TEXT)),
-      embed: isFields(embed) ? embed : {},
+      embed: isRecord(embed) ? embed : {},
     };
   } catch {
     return { fields: headers, args, kwargs, embed: {} };
   }
 }
 
-/** Protocol 1, and what says less than that. */
-function readFirst(packed: string, form: BodyForm): Told {
+/** Reads protocol 1, and messages with even less information. */
+function readFirst(packed: string, form: BodyForm): MessageContent {
   const body = bodyText(packed, form);
-  // Of a pickle only the id is known, as `correlation_id`.
+  // Of a pickle, only the id is known: it is also the `correlation_id`.
   if (body === null) {
     const isOther = typeof form.type === 'string' && form.type !== 'application/json';
     return { fields: isOther || form.compression != null ? {} : { id: null }, ...NOTHING };
@@ -88,7 +93,7 @@ function readFirst(packed: string, form: BodyForm): Told {
     const at = members.get(field);
     if (at !== undefined) fields[field] = parseAt(body, at);
   }
-  if (text(fields.task) === null) return { fields: { id: null }, ...NOTHING };
+  if (filledString(fields.task) === null) return { fields: { id: null }, ...NOTHING };
   const args = members.get('args');
   const kwargs = members.get('kwargs');
   return {
@@ -100,7 +105,7 @@ function readFirst(packed: string, form: BodyForm): Told {
 }
 
 const NOTHING = { args: undefined, kwargs: undefined, embed: {} };
-/** What is taken of a body of protocol 1. */
+/** The members to read of a body of protocol 1. */
 const FIRST = [
   ...['task', 'id', 'group', 'taskset', 'retries', 'eta', 'expires', 'root_id', 'parent_id'],
   ...['callbacks', 'errbacks', 'chord'],
@@ -124,15 +129,7 @@ function parseAt(body: string, at: number): unknown {
   return parsePythonJson(body.slice(at, valueEnd(body, at)));
 }
 
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-export function text(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
-}
-
-/** Text that names something. */
+/** The string if it can be a name or an id; `null` for anything else. */
 export function name(value: unknown): string | null {
   return typeof value === 'string' && value !== '' && value.length <= MAX_NAME ? value : null;
 }

@@ -1,9 +1,9 @@
-/** What the readable places of a Celery deployment hold of a task, decoded. */
+/** Decoded messages and results of a Celery deployment. */
 import type { TaskChange, TaskFacts } from '../../../history/history.ts';
 
-/** A task, or a group of tasks, that a stored result names as its child. */
+/** A child in a stored result: a task, or a group of tasks. */
 export interface ResultNode {
-  /** Of the task, or of the group. */
+  /** Id of the task or group. */
   readonly id: string;
   readonly parent: string | null;
   /** `null` for a task. */
@@ -13,26 +13,32 @@ export interface ResultNode {
 /** A stored result ("meta") of a task. */
 export interface StoredResult {
   readonly change: TaskChange;
-  /** Tasks and groups that it sent itself: chain successors, callbacks, `.delay()` children; neither errbacks nor a chord's body. */
+  /**
+   * Tasks and groups that the task sent: next steps of its chain, callbacks and `.delay()` children, but
+   * neither errbacks nor the body of its chord.
+   */
   readonly children: readonly ResultNode[];
 }
 
-/** A task that is to be sent: an entry of `chain`, `callbacks`, `errbacks` or `chord` in a message's body. */
+/** A task that is not sent yet: an entry of `chain`, `callbacks`, `errbacks` or `chord` in a message's body. */
 export interface Signature {
   readonly name: string | null;
-  /** Given beforehand for most; `null` where the worker will choose it. */
+  /** Usually known in advance; `null` if the worker will choose it. */
   readonly taskId: string | null;
   readonly groupId: string | null;
   /** Celery's `subtask_type`: `chain`, `group`, `chord`, `map`, `starmap`, `chunks`; `null` for a plain task. */
   readonly type: string | null;
-  /** Of a chain its steps in running order, of a group its members, of a chord its header; else empty. */
+  /**
+   * The steps of a chain in running order, the members of a group, or the header of a chord; empty for a plain
+   * task.
+   */
   readonly tasks: readonly Signature[];
-  /** Of a chord its body. */
+  /** The body of a chord. */
   readonly body: Signature | null;
   /** Its own `link` and `link_error` options. */
   readonly callbacks: readonly Signature[];
   readonly errbacks: readonly Signature[];
-  /** Its own `chord` option: it is a header task of this body. */
+  /** Its own `chord` option: the body if it is a header task of a chord. */
   readonly chord: Signature | null;
 }
 
@@ -40,15 +46,15 @@ export interface Signature {
 export interface QueuedTask {
   readonly facts: TaskFacts;
   readonly deliveryTag: string;
-  /** The queue whose list holds it, or that it was taken from. */
+  /** The queue that has it, or that it was taken from. */
   readonly queue: string;
   readonly redelivered: boolean;
   /** When a worker took it, milliseconds since 1970; `null` while it waits. */
   readonly takenAt: number | null;
-  /** What follows it in its chain, in running order. */
+  /** The next steps of its chain, in running order. */
   readonly chain: readonly Signature[];
   readonly callbacks: readonly Signature[];
   readonly errbacks: readonly Signature[];
-  /** The body that waits for it. */
+  /** The body of its chord. */
   readonly chord: Signature | null;
 }

@@ -1,7 +1,8 @@
 /**
- * A moment in ISO 8601 as Python writes it, in milliseconds since 1970; `undefined` when it is none.
- * One without an offset is UTC: Celery 5.2 writes `date_done` so, and `Date.parse` would read it as
- * local time.
+ * Parses ISO 8601 as Python writes it. Without an offset, the time is UTC: Celery 5.2 writes `date_done` like
+ * that, and `Date.parse` would read it as local time.
+ *
+ * @returns milliseconds since 1970; `undefined` if the value is not a time
  */
 export function parseMoment(text: unknown): number | undefined {
   if (typeof text !== 'string') return undefined;

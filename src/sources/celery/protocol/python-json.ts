@@ -1,11 +1,11 @@
 import { stringEnd } from './json-text.ts';
 
 /**
- * Parses JSON as Python's `json` module writes it. Text that `JSON.parse` takes costs nothing more;
- * otherwise `NaN`, `Infinity` and `-Infinity` are read as `null`. Integers above 2^53 lose digits here:
- * where a value is shown, use `pythonText`, which keeps the text of every number.
+ * Parses JSON as Python's `json` module writes it. Text that `JSON.parse` accepts costs nothing more. Otherwise
+ * `NaN`, `Infinity` and `-Infinity` become `null`. Integers above 2^53 lose digits: to show a value, use
+ * `pythonText`, which keeps the digits of all numbers.
  *
- * @throws SyntaxError when the text is not even that
+ * @throws SyntaxError when the text is not valid even so
  */
 export function parsePythonJson(text: string): unknown {
   try {
@@ -17,7 +17,7 @@ export function parsePythonJson(text: string): unknown {
   }
 }
 
-/** The text with `null` for each special number, or `null` when there is none. */
+/** The text with `null` for each special number; `null` if it has none. */
 function withoutSpecialNumbers(text: string): string | null {
   let out = '';
   let copied = 0;
@@ -38,7 +38,7 @@ function withoutSpecialNumbers(text: string): string | null {
   return copied === 0 ? null : out + text.slice(copied);
 }
 
-/** How many characters `NaN`, `Infinity` or `-Infinity` takes at this place; 0 when none stands there. */
+/** The length of `NaN`, `Infinity` or `-Infinity` at this index; 0 if there is none. */
 function specialNumberLength(text: string, at: number): number {
   if (text.startsWith('NaN', at)) return 3;
   if (text.startsWith('Infinity', at)) return 8;

@@ -1,11 +1,11 @@
 /**
- * JSON text as the Python repr of the value, so that what only the result backend tells looks like what
- * events tell: they carry reprs.
+ * Converts JSON text to the Python repr of the value. Events carry reprs, so values from the result backend
+ * look the same.
  */
 import { objectMembers, readString, skipSpace, stringEnd, valueEnd } from './json-text.ts';
 import { typedValueRepr } from './python-typed.ts';
 
-/** What Python's repr escapes in a string: quotes and backslash aside, all that is not printable. */
+/** What Python's repr escapes in a string besides quotes and backslashes: everything that is not printable. */
 const NOT_PLAIN = /['\\]|(?! )[\p{C}\p{Z}]/u;
 const NOT_PRINTABLE = /\\|(?! )[\p{C}\p{Z}]/gu;
 
@@ -28,7 +28,7 @@ function escapeCharacter(char: string): string {
   return `\\U${code.toString(16).padStart(8, '0')}`;
 }
 
-/** What a word of JSON is called in Python. Any other word is a number and stays as it is written. */
+/** Python's words for those of JSON. All other words are numbers, which stay as they are. */
 const WORDS: Readonly<Record<string, string>> = {
   true: 'True',
   false: 'False',
@@ -39,10 +39,10 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The Python repr of the JSON value that begins at `start`. Numbers keep their digits, so big integers
- * and `1.0` are exact; kombu's typed values (`{"__type__": "datetime", …}`) are written as Python would.
+ * The Python repr of the JSON value that begins at `start`. Numbers keep their digits, so big integers and
+ * `1.0` are exact. kombu's typed values (`{"__type__": "datetime", …}`) are written as Python would write them.
  *
- * @param limit stop soon after this many characters; what is returned is then longer than `limit`
+ * @param limit stop soon after this many characters; the result is then longer than `limit`
  * @throws SyntaxError when the value does not end
  */
 export function pythonText(text: string, start: number, limit = Number.POSITIVE_INFINITY): string {
@@ -53,7 +53,7 @@ export function pythonText(text: string, start: number, limit = Number.POSITIVE_
     const char = text.charAt(at);
     if (char === '"') {
       const stop = stringEnd(text, at);
-      // A string of many megabytes is not converted for the sake of its beginning.
+      // Do not convert a string of many megabytes to show its beginning.
       const value = readString(text, at, stop);
       out += pythonString(value.length > limit ? value.slice(0, limit + 1) : value);
       at = stop;
@@ -80,7 +80,7 @@ export function pythonText(text: string, start: number, limit = Number.POSITIVE_
   return out;
 }
 
-/** Like {@link pythonText}, for a list that is a tuple in Python: the positional arguments of a task. */
+/** Like {@link pythonText}, for a list that is a tuple in Python, such as positional arguments. */
 export function pythonTupleText(text: string, start: number, limit = Number.POSITIVE_INFINITY): string {
   const list = pythonText(text, start, limit);
   if (!list.startsWith('[')) return list;

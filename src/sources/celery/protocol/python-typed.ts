@@ -1,15 +1,14 @@
 /**
- * Values that JSON has no form for, as kombu 5.3 and later writes them:
- * `{"__type__": "decimal", "__value__": "1.10"}` (kombu/utils/json.py). They are only ever written out
- * as text here, never built.
+ * Values without a JSON form, as kombu 5.3 and later writes them: `{"__type__": "decimal", "__value__":
+ * "1.10"}` (kombu/utils/json.py). They are only formatted as text, never constructed.
  */
 import { readString, stringEnd, valueEnd } from './json-text.ts';
 
 /**
- * The repr that Python shows for such an object.
+ * The Python repr of such an object.
  *
  * @param members where the values of its members begin
- * @returns `null` when it is none of the known types: it is then shown as the plain object it is
+ * @returns `null` for other types: the object is then shown as it is
  */
 export function typedValueRepr(text: string, members: ReadonlyMap<string, number>): string | null {
   const type = stringAt(text, members.get('__type__'));
@@ -24,7 +23,7 @@ export function typedValueRepr(text: string, members: ReadonlyMap<string, number
   return type === 'base64' ? bytesRepr(Buffer.from(value, 'base64')) : null;
 }
 
-/** What a decimal may consist of, `NaN` and `Infinity` included. */
+/** A decimal, `NaN` and `Infinity` included. */
 const DECIMAL = /^[\w.+-]+$/;
 
 function stringAt(text: string, start: number | undefined): string | null {

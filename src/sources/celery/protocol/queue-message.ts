@@ -1,43 +1,35 @@
 /**
- * Messages of tasks as kombu keeps them in Redis: an entry of a queue's list is the message, one of the
- * hash `unacked` is `[message, exchange, routing_key]` (kombu/transport/redis.py). The task is told by the
- * headers (protocol 2, celery/app/amqp.py `as_task_v2`) or by the body (protocol 1).
+ * Decodes messages of tasks as kombu stores them in Redis (kombu/transport/redis.py): an element of a queue's
+ * list is a message, a value of the hash `unacked` is `[message, exchange, routing_key]`. The task is in the
+ * headers (protocol 2, celery/app/amqp.py `as_task_v2`) or in the body (protocol 1).
  */
 import type { TaskFacts } from '../../../history/history.ts';
 import type { TaskTextField } from '../../../model.ts';
+import { filledString, isRecord } from '../../../values.ts';
 import { firstTasks } from './canvas-ends.ts';
 import { kindOf } from './full-change.ts';
 import type { BodyForm } from './message-body.ts';
-import {
-  isFields,
-  MAX_NAME,
-  MAX_TEXT,
-  name,
-  readParts,
-  splitMessage,
-  type Told,
-  text,
-} from './message-parts.ts';
+import { MAX_NAME, MAX_TEXT, type MessageContent, name, readParts, splitMessage } from './message-parts.ts';
 import type { QueuedTask, Signature } from './messages.ts';
 import { parseMoment } from './moments.ts';
 import { createSignatureReader } from './signatures.ts';
 import { wasCut } from './truncation.ts';
 
-/** Where a message is kept. */
-export interface MessagePlace {
-  /** `null` where it cannot be told. */
+/** Where a message was found. */
+export interface MessageOrigin {
+  /** `null` if it is not known. */
   readonly queue: string | null;
   /** When a worker took it, milliseconds since 1970; `null` while it waits. */
   readonly takenAt: number | null;
 }
 
-/** Finds the queue that messages of an exchange and a routing key come from; `null` where several fit. */
+/** Finds the queue that an exchange and a routing key lead to; `null` if there are several. */
 export type FindQueue = (exchange: string, routingKey: string) => string | null;
 
 /**
- * What an entry of a queue's list says.
+ * Decodes an element of a queue's list.
  *
- * @returns `null` when it is no message of a task, or not readable
+ * @returns `null` if it is not a readable message of a task
  */
 export function decodeWaiting(raw: string, queue: string): QueuedTask | null {
   return guarded(() => {
@@ -47,17 +39,17 @@ export function decodeWaiting(raw: string, queue: string): QueuedTask | null {
 }
 
 /**
- * What an entry of `unacked` says.
+ * Decodes a value of `unacked`.
  *
- * @param takenAt its score in the set beside it, in milliseconds
- * @returns `null` when it is no message of a task, or not readable
+ * @param takenAt its score in `unacked_index`, in milliseconds
+ * @returns `null` if it is not a readable message of a task
  */
 export function decodeTaken(raw: string, takenAt: number | null, findQueue: FindQueue): QueuedTask | null {
   return guarded(() => {
     const { value, body } = splitMessage(raw, '[{');
     if (!Array.isArray(value)) return null;
     const [message, exchange, routingKey] = value as unknown[];
-    const queue = findQueue(text(exchange) ?? '', text(routingKey) ?? '');
+    const queue = findQueue(filledString(exchange) ?? '', filledString(routingKey) ?? '');
     return taskOf(message, body, { queue, takenAt });
   });
 }
@@ -70,30 +62,30 @@ function guarded(decode: () => QueuedTask | null): QueuedTask | null {
   }
 }
 
-function taskOf(value: unknown, body: string | null, place: MessagePlace): QueuedTask | null {
-  if (!isFields(value)) return null;
-  const headers = isFields(value.headers) ? value.headers : {};
-  const properties = isFields(value.properties) ? value.properties : {};
-  const delivery = isFields(properties.delivery_info) ? properties.delivery_info : {};
+function taskOf(value: unknown, body: string | null, origin: MessageOrigin): QueuedTask | null {
+  if (!isRecord(value)) return null;
+  const headers = isRecord(value.headers) ? value.headers : {};
+  const properties = isRecord(value.properties) ? value.properties : {};
+  const delivery = isRecord(properties.delivery_info) ? properties.delivery_info : {};
   const form: BodyForm = {
     type: value['content-type'],
     encoding: properties.body_encoding,
     compression: headers.compression,
   };
   const packed = body ?? (typeof value.body === 'string' ? value.body : '');
-  const told = readParts(headers, packed, form);
-  const id = name(told.fields.id) ?? name(properties.correlation_id);
-  if (id === null || (told.fields.id !== undefined && name(told.fields.id) === null)) return null;
-  const { embed } = told;
+  const content = readParts(headers, packed, form);
+  const id = name(content.fields.id) ?? name(properties.correlation_id);
+  if (id === null || (content.fields.id !== undefined && name(content.fields.id) === null)) return null;
+  const { embed } = content;
   const read = createSignatureReader();
   const chord = read.one(embed.chord);
   return {
-    facts: factsOf(id, told, place.queue, embed.chord === undefined ? undefined : bodyOf(chord)),
-    deliveryTag: text(properties.delivery_tag) ?? '',
-    queue: place.queue ?? text(delivery.routing_key) ?? '',
+    facts: factsOf(id, content, origin.queue, embed.chord === undefined ? undefined : bodyOf(chord)),
+    deliveryTag: filledString(properties.delivery_tag) ?? '',
+    queue: origin.queue ?? filledString(delivery.routing_key) ?? '',
     redelivered: headers.redelivered === true || delivery.redelivered === true,
-    takenAt: place.takenAt,
-    // The body has the steps in the order in which Celery takes them off its end.
+    takenAt: origin.takenAt,
+    // The body has the steps in reverse: Celery takes the next one off the end.
     chain: read.list(embed.chain).reverse(),
     callbacks: read.list(embed.callbacks),
     errbacks: read.list(embed.errbacks),
@@ -103,7 +95,7 @@ function taskOf(value: unknown, body: string | null, place: MessagePlace): Queue
 
 function factsOf(
   id: string,
-  { fields, args, kwargs }: Told,
+  { fields, args, kwargs }: MessageContent,
   queue: string | null,
   chordId: string | null | undefined,
 ): TaskFacts {
@@ -113,7 +105,7 @@ function factsOf(
     if (value === undefined) return undefined;
     const isLong = value.length > MAX_TEXT;
     if (isLong || wasCut(value)) cut.push(field);
-    // A copy: a slice would hold the whole text.
+    // Copy: a slice would keep the whole text in memory.
     return isLong ? Buffer.from(value.slice(0, MAX_TEXT)).toString('utf8') : value;
   };
   return {
@@ -135,7 +127,7 @@ function factsOf(
   } as TaskFacts;
 }
 
-/** The task that waits for a header; of several the one that sorts first. */
+/** The body of a chord; if it has several tasks, the one that sorts first. */
 function bodyOf(chord: Signature | null): string | null | undefined {
   if (chord === null) return null;
   return firstTasks(chord)
@@ -143,20 +135,20 @@ function bodyOf(chord: Signature | null): string | null | undefined {
     .sort()[0];
 }
 
-/** Longest stamps that are kept, as JSON; a history keeps no longer ones, either. */
+/** Longest stamps to keep, as JSON; a history does not keep longer ones. */
 const MAX_STAMPS = 4096;
 
 function stampsOf(stamps: unknown): unknown {
-  if (!isFields(stamps) || Object.keys(stamps).length === 0) return undefined;
+  if (!isRecord(stamps) || Object.keys(stamps).length === 0) return undefined;
   return JSON.stringify(stamps).length <= MAX_STAMPS ? stamps : undefined;
 }
 
-/** `null` says that there is none; a missing field says nothing. */
+/** `null` means that there is none; an absent field means that it is not known. */
 function reference(value: unknown): string | null | undefined {
   return value === null ? null : (name(value) ?? undefined);
 }
 
-/** Celery reads a time without an offset as UTC (celery/utils/time.py, `maybe_make_aware`). */
+/** Celery treats a time without an offset as UTC (celery/utils/time.py, `maybe_make_aware`). */
 function moment(value: unknown): number | null | undefined {
   return value === null ? null : parseMoment(value);
 }

@@ -6,15 +6,15 @@ import { isId } from './ids.ts';
 import { skipSpace, valueEnd } from './json-text.ts';
 import type { ResultNode } from './messages.ts';
 
-/** More nodes of one result, and deeper ones, are left out. */
+/** Most nodes of one result, and deepest nesting; the rest is left out. */
 const MAX_NODES = 10_000;
 const MAX_DEPTH = 16;
-/** About what so many nodes take, in characters. */
+/** Characters that so many nodes need, roughly. */
 const MAX_LENGTH = 2 * 1024 * 1024;
 const NONE: readonly ResultNode[] = [];
 
 /**
- * The tasks and groups in the member `children` of a result. Items of any other shape are left out.
+ * The tasks and groups in the member `children` of a result. Items of other shapes are left out.
  *
  * @param start where the value begins
  */
@@ -31,9 +31,9 @@ export function childrenAt(text: string, start: number | undefined): readonly Re
 }
 
 /**
- * A stored group: the value of `celery-taskset-meta-<id>`, which is `{"result": [[id, parent], [member, …]]}`.
+ * Decodes a stored group, the value of `celery-taskset-meta-<id>`: `{"result": [[id, parent], [member, …]]}`.
  *
- * @returns `null` when it is not readable
+ * @returns `null` if it is not readable
  */
 export function decodeGroup(text: string): ResultNode | null {
   if (text.length > MAX_LENGTH) return null;

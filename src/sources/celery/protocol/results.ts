@@ -1,6 +1,6 @@
 /**
- * Decodes the stored result ("meta") of a task. Results report states that events do not: of workers without
- * `-E`, of thread pools that lose events, of the steps behind a failed one of a chain.
+ * Decodes the stored result ("meta") of a task. Results have states that events miss: of workers without `-E`,
+ * of thread pools that lose events, of the steps after a failed step of a chain.
  */
 import type { TaskChange, TaskChangeType } from '../../../history/history.ts';
 import { storedException, storedReason } from './exceptions.ts';
@@ -25,10 +25,10 @@ const TYPES: Readonly<Record<string, TaskChangeType>> = {
 /**
  * Decodes one stored result.
  *
- * @param message the value, which is JSON unless another serializer or a compression is configured
- * @param taskId the task it is stored for, in case it does not name its task
- * @param limit longest text to make of one value, in characters
- * @returns `null` when the value is of another serializer, or not readable
+ * @param message the value, which is JSON unless another serializer or compression is configured
+ * @param taskId the task whose result it is, in case the value does not name it
+ * @param limit longest text of one value, in characters
+ * @returns `null` if the value has another format or is invalid
  */
 export function decodeResult(message: string, taskId: string, limit: number): StoredResult | null {
   if (message.charCodeAt(0) !== OPENING_BRACE) return null;
@@ -43,7 +43,7 @@ export function decodeResult(message: string, taskId: string, limit: number): St
 }
 
 const OPENING_BRACE = 123;
-/** More stamps, and longer ones, are left out. */
+/** Most stamps, and longest stamp; the rest is left out. */
 const MOST_STAMPS = 64;
 const LONGEST_STAMP = 4_096;
 
@@ -105,14 +105,14 @@ function changeOf(
 }
 
 /**
- * Whether a worker has run the task. Its result then names the parent if there is one. What is stored for a
- * task that never ran (behind a failed step, after a revoke) never names a parent.
+ * Whether a worker has run the task. Its result then names the parent if there is one. The result of a task
+ * that never ran (after a failed step, after a revoke) never names a parent.
  */
 function hasRun(type: TaskChangeType, worker: string | undefined): boolean {
   return worker !== undefined || type === 'succeeded' || type === 'retried' || type === 'started';
 }
 
-/** Longest text made of the progress that a task reports. */
+/** Longest text of a task's progress, in characters. */
 const DETAIL_LENGTH = 1024;
 
 function stringOf(text: string, members: Members, name: string): string | undefined {
@@ -121,10 +121,10 @@ function stringOf(text: string, members: Members, name: string): string | undefi
   return detached(readString(text, at, stringEnd(text, at)));
 }
 
-/** V8 copies shorter parts of a text. A longer part keeps the whole text in memory. */
+/** Longest part that V8 copies. A longer part keeps the whole text in memory. */
 const SHORTEST_PART = 13;
 
-/** A copy of a part, so that a few characters do not keep a result of megabytes in memory. */
+/** Copies a part, so that a few characters do not keep a result of megabytes in memory. */
 function detached(part: string): string {
   return part.length < SHORTEST_PART ? part : `.${part}`.slice(1);
 }
@@ -159,8 +159,8 @@ function startedBy(text: string, result: number | undefined): string | undefined
 }
 
 /**
- * Takes the stamps out of the members. Stamps are members of the meta itself, named by `stamped_headers`,
- * and may have the name of a member that Celery wrote.
+ * Separates the stamps from the other members. Stamps are members of the meta itself, listed in
+ * `stamped_headers`, and may have the names of Celery's own members.
  */
 function takeStamps(text: string, members: Map<string, number>): object | undefined {
   const listAt = members.get('stamped_headers');
@@ -180,9 +180,9 @@ function takeStamps(text: string, members: Map<string, number>): object | undefi
 }
 
 /**
- * What the beginning of a result says that is too long to be read: its state, which Celery writes first.
+ * Reads the state from the beginning of a result that is too long; Celery writes it first.
  *
- * @returns `null` when the text does not begin like a result
+ * @returns `null` if the text does not begin like a result
  */
 export function decodeResultHead(head: string, taskId: string): StoredResult | null {
   const status = /^\{"status": "[^"\\]{1,128}"/.exec(head);
@@ -194,13 +194,13 @@ export function decodeResultHead(head: string, taskId: string): StoredResult | n
 const DATE = '"date_done": ';
 
 /**
- * When the task of a result ended, without decoding the result. Milliseconds since 1970.
+ * When the task of a result ended, in milliseconds since 1970, without decoding the result.
  *
- * @returns `null` when it has not ended, and when only decoding can tell
+ * @returns `null` if it has not ended, or only decoding can show when
  */
 export function endedAt(text: string): number | null {
   const at = text.indexOf(DATE);
-  // Quotes within a string are escaped, but a value of the app's may have a member of this name.
+  // Quotes inside strings are escaped, but one of the app's objects may have a member of this name.
   if (at < 0 || text.includes(DATE, at + 1)) return null;
   const start = at + DATE.length;
   if (text[start] !== '"') return null;

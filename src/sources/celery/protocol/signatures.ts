@@ -1,11 +1,13 @@
-/** Signatures of tasks that are still to be sent, as messages carry them (celery/canvas.py). */
+/** Reads signatures of tasks that are not sent yet, as messages contain them (celery/canvas.py). */
+
+import { filledString, isRecord } from '../../../values.ts';
 import type { Signature } from './messages.ts';
 
-/** Deeper nesting is left out, and so are more signatures than this in one message. */
+/** Deepest nesting, and most signatures of one message; the rest is left out. */
 const MAX_DEPTH = 32;
 const MAX_SIGNATURES = 10_000;
 
-/** Celery's names of canvases, which stand for a `subtask_type` that is missing. */
+/** Celery's names of canvases, for signatures without a `subtask_type`. */
 const TYPES: Readonly<Record<string, string>> = {
   'celery.chain': 'chain',
   'celery.group': 'group',
@@ -15,11 +17,9 @@ const TYPES: Readonly<Record<string, string>> = {
   'celery.chunks': 'chunks',
 };
 
-type Fields = Readonly<Record<string, unknown>>;
-
-/** Reads the signatures of one message, no more than it can sensibly have. */
+/** Reads the signatures of one message, up to a limit. */
 export interface SignatureReader {
-  /** A list of signatures, or a single one; what is none is left out. */
+  /** Reads a list of signatures or a single one. Everything else is left out. */
   list(value: unknown): Signature[];
   one(value: unknown): Signature | null;
 }
@@ -29,17 +29,17 @@ export function createSignatureReader(): SignatureReader {
   let left = MAX_SIGNATURES;
 
   function one(value: unknown, depth: number): Signature | null {
-    if (!isFields(value) || depth > MAX_DEPTH || left <= 0) return null;
+    if (!isRecord(value) || depth > MAX_DEPTH || left <= 0) return null;
     left -= 1;
-    const name = text(value.task);
-    const type = text(value.subtask_type) ?? (name === null ? null : typeOf(name));
-    const options = isFields(value.options) ? value.options : {};
-    const kwargs = isFields(value.kwargs) ? value.kwargs : {};
+    const name = filledString(value.task);
+    const type = filledString(value.subtask_type) ?? (name === null ? null : typeOf(name));
+    const options = isRecord(value.options) ? value.options : {};
+    const kwargs = isRecord(value.kwargs) ? value.kwargs : {};
     const below = depth + 1;
     return {
       name,
-      taskId: text(options.task_id),
-      groupId: text(options.group_id),
+      taskId: filledString(options.task_id),
+      groupId: filledString(options.group_id),
       type,
       tasks:
         type === 'chord' ? header(kwargs.header, below) : isCanvas(type) ? list(kwargs.tasks, below) : [],
@@ -75,12 +75,4 @@ function typeOf(name: string): string | null {
 
 function isCanvas(type: string | null): boolean {
   return type === 'chain' || type === 'group';
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function text(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
 }

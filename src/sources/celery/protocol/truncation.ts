@@ -1,13 +1,13 @@
-/** Lengths from which Celery cuts a repr: 1024 by default (`argsrepr_maxsize`, `resultrepr_maxsize`). */
+/** Lengths at which Celery cuts a repr: by default 1024 (`argsrepr_maxsize`, `resultrepr_maxsize`). */
 const USUAL_LENGTH = 1000;
 
 /**
- * Whether Celery cut this repr. Its `saferepr` writes `...` where it leaves something out: at the end when
- * the text gets too long, and for values nested deeper than three levels. Three dots within a string belong
- * to the app, unless they end a text of the length at which Celery cuts.
+ * Whether Celery cut this repr. Its `saferepr` writes `...` for what it leaves out: at the end if the text is
+ * too long, and for values nested deeper than three levels. Three dots inside a string are the app's own,
+ * unless they end a text of the length at which Celery cuts.
  */
 export function wasCut(repr: string): boolean {
-  // Most reprs have no dots at all, and V8 searches faster from the front.
+  // Most reprs have no dots, and V8 searches faster from the front.
   if (!repr.includes('...')) return false;
   const last = repr.lastIndexOf('...');
   if (repr.length >= USUAL_LENGTH && last > repr.length - 40) return true;

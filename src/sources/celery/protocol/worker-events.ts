@@ -1,20 +1,18 @@
-/** Celery's events about workers (`worker-*`) as changes of the history. */
+/** Converts Celery's events about workers (`worker-*`) to changes. */
 import type { WorkerChange } from '../../../history/history.ts';
 import { type CeleryEvent, workerName } from './events.ts';
 
 /**
- * What a worker says of itself.
+ * Converts a `worker-*` event.
  *
- * @returns `null` for the events that are none of our business (`worker-elect`), and without a time or
- *   a name
+ * @returns `null` for events that do not matter here (`worker-elect`), and without a time or a name
  */
 export function workerChangeOf(event: CeleryEvent): WorkerChange | null {
   const type = changeTypeOf(event.type);
   const hostname = workerName(event);
   const { timestamp, freq, active, processed, loadavg, pid, sw_ident: ident, sw_ver: version } = event;
   if (type === null || hostname === undefined || typeof timestamp !== 'number') return null;
-  // The heartbeat that answers the control command of that name has no figures, and a `freq` that is
-  // not the worker's.
+  // A heartbeat sent in answer to the control command `heartbeat` has no figures and a wrong `freq`.
   const forced = type === 'heartbeat' && active === undefined && processed === undefined;
   return {
     hostname,

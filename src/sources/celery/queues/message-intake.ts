@@ -5,7 +5,7 @@ import type { Lineage } from '../lineage/lineage.ts';
 import type { QueuedTask } from '../protocol/messages.ts';
 import { waitingMessage } from './waiting-message.ts';
 
-/** Tags that are remembered: more than messages are held, so that nothing is recorded twice. */
+/** Most tags to remember: more than there are messages, so that nothing is recorded twice. */
 const MAX_SEEN = 20_000;
 /** Facts of tasks that the history does not know yet: how many, and how long they outlive their message. */
 const MAX_UNRECORDED = 20_000;
@@ -22,8 +22,8 @@ export interface MessageCounts {
 export interface MessageIntake {
   readonly take: TakeMessage;
   /**
-   * Offers facts to the history again that it did not want: the events of a task may arrive after its
-   * message has been read, and even after the message is gone.
+   * Offers facts again that the history did not accept: the events of a task may arrive after its message was
+   * read, and even after the message has left the queue.
    *
    * @param isHeld whether a message of that task is still there
    */
@@ -46,7 +46,7 @@ interface Unrecorded {
 interface IntakeState {
   readonly history: IntakeHistory;
   readonly lineage: Pick<Lineage, 'queued'>;
-  /** Tags of messages, the one that was seen first comes first. */
+  /** Tags of messages, in the order in which they were read first. */
   readonly seen: Set<string>;
   /** By task id. */
   readonly unrecorded: Map<string, Unrecorded>;

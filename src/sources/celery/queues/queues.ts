@@ -1,4 +1,5 @@
 /** The queues of a deployment: what waits in them, read about once a second. */
+import { waitFor } from '../../../waiting.ts';
 import type { QueueCounts, QueueReader, QueueReading } from '../broker.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import type { Problem } from '../problem.ts';
@@ -11,7 +12,7 @@ import {
 import { indexMessages, type WaitingIndex } from './waiting-index.ts';
 import { createWaitingRows, type WaitingRows } from './waiting-rows.ts';
 
-/** Between two readings while something happens or somebody asks, and when neither does, in milliseconds. */
+/** Milliseconds between two readings while there is activity or demand, and otherwise. */
 const INTERVAL_MS = 1000;
 const IDLE_INTERVAL_MS = 5000;
 /** Readings without a change, and time without a request, after which nothing happens. */
@@ -48,13 +49,13 @@ export interface Queues {
   counts(): MessageCounts;
   /** Why the last reading failed, or what was refused; `null` when all is well. */
   problem(): Problem | null;
-  /** Whether a task waits or is held by a worker; `null` when that cannot be known. */
+  /** Whether a message of this task is in a queue or unacknowledged; `null` if that is not known. */
   holds(id: string): boolean | null;
   /** Changes whenever something that is shown has changed. */
   revision(): number;
   /** When the next waiting task becomes overdue; `null` when none will. */
   nextEta(): Date | null;
-  /** Reports that somebody looks at the queues. */
+  /** To be called when queues are requested. */
   asked(): void;
   /** Resolves once the first reading has ended, or a second later. */
   ready(): Promise<void>;
@@ -204,10 +205,5 @@ function nextEta(state: QueuesState): Date | null {
 
 async function ready(state: QueuesState): Promise<void> {
   if (state.reading !== null || !state.isRunning) return;
-  let late: NodeJS.Timeout | undefined;
-  const patience = new Promise<void>((resolve) => {
-    late = setTimeout(resolve, FIRST_READING_MS).unref();
-  });
-  await Promise.race([state.first, patience]);
-  clearTimeout(late);
+  await waitFor(state.first, { ms: FIRST_READING_MS });
 }

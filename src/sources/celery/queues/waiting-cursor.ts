@@ -1,38 +1,29 @@
-/**
- * Cursors into the list of waiting tasks. Clients send them back, so nothing in their text is trusted:
- * whatever it says, it names a position, or none.
- */
+/** Positions in the list of waiting tasks, as text inside a cursor. */
+import { readMark, writeMark } from '../../../cursor.ts';
 import type { MessagePosition } from '../broker.ts';
 
-/** Before everything. */
+/** The position before all messages. */
 export const FIRST_POSITION: MessagePosition = { tag: '', part: '', takenAt: Number.NEGATIVE_INFINITY };
 
-const HEAD = 'waiting';
+const KIND = 'waiting';
 const MAX_TEXT = 600;
 
-/** The position as text. */
+/** Writes a position as text. */
 export function writeWaitingCursor({ part, takenAt, tag }: MessagePosition): string {
-  return HEAD + JSON.stringify([part, takenAt, tag]);
+  return writeMark(KIND, [part, takenAt, tag]);
 }
 
-/** @returns `null` when the text names no position */
+/** @returns `null` if the text is not a position. Clients can send any text. */
 export function readWaitingCursor(text: string): MessagePosition | null {
-  if (!text.startsWith(HEAD)) return null;
-  try {
-    const fields: unknown = JSON.parse(text.slice(HEAD.length));
-    if (!Array.isArray(fields) || fields.length !== 3) return null;
-    const [part, takenAt, tag] = fields as unknown[];
-    if (!isText(part) || !isText(tag)) return null;
-    return { part, tag, takenAt: typeof takenAt === 'number' ? takenAt : Number.NEGATIVE_INFINITY };
-  } catch {
-    return null;
-  }
+  const [part, takenAt, tag] = readMark(KIND, text) ?? [];
+  if (!isText(part) || !isText(tag)) return null;
+  return { part, tag, takenAt: typeof takenAt === 'number' ? takenAt : Number.NEGATIVE_INFINITY };
 }
 
 /**
- * The index of the first message behind a position. Messages leave a queue in the order in which they
- * run: when the one at the position has gone, so have all before it, and the page continues with the
- * first that is left. Messages that workers hold leave in any order and are placed by the time.
+ * The index of the first message after a position. Messages leave a queue in order: if the message at the
+ * position has left, all before it have left too, and the page continues with the first one in the queue.
+ * Unacknowledged messages leave in any order; they are sorted by the time at which they were taken.
  */
 export function indexBehind(messages: readonly MessagePosition[], after: MessagePosition): number {
   const { part, tag } = after;

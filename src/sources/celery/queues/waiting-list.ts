@@ -1,4 +1,4 @@
-/** Lists waiting tasks behind those of a history. */
+/** Lists waiting tasks after those of a history. */
 import type { Task } from '../../../model.ts';
 import { passesFilters } from '../../../select/task-filter.ts';
 import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
@@ -9,8 +9,8 @@ import { FIRST_POSITION, indexBehind, readWaitingCursor, writeWaitingCursor } fr
 
 /** What a list is made of. */
 export interface WaitingListParts {
-  /** Lists what the history knows. */
-  readonly listKnown: (query: TaskQuery, context: ReadContext) => Promise<TaskPage>;
+  /** Lists tasks of the history. */
+  readonly listHistory: (query: TaskQuery, context: ReadContext) => Promise<TaskPage>;
   /** Messages of tasks that the history does not know, in the order in which they will run. */
   readonly unknownMessages: (context: ReadContext) => Promise<readonly WaitingMessage[]>;
   /** Whether those are all messages. */
@@ -24,7 +24,7 @@ export async function listWithWaiting(
   query: TaskQuery,
   context: ReadContext,
 ): Promise<TaskPage> {
-  if (!mayWait(query)) return parts.listKnown(query, context);
+  if (!mayWait(query)) return parts.listHistory(query, context);
   return query.sort === 'timestamp' ? listByTime(parts, query, context) : listBySort(parts, query, context);
 }
 
@@ -35,7 +35,7 @@ async function listByTime(
 ): Promise<TaskPage> {
   const after = query.after?.mark === undefined ? null : readWaitingCursor(query.after.mark);
   // Behind a waiting task there are only waiting ones.
-  const page = await parts.listKnown(after === null ? query : { ...query, limit: 0, after: null }, context);
+  const page = await parts.listHistory(after === null ? query : { ...query, limit: 0, after: null }, context);
   const messages = await parts.unknownMessages(context);
   const count = countMatching(parts, messages, query);
   const total = page.total === null || count === null ? null : page.total + count;
@@ -87,7 +87,7 @@ async function listBySort(
   query: TaskQuery,
   context: ReadContext,
 ): Promise<TaskPage> {
-  const page = await parts.listKnown(query, context);
+  const page = await parts.listHistory(query, context);
   const messages = await parts.unknownMessages(context);
   if (!parts.isComplete() || messages.length > query.scan) return { ...page, total: null };
   const rows = messages.flatMap((message) => matching(parts, message, query) ?? []);
@@ -99,7 +99,7 @@ async function listBySort(
   const compare = (a: TaskPosition, b: TaskPosition): number => comparePositions(a, b, order);
   const waiting = selectTasks(rows, query);
   const end = page.next;
-  // Behind the position up to which the history has looked, a row of its own may come first.
+  // After the position that the history has reached, one of its own rows may come first.
   const fitting = waiting.tasks.filter((task) => end === null || compare(place(task), end) <= 0);
   const merged = [...page.tasks, ...fitting].sort((a, b) => compare(place(a), place(b)));
   const tasks = merged.slice(0, limit);

@@ -10,7 +10,7 @@ const MAX_TAG = 64;
 const OBJECT = 700;
 const RELATION = 150;
 
-/** @param task what the message says; `null` when it cannot be read */
+/** @param task the decoded message; `null` if it is not readable */
 export function waitingMessage(task: QueuedTask | null, position: MessagePosition): WaitingMessage {
   if (task === null) return { ...position, facts: null, relations: [], bytes: OBJECT };
   const { facts } = task;

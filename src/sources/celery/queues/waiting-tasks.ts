@@ -1,4 +1,4 @@
-/** Shows tasks that wait in queues beside those that a history knows. */
+/** Adds tasks that wait in queues to the tasks of a history. */
 import type { HistoryReader } from '../../../history/history.ts';
 import type { TaskTree } from '../../../model.ts';
 import type { ReadContext, SourceStatus, TaskQuery, TaskSource } from '../../../source.ts';
@@ -31,11 +31,10 @@ const ONE: TaskQuery = {
 type KnownTasks = Pick<HistoryReader, 'listKnown' | 'freshness'>;
 
 /**
- * Adds to a source of tasks those that only the queues know. They come after all others, the next to run
- * first, and are PENDING.
+ * Adds the tasks that only the queues have. They come after all others, the next to run first, and are PENDING.
  *
  * @param tasks answers from the history
- * @param reader says which tasks the history knows
+ * @param reader finds out which tasks the history has
  */
 export function withWaiting<Source extends TaskSource>(
   tasks: Source,
@@ -49,7 +48,7 @@ export function withWaiting<Source extends TaskSource>(
     status: () => statusWith(tasks, queues),
     async listTasks(query, context) {
       const parts = {
-        listKnown: async (wanted: TaskQuery, asked: ReadContext) => tasks.listTasks(wanted, asked),
+        listHistory: async (wanted: TaskQuery, asked: ReadContext) => tasks.listTasks(wanted, asked),
         unknownMessages,
         isComplete: () => queues.held() !== null,
         row: queues.rows.row,

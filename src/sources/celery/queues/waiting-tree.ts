@@ -14,9 +14,9 @@ export interface TreeParts {
   /** A task of the history that names this parent, or this group. */
   readChild(parentId: string): Promise<string | null>;
   readMember(groupId: string): Promise<string | null>;
-  /** What the history knows about the workflow of a task. */
+  /** Reads a workflow from the history. */
   readTree(id: string): Promise<TaskTree | null>;
-  /** Whether the history knows a task. */
+  /** Whether the history has a task. */
   isKnown(id: string): Promise<boolean>;
   get(id: string): WaitingMessage | undefined;
   related(id: string): readonly WaitingMessage[];
@@ -37,8 +37,8 @@ interface Workflow {
 }
 
 /**
- * @param tree what the history knows; `null` when it does not know the task
- * @param asked the message of the task, if only its queue knows it
+ * @param tree the workflow in the history; `null` if it does not have the task
+ * @param asked the message of the task, if only its queue has it
  */
 export async function treeWithWaiting(
   id: string,

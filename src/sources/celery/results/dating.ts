@@ -1,7 +1,7 @@
 /**
- * When a stored result was written. Celery dates only results of tasks that have ended. When the others
- * were written follows from how long they will still be kept, since each write begins the life of a result
- * anew (celery/backends/redis.py, SETEX with `result_expires`).
+ * Finds out when a stored result was written. Celery dates only results of ended tasks. For others it follows
+ * from their remaining life, because each write renews it (celery/backends/redis.py, SETEX with
+ * `result_expires`).
  */
 import type { CelerySettings } from '../settings.ts';
 

@@ -1,4 +1,4 @@
-/** Tasks that were asked for and that the history would not keep, because they are too old for it. */
+/** Tasks that were looked up and are too old for the history. */
 
 import type { TaskChange } from '../../../history/history.ts';
 import { merge } from '../../../history/merge/merge.ts';
@@ -10,7 +10,7 @@ import type { StoredResult } from '../protocol/messages.ts';
 
 const MAX_TASKS = 1_000;
 const MAX_BYTES = 16 * 1024 * 1024;
-/** About what a record takes beside its texts, in bytes. */
+/** Approximate size of a record without its texts, in bytes. */
 const RECORD_BYTES = 1_000;
 const TEXTS: readonly (TaskTextField & keyof TaskRecord)[] = [
   'args',
@@ -90,7 +90,7 @@ function ancestorsOf(task: TaskRecord, find: (id: string) => TaskRecord | undefi
   return [...line];
 }
 
-/** The root that the task or one of its ancestors names; `null` when none of them does. */
+/** The root that the task or one of its ancestors names; `null` if none names one. */
 function rootOf(task: TaskRecord, find: (id: string) => TaskRecord | undefined): string | null {
   for (const { id, rootId, parentId, hasNoParent } of ancestorsOf(task, find)) {
     if (rootId !== null) return rootId;

@@ -1,6 +1,6 @@
 /**
- * Asks the backend about tasks that have not ended and that nothing has been heard of for a while. Final
- * events get lost, most often by worker pools of threads, and so do results published while nobody listens.
+ * Asks the backend about open tasks without recent messages. Final events get lost, most often by worker pools
+ * of threads, and so do results that are published while nobody listens.
  */
 import { createHash } from 'node:crypto';
 import type { CollectedHistory, OpenTask } from '../../../history/history.ts';
@@ -15,7 +15,7 @@ const FIRST_SILENCE = 2_000;
 const LONGEST_WAIT = 60_000;
 /** Most tasks asked about at once. */
 const BATCH = 500;
-/** Most open tasks watched; those that were not heard of for longest come first. */
+/** Most open tasks to watch; those with the oldest messages come first. */
 const MAX_TASKS = 20_000;
 
 /** Watches the tasks that have not ended. */
@@ -35,7 +35,7 @@ export interface ReconcilerOptions {
 
 /** An open task and when to ask about it. Milliseconds since 1970. */
 interface Watched {
-  /** When it was last heard of, by the history. */
+  /** Time of its last message in the history. */
   readonly heardAt: number;
   dueAt: number;
   /** Digest of the stored value that was last taken in. */
@@ -74,7 +74,7 @@ async function run(options: ReconcilerOptions, state: State): Promise<void> {
     const count = all ? due.length : Math.min(due.length, BATCH);
     for (let at = 0; at < count; at += BATCH) await askAbout(options, state, due.slice(at, at + BATCH));
   } catch {
-    // The backend is away; the next run asks again.
+    // The backend is unreachable. The next run tries again.
     state.isAllWanted ||= all;
   } finally {
     state.isRunning = false;
@@ -117,7 +117,7 @@ async function askAbout(
   }
 }
 
-/** The history is not given the same value again and again: it would count each time as a change. */
+/** Whether a value is new. Recording the same value again would count as a change. */
 function hasChanged(task: Watched | undefined, { text }: StoredValue): boolean {
   const digest = createHash('md5').update(text).digest('base64');
   if (task === undefined || task.digest === digest) return false;

@@ -1,4 +1,4 @@
-/** Takes results that were read from a backend into the history. */
+/** Records results that were read from a backend in the history. */
 import type { CollectedHistory } from '../../../history/history.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { Lineage } from '../lineage/lineage.ts';
@@ -17,10 +17,10 @@ export interface ResultIntake {
   readonly valueLength: number;
 }
 
-/** Receives results that somebody asked for and that the history would not keep. */
+/** Receives results that were looked up and that the history would not keep. */
 export type Aside = (result: StoredResult) => void;
 
-/** What became of results that were read. */
+/** Counts of results that were read. */
 export interface IntakeCounts {
   /** Results that the history was given. */
   kept: number;
@@ -28,7 +28,7 @@ export interface IntakeCounts {
   unreadable: number;
 }
 
-/** Results decoded before the history is asked about them, and results taken in between two pauses. */
+/** Results to record without yielding: for most values, a few milliseconds at most. */
 const AT_ONCE = 50;
 const TAKEN_AT_ONCE = 5;
 /** Of each slice, so many dated results show how long the backend keeps results. */
@@ -42,9 +42,9 @@ interface Batch {
 }
 
 /**
- * Takes in what the history would keep.
+ * Records the results that the history would keep. Yields to the event loop in between.
  *
- * @param aside set when somebody asked for these tasks
+ * @param aside given for a look-up
  */
 export async function takeResults(
   intake: ResultIntake,

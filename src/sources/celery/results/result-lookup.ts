@@ -1,6 +1,7 @@
 /** Looks up the results of tasks by their ids: in batches, each id once at a time. */
 import { createLruCache, type LruCache } from '../../../lru-cache.ts';
 import { createSingleFlight, type SingleFlight } from '../../../single-flight.ts';
+import { waitFor } from '../../../waiting.ts';
 import { isId } from '../protocol/ids.ts';
 import { type Aside, type ResultIntake, takeResults } from './result-intake.ts';
 
@@ -22,10 +23,10 @@ export interface ResultLookupOptions {
 }
 
 /**
- * Looks up the stored results of tasks for the history. Never rejects; while the backend is away, nothing
- * is found.
+ * Looks up the stored results of tasks for the history. Never rejects; finds nothing while the backend is
+ * unreachable.
  *
- * @param signal ends the waiting
+ * @param signal ends the wait
  * @returns how many of the ids have a result
  */
 export type ResultLookup = (ids: Iterable<string>, signal: AbortSignal) => Promise<number>;
@@ -55,7 +56,7 @@ export function createResultLookup(options: ResultLookupOptions): ResultLookup {
     const counted = searches.map(async (search) => {
       if (await search) count += 1;
     });
-    if (counted.length > 0) await unlessAborted(Promise.all(counted), signal);
+    if (counted.length > 0) await waitFor(Promise.all(counted), { signal });
     return count;
   };
 }
@@ -71,7 +72,7 @@ function find(options: ResultLookupOptions, state: State, id: string): Promise<b
 }
 
 function enqueue(options: ResultLookupOptions, state: State, id: string): Promise<boolean> {
-  // A moment later, so that ids that are wanted together are asked for together.
+  // Later, so that ids that are requested together are looked up together.
   if (!state.isRunning) setImmediate(() => void run(options, state));
   state.isRunning = true;
   return new Promise((settle) => {
@@ -92,7 +93,7 @@ async function run(options: ResultLookupOptions, state: State): Promise<void> {
       );
       for (const { id } of batch) if (!found.has(id)) missing.set(id, performance.now());
     } catch {
-      // The backend is away, so it is not known whether the others have a result.
+      // The backend is unreachable, so it is not known whether the others have a result.
     }
     for (const { id, settle } of batch) settle(found.has(id));
   }
@@ -108,15 +109,4 @@ async function ask(
     await takeResults(intake, values, signal, aside);
     for (const { id } of values) found.add(id);
   }
-}
-
-function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    signal.addEventListener('abort', end, { once: true });
-    void work.then(end);
-  });
 }

@@ -1,10 +1,10 @@
-/** Reads everything that is stored in a backend, in the background. */
+/** Reads all stored results in the background. */
 import type { CollectedHistory } from '../../../history/history.ts';
+import { pause } from '../../../waiting.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import { type Problem, problemOf } from '../problem.ts';
 import { decodeGroup } from '../protocol/result-nodes.ts';
 import type { StoredText } from '../result-backend.ts';
-import { pause } from './pauses.ts';
 import { type ResultIntake, takeResults } from './result-intake.ts';
 
 /** For one part of work of this event loop so many parts of rest: reading takes a third of the time. */
@@ -26,7 +26,7 @@ export interface ScanProgress {
   readonly done: boolean;
   /** Entries in the backend, those of other apps included; `null` while that is not known. */
   readonly keys: number | null;
-  /** Results of tasks gone through. */
+  /** Results of tasks that were found. */
   readonly read: number;
   /** Results that the history was given. */
   readonly kept: number;

@@ -13,7 +13,7 @@ import { createResultLookup, type ResultLookup } from './result-lookup.ts';
 import { createResultScan, type ScanProgress } from './result-scan.ts';
 import { withTaskLookup } from './task-lookup.ts';
 
-/** How far reading has come, and what it took. */
+/** Progress of reading, and its cost. */
 export interface ResultsProgress extends ScanProgress {
   /** Commands or queries sent so far, those of look-ups included. */
   readonly commands: number;
@@ -41,7 +41,7 @@ export interface ResultsOptions {
   readonly lineage: Lineage;
   /** Longest text to make of one stored value, in characters. */
   readonly valueLength: number;
-  /** Whether everything stored is read, beside what is asked for. Default true. */
+  /** Whether to read all stored results, and not only look single ones up. Default true. */
   readonly readsStored?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** A task source that also finds what the history does not hold, as long as the backend does. */
+/** A task source that also finds tasks that are not in the history, as long as the backend has them. */
 
 import type { HistoryReader } from '../../../history/history.ts';
 import type { HistorySources } from '../../../history/history-sources.ts';

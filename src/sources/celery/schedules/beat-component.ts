@@ -1,9 +1,9 @@
 import type { Component } from '../../../model.ts';
-import type { RedisProblem } from '../../../redis/problems.ts';
+import type { Problem } from '../problem.ts';
 import type { RedbeatSnapshot } from './redbeat.ts';
 import type { RedbeatTiming } from './redbeat-settings.ts';
 
-/** What is known of beat. */
+/** Facts about beat. */
 export interface BeatFacts {
   /** Which of Celery's schedulers is used; `null` when none was found. */
   readonly scheduler: 'redbeat' | 'static' | null;
@@ -17,7 +17,7 @@ export interface BeatFacts {
   /** Why redbeat's Redis cannot be read, and what to write; `null` when nothing prevents it. */
   readonly unreadableRedbeat: string | null;
   /** Why redbeat's Redis cannot be read; `null` when it can. */
-  readonly problem: RedisProblem | null;
+  readonly problem: Problem | null;
   /** The earliest next run, milliseconds since 1970; `null` when there is none. */
   readonly nextDue: number | null;
   /** Whether runs of the static schedule were seen lately, and on time. */
@@ -33,8 +33,8 @@ export interface BeatFacts {
 const BUSY = 60;
 
 /**
- * Beat as a part of the deployment. `up` and `down` are said only where they are known: of redbeat by its
- * lock, which each look at the schedule renews, otherwise `up` by runs that were seen on time.
+ * The component `beat`. Its status is only given where it is known. For redbeat it follows from the lock, which
+ * redbeat renews at each look at the schedule; otherwise it is `up` if runs were seen on time.
  */
 export function beatComponent(facts: BeatFacts): Component {
   const { scheduler, problem, entries, unreadable, timezone } = facts;
@@ -61,7 +61,7 @@ function lockAge({ redbeat, timing }: BeatFacts): number | null {
   const held = redbeat?.lockMs ?? null;
   if (held === null || timing.lockTimeout === null) return null;
   const age = timing.lockTimeout - held / 1000;
-  // One that holds for longer than it is said to was set by another configuration.
+  // If it holds longer than the time-out, another configuration set it.
   return age < -1 ? null : Math.max(0, Math.round(age * 10) / 10);
 }
 
@@ -82,7 +82,7 @@ function hintsOf(
 ): string[] {
   if (unreadableRedbeat !== null) return [unreadableRedbeat];
   if (foreign !== null && scheduler !== 'redbeat') {
-    return [`beat_scheduler is ${foreign}: what it keeps in its database is not read.`];
+    return [`beat_scheduler is ${foreign}, whose entries are in a database that is not read.`];
   }
   if (scheduler === 'redbeat' && age === null && (redbeat?.lockMs ?? null) !== null) {
     return [
@@ -92,7 +92,7 @@ function hintsOf(
   }
   if (scheduler !== 'static' || isAlive) return [];
   return [
-    'This schedule lies in a file of beat: runs are told from the tasks alone, which needs ' +
+    'Beat stores this schedule in a local file, so runs are recognized by their tasks only. That needs ' +
       'task_send_sent_event = True where beat runs, or workers with -E.',
   ];
 }

@@ -4,11 +4,11 @@ const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
 /**
- * The values that a field stands for, ascending: a number, a list of numbers, or a text of `*`, `a`, `a-b`
- * (also around the end: `fri-mon`, `22-3`), each also with a step (`a-b/2`), and names of days and months,
- * divided by commas. As in Celery, a step counts from the beginning of its range.
+ * The values of a field, ascending. A field is a number, a list of numbers, or a text with parts separated by
+ * commas: `*`, `a`, `a-b` (which may wrap around: `fri-mon`, `22-3`), each with an optional step (`a-b/2`),
+ * with names of days and months. As in Celery, a step counts from the beginning of its range.
  *
- * @returns `null` for what Celery refuses
+ * @returns `null` if Celery refuses the field
  */
 export function expandField(field: unknown, min: number, max: number): number[] | null {
   const values = valuesOf(field, min, max);
@@ -32,7 +32,7 @@ function valuesOf(field: unknown, min: number, max: number): number[] | null {
 
 function expandPart(part: string, min: number, max: number): number[] | null {
   if (part === '*') return span(min, max);
-  // Celery looks at the beginning alone: what follows is not read.
+  // Celery matches only the beginning and ignores the rest.
   const steps = /^(?:(\w+?)-(\w+)|\*)\/(\w*)/.exec(part);
   const range = /^(\w+?)-(\w+)/.exec(part);
   const [, from, to] = range ?? [];

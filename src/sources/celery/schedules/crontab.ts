@@ -1,6 +1,6 @@
 import { Cron } from 'croner';
+import { localTime, momentOf } from '../zones.ts';
 import { expandField } from './crontab-field.ts';
-import { localTime, momentOf } from './zones.ts';
 
 /** The fields of a crontab under Celery's names; one that is absent is `*`. */
 export interface CrontabFields {
@@ -14,11 +14,11 @@ export interface CrontabFields {
 /** A crontab that can be read. */
 export interface Crontab {
   /**
-   * The first run after a moment, by Celery's rule: the day must be one of the days of the month *and* one
-   * of the days of the week.
+   * The first run after a moment. By Celery's rule, the day must match the days of the month *and* the days of
+   * the week.
    *
-   * @param zone the zone that the fields are read in
-   * @returns `null` for dates that never come, such as 30 February
+   * @param zone the time zone of the fields
+   * @returns `null` for dates that do not exist, such as 30 February
    */
   nextRun(after: Date, zone: string): Date | null;
 }
@@ -34,7 +34,7 @@ export function readCrontab(fields: CrontabFields): Crontab | null {
   const weekdays = expandField(fields.day_of_week ?? '*', 0, 6);
   if (minutes === null || hours === null || days === null || months === null || weekdays === null)
     return null;
-  // Searching for a date that never comes would take long.
+  // A search for a date that does not exist would take long.
   const comes = months.some((month) => (days[0] ?? 0) <= (LAST_DAY[month - 1] ?? 0));
   let cron: Cron | null = null;
 

@@ -10,11 +10,11 @@ export function readTimedelta(text: string): number | null {
 }
 
 /**
- * What the repr of a Celery interval says, such as `<freq: 30.00 seconds>` (`humanize_seconds` in
+ * Parses the repr of a Celery interval, such as `<freq: 30.00 seconds>` (`humanize_seconds` in
  * celery/utils/time.py).
  *
- * @returns its seconds, `null` where two decimals of the unit do not tell them to the second; or `null`
- *   when the text is no such repr
+ * @returns its seconds, `null` where two decimals of the unit are not exact to the second; or `null` if the
+ * text is not such a repr
  */
 export function readFrequency(
   text: string,

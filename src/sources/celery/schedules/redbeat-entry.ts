@@ -1,20 +1,23 @@
-/** One entry as redbeat stores it (`RedBeatSchedulerEntry.save` in redbeat/schedulers.py, and its decoder.py). */
+/**
+ * Reads an entry as redbeat stores it (`RedBeatSchedulerEntry.save` in redbeat/schedulers.py, and its
+ * decoder.py).
+ */
 import type { Schedule } from '../../../model.ts';
+import { filledString, isRecord } from '../../../values.ts';
 import { objectMembers, valueEnd } from '../protocol/json-text.ts';
 import { pythonText, pythonTupleText } from '../protocol/python-repr.ts';
+import { isTimeZone, momentOf } from '../zones.ts';
 import type { ScheduleRule } from './rule.ts';
 import { readSchedule } from './schedule-text.ts';
-import { isRecord } from './static-entry.ts';
-import { isTimeZone, momentOf } from './zones.ts';
 
-/** An entry, and what it tells of the app's time zone. */
+/** An entry, and what it reveals about the app's time zone. */
 export interface RedbeatEntry {
-  /** With the next run as redbeat has noted it. */
+  /** With the next run as redbeat has stored it. */
   readonly schedule: Omit<Schedule, 'timezone'>;
   readonly rule: ScheduleRule;
-  /** What the next run is counted from: the last run, or when the entry was made. */
+  /** The start of the interval to the next run: the last run, or when the entry was created. */
   readonly countedFrom: Date | null;
-  /** The zone of the app, as its last run was written in. */
+  /** The zone in which its last run was written, which is the app's. */
   readonly appTimezone: string | null;
   /** Whether its last run was written with an offset from UTC, which no app in UTC does. */
   readonly isOffUtc: boolean;
@@ -66,13 +69,13 @@ function readEntry(
     schedule: {
       id: key,
       app: null,
-      name: textOf(member('name')) ?? (key.startsWith(prefix) ? key.slice(prefix.length) : key),
-      task: textOf(member('task')),
+      name: filledString(member('name')) ?? (key.startsWith(prefix) ? key.slice(prefix.length) : key),
+      task: filledString(member('task')),
       schedule: rule.text,
       enabled,
       args: shown('args', pythonTupleText, '()'),
       kwargs: shown('kwargs', pythonText, '{}'),
-      queue: isRecord(options) ? textOf(options.queue) : null,
+      queue: isRecord(options) ? filledString(options.queue) : null,
       lastRunAt: runs.count > 0 ? runs.last : null,
       nextRunAt: enabled && due >= 0 && due < 1e11 ? new Date(due * 1000) : null,
       totalRunCount: runs.count,
@@ -91,7 +94,7 @@ interface Runs {
   readonly isOffUtc: boolean;
 }
 
-/** The meta of an entry that has never run holds the time at which it was saved, and no count. */
+/** The meta of an entry that has never run contains the time at which it was saved, and no count. */
 function readMeta(text: string | null): Runs {
   const meta: unknown = text === null || text === '' ? {} : JSON.parse(text);
   if (!isRecord(meta)) throw new SyntaxError('The meta is no object.');
@@ -116,8 +119,4 @@ function readMoment(moment: Readonly<Record<string, unknown>>): Date | null {
   if (typeof timezone === 'number') time = local - timezone * 1000;
   else if (isTimeZone(timezone)) time = momentOf(local, timezone);
   return Number.isNaN(new Date(time).getTime()) ? null : new Date(time);
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
 }

@@ -1,5 +1,6 @@
-/** What an app's configuration says of redbeat (https://redbeat.readthedocs.io/en/latest/config.html). */
-/** A Celery configuration: the host's settings, or what a worker answers to `conf`. */
+/** Reads the settings of redbeat (https://redbeat.readthedocs.io/en/latest/config.html). */
+import { filledString } from '../../../values.ts';
+/** A Celery configuration: the host's settings, or a worker's answer to `conf`. */
 export type Configuration = Readonly<Record<string, unknown>>;
 
 /** The keys that redbeat writes. */
@@ -7,53 +8,53 @@ export interface RedbeatKeys {
   readonly prefix: string;
   /** Sorted set of the keys of entries by the time that they are due. */
   readonly schedule: string;
-  /** What the lock of the running beat may be called; none where locking is switched off. */
+  /** Possible names of the lock of the running beat; none if locking is off. */
   readonly locks: readonly string[];
 }
 
-/** How often redbeat shows that it is alive, in seconds. */
+/** How often redbeat renews its lock, in seconds. */
 export interface RedbeatTiming {
   /** Longest pause between two looks at the schedule. Default 300. */
   readonly pause: number;
-  /** For how long the lock is set at each look; `null` when nobody tells. */
+  /** Time-out of the lock, set at each look; `null` if it is not known. */
   readonly lockTimeout: number | null;
 }
 
 /** Celery's `beat_max_loop_interval` (celery/beat.py), which redbeat multiplies by five for its lock. */
 const PAUSE = 300;
 
-/** The keys by the host's settings: workers hide the names of keys when they are asked. */
+/** The keys, from the host's settings: workers hide names of keys in their answers. */
 export function redbeatKeys(settings: Configuration): RedbeatKeys {
-  const prefix = textOf(settings.redbeat_key_prefix) ?? 'redbeat:';
+  const prefix = filledString(settings.redbeat_key_prefix) ?? 'redbeat:';
   return { prefix, schedule: `${prefix}:schedule`, locks: locksOf(settings, prefix) };
 }
 
 function locksOf(settings: Configuration, prefix: string): string[] {
   if (!Object.hasOwn(settings, 'redbeat_lock_key')) return [`${prefix}:lock`];
-  const name = textOf(settings.redbeat_lock_key);
+  const name = filledString(settings.redbeat_lock_key);
   if (name === null) return [];
-  // Up to redbeat 2.2 the name is used as it is.
+  // redbeat up to 2.2 uses the name without the prefix.
   return name.startsWith(prefix) ? [name] : [prefix + name, name];
 }
 
-/** @param configurations whoever tells of the app, the one to be believed first */
+/** @param configurations the configurations of the app; earlier ones take precedence */
 export function redbeatTiming(configurations: readonly Configuration[]): RedbeatTiming {
   const teller = configurations.find(namesRedbeat);
   const pause = positive(first(configurations, 'beat_max_loop_interval'));
   const timeout = positive(first(configurations, 'redbeat_lock_timeout'));
-  // Who tells of redbeat leaves out what has its default.
+  // A configuration that mentions redbeat omits settings with their default value.
   const usual = teller === undefined && pause === null ? null : (pause ?? PAUSE) * 5;
   return { pause: pause ?? PAUSE, lockTimeout: timeout ?? usual };
 }
 
-/** Whether a configuration says that redbeat is used. */
+/** Whether a configuration uses redbeat. */
 export function namesRedbeat(configuration: Configuration): boolean {
   const scheduler = configuration.beat_scheduler;
   if (typeof scheduler === 'string' && scheduler.toLowerCase().includes('redbeat')) return true;
   return Object.keys(configuration).some((name) => name.toLowerCase().startsWith('redbeat_'));
 }
 
-/** The scheduler that a configuration names, when it is one whose entries lie where they are not read. */
+/** The scheduler of a configuration, if its entries are stored where they are not read. */
 export function foreignScheduler({ beat_scheduler: scheduler }: Configuration): string | null {
   if (typeof scheduler !== 'string' || /redbeat|^celery\.beat\b/i.test(scheduler)) return null;
   return scheduler.slice(0, 200) || null;
@@ -65,10 +66,6 @@ function first(configurations: readonly Configuration[], name: string): unknown 
     if (value !== undefined && value !== null) return value;
   }
   return undefined;
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
 }
 
 function positive(value: unknown): number | null {

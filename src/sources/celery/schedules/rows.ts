@@ -10,7 +10,7 @@ export interface RunFacts {
   readonly now: number;
 }
 
-/** How long beat may be late before nobody can tell what it does, in milliseconds. */
+/** How late beat may be before its state counts as unknown, in milliseconds. */
 const LATE = 60_000;
 
 /**
@@ -25,9 +25,9 @@ export function appTimezone(entries: readonly RedbeatEntry[], configured: string
 }
 
 /**
- * Redbeat notes the next run in whole seconds, and too early by the time between the last run and the
- * writing of the note (`due_at` in redbeat/schedulers.py), which after a restart of beat is long. It looks
- * at the entry then, and runs it when its rule says so.
+ * Redbeat stores the next run in whole seconds, and too early by the time between the last run and its storing
+ * (`due_at` in redbeat/schedulers.py), which is long after a restart of beat. At the stored time it examines
+ * the entry, and runs it when its rule is due.
  *
  * @param timezone that of the app
  */

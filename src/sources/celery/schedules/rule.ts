@@ -1,5 +1,5 @@
+import { localTime, momentOf } from '../zones.ts';
 import type { Crontab } from './crontab.ts';
-import { localTime, momentOf } from './zones.ts';
 
 /** When an entry runs. One with neither crontab nor interval (solar, rrule) is only shown. */
 export interface ScheduleRule {
@@ -20,9 +20,9 @@ export function shownRule(text: string | null): ScheduleRule {
 }
 
 /**
- * The run that follows a run, in milliseconds since 1970; `null` when the rule does not say.
+ * The run after a run, in milliseconds since 1970; `null` if the rule does not define it.
  *
- * @param zone the zone that crontabs are read in; `null` when it is not known
+ * @param zone the time zone of crontabs; `null` if it is not known
  */
 export function runAfter(rule: ScheduleRule, last: number, zone: string | null): number | null {
   if (rule.crontab !== null) {

@@ -7,15 +7,15 @@ import type { StaticEntry } from './static-entry.ts';
 /**
  * Finds out when entries of the static schedule ran, from the tasks that they caused.
  *
- * Beat sends no events of its own and its messages do not name the entry; its tasks look like those of
- * any client. So a task counts as a run of an entry when all of this holds, and otherwise nothing is said:
+ * Beat sends no events of its own, and its messages do not name the entry; its tasks look like those of any
+ * client. So a task only counts as a run of an entry if all of this is true:
  * - it has the entry's task, arguments and queue, no parent, and is no retry
- * - its moment fits: for a crontab at most a few seconds after one that is due, for an interval one
- *   interval after another such task
- * - it fits no other entry as well
+ * - its time fits: for a crontab at most a few seconds after a due time, for an interval one interval after
+ * another such task
+ * - it fits no other entry
  *
- * A client that sends the very same task at such a moment is taken for beat. A run that beat made late
- * (it had been stopped), or that a busy worker took late where no `task-sent` tells of it, is not seen.
+ * The same task sent by a client at such a time is mistaken for a run. A run that beat made late (after it had
+ * been stopped) is not recognized, nor one that a busy worker received late without `task-sent`.
  */
 export interface RunObserver {
   /** What to look for; what is known of entries that stay is kept. */
@@ -108,7 +108,7 @@ function isAlike({ entry, args, kwargs }: Watched, change: TaskChange): boolean 
   return isSame(args, change.args) && isSame(kwargs, change.kwargs);
 }
 
-/** What workers say of a secret. */
+/** What workers write instead of a secret. */
 const HIDDEN = "'********'";
 
 function isSame(wanted: string, repr: string | null | undefined): boolean {
@@ -121,7 +121,7 @@ function takeIn(watched: Watched, sighting: Sighting, sent: boolean): boolean {
   const { sightings, run } = watched;
   const known = sightings.findIndex(({ taskId }) => taskId === sighting.taskId);
   if (known >= 0) {
-    // A task is told of when it is sent and when it is received; the sender knows better when beat was at work.
+    // A task is reported when it is sent and when it is received. The time of sending is closer to beat's own.
     if (!sent) return false;
     sightings.splice(known, 1);
     if (run?.taskId === sighting.taskId) watched.run = sighting;

@@ -1,13 +1,14 @@
 /**
- * When an entry runs, from whatever says so: what workers answer to `conf`, what redbeat stores, and what
- * a host writes in `settings.beat_schedule`.
+ * Parses schedules from all their sources: workers' answers to `conf`, redbeat, and `settings.beat_schedule` of
+ * the host.
  */
 import { everyText } from '../../../text/every-text.ts';
+import { isRecord } from '../../../values.ts';
+import { isTimeZone } from '../zones.ts';
 import { type CrontabFields, crontabText, readCrontab } from './crontab.ts';
 import { readFrequency, readTimedelta } from './interval.ts';
 import { rruleText } from './rrule.ts';
 import { type ScheduleRule, shownRule } from './rule.ts';
-import { isTimeZone } from './zones.ts';
 
 /** Longest text shown of a schedule that is not understood. */
 const LONGEST = 300;
@@ -35,8 +36,7 @@ const LONGEST_READ = 4000;
 export function readSchedule(value: unknown, relative = false): ScheduleRule {
   if (typeof value === 'number') return interval(value, relative);
   if (typeof value === 'string') return ofText(value.trim(), relative);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return shownRule(null);
-  return ofObject(value as Readonly<Record<string, unknown>>, relative);
+  return isRecord(value) ? ofObject(value, relative) : shownRule(null);
 }
 
 function interval(seconds: number, relative: boolean): ScheduleRule {

@@ -2,12 +2,12 @@
 import { MonitorError } from '../../../errors.ts';
 import type { TaskChange } from '../../../history/history.ts';
 import type { Component, Schedule } from '../../../model.ts';
-import { describeError, type RedisProblem } from '../../../redis/problems.ts';
-import type { RedisReader } from '../../../redis/reader.ts';
+import { shareCalls } from '../../../single-flight.ts';
 import type { ScheduleSource, SourceStatus } from '../../../source.ts';
+import { type Problem, problemOf } from '../problem.ts';
 import type { CelerySettings } from '../settings.ts';
 import { beatComponent } from './beat-component.ts';
-import { createRedbeat, type Redbeat, type RedbeatSnapshot } from './redbeat.ts';
+import type { RedbeatReader, RedbeatSnapshot } from './redbeat.ts';
 import type { RedbeatEntry } from './redbeat-entry.ts';
 import {
   foreignScheduler,
@@ -20,15 +20,20 @@ import { appTimezone, redbeatSchedule, staticSchedule } from './rows.ts';
 import { createRunObserver, type RunObserver } from './run-observer.ts';
 import { type AskConf, createStaticSchedule, type StaticSchedule } from './static-schedule.ts';
 
+/** Where redbeat stores its schedule. */
+export interface RedbeatOptions {
+  /** `null` if there is no such place, or it cannot be read. */
+  readonly reader: RedbeatReader | null;
+  /** Why it cannot be read, and what to write; `null` if it can. */
+  readonly unreadable: string | null;
+}
+
 /** What schedules are read from. */
 export interface SchedulesOptions {
   /** Name of the source. */
   readonly name: string;
   readonly settings: CelerySettings;
-  /** Reads the Redis that redbeat uses; never closed here. `null` when there is none, or it cannot be read. */
-  readonly reader: RedisReader | null;
-  /** Why the Redis that redbeat uses cannot be read, and what to write. Default `null`: nothing prevents it. */
-  readonly unreadable?: string | null;
+  readonly redbeat: RedbeatOptions;
   /** Asks the workers for their configuration. */
   readonly conf: AskConf;
 }
@@ -36,30 +41,29 @@ export interface SchedulesOptions {
 /** Schedules and beat. */
 export interface Schedules {
   readonly source: ScheduleSource;
-  /** Beat as a part of the deployment. Never rejects. */
+  /** The component `beat`. Never rejects. */
   component(): Promise<Component>;
-  /** To be called for each event about a task: it may be a run of an entry. */
+  /** To be called for each event about a task, which may be a run of an entry. */
   observe(change: TaskChange): void;
   /**
-   * Asks workers what they have configured, unless that is known. To be called once connected and when a
-   * worker comes online: only runs of entries that are known are seen. Never rejects.
+   * Asks workers for their configuration, unless it is known. To be called once connected and when a worker
+   * comes online, because only runs of known entries are recognized. Never rejects.
    */
   refresh(): Promise<void>;
   /** Whether any schedule was found; `null` before it is known. */
   enabled(): boolean | null;
   /** Why redbeat's Redis cannot be read; `null` when it can, or has not been. */
-  problem(): RedisProblem | null;
+  problem(): Problem | null;
   close(): void;
 }
 
-/** A reading is used for at least this long (milliseconds), and reading takes at most a tenth of the time. */
+/** How long a reading is used at least, in milliseconds; and reading takes at most a tenth of the time. */
 const FRESH = 1000;
 const SHARE = 10;
 
 interface State {
   readonly options: SchedulesOptions;
   readonly keys: RedbeatKeys;
-  readonly redbeat: Redbeat | null;
   readonly fixed: StaticSchedule;
   readonly observer: RunObserver;
   /** Rows that were shown: finding the next run of a crontab takes some time. */
@@ -67,21 +71,21 @@ interface State {
   snapshot: RedbeatSnapshot | null;
   /** When the snapshot was read, milliseconds since 1970. */
   readAt: number | null;
-  problem: RedisProblem | null;
+  problem: Problem | null;
   /** Monotonic milliseconds. */
   freshUntil: number;
-  reading: Promise<void> | null;
+  /** Reads redbeat once for all who want it at the same time. */
+  readonly readRedbeat: () => Promise<void>;
   closed: boolean;
 }
 
 /** Finds and shows schedules. */
 export function createSchedules(options: SchedulesOptions): Schedules {
-  const { name, settings, reader, conf } = options;
+  const { name, settings, conf } = options;
   const keys = redbeatKeys(settings);
   const state: State = {
     options,
     keys,
-    redbeat: reader === null ? null : createRedbeat(reader, keys),
     fixed: createStaticSchedule(settings, conf),
     observer: createRunObserver(),
     shown: new WeakMap(),
@@ -89,7 +93,7 @@ export function createSchedules(options: SchedulesOptions): Schedules {
     readAt: null,
     problem: null,
     freshUntil: Number.NEGATIVE_INFINITY,
-    reading: null,
+    readRedbeat: shareCalls(() => readRedbeat(state)),
     closed: false,
   };
   state.observer.watch(state.fixed.entries());
@@ -133,7 +137,7 @@ async function componentOf(state: State): Promise<Component> {
     redbeat: snapshot,
     timing: redbeatTiming(fixed.configurations()),
     hasLock: keys.locks.length > 0,
-    unreadableRedbeat: options.unreadable ?? null,
+    unreadableRedbeat: options.redbeat.unreadable,
     problem: isCutOff(state) ? state.problem : null,
     nextDue: earliest(listAll(state)),
     isAlive: observer.isAlive(now),
@@ -144,26 +148,24 @@ async function componentOf(state: State): Promise<Component> {
   });
 }
 
-async function readRedbeat(state: State, redbeat: Redbeat): Promise<void> {
+async function readRedbeat(state: State): Promise<void> {
   const start = performance.now();
   try {
-    state.snapshot = await redbeat.read();
+    state.snapshot = (await state.options.redbeat.reader?.read()) ?? null;
     state.readAt = Date.now();
     state.problem = null;
   } catch (error) {
-    state.problem = describeError(error);
+    state.problem = problemOf(error);
   }
   const end = performance.now();
   state.freshUntil = end + Math.max(FRESH, (end - start) * SHARE);
 }
 
 function refreshRedbeat(state: State): Promise<void> {
-  const { redbeat, closed, freshUntil } = state;
-  if (redbeat === null || closed || performance.now() < freshUntil) return Promise.resolve();
-  state.reading ??= readRedbeat(state, redbeat).finally(() => {
-    state.reading = null;
-  });
-  return state.reading;
+  const { closed, freshUntil } = state;
+  const { reader } = state.options.redbeat;
+  if (reader === null || closed || performance.now() < freshUntil) return Promise.resolve();
+  return state.readRedbeat();
 }
 
 async function refreshStatic({ closed, fixed, observer }: State): Promise<void> {
@@ -185,7 +187,7 @@ function usesRedbeat(state: State): boolean {
   return isNamed(state) || (snapshot !== null && (snapshot.total > 0 || snapshot.lockMs !== null));
 }
 
-/** A Redis user who may not read redbeat's keys is no fault where no setting names redbeat. */
+/** A Redis user without permission for redbeat's keys is only a problem if a setting names redbeat. */
 function isCutOff(state: State): boolean {
   const { problem, snapshot } = state;
   if (problem === null || (snapshot !== null && !usesRedbeat(state))) return false;
@@ -236,15 +238,11 @@ function listAll(state: State): Schedule[] {
 
 function isEnabled(state: State): boolean | null {
   if (schedulerOf(state) !== null || foreignOf(state) !== null) return true;
-  const isUnread = state.options.reader !== null && state.readAt === null && state.problem === null;
+  const isUnread = state.options.redbeat.reader !== null && state.readAt === null && state.problem === null;
   return isCutOff(state) || isUnread ? null : false;
 }
 
 function earliest(list: readonly Schedule[]): number | null {
-  let first: number | null = null;
-  for (const { nextRunAt } of list) {
-    const time = nextRunAt?.getTime() ?? Number.POSITIVE_INFINITY;
-    if (time < (first ?? Number.POSITIVE_INFINITY)) first = time;
-  }
-  return first;
+  const times = list.flatMap(({ nextRunAt }) => nextRunAt?.getTime() ?? []);
+  return times.length === 0 ? null : Math.min(...times);
 }

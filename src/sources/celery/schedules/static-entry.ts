@@ -1,5 +1,6 @@
 /** Entries of `beat_schedule`, as a host writes them in `settings` and as workers show them. */
 import { textOf } from '../../../text.ts';
+import { filledString, isRecord } from '../../../values.ts';
 import { pythonText, pythonTupleText } from '../protocol/python-repr.ts';
 import type { ScheduleRule } from './rule.ts';
 import { readSchedule } from './schedule-text.ts';
@@ -13,7 +14,7 @@ export interface StaticEntry {
   /** As Python shows them. */
   readonly args: string;
   readonly kwargs: string;
-  /** As events show them, where the entry's options say so. */
+  /** As events show them, if the entry's options contain them. */
   readonly shownArgs: string | null;
   readonly shownKwargs: string | null;
   readonly queue: string | null;
@@ -59,14 +60,14 @@ function entryOf(name: string, value: unknown, timezone: string | null): StaticE
     const rule = readSchedule(schedule, relative === true);
     return {
       name,
-      task: stringOf(task),
+      task: filledString(task),
       rule,
       enabled: enabled !== false,
       args: shown(args, '()', pythonTupleText),
       kwargs: shown(kwargs, '{}', pythonText),
-      shownArgs: stringOf(options.argsrepr),
-      shownKwargs: stringOf(options.kwargsrepr),
-      queue: stringOf(options.queue),
+      shownArgs: filledString(options.argsrepr),
+      shownKwargs: filledString(options.kwargsrepr),
+      queue: filledString(options.queue),
       timezone: rule.timezone ?? timezone,
     };
   } catch {
@@ -84,13 +85,4 @@ function shown(value: unknown, none: string, show: typeof pythonText): string {
     // A cycle, or a number that JSON has no form for.
   }
   return json === undefined ? textOf(value, LONGEST) : show(json, 0, LONGEST);
-}
-
-/** Whether this is an object with members. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function stringOf(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
 }

@@ -1,48 +1,65 @@
+import { shareCalls } from '../../../single-flight.ts';
+import { isRecord } from '../../../values.ts';
+import { waitFor } from '../../../waiting.ts';
 import type { CelerySettings } from '../settings.ts';
+import { isTimeZone } from '../zones.ts';
 import type { Configuration } from './redbeat-settings.ts';
-import { isRecord, type StaticEntries, type StaticEntry, staticEntries } from './static-entry.ts';
-import { isTimeZone } from './zones.ts';
+import { type StaticEntries, type StaticEntry, staticEntries } from './static-entry.ts';
 
-/** What the running workers answer to `conf`, by worker; `null` when they may not be asked. */
+/** Asks the running workers for their configuration, by worker; `null` when they may not be asked. */
 export type AskConf = () => Promise<ReadonlyMap<string, unknown> | null>;
 
 /** The `beat_schedule` of a deployment. */
 export interface StaticSchedule {
   /**
-   * Asks the workers, unless what they said is new. Never rejects. Resolves at the latest after a second
-   * or so; what comes later is known at the next reading.
+   * Asks the workers, unless their last answers are fresh. Never rejects. Resolves after about a second at the
+   * latest; later answers are known at the next call.
    */
   refresh(): Promise<void>;
-  /** By id, unique; entries that are alike in several configurations are one. */
+  /** By id, which is unique. Equal entries of several configurations are one. */
   entries(): ReadonlyMap<string, StaticEntry>;
+  /** The number of entries that were not understood. */
   unreadable(): number;
-  /** The zone of the app; `null` when it is not known, or there are several. Default UTC, as in Celery. */
+  /** The zone of the app; `null` if it is not known, or there are several. Default UTC, as in Celery. */
   timezone(): string | null;
-  /** The host's settings, and what the workers say of beat. */
+  /** The host's settings, then the settings of workers about beat. */
   configurations(): readonly Configuration[];
 }
 
-/**
- * All in milliseconds: how old an answer may be, when it is asked for again where there was none, for how
- * long the word of a silent worker counts, and how long to wait.
- */
-const FRESH = 60_000;
-const RETRY = 10_000;
-const FORGET = 600_000;
-const WAIT = 1500;
+/** How long answers count as fresh. */
+const FRESH_MS = 60_000;
+/** How long to wait before asking again after no worker has answered. */
+const RETRY_MS = 10_000;
+/** How long the answer of a worker is used that does not answer any more. */
+const FORGET_MS = 600_000;
+/** How long to wait for the first answers. */
+const WAIT_MS = 1500;
 
-/** What one worker said. */
-interface Said {
+/** The answer of a worker. */
+interface WorkerConf {
+  /** When it arrived, in milliseconds since 1970. */
   readonly at: number;
   readonly entries: StaticEntries;
+  /** Its settings about beat. */
   readonly configuration: Configuration;
   readonly timezone: string | null;
 }
 
+interface State {
+  /** The entries of the host's settings. */
+  readonly own: StaticEntries;
+  /** By hostname. Workers with the same configuration share one object. */
+  readonly workers: Map<string, WorkerConf>;
+  entries: ReadonlyMap<string, StaticEntry>;
+  askedAt: number;
+  /** Whether any worker answered the last time. */
+  answered: boolean;
+}
+
 /**
- * The entries of `settings.beat_schedule`, and those that workers have configured beside them. The static
- * schedule itself lies in a file on beat's disk; a worker's configuration shows what beat has been given
- * when both run the same app, and is no proof that beat runs.
+ * The entries of `settings.beat_schedule` and those in the configurations of workers. Beat itself stores its
+ * schedule in a local file, which cannot be read. The configuration of a worker shows the entries of beat if
+ * both run the same app; it does not prove that beat runs.
  *
  * @param now milliseconds since 1970
  */
@@ -52,63 +69,63 @@ export function createStaticSchedule(
   now: () => number = Date.now,
 ): StaticSchedule {
   const own = staticEntries(settings.beat_schedule, zoneOf(settings));
-  const workers = new Map<string, Said>();
-  let known = united([own], new Map());
-  let askedAt = Number.NEGATIVE_INFINITY;
-  let answered = false;
-  let asking: Promise<void> | null = null;
-
-  async function ask(): Promise<void> {
-    let replies: ReadonlyMap<string, unknown> | null = null;
-    try {
-      replies = await askConf();
-      take(replies ?? new Map(), now());
-    } catch {
-      // As good as no answer.
-    }
-    askedAt = now();
-    answered = replies !== null && replies.size > 0;
-  }
-
-  function take(replies: ReadonlyMap<string, unknown>, at: number): void {
-    const alike = new Map<string, Said>();
-    for (const [worker, configuration] of replies) {
-      if (!isRecord(configuration)) continue;
-      const key = keyOf(configuration);
-      const said = alike.get(key) ?? saidBy(configuration, at);
-      alike.set(key, said);
-      workers.set(worker, said);
-    }
-    for (const [worker, said] of workers) if (said.at < at - FORGET) workers.delete(worker);
-    known = united([own, ...distinct().map(({ entries }) => entries)], known);
-  }
-
-  function distinct(): Said[] {
-    return [...new Set(workers.values())];
-  }
-
+  const state: State = {
+    own,
+    workers: new Map(),
+    entries: united([own], new Map()),
+    askedAt: Number.NEGATIVE_INFINITY,
+    answered: false,
+  };
+  const ask = shareCalls(() => askWorkers(state, askConf, now));
   return {
     async refresh() {
-      if (now() - askedAt < (answered ? FRESH : RETRY)) return;
-      asking ??= ask().finally(() => {
-        asking = null;
-      });
-      if (answered) return;
-      await Promise.race([asking, new Promise((resolve) => setTimeout(resolve, WAIT).unref())]);
+      if (now() - state.askedAt < (state.answered ? FRESH_MS : RETRY_MS)) return;
+      const asking = ask();
+      if (!state.answered) await waitFor(asking, { ms: WAIT_MS });
     },
-    entries: () => known,
-    unreadable: () => Math.max(own.unreadable, ...distinct().map(({ entries }) => entries.unreadable)),
+    entries: () => state.entries,
+    unreadable: () => Math.max(own.unreadable, ...distinct(state).map(({ entries }) => entries.unreadable)),
     timezone() {
       if (settings.timezone !== undefined || settings.enable_utc === false) return zoneOf(settings);
-      const zones = new Set(distinct().map(({ timezone }) => timezone));
+      const zones = new Set(distinct(state).map(({ timezone }) => timezone));
       const [zone = 'UTC'] = zones;
       return zones.size > 1 ? null : zone;
     },
-    configurations: () => [settings, ...distinct().map(({ configuration }) => configuration)],
+    configurations: () => [settings, ...distinct(state).map(({ configuration }) => configuration)],
   };
 }
 
-function saidBy(configuration: Configuration, at: number): Said {
+async function askWorkers(state: State, askConf: AskConf, now: () => number): Promise<void> {
+  let replies: ReadonlyMap<string, unknown> | null = null;
+  try {
+    replies = await askConf();
+    take(state, replies ?? new Map(), now());
+  } catch {
+    // Treated like no answer.
+  }
+  state.askedAt = now();
+  state.answered = replies !== null && replies.size > 0;
+}
+
+function take(state: State, replies: ReadonlyMap<string, unknown>, at: number): void {
+  const { own, workers } = state;
+  const byConfiguration = new Map<string, WorkerConf>();
+  for (const [worker, configuration] of replies) {
+    if (!isRecord(configuration)) continue;
+    const key = keyOf(configuration);
+    const conf = byConfiguration.get(key) ?? workerConf(configuration, at);
+    byConfiguration.set(key, conf);
+    workers.set(worker, conf);
+  }
+  for (const [worker, conf] of workers) if (conf.at < at - FORGET_MS) workers.delete(worker);
+  state.entries = united([own, ...distinct(state).map(({ entries }) => entries)], state.entries);
+}
+
+function distinct({ workers }: State): WorkerConf[] {
+  return [...new Set(workers.values())];
+}
+
+function workerConf(configuration: Configuration, at: number): WorkerConf {
   const timezone = zoneOf(configuration);
   const ofBeat = Object.entries(configuration).filter(
     ([name]) => /^(?:red)?beat_/i.test(name) && name !== 'beat_schedule',
@@ -121,12 +138,12 @@ function saidBy(configuration: Configuration, at: number): Said {
   };
 }
 
-/** Workers of one app say the same. */
+/** Workers of one app have the same key. */
 function keyOf({ beat_schedule, timezone, enable_utc }: Configuration): string {
   return JSON.stringify([beat_schedule, timezone, enable_utc]);
 }
 
-/** Without a zone, Celery reads schedules in UTC, or in that of beat's machine. */
+/** Without a zone, Celery uses UTC or, with `enable_utc = False`, the zone of beat's machine. */
 function zoneOf({ timezone, enable_utc }: Configuration): string | null {
   if (timezone === undefined || timezone === null || timezone === '') {
     return enable_utc === false ? null : 'UTC';
@@ -134,7 +151,7 @@ function zoneOf({ timezone, enable_utc }: Configuration): string | null {
   return isTimeZone(timezone) ? timezone : null;
 }
 
-/** An entry that is as before stays the same object. */
+/** Keeps the objects of unchanged entries. */
 function united(
   all: readonly StaticEntries[],
   before: ReadonlyMap<string, StaticEntry>,

@@ -7,7 +7,7 @@ import { type Hint, listed, quoted } from '../../hint.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { resultSubscription } from './result-channels.ts';
 
-/** The part of every result's key and channel behind its prefix (celery/backends/base.py). */
+/** The part after the prefix in every key and channel of a result (celery/backends/base.py). */
 const RESULT = 'celery-task-meta-';
 
 /** Most alternatives that a sentence names. */

@@ -19,9 +19,9 @@ interface Published {
 }
 
 /**
- * Celery publishes each result it stores, on a channel that has the name of the key. It is heard over a
- * connection of its own, also where the broker is the same server: a user who may hear only one of both
- * then hears that one.
+ * Celery publishes each result that it stores, on a channel named like the key. The subscription has its own
+ * connection even if the broker is the same server, because the Redis user may be allowed to subscribe to only
+ * one of both.
  */
 export function createPublishedResults(
   endpoint: RedisEndpoint,
@@ -57,7 +57,7 @@ export function createPublishedResults(
           messages.push({ value: message, key: channel.slice(groups.prefix.length), isGroup: true });
         };
         await client.pSubscribe([results.name], onResult);
-        // A user who may not hear groups still hears results.
+        // A user without permission for groups still receives results.
         await client.pSubscribe([groups.name], onGroup).catch(() => {});
       },
       onUp: handlers.up,

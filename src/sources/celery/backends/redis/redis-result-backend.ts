@@ -45,7 +45,7 @@ export function createRedisResultBackend(options: RedisResultBackendOptions): Re
       config: {
         transport: 'redis',
         database: endpoint.database,
-        // Only the names: the values may hold passwords of Sentinels.
+        // Only the names, because the values may be passwords of Sentinels.
         transport_options: Object.keys(settings.result_backend_transport_options ?? {}),
       },
     }),

@@ -1,8 +1,8 @@
 /**
- * Reads keys and values in steps that keep neither Redis nor this process busy, whatever is stored there.
- * Only reading commands: SCAN, DBSIZE, STRLEN, MGET, GETRANGE, PTTL.
+ * Reads keys and values in steps that keep neither Redis nor this process busy, however many and large they
+ * are. Uses only commands that read: SCAN, DBSIZE, STRLEN, MGET, GETRANGE, PTTL.
  *
- * Every function rejects with a `RedisError` when Redis is away, late or refuses.
+ * Every function rejects with a `RedisError` when Redis is unreachable, late or refuses.
  */
 
 import { RedisError } from '../../../../redis/problems.ts';
@@ -21,9 +21,9 @@ const HEAD_LENGTH = '255';
 /** Commands sent in one write. */
 const PIPELINE = 200;
 /**
- * Of the values that a scan finds, so many are measured before they are read, and again so many after each
- * long one. If none of them is long, then with a probability of 95 % fewer than 3 in 100,000 are. The rest
- * is read unmeasured, which takes a tenth of the time.
+ * A scan measures this many values before it reads them, and again as many after each long one. If none of them
+ * is long, fewer than 3 in 100,000 are, with a probability of 95 %. The rest is read unmeasured, which takes a
+ * tenth of the time.
  */
 const MEASURED = 100_000;
 /** Bytes of a value, until some have been read. */

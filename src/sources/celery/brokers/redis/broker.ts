@@ -34,7 +34,7 @@ export function createRedisBroker({ endpoint, reader, settings, queues }: RedisB
       config: {
         transport: 'redis',
         database: endpoint.database,
-        // The names alone: the values may hold passwords of Sentinels.
+        // Only the names, because the values may be passwords of Sentinels.
         transport_options: Object.keys(settings.broker_transport_options ?? {}),
       },
     }),

@@ -1,4 +1,4 @@
-/** Which settings would make this source listen on a channel that was heard. */
+/** Finds the settings that would make this source listen to a given channel. */
 
 import { quoted } from '../../hint.ts';
 import type { CelerySettings, CeleryTransportOptions } from '../../settings.ts';
@@ -18,13 +18,13 @@ export interface ChannelSettings {
 const ROUTED = /^(.*)\/(?:worker|task)\.[^/]*$/s;
 /** With the default `fanout_prefix`. */
 const NUMBERED = /^(.*)\/(\d{1,6}|\{db\})\.([^/]+)$/s;
-/** Channels longer than this are none of Celery's. */
+/** Longest channel of Celery, in characters. */
 const LONGEST = 300;
 
 /**
- * @param channel that carried events
- * @param keyPrefixes prefixes that keys of the broker have, to tell `global_keyprefix` from `fanout_prefix`
- * @returns `null` when no setting fits, or the present ones do
+ * @param channel a channel with events
+ * @param keyPrefixes the prefixes of the broker's keys, to distinguish `global_keyprefix` from `fanout_prefix`
+ * @returns `null` if no setting fits, or the current settings do
  */
 export function settingsForChannel(
   channel: string,
@@ -69,7 +69,7 @@ function wantedOptions(
 ): Wanted {
   const [, prefix = '', number = '', exchange = ''] = NUMBERED.exec(name) ?? [];
   if (number === '{db}') {
-    // kombu before 5.4 behind Sentinel, which only `master_name` tells.
+    // kombu before 5.4 behind Sentinel, which only `master_name` shows.
     const options = { global_keyprefix: prefix, fanout_prefix: true, master_name: '<its name>' };
     return { database, exchange, options };
   }

@@ -1,33 +1,33 @@
-/** Where remote control messages go and their replies come back (kombu/pidbox.py, kombu/transport/redis.py). */
+/** Addresses of remote control messages and of their replies (kombu/pidbox.py, kombu/transport/redis.py). */
 
 import type { CelerySettings } from '../../settings.ts';
 import { eventSubscriptions } from './channels.ts';
 
-/** kombu's default between the three parts of a binding. */
+/** kombu's default separator of the three parts of a binding. */
 const SEPARATOR = '\x06\x16';
 const PRIORITY_STEPS = [0, 3, 6, 9];
 
-/** The names that remote control of one deployment uses in Redis. */
+/** The names that remote control uses in Redis. */
 export interface ControlAddress {
-  /** The exchange that every worker listens on. */
+  /** The exchange that all workers listen to. */
   readonly exchange: string;
   /** The exchange of replies. */
   readonly replyExchange: string;
-  /** What to publish on; a worker listens on exactly one of them. */
+  /** The channels to publish on. Each worker listens to exactly one of them. */
   readonly channels: readonly string[];
-  /** The set that tells workers where replies go. */
+  /** The set from which workers learn where to send replies. */
   readonly bindingKey: string;
-  /** Its member for the replies to one asker. */
+  /** The member of that set for the replies to one client. */
   member(oid: string): string;
-  /** The asker of such a member; `null` when it is of another form. */
+  /** The client of such a member; `null` if it has another form. */
   oidOf(member: string): string | null;
-  /** The set that workers write themselves into when they begin to listen; they never leave it. */
+  /** The set to which workers add themselves when they begin to listen. They are never removed. */
   readonly listenersKey: string;
-  /** Whether a member of it is written as this address would write it. */
+  /** Whether a member of it matches this address. */
   isListener(member: string): boolean;
-  /** The list that the replies to this asker come into. */
+  /** The list that receives the replies to a client. */
   replyKey(oid: string): string;
-  /** Why nothing may be sent to these workers; `null` when it may. */
+  /** Why nothing may be sent to these workers; `null` if it may. */
   readonly fault: string | null;
 }
 
@@ -38,7 +38,7 @@ export function controlAddress(settings: CelerySettings, database: number): Cont
   const separator = options.sep ?? SEPARATOR;
   const exchange = `${settings.control_exchange ?? 'celery'}.pidbox`;
   const replyExchange = `reply.${exchange}`;
-  // One channel without a routing key, as that of an exchange of events with patterns switched off.
+  // One channel without a routing key, like an exchange of events with patterns turned off.
   const channels = eventSubscriptions(
     {
       ...settings,
@@ -62,7 +62,7 @@ export function controlAddress(settings: CelerySettings, database: number): Cont
       return oid !== '' && member === memberOf(oid) ? oid : null;
     },
     listenersKey: `${prefix}_kombu.binding.${exchange}`,
-    // Neither a routing key nor a pattern, then the worker's queue.
+    // No routing key and no pattern, then the worker's queue.
     isListener: (member: string) => member.startsWith(`${separator}${separator}`),
     replyKey: (oid: string) => `${prefix}${queueOf(oid)}${suffix}`,
     fault: isHeard
@@ -73,8 +73,8 @@ export function controlAddress(settings: CelerySettings, database: number): Cont
 }
 
 /**
- * The exchange that kombu takes a channel's name for (`Channel._receive_one`). When it is not the one
- * that a worker consumes, each worker that hears the message ends with a KeyError.
+ * The exchange that kombu derives from a channel's name (`Channel._receive_one`). If a worker does not consume
+ * that exchange, the message ends the worker with a KeyError.
  */
 function exchangeHeard(channel: string): string {
   const dot = channel.indexOf('.');
@@ -82,7 +82,10 @@ function exchangeHeard(channel: string): string {
   return name.split('/', 1)[0] ?? '';
 }
 
-/** Replies have priority 0: the highest step that is no higher, else the last one (`Channel.priority`). */
+/**
+ * Replies have priority 0: they use the highest step that is not above 0, or else the last one
+ * (`Channel.priority`).
+ */
 function prioritySuffix(steps: readonly number[], separator: string): string {
   const step = steps.filter((value) => value <= 0).at(-1) ?? steps.at(-1) ?? 0;
   return step === 0 ? '' : `${separator}${step}`;

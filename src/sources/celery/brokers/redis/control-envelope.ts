@@ -1,12 +1,14 @@
 /** How kombu's Redis transport wraps requests and replies of remote control (kombu/transport/virtual/base.py). */
+
+import { recordOf } from '../../../../values.ts';
 import type { ControlRequest, ReplyMessage } from '../../broker.ts';
 import { isControlId } from '../../control/encoder.ts';
 import { parsePythonJson } from '../../protocol/python-json.ts';
 import type { ControlAddress } from './control-address.ts';
 
-/** What the envelope of a request carries beside its body. */
+/** The envelope of a request besides its body. */
 export interface EnvelopeIds {
-  /** Names the reply list of whoever asks. */
+  /** Names the client's reply list. */
   readonly oid: string;
   readonly deliveryTag: string;
 }
@@ -39,13 +41,13 @@ export function wrapRequest(
 
 /** @returns `null` for an element of a reply list that is no reply */
 export function unwrapReply(element: string): (ReplyMessage & { readonly ticket: string }) | null {
-  const envelope = objectOf(parse(element));
-  const headers = objectOf(envelope?.headers);
+  const envelope = recordOf(parse(element));
+  const headers = recordOf(envelope?.headers);
   const ticket = headers?.ticket;
   if (envelope === null || headers === null || typeof ticket !== 'string') return null;
   const { body, 'content-type': type } = envelope;
   if (typeof body !== 'string') return null;
-  const encoding = objectOf(envelope.properties)?.body_encoding;
+  const encoding = recordOf(envelope.properties)?.body_encoding;
   return {
     ticket,
     contentType: typeof type === 'string' ? type : '',
@@ -60,10 +62,4 @@ function parse(text: string): unknown {
   } catch {
     return null;
   }
-}
-
-function objectOf(value: unknown): Readonly<Record<string, unknown>> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : null;
 }

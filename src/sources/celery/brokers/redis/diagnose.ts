@@ -82,7 +82,7 @@ function keyPrefixOf(settings: CelerySettings): string {
   return settings.broker_transport_options?.global_keyprefix ?? '';
 }
 
-/** Evidence: events were heard on channels that are not ours. */
+/** Evidence: other channels carry events. */
 function channelHint(
   channels: readonly string[],
   prefixes: readonly string[],

@@ -1,3 +1,4 @@
+import { wrongOption } from '../../../../check-options.ts';
 import { addressOf, type ClientAddress } from '../../../../redis/client.ts';
 import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
 import { isDuplicable } from '../../../../redis/host-client.ts';
@@ -12,13 +13,13 @@ import { tlsSetting } from '../../../../redis/tls.ts';
 import { displayUrl, isRedisUrl, isSentinelUrl, parseRedisUrl, schemeOf } from '../../../../redis/urls.ts';
 import type { CelerySettings } from '../../settings.ts';
 
-/** What of a deployment is a Redis, and what is something else. */
+/** The Redis endpoints of a deployment. */
 export interface DeploymentEndpoints {
   readonly broker: RedisEndpoint | null;
   /** The scheme of a broker that is not Redis, such as `amqp`. */
   readonly foreignBroker: string | null;
   readonly backend: RedisEndpoint | null;
-  /** The scheme of a result backend that is not Redis; `null` when there is none. */
+  /** The scheme of a result backend that is not Redis; `null` without one. */
   readonly foreignBackend: string | null;
 }
 
@@ -26,8 +27,8 @@ export interface DeploymentEndpoints {
 const FOREIGN =
   /^(?:(?:py)?amqps?|librabbitmq|sqs|sqla|sqlalchemy|mongodb|zookeeper|memory|filesystem|consul|etcd|qpid|pyro|slmq|azurestoragequeues|azureservicebus|kafka|confluentkafka|gcpubsub)[+:]/i;
 
-/** The broker or the backend, with the settings that describe it. */
-interface Place {
+/** The options and settings of the broker or of the result backend. */
+interface ServerSettings {
   readonly option: 'broker' | 'backend';
   readonly setting: string;
   readonly configured: string | undefined;
@@ -36,11 +37,11 @@ interface Place {
 }
 
 /**
- * Broker and result backend. One of them may be something else than Redis: then only the other is read.
+ * Resolves broker and result backend. If one of them is not Redis, only the other one is read.
  *
- * @param broker the option, as it was given
- * @param backend the option, as it was given; `null`: do not read it
- * @throws TypeError that says what to write; it never holds a URL
+ * @param broker the option as given
+ * @param backend the option as given; `null`: do not read it
+ * @throws TypeError that says what to write; it never contains a URL
  */
 export function deploymentEndpoints(
   broker: unknown,
@@ -52,18 +53,18 @@ export function deploymentEndpoints(
   if (foreign === null) return { broker: brokerEndpoint(broker, settings), foreignBroker: null, ...results };
   if (results.backend !== null) return { broker: null, foreignBroker: foreign.scheme, ...results };
   throw new TypeError(
-    `celerySources: ${foreign.option} begins with ${foreign.scheme}:, and no result backend in Redis is given. ` +
-      "This source reads Redis; where results are stored in one, write backend: 'redis://host:6379/0'.",
+    `celerySources: '${foreign.option}' begins with ${foreign.scheme}:, and there is no result backend in Redis. ` +
+      "This source reads Redis. If results are stored in one, write backend: 'redis://host:6379/0'.",
   );
 }
 
 function foreignBroker(broker: unknown, settings: CelerySettings): { scheme: string; option: string } | null {
-  const { setting, configured } = brokerPlace(settings);
+  const { setting, configured } = brokerSettings(settings);
   const isOption = broker !== undefined && broker !== null;
   const url = isOption ? broker : configured;
   if (typeof url !== 'string' || isReadable(url)) return null;
   const scheme = schemeOf(url).slice(0, -1);
-  // A deployment may have a transport of its own, but an option that begins with anything else is a slip.
+  // Settings may name any transport. In the option, an unknown scheme is a typing error.
   if (scheme === '' || (isOption && !FOREIGN.test(url.trim()))) return null;
   return { scheme, option: isOption ? 'broker' : setting };
 }
@@ -74,15 +75,15 @@ function foreignBroker(broker: unknown, settings: CelerySettings): { scheme: str
  * @throws TypeError that says what to write
  */
 export function brokerEndpoint(broker: unknown, settings: CelerySettings): RedisEndpoint {
-  const place = brokerPlace(settings);
-  const endpoint = endpointOf(broker ?? undefined, place, settings);
+  const names = brokerSettings(settings);
+  const endpoint = endpointOf(broker ?? undefined, names, settings);
   if (endpoint !== null) return endpoint;
-  throw new TypeError("celerySources: broker is missing. Write broker: 'redis://host:6379/0'.");
+  throw new TypeError("celerySources: 'broker' is missing. Write broker: 'redis://host:6379/0'.");
 }
 
 /**
- * The result backend. One that the settings name and that is not Redis is none of this source's
- * business; one that the option names is a mistake.
+ * Resolves the result backend. If the settings name one that is not Redis, it is only reported. If the option
+ * does, that is an error.
  *
  * @throws TypeError that says what to write
  */
@@ -96,17 +97,17 @@ export function backendEndpoint(
     const scheme = /^[\w+.-]+/.exec(configured)?.[0] ?? '';
     return { backend: null, foreignBackend: scheme === '' || scheme === 'disabled' ? null : scheme };
   }
-  const place: Place = {
+  const names: ServerSettings = {
     option: 'backend',
     setting: 'settings.result_backend',
     configured,
     transport: 'result_backend_transport_options',
     ssl: 'redis_backend_use_ssl',
   };
-  return { backend: endpointOf(backend, place, settings), foreignBackend: null };
+  return { backend: endpointOf(backend, names, settings), foreignBackend: null };
 }
 
-function brokerPlace(settings: CelerySettings): Place {
+function brokerSettings(settings: CelerySettings): ServerSettings {
   const urls = settings.broker_url ?? undefined;
   return {
     option: 'broker',
@@ -117,19 +118,19 @@ function brokerPlace(settings: CelerySettings): Place {
   };
 }
 
-function endpointOf(given: unknown, place: Place, settings: CelerySettings): RedisEndpoint | null {
-  const { option, setting, configured } = place;
+function endpointOf(given: unknown, names: ServerSettings, settings: CelerySettings): RedisEndpoint | null {
+  const { option, setting, configured } = names;
   if (given !== undefined && typeof given !== 'string') {
     return clientEndpoint(checkClient(given, option), configured);
   }
-  if (given !== undefined) return placedEndpoint(given, option, place, settings);
-  return configured === undefined ? null : placedEndpoint(configured, setting, place, settings);
+  if (given !== undefined) return endpointOfUrl(given, option, names, settings);
+  return configured === undefined ? null : endpointOfUrl(configured, setting, names, settings);
 }
 
 /**
- * A Redis that a setting of its own names.
+ * The Redis of a setting such as `redbeat_redis_url`.
  *
- * @throws TypeError that says what to write; it never holds the URL
+ * @throws TypeError that says what to write; it never contains the URL
  */
 export function urlEndpoint(url: string, option: string): RedisEndpoint {
   const address = parseRedisUrl(url, option, null);
@@ -137,10 +138,15 @@ export function urlEndpoint(url: string, option: string): RedisEndpoint {
   return { open: clientsOf(address), server: JSON.stringify(server), database, url: displayUrl(address) };
 }
 
-function placedEndpoint(url: string, option: string, place: Place, settings: CelerySettings): RedisEndpoint {
-  const ssl = tlsSetting(settings[place.ssl], `settings.${place.ssl}`);
+function endpointOfUrl(
+  url: string,
+  option: string,
+  names: ServerSettings,
+  settings: CelerySettings,
+): RedisEndpoint {
+  const ssl = tlsSetting(settings[names.ssl], `settings.${names.ssl}`);
   if (isSentinelUrl(url)) {
-    const transport = { option: `settings.${place.transport}`, values: settings[place.transport] ?? {} };
+    const transport = { option: `settings.${names.transport}`, values: settings[names.transport] ?? {} };
     return sentinelEndpoint(url, { option, transport, ssl });
   }
   const address = parseRedisUrl(url, option, ssl);
@@ -149,9 +155,9 @@ function placedEndpoint(url: string, option: string, place: Place, settings: Cel
 }
 
 /**
- * A master that Sentinels know.
+ * The master behind Sentinels.
  *
- * @throws TypeError that says what to write; it never holds the URL
+ * @throws TypeError that says what to write; it never contains the URL
  */
 export function sentinelEndpoint(url: string, context: SentinelContext): RedisEndpoint {
   const address = parseSentinelUrl(url, context);
@@ -168,7 +174,7 @@ function isReadable(url: string): boolean {
   return isRedisUrl(url) || isSentinelUrl(url);
 }
 
-/** @param url what the app's configuration calls the same Redis, perhaps from another network */
+/** @param url the URL of the same Redis in the app's configuration, perhaps as seen from another network */
 function clientEndpoint(client: CeleryRedisClient, url: string | undefined): RedisEndpoint {
   const options = (client.options ?? {}) as {
     database?: unknown;
@@ -187,26 +193,25 @@ function clientEndpoint(client: CeleryRedisClient, url: string | undefined): Red
 /** @throws TypeError that says what to write */
 function checkClient(value: unknown, option: string): CeleryRedisClient {
   if (isDuplicable(value)) return value;
-  throw new TypeError(
-    `celerySources: ${option} must be a URL such as redis://host:6379/0, or a client made by createClient() ` +
-      'of the package redis, version 5 or 6.',
-  );
+  const expected =
+    'a URL such as redis://host:6379/0, or a client made by createClient() of the package redis, version 5 or 6';
+  throw wrongOption('celerySources', option, expected, value);
 }
 
-/** The number that a URL of the configuration ends in. Clients of Sentinels do not tell theirs. */
+/** The database number in a URL of the configuration. Clients of Sentinels do not reveal theirs. */
 function databaseOf(url: string): number | null {
   if (isRedisUrl(url)) return parseRedisUrl(url, 'settings').database;
   const digits = /^sentinel:\/\/[^/;]*\/(\d{1,6})\b/i.exec(url)?.[1];
   return digits === undefined ? null : Number(digits);
 }
 
-/** How a user writes an option that names this Redis with another database, without host and password. */
+/** The option to write for the same Redis with another database, without host and password. */
 export function withDatabase(
   option: 'broker' | 'backend',
   endpoint: RedisEndpoint,
   database: number,
 ): string {
-  // The `server` of a URL is a string, that of a host's client the client itself.
+  // `server` is a string for a URL, and the client itself for a client of the host.
   return typeof endpoint.server === 'string'
     ? `${option}: 'redis://…/${database}'`
     : `${option}: createClient({ url: 'redis://…/${database}' })`;

@@ -76,7 +76,7 @@ export function* decodeInSteps(message: string, take: (body: unknown) => void): 
   if (text[at] !== ']') take(undefined);
 }
 
-/** The content type that the envelope names, behind the body; `null` when it names none. */
+/** The content type in the envelope, after the body; `null` if there is none. */
 export function contentTypeOf(message: string): string | null {
   const at = message.indexOf(CONTENT_TYPE);
   if (at < 0) return null;

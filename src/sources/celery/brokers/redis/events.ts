@@ -20,7 +20,7 @@ export interface RedisEvents extends BrokerEvents {
   close(): Promise<void>;
 }
 
-/** Celery's events on Redis: publications, which nobody keeps for a subscriber that is away. */
+/** Receives Celery's events, which are published in Redis. A disconnected subscriber misses them. */
 export function createRedisEvents(endpoint: RedisEndpoint, settings: CelerySettings): RedisEvents {
   const subscriptions = eventSubscriptions(settings, endpoint.database);
   let connection: Connection | null = null;

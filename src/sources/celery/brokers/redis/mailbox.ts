@@ -1,6 +1,6 @@
 /**
- * Remote control over Redis (kombu/pidbox.py): requests are published, replies come into a list. A list
- * exists only while somebody waits for replies, and requests that overlap in time share one.
+ * Remote control over Redis (kombu/pidbox.py): requests are published, replies arrive in a list. A list exists
+ * only while replies are expected; concurrent requests share it.
  */
 import { randomUUID } from 'node:crypto';
 import { createRedisReader } from '../../../../redis/connection-reader.ts';
@@ -23,8 +23,8 @@ import {
 import { failListeners, newReplyList, type ReplyList } from './reply-list.ts';
 
 /**
- * Seconds that Redis holds a BRPOP before it is sent again. Whole seconds, for Redis before 6, and few: a
- * connection that does not answer for three seconds counts as dead.
+ * Seconds that a BRPOP blocks before it is sent again: a whole number, for Redis before 6, and a small one,
+ * because a connection without an answer for three seconds counts as lost.
  */
 const HOLD = '1';
 const HOLD_DEADLINE_MS = 3000;
@@ -45,7 +45,7 @@ interface MailboxState {
   /** Waits for replies. */
   readonly waiting: RedisReader;
   readonly leftovers: Leftovers;
-  /** The list that requests join; `null` while nobody waits. */
+  /** The list that new requests use; `null` while no replies are expected. */
   current: Promise<ReplyList> | null;
   /** The list that was opened last, until it has been removed. */
   latest: ReplyList | null;
@@ -136,7 +136,7 @@ async function open(state: MailboxState, signal: AbortSignal): Promise<ReplyList
   return list;
 }
 
-/** A worker that cannot split a binding ends at its next reply, whoever that reply is for. */
+/** A worker that cannot split a binding ends at its next reply, to any client. */
 async function checkSeparator(state: MailboxState, signal: AbortSignal): Promise<void> {
   const { address, commands } = state;
   let member: unknown;
@@ -183,7 +183,7 @@ async function receive(state: MailboxState, list: ReplyList): Promise<void> {
 
 function dispatch({ listeners }: ReplyList, element: string): void {
   const reply = unwrapReply(element);
-  // No reply at all, or one to a request that nobody waits for any more.
+  // Not a reply, or one to a request that is over.
   if (reply === null) return;
   if (listeners.get(reply.ticket)?.onReply(reply) === true) listeners.delete(reply.ticket);
 }

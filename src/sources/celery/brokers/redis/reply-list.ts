@@ -11,7 +11,7 @@ export interface ReplyList {
   readonly openedAt: number;
   /** Who waits for replies, by ticket. */
   readonly listeners: Map<string, ReplyListener>;
-  /** Whether somebody reads the list. */
+  /** Whether the list is being read. */
   isReceiving: boolean;
   /** No request may join any more. */
   isOver: boolean;
@@ -22,7 +22,7 @@ export interface ReplyList {
   readonly settleRemoved: () => void;
 }
 
-/** A list with an id that is unique and tells when it was created. */
+/** A list with a unique id, which contains the time at which it was created. */
 export function newReplyList(): ReplyList {
   let settleRemoved = (): void => {};
   const removed = new Promise<void>((resolve) => {
@@ -40,7 +40,7 @@ export function newReplyList(): ReplyList {
   };
 }
 
-/** No further reply can be received: tells everybody who waits. */
+/** Reports to all requests that no further reply can arrive. */
 export function failListeners({ listeners }: ReplyList, error: unknown): void {
   const waiting = [...listeners.values()];
   listeners.clear();

@@ -1,15 +1,17 @@
-/** What is bound to exchanges, as kombu keeps it in Redis: where messages of a routing key went. */
+/**
+ * Bindings of queues to exchanges, as kombu stores them in Redis. They show which queue a routing key leads to.
+ */
 
-/** One member of the set of an exchange. */
+/** One member of an exchange's set. */
 export interface Binding {
   readonly pattern: string;
   readonly queue: string;
 }
 
 /**
- * Reads a member: routing key, pattern as a regular expression, queue.
+ * Parses a member: routing key, pattern as a regular expression, queue.
  *
- * @returns `null` when it is none, or of a queue that holds no tasks
+ * @returns `null` if it is invalid, or its queue has no tasks
  */
 export function readBinding(member: string, sep: string): Binding | null {
   const parts = member.split(sep);
@@ -18,12 +20,14 @@ export function readBinding(member: string, sep: string): Binding | null {
   return { pattern, queue };
 }
 
-/** Queues of remote control and of events are made for each process and hold no tasks. */
+/**
+ * Whether a queue can have tasks. Queues of remote control and of events are made per process and have none.
+ */
 export function isTaskQueue(name: string): boolean {
   return name !== '' && name.length <= 512 && !name.endsWith('.pidbox') && !/^celeryev\./.test(name);
 }
 
-/** The only queue that messages with this routing key went to; `null` when there are several, or none. */
+/** The only queue that this routing key leads to; `null` if there are several or none. */
 export function boundQueue(bindings: readonly Binding[], routingKey: string): string | null {
   const queues = new Set<string>();
   for (const { pattern, queue } of bindings) if (matches(pattern, routingKey)) queues.add(queue);
@@ -31,12 +35,12 @@ export function boundQueue(bindings: readonly Binding[], routingKey: string): st
   return queues.size === 1 ? (queue ?? null) : null;
 }
 
-/** Longer routing keys than AMQP has. */
+/** Longest pattern and routing key to match, which is the limit of AMQP. */
 const MAX_LENGTH = 255;
 
 /**
- * Whether a pattern of a topic exchange covers a routing key: `*` stands for one word, `#` for any
- * number. In steps that grow with the length of both and no faster, since others write them.
+ * Whether a pattern of a topic exchange matches a routing key: `*` stands for one word, `#` for any number of
+ * words. Takes time proportional to the product of both lengths at most, since the patterns come from outside.
  */
 function matches(pattern: string, key: string): boolean {
   if (pattern === key) return true;

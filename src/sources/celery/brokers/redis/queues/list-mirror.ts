@@ -1,8 +1,7 @@
 /**
- * A copy of the beginning of one list, or of all of it. Clients push on the left, workers take from the
- * right, and kombu puts back on the right what a worker gave up. Positions are therefore counted from the
- * right: a push changes none of them, and behind a message that is still there follows what followed it
- * before.
+ * Copies one list, or its beginning. Clients push on the left and workers take from the right; kombu also puts
+ * messages back on the right that a worker returns. So positions are counted from the right: a push changes
+ * none of them, and the messages after a known message stay the same.
  */
 import type { TakeMessage, WaitingMessage } from '../../../broker.ts';
 import type { QueuedTask } from '../../../protocol/messages.ts';
@@ -83,11 +82,11 @@ export function isWhole(mirror: ListMirror): boolean {
 }
 
 /**
- * Brings the copy up to date, as far as the budget allows; the next call continues.
+ * Updates the copy as far as the budget allows; the next call continues.
  *
  * @param limit most messages to copy
  * @returns whether something changed
- * @throws RedisError when Redis is away; the copy then stays as it was
+ * @throws RedisError when Redis is unreachable; the copy is then unchanged
  */
 export async function syncList(mirror: ListMirror, reading: ListReading, limit: number): Promise<boolean> {
   const { length, front, back } = mirror;
@@ -143,7 +142,7 @@ async function readFront(
   return messages;
 }
 
-/** The elements behind those that are known; none when their place cannot be found any more. */
+/** The elements after the known ones; none if the position cannot be found any more. */
 async function readBehind(
   mirror: ListMirror,
   reading: ListReading,
@@ -162,7 +161,7 @@ async function readBehind(
   return [];
 }
 
-/** The newest messages are taken in as well, since they tell about tasks and workflows. */
+/** Reads the newest messages, because they announce tasks and workflows. */
 async function readNewest(mirror: ListMirror, reading: ListReading, back: string): Promise<void> {
   const known = new Set(mirror.newest.map(({ tag }) => tag));
   const fresh: WaitingMessage[] = [];

@@ -10,7 +10,7 @@ export interface QueueKeys {
   readonly steps: readonly number[];
   /** The list of one priority of a queue. */
   list(queue: string, step: number): string;
-  /** The hash of messages that workers have taken, and the sorted set beside it. */
+  /** The hash of unacknowledged messages, and the sorted set that belongs to it. */
   readonly taken: string;
   readonly takenIndex: string;
   /** The set of what is bound to an exchange. */

@@ -1,6 +1,7 @@
 /** Finds out which queues a deployment has, in steps of bounded size. */
 import type { RedisReader } from '../../../../../redis/reader.ts';
 import { asTexts } from '../../../../../redis/replies.ts';
+import { filledString } from '../../../../../values.ts';
 import type { FindQueue } from '../../../protocol/queue-message.ts';
 import type { CelerySettings } from '../../../settings.ts';
 import { type Binding, boundQueue, isTaskQueue, readBinding } from './bindings.ts';
@@ -41,7 +42,7 @@ interface SearchState {
   readonly exchanges: Map<string, readonly Binding[]>;
   /** The exchange of events, to which no task queue is bound. */
   readonly events: string;
-  /** Where the search through all keys goes on. */
+  /** SCAN cursor of the search through all keys. */
   cursor: string;
   /** When the next search begins, and when the present one began; milliseconds. */
   dueAt: number;
@@ -60,7 +61,7 @@ export function createQueueNames(
   given: readonly string[],
 ): QueueNames {
   const configured = [...given, ...configuredQueues(settings)].filter(isTaskQueue);
-  const fallback = nameOf(settings.task_default_queue) ?? 'celery';
+  const fallback = filledString(settings.task_default_queue) ?? 'celery';
   const state: SearchState = {
     reader,
     keys,
@@ -90,7 +91,7 @@ export function createQueueNames(
     },
     async step(known, now) {
       // A queue of Celery's is usually bound to an exchange of its own name.
-      const likely = [nameOf(settings.task_default_exchange) ?? fallback, ...configured, ...known];
+      const likely = [filledString(settings.task_default_exchange) ?? fallback, ...configured, ...known];
       if (state.isFirst) await readLikely(state, likely, now);
       await refresh(state, now);
       if (now >= state.dueAt) await searchKeys(state, now);
@@ -162,16 +163,12 @@ function readScan(reply: unknown): [string, readonly string[]] {
   return Array.isArray(reply) ? [String(reply[0]), asTexts(reply[1])] : ['0', []];
 }
 
-function nameOf(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
-}
-
 /** `task_queues` as a host may write it: names, objects with a name, or an object by name. */
 function configuredQueues({ task_queues: queues }: CelerySettings): string[] {
   if (typeof queues !== 'object' || queues === null) return [];
   if (!Array.isArray(queues)) return Object.keys(queues);
   return queues.flatMap((queue: unknown) => {
     const own = typeof queue === 'object' && queue !== null ? (queue as { name?: unknown }).name : queue;
-    return nameOf(own) ?? [];
+    return filledString(own) ?? [];
   });
 }

@@ -1,7 +1,6 @@
 /**
- * Reads the queues of a deployment from Redis: how long they are, what waits in them and what workers
- * hold. While they hold a few thousand messages, all of them are copied; of longer queues, those that run
- * next and those that came last.
+ * Reads the queues of a deployment from Redis: their lengths, their messages and the unacknowledged messages.
+ * Up to a few thousand messages are copied; of longer queues, those that run next and the newest.
  */
 import type { RedisProblem } from '../../../../../redis/problems.ts';
 import type { RedisReader } from '../../../../../redis/reader.ts';
@@ -224,7 +223,7 @@ function countsOf({ lists, taken, names }: ReaderState, known: readonly string[]
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** @returns `null` when messages are missing, or when nobody knows which queue one of them came from */
+/** @returns `null` if messages are missing, or the queue of one of them is not known */
 function reservedByQueue(taken: TakenMirror): Map<string, number> | null {
   if (!isTakenWhole(taken)) return null;
   const counts = new Map<string, number>();

@@ -1,22 +1,30 @@
-/** How many characters may be read at once, and how many in a second on average. */
+/** Most characters to read at once, and per second on average. */
 const MOST_AT_ONCE = 32 * 1024 * 1024;
 const PER_SECOND = 2 * 1024 * 1024;
-/** Most memory of all messages that are held, in bytes. */
+/** Most memory for all messages, in bytes. */
 const MOST_HELD = 32 * 1024 * 1024;
 
-/** Limits what reading queues costs, so that huge messages fill neither the network nor the memory. */
+/** Limits the cost of reading queues, so that huge messages fill neither the network nor the memory. */
 export interface ReadBudget {
-  /** To be called before each look. @param held memory of the messages that are held, in bytes */
+  /**
+   * To be called before each reading.
+   *
+   * @param held memory of the messages that are kept, in bytes
+   */
   begin(held: number, now: number): void;
   /** Whether more may be read. */
   hasRoom(): boolean;
-  /** Counts what was read. @param bytes memory that is kept of it */
+  /**
+   * Counts a message that was read.
+   *
+   * @param bytes the memory that it keeps
+   */
   spend(characters: number, bytes: number): void;
-  /** How long to wait before as many characters may be read once more, in milliseconds. */
+  /** How long to wait until this many characters may be read again, in milliseconds. */
   pauseAfter(characters: number): number;
 }
 
-/** A budget that is full at first. */
+/** Creates a full budget. */
 export function createReadBudget(): ReadBudget {
   let characters = MOST_AT_ONCE;
   let room = MOST_HELD;

@@ -1,8 +1,8 @@
-/** Asks Redis for several things at once, some of which may be refused. */
+/** Sends several commands at once, some of which may be refused. */
 import { describeError, type RedisProblem } from '../../../../../redis/problems.ts';
 import type { RedisReader } from '../../../../../redis/reader.ts';
 
-/** Commands sent in one write. */
+/** Commands per write. */
 const BATCH = 200;
 
 /** The reply to a command that the Redis user may not send. */
@@ -15,7 +15,7 @@ export interface Replies {
   readonly problem: RedisProblem | null;
 }
 
-/** What is wrong, whatever was thrown. */
+/** The problem of anything thrown. */
 export function problemOf(error: unknown): RedisProblem {
   return describeError(error);
 }
@@ -23,7 +23,7 @@ export function problemOf(error: unknown): RedisProblem {
 /**
  * Sends commands in writes of bounded size.
  *
- * @throws RedisError when Redis is away or late
+ * @throws RedisError when Redis is unreachable or late
  */
 export async function askAll(
   reader: RedisReader,
@@ -62,7 +62,7 @@ async function askOne(
   }
 }
 
-/** Whether the error says nothing about the other commands of a batch. */
+/** Whether the error concerns only one command of a batch. */
 function isOfOneCommand(error: unknown): boolean {
   return ['WRONGTYPE', 'NOPERM'].includes(problemOf(error).code);
 }

@@ -16,7 +16,7 @@ const PAGE = 500;
 /** After this time all tags are read even if neither their number nor the newest has changed, in milliseconds. */
 const REREAD_MS = 5000;
 
-/** The messages that workers hold. */
+/** The messages that workers have taken and not acknowledged. */
 export interface TakenMirror {
   readonly window: Window;
   /** What the last look found. */
@@ -25,7 +25,7 @@ export interface TakenMirror {
   isRefused: boolean;
   /** The newest tag and its score. */
   newest: string;
-  /** By tag, the one that was taken first comes first. */
+  /** By tag, in the order in which they were taken. */
   messages: ReadonlyMap<string, WaitingMessage>;
   /** `count` and `newest` when `messages` was read. */
   copied: string;
@@ -61,11 +61,11 @@ export function isTakenWhole({ isRefused, messages, count }: TakenMirror): boole
 }
 
 /**
- * Brings the copy up to date, as far as the budget allows.
+ * Updates the copy as far as the budget allows.
  *
  * @param limit most messages to copy
  * @returns whether something changed
- * @throws RedisError when Redis is away; the copy then stays as it was
+ * @throws RedisError when Redis is unreachable; the copy is then unchanged
  */
 export async function syncTaken(mirror: TakenMirror, reading: TakenReading, limit: number): Promise<boolean> {
   const { count, messages: before } = mirror;
@@ -122,7 +122,7 @@ async function readMessages(
       const raw = raws[index] ?? null;
       const takenAt = Number(score);
       const position = { tag, part: '', takenAt };
-      // A tag without a message was left behind, or is being acknowledged at this moment.
+      // A tag without a message is a leftover, or the message is being acknowledged at this moment.
       const message =
         raw === null ? absent(position) : take(decodeTaken(raw, takenAt * 1000, findQueue), position);
       budget.spend(raw?.length ?? 0, message.bytes);

@@ -1,26 +1,26 @@
 /**
- * How many elements to ask a list for at once, when nobody knows how large they are: one at first, more
- * while they turn out small, so that most replies are no larger than a quarter of a megabyte.
+ * How many elements to read at once from a list of unknown sizes: one at first, more while they are small, so
+ * that most replies have at most a quarter of a megabyte.
  */
 const FIRST = 1;
 const GROWTH = 4;
 const MOST = 200;
-/** Characters of one reply. */
+/** Most characters of a reply. */
 const REPLY = 256 * 1024;
-/** How fast the largest element is forgotten, with each reply. */
+/** Factor by which the known largest size shrinks with each reply. */
 const FADE = 0.8;
 
-/** How many to ask for. */
+/** The number of elements to read. */
 export interface Window {
-  /** @param wanted no more than this */
+  /** @param wanted the most to return */
   size(wanted?: number): number;
-  /** Tells what a reply held. */
+  /** Records the elements of a reply. */
   saw(elements: readonly (string | null)[]): void;
-  /** Length of the largest element seen lately, in characters. */
+  /** Size of the largest recent element, in characters. */
   largest(): number;
 }
 
-/** @returns one for elements that are likely to be of one sort: those of a list */
+/** @returns a window for the elements of one list, which are likely to be similar */
 export function createWindow(): Window {
   let most = FIRST;
   let largest = 0;

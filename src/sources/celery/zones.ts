@@ -5,7 +5,7 @@
 
 const DAY = 86_400_000;
 
-// More names than there are zones; their spelling comes from outside.
+// More than there are time zones; the names come from outside.
 const MOST_FORMATS = 1000;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
@@ -20,9 +20,9 @@ export function localTime(time: number, zone: string): number {
 }
 
 /**
- * The moment at which the clocks of the zone show a local time. One that they skip in spring counts from
- * before the change, so `02:30` is the moment that they call `03:30`; of one that they show twice in
- * autumn it is the first that comes after `after` (Python's `fold`, which Celery 5.3 and later goes by).
+ * The moment at which the clocks of the zone show a local time. If they skip it in spring, the offset before
+ * the change is used, so `02:30` is the moment of their `03:30`. If they show it twice in autumn, it is the
+ * first moment after `after` (Python's `fold`, which Celery 5.3 and later uses).
  */
 export function momentOf(local: number, zone: string, after = Number.NEGATIVE_INFINITY): number {
   const before = local - offsetAt(local - DAY, zone);

@@ -1,0 +1,159 @@
+/** Reads the schedule that redbeat stores in Redis. */
+import { RedisError } from '../../../../redis/problems.ts';
+import type { RedisReader } from '../../../../redis/reader.ts';
+import type { RedbeatReader } from '../../schedules/redbeat.ts';
+import { type RedbeatEntry, redbeatEntry } from '../../schedules/redbeat-entry.ts';
+import type { RedbeatKeys } from '../../schedules/redbeat-settings.ts';
+
+/** Most entries read; those that are due next come first. */
+const MOST_ENTRIES = 5000;
+/** Members of the sorted set per reply, and entries per write. */
+const PAGE = 500;
+const CHUNK = 100;
+/** Entries to read again although their due time is the same. */
+const SLICE = 500;
+/** Longest definition and meta to read, in bytes. */
+const LONGEST = 65_536;
+
+/** An entry as it was last read. */
+interface Known {
+  readonly score: string;
+  /** `null` if it was not understood. */
+  readonly entry: RedbeatEntry | null;
+}
+
+/**
+ * Each read fetches the entries whose due time has changed: redbeat writes it whenever it runs or saves an entry.
+ * It also fetches the {@link SLICE} other entries that were read longest ago.
+ */
+export function createRedbeatReader(reader: RedisReader, keys: RedbeatKeys): RedbeatReader {
+  // In the order of reading: the one read longest ago comes first.
+  const known = new Map<string, Known>();
+
+  function toRead(members: ReadonlyMap<string, string>): Member[] {
+    for (const key of known.keys()) if (!members.has(key)) known.delete(key);
+    const some = [...members].filter(([key, score]) => known.get(key)?.score !== score);
+    const most = some.length + SLICE;
+    for (const [key, { score }] of known) {
+      if (some.length >= most) break;
+      if (members.get(key) === score) some.push([key, score]);
+    }
+    return some;
+  }
+
+  return {
+    async read() {
+      const [total, finished, ...ttls] = await reader.commands([
+        ['ZCARD', keys.schedule],
+        // Entries that will not run again have negative scores.
+        ['ZCOUNT', keys.schedule, '-inf', '(0'],
+        ...keys.locks.map((lock) => ['PTTL', lock]),
+      ]);
+      const members = await readMembers(reader, keys.schedule, Number(total), Number(finished));
+      const some = toRead(members);
+      for (let at = 0; at < some.length; at += CHUNK) {
+        const chunk = some.slice(at, at + CHUNK);
+        const entries = await readEntries(reader, keys.prefix, chunk);
+        for (const [key, score] of chunk) {
+          known.delete(key);
+          known.set(key, { score, entry: entries.get(key) ?? null });
+        }
+      }
+      const entries = [...members.keys()].flatMap((key) => known.get(key)?.entry ?? []);
+      // PTTL: -2 without such a key, -1 if it never expires.
+      const held = ttls.map(Number).filter((ttl) => ttl !== -2);
+      return {
+        entries,
+        total: Number(total),
+        unreadable: members.size - entries.length,
+        lockMs: held.length === 0 ? null : Math.max(...held.map((ttl) => (ttl === -1 ? Infinity : ttl))),
+      };
+    },
+  };
+}
+
+type Member = readonly [key: string, score: string];
+
+/** Keys of entries by score: those that are due next first, the finished ones last. */
+async function readMembers(
+  reader: RedisReader,
+  schedule: string,
+  total: number,
+  finished: number,
+): Promise<Map<string, string>> {
+  const pages: string[][] = [];
+  let left = MOST_ENTRIES;
+  for (const [from, to] of [
+    [finished, total],
+    [0, finished],
+  ] as const) {
+    const end = Math.min(to, from + left);
+    for (let at = from; at < end; at += PAGE) {
+      pages.push(['ZRANGE', schedule, String(at), String(Math.min(at + PAGE, end) - 1), 'WITHSCORES']);
+    }
+    left -= end - from;
+  }
+  const members = new Map<string, string>();
+  for (const page of await reader.commands(pages)) {
+    if (!Array.isArray(page)) continue;
+    for (let at = 0; at + 1 < page.length; at += 2) members.set(String(page[at]), String(page[at + 1]));
+  }
+  return members;
+}
+
+/** Leaves out entries that are missing, too long or not understood. */
+async function readEntries(
+  reader: RedisReader,
+  prefix: string,
+  members: readonly Member[],
+): Promise<Map<string, RedbeatEntry>> {
+  const sizes = await oneByOne(
+    reader,
+    members.flatMap(([key]) => [
+      ['HSTRLEN', key, 'definition'],
+      ['HSTRLEN', key, 'meta'],
+    ]),
+  );
+  const readable = members.filter((_, index) => {
+    const definition = sizes[2 * index];
+    const meta = sizes[2 * index + 1];
+    return typeof definition === 'number' && definition > 0 && definition + Number(meta) <= LONGEST;
+  });
+  const hashes = await oneByOne(
+    reader,
+    readable.map(([key]) => ['HMGET', key, 'definition', 'meta']),
+  );
+  const entries = new Map<string, RedbeatEntry>();
+  readable.forEach(([key, score], index) => {
+    const hash = hashes[index];
+    if (!Array.isArray(hash) || typeof hash[0] !== 'string') return;
+    const entry = redbeatEntry(key, prefix, score, hash[0], typeof hash[1] === 'string' ? hash[1] : null);
+    if (entry !== null) entries.set(key, entry);
+  });
+  return entries;
+}
+
+/** Errors about a single key, not about the server. */
+const OF_KEY = new Set(['WRONGTYPE', 'NOPERM']);
+
+/** The replies; `null` where a key has another type or may not be read. */
+async function oneByOne(reader: RedisReader, commands: readonly (readonly string[])[]): Promise<unknown[]> {
+  if (commands.length === 0) return [];
+  try {
+    return await reader.commands(commands);
+  } catch (error) {
+    if (!isOfKey(error)) throw error;
+  }
+  return Promise.all(
+    commands.map((command) =>
+      reader.command(command).catch((error: unknown) => {
+        if (isOfKey(error)) return null;
+        throw error;
+      }),
+    ),
+  );
+}
+
+function isOfKey(error: unknown): boolean {
+  return error instanceof RedisError && OF_KEY.has(error.problem.code);
+}

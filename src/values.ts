@@ -1,0 +1,16 @@
+/** Narrows values of unknown type, such as parsed JSON. */
+
+/** Whether a value is an object and not an array. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The object; `null` for anything else. */
+export function recordOf(value: unknown): Readonly<Record<string, unknown>> | null {
+  return isRecord(value) ? value : null;
+}
+
+/** The string; `null` for an empty one and for anything else. */
+export function filledString(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

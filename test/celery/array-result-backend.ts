@@ -1,0 +1,86 @@
+/** A result backend made of arrays: no server, no connection, no Redis. */
+import type { ConnectionState } from '../../src/sources/celery/connection-state.ts';
+import type {
+  PublishedHandlers,
+  ResultBackend,
+  StoredResults,
+  StoredText,
+  StoredValue,
+} from '../../src/sources/celery/result-backend.ts';
+
+/** What the result backend holds. */
+export interface StoredArrays {
+  /** Results that are published when somebody begins to listen, in this order. */
+  readonly published: readonly StoredValue[];
+  /** Stored results of tasks. */
+  readonly tasks: readonly StoredValue[];
+  /** Stored groups. */
+  readonly groups: readonly StoredText[];
+}
+
+/** Stored results per step of a scan. */
+const STEP = 50;
+
+/** @param arrays what it holds */
+export function createArrayResultBackend(arrays: StoredArrays): ResultBackend {
+  const now = Date.now();
+  let state: ConnectionState = { up: false, asOf: null, since: null, reconnects: 0, problem: null };
+  return {
+    published: {
+      channels: [],
+      start(handlers) {
+        state = { ...state, up: true, asOf: now, since: now };
+        publish(handlers, arrays.published);
+      },
+      state: () => state,
+    },
+    stored: storedIn(arrays),
+    check: async () => null,
+    describe: () => ({ url: null, config: { transport: 'arrays' } }),
+    deniedHint: () => null,
+    close: async () => {},
+  };
+}
+
+function publish(handlers: PublishedHandlers, published: readonly StoredValue[]): void {
+  handlers.up(false);
+  for (const { id, text } of published) handlers.task(text, id);
+}
+
+function storedIn({ tasks, groups }: StoredArrays): StoredResults {
+  const byId = new Map(tasks.map((value) => [value.id, value]));
+  let requests = 0;
+  return {
+    async size() {
+      requests += 1;
+      return tasks.length + groups.length;
+    },
+    async scan(from, isWanted) {
+      requests += 1;
+      const start = Number(from ?? 0);
+      const found = tasks.slice(start, start + STEP);
+      const next = start + STEP < tasks.length ? String(start + STEP) : null;
+      return {
+        next,
+        taskCount: found.length,
+        parts: partsOf(
+          found.filter(({ id }) => isWanted(id)),
+          next === null ? groups : [],
+        ),
+      };
+    },
+    async *find(ids) {
+      requests += 1;
+      yield ids.flatMap((id) => byId.get(id) ?? []);
+    },
+    async remainingLives(ids) {
+      requests += 1;
+      return ids.map(() => -1);
+    },
+    requests: () => requests,
+  };
+}
+
+async function* partsOf(tasks: readonly StoredValue[], groups: readonly StoredText[]) {
+  yield { tasks, groups };
+}
