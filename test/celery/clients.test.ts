@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { createClient } from 'redis';
 import { createClient as createClient5 } from 'redis5';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -23,6 +25,17 @@ afterEach(() => {
   vi.doUnmock('redis');
   vi.resetModules();
 });
+
+/** Resolves when the next socket of this process is connected. */
+function firstConnection(): Promise<void> {
+  return new Promise((resolve) => {
+    const watch = (message: unknown): void => {
+      unsubscribe('net.client.socket', watch);
+      (message as { readonly socket: Socket }).socket.once('connect', () => resolve());
+    };
+    subscribe('net.client.socket', watch);
+  });
+}
 
 /** Runs a script that has `celerySources` in a process of its own; what it prints. */
 async function run(script: string, ...args: string[]): Promise<string> {
@@ -117,9 +130,10 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis'), () 
 
   it.each(VERSIONS)('that freezes while $name connects is left by close() all the same', async ({ load }) => {
     redis.freeze();
+    const connected = firstConnection();
     const sources = (await load())({ broker: redis.url(2) });
     // The kernel takes the connection; the handshake waits.
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await connected;
     const start = performance.now();
     await sources.close();
     expect(performance.now() - start).toBeLessThan(15_000);
