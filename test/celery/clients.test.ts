@@ -1,6 +1,4 @@
-import { spawn } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { createClient } from 'redis';
 import { createClient as createClient5 } from 'redis5';
@@ -8,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { type CelerySources, celerySources } from '../../src/celery.ts';
 import { componentOf, context, received, stateOf } from '../helpers/celery-events.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+import { runScript } from '../helpers/run-script.ts';
 
 /** The library as a host gets it that has version 5 of the package `redis` installed. */
 async function withRedis5(): Promise<typeof celerySources> {
@@ -39,19 +38,13 @@ function firstConnection(): Promise<void> {
 
 /** Runs a script that has `celerySources` in a process of its own; what it prints. */
 async function run(script: string, ...args: string[]): Promise<string> {
-  const file = new URL('../../src/celery.ts', import.meta.url).href;
-  const whole = `import { celerySources } from ${JSON.stringify(file)};\n${script}`;
-  const line = ['--import', 'tsx', ...args, '--input-type=module', '-e', whole];
-  const child = spawn(process.execPath, line, { cwd: new URL('../..', import.meta.url) });
-  let output = '';
-  const collect = (chunk: Buffer): void => {
-    output += String(chunk);
-  };
-  child.stdout.on('data', collect);
-  child.stderr.on('data', collect);
-  const [code] = (await once(child, 'close')) as [number];
-  expect(`${output.trim()}, exit ${code}`).toMatch(/, exit 0$/);
-  return output.trim();
+  const { code, stdout, stderr } = await runScript(
+    `import { celerySources } from './src/celery.ts';\n${script}`,
+    args,
+  );
+  const output = `${stdout}${stderr}`.trim();
+  expect(`${output}, exit ${code}`).toMatch(/, exit 0$/);
+  return output;
 }
 
 it('a host without the package redis is told to install it', async () => {
