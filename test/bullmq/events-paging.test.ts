@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
+import type { TaskEvent } from '../../src/model.ts';
 import { cursorOf, feed, follow } from '../helpers/bullmq-events.ts';
-import { type RedisServer, redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
+import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 
 const TIME = 1_790_000_000_000;
 const QUEUES = ['a', 'b', 'c'];
@@ -181,10 +182,14 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed of se
       for (let round = 1; round < 4; round += 1) {
         // Its time says that it is of long ago; it has come now.
         const id = await add('b', round);
-        await new Promise((resolve) => setTimeout(resolve, 1_050));
         const time = asked;
-        asked = new Date();
-        const { events } = await feed(sources, { since: { time } });
+        let events: readonly TaskEvent[] = [];
+        // The stream is looked at once a second.
+        await until(async () => {
+          asked = new Date();
+          ({ events } = await feed(sources, { since: { time } }));
+          return events.length > 0;
+        });
         expect([round, events.map((event) => event.id)]).toEqual([round, [id]]);
       }
       expect(shown.size).toBe(1);

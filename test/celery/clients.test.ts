@@ -1,11 +1,12 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
 import { createClient } from 'redis';
 import { createClient as createClient5 } from 'redis5';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type CelerySources, celerySources } from '../../src/celery.ts';
 import { componentOf, context, received, stateOf } from '../helpers/celery-events.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+import { runScript } from '../helpers/run-script.ts';
 
 /** The library as a host gets it that has version 5 of the package `redis` installed. */
 async function withRedis5(): Promise<typeof celerySources> {
@@ -24,21 +25,26 @@ afterEach(() => {
   vi.resetModules();
 });
 
+/** Resolves when the next socket of this process is connected. */
+function firstConnection(): Promise<void> {
+  return new Promise((resolve) => {
+    const watch = (message: unknown): void => {
+      unsubscribe('net.client.socket', watch);
+      (message as { readonly socket: Socket }).socket.once('connect', () => resolve());
+    };
+    subscribe('net.client.socket', watch);
+  });
+}
+
 /** Runs a script that has `celerySources` in a process of its own; what it prints. */
 async function run(script: string, ...args: string[]): Promise<string> {
-  const file = new URL('../../src/celery.ts', import.meta.url).href;
-  const whole = `import { celerySources } from ${JSON.stringify(file)};\n${script}`;
-  const line = ['--import', 'tsx', ...args, '--input-type=module', '-e', whole];
-  const child = spawn(process.execPath, line, { cwd: new URL('../..', import.meta.url) });
-  let output = '';
-  const collect = (chunk: Buffer): void => {
-    output += String(chunk);
-  };
-  child.stdout.on('data', collect);
-  child.stderr.on('data', collect);
-  const [code] = (await once(child, 'close')) as [number];
-  expect(`${output.trim()}, exit ${code}`).toMatch(/, exit 0$/);
-  return output.trim();
+  const { code, stdout, stderr } = await runScript(
+    `import { celerySources } from './src/celery.ts';\n${script}`,
+    args,
+  );
+  const output = `${stdout}${stderr}`.trim();
+  expect(`${output}, exit ${code}`).toMatch(/, exit 0$/);
+  return output;
 }
 
 it('a host without the package redis is told to install it', async () => {
@@ -117,9 +123,10 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis'), () 
 
   it.each(VERSIONS)('that freezes while $name connects is left by close() all the same', async ({ load }) => {
     redis.freeze();
+    const connected = firstConnection();
     const sources = (await load())({ broker: redis.url(2) });
     // The kernel takes the connection; the handshake waits.
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await connected;
     const start = performance.now();
     await sources.close();
     expect(performance.now() - start).toBeLessThan(15_000);

@@ -81,15 +81,13 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'what running workers tel
     await redis?.close();
   }, 30_000);
 
-  const send = (task: string, ...args: string[]): Promise<unknown> => app.process('-', 'call', task, ...args);
-
   async function workers(): Promise<Map<string, Worker>> {
     const listed = await inspection.withInspection(source).listWorkers(context);
     return new Map(listed.map((worker) => [worker.hostname, worker]));
   }
 
   it('is in the first list that somebody asks for, though nothing was heard of them before', async () => {
-    await send('shop.add', '--args=[1,2]');
+    await app.send({ name: 'shop.add', args: [1, 2] });
     await until(() => prefork.output().includes('succeeded'));
     // Once answers came within the half second that the first list waits, else in a later one.
     let listed = await workers();
@@ -119,16 +117,20 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'what running workers tel
   it('is not asked for again while it is new', async () => {
     const count = async (): Promise<number> =>
       Number(/cmdstat_sadd:calls=(\d+)/.exec(await client.info('commandstats'))?.[1]);
-    const before = await count();
-    await Promise.all([workers(), workers(), workers()]);
-    inspection.withInspection(source).status?.();
-    expect(await count()).toBe(before);
+    // On a busy machine the last answer may be old by now: then it is asked for once more.
+    await until(async () => {
+      const before = await count();
+      await Promise.all([workers(), workers(), workers()]);
+      inspection.withInspection(source).status?.();
+      return (await count()) === before;
+    });
   });
 
   it('shows what runs and what is reserved, and tells of starts that nobody heard of', async () => {
     const running = createRunning(control, history);
-    for (let sent = 0; sent < 3; sent += 1) await send('shop.slow', '--args=[8]', '--queue=celery');
-    await send('shop.add', '--args=[1,2]', '--queue=lone', '--countdown=60');
+    const slow = { name: 'shop.slow', args: [8], queue: 'celery' };
+    const later = { name: 'shop.add', args: [1, 2], queue: 'lone', countdown: 60 };
+    await app.send(slow, slow, slow, later);
     let found = await running({ scheduled: true });
     const places = (): string[] => [...(found?.tasks.values() ?? [])].map(({ place }) => place).sort();
     await until(async () => {
@@ -165,7 +167,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'what running workers tel
 
   it('moves no start that an event has told of, nor tells of it twice', async () => {
     expect((await control.enableEvents())?.isComplete).toBe(true);
-    await send('shop.slow', '--args=[6]', '--queue=slow');
+    await app.send({ name: 'shop.slow', args: [6], queue: 'slow' });
     await until(() => starts.length === 1);
     const [start] = starts as [TaskChange];
     const unheard = createMemoryHistory();
@@ -207,7 +209,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'what running workers tel
     enabler.workerOnline('w4@d');
     const before = starts.length;
     await until(() => late.output().includes('Events of group {task} enabled by remote.'));
-    await send('shop.add', '--args=[1,2]', '--queue=late');
+    await app.send({ name: 'shop.add', args: [1, 2], queue: 'late' });
     await until(() => starts.length > before);
     enabler.close();
   });

@@ -28,7 +28,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what stays of 
 
     const other = control();
     const leaving = new AbortController();
-    const left = other.ask('ping', { timeoutMs: 500, signal: leaving.signal });
+    const left = other.ask('ping', { timeoutMs: 2_000, signal: leaving.signal });
     const stays = other.ask('ping');
     leaving.abort();
     expect(await left).toBeNull();
@@ -97,7 +97,10 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what stays of 
       await lab.client.aclSetUser('mon', [...READ, ...rules]);
       await listener(pong('w1@a'));
       const asked = asUser();
-      expect(await asked.ask('ping')).toMatchObject({ receivers: 1, isComplete: true });
+      expect(await asked.ask('ping', { timeoutMs: 50_000 })).toMatchObject({
+        receivers: 1,
+        isComplete: true,
+      });
       expect(asked.problem()).toBeNull();
       await expectNothingLeft();
       expect(await lab.client.aclLog()).toEqual([]);

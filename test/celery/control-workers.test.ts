@@ -114,7 +114,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'remote control of runnin
       expect(await pidsOf(lab.control)).toEqual(pids);
       await until(async () => (await lab.client.keys('*')).join().includes('reply') === false);
       expect((await lab.client.keys('*')).sort()).toEqual(before);
-      await Promise.all(workers.map((worker, at) => expectTaken(lab.app, worker, `--queue=q${at}`)));
+      await expectTaken(lab.app, workers);
       expect(workers.map((worker) => worker.output()).join('')).not.toMatch(/CRITICAL|ERROR|Traceback/);
     });
   });
@@ -178,8 +178,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'remote control of runnin
     });
 
     it('answers without a solo worker that is busy, whose late answers leave nothing', async () => {
-      const call = ['call', 'shop.slow', '--args=[3]', '--queue=slow'];
-      await lab.app.process('-', ...call);
+      await lab.app.send({ name: 'shop.slow', args: [3], queue: 'slow' });
       await until(async () => {
         const busy = await lab.control.ask('active', { timeoutMs: 150 });
         return busy?.values.has('solo@c') === false;
@@ -204,14 +203,13 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'remote control of runnin
   });
 });
 
-/** A worker whose mailbox was reset answers nothing and takes no task any more. */
-async function expectTaken(app: CeleryApp, worker: CeleryWorker, ...options: string[]): Promise<void> {
-  const ended = (): number => worker.output().match(/Task shop\.add\[[^\]]+\] succeeded/g)?.length ?? 0;
-  const before = ended();
-  await until(async () => {
-    await app.process('-', 'call', 'shop.add', '--args=[1,2]', ...options);
-    return ended() > before;
-  }, 30_000);
+/**
+ * Sends each worker a task, to `q0` for the first one. A worker whose mailbox was reset answers nothing and takes no
+ * task any more.
+ */
+async function expectTaken(app: CeleryApp, workers: readonly CeleryWorker[]): Promise<void> {
+  await app.send(...workers.map((_, at) => ({ name: 'shop.add', args: [1, 2], queue: `q${at}` })));
+  await until(() => workers.every((worker) => /Task shop\.add\[[^\]]+\] succeeded/.test(worker.output())));
 }
 
 async function pidsOf(control: Control): Promise<Record<string, unknown>> {

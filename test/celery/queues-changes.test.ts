@@ -1,46 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { TaskChange } from '../../src/history/history.ts';
-import { createClient } from '../helpers/redis-client.ts';
-import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
-import { context, type Lab, messageOf, openLab, queryOf, waiting, walkPages } from './queues-lab.ts';
+import { describe, expect, it } from 'vitest';
+import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
+import { heard, useQueueRedis } from './queue-redis.ts';
+import { context, messageOf, queryOf, waiting, walkPages } from './queues-lab.ts';
 
 describe.skipIf(redisMissing !== null)(
   titleUnless(redisMissing, 'tasks that wait while things change'),
   () => {
-    let redis: RedisServer;
-    let client: ReturnType<typeof createClient>;
-    let lab: Lab | null = null;
-
-    beforeEach(async () => {
-      redis = await startRedis();
-      client = createClient({ url: redis.url() });
-      client.on('error', () => {});
-      await client.connect();
-    });
-
-    afterEach(async () => {
-      await lab?.close();
-      lab = null;
-      client?.destroy();
-      await redis?.close();
-    });
-
-    async function open(messages: readonly string[]): Promise<Lab> {
-      if (messages.length > 0) await client.lPush('celery', [...messages]);
-      lab = openLab(redis.url());
-      await lab.queues.ready();
-      return lab;
-    }
-
-    const heard = (id: string, more: Partial<TaskChange> = {}): TaskChange => ({
-      id,
-      type: 'received',
-      time: Date.UTC(2026, 10, 21) + Number(id.replace(/\D/g, '')),
-      origin: 'event',
-      worker: 'w@h',
-      name: 'yard.known',
-      ...more,
-    });
+    const own = useQueueRedis();
+    const { open } = own;
 
     it('change the revision when they come and go, and tell when they become overdue', async () => {
       const eta = Date.now() + 3_600_000;
@@ -48,33 +15,33 @@ describe.skipIf(redisMissing !== null)(
       const revision = (): unknown => tasks.status?.().revision;
       let before = revision();
       expect(tasks.status?.().changesAt).toBeNull();
-      await client.lPush('celery', waiting('a', { eta: new Date(eta).toISOString() }));
+      await own.client.lPush('celery', waiting('a', { eta: new Date(eta).toISOString() }));
       await until(() => revision() !== before);
       expect(tasks.status?.().changesAt).toEqual(new Date(eta));
       expect(queues.depths()).toEqual([{ name: 'celery', waiting: 1, reserved: 0, consumers: null }]);
       before = revision();
-      await client.multi().rPop('celery').lPush('celery', waiting('b')).exec();
+      await own.client.multi().rPop('celery').lPush('celery', waiting('b')).exec();
       await until(() => revision() !== before);
       expect((await walkPages(tasks, {})).map(({ id }) => id)).toEqual(['b']);
       before = revision();
-      await client.del('celery');
+      await own.client.del('celery');
       await until(() => revision() !== before);
       expect(await walkPages(tasks, {})).toEqual([]);
     });
 
     it('go on being shown while Redis is away', async () => {
       const { tasks, queues } = await open([waiting('a'), waiting('b')]);
-      await client.lPush(
+      await own.client.lPush(
         'other',
         Array.from({ length: 3 }, (_, at) => messageOf(`o${at}`)),
       );
-      await redis.kill();
+      await own.redis.kill();
       await until(() => queues.problem() !== null);
       expect(queues.holds('a')).toBeNull();
       const page = await tasks.listTasks(queryOf(), context);
       expect(page.tasks.map(({ id }) => id)).toEqual(['a', 'b']);
       expect(await tasks.getTask('a', context)).not.toBeNull();
-      await redis.start();
+      await own.redis.start();
       await until(() => queues.problem() === null);
       expect(queues.holds('a')).toBe(false);
       expect(await walkPages(tasks, {})).toEqual([]);
@@ -85,7 +52,7 @@ describe.skipIf(redisMissing !== null)(
       const { tasks, queues, history } = await open(many);
       history.writer.recordTask(heard('known1'));
       expect((await tasks.listTasks(queryOf({ limit: 10 }), context)).tasks).toHaveLength(10);
-      await redis.kill();
+      await own.redis.kill();
       const page = await tasks.listTasks(queryOf({ limit: 10 }), context);
       expect(page.tasks.map(({ id }) => id)).toEqual([
         'known1',
@@ -99,9 +66,9 @@ describe.skipIf(redisMissing !== null)(
     });
 
     it('are not told where the Redis user may not see them', async () => {
-      await client.lPush('celery', waiting('a'));
-      await client.lPush('secret', waiting('b'));
-      await client.sAdd(
+      await own.client.lPush('celery', waiting('a'));
+      await own.client.lPush('secret', waiting('b'));
+      await own.client.sAdd(
         '_kombu.binding.celery',
         ['celery', 'secret'].map((name) => `${name}\x06\x16\x06\x16${name}`),
       );
@@ -116,9 +83,8 @@ describe.skipIf(redisMissing !== null)(
         '+select',
         '+info',
       ];
-      await client.sendCommand(['ACL', 'SETUSER', 'half', ...rules]);
-      lab = openLab(redis.url().replace('redis://', 'redis://half:pw@'));
-      await lab.queues.ready();
+      await own.client.sendCommand(['ACL', 'SETUSER', 'half', ...rules]);
+      const lab = await open([], own.redis.url().replace('redis://', 'redis://half:pw@'));
       expect(lab.queues.problem()).toMatchObject({ code: 'NOPERM' });
       expect(lab.queues.depths()).toEqual([
         { name: 'celery', waiting: 1, reserved: 0, consumers: null },

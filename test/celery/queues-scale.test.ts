@@ -57,7 +57,9 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a queue that i
   it('shows those that run next, costs no command for a page, and Redis no time and no writing', async () => {
     const COUNT = 100_000;
     await fill('celery', COUNT, (at) => messageOf(`t${at}`));
-    await client.sendCommand(['CONFIG', 'SET', 'slowlog-log-slower-than', '100000']);
+    // The slow log as a log of all commands.
+    await client.sendCommand(['CONFIG', 'SET', 'slowlog-max-len', '100000']);
+    await client.sendCommand(['CONFIG', 'SET', 'slowlog-log-slower-than', '0']);
     await client.sendCommand(['SLOWLOG', 'RESET']);
     await client.sendCommand(['CONFIG', 'RESETSTAT']);
     lab = openLab(redis.url());
@@ -93,12 +95,17 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a queue that i
     expect((await tasks.getTask(`t${COUNT - 5}`, context))?.state).toBe('PENDING');
     expect(await tasks.getTask('t50000', context)).toBeNull();
 
-    // Ten times what is aimed at, for the machine may be busy; on average it is far less.
-    expect(await client.sendCommand(['SLOWLOG', 'GET', '5'])).toEqual([]);
-    const { lrange } = await client
-      .info('commandstats')
-      .then((stats) => /cmdstat_lrange:.*usec_per_call=(?<lrange>[\d.]+)/.exec(stats)?.groups ?? {});
-    expect(Number(lrange)).toBeLessThan(1000);
+    // Redis takes as long as the range that is asked for; a clock would measure how busy the machine is.
+    const log = (await client.sendCommand(['SLOWLOG', 'GET', '100000'])) as unknown as [
+      id: number,
+      at: number,
+      took: number,
+      command: string[],
+    ][];
+    const ranges = log.flatMap(([, , , [name, , first, last]]) =>
+      name?.toUpperCase() === 'LRANGE' ? [Number(last) - Number(first) + 1] : [],
+    );
+    expect(Math.max(...ranges)).toBeLessThanOrEqual(1_000);
     expect([...(await calls()).keys()].filter((name) => !READS.has(name))).toEqual([]);
     expect(queues.counts().messages).toBeLessThan(2000);
     expect(queues.holds('t150')).toBe(true);
@@ -135,6 +142,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a queue that i
     expect(queues.held()).toBeNull();
     expect((await sentBytes()) - before).toBeLessThan(100 * MEGABYTE);
     const read = await sentBytes();
+    const began = performance.now();
     const ids: string[] = [];
     let after: TaskPosition | null = null;
     for (let page = 0; page < 3; page += 1) {
@@ -144,6 +152,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a queue that i
     }
     expect(ids).toEqual(Array.from({ length: 12 }, (_, at) => `t${at}`));
     // What is read once a second, at most.
-    expect((await sentBytes()) - read).toBeLessThan(60 * MEGABYTE);
+    const seconds = Math.ceil((performance.now() - began) / 1_000);
+    expect((await sentBytes()) - read).toBeLessThan((45 + 15 * seconds) * MEGABYTE);
   }, 60_000);
 });

@@ -1,47 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { TaskChange } from '../../src/history/history.ts';
+import { describe, expect, it } from 'vitest';
 import type { TaskSort } from '../../src/source.ts';
-import { createClient } from '../helpers/redis-client.ts';
-import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
-import { context, type Lab, openLab, queryOf, waiting, walkPages } from './queues-lab.ts';
+import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
+import { heard, useQueueRedis } from './queue-redis.ts';
+import { context, queryOf, waiting, walkPages } from './queues-lab.ts';
 
 describe.skipIf(redisMissing !== null)(
   titleUnless(redisMissing, 'tasks that wait beside those that are known'),
   () => {
-    let redis: RedisServer;
-    let client: ReturnType<typeof createClient>;
-    let lab: Lab | null = null;
-
-    beforeEach(async () => {
-      redis = await startRedis();
-      client = createClient({ url: redis.url() });
-      client.on('error', () => {});
-      await client.connect();
-    });
-
-    afterEach(async () => {
-      await lab?.close();
-      lab = null;
-      client?.destroy();
-      await redis?.close();
-    });
-
-    async function open(messages: readonly string[]): Promise<Lab> {
-      if (messages.length > 0) await client.lPush('celery', [...messages]);
-      lab = openLab(redis.url());
-      await lab.queues.ready();
-      return lab;
-    }
-
-    const heard = (id: string, more: Partial<TaskChange> = {}): TaskChange => ({
-      id,
-      type: 'received',
-      time: Date.UTC(2026, 10, 21) + Number(id.replace(/\D/g, '')),
-      origin: 'event',
-      worker: 'w@h',
-      name: 'yard.known',
-      ...more,
-    });
+    const own = useQueueRedis();
+    const { open } = own;
 
     it('come after all others, once, whatever the order', async () => {
       const { tasks, history } = await open(['a', 'b', 'known1', 'c'].map((id) => waiting(id)));
@@ -58,7 +25,7 @@ describe.skipIf(redisMissing !== null)(
 
     it('give what their message tells to a task of which an event comes later', async () => {
       const { history, tasks } = await open([waiting('a', { group: 'g', root_id: 'r' })]);
-      await client.del('celery');
+      await own.client.del('celery');
       history.writer.recordTask(heard('a', { time: Date.now() }));
       await until(async () => (await tasks.getTask('a', context))?.queue === 'celery');
       expect(await tasks.getTask('a', context)).toMatchObject({

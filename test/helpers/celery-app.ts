@@ -28,6 +28,14 @@ export interface Submitted {
   readonly never_ran?: boolean;
 }
 
+/** A task to send, with options of `apply_async`. */
+export interface Call {
+  readonly name: string;
+  readonly args: readonly unknown[];
+  readonly queue?: string;
+  readonly countdown?: number;
+}
+
 /** A running worker. */
 export interface CeleryWorker {
   /** Ends it at once, as a crash does; its pool goes with it. */
@@ -48,6 +56,8 @@ export interface CeleryApp {
   process(ready: string, ...args: string[]): Promise<CeleryWorker>;
   /** Runs a Python program of the app's folder to its end and reads the JSON that it prints. */
   script(file: string, ...args: string[]): Promise<unknown>;
+  /** Sends these tasks from one process; resolves once they are sent. */
+  send(...calls: readonly Call[]): Promise<void>;
   /** Sends 500 tasks and waits for their ends. */
   submit(): Promise<Submitted[]>;
   /** Ends every worker. */
@@ -137,6 +147,14 @@ export function celeryApp(settings: CelerySettings, module = 'shop'): CeleryApp 
     plainWorker,
     process: (ready, ...args) => process_(ready, args),
     script,
+    async send(...calls) {
+      const each = `${module}.app.tasks[call.pop('name')].apply_async(**call)`;
+      await script(
+        '-c',
+        `import json, sys, ${module}\nfor call in json.loads(sys.argv[1]): ${each}\nprint(0)`,
+        JSON.stringify(calls),
+      );
+    },
     submit: async () => (await script('submit.py')) as Submitted[],
     async close() {
       await Promise.all(children.map((child) => end(child, 'SIGTERM')));

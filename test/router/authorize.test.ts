@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import type { Express } from 'express';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, describe, expect, expect, it, it, onTestFinished, vi, vi } from 'vitest';
 import type { MonitorOptions, Refusal } from '../../src/options.ts';
 import type { ProblemBody } from '../../src/wire.ts';
 import { ask } from '../helpers/ask.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
 import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { runScript } from '../helpers/run-script.ts';
 import { serve } from './host-kit.ts';
 import { createShop } from './shop-sources.ts';
 
@@ -151,27 +152,23 @@ describe.each(EXPRESS_MAJORS)('on $name, authorize', (major) => {
 
 describe('a monitor without authorize', () => {
   /** What a process with these options writes to its standard error. */
-  function warningsOf(options: string, environment: string): string {
+  async function warningsOf(options: string, environment: string): Promise<string> {
     const script = `
       import { createMonitorRouter } from './src/index.ts';
       createMonitorRouter(${options}); createMonitorRouter(${options});`;
-    const { stderr, status } = spawnSync(
-      process.execPath,
-      ['--import', 'tsx', '--input-type=module', '-e', script],
-      { env: { ...process.env, NODE_ENV: environment }, encoding: 'utf8' },
-    );
-    expect(status).toBe(0);
+    const { stderr, code } = await runScript(script, [], { NODE_ENV: environment });
+    expect(code).toBe(0);
     return stderr;
   }
 
-  it('warns once in production', () => {
-    const warnings = warningsOf('{}', 'production');
+  it('warns once in production', async () => {
+    const warnings = await warningsOf('{}', 'production');
     expect(warnings.match(/EXPRESS_TASK_MONITOR_UNGUARDED/g)).toHaveLength(1);
     expect(warnings).toContain('authorize: false');
   });
 
-  it('is silent elsewhere, and where the host says that it guards the mount', () => {
-    expect(warningsOf('{}', 'development')).toBe('');
-    expect(warningsOf('{ authorize: false }', 'production')).toBe('');
+  it('is silent elsewhere, and where the host says that it guards the mount', async () => {
+    expect(await warningsOf('{}', 'development')).toBe('');
+    expect(await warningsOf('{ authorize: false }', 'production')).toBe('');
   });
 });

@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
 import type { ProblemBody } from '../../src/wire.ts';
 import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { runScript } from '../helpers/run-script.ts';
 import { serve, until } from './host-kit.ts';
 import { createShop } from './shop-sources.ts';
 
@@ -129,21 +128,9 @@ describe.each(EXPRESS_MAJORS)('on $name, a client that leaves', (major) => {
 });
 
 describe('a process with a monitor', () => {
-  /** Runs a script until it ends by itself. */
   async function run(script: string): Promise<{ readonly code: number | null; readonly output: string }> {
-    const child = spawn(
-      process.execPath,
-      ['--unhandled-rejections=strict', '--import', 'tsx', '--input-type=module', '-e', script],
-      { stdio: ['ignore', 'pipe', 'pipe'] },
-    );
-    let output = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (chunk: Buffer) => {
-        output += chunk;
-      });
-    }
-    const [code] = (await once(child, 'close')) as [number | null];
-    return { code, output };
+    const { code, stdout, stderr } = await runScript(script, ['--unhandled-rejections=strict']);
+    return { code, output: stdout + stderr };
   }
 
   it('ends by itself when it imports the library, makes a router, and never closes it', async () => {

@@ -117,8 +117,14 @@ describe('streams', () => {
     expect(mine).toHaveLength(2);
     stream.close();
     await until(() => mine.every((timer) => stopped.mock.calls.some(([ended]) => ended === timer)));
+    const later = vi.spyOn(globalThis, 'setTimeout');
+    onTestFinished(() => later.mockRestore());
+    const { length } = started.mock.calls;
     count();
-    await new Promise((resolve) => setTimeout(resolve, 10 * TIMES.gather));
+    await new Promise((resolve) => setImmediate(resolve));
+    // Nothing reads now, and no timer is there that could make it read later.
     expect(reads()).toBe(2);
+    expect(started.mock.calls).toHaveLength(length);
+    expect(later).not.toHaveBeenCalled();
   });
 });

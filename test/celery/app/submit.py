@@ -85,7 +85,8 @@ shop.app.control.revoke([result.id for result in killed], terminate=True, signal
 waiting = [task for task in tasks if inspectable(task)]
 while waiting and time.time() < end:
     time.sleep(0.1)
-    waiting = [task for task in waiting if not shop.app.AsyncResult(task['id']).ready()]
+    while waiting and shop.app.AsyncResult(waiting[-1]['id']).ready():
+        waiting.pop()
 for task in tasks:
     task['client'] = shop.app.AsyncResult(task['id']).state
 json.dump(tasks, sys.stdout)

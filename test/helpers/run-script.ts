@@ -1,0 +1,50 @@
+/** Scripts on the library's sources, each in a process of its own. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** How a script ended. */
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * Runs a module that imports `./src/…` until it ends by itself. It is bundled first, so that the process need not
+ * compile each file.
+ *
+ * @param args arguments of Node
+ */
+export async function runScript(
+  script: string,
+  args: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Ended> {
+  const { outputFiles } = await build({
+    stdin: { contents: script, resolveDir: ROOT },
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    write: false,
+  });
+  const child = spawn(process.execPath, [...args, '--input-type=module', '-'], {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk) => {
+    stdout += String(chunk);
+  });
+  child.stderr.on('data', (chunk) => {
+    stderr += String(chunk);
+  });
+  child.stdin.end(outputFiles[0]?.text);
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, stdout, stderr };
+}
