@@ -1,6 +1,5 @@
-import { spawnSync } from 'node:child_process';
 import type { Express } from 'express';
-import { describe, describe, expect, expect, it, it, onTestFinished, vi, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { MonitorOptions, Refusal } from '../../src/options.ts';
 import type { ProblemBody } from '../../src/wire.ts';
 import { ask } from '../helpers/ask.ts';
