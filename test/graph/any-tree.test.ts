@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Task, TaskRelation, TaskTree } from '../../src/model.ts';
 import { buildGraph, isComplete, relationsOf } from './graph-kit.ts';
+import { plainGraph } from './plain-graph.ts';
 
 fc.configureGlobal({ seed: 17, numRuns: 500 });
 
@@ -26,6 +27,15 @@ const asked = fc.tuple(tree, fc.nat()).filter(([{ tasks }]) => tasks.length > 0)
 const askedOf = ({ tasks }: TaskTree, which: number): string => tasks[which % tasks.length]?.id ?? '';
 
 describe('the graph of any tree', () => {
+  it('equals the one that is computed in one piece, at every limit', () => {
+    fc.assert(
+      fc.property(asked, fc.integer({ min: 1, max: 12 }), ([held, which], limit) => {
+        const id = askedOf(held, which);
+        expect(buildGraph(held, id, limit)).toEqual(plainGraph(held, id, limit));
+      }),
+    );
+  });
+
   it('has edges between its own nodes, one between two of them beside a group', () => {
     fc.assert(
       fc.property(asked, fc.integer({ min: 1, max: 12 }), ([held, which], limit) => {

@@ -183,6 +183,34 @@ describe('updates of a graph', () => {
     );
   });
 
+  it('say at every limit whether its topology has changed, and list the nodes that it shows and that changed', () => {
+    fc.assert(
+      fc.property(steps, (histories) => {
+        const tracker = createGraphTracker();
+        const limits = [1, 2, 3, 4, 5, 6, 7, 100];
+        let before = new Map<number, { graph: Snapshot; cursor: string }>();
+        histories.forEach((tasks, step) => {
+          const tree = asGraph(tasks);
+          const now = new Map<number, { graph: Snapshot; cursor: string }>();
+          for (const limit of limits) {
+            const graph = readGraph(buildGraph(tree, 'a', limit));
+            const observed = tracker.observe('a', limit, tree, T0 + step);
+            now.set(limit, { graph, cursor: observed.cursor });
+            const earlier = before.get(limit);
+            if (earlier === undefined) continue;
+            const { nodes, topologyChanged } = observed.updatesSince(earlier.cursor);
+            expect(topologyChanged).toBe(graph.shape.join() !== earlier.graph.shape.join());
+            if (topologyChanged) continue;
+            const changed = [...graph.nodes].filter(([id, print]) => earlier.graph.nodes.get(id) !== print);
+            expect(ids(nodes).sort()).toEqual(changed.map(([id]) => id).sort());
+          }
+          before = now;
+        });
+      }),
+      { seed: 9, numRuns: 300 },
+    );
+  });
+
   it('lose nothing when two instances answer in turn, one of them lagging behind', () => {
     fc.assert(
       fc.property(steps, fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }), (histories, turns) => {

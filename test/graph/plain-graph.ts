@@ -1,0 +1,98 @@
+/** The graph of a workflow, computed in one piece and anew for every limit: what graphs built in steps must equal. */
+import { isDone, type Task, type TaskRelation, type TaskTree } from '../../src/model.ts';
+import type { LimitedGraph } from './graph-kit.ts';
+
+const KINDS = ['child', 'chunks', 'starmap', 'map', 'chain', 'link', 'link_error', 'chord'];
+const rank = (kind: string): number => (KINDS.includes(kind) ? KINDS.indexOf(kind) : 0.5);
+
+function relationsOf({ tasks, relations = [] }: TaskTree): TaskRelation[] {
+  const groupOf = new Map(
+    relations.flatMap((one) => (one.relation === 'group' ? [[one.child, one.parent]] : [])),
+  );
+  for (const { id, groupId } of tasks) if (groupId != null) groupOf.set(id, groupId);
+  const headers = relations.filter(({ relation, parent }) => relation === 'chord' && parent !== null);
+  for (const { id, chordId } of tasks)
+    if (chordId != null) headers.push({ parent: id, child: chordId, relation: 'chord' });
+  const isBody = (group: string | null, id: string): boolean =>
+    headers.some(
+      ({ parent, child }) => child === id && group !== null && groupOf.get(parent ?? '') === group,
+    );
+  const all: TaskRelation[] = [];
+  for (const { id, parentId = null, groupId = null, chordId = null } of tasks) {
+    if (parentId !== null) all.push({ parent: parentId, child: id, relation: 'child' });
+    if (groupId !== null && !isBody(groupId, id)) all.push({ parent: groupId, child: id, relation: 'group' });
+    if (chordId !== null) all.push({ parent: id, child: chordId, relation: 'chord' });
+  }
+  all.push(...relations.filter((one) => one.relation !== 'group' || !isBody(one.parent, one.child)));
+  const kept: TaskRelation[] = [];
+  for (const { parent, child, relation } of all) {
+    const at = kept.findIndex(
+      (one) =>
+        one.parent === parent && one.child === child && (one.relation === 'group') === (relation === 'group'),
+    );
+    if (parent === child) continue;
+    if (at < 0) kept.push({ parent, child, relation });
+    else if (rank(relation) > rank(kept[at]?.relation ?? '')) kept[at] = { parent, child, relation };
+  }
+  return kept;
+}
+
+function countStates(states: readonly string[]) {
+  const count = (...of: string[]): number => states.filter((state) => of.includes(state)).length;
+  const [pending, retry, success] = [count('PENDING', 'RECEIVED'), count('RETRY'), count('SUCCESS')];
+  const [failure, revoked, total] = [count('FAILURE'), count('REVOKED', 'REJECTED'), states.length];
+  const running = total - pending - retry - success - failure - revoked;
+  return { total, pending, running, retry, success, failure, revoked };
+}
+
+export function plainGraph(tree: TaskTree, askedId: string, limit: number): LimitedGraph {
+  const tasks = new Map<string, Task>();
+  for (const task of tree.tasks) if (!tasks.has(task.id)) tasks.set(task.id, task);
+  const relations = relationsOf({ ...tree, tasks: [...tasks.values()] });
+  const edges = relations.flatMap(({ parent, child, relation }) =>
+    parent === null
+      ? []
+      : [{ id: `${parent}->${child}:${relation}`, source: parent, target: child, kind: relation }],
+  );
+  const ids = new Set(
+    [askedId].filter((id) => tasks.has(id) || edges.some((edge) => [edge.source, edge.target].includes(id))),
+  );
+  for (const id of ids) {
+    for (const { source, target } of edges) {
+      if (source === id) ids.add(target);
+      else if (target === id) ids.add(source);
+    }
+  }
+  const stateOf = (id: string): string[] => (tasks.has(id) ? [tasks.get(id)?.state ?? ''] : []);
+  const membersOf = (id: string, kind: string): string[] =>
+    edges.flatMap(({ source, target, kind: of }) => {
+      if (of !== kind || (kind === 'group' ? source : target) !== id) return [];
+      return [kind === 'group' ? target : source];
+    });
+  const listed = [...ids].slice(0, limit);
+  const states = [...tasks.values()].map(({ state }) => state);
+  const mayRun = ({ source, target, kind }: (typeof edges)[number]): boolean => {
+    const [state] = stateOf(source);
+    if (tasks.has(target)) return false;
+    if (state === undefined || !isDone(state)) return true;
+    if (kind === 'link_error') return state === 'FAILURE';
+    return state === 'SUCCESS' || !['link', 'chain'].includes(kind);
+  };
+  return {
+    rootId: tree.rootId,
+    nodes: listed.map((id) => {
+      const task = tasks.get(id) ?? null;
+      if (task !== null) {
+        const isReal = ['map', 'starmap', 'chunks'].includes(task.kind ?? '');
+        return { id, task, kind: isReal ? (task.kind ?? null) : null, members: null };
+      }
+      const kind = (['group', 'chord'] as const).find((one) => membersOf(id, one).length > 0) ?? null;
+      const members = kind === null ? null : countStates(membersOf(id, kind).flatMap(stateOf));
+      return { id, task, kind, members };
+    }),
+    edges: edges.filter(({ source, target }) => listed.includes(source) && listed.includes(target)),
+    counts: countStates(states),
+    isTruncated: tree.truncated === true || ids.size > limit,
+    isComplete: tree.truncated !== true && states.every(isDone) && !edges.some(mayRun),
+  };
+}

@@ -1,0 +1,177 @@
+import { get as httpGet } from 'node:http';
+import { describe, expect, it, vi } from 'vitest';
+import type { Task, TaskTree } from '../../src/index.ts';
+import { scheduler } from '../../src/scheduler.ts';
+import type { GraphBody, GraphUpdatesBody, RelationsBody } from '../../src/wire.ts';
+import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
+import { serve } from '../router/host-kit.ts';
+import { at, createShop } from '../router/shop-sources.ts';
+
+const [major] = EXPRESS_MAJORS.slice(-1) as [ExpressMajor];
+const PATH = '/api/tasks/t0/';
+
+/** A workflow whose tasks count how often their place in it is read: once in each graph that is built. */
+function counted(many: number) {
+  const shop = createShop(0);
+  shop.status = { ok: true, asOf: at(0), revision: 1 };
+  const seen = { reads: 0, links: 0, signal: new AbortController().signal };
+  const tasks: Task[] = Array.from({ length: many }, (_, index) => ({
+    id: `t${index}`,
+    state: 'STARTED',
+    name: 'shop.pay',
+    args: `(${index}, 'blé')`,
+    parentId: index === 0 ? null : `t${(index - 1) >> 2}`,
+    get groupId() {
+      seen.links += 1;
+      return index > 0 && index % 3 === 0 ? `g${index % 5}` : null;
+    },
+  }));
+  const held: { read(): TaskTree | Promise<TaskTree> } = { read: () => ({ rootId: 't0', tasks }) };
+  const sources = {
+    tasks: {
+      ...shop.sources.tasks,
+      getTaskTree(_id: string, { signal }: { readonly signal: AbortSignal }) {
+        seen.reads += 1;
+        seen.signal = signal;
+        return held.read();
+      },
+    },
+  };
+  return { shop, seen, tasks, held, sources };
+}
+
+/** Idle again: nothing of the tests waits for its slice. */
+const idle = () => vi.waitFor(() => expect(scheduler.waiting).toBe(0));
+
+describe('one graph of a workflow', () => {
+  it('serves every limit, its relations and its updates at the same time, and again while nothing changes', async () => {
+    const { seen, sources } = counted(1_000);
+    const { get } = await serve(major, { sources });
+    const paths = Array.from({ length: 32 }, (_, index) => [
+      `${PATH}graph/?limit=${400 + index * 31}`,
+      `${PATH}graph/updates/?limit=${400 + index * 31}`,
+      `${PATH}relations/`,
+    ]).flat();
+    for (let round = 0; round < 2; round += 1) {
+      const answers = await Promise.all(paths.map((path) => get(path)));
+      expect(answers.map(({ status }) => status)).toEqual(paths.map(() => 200));
+      expect(seen).toMatchObject({ reads: 1, links: 1_000 });
+    }
+  });
+
+  it('is built again when the source reports a change, and for each request of a source that reports nothing', async () => {
+    const { shop, seen, sources } = counted(50);
+    const { get } = await serve(major, { sources });
+    await get(`${PATH}graph/`);
+    shop.status = { ok: true, asOf: at(1), revision: 2 };
+    await get(`${PATH}graph/?limit=9`);
+    expect(seen.reads).toBe(2);
+    shop.status = { ok: true, asOf: at(1) };
+    await get(`${PATH}graph/?limit=9`);
+    await get(`${PATH}graph/?limit=9`);
+    expect(seen.reads).toBe(4);
+  });
+
+  it('is cut to the same bodies as the whole one, whatever was asked for before', async () => {
+    const { sources } = counted(900);
+    const { get } = await serve(major, { sources });
+    const limits = [1, 899, 5, 700, 300, 2, 904, 905, 906, 450, 20_000];
+    const bodies = await Promise.all(
+      limits.map(async (limit) => ({
+        limit,
+        graph: (await get<GraphBody>(`${PATH}graph/?limit=${limit}`)).body,
+        updates: (await get<GraphUpdatesBody>(`${PATH}graph/updates/?limit=${limit}`)).body,
+      })),
+    );
+    const whole = bodies.at(-1)?.graph as GraphBody;
+    const { relations } = (await get<RelationsBody>(`${PATH}relations/`)).body;
+    expect(whole.edges.map(({ source, target, kind }) => [source, target, kind])).toEqual(
+      relations.map(({ parent, child, relation }) => [parent, child, relation]),
+    );
+    for (const { limit, graph, updates } of bodies) {
+      const nodes = whole.nodes.slice(0, limit);
+      const ids = new Set(nodes.map(({ id }) => id));
+      const edges = whole.edges.filter(({ source, target }) => ids.has(source) && ids.has(target));
+      expect(graph.nodes).toEqual(nodes);
+      expect(graph.edges).toEqual(edges);
+      expect(graph.meta).toMatchObject({
+        counts: whole.meta.counts,
+        node_count: nodes.length,
+        edge_count: edges.length,
+        truncated: limit < whole.nodes.length,
+      });
+      expect(updates).toMatchObject({ node_count: nodes.length, edge_count: edges.length });
+      expect(updates.node_updates.map(({ id }) => id)).toEqual([...ids]);
+    }
+  });
+
+  it('never shows a request what was read before the latest change', async () => {
+    const { shop, seen, tasks, held, sources } = counted(10);
+    const { get } = await serve(major, { sources });
+    const waiting: (() => void)[] = [];
+    held.read = () => {
+      const tree = { rootId: 't0', tasks: [...tasks] };
+      return new Promise((resolve) => waiting.push(() => resolve(tree)));
+    };
+    const statesOf = async (limit: number): Promise<number> =>
+      (await get<GraphBody>(`${PATH}graph/?limit=${limit}`)).body.meta.counts.success;
+    const early = statesOf(1);
+    await vi.waitFor(() => expect(waiting).toHaveLength(1));
+    tasks[3] = { id: 't3', state: 'SUCCESS', parentId: 't0' };
+    shop.status = { ok: true, asOf: at(1), revision: 2 };
+    const late = [2, 3, 4].map(statesOf);
+    // All three have been received when a later request is answered.
+    await get('/api/tasks/');
+    waiting[0]?.();
+    expect(await early).toBe(0);
+    await vi.waitFor(() => expect(waiting).toHaveLength(2));
+    waiting[1]?.();
+    expect(await Promise.all(late)).toEqual([1, 1, 1]);
+    expect(seen.reads).toBe(2);
+  });
+});
+
+describe('work on a graph', () => {
+  it('stops when the last client has left, and goes on while another one waits', async () => {
+    const { seen, tasks, held, sources } = counted(20_000);
+    const { base, get } = await serve(major, { sources });
+    const begin = (limit: number) => {
+      const request = httpGet(`${base}${PATH}graph/?limit=${limit}`);
+      request.on('error', () => {});
+      return request;
+    };
+    const started: (() => void)[] = [];
+    held.read = () => new Promise((resolve) => started.push(() => resolve({ rootId: 't0', tasks })));
+    const first = begin(1);
+    const second = begin(2);
+    await vi.waitFor(() => expect(started).toHaveLength(1));
+    await get('/api/tasks/');
+    const { signal } = seen;
+    first.destroy();
+    await get('/api/tasks/');
+    expect(signal.aborted).toBe(false);
+    second.destroy();
+    await vi.waitFor(() => expect(signal.aborted).toBe(true));
+    started[0]?.();
+    await idle();
+    expect(seen.links).toBe(0);
+    expect(await get('/api/tasks/')).toMatchObject({ status: 200 });
+  });
+
+  it('stops in the middle of a graph', async () => {
+    const { seen, tasks, held, sources } = counted(100_000);
+    const { base } = await serve(major, { sources });
+    const request = httpGet(`${base}${PATH}graph/`);
+    request.on('error', () => {});
+    Object.defineProperty(tasks[500], 'chordId', {
+      get() {
+        request.destroy();
+        return null;
+      },
+    });
+    held.read = () => ({ rootId: 't0', tasks });
+    await vi.waitFor(() => expect(seen.links).toBeGreaterThan(500));
+    await idle();
+    expect(seen.links).toBeLessThan(100_000);
+  });
+});
