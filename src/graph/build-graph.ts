@@ -29,6 +29,7 @@ export function* buildGraph(
   }
   return {
     rootId: tree.rootId,
+    tasks: readable.tasks,
     nodes,
     counts: yield* countStates(Array.from(readable.tasks.values(), ({ state }) => state)),
     isPartial: tree.truncated === true,

@@ -28,29 +28,27 @@ export function* findChanges(
   before: GraphChanges | null,
   next: number,
 ): Steps<GraphChanges> {
-  const topologyChangedAt =
-    before?.shape === shape ? before.topologyChangedAt : yield* compareTopologies(before, shape, next);
-  const indexBefore = before?.shape === shape ? null : indexesOf(before?.shape);
-  const prints: string[] = [];
+  if (before === null) {
+    const prints = yield* printsOf(nodes);
+    const changedAt = prints.map(() => next);
+    return { latest: next, first: next, shape, prints, changedAt, topologyChangedAt: [next] };
+  }
+  const isSameShape = before.shape === shape;
+  const topologyChangedAt = isSameShape
+    ? before.topologyChangedAt
+    : yield* compareTopologies(before, shape, next);
+  const indexBefore = isSameShape ? null : new Map(before.shape.nodes.map(({ id }, index) => [id, index]));
+  const prints = yield* printsOf(nodes);
   const changedAt: number[] = [];
-  let isChanged = topologyChangedAt.includes(next);
-  for (const [index, node] of nodes.entries()) {
-    const at = indexBefore === null ? index : (indexBefore.get(node.id) ?? -1);
-    const print = printOf(node);
-    const isSame = before?.prints[at] === print;
-    prints.push(print);
-    changedAt.push(isSame ? (before.changedAt[at] ?? next) : next);
-    isChanged ||= !isSame;
+  for (const [index, { id }] of nodes.entries()) {
+    const at = indexBefore === null ? index : (indexBefore.get(id) ?? -1);
+    changedAt.push(before.prints[at] === prints[index] ? (before.changedAt[at] as number) : next);
     if (index % ITEMS_PER_STEP === 0) yield;
   }
-  if (before === null) return { latest: next, first: next, shape, prints, changedAt, topologyChangedAt };
+  const isChanged = topologyChangedAt.includes(next) || changedAt.includes(next);
   // Without a change the arrays before are kept, so that the new ones need not be.
-  if (!isChanged && indexBefore === null) return before;
+  if (!isChanged && isSameShape) return before;
   return { ...before, latest: isChanged ? next : before.latest, shape, prints, changedAt, topologyChangedAt };
-}
-
-function indexesOf(shape: GraphShape | undefined): ReadonlyMap<string, number> {
-  return new Map(shape?.nodes.map(({ id }, index) => [id, index]));
 }
 
 /**
@@ -59,14 +57,10 @@ function indexesOf(shape: GraphShape | undefined): ReadonlyMap<string, number> {
  *
  * @returns the number of the latest change by node limit
  */
-function* compareTopologies(
-  before: GraphChanges | null,
-  shape: GraphShape,
-  next: number,
-): Steps<readonly number[]> {
-  const known = before?.topologyChangedAt ?? [next];
+function* compareTopologies(before: GraphChanges, shape: GraphShape, next: number): Steps<readonly number[]> {
+  const known = before.topologyChangedAt;
   // Limits above this one list as much as this one does, before and after.
-  const most = Math.max(known.length - 1, shape.nodes.length);
+  const most = Math.max(known.length - 1, before.shape.nodes.length, shape.nodes.length);
   // Sums up to a limit tell how many differences this limit has.
   const differences = new Int32Array(most + 2);
   function differBetween(limit: number, other: number): void {
@@ -74,7 +68,7 @@ function* compareTopologies(
     (differences[Math.max(limit, other)] as number) -= 1;
   }
 
-  const earlier = before === null ? new Map<string, number>() : yield* limitsOf(before.shape);
+  const earlier = yield* limitsOf(before.shape);
   let count = 0;
   for (const [part, limit] of yield* limitsOf(shape)) {
     differBetween(limit, earlier.get(part) ?? most + 1);
@@ -102,6 +96,14 @@ function* limitsOf({ nodes, edges }: GraphShape): Steps<Map<string, number>> {
     if (index % ITEMS_PER_STEP === 0) yield;
   }
   return limits;
+}
+
+function* printsOf(nodes: readonly GraphNode[]): Steps<readonly string[]> {
+  const prints: string[] = [];
+  for (const node of nodes) {
+    if (prints.push(printOf(node)) % ITEMS_PER_STEP === 0) yield;
+  }
+  return prints;
 }
 
 /** Frozen tasks only: they cannot change, and sources often return the same object again. */

@@ -48,6 +48,13 @@ export interface Links {
   readonly kind: GraphNodeKind | null;
 }
 
+/** A task of which an id, a state and the links can be read. */
+export interface ReadableTask {
+  readonly task: Task;
+  readonly state: string;
+  readonly links: Links;
+}
+
 /** A node without the state of its task. */
 export interface ShapeNode {
   readonly id: string;
@@ -84,9 +91,11 @@ export interface GraphShape {
   readonly unseen: readonly GraphEdge[];
 }
 
-/** The graph of a workflow as seen from one task. It serves every node limit: see {@link listedIn}. */
+/** The graph of a workflow as seen from one task. It serves every node limit. */
 export interface Graph {
   readonly rootId: string;
+  /** Every task of the workflow, listed or not. */
+  readonly tasks: ReadonlyMap<string, ReadableTask>;
   /** The nodes of the shape, with their tasks. */
   readonly nodes: readonly GraphNode[];
   /** Counts over all nodes that have a state, listed or not. */

@@ -1,14 +1,7 @@
 import type { Task, TaskRelation, TaskTree } from '../model.ts';
 import type { Steps } from '../scheduler.ts';
 import { LONGEST_LABEL } from '../text.ts';
-import type { GraphNodeKind, Links } from './graph-types.ts';
-
-/** A task of which a graph needs to read nothing more than what updates and bodies show. */
-export interface ReadableTask {
-  readonly task: Task;
-  readonly state: string;
-  readonly links: Links;
-}
+import type { GraphNodeKind, Links, ReadableTask } from './graph-types.ts';
 
 /** The readable part of a tree. A host's source may return anything, such as tasks whose getters throw. */
 export interface ReadableTree {

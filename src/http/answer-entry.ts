@@ -1,5 +1,6 @@
 /** A cached answer: its body, and what is needed to send it again later. */
 import type { Freshness } from '../read.ts';
+import type { SourcePart } from '../source.ts';
 import type { Document } from './send.ts';
 
 /** The content of a response body, before the time of the answer and its `sources` are written into it. */
@@ -48,4 +49,15 @@ export interface AnswerEntry extends Document {
   readonly renderedAt: number;
   /** Approximate size in bytes. */
   readonly size: number;
+}
+
+/** A request for an answer that is not in the cache. */
+export interface DocumentRequest<Part extends SourcePart> {
+  readonly part: Part;
+  /** Freshness of the part now. */
+  readonly before: Freshness;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** Identifies the client to the scheduler. Default: nobody. */
+  readonly client?: string | undefined;
 }

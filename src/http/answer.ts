@@ -10,7 +10,7 @@ import {
   type ReadResult,
 } from '../read.ts';
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
-import type { AnswerContent, AnswerEntry, Unreadable } from './answer-entry.ts';
+import type { AnswerContent, AnswerEntry, DocumentRequest, Unreadable } from './answer-entry.ts';
 import type { Monitor } from './monitor.ts';
 import { answerWith } from './render.ts';
 
@@ -29,13 +29,8 @@ interface DocumentBase<Part extends SourcePart> {
 
 /** An answer that is made otherwise than from one read of the source. */
 export interface MadeDocument<Part extends SourcePart> extends DocumentBase<Part> {
-  /**
-   * Makes the answer.
-   *
-   * @param before freshness of the part before
-   * @throws MonitorError with the error code of the response
-   */
-  make(part: Part, before: Freshness, now: number, onLeave: OnLeave | undefined): Promise<AnswerEntry>;
+  /** Makes the answer. @throws MonitorError with the error code of the response */
+  make(request: DocumentRequest<Part>, onLeave: OnLeave | undefined): Promise<AnswerEntry>;
 }
 
 /** An answer that is made from one read of the source. */
@@ -68,7 +63,7 @@ export function readAnswer<Part extends SourcePart, Raw>(
   const now = Date.now();
   const before = freshnessOf(part, now, monitor.report);
   if (!hasData(before)) throw new MonitorError(errorOf(before) ?? 'source_unavailable');
-  if ('make' in options) return options.make(part, before, now, onLeave);
+  if ('make' in options) return options.make({ part, before, now }, onLeave);
   return monitor.reader.read(
     {
       part,

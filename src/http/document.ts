@@ -104,7 +104,10 @@ async function readAnew<Part extends SourcePart, Raw>(
   };
   if (!hasData(before)) return lastKnown(state, errorOf(before) ?? 'source_unavailable', now);
   try {
-    if ('make' in options) return keep(await options.make(part, before, now, onLeave(response)));
+    if ('make' in options) {
+      const client = clientOf(response);
+      return keep(await options.make({ part, before, now, client }, onLeave(response)));
+    }
     return await monitor.reader.read(
       {
         part,

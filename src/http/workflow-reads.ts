@@ -12,22 +12,10 @@ import {
   type Report,
 } from '../read.ts';
 import { type Steps, scheduler } from '../scheduler.ts';
-import { createJsonList, type JsonList, type Serializer } from '../serialize.ts';
+import type { Serializer } from '../serialize.ts';
 import { abortableCall, createSingleFlight, leaveOnAbort, type SingleFlight } from '../single-flight.ts';
-import type { TaskSource } from '../source.ts';
-
-/** A task source that has workflows. */
-export type TreeSource = TaskSource & Required<Pick<TaskSource, 'getTaskTree'>>;
-
-/** JSON of a workflow that answers share. */
-export type SharedJson = 'nodes' | 'updates' | 'relations';
-
-/** The workflow of a task, and the JSON of its parts as far as anybody has needed it. */
-export interface Workflow extends Readonly<Record<SharedJson, JsonList>> {
-  /** Number of the read. */
-  readonly number: number;
-  readonly view: GraphView;
-}
+import type { DocumentRequest } from './answer-entry.ts';
+import { bytesOf, createWorkflow, rootIdOf, type TreeSource, treeOf, type Workflow } from './workflow.ts';
 
 /** What was read for a task. */
 export interface WorkflowRead {
@@ -37,11 +25,10 @@ export interface WorkflowRead {
 }
 
 /** Which workflow to read. */
-export interface WorkflowTask {
-  readonly part: TreeSource;
+export interface WorkflowTask extends DocumentRequest<TreeSource> {
   readonly taskId: string;
-  /** Freshness of the part now. */
-  readonly before: Freshness;
+  /** Whether the workflow may be one that was read for another of its tasks. */
+  readonly isAnyTask: boolean;
 }
 
 /** Options of {@link createWorkflowReads}. */
@@ -72,10 +59,11 @@ interface RunningRead {
 }
 
 /** Bounds of the workflows that are held. */
-const HELD = { entries: 500, bytes: 48 * 1024 * 1024, sizeOf: bytesOf };
-/** Roughly what a task, its links and its relations take in memory. */
-const BYTES_PER_TASK = 1_024;
-
+const HELD = {
+  entries: 500,
+  bytes: 48 * 1024 * 1024,
+  sizeOf: ({ workflow }: WorkflowRead) => bytesOf(workflow),
+};
 /** Creates the workflows of one router; none is held yet. */
 export function createWorkflowReads(options: WorkflowReadsOptions): WorkflowReads {
   return {
@@ -88,30 +76,26 @@ export function createWorkflowReads(options: WorkflowReadsOptions): WorkflowRead
   };
 }
 
-function bytesOf({ workflow }: WorkflowRead): number {
-  if (workflow === null) return BYTES_PER_TASK;
-  const { view, nodes, updates, relations } = workflow;
-  const { links } = view.graph.shape;
-  return links.length * BYTES_PER_TASK + nodes.bytes + updates.bytes + relations.bytes;
-}
-
 /**
  * Reads a workflow, or takes the one that is held if the source reports no change.
  *
  * @param signal aborts when the request has ended
  * @throws MonitorError with the error code of the response
  */
-export function readWorkflow(
+export async function readWorkflow(
   state: WorkflowReads,
   task: WorkflowTask,
   signal: AbortSignal,
 ): Promise<WorkflowRead> {
   const { part, taskId, before } = task;
-  const held = state.held.get(taskId);
-  if (held !== undefined && isStillFresh(held.freshness, before, Date.now())) return Promise.resolve(held);
+  const held = findHeld(state, task, before);
+  if (held !== null) return held;
   const running = state.running.get(taskId);
   if (running === undefined || running.revision === before.revision) {
-    return state.reads.run(`now ${taskId}`, () => beginRead(state, task), leaveOnAbort(signal));
+    const found = await state.reads.run(`now ${taskId}`, () => beginRead(state, task), leaveOnAbort(signal));
+    // Begun by a request that was content with the workflow of another task.
+    const isOther = !task.isAnyTask && found.workflow !== null && found.workflow.taskId !== taskId;
+    return isOther ? readWorkflow(state, task, signal) : found;
   }
   const again = (nextSignal: AbortSignal): Promise<WorkflowRead> =>
     readWorkflow(state, { ...task, before: freshnessOf(part, Date.now(), state.report) }, nextSignal);
@@ -127,6 +111,26 @@ export function readWorkflow(
       ),
     leaveOnAbort(signal),
   );
+}
+
+/** A workflow that is held and that the source would still return. */
+function findHeld(
+  { held }: WorkflowReads,
+  { taskId, isAnyTask }: WorkflowTask,
+  latest: Freshness,
+): WorkflowRead | null {
+  const isFresh = ({ freshness }: WorkflowRead): boolean => isStillFresh(freshness, latest, Date.now());
+  const own = held.get(taskId);
+  if (own !== undefined && isFresh(own)) return own;
+  if (!isAnyTask) return null;
+  for (const read of held.values()) if (isWholeOf(read, taskId) && isFresh(read)) return read;
+  return null;
+}
+
+/** Whether this is the whole workflow of a task, whichever task it was read for. */
+function isWholeOf({ workflow }: WorkflowRead, taskId: string): boolean {
+  if (workflow === null || workflow.view.graph.isPartial) return false;
+  return rootIdOf(workflow, taskId) !== null;
 }
 
 function beginRead(state: WorkflowReads, task: WorkflowTask) {
@@ -151,15 +155,17 @@ function beginRead(state: WorkflowReads, task: WorkflowTask) {
 async function readAnew(
   state: WorkflowReads,
   number: number,
-  { part, taskId, before }: WorkflowTask,
+  task: WorkflowTask,
   signal: AbortSignal,
 ): Promise<WorkflowRead> {
-  const { reader, report, serializer } = state;
+  const { reader, report } = state;
+  const { part, taskId, before, client } = task;
   const { tree, freshness } = await reader.read(
     {
       part,
       call: 'getTaskTree',
       key: taskId,
+      client,
       keepsLast: true,
       read: (context) => part.getTaskTree(taskId, context),
       map: (raw: unknown, result) => ({
@@ -170,27 +176,30 @@ async function readAnew(
     leaveOnAbort(signal),
   );
   if (tree === null) return { workflow: null, freshness };
-  const view = await scheduler.run('graph', observe(state, part, taskId, tree), { signal });
-  const { nodes, shape } = view.graph;
-  const found: WorkflowRead = {
-    freshness,
-    workflow: {
-      number,
-      view,
-      nodes: createJsonList(nodes, (node) => JSON.stringify(serializer.graphNode(node))),
-      updates: createJsonList(nodes, (node) => JSON.stringify(serializer.nodeUpdate(node))),
-      relations: createJsonList(shape.relations, (one) => JSON.stringify(serializer.relation(one))),
-    },
-  };
-  if (freshness.revision !== null) state.held.set(taskId, found);
+  const work = build(state, number, task, tree, freshness);
+  const found = await scheduler.run('graph', work, { signal, client });
+  if (freshness.revision !== null) state.held.set(found.workflow?.taskId ?? taskId, found);
   return found;
 }
 
-/** Builds the graph. What cannot be read at all is reported to the host, as that of every other read. */
+/** Builds the graph, unless another task of the workflow has been asked for meanwhile. */
+function* build(
+  state: WorkflowReads,
+  number: number,
+  task: WorkflowTask,
+  tree: TaskTree,
+  freshness: Freshness,
+): Steps<WorkflowRead> {
+  const held = findHeld(state, task, freshness);
+  if (held !== null) return held;
+  const view = yield* observe(state, task, tree);
+  return { freshness, workflow: createWorkflow(number, task.taskId, view, state.serializer) };
+}
+
+/** What cannot be read at all is reported to the host, as that of every other read. */
 function* observe(
   { tracker, report }: WorkflowReads,
-  part: TreeSource,
-  taskId: string,
+  { part, taskId }: WorkflowTask,
   tree: TaskTree,
 ): Steps<GraphView> {
   try {
@@ -199,18 +208,4 @@ function* observe(
     report(error, { code: 'source_invalid', source: part.name, call: 'getTaskTree' });
     throw new MonitorError('source_invalid');
   }
-}
-
-/** @throws TypeError when it is not a tree */
-function treeOf(given: unknown): TaskTree | null {
-  // A source that reads a Map may return undefined.
-  if (given === null || given === undefined) return null;
-  const { rootId, tasks, relations } = given as Partial<Record<keyof TaskTree, unknown>>;
-  const isTree =
-    typeof rootId === 'string' &&
-    rootId !== '' &&
-    Array.isArray(tasks) &&
-    (relations === undefined || Array.isArray(relations));
-  if (!isTree) throw new TypeError('getTaskTree() must return { rootId, tasks }, or null.');
-  return given as TaskTree;
 }

@@ -11,11 +11,10 @@ import {
 } from '../single-flight.ts';
 import type { AnswerContent, AnswerEntry } from './answer-entry.ts';
 import { answerWith } from './render.ts';
+import type { SharedJson, Workflow } from './workflow.ts';
 import {
   createWorkflowReads,
   readWorkflow,
-  type SharedJson,
-  type Workflow,
   type WorkflowReads,
   type WorkflowReadsOptions,
   type WorkflowTask,
@@ -25,8 +24,6 @@ import {
 export interface WorkflowQuestion extends WorkflowTask {
   /** The same for all requests that get the same answer while the source does not change. */
   readonly key: string;
-  /** Milliseconds since 1970. */
-  readonly now: number;
   /** The JSON that it shares with other answers, and how many items of it. It is written first. */
   needs(workflow: Workflow): readonly [list: SharedJson, count: number];
   content(workflow: Workflow): Steps<AnswerContent>;
@@ -102,7 +99,7 @@ async function answer(
   question: WorkflowQuestion,
   signal: AbortSignal,
 ): Promise<AnswerEntry> {
-  const { taskId, now } = question;
+  const { now, client } = question;
   const found = await readWorkflow(reads, question, signal);
   const { workflow, freshness } = found;
   if (workflow === null) return answerWith(null, freshness, now);
@@ -110,18 +107,26 @@ async function answer(
   const count = Math.ceil(needed / ITEMS_AT_ONCE) * ITEMS_AT_ONCE;
   await writes.run(
     `${workflow.number} ${list} ${count}`,
-    () => beginWriting(workflow, list, count),
+    () => beginWriting(workflow, list, count, client),
     leaveOnAbort(signal),
   );
-  const content = await scheduler.run('graph answer', question.content(workflow), { signal });
+  const content = await scheduler.run('graph answer', question.content(workflow), {
+    signal,
+    client,
+  });
   // The JSON has made it larger.
-  if (reads.held.get(taskId) === found) reads.held.set(taskId, found);
+  if (reads.held.get(workflow.taskId) === found) reads.held.set(workflow.taskId, found);
   return answerWith(content, freshness, now);
 }
 
 /** Writes JSON that several answers need, once for all of them. */
-function beginWriting(workflow: Workflow, list: SharedJson, count: number): Call<unknown> {
+function beginWriting(
+  workflow: Workflow,
+  list: SharedJson,
+  count: number,
+  client: string | undefined,
+): Call<unknown> {
   return abortableCall(async (signal) =>
-    scheduler.run(`graph ${list}`, workflow[list].first(count), { signal }),
+    scheduler.run(`graph ${list}`, workflow[list].first(count), { signal, client }),
   );
 }

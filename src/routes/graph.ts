@@ -3,7 +3,7 @@ import { createDocument } from '../http/document.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { contentOfParts } from '../http/response-body.ts';
 import { defineRoute, SOURCE_ERRORS } from '../http/route.ts';
-import type { Workflow } from '../http/workflow-reads.ts';
+import type { Workflow } from '../http/workflow.ts';
 import type { Steps } from '../scheduler.ts';
 import { toJson } from '../serialize.ts';
 import { listedIn, NODE_LIMIT, nodesFor, workflowDocument } from './workflow.ts';
@@ -21,6 +21,7 @@ export const graph = defineRoute({
     return (asked) => {
       const limit = nodesFor(monitor, asked.values.limit);
       const options = workflowDocument(monitor, 'graph', asked, {
+        isAnyTask: false,
         needs: ({ view }) => ['nodes', Math.min(limit, view.graph.nodes.length)],
         content: (workflow) => contentFor(monitor, workflow, limit),
       });

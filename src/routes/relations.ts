@@ -3,7 +3,7 @@ import { createDocument } from '../http/document.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { contentOfParts } from '../http/response-body.ts';
 import { defineRoute, SOURCE_ERRORS } from '../http/route.ts';
-import type { Workflow } from '../http/workflow-reads.ts';
+import { rootIdOf, type Workflow } from '../http/workflow.ts';
 import type { Steps } from '../scheduler.ts';
 import { workflowDocument } from './workflow.ts';
 
@@ -19,6 +19,7 @@ export const relations = defineRoute({
   open(monitor) {
     return (asked) => {
       const options = workflowDocument(monitor, 'relations', asked, {
+        isAnyTask: true,
         needs: ({ view }) => ['relations', view.graph.shape.relations.length],
         content: (workflow) => contentFor(monitor, workflow, asked.taskId),
       });
@@ -27,13 +28,11 @@ export const relations = defineRoute({
   },
 });
 
-function* contentFor(
-  { serializer }: Monitor,
-  { view: { graph }, relations: listed }: Workflow,
-  taskId: string,
-): Steps<AnswerContent> {
-  const ids = JSON.stringify({ task_id: taskId, root_id: serializer.id(graph.rootId) }).slice(0, -1);
-  const shown = yield* listed.first(graph.shape.relations.length);
+function* contentFor({ serializer }: Monitor, workflow: Workflow, taskId: string): Steps<AnswerContent> {
+  const { view, relations: listed } = workflow;
+  const rootId = serializer.id(rootIdOf(workflow, taskId) ?? taskId);
+  const ids = JSON.stringify({ task_id: taskId, root_id: rootId }).slice(0, -1);
+  const shown = yield* listed.first(view.graph.shape.relations.length);
   return yield* contentOfParts({
     parts: [`${ids},"relations":[`, ...shown, '],'],
     around: () => ['', ''],

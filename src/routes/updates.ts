@@ -9,7 +9,7 @@ import type { Monitor } from '../http/monitor.ts';
 import { contentOfParts } from '../http/response-body.ts';
 import { type Asked, defineRoute, SOURCE_ERRORS } from '../http/route.ts';
 import { streamable } from '../http/streamable.ts';
-import type { Workflow } from '../http/workflow-reads.ts';
+import type { Workflow } from '../http/workflow.ts';
 import type { Steps } from '../scheduler.ts';
 import { toJson } from '../serialize.ts';
 import { listedIn, NODE_LIMIT, nodesFor, partWithTrees, workflowDocument } from './workflow.ts';
@@ -55,6 +55,7 @@ function documentOptions(monitor: Monitor, asked: Asked<Values>) {
   const limit = nodesFor(monitor, asked.values.limit);
   const { since } = asked.values;
   return workflowDocument(monitor, 'updates', asked, {
+    isAnyTask: false,
     needs(workflow) {
       const { nodeCount } = listedIn(workflow, limit);
       const { nodes } = workflow.view.changesSince(since, limit);

@@ -5,7 +5,7 @@ import { keyOf } from '../http/answer-key.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { integer } from '../http/parameter.ts';
 import type { Asked } from '../http/route.ts';
-import type { TreeSource, Workflow } from '../http/workflow-reads.ts';
+import type { TreeSource, Workflow } from '../http/workflow.ts';
 import type { WorkflowQuestion } from '../http/workflows.ts';
 import type { RouteName } from '../options.ts';
 
@@ -26,15 +26,14 @@ export function workflowDocument(
   monitor: Monitor,
   route: RouteName,
   asked: Asked<unknown>,
-  answer: Pick<WorkflowQuestion, 'needs' | 'content'>,
+  answer: Pick<WorkflowQuestion, 'isAnyTask' | 'needs' | 'content'>,
 ): DocumentOptions<TreeSource, never> {
   const { taskId } = asked;
   const key = keyOf(route, asked);
   return {
     part: partWithTrees(monitor),
     key,
-    make: (part, before, now, onLeave) =>
-      monitor.workflows.answer({ ...answer, part, taskId, key, before, now }, onLeave),
+    make: (request, onLeave) => monitor.workflows.answer({ ...answer, ...request, taskId, key }, onLeave),
   };
 }
 

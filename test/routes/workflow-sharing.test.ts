@@ -59,6 +59,31 @@ describe('one graph of a workflow', () => {
     }
   });
 
+  it('serves the relations of all its tasks, and only the graphs of the task that it was read for', async () => {
+    const { tasks, seen, sources } = counted(200);
+    for (const [index, task] of tasks.entries()) if (index !== 7) Object.assign(task, { rootId: 't0' });
+    const { get } = await serve(major, { sources });
+    const readRelations = async (id: string) =>
+      (await get<RelationsBody>(`/api/tasks/${id}/relations/`)).body;
+    const first = await readRelations('t0');
+    expect(await readRelations('t9')).toEqual({ ...first, task_id: 't9' });
+    expect(await readRelations('t199')).toEqual({ ...first, task_id: 't199' });
+    expect(seen.reads).toBe(1);
+    // Its root is not known from another task.
+    await readRelations('t7');
+    expect(seen.reads).toBe(2);
+    const graph = (await get<GraphBody>('/api/tasks/t9/graph/')).body;
+    expect(graph.nodes[0]?.id).toBe('t9');
+    expect(seen.reads).toBe(3);
+    // Both at the same time.
+    const ids = Array.from({ length: 20 }, (_, index) => `t${index + 20}`);
+    const graphs = await Promise.all(
+      ids.flatMap((id) => [readRelations(id), get<GraphBody>(`/api/tasks/${id}/graph/?limit=1`)]),
+    );
+    const firstIds = graphs.flatMap((one) => ('body' in one ? one.body.nodes.map(({ id }) => id) : []));
+    expect(firstIds).toEqual(ids);
+  });
+
   it('is built again when the source reports a change, and for each request of a source that reports nothing', async () => {
     const { shop, seen, sources } = counted(50);
     const { get } = await serve(major, { sources });
