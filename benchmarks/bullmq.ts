@@ -69,6 +69,7 @@ async function walk(query: string): Promise<{ pages: number; ms: number; command
   for (let cursor: string | null = ''; cursor !== null; pages += 1) {
     const address: string = `${url}/monitor/api/tasks/?limit=1000&${query}&cursor=${cursor}`;
     const response = await fetch(cursor === '' ? address.replace('&cursor=', '') : address);
+    if (!response.ok) throw new Error(`${address}: ${response.status}`);
     ({ next_cursor: cursor } = (await response.json()) as { next_cursor: string | null });
   }
   return { pages, ms: performance.now() - start, commands: (await processed()) - before - 1 };
