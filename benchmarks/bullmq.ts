@@ -17,7 +17,7 @@ const SORTED_JOBS = 20_000;
 const SORTED_QUEUE = 'sorted';
 const ROUNDS = 3;
 /** How many requests are made alone, and the time between them: an answer is shared for a second. */
-const ALONE = 10;
+const ALONE = 20;
 const APART_MS = 1_100;
 const RUN = { connections: 20, seconds: 5 };
 
@@ -47,18 +47,25 @@ async function measure(address: string): Promise<Measured> {
   return { ...measured, commands: ((await processed()) - before - 1) / measured.requests };
 }
 
-/** Median time of one request alone, and its Redis commands. */
-async function alone(address: string): Promise<{ ms: number; commands: number }> {
-  const [times, counts]: [number[], number[]] = [[], []];
+interface Alone {
+  readonly times: number[];
+  readonly commands: number[];
+}
+
+/** Times of single requests to both addresses in turn, in milliseconds, and their Redis commands. */
+async function alone(...addresses: readonly string[]): Promise<readonly Alone[]> {
+  const results = addresses.map((): Alone => ({ times: [], commands: [] }));
   for (let round = 0; round < ALONE; round += 1) {
     await new Promise((resolve) => setTimeout(resolve, APART_MS));
-    const before = await processed();
-    const start = performance.now();
-    await (await fetch(address)).arrayBuffer();
-    times.push(performance.now() - start);
-    counts.push((await processed()) - before - 1);
+    for (const [index, address] of addresses.entries()) {
+      const before = await processed();
+      const start = performance.now();
+      await (await fetch(address)).arrayBuffer();
+      results[index]?.times.push(performance.now() - start);
+      results[index]?.commands.push((await processed()) - before - 1);
+    }
   }
-  return { ms: median(times), commands: median(counts) };
+  return results;
 }
 
 /** All pages of 1,000 of a list: how many, how long they take together, and their Redis commands. */
@@ -108,13 +115,11 @@ try {
     if (tasks.length !== 100 || shown.queues[0]?.jobs.length !== 100) throw new Error('Not the same page.');
     const [ours, theirs] = [`${url}/monitor${query}`, `${board}&status=${status}`];
     await compare(label, ours, theirs);
-    const [monitor, other] = [await alone(ours), await alone(theirs)];
+    const results = await alone(ours, theirs);
     single.push([
       label,
-      monitor.ms.toFixed(1),
-      other.ms.toFixed(1),
-      String(monitor.commands),
-      String(other.commands),
+      ...results.map(({ times }) => median(times).toFixed(1)),
+      ...results.map(({ commands }) => String(median(commands))),
     ]);
   }
   const runs = [];

@@ -8,7 +8,7 @@ import { readMoment } from '../../../src/http/moment-parameter.ts';
 import { isMetricsType } from '../../../src/metrics/content-types.ts';
 import { createRedactor } from '../../../src/redact.ts';
 import { decodeTaskCursor } from '../../../src/routes/task-cursor.ts';
-import { readWalkCursor } from '../../../src/sources/bullmq/walk/walk-cursor.ts';
+import { progressAt } from '../../../src/sources/bullmq/walk/walk-cursor.ts';
 import { pythonText, pythonTupleText } from '../../../src/sources/celery/protocol/python-repr.ts';
 import { comparableRepr } from '../../../src/sources/celery/schedules/comparable-repr.ts';
 import { anyValue, bytes, longText, pythonJson, text } from '../inputs.ts';
@@ -161,7 +161,7 @@ export const tokenTarget = defineTarget({
     decodeTaskCursor(given);
     decodeCursor('t', given);
     parseGraphCursor(given);
-    readWalkCursor(given);
+    progressAt({ key: null, id: 'own', mark: given });
     comparableRepr(given);
     if (isMetricsType(given)) expect(given).toMatch(/^[\t -~]+$/);
   },

@@ -19,6 +19,10 @@ export async function rootsOf(
   jobs: readonly KnownJob[],
   options: ReadOptions,
 ): Promise<ReadonlyMap<KnownJob, string>> {
+  const roots = new Map<KnownJob, string>();
+  for (const job of jobs) if (job.facts.parentKey === null) roots.set(job, job.taskId);
+  const children = jobs.filter((job) => !roots.has(job));
+  if (children.length === 0) return roots;
   /** By full key: the key of the parent, `''` for none, `null` for a job that does not exist. */
   const parents = new Map<string, string | null>();
   for (const { queue, id, facts } of jobs) parents.set(queue.key(id), facts.parentKey ?? '');
@@ -39,8 +43,7 @@ export async function rootsOf(
     for (const key of open) if (!parents.has(key)) parents.set(key, null);
     open = [...new Set(open.flatMap((key) => parents.get(key) || []))].filter((key) => !parents.has(key));
   }
-  const roots = new Map<KnownJob, string>();
-  for (const job of jobs) {
+  for (const job of children) {
     let key = job.queue.key(job.id);
     for (let level = 0; level <= DEEPEST; level += 1) {
       const parent = parents.get(key);

@@ -1,23 +1,21 @@
 import { nextTick } from 'node:process';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import type { QueueCommand } from '../access/queue-reads.ts';
+import type { QueueCommand, ReadCommands } from '../access/queue-reads.ts';
 
-/** Replies to commands, in their order. */
-export type ReadCommands = (commands: readonly QueueCommand[]) => Promise<readonly unknown[]>;
-
-interface Waiting {
+/** Commands that one sequence waits for. */
+interface WaitingRead {
   readonly commands: readonly QueueCommand[];
   resolve(replies: readonly unknown[]): void;
   reject(error: unknown): void;
 }
 
 /**
- * Sends the commands of many sequences to Redis together. Sequences ask independently of each other; what
- * they ask for before Node runs its next tick becomes one read.
+ * Sends the commands of several sequences to Redis together. Each sequence asks on its own; what all of them ask
+ * for before Node runs its next tick becomes one read.
  */
 export function batchReads(access: QueueAccess, options: ReadOptions): ReadCommands {
-  let waiting: Waiting[] = [];
+  let waiting: WaitingRead[] = [];
 
   async function send(): Promise<void> {
     const batch = waiting;

@@ -1,10 +1,10 @@
 /** Sets of many jobs, read by index in the order in which Redis keeps them. */
 
 import { asCount, asNumber, asScored, asTexts } from '../../../redis/replies.ts';
+import type { ReadCommands } from '../access/queue-reads.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 import { isMarker, type JobSet } from '../jobs/job-sets.ts';
 import { PRIORITY_SPAN } from '../jobs/priorities.ts';
-import type { ReadCommands } from './batched-reads.ts';
 
 /** A job of the set. */
 export interface SetMember {
@@ -14,18 +14,22 @@ export interface SetMember {
   readonly index: number;
 }
 
+/** Neighbours in a set. */
+export interface SetSlice {
+  readonly members: readonly SetMember[];
+  /** Whether there is none behind them. */
+  readonly isEnd: boolean;
+}
+
 /** Indexes count in the order of the walk. They shift whenever jobs come or go. */
 export interface IndexedSet {
   /** Index of the first job. */
   first(): Promise<number>;
-  slice(
-    from: number,
-    count: number,
-  ): Promise<{ readonly members: readonly SetMember[]; readonly isEnd: boolean }>;
+  slice(from: number, count: number): Promise<SetSlice>;
   /**
    * The index of a job; `null` when it is not found.
    *
-   * @param near where it was
+   * @param near its index when it was seen last
    */
   indexOf(id: string, near: number): Promise<number | null>;
 }

@@ -1,19 +1,19 @@
-/** What the jobs of one set look like to a walk: rows in one order, read as far as they are needed. */
+/** A sequence: the jobs of one set as rows in the order of the list, read only as far as they are needed. */
 
 import { type QueueRef, taskIdOf } from '../access/queue-ref.ts';
 import type { JobContent } from '../jobs/job-content.ts';
 import type { SetEntry } from '../jobs/job-facts.ts';
 import type { JobSet } from '../jobs/job-sets.ts';
 
-/** Where a row stands in the list: its time in milliseconds, `null` when it has none, and its task id. */
+/** The position of a row in the list: its time in milliseconds, `null` when it has none, and its task id. */
 export interface RowPosition {
   readonly key: number | null;
   readonly id: string;
 }
 
-/** Where the next job stands in a set that is listed in its own order. */
+/** The position of the next job in a set that is listed in its own order. */
 export interface SetPosition {
-  /** Its index, as it was when the page was read. */
+  /** Its index when the page was read. */
   readonly index: number;
   /** Ids of the jobs right before it, the nearest last. They find the position again after jobs have come and gone. */
   readonly before: readonly string[];
@@ -25,39 +25,39 @@ export interface SequenceRow extends SetEntry {
   readonly position: RowPosition;
   /** What the sequence has read of the job; `null` when it needed nothing. */
   readonly content: JobContent | null;
-  /** In a set that is listed in its own order: the set's name in cursors, and where it continues behind this row. */
-  readonly next: { readonly set: string; readonly position: SetPosition } | null;
+  /** In a set that is listed in its own order: the sequence's name, and its position behind this row. */
+  readonly next: { readonly name: string; readonly position: SetPosition } | null;
 }
 
-/** The rows of one set, or of one priority. */
+/** The rows of one set, or of one priority of a set. */
 export interface JobSequence {
-  /** Its name in cursors; `null` when time and id of the last row are all that a cursor needs. */
-  readonly name: string | null;
-  /** Where it starts; `null`: at its beginning. */
-  readonly start: SetPosition | null;
+  /**
+   * In a set that is listed in its own order: the sequence's name in cursors, and where it starts (`null`: at its
+   * beginning). `null` for other sets, of which time and id of the last row are all that a cursor needs.
+   */
+  readonly own: { readonly name: string; readonly start: SetPosition | null } | null;
   readonly rows: AsyncIterable<SequenceRow>;
 }
 
-/** Which rows a sequence should give. Times in milliseconds. */
+/** Which rows the sequences of a walk give, and how many the walk needs. Times in milliseconds. */
 export interface SequenceRange {
   readonly order: 'asc' | 'desc';
-  /** Only rows behind this position. */
+  /** Only rows behind this position. Sets that are listed in their own order have positions of their own. */
   readonly after: RowPosition | null;
   /** Inclusive. */
   readonly since: number | null;
   /** Exclusive. */
   readonly until: number | null;
-  /** What the walk needs when a sequence reads. */
-  readonly demand: Demand;
-  /** Whether to read the texts of small jobs along: most rows will be shown. */
+  /** Whether to read the texts of small jobs, too, because most rows will be shown. */
   readonly withTexts: boolean;
+  readonly demand: Demand;
 }
 
-/** How many rows a walk needs. It changes while the walk is read. */
+/** How much a walk needs. It changes while the walk is read. */
 export interface Demand {
-  /** Rows that are still missing, one to look ahead included. */
+  /** Rows that are missing, one to look ahead included. */
   rows: number;
-  /** Over how many sequences they are distributed. */
+  /** How many sequences they come from. */
   sequences: number;
 }
 
@@ -73,5 +73,14 @@ export function rowOf(
   content: JobContent | null,
 ): SequenceRow {
   const taskId = taskIdOf(queue.name, member.id);
-  return { queue, set, ...member, taskId, position: { key, id: taskId }, content, next: null };
+  return {
+    queue,
+    set,
+    id: member.id,
+    score: member.score,
+    taskId,
+    position: { key, id: taskId },
+    content,
+    next: null,
+  };
 }

@@ -1,15 +1,19 @@
-/** Chooses how each set of the queues is read. */
+/**
+ * Chooses how each set of the queues is read: in the order of time where Redis keeps it so, sorted here where it has few
+ * jobs, in its own order otherwise.
+ */
 
 import { asCount } from '../../../redis/replies.ts';
+import type { ReadCommands } from '../access/queue-reads.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 import type { JobSet } from '../jobs/job-sets.ts';
 import { readPriorities } from '../jobs/priorities.ts';
-import type { ReadCommands } from './batched-reads.ts';
 import { type IndexedSet, indexedList, indexedSortedSet } from './indexed-set.ts';
-import type { JobSequence, RowPosition, SequenceRange, SetPosition } from './job-sequence.ts';
+import type { JobSequence, RowPosition, SequenceRange } from './job-sequence.ts';
 import { ownOrderRows } from './own-order-rows.ts';
 import { sortedRows } from './sorted-rows.ts';
 import { timedRows } from './timed-rows.ts';
+import type { WalkProgress } from './walk-cursor.ts';
 
 /** A set of a queue that holds jobs. */
 export interface CountedSet {
@@ -48,53 +52,53 @@ export async function countSets(
 
 /**
  * @param range its `after` is for sets that time and id sort
- * @param starts where the page before left sets that are listed in their own order
- * @param skipTo where other such sets continue
+ * @param starts where the page before left sequences that are listed in their own order
+ * @param skipTo where other such sequences continue
  */
 export async function openSequences(
   read: ReadCommands,
   sets: readonly CountedSet[],
   range: SequenceRange,
-  starts: ReadonlyMap<string, SetPosition | null>,
+  starts: WalkProgress['sets'],
   skipTo: RowPosition | null,
 ): Promise<readonly JobSequence[]> {
   const unsorted = sets.filter(({ set }) => !set.isByTime).length;
   const share = Math.floor(MOST_SORTED_IN_ALL / unsorted);
   const mostSorted = Math.max(LEAST_SORTED, Math.min(MOST_SORTED, share));
-  const names = [...starts.keys()];
   const opened = sets.map(async (counted): Promise<readonly JobSequence[]> => {
     const { queue, set, count } = counted;
-    if (set.isByTime) return [{ name: null, start: null, rows: timedRows(read, queue, set, range) }];
-    const name = nameOf(counted);
+    if (set.isByTime) return [{ own: null, rows: timedRows(read, queue, set, range) }];
+    const known = knownNames(counted, [...starts.keys()]);
     // A set that the page before listed in its own order stays so, however few jobs are left.
-    const isKnown = names.some((known) => known === name || known.startsWith(`${name}/`));
-    if (!isKnown && count <= mostSorted) {
-      return [{ name: null, start: null, rows: sortedRows(read, queue, set, range) }];
+    if (known.length === 0 && count <= mostSorted) {
+      return [{ own: null, rows: sortedRows(read, queue, set, range) }];
     }
-    const indexed = await indexedSets(read, counted, range.order, names);
-    return indexed.flatMap((part) => {
-      const start = starts.get(part.name) ?? null;
-      const skip = starts.has(part.name) ? null : skipTo;
+    const parts = await partsOf(read, counted, range.order, known);
+    return parts.flatMap(({ name, members }) => {
+      const start = starts.get(name) ?? null;
+      const skip = starts.has(name) ? null : skipTo;
       // All rows that have a time come before a position without one.
       if (skip !== null && skip.key === null) return [];
-      return [
-        {
-          name: part.name,
-          start,
-          rows: ownOrderRows(read, { queue, set, ...part, start, skipTo: skip }, range),
-        },
-      ];
+      const rows = ownOrderRows(read, { queue, set, name, members, start, skipTo: skip }, range);
+      return [{ own: { name, start }, rows }];
     });
   });
   return (await Promise.all(opened)).flat();
 }
 
+/** The name of a set's sequence. One of a single priority has `/` and the priority behind it. */
 function nameOf({ queue, set }: CountedSet): string {
   return `${queue.name}:${set.part}`;
 }
 
-/** A set as one sequence, or as one for each priority. */
-async function indexedSets(
+/** Names of the sequences that the page before made of a set. */
+function knownNames(counted: CountedSet, names: readonly string[]): readonly string[] {
+  const name = nameOf(counted);
+  return names.filter((known) => known === name || known.startsWith(`${name}/`));
+}
+
+/** A set as one part, or as one for each priority. */
+async function partsOf(
   read: ReadCommands,
   counted: CountedSet,
   order: 'asc' | 'desc',
@@ -105,7 +109,7 @@ async function indexedSets(
   if (set.kind === 'list') return [{ name, members: indexedList(read, queue, set, order) }];
   const whole = [{ name, members: indexedSortedSet(read, queue, set, order) }];
   if (set.part !== 'prioritized' || known.includes(name)) return whole;
-  const isSplit = known.some((other) => other.startsWith(`${name}/`));
+  const isSplit = known.length > 0;
   const most = isSplit ? MOST_KNOWN_PRIORITIES : MOST_PRIORITIES;
   const priorities = await readPriorities(read, queue, most);
   if (!isSplit && priorities.length > most) return whole;

@@ -6,12 +6,12 @@
  * finds its position again after jobs have come and gone.
  */
 import { comparePositions } from '../../../select/task-order.ts';
+import type { ReadCommands } from '../access/queue-reads.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 import { readFacts, readSmallJobs } from '../jobs/job-content.ts';
 import { lastChange } from '../jobs/job-facts.ts';
 import type { JobSet } from '../jobs/job-sets.ts';
-import type { ReadCommands } from './batched-reads.ts';
-import type { IndexedSet, SetMember } from './indexed-set.ts';
+import type { IndexedSet, SetSlice } from './indexed-set.ts';
 import {
   type Demand,
   MOST_AT_ONCE,
@@ -28,7 +28,7 @@ const REMEMBERED = 4;
 const OVERLAP = 16;
 /** How often a position is searched for in a set that keeps moving. */
 const MOST_SEARCHES = 10;
-/** After this many rows in sequence beyond the times asked for, no others are expected. */
+/** After this many rows in succession outside of the times asked for, no others are expected. */
 const MOST_BEYOND = 1_000;
 
 /** A set to list in its own order. */
@@ -57,7 +57,7 @@ export async function* ownOrderRows(
   const readAll = range.withTexts ? readSmallJobs : readFacts;
   for (;;) {
     window = nextWindow(window, range.demand, isSkipping);
-    const { found, isEnd } = await readBehind(members, position, window, range.order);
+    const { members: found, isEnd } = await readBehind(members, position, window, range.order);
     const contents = await readAll(
       read,
       found.map(({ id, score }) => ({ queue, set, id, score })),
@@ -72,7 +72,7 @@ export async function* ownOrderRows(
       isSkipping &&= skipTo !== null && comparePositions(row.position, skipTo, range.order) <= 0;
       if (isSkipping) continue;
       beyond = isBeyond(time, range) ? beyond + 1 : 0;
-      yield { ...row, next: { set: name, position } };
+      yield { ...row, next: { name, position } };
     }
     if (isEnd || beyond >= MOST_BEYOND) return;
   }
@@ -92,32 +92,29 @@ async function readBehind(
   { index, before }: SetPosition,
   count: number,
   order: 'asc' | 'desc',
-): Promise<{ readonly found: readonly SetMember[]; readonly isEnd: boolean }> {
-  const last = before.at(-1);
+): Promise<SetSlice> {
   let from = index;
-  for (let search = 0; last !== undefined && search < MOST_SEARCHES; search += 1) {
-    // The set may move faster than it is searched.
+  let remembered = before;
+  for (let search = 0; remembered.length > 0 && search < MOST_SEARCHES; search += 1) {
+    const last = remembered.at(-1);
+    // The set may move faster than it is searched, so each search looks further back.
     const back = Math.min(from, OVERLAP * 4 ** search, MOST_AT_ONCE);
     const { members: found, isEnd } = await members.slice(from - back, back + count);
     const at = found.findIndex(({ id }) => id === last);
-    if (at >= 0) return { found: found.slice(at + 1), isEnd };
-    const nearest = await findNearest(members, before, from);
+    if (at >= 0) return { members: found.slice(at + 1), isEnd };
+    const nearest = await findNearest(members, remembered, from);
     if (nearest === null) {
-      // Workers take jobs from the old end of a set. In `asc`, all jobs before the position have been taken,
-      // and in `desc`, all jobs behind it.
-      if (order === 'desc' && before.length >= REMEMBERED) return { found: [], isEnd: true };
+      // Workers take jobs from the old end of a set. In `desc`, all jobs behind the position have been taken,
+      // and in `asc`, all jobs before it. A short cursor remembers one job, which may have been removed alone.
+      if (order === 'desc' && before.length >= REMEMBERED) return { members: [], isEnd: true };
       if (order === 'asc') from = await members.first();
       break;
     }
-    if (nearest.id !== last) {
-      // The last one itself is gone, so the position is right behind the one that was before it.
-      const left = before.slice(0, before.lastIndexOf(nearest.id) + 1);
-      return readBehind(members, { index: nearest.index + 1, before: left }, count, order);
-    }
+    // The jobs remembered behind this one are gone, so the position is right behind it.
+    remembered = remembered.slice(0, remembered.lastIndexOf(nearest.id) + 1);
     from = nearest.index + 1;
   }
-  const { members: found, isEnd } = await members.slice(from, count);
-  return { found, isEnd };
+  return members.slice(from, count);
 }
 
 /** The nearest of these jobs that is still there. */

@@ -1,10 +1,10 @@
 import { asScored, asTexts } from '../../../redis/replies.ts';
 import { comparePositions } from '../../../select/task-order.ts';
+import type { ReadCommands } from '../access/queue-reads.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 import { readFacts, readSmallJobs } from '../jobs/job-content.ts';
 import { lastChange } from '../jobs/job-facts.ts';
 import { isMarker, type JobSet } from '../jobs/job-sets.ts';
-import type { ReadCommands } from './batched-reads.ts';
 import { MOST_AT_ONCE, rowOf, type SequenceRange, type SequenceRow } from './job-sequence.ts';
 
 /** How far a set is read that has grown since its jobs were counted. */

@@ -1,59 +1,83 @@
-/**
- * Where a page ended in sets that are listed in their own order. It is part of a cursor, so it has a bounded
- * length, and whatever a client sends instead is accepted or ignored.
- */
+/** How far a walk has come, and how that is written into the cursor of a page. */
 import { readMark, writeMark } from '../../../cursor.ts';
-import type { RowPosition, SetPosition } from './job-sequence.ts';
+import type { TaskPosition } from '../../../source.ts';
+import type { RowPosition, SequenceRow, SetPosition } from './job-sequence.ts';
 
-/** The end of a page. */
-export interface WalkCursor {
+/** How far a walk has come. */
+export interface WalkProgress {
   /** The last row of the sets that time and id sort; `null` when there was none yet. */
   readonly sorted: RowPosition | null;
-  /** Positions in the other sets, by name; `null`: at the beginning. */
+  /** Positions in sets that are listed in their own order, by the name of the sequence; `null`: at the beginning. */
   readonly sets: ReadonlyMap<string, SetPosition | null>;
 }
 
 const KIND = 'walk';
-/** In bytes. The router refuses cursors of more than 8,192 characters, and a quarter of them is lost to base64. */
+/** In bytes. The router refuses cursors of more than 8,192 characters, and base64 takes a quarter of them. */
 const LONGEST = 4_500;
 
-type SetEntry = readonly [name: string, index?: number, ...before: string[]];
+/** A sequence in a cursor. */
+type CursorEntry = readonly [name: string, index?: number, ...before: string[]];
 
-/** Sets for which there is no room are left out; they continue by time. */
-export function writeWalkCursor({ sorted, sets }: WalkCursor): string {
-  const place = sorted === null ? null : [sorted.key, sorted.id];
-  const all = [...sets].map(
-    ([name, at]): SetEntry => (at === null ? [name] : [name, at.index, ...at.before]),
+/** How far a walk had come at this position. One that a client has made up counts as the time and id of a row. */
+export function progressAt(after: TaskPosition | null): WalkProgress {
+  const progress = after?.mark === undefined ? null : readProgress(after.mark);
+  return progress ?? { sorted: after === null ? null : rowPositionOf(after), sets: new Map() };
+}
+
+/** How far a walk has come that passes these rows, in this order. */
+export function progressBehind(progress: WalkProgress, rows: readonly SequenceRow[]): WalkProgress {
+  let { sorted } = progress;
+  const sets = new Map(progress.sets);
+  for (const { position, next } of rows) {
+    if (next === null) sorted = position;
+    else sets.set(next.name, next.position);
+  }
+  return { sorted, sets };
+}
+
+/** The position of a row, which says how far the walk has come behind it. */
+export function positionOf({ position }: SequenceRow, progress: WalkProgress): TaskPosition {
+  return progress.sets.size === 0 ? position : { ...position, mark: writeProgress(progress) };
+}
+
+/** Time and id of a position. */
+export function rowPositionOf({ key, id }: TaskPosition): RowPosition {
+  return { key: typeof key === 'number' ? key : null, id };
+}
+
+/** Sequences for which there is no room are left out; they continue by time. */
+function writeProgress({ sorted, sets }: WalkProgress): string {
+  const last = sorted === null ? null : [sorted.key, sorted.id];
+  const whole = [...sets].map(
+    ([name, at]): CursorEntry => (at === null ? [name] : [name, at.index, ...at.before]),
   );
-  const nearest = all.map(
-    (entry) => [...entry.slice(0, 2), ...entry.slice(2).slice(-1)] as unknown as SetEntry,
+  const nearest = [...sets].map(
+    ([name, at]): CursorEntry => (at === null ? [name] : [name, at.index, ...at.before.slice(-1)]),
   );
-  let entries: readonly SetEntry[] = all;
+  let entries = whole;
   for (;;) {
-    const text = writeMark(KIND, [place, ...entries]);
+    const text = writeMark(KIND, [last, ...entries]);
     // The router writes this text as JSON once more.
     if (Buffer.byteLength(JSON.stringify(text)) <= LONGEST || entries.length === 0) return text;
-    entries = entries === all ? nearest : entries.slice(0, entries.length >> 1);
+    entries = entries === whole ? nearest : entries.slice(0, entries.length >> 1);
   }
 }
 
-/** @returns `null` for what is no such text */
-export function readWalkCursor(text: string): WalkCursor | null {
+/** @returns `null` for what is no such text. Clients can send anything, so each part is checked. */
+function readProgress(text: string): WalkProgress | null {
   const parts = readMark(KIND, text);
   if (parts === null) return null;
-  const [place, ...entries] = parts.map((part): readonly unknown[] => (Array.isArray(part) ? part : []));
+  const [last = [], ...entries] = parts.map((part): readonly unknown[] => (Array.isArray(part) ? part : []));
   const sets = new Map<string, SetPosition | null>();
   for (const [name, index, ...before] of entries) {
-    if (typeof name === 'string') sets.set(name, setPosition(index, before));
+    if (typeof name === 'string') sets.set(name, setPositionOf(index, before));
   }
-  return { sorted: rowPosition(place ?? []), sets };
+  const [key, id] = last;
+  const sorted = typeof id === 'string' ? { key: typeof key === 'number' ? key : null, id } : null;
+  return { sorted, sets };
 }
 
-function rowPosition([key, id]: readonly unknown[]): RowPosition | null {
-  return typeof id === 'string' ? { key: typeof key === 'number' ? key : null, id } : null;
-}
-
-function setPosition(index: unknown, before: readonly unknown[]): SetPosition | null {
+function setPositionOf(index: unknown, before: readonly unknown[]): SetPosition | null {
   if (!Number.isSafeInteger(index) || Number(index) < 0) return null;
   return { index: Number(index), before: before.filter((id) => typeof id === 'string') };
 }

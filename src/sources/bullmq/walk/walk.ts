@@ -1,4 +1,4 @@
-/** One list of the jobs of many sets, read page by page: the sets' sequences merged by time. */
+/** One list of the jobs of many sets, read page by page: the sequences of the sets, merged by time. */
 import { mergeSortedAsync } from '../../../merge-sorted.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { comparePositions } from '../../../select/task-order.ts';
@@ -7,9 +7,9 @@ import type { QueueAccess } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 import type { JobSet } from '../jobs/job-sets.ts';
 import { batchReads } from './batched-reads.ts';
-import type { Demand, RowPosition, SequenceRow, SetPosition } from './job-sequence.ts';
+import type { Demand, JobSequence, SequenceRow } from './job-sequence.ts';
 import { type CountedSet, countSets, openSequences } from './open-sequences.ts';
-import { readWalkCursor, writeWalkCursor } from './walk-cursor.ts';
+import { positionOf, progressAt, progressBehind, rowPositionOf, type WalkProgress } from './walk-cursor.ts';
 
 /** What to list. */
 export interface WalkPlan {
@@ -22,7 +22,7 @@ export interface WalkPlan {
   readonly since: number | null;
   /** Exclusive. */
   readonly until: number | null;
-  /** Whether most rows will be shown, so that the texts of small jobs may be read along. */
+  /** Whether most rows will be shown, so that the texts of small jobs may be read with them. */
   readonly withTexts: boolean;
 }
 
@@ -38,110 +38,92 @@ export interface Walk {
   positionBehind(row: SequenceRow): TaskPosition;
 }
 
-/** How far a walk has come. */
-interface Progress {
-  /** The last row of the sets that time and id sort. */
-  sorted: RowPosition | null;
-  /** Positions in sets that are listed in their own order, by name. */
-  readonly sets: Map<string, SetPosition | null>;
+interface WalkState {
+  readonly merged: AsyncIterator<SequenceRow, void>;
+  readonly demand: Demand;
+  /** Ids of the tasks that the walk has given. */
+  readonly given: Set<string>;
+  /** How far the walk had come when the last `next` began. */
+  progress: WalkProgress;
+  /** Rows since then: each with the ones behind it whose jobs had been given before. */
+  passed: SequenceRow[][];
+  /** The row behind them, if it has been read. */
+  ahead: SequenceRow | null;
 }
 
 export async function createWalk(access: QueueAccess, plan: WalkPlan, options: ReadOptions): Promise<Walk> {
-  const { order } = plan;
+  const { order, since, until, after } = plan;
   const read = batchReads(access, options);
   const counts = await countSets(read, plan.queues, plan.sets);
-  const { progress, last } = startOf(plan.after);
+  const { sorted, sets } = progressAt(after);
   const demand: Demand = { rows: 0, sequences: counts.length };
-  const range = {
-    order,
-    after: progress.sorted,
-    since: plan.since,
-    until: plan.until,
-    demand,
-    // Bounds of time drop rows of sets that time does not sort.
-    withTexts: plan.withTexts && counts.length === 1 && plan.since === null && plan.until === null,
-  };
-  const sequences = await openSequences(read, counts, range, progress.sets, progress.sorted ?? last);
+  // Bounds of time drop rows of sets that time does not sort, and in a merged list not all rows come to be shown.
+  const withTexts = plan.withTexts && counts.length === 1 && since === null && until === null;
+  const range = { order, after: sorted, since, until, demand, withTexts };
+  const skipTo = sorted ?? (after === null ? null : rowPositionOf(after));
+  const sequences = await openSequences(read, counts, range, sets, skipTo);
   // A set of several priorities is several sequences.
   demand.sequences = sequences.length;
-  for (const { name, start } of sequences) if (name !== null) progress.sets.set(name, start);
-  const [only] = sequences;
-  const merged =
-    sequences.length === 1 && only !== undefined
-      ? only.rows[Symbol.asyncIterator]()
-      : mergeSortedAsync(
-          sequences.map(({ rows }) => rows),
-          (a, b) => comparePositions(a.position, b.position, order),
-        );
-  return walkOver(merged, counts, progress, demand);
+  return walkOver(counts, {
+    merged: merge(sequences, order),
+    demand,
+    given: new Set(),
+    progress: { sorted, sets: new Map([...sets, ...startsOf(sequences)]) },
+    passed: [],
+    ahead: null,
+  });
 }
 
-function walkOver(
-  merged: AsyncIterator<SequenceRow, void>,
-  counts: readonly CountedSet[],
-  progress: Progress,
-  demand: Demand,
-): Walk {
-  const seen = new Set<string>();
-  /** Rows passed since the last `next` began. */
-  let passed: { readonly row: SequenceRow; readonly isRepeated: boolean }[] = [];
-  let ahead: SequenceRow | null = null;
+function startsOf(sequences: readonly JobSequence[]): WalkProgress['sets'] {
+  return new Map(sequences.flatMap(({ own }) => (own === null ? [] : [[own.name, own.start] as const])));
+}
 
-  /** Reads ahead to the next row of a job that has not been seen: one that moves may stand in two sets. */
-  async function peek(): Promise<SequenceRow | null> {
-    while (ahead === null) {
-      const { value, done } = await merged.next();
-      if (done || value === undefined) return null;
-      if (seen.has(value.taskId)) passed.push({ row: value, isRepeated: true });
-      else ahead = value;
-    }
-    return ahead;
-  }
+function merge(sequences: readonly JobSequence[], order: 'asc' | 'desc'): AsyncIterator<SequenceRow, void> {
+  const all = sequences.map(({ rows }) => rows);
+  const [only] = all;
+  // Most walks have one sequence, and merging costs time for each row.
+  if (only !== undefined && all.length === 1) return only[Symbol.asyncIterator]();
+  return mergeSortedAsync(all, (a, b) => comparePositions(a.position, b.position, order));
+}
 
+function walkOver(counts: readonly CountedSet[], state: WalkState): Walk {
   return {
     counts,
-    async next(count) {
-      for (const { row } of passed) advance(progress, row);
-      passed = [];
-      // One more, for `hasMore`.
-      demand.rows = count + 1;
-      const rows: SequenceRow[] = [];
-      while (rows.length < count) {
-        const row = await peek();
-        if (row === null) break;
-        ahead = null;
-        seen.add(row.taskId);
-        passed.push({ row, isRepeated: false });
-        rows.push(row);
-        demand.rows -= 1;
-      }
-      return rows;
-    },
-    hasMore: async () => (await peek()) !== null,
+    next: (count) => takeRows(state, count),
+    hasMore: async () => (await peek(state)) !== null,
     positionBehind(row) {
-      const behind = { sorted: progress.sorted, sets: new Map(progress.sets) };
-      const at = passed.findIndex((entry) => entry.row === row);
-      const next = passed.findIndex(({ isRepeated }, index) => index > at && !isRepeated);
-      for (const entry of passed.slice(0, next < 0 ? passed.length : next)) advance(behind, entry.row);
-      return positionOf(row, behind);
+      const at = state.passed.findIndex(([given]) => given === row);
+      return positionOf(row, progressBehind(state.progress, state.passed.slice(0, at + 1).flat()));
     },
   };
 }
 
-function startOf(after: TaskPosition | null): { progress: Progress; last: RowPosition | null } {
-  if (after === null) return { progress: { sorted: null, sets: new Map() }, last: null };
-  const last = { key: typeof after.key === 'number' ? after.key : null, id: after.id };
-  const cursor = after.mark === undefined ? null : readWalkCursor(after.mark);
-  if (cursor === null) return { progress: { sorted: last, sets: new Map() }, last };
-  return { progress: { sorted: cursor.sorted, sets: new Map(cursor.sets) }, last };
+async function takeRows(state: WalkState, count: number): Promise<readonly SequenceRow[]> {
+  state.progress = progressBehind(state.progress, state.passed.flat());
+  state.passed = [];
+  // One more, for `hasMore`.
+  state.demand.rows = count + 1;
+  const rows: SequenceRow[] = [];
+  while (rows.length < count) {
+    const row = await peek(state);
+    if (row === null) break;
+    state.ahead = null;
+    state.given.add(row.taskId);
+    state.passed.push([row]);
+    rows.push(row);
+    state.demand.rows -= 1;
+  }
+  return rows;
 }
 
-function advance(progress: Progress, { position, next }: SequenceRow): void {
-  if (next === null) progress.sorted = position;
-  else progress.sets.set(next.set, next.position);
-}
-
-function positionOf({ position }: SequenceRow, { sorted, sets }: Progress): TaskPosition {
-  const { key, id } = position;
-  return sets.size === 0 ? { key, id } : { key, id, mark: writeWalkCursor({ sorted, sets }) };
+/** Reads ahead to the next row whose job has not been given yet: one that moves may stand in two sets. */
+async function peek(state: WalkState): Promise<SequenceRow | null> {
+  while (state.ahead === null) {
+    const { value, done } = await state.merged.next();
+    if (done || value === undefined) return null;
+    if (!state.given.has(value.taskId)) state.ahead = value;
+    else if (state.passed.length === 0) state.passed.push([value]);
+    else state.passed.at(-1)?.push(value);
+  }
+  return state.ahead;
 }
