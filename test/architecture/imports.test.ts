@@ -13,6 +13,7 @@ const RANKS: Readonly<Record<string, number>> = {
   'lru-cache': 0,
   'merge-sorted': 0,
   'single-flight': 0,
+  'turn-clock': 0,
   values: 0,
   waiting: 0,
   source: 1,

@@ -3,7 +3,6 @@ import type { Awaitable, TaskPage, TaskQuery, TaskSort } from '../../source.ts';
 import type { SeekTarget } from '../index/slot-blocks.ts';
 import type { TaskIndex } from '../index/task-index.ts';
 import { targetOf } from '../index/task-orders.ts';
-import type { Folded } from '../table/folded.ts';
 import type { Records } from '../table/records.ts';
 import { type Candidates, candidatesOf, walkCandidates } from './candidates.ts';
 import { listOrder } from './list-order.ts';
@@ -23,17 +22,18 @@ interface ListContext {
   readonly records: Records;
   readonly index: TaskIndex;
   readonly rows: Rows;
-  readonly fold: (slot: number) => Folded;
+  /** Brings indexes and records up to date. */
+  readonly catchUp: () => void;
 }
 
-/** @param fold folds one slot */
+/** @param catchUp brings indexes and records up to date */
 export function createTaskList(
   records: Records,
   index: TaskIndex,
   rows: Rows,
-  fold: (slot: number) => Folded,
+  catchUp: () => void,
 ): TaskList {
-  const context: ListContext = { records, index, rows, fold };
+  const context: ListContext = { records, index, rows, catchUp };
   return {
     list(query) {
       const candidates = candidatesOf(query, records, index);
@@ -55,9 +55,9 @@ function collect({ records, index }: ListContext, query: TaskQuery, candidates: 
 }
 
 function listByTime(context: ListContext, query: TaskQuery, candidates: Candidates): Awaitable<TaskPage> {
-  const { records, index, rows, fold } = context;
+  const { records, index, rows } = context;
   const { matches, count, isExact } = candidates;
-  const order = listOrder(query, records, fold);
+  const order = listOrder(query, records);
   const after = query.after === null ? null : targetOf(query.after, records);
   const walkFrom = (target: SeekTarget | null) => walkCandidates(candidates, query, target, records, index);
   if (isExact) return takePage(walkFrom(after), query, null, count, order, rows);
@@ -77,9 +77,9 @@ async function listBySort(
   candidates: Candidates,
   sort: Exclude<TaskSort, 'timestamp'>,
 ): Promise<TaskPage> {
-  const { records, index, rows, fold } = context;
+  const { records, index, rows, catchUp } = context;
   const { since, until, scan, q } = query;
-  const order = listOrder(query, records, fold);
+  const order = listOrder(query, records);
   const isTimed = since !== null || until !== null;
   const isFiltered = isTimed || !candidates.isExact || candidates.lists[0] !== index.all;
   if (isFiltered && candidates.count <= scan) {
@@ -95,7 +95,7 @@ async function listBySort(
     );
   }
   const sorted = await index.sorts.get(sort);
-  index.catchUp();
+  catchUp();
   const walk = sorted.walk(query.order, query.after);
   if (!isFiltered) return takePage(walk, query, null, sorted.size, order, rows);
   const accepts = (slot: number): boolean => isWithin(records, slot, query) && candidates.matches(slot);
@@ -103,8 +103,8 @@ async function listBySort(
   return searchTexts(collectEntries(walk, scan, accepts, order), query, false, searchContext(context, query));
 }
 
-function searchContext({ records, index, rows, fold }: ListContext, query: TaskQuery): SearchContext {
-  return { records, rows, order: listOrder(query, records, fold), catchUp: index.catchUp };
+function searchContext({ records, rows, catchUp }: ListContext, query: TaskQuery): SearchContext {
+  return { records, rows, order: listOrder(query, records), catchUp };
 }
 
 function isWithin(records: Records, slot: number, { since, until }: TaskQuery): boolean {

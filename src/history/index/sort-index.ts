@@ -4,8 +4,9 @@
  * a while.
  */
 import type { TaskSort } from '../../source.ts';
+import type { TaskLife } from '../merge/life.ts';
 import { createSlices } from '../slices.ts';
-import type { Folded } from '../table/folded.ts';
+import { readLife } from '../table/record-table.ts';
 import type { Records } from '../table/records.ts';
 import { NO_KEY } from './slot-blocks.ts';
 import { orderByNumber, orderByText, type TaskOrder } from './task-orders.ts';
@@ -32,24 +33,18 @@ export interface SortIndexes {
   get(sort: ExtraSort): Promise<TaskOrder>;
   /** Takes a slot out before it changes. */
   remove(slot: number): void;
-  insert(slot: number, folded: Folded): void;
+  insert(slot: number, life: TaskLife): void;
 }
 
-/**
- * @param fold folds one slot
- * @param now milliseconds
- */
-export function createSortIndexes(
-  records: Records,
-  fold: (slot: number) => Folded,
-  now: () => number,
-): SortIndexes {
+/** @param now milliseconds */
+export function createSortIndexes(records: Records, now: () => number): SortIndexes {
   const indexes = new Map<ExtraSort, SortIndex>();
 
   async function build(index: SortIndex): Promise<void> {
     const slices = createSlices();
     for (const slot of records.slots.values()) {
-      if (records.indexed[slot] === 1 && !index.keys.has(slot)) add(records, index, slot, fold(slot));
+      if (records.indexed[slot] === 1 && !index.keys.has(slot))
+        add(records, index, slot, readLife(records, slot));
       if (slices.isOver()) await slices.next();
     }
     index.ready = null;
@@ -79,9 +74,9 @@ export function createSortIndexes(
         index.keys.delete(slot);
       }
     },
-    insert(slot, folded) {
+    insert(slot, life) {
       if (indexes.size === 0) return;
-      for (const index of indexes.values()) add(records, index, slot, folded);
+      for (const index of indexes.values()) add(records, index, slot, life);
     },
   };
 }
@@ -91,9 +86,8 @@ function orderOf(records: Records, sort: ExtraSort): TaskOrder {
   return sort === 'state' ? orderByText(records.states, records) : orderByNumber(records);
 }
 
-function add(records: Records, { sort, order, keys }: SortIndex, slot: number, folded: Folded): void {
-  const value = sort === 'name' || sort === 'state' ? (records[sort][slot] as number) : folded[sort];
-  const key = Number.isNaN(value) ? NO_KEY : value;
+function add(records: Records, { sort, order, keys }: SortIndex, slot: number, life: TaskLife): void {
+  const key = sort === 'name' || sort === 'state' ? (records[sort][slot] as number) : (life[sort] ?? NO_KEY);
   keys.set(slot, key);
   order.insert(key, slot);
 }
