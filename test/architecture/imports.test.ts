@@ -14,6 +14,7 @@ const RANKS: Readonly<Record<string, number>> = {
   'merge-sorted': 0,
   scheduler: 0,
   'single-flight': 0,
+  'turn-clock': 0,
   values: 0,
   waiting: 0,
   source: 1,

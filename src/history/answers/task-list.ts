@@ -3,7 +3,6 @@ import type { Steps } from '../../scheduler.ts';
 import type { TaskPage, TaskQuery } from '../../source.ts';
 import type { TaskIndex } from '../index/task-index.ts';
 import { targetOf } from '../index/task-orders.ts';
-import type { Folded } from '../table/folded.ts';
 import type { Records } from '../table/records.ts';
 import { type Candidates, candidatesOf, copyCandidates, walkCandidates } from './candidates.ts';
 import { listOrder } from './list-order.ts';
@@ -24,8 +23,7 @@ interface ListContext {
   readonly records: Records;
   readonly index: TaskIndex;
   readonly rows: Rows;
-  readonly fold: (slot: number) => Folded;
-  /** Updates the indexes. */
+  /** Brings indexes and records up to date. */
   readonly catchUp: () => void;
 }
 
@@ -46,13 +44,13 @@ export function createTaskList(context: ListContext): TaskList {
 }
 
 function* listTasks(context: ListContext, query: TaskQuery): Steps<TaskPage | null> {
-  const { records, index, rows, fold, catchUp } = context;
+  const { records, index, rows, catchUp } = context;
   const { sort, scan, since, until, q } = query;
   const candidates = candidatesOf(query, records, index);
   const { count, members, isExact, isAll } = candidates;
   const accepts = acceptorOf(query, candidates, rows);
   const isMatch = (slot: number): boolean => isWithin(records, slot, query) && accepts(slot);
-  const order = listOrder(query, records, fold);
+  const order = listOrder(query, records);
   const walk = { records, order, isSearch: q !== null, from: walkByTime(context, query, candidates) };
   const page: PageContext = { walk, order, rows, catchUp };
   const isTimed = since !== null || until !== null;

@@ -29,7 +29,7 @@ export interface Eviction {
  */
 export function createEviction(
   records: Records,
-  index: () => TaskIndex,
+  index: TaskIndex,
   beside: () => number,
   retention: Retention,
   clock: () => number,
@@ -43,7 +43,7 @@ export function createEviction(
 
   /** By its last change, or by when it was first found. */
   function oldest(): number {
-    return undated.oldestAt() < index().all.firstKey() ? undated.oldest() : index().all.first();
+    return undated.oldestAt() < index.all.firstKey() ? undated.oldest() : index.all.first();
   }
 
   /** The task to drop next; −1 when all may stay. */
@@ -58,7 +58,7 @@ export function createEviction(
     dropped(slot);
     arrivals.remove(slot);
     undated.remove(slot);
-    index().drop(slot);
+    index.drop(slot);
   }
 
   return {
@@ -71,7 +71,7 @@ export function createEviction(
     wouldKeep(time) {
       if (time < clock() - retention.maxAgeMs) return false;
       const isFull = records.slots.size >= retention.maxTasks || bytes() >= retention.maxBytes;
-      return !isFull || time >= Math.min(undated.oldestAt(), index().all.firstKey());
+      return !isFull || time >= Math.min(undated.oldestAt(), index.all.firstKey());
     },
     isOverdue,
     evict() {
@@ -83,7 +83,7 @@ export function createEviction(
       }
     },
     clear() {
-      while (records.slots.size > 0) drop(index().all.first());
+      while (records.slots.size > 0) drop(index.all.first());
     },
   };
 }

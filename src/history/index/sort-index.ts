@@ -5,7 +5,8 @@
  */
 import { type Steps, scheduler } from '../../scheduler.ts';
 import type { Awaitable, TaskSort } from '../../source.ts';
-import type { Folded } from '../table/folded.ts';
+import type { TaskLife } from '../merge/life.ts';
+import { readLife } from '../table/record-table.ts';
 import type { Records } from '../table/records.ts';
 import { NO_KEY } from './slot-blocks.ts';
 import { orderByNumber, orderByText, type TaskOrder } from './task-orders.ts';
@@ -36,18 +37,11 @@ export interface SortIndexes {
   build(sort: ExtraSort): Awaitable<void>;
   /** Takes a slot out before it changes. */
   remove(slot: number): void;
-  insert(slot: number, folded: Folded): void;
+  insert(slot: number, life: TaskLife): void;
 }
 
-/**
- * @param fold folds one slot
- * @param now milliseconds
- */
-export function createSortIndexes(
-  records: Records,
-  fold: (slot: number) => Folded,
-  now: () => number,
-): SortIndexes {
+/** @param now milliseconds */
+export function createSortIndexes(records: Records, now: () => number): SortIndexes {
   const indexes = new Map<ExtraSort, SortIndex>();
   return {
     get(sort) {
@@ -64,7 +58,7 @@ export function createSortIndexes(
         ...{ usedAt: now(), building: null },
       };
       indexes.set(sort, index);
-      const building = scheduler.run('sort index', addAll(records, index, fold));
+      const building = scheduler.run('sort index', addAll(records, index));
       if (building instanceof Promise) {
         index.building = building.then(() => {
           index.building = null;
@@ -84,18 +78,19 @@ export function createSortIndexes(
         index.keys.delete(slot);
       }
     },
-    insert(slot, folded) {
+    insert(slot, life) {
       if (indexes.size === 0) return;
-      for (const index of indexes.values()) add(records, index, slot, folded);
+      for (const index of indexes.values()) add(records, index, slot, life);
     },
   };
 }
 
 /** Adds the tasks that are held. Those that change meanwhile are added by {@link SortIndexes.insert}. */
-function* addAll(records: Records, index: SortIndex, fold: (slot: number) => Folded): Steps<void> {
+function* addAll(records: Records, index: SortIndex): Steps<void> {
   let count = 0;
   for (const slot of records.slots.values()) {
-    if (records.indexed[slot] === 1 && !index.keys.has(slot)) add(records, index, slot, fold(slot));
+    if (records.indexed[slot] === 1 && !index.keys.has(slot))
+      add(records, index, slot, readLife(records, slot));
     count += 1;
     if (count % ADDED_AT_ONCE === 0) yield;
   }
@@ -106,9 +101,8 @@ function orderOf(records: Records, sort: ExtraSort): TaskOrder {
   return sort === 'state' ? orderByText(records.states, records) : orderByNumber(records);
 }
 
-function add(records: Records, { sort, order, keys }: SortIndex, slot: number, folded: Folded): void {
-  const value = sort === 'name' || sort === 'state' ? (records[sort][slot] as number) : folded[sort];
-  const key = Number.isNaN(value) ? NO_KEY : value;
+function add(records: Records, { sort, order, keys }: SortIndex, slot: number, life: TaskLife): void {
+  const key = sort === 'name' || sort === 'state' ? (records[sort][slot] as number) : (life[sort] ?? NO_KEY);
   keys.set(slot, key);
   order.insert(key, slot);
 }

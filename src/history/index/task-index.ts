@@ -1,13 +1,10 @@
 /**
  * The indexes of the task list: all tasks, and those of each state, name, worker, queue and root, each by
- * time of the last change. Recording a message only notes that its task has changed. The indexes are updated
- * before the next read, or when many tasks have changed, so a burst moves each task once.
+ * time of the last change.
  */
-
-import { KIND_ORDER } from '../merge/record.ts';
-import type { Folded } from '../table/folded.ts';
+import { lifeOf } from '../merge/life.ts';
+import { KIND_ORDER, type TaskRecord } from '../merge/record.ts';
 import { freeSlot, type Records } from '../table/records.ts';
-import { type ChangedSlots, createChangedSlots, type Pending } from './changed-slots.ts';
 import { type ColumnIndex, createColumnIndex } from './column-index.ts';
 import { createEtaIndex, type EtaIndex } from './eta-index.ts';
 import { createOrderedSlots, type OrderedSlots } from './ordered-slots.ts';
@@ -23,7 +20,7 @@ export const INDEXED_COLUMNS = ['state', 'name', 'worker', 'queue'] as const;
 /** One of {@link INDEXED_COLUMNS}. */
 export type IndexedColumn = (typeof INDEXED_COLUMNS)[number];
 
-/** The indexes. Call {@link TaskIndex.catchUp} before reading. */
+/** The indexes. */
 export interface TaskIndex extends Relatives {
   readonly all: OrderedSlots;
   readonly roots: RootIndex;
@@ -32,13 +29,9 @@ export interface TaskIndex extends Relatives {
   readonly columns: Readonly<Record<IndexedColumn, ColumnIndex>>;
   /** Moves a task from the root that its record names to another. */
   setRoot(slot: number, root: string | null): void;
-  /** Notes that a task has changed. @returns its present name and queue, to be changed there */
-  touch(slot: number): Pending;
-  /** Whether no more changes can be noted before {@link TaskIndex.catchUp}. */
-  isFull(): boolean;
-  /** Updates the indexes of all tasks that have changed. */
-  catchUp(): void;
-  /** Takes a task out of all indexes and frees its slot. The indexes must have caught up. */
+  /** Enters a task, or moves it to where its record belongs now. */
+  update(slot: number, record: TaskRecord): void;
+  /** Takes a task out of all indexes and frees its slot. */
   drop(slot: number): void;
   /** The key of a slot in the order by time of the last change. */
   keyOf(slot: number): number;
@@ -47,35 +40,21 @@ export interface TaskIndex extends Relatives {
 /** Everything that {@link updateTask} and {@link dropTask} change. */
 interface IndexState extends Relatives {
   readonly records: Records;
-  readonly fold: (slot: number) => Folded;
-  readonly changed: (slot: number) => void;
   readonly all: OrderedSlots;
   readonly roots: RootIndex;
   readonly sorts: SortIndexes;
   readonly etas: EtaIndex;
   readonly columns: Readonly<Record<IndexedColumn, ColumnIndex>>;
-  readonly pending: ChangedSlots;
 }
 
-/**
- * @param fold folds one slot
- * @param now milliseconds
- * @param changed called for each changed task after its indexes have been updated
- */
-export function createTaskIndex(
-  records: Records,
-  fold: (slot: number) => Folded,
-  now: () => number,
-  changed: (slot: number) => void,
-): TaskIndex {
+/** @param now milliseconds */
+export function createTaskIndex(records: Records, now: () => number): TaskIndex {
   const compare = orderById(records);
   const state: IndexState = {
     records,
-    fold,
-    changed,
     all: createOrderedSlots(compare),
     roots: createRootIndex(compare),
-    sorts: createSortIndexes(records, fold, now),
+    sorts: createSortIndexes(records, now),
     etas: createEtaIndex(compare),
     columns: {
       state: createColumnIndex(records.states, compare),
@@ -83,25 +62,13 @@ export function createTaskIndex(
       worker: createColumnIndex(records.workers, compare),
       queue: createColumnIndex(records.queues, compare),
     },
-    pending: createChangedSlots(records),
     ...createRelatives(),
   };
-  const { all, roots, sorts, etas, columns, pending, byParent, byGroup, byChord } = state;
-  const update = (slot: number, next: Pending) => updateChanged(state, slot, next);
   return {
-    all,
-    roots,
-    sorts,
-    etas,
-    columns,
-    byParent,
-    byGroup,
-    byChord,
+    ...state,
     keyOf: (slot) => keyOf(records, slot),
     setRoot: (slot, root) => setRoot(state, slot, root),
-    touch: pending.touch,
-    isFull: pending.isFull,
-    catchUp: () => pending.drain(update),
+    update: (slot, record) => updateTask(state, slot, record),
     drop: (slot) => dropTask(state, slot),
   };
 }
@@ -118,37 +85,26 @@ function setRoot({ records, roots }: IndexState, slot: number, root: string | nu
   if (root !== null && root !== id) roots.add(root, slot, keyOf(records, slot));
 }
 
-function updateChanged(state: IndexState, slot: number, { name, queue }: Pending): void {
-  const { records } = state;
-  const isNewName = name !== records.name[slot];
-  const isNewQueue = queue !== records.queue[slot];
-  updateTask(state, slot, name, queue);
-  // The pending strings were held until now; the indexes hold them from here on.
-  if (isNewName) records.names.release(name);
-  if (isNewQueue) records.queues.release(queue);
-}
-
-function updateTask(index: IndexState, slot: number, name: number, queue: number): void {
+function updateTask(index: IndexState, slot: number, record: TaskRecord): void {
   const { records, all, sorts } = index;
-  sorts.remove(slot);
-  const folded = index.fold(slot);
+  const { states, names, workers, queues } = records;
+  const life = lifeOf(record.entries, record.runtime);
   const isIndexed = records.indexed[slot] === 1;
   const from = keyOf(records, slot);
-  const to = Number.isNaN(folded.timestamp) ? NO_KEY : folded.timestamp;
+  const to = life.timestamp ?? NO_KEY;
+  sorts.remove(slot);
   if (isIndexed && from !== to) all.remove(from, slot);
   if (!isIndexed || from !== to) all.insert(to, slot);
-  move(index, 'state', slot, folded.state, from, to);
-  move(index, 'name', slot, name, from, to);
-  move(index, 'worker', slot, folded.worker, from, to);
-  move(index, 'queue', slot, queue, from, to);
-  records.timestamp[slot] = folded.timestamp;
+  move(index, 'state', slot, states.intern(life.state), from, to);
+  move(index, 'name', slot, record.name === null ? 0 : names.intern(record.name), from, to);
+  move(index, 'worker', slot, life.worker === null ? 0 : workers.intern(life.worker), from, to);
+  move(index, 'queue', slot, record.queue === null ? 0 : queues.intern(record.queue), from, to);
+  records.timestamp[slot] = life.timestamp ?? Number.NaN;
   const root = records.roots[slot];
   if (root != null && root !== records.ids[slot] && from !== to) index.roots.move(root, slot, from, to);
   records.indexed[slot] = 1;
-  sorts.insert(slot, folded);
-  const eta = records.extras.size > 0 ? records.extras.get(slot)?.eta : null;
-  index.etas.set(slot, eta != null && folded.kind <= KIND_ORDER.received ? eta : null);
-  index.changed(slot);
+  sorts.insert(slot, life);
+  index.etas.set(slot, KIND_ORDER[life.kind] <= KIND_ORDER.received ? record.eta : null);
 }
 
 /** Moves a task from its old string and time to the present ones. */

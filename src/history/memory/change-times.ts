@@ -22,7 +22,7 @@ export function createChangeTimes(state: MemoryState): (part: HistoryPart) => Da
   function find(part: 'tasks' | 'workers'): number {
     const next = workers.nextChange();
     if (part === 'workers') return next;
-    tables.index.catchUp();
+    tables.catchUp();
     return Math.min(next, tables.index.etas.nextAfter(clock()));
   }
 

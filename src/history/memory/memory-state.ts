@@ -1,4 +1,6 @@
 /** What a history in memory holds, shared by its writer, index and reader. */
+
+import { turnNow } from '../../turn-clock.ts';
 import { createFeed, type Feed } from '../feed/feed.ts';
 import type { HistoryPart } from '../history.ts';
 import { type RetentionOptions, resolveRetention } from '../retention.ts';
@@ -29,7 +31,7 @@ export interface MemoryState {
 
 /** @throws TypeError for an option out of its bounds */
 export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
-  const { now: clock = Date.now, ...bounds } = options;
+  const { now: clock = turnNow, ...bounds } = options;
   const retention = resolveRetention(bounds, 'createMemoryHistory');
   const shownNow = () => state.frozenAt ?? clock();
   const workers = createWorkerTable(shownNow, retention.maxWorkers, retention.workerExpiryMs);
@@ -51,7 +53,7 @@ export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
 
 /** Updates the indexes, then evicts what is beyond the bounds. Every read does so first. */
 export function catchUp({ tables, counts, revisions }: MemoryState): void {
-  tables.index.catchUp();
+  tables.catchUp();
   const evicted = tables.eviction.evict();
   counts.evicted += evicted;
   revisions.tasks += evicted;
@@ -59,7 +61,7 @@ export function catchUp({ tables, counts, revisions }: MemoryState): void {
 
 /** Drops everything. */
 export function clear({ tables, workers, feed }: MemoryState): void {
-  tables.index.catchUp();
+  tables.catchUp();
   tables.eviction.clear();
   tables.relations.clear();
   tables.rows.clear();

@@ -6,9 +6,11 @@ import { createOpenTasks } from '../index/open-tasks.ts';
 import { createRoots } from '../index/roots.ts';
 import { createTaskIndex } from '../index/task-index.ts';
 import type { Retention } from '../retention.ts';
-import { createSlotFold } from '../table/fold-slot.ts';
+import { releaseHeld } from '../table/held-records.ts';
+import { writeRecord } from '../table/record-table.ts';
 import { createRecords } from '../table/records.ts';
 import { createRelationStore } from '../table/relation-store.ts';
+import { relate } from './write-relatives.ts';
 
 /** Most relations for each task that may be held. */
 const RELATIONS_PER_TASK = 2;
@@ -24,17 +26,18 @@ export type Tables = ReturnType<typeof createTables>;
  */
 export function createTables(retention: Retention, clock: () => number, flags: FlagContext) {
   const records = createRecords(retention.maxValueBytes, retention.maxValueLength);
-  const fold = createSlotFold(records);
+  const index = createTaskIndex(records, clock);
   const rows = createRows(records, flags);
   const open = createOpenTasks(records);
   const relations = createRelationStore(
     retention.maxTasks * RELATIONS_PER_TASK,
     retention.maxBytes * RELATIONS_SHARE,
   );
+  const roots = createRoots(records, index, relations, rows.forget);
   const isKnown = (id: string): boolean => records.slots.has(id);
   const eviction = createEviction(
     records,
-    () => index,
+    index,
     () => relations.bytes,
     retention,
     clock,
@@ -45,21 +48,19 @@ export function createTables(retention: Retention, clock: () => number, flags: F
       if (relations.has(id)) relations.release(id, isKnown);
     },
   );
-  const index = createTaskIndex(records, fold, clock, (slot) => {
-    rows.forget(slot);
-    open.settle(slot);
-    eviction.heardOf(slot);
-  });
-  const roots = createRoots(records, index, relations, rows.forget);
-  return {
-    records,
-    fold,
-    rows,
-    open,
-    relations,
-    eviction,
-    index,
-    roots,
-    list: createTaskList({ records, index, rows, fold, catchUp: index.catchUp }),
-  };
+
+  /** Packs the records that have changed, and updates their indexes. */
+  function catchUp(): void {
+    releaseHeld(records, (slot, record) => {
+      writeRecord(records, slot, record);
+      relate({ records, index, roots }, slot, record);
+      index.update(slot, record);
+      rows.forget(slot);
+      open.settle(slot);
+      eviction.heardOf(slot);
+    });
+  }
+
+  const list = createTaskList({ records, index, rows, catchUp });
+  return { records, rows, open, relations, eviction, index, roots, list, catchUp };
 }

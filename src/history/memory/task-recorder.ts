@@ -1,17 +1,22 @@
 /** Records what is reported of tasks: merges it into their records, and lets indexes, workers and feed know. */
 
+import type { TaskRelation } from '../../model.ts';
 import { FEED_TYPES, type Feed } from '../feed/feed.ts';
 import type { HistoryWriter, TaskChange, TaskFacts } from '../history.ts';
-import { type Draft, draftOf } from '../merge/draft.ts';
-import { type Merged, mergeChange, mergeFacts, mergeRelations } from '../merge/merge.ts';
-import { emptyRecord, KIND_ORDER, stateOf, type TaskRecord } from '../merge/record.ts';
+import type { Added } from '../merge/entries.ts';
+import { applyChange, applyFacts, applyRelations } from '../merge/merge.ts';
+import { KIND_ORDER, stateOf, type TaskEntry } from '../merge/record.ts';
 import { isName } from '../names.ts';
-import { heldText, holdPending } from '../table/interned-strings.ts';
-import { holdRecord, readRecord, writeRecord } from '../table/record-table.ts';
+import { holdRecord, isFull } from '../table/held-records.ts';
+import { heldText } from '../table/interned-strings.ts';
+import { readLife, readRecord } from '../table/record-table.ts';
 import { allocateSlot } from '../table/records.ts';
 import type { WorkerTable } from '../workers/worker-table.ts';
 import type { Tables } from './tables.ts';
-import { canvasOf, isReported, relate, shared } from './write-relatives.ts';
+import { canvasOf, isReported, shared } from './write-relatives.ts';
+
+/** About what an entry of a record takes, unpacked. */
+const BYTES_PER_ENTRY = 150;
 
 /** What recording a message changes. */
 export interface RecorderContext {
@@ -39,8 +44,6 @@ export type Recorder = Pick<
 interface RecorderState extends RecorderContext {
   lag: number | null;
   newestTime: number;
-  /** The next record, to be filled in: an object of its own for each message is garbage that costs much. */
-  scratch: Draft;
 }
 
 /** @param context is changed by what is recorded */
@@ -49,7 +52,6 @@ export function createRecorder(context: RecorderContext): Recorder {
     ...context,
     lag: null,
     newestTime: Number.NEGATIVE_INFINITY,
-    scratch: draftOf(emptyRecord('')),
   };
   const { slots } = context.tables.records;
   const slotOf = (id: string): number | undefined => (isName(id) ? slots.get(id) : undefined);
@@ -70,7 +72,7 @@ export function createRecorder(context: RecorderContext): Recorder {
 
 function recordTask(state: RecorderState, change: TaskChange): void {
   const { tables, counts, revisions } = state;
-  const { records, open, index, rows } = tables;
+  const { records, open } = tables;
   const isStored = change.stored === true;
   if (!isStored) counts.received++;
   if (!isName(change.id)) {
@@ -80,23 +82,30 @@ function recordTask(state: RecorderState, change: TaskChange): void {
   const arrivedAt = state.clock();
   const slot = records.slots.get(change.id) ?? allocate(state, change, arrivedAt);
   if (slot === null) return;
-  const before = read(tables, slot);
-  const merged = mergeChange(before, change, arrivedAt, state.scratch);
-  const { record, outcome } = merged;
-  if (isStored) noteStoredWorker(state, change, merged);
+  const record = readRecord(records, slot);
+  const added = applyChange(record, change, arrivedAt);
+  if (isStored) noteStoredWorker(state, change, added);
   else noteSign(state, change, arrivedAt);
-  if (outcome !== 'known') index.touch(slot);
-  if (record !== before) {
-    const isHeld = write(tables, slot, before, record);
-    // Nobody needs the one before any more.
-    if (isHeld && record === state.scratch) state.scratch = before as Draft;
-    rows.forget(slot);
+  if (added.isChanged) {
+    holdRecord(records, slot, record, bytesOf(change));
     revisions.tasks++;
   }
-  if (outcome === 'added') open.heardOf(slot, arrivedAt);
+  if (added.outcome === 'added') open.heardOf(slot, arrivedAt);
   else open.lookedAt(slot, arrivedAt);
-  if (merged.isNews) publish(state, slot, change, merged, arrivedAt);
-  if (index.isFull()) state.catchUp();
+  if (added.isNews) publish(state, slot, change, added.entry, record.name, arrivedAt);
+  if (isFull(records)) state.catchUp();
+}
+
+/** About what a message adds to a record. */
+function bytesOf({ args, kwargs, result, exception, traceback, detail }: TaskChange): number {
+  const characters =
+    (args?.length ?? 0) +
+    (kwargs?.length ?? 0) +
+    (result?.length ?? 0) +
+    (exception?.length ?? 0) +
+    (traceback?.length ?? 0) +
+    (detail?.length ?? 0);
+  return BYTES_PER_ENTRY + 2 * characters;
 }
 
 /** @returns the slot of a new task; `null` when it is too old to be kept */
@@ -107,7 +116,7 @@ function allocate({ tables, maxAgeMs }: RecorderState, change: TaskChange, arriv
   const happenedAt = time ?? heardAt ?? arrivedAt;
   if (change.stored === true && happenedAt < arrivedAt - maxAgeMs) return null;
   const slot = allocateSlot(records, id);
-  if (relations.has(id)) placeByRelations(tables, slot);
+  if (relations.has(id)) setRelations(tables, slot);
   return slot;
 }
 
@@ -128,7 +137,7 @@ function noteSign(state: RecorderState, { worker, time }: TaskChange, arrivedAt:
 function noteStoredWorker(
   { workers, revisions }: RecorderState,
   { worker }: TaskChange,
-  { entry, outcome }: Merged,
+  { entry, outcome }: Added,
 ): void {
   const hasEnded = KIND_ORDER[entry.kind] >= KIND_ORDER.revoked;
   if (outcome === 'added' && !hasEnded && isName(worker) && workers.mention(worker)) revisions.workers++;
@@ -138,7 +147,8 @@ function publish(
   { tables, feed, revisions }: RecorderState,
   slot: number,
   change: TaskChange,
-  { record, entry }: Merged,
+  entry: TaskEntry,
+  name: string | null,
   arrivedAt: number,
 ): void {
   const { records } = tables;
@@ -147,7 +157,7 @@ function publish(
     {
       type: change.eventType ?? (FEED_TYPES[change.type] as string),
       // The texts that the table holds, not the message's own copies.
-      task: record.name === null ? null : heldText(records.names, record.name),
+      task: name === null ? null : heldText(records.names, name),
       taskId: records.ids[slot] as string,
       state: stateOf(entry),
       worker: entry.worker === null ? null : heldText(records.workers, entry.worker),
@@ -160,70 +170,45 @@ function publish(
 
 function recordFacts(state: RecorderState, slot: number, facts: TaskFacts): void {
   const { tables, revisions } = state;
-  const before = read(tables, slot);
-  const after = mergeFacts(before, facts);
+  const { records } = tables;
+  const record = readRecord(records, slot);
   tables.open.lookedAt(slot, state.clock());
-  if (after !== before) {
-    // The order by eta depends on it.
-    if (after.eta !== before.eta || after.expires !== before.expires) tables.index.touch(slot);
-    write(tables, slot, before, after);
-    tables.rows.forget(slot);
-    revisions.tasks++;
-  }
-  if (tables.index.isFull()) state.catchUp();
+  if (!applyFacts(record, facts)) return;
+  holdRecord(records, slot, record, (facts.args?.length ?? 0) + (facts.kwargs?.length ?? 0));
+  revisions.tasks++;
+  if (isFull(records)) state.catchUp();
 }
 
-function recordRelation(
-  { tables, revisions }: RecorderState,
-  { parent, child, relation }: Parameters<HistoryWriter['recordRelation']>[0],
-): void {
+function recordRelation(state: RecorderState, { parent, child, relation }: TaskRelation): void {
+  const { tables, revisions } = state;
   if (!isName(parent) || !isName(child) || !isName(relation) || parent === child) return;
-  const { records, relations, rows } = tables;
+  const { records, relations } = tables;
   // The chord of a header task is its child, and a group is no task.
   const [id, other] = relation === 'chord' ? [parent, child] : [child, parent];
   const slot = records.slots.get(id);
-  if (slot !== undefined && isReported(read(tables, slot), relation, other)) return;
+  if (slot !== undefined && isReported(readRecord(records, slot), relation, other)) return;
   const from = relation === 'group' ? parent : shared(records, parent);
   if (!relations.add(from, shared(records, child), relation)) return;
-  if (slot !== undefined) {
-    placeByRelations(tables, slot);
-    rows.forget(slot);
-  }
+  if (slot !== undefined) setRelations(tables, slot);
   revisions.tasks++;
+  if (isFull(records)) state.catchUp();
 }
 
-function placeByRelations(tables: Tables, slot: number): void {
-  const before = read(tables, slot);
-  const after = mergeRelations(before, canvasOf(before.id, tables.relations));
-  if (after !== before) write(tables, slot, before, after);
-  tables.roots.derive(slot);
+function setRelations({ records, relations, roots }: Tables, slot: number): void {
+  const record = readRecord(records, slot);
+  if (applyRelations(record, canvasOf(record.id, relations))) holdRecord(records, slot, record, 0);
+  roots.derive(slot);
 }
 
 function recordMissing(state: RecorderState, slot: number, missing: boolean): void {
   const { tables, revisions } = state;
+  const { records } = tables;
   tables.open.lookedAt(slot, state.clock());
-  const before = read(tables, slot);
-  const isMissing = missing && tables.rows.state(slot) === 'PENDING';
-  if (isMissing === before.isMissing) return;
-  write(tables, slot, before, { ...before, isMissing });
-  tables.rows.forget(slot);
+  const record = readRecord(records, slot);
+  const isMissing = missing && readLife(records, slot).state === 'PENDING';
+  if (isMissing === record.isMissing) return;
+  record.isMissing = isMissing;
+  holdRecord(records, slot, record, 0);
   revisions.tasks++;
-}
-
-function read({ records, index }: Tables, slot: number): TaskRecord {
-  return readRecord(records, slot, records.waiting[slot] === 0 ? null : index.touch(slot));
-}
-
-/** @returns whether the table holds the new record as it is */
-function write(tables: Tables, slot: number, before: TaskRecord, after: TaskRecord): boolean {
-  const { records, index } = tables;
-  writeRecord(records, slot, before, after);
-  if (after.name !== before.name || after.queue !== before.queue) {
-    const pending = index.touch(slot);
-    const { names, queues } = records;
-    pending.name = holdPending(names, pending.name, records.name[slot] as number, after.name);
-    pending.queue = holdPending(queues, pending.queue, records.queue[slot] as number, after.queue);
-  }
-  relate(tables, slot, before, after);
-  return holdRecord(records, slot, after);
+  if (isFull(records)) state.catchUp();
 }

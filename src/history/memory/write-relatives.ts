@@ -1,9 +1,10 @@
 /** Keeps the relatives of a task in the table and its indexes. */
 import type { Relatives } from '../index/relatives.ts';
+import type { Roots } from '../index/roots.ts';
 import type { TaskRecord } from '../merge/record.ts';
+import { reportedRoot } from '../table/record-table.ts';
 import { extraOf, type Records } from '../table/records.ts';
 import type { RelationStore } from '../table/relation-store.ts';
-import type { Tables } from './tables.ts';
 
 /** Rank of a group or chord that a relation names. A message or header of the task itself has a higher one. */
 const BY_RELATION = 1;
@@ -38,31 +39,34 @@ export function shared({ slots, ids }: Records, id: string): string {
   return slot === undefined ? id : (ids[slot] as string);
 }
 
+/** Where relatives are kept. */
+interface RelatedTables {
+  readonly records: Records;
+  readonly index: Relatives;
+  readonly roots: Roots;
+}
+
 /** Stores and indexes the relatives of a task that have changed. */
-export function relate(
-  { records, index, roots }: Tables,
-  slot: number,
-  before: TaskRecord,
-  after: TaskRecord,
-): void {
-  const { parentId, groupId, chordId, rootId } = after;
-  if (parentId !== before.parentId) {
+export function relate({ records, index, roots }: RelatedTables, slot: number, record: TaskRecord): void {
+  const { parentId, groupId, chordId, rootId } = record;
+  const extra = groupId === null && chordId === null ? records.extras.get(slot) : extraOf(records, slot);
+  if (extra !== undefined && groupId !== extra.groupId) {
+    move(index.byGroup, slot, extra.groupId, groupId);
+    extra.groupId = groupId;
+  }
+  if (extra !== undefined && chordId !== extra.chordId) {
+    move(index.byChord, slot, extra.chordId, chordId);
+    extra.chordId = chordId;
+  }
+  const oldParent = records.parents[slot] ?? null;
+  if (parentId !== oldParent) {
     const parent = parentId === null ? null : shared(records, parentId);
     records.parents[slot] = parent;
-    move(index.byParent, slot, before.parentId, parent);
+    move(index.byParent, slot, oldParent, parent);
   }
-  if (groupId !== before.groupId) {
-    extraOf(records, slot).groupId = groupId;
-    move(index.byGroup, slot, before.groupId, groupId);
-  }
-  if (chordId !== before.chordId) {
-    extraOf(records, slot).chordId = chordId;
-    move(index.byChord, slot, before.chordId, chordId);
-  }
-  const isRootChanged = rootId !== before.rootId;
-  if (isRootChanged) roots.setReported(slot, rootId === null ? null : shared(records, rootId));
-  if (isRootChanged || parentId !== before.parentId || after.hasNoParent !== before.hasNoParent)
-    roots.derive(slot);
+  const oldRoot = reportedRoot(records, slot);
+  if (rootId !== oldRoot) roots.setReported(slot, rootId === null ? null : shared(records, rootId));
+  roots.derive(slot);
 }
 
 function move(groups: Relatives['byParent'], slot: number, from: string | null, to: string | null): void {

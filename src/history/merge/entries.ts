@@ -7,37 +7,45 @@ import { isName } from '../names.ts';
 import { type EntryKind, KIND_ORDER, STATE_OF_KIND, type TaskEntry } from './record.ts';
 
 /** Most entries of one task. Of more, the oldest but the first are dropped. */
-const MAX_ENTRIES = 64;
+export const MAX_ENTRIES = 64;
 
-/** The entries of a task after a message was added. */
+/** What a message was to the entries of its task. */
 export interface Added {
-  readonly entries: readonly TaskEntry[];
   /** The message, as an entry. */
   readonly entry: TaskEntry;
   /** `added`: it is a new entry; `improved`: a known entry now says more; `known`: it says nothing new. */
   readonly outcome: 'added' | 'improved' | 'known';
   /** It reports, as it happens, a change that neither its own origin nor the other one has reported yet. */
   readonly isNews: boolean;
+  readonly isChanged: boolean;
 }
 
-/** @param arrivedAt milliseconds since 1970; dates messages without a time */
-export function addEntry(entries: readonly TaskEntry[], change: TaskChange, arrivedAt: number): Added {
+/**
+ * Adds a message to the entries, in place.
+ *
+ * @param arrivedAt milliseconds since 1970; dates messages without a time
+ */
+export function addEntry(entries: TaskEntry[], change: TaskChange, arrivedAt: number): Added {
   const reported = entryOf(change, arrivedAt);
-  if (isOutdated(entries, reported)) return { entries, entry: reported, outcome: 'known', isNews: false };
+  if (isOutdated(entries, reported)) {
+    return { entry: reported, outcome: 'known', isNews: false, isChanged: false };
+  }
   const entry = needsNumber(reported) ? { ...reported, retries: countRetries(entries) } : reported;
   const isNews = !entry.isStored && isFirstReport(entries, entry);
-  const known = findRepeated(entries, reported, entry.retries);
+  const at = findRepeated(entries, reported, entry.retries);
+  const known = at < 0 ? undefined : entries[at];
   if (known === undefined) {
-    const kept = entries.length < MAX_ENTRIES ? entries : [entries[0] as TaskEntry, ...entries.slice(2)];
-    return { entries: [...kept, entry], entry, outcome: 'added', isNews };
+    entries.push(entry);
+    return { entry, outcome: 'added', isNews, isChanged: true };
   }
   const heard = known.isStored && !entry.isStored ? { ...known, isStored: false } : known;
   const better = improve(heard, entry, change.detail);
+  entries[at] = better;
   return {
-    entries: better === known ? entries : entries.map((other) => (other === known ? better : other)),
     entry,
     outcome: better === heard ? 'known' : 'improved',
     isNews: isNews && known.isStored,
+    isChanged: better !== known,
   };
 }
 
@@ -126,30 +134,35 @@ function isSameState(a: TaskEntry, b: TaskEntry): boolean {
   return a.state === null && b.state === null && STATE_OF_KIND[a.kind] === STATE_OF_KIND[b.kind];
 }
 
-/** @param retries the number of the attempt, reported or counted */
-function findRepeated(
-  entries: readonly TaskEntry[],
-  entry: TaskEntry,
-  retries: number | null,
-): TaskEntry | undefined {
-  if (entry.timeSource === 'sender') {
-    return entries.findLast(
-      (other) => isSameReport(other, entry) && other.time === entry.time && other.worker === entry.worker,
-    );
-  }
+/**
+ * @param retries the number of the attempt, reported or counted
+ * @returns the position of the entry that the message repeats; −1: it repeats none
+ */
+function findRepeated(entries: readonly TaskEntry[], entry: TaskEntry, retries: number | null): number {
+  if (entry.timeSource === 'sender') return findSameTime(entries, entry);
   // An event without a time that was not stored cannot be recognized.
-  if (!entry.isStored && !isUndatedState(entry)) return undefined;
-  const known = findSinceReceived(entries, entry);
-  return isUndatedState(entry) && known?.retries !== retries ? undefined : known;
+  if (!entry.isStored && !isUndatedState(entry)) return -1;
+  const at = findSinceReceived(entries, entry);
+  if (at < 0 || !isUndatedState(entry)) return at;
+  return entries[at]?.retries === retries ? at : -1;
+}
+
+function findSameTime(entries: readonly TaskEntry[], entry: TaskEntry): number {
+  for (let at = entries.length - 1; at >= 0; at--) {
+    const other = entries[at] as TaskEntry;
+    if (other.time === entry.time && other.worker === entry.worker && isSameReport(other, entry)) return at;
+  }
+  return -1;
 }
 
 /** The last report of the same attempt. Each `received` begins another one, unless its number says otherwise. */
-function findSinceReceived(entries: readonly TaskEntry[], entry: TaskEntry): TaskEntry | undefined {
-  let found: TaskEntry | undefined;
-  for (const other of entries) {
+function findSinceReceived(entries: readonly TaskEntry[], entry: TaskEntry): number {
+  let found = -1;
+  for (let at = 0; at < entries.length; at++) {
+    const other = entries[at] as TaskEntry;
     if (entry.retries !== null && other.retries !== entry.retries) continue;
-    if (other.kind === 'received' && entry.kind !== 'sent') found = undefined;
-    if (isSameReport(other, entry)) found = other;
+    if (other.kind === 'received' && entry.kind !== 'sent') found = -1;
+    if (isSameReport(other, entry)) found = at;
   }
   return found;
 }

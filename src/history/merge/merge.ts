@@ -1,22 +1,14 @@
 /**
- * How messages make a task: pure functions from a record and a message to the next record. A record that
- * does not change is returned as the same object. `precedence.ts` says which message is believed.
+ * How messages make a task. `merge` is a pure function from a record and a message to the next record; the
+ * `apply` functions do the same in place, for an owner that keeps no earlier version. `precedence.ts` says
+ * which message is believed.
  */
 import type { TaskChange, TaskFacts } from '../history.ts';
-import { addTruncated, copyInto, type Draft, draftOf } from './draft.ts';
-import { type Added, addEntry } from './entries.ts';
-import { takeCanvas, takeFields } from './fields.ts';
+import { claimantOf, HEADER, RELATION } from './claimant.ts';
+import { type Added, addEntry, MAX_ENTRIES } from './entries.ts';
+import { addTruncated, takeCanvas, takeFields } from './fields.ts';
 import { takeOutcome, takeTruncated } from './outcome.ts';
-import { reporterOf, type Standing, standingOf } from './precedence.ts';
-import type { TaskRecord } from './record.ts';
-
-/** A record after a message, and what the message was to it. */
-export interface Merged extends Omit<Added, 'entries'> {
-  readonly record: TaskRecord;
-}
-
-/** Headers and relations are no change in the life of a task, so no other message is later or earlier. */
-const NO_CHANGE: Standing = { latestOfKind: true, latestOpening: true, earliestOpening: true };
+import { copyRecord, type MutableRecord, type TaskRecord } from './record.ts';
 
 /** The fields that a header or a relation can set. */
 const FILLED = [
@@ -25,80 +17,81 @@ const FILLED = [
 ] as const;
 
 /**
- * Takes in a message.
+ * Merges a message into a record.
  *
  * @param arrivedAt milliseconds since 1970; dates messages without a time
+ * @returns the next record; the same object if the message changes nothing
  */
 export function merge(record: TaskRecord, change: TaskChange, arrivedAt: number): TaskRecord {
-  return mergeChange(record, change, arrivedAt).record;
+  const next = copyRecord(record);
+  return applyChange(next, change, arrivedAt).isChanged ? next : record;
 }
 
-/**
- * Like {@link merge}, and says what the message was to the record.
- *
- * @param scratch a draft to use instead of a new one, which becomes the record that is returned
- */
-export function mergeChange(
-  record: TaskRecord,
-  change: TaskChange,
-  arrivedAt: number,
-  scratch: Draft | null = null,
-): Merged {
-  const { entries, entry, outcome, isNews } = addEntry(record.entries, change, arrivedAt);
-  const found = asFound(record);
-  if (outcome !== 'added') {
-    const known = entries === record.entries ? found : { ...found, entries };
-    // A queue holds more of a message than its sender's event says.
-    return { record: change.stored === true ? fillIn(known, change) : known, entry, outcome, isNews };
+/** Like {@link merge}, in place. */
+export function applyChange(record: MutableRecord, change: TaskChange, arrivedAt: number): Added {
+  const { entries } = record;
+  const wasMissing = markFound(record);
+  const added = addEntry(entries, change, arrivedAt);
+  const { entry, outcome } = added;
+  if (outcome === 'added') {
+    const by = claimantOf(entries, entry);
+    takeFields(record, change, by);
+    takeOutcome(record, change, entry, by);
+    takeTruncated(record, change);
+    if (entries.length > MAX_ENTRIES) entries.splice(1, 1);
+    return added;
   }
-  const draft = scratch === null ? draftOf(found) : copyInto(scratch, found);
-  const standing = standingOf(record.entries, entry);
-  draft.entries = entries;
-  takeFields(draft, change, { reporter: reporterOf(entry), standing });
-  takeOutcome(draft, change, entry, standing);
-  takeTruncated(draft, change);
-  return { record: draft, entry, outcome, isNews };
-}
-
-/** Takes what the header of the task's message says: it fills in what no message of the task has said. */
-export function mergeFacts(record: TaskRecord, facts: TaskFacts): TaskRecord {
-  return fillIn(asFound(record), facts);
+  // A queue holds more of a message than its sender's event says.
+  const isFilled = change.stored === true && fillIn(record, change);
+  return wasMissing || isFilled ? { ...added, isChanged: true } : added;
 }
 
 /**
- * Takes what relations say of a task, which counts less than any message of its own.
+ * Fills in what the header of the task's message says and no message of the task has said.
+ *
+ * @returns whether the record has changed
+ */
+export function applyFacts(record: MutableRecord, facts: TaskFacts): boolean {
+  const wasMissing = markFound(record);
+  return fillIn(record, facts) || wasMissing;
+}
+
+/**
+ * Sets what relations say of a task, which counts less than any message of its own.
  *
  * @param canvas ids of its group and of the body of its chord; `null`: no relation names one
+ * @returns whether the record has changed
  */
-export function mergeRelations(
-  record: TaskRecord,
+export function applyRelations(
+  record: MutableRecord,
   canvas: { readonly groupId: string | null; readonly chordId: string | null },
-): TaskRecord {
-  const draft = draftOf(record);
-  takeCanvas(draft, canvas, { reporter: 'relation', standing: NO_CHANGE });
-  return isSame(draft, record) ? record : draft;
+): boolean {
+  const before = { ...record, ranks: { ...record.ranks } };
+  takeCanvas(record, canvas, RELATION);
+  return isFilledIn(before, record);
 }
 
-/** Whatever is said of a task says that it is somewhere. */
-function asFound(record: TaskRecord): TaskRecord {
-  return record.isMissing ? { ...record, isMissing: false } : record;
+/** A task of which anything is said is somewhere. @returns whether it was missing */
+function markFound(record: MutableRecord): boolean {
+  const wasMissing = record.isMissing;
+  record.isMissing = false;
+  return wasMissing;
 }
 
-function fillIn(record: TaskRecord, facts: TaskFacts): TaskRecord {
-  const draft = draftOf(record);
-  takeFields(draft, facts, { reporter: 'header', standing: NO_CHANGE });
+function fillIn(record: MutableRecord, facts: TaskFacts): boolean {
+  const before = { ...record, ranks: { ...record.ranks } };
+  takeFields(record, facts, HEADER);
   for (const field of ['args', 'kwargs'] as const) {
-    const isTaken = draft[field] !== record[field];
-    if (isTaken && facts.truncated?.includes(field) === true) addTruncated(draft, field);
+    const isTaken = record[field] !== before[field];
+    if (isTaken && facts.truncated?.includes(field) === true) addTruncated(record, field);
   }
-  return isSame(draft, record) ? record : draft;
+  return isFilledIn(before, record);
 }
 
-function isSame(draft: Draft, record: TaskRecord): boolean {
-  const { group, chord } = record.ranks;
+function isFilledIn(before: TaskRecord, after: TaskRecord): boolean {
   return (
-    FILLED.every((field) => draft[field] === record[field]) &&
-    draft.ranks.group === group &&
-    draft.ranks.chord === chord
+    FILLED.some((field) => before[field] !== after[field]) ||
+    before.ranks.group !== after.ranks.group ||
+    before.ranks.chord !== after.ranks.chord
   );
 }

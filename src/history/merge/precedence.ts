@@ -5,7 +5,6 @@
  * field. It replaces a value of a lower rank and never one of a higher rank; between equal ranks the tie
  * rule decides.
  */
-import type { TaskEntry } from './record.ts';
 
 /**
  * Who reports what a task is.
@@ -143,7 +142,7 @@ export const PRECEDENCE: Readonly<Record<Field, Rule<Reporter>>> = {
   stamps: SAME_IN_ALL,
 };
 
-/** How a task ended: the precedence of each field. */
+/** How an attempt ended: the precedence of each field. */
 export const OUTCOME_PRECEDENCE: Readonly<Record<OutcomeField, Rule<OutcomeReporter>>> = {
   /** Only the worker measures it. */
   runtime: {
@@ -178,59 +177,3 @@ export const RESULT_PRECEDENCE: Readonly<Record<OutcomeReporter, readonly ('take
   cut: ['take', 'note', 'take', 'take'],
   backend: ['take', 'take', 'take', 'leave'],
 };
-
-/** How a message stands among the entries of its task. */
-export interface Standing {
-  readonly latestOfKind: boolean;
-  readonly latestOpening: boolean;
-  readonly earliestOpening: boolean;
-}
-
-/** @returns whether a claim replaces a value that is held with this rank */
-export function wins(
-  claim: Claim | undefined,
-  heldRank: number,
-  standing: Standing,
-  isUnknown: boolean,
-): claim is Claim {
-  if (claim === undefined || claim.rank < heldRank) return false;
-  if (claim.rank > heldRank && claim.isStrict !== true && claim.tie !== 'if unknown') return true;
-  switch (claim.tie) {
-    case 'last':
-      return true;
-    case 'first':
-      return false;
-    case 'if unknown':
-      return isUnknown;
-    case 'latest of its kind':
-      return standing.latestOfKind;
-    case 'latest opening':
-      return standing.latestOpening;
-    case 'earliest opening':
-      return standing.earliestOpening;
-  }
-}
-
-/** @returns who reports what the task is */
-export function reporterOf({ kind, origin, isStored }: TaskEntry): 'sent' | 'received' | 'event' | 'read' {
-  if (origin === 'result' || isStored) return 'read';
-  return kind === 'sent' || kind === 'received' ? kind : 'event';
-}
-
-/** @param entries of the task, with or without the entry itself */
-export function standingOf(entries: readonly TaskEntry[], entry: TaskEntry): Standing {
-  let latestOfKind = true;
-  let latestOpening = true;
-  let earliestOpening = true;
-  for (const other of entries) {
-    const { kind, origin, time } = other;
-    if (origin === 'event' && !other.isStored && (kind === 'sent' || kind === 'received')) {
-      if (time > entry.time) latestOpening = false;
-      if (time < entry.time) earliestOpening = false;
-    }
-    if (time <= entry.time || kind !== entry.kind || origin !== entry.origin) continue;
-    // A message that was only read happened at some time before.
-    if (other.state === entry.state && other.timeSource !== 'reading') latestOfKind = false;
-  }
-  return { latestOfKind, latestOpening, earliestOpening };
-}

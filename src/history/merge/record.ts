@@ -1,6 +1,6 @@
 /**
- * Everything that is known about one task, as plain data: what its messages reported, and what is needed
- * to merge the next one. `merge.ts` makes a record from messages, `life.ts` and `timeline.ts` read it.
+ * Everything that is known about one task, as plain data: what its messages reported, and what the merge of
+ * the next one needs. `merge.ts` makes records from messages, `life.ts` and `timeline.ts` read them.
  */
 import type { TaskTextField } from '../../model.ts';
 import type { TaskChangeType } from '../history.ts';
@@ -40,7 +40,7 @@ export const STATE_OF_KIND: Readonly<Record<EntryKind, string>> = {
   succeeded: 'SUCCESS',
 };
 
-/** One message in the life of a task. Messages that report the same are one entry. */
+/** One message in the life of a task. Messages that report the same share one entry. Never changed, only replaced. */
 export interface TaskEntry {
   readonly kind: EntryKind;
   /** Of a custom entry; `null` for all others. */
@@ -115,25 +115,22 @@ export interface TaskRecord {
   readonly isMissing: boolean;
 }
 
-/** No value has been reported. */
-const NO_RANKS: Ranks = {
-  name: 0,
-  args: 0,
-  queue: 0,
-  eta: 0,
-  lineage: 0,
-  group: 0,
-  chord: 0,
-  result: 0,
-  exception: 0,
+/** A record that only its owner sees, so it may be changed in place. */
+export type MutableRecord = {
+  -readonly [Name in keyof Omit<TaskRecord, 'entries' | 'ranks'>]: TaskRecord[Name];
+} & {
+  readonly entries: TaskEntry[];
+  readonly ranks: { -readonly [Name in keyof Ranks]: number };
 };
 
-/** A task of which nothing is known but its id. */
-export function emptyRecord(id: string): TaskRecord {
+const NOTHING_TRUNCATED: TaskRecord['truncated'] = [];
+
+/** @returns a task of which nothing is known but its id */
+export function emptyRecord(id: string): MutableRecord {
   return {
     id,
     entries: [],
-    ranks: NO_RANKS,
+    ranks: { name: 0, args: 0, queue: 0, eta: 0, lineage: 0, group: 0, chord: 0, result: 0, exception: 0 },
     name: null,
     queue: null,
     args: null,
@@ -151,9 +148,14 @@ export function emptyRecord(id: string): TaskRecord {
     exception: null,
     traceback: null,
     runtime: null,
-    truncated: [],
+    truncated: NOTHING_TRUNCATED,
     isMissing: false,
   };
+}
+
+/** @returns a copy that can be changed without changing the original */
+export function copyRecord(record: TaskRecord): MutableRecord {
+  return { ...record, entries: [...record.entries], ranks: { ...record.ranks } };
 }
 
 /** The state that an entry reports. */

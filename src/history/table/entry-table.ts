@@ -79,37 +79,27 @@ function readEntry(table: EntryTable, at: number): TaskEntry {
 }
 
 /**
- * Replaces the entries of a chain.
+ * Makes a chain hold these entries.
  *
- * @param before as they were read from the chain
+ * @param head the first entry of the chain; 0: there is none yet
  * @returns the first entry
  */
-export function writeEntries(
-  table: EntryTable,
-  head: number,
-  before: readonly TaskEntry[],
-  after: readonly TaskEntry[],
-): number {
-  const last = after.at(-1);
-  // Nearly every message adds an entry at the end.
-  const isAdded = after.length === before.length + 1 && before.at(-1) === after.at(-2);
-  if (isAdded && last !== undefined) {
-    const added = addEntry(table, last);
-    if (head === 0) return added;
-    table.nexts[lastOf(table, head)] = added;
-    return head;
-  }
-  // Before the old ones are released, so that the strings of both are held throughout.
-  const added = after.map((entry) => addEntry(table, entry));
-  for (const [position, at] of added.entries()) table.nexts[at] = added[position + 1] ?? 0;
-  releaseEntries(table, head);
-  return added[0] ?? 0;
-}
-
-function lastOf(table: EntryTable, head: number): number {
+export function writeEntries(table: EntryTable, head: number, entries: readonly TaskEntry[]): number {
+  let first = head;
+  let last = 0;
   let at = head;
-  for (let next = table.nexts[at]; next !== undefined && next !== 0; next = table.nexts[at]) at = next;
-  return at;
+  for (const entry of entries) {
+    if (at === 0) {
+      at = allocate(table);
+      if (last === 0) first = at;
+      else table.nexts[last] = at;
+      table.nexts[at] = 0;
+    }
+    writeEntry(table, at, entry);
+    last = at;
+    at = table.nexts[at] as number;
+  }
+  return first;
 }
 
 /** Frees a chain. */
@@ -120,20 +110,23 @@ export function releaseEntries(table: EntryTable, head: number): void {
     if (table.details.size > 0) table.details.delete(at);
     table.workerStrings.release(table.workers[at] as number);
     table.stateStrings.release(table.states[at] as number);
+    table.workers[at] = 0;
+    table.states[at] = 0;
     table.nexts[at] = table.free;
     table.free = at;
     at = next;
   }
 }
 
-function addEntry(table: EntryTable, entry: TaskEntry): number {
-  const at = allocate(table);
+function writeEntry(table: EntryTable, at: number, entry: TaskEntry): void {
   const worker = entry.worker === null ? 0 : table.workerStrings.intern(entry.worker);
   const state = entry.state === null ? 0 : table.stateStrings.intern(entry.state);
+  // In this order, so that a string that stays is held throughout.
   table.workerStrings.retain(worker);
   table.stateStrings.retain(state);
+  table.workerStrings.release(table.workers[at] as number);
+  table.stateStrings.release(table.states[at] as number);
   table.times[at] = entry.time;
-  table.nexts[at] = 0;
   table.infos[at] =
     KIND_ORDER[entry.kind] |
     (entry.origin === 'result' ? FROM_RESULT : 0) |
@@ -143,7 +136,7 @@ function addEntry(table: EntryTable, entry: TaskEntry): number {
   table.workers[at] = worker;
   table.states[at] = state;
   if (entry.detail !== null) table.details.set(at, entry.detail);
-  return at;
+  else if (table.details.size > 0) table.details.delete(at);
 }
 
 function allocate(table: EntryTable): number {

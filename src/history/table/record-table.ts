@@ -1,27 +1,22 @@
 /** Packs the records of tasks into the columns of a table, and unpacks them. */
 import { lifeOf, type TaskLife } from '../merge/life.ts';
-import type { Ranks, TaskRecord } from '../merge/record.ts';
+import type { MutableRecord, Ranks, TaskRecord } from '../merge/record.ts';
 import { readEntries, writeEntries } from './entry-table.ts';
+import { heldRecord } from './held-records.ts';
 import { extraOf, FACT, inlineBytes, type Records } from './records.ts';
 import type { Text } from './values.ts';
 
 /** A rank takes three bits. */
 const RANK_MASK = 0x7;
-/** Most records that are held unpacked. */
-const MAX_UNPACKED = 256;
 
-/** The name and queue that a task has now, as interned strings; 0: none. */
-export interface NameAndQueue {
-  readonly name: number;
-  readonly queue: number;
+/** @returns the record of a task as it is now; if it is not held, the caller owns it */
+export function readRecord(records: Records, slot: number): MutableRecord {
+  return heldRecord(records, slot) ?? unpackRecord(records, slot);
 }
 
-/** @param present of a task whose indexes are behind; `null`: what the columns hold */
-export function readRecord(records: Records, slot: number, present: NameAndQueue | null = null): TaskRecord {
-  const unpacked = records.unpacked.get(slot);
-  if (unpacked !== undefined) return unpacked;
-  const name = present === null ? (records.name[slot] as number) : present.name;
-  const queue = present === null ? (records.queue[slot] as number) : present.queue;
+function unpackRecord(records: Records, slot: number): MutableRecord {
+  const name = records.name[slot] as number;
+  const queue = records.queue[slot] as number;
   const facts = records.facts[slot] as number;
   const extra = records.extras.size === 0 ? undefined : records.extras.get(slot);
   return {
@@ -36,7 +31,7 @@ export function readRecord(records: Records, slot: number, present: NameAndQueue
     expires: extra?.expires ?? null,
     parentId: records.parents[slot] ?? null,
     hasNoParent: (facts & FACT.NO_PARENT) !== 0,
-    rootId: (facts & FACT.ROOT_DERIVED) !== 0 ? null : (records.roots[slot] ?? null),
+    rootId: reportedRoot(records, slot),
     groupId: extra?.groupId ?? null,
     chordId: extra?.chordId ?? null,
     kind: extra?.kind ?? null,
@@ -52,91 +47,52 @@ export function readRecord(records: Records, slot: number, present: NameAndQueue
 
 /** @returns state, worker and times of a task */
 export function readLife(records: Records, slot: number): TaskLife {
-  const entries = records.unpacked.get(slot)?.entries;
-  return lifeOf(
-    entries ?? readEntries(records.entries, records.heads[slot] as number),
-    runtimeOf(records, slot),
-  );
+  const held = heldRecord(records, slot);
+  if (held !== undefined) return lifeOf(held.entries, held.runtime);
+  return lifeOf(readEntries(records.entries, records.heads[slot] as number), runtimeOf(records, slot));
 }
 
-/**
- * Stores what has changed, except for name, queue and relatives, which the indexes keep.
- *
- * @param before as it was read
- */
-export function writeRecord(records: Records, slot: number, before: TaskRecord, after: TaskRecord): void {
-  if (after.entries !== before.entries) {
-    const head = records.heads[slot] as number;
-    records.heads[slot] = writeEntries(records.entries, head, before.entries, after.entries);
-  }
-  records.ranks[slot] = packRanks(after.ranks);
-  if (after.args !== before.args) setText(records, records.args, slot, after.args);
-  if (after.kwargs !== before.kwargs) setText(records, records.kwargs, slot, after.kwargs);
-  if (after.result !== before.result) setText(records, records.results, slot, after.result);
-  if (after.runtime !== before.runtime) records.runtimes[slot] = after.runtime ?? Number.NaN;
-  setFact(records, slot, FACT.NO_PARENT, after.hasNoParent);
-  setFact(records, slot, FACT.MISSING, after.isMissing);
-  if (isExtraChanged(before, after)) writeExtra(records, slot, before, after);
+/** @returns the root that a message named; `null` when it was derived, or is not known */
+export function reportedRoot(records: Records, slot: number): string | null {
+  return ((records.facts[slot] as number) & FACT.ROOT_DERIVED) === 0 ? (records.roots[slot] ?? null) : null;
 }
 
-/**
- * Holds the records that changed last as they are: most tasks get several messages in a row, and unpacking
- * is what costs most about a message.
- *
- * @returns whether the record is held; the caller no longer owns it then
- */
-export function holdRecord(
-  { unpacked, maxUnpackedText }: Records,
-  slot: number,
-  record: TaskRecord,
-): boolean {
-  if (textLength(record) > maxUnpackedText) {
-    unpacked.delete(slot);
-    return false;
-  }
-  if (unpacked.size >= MAX_UNPACKED && !unpacked.has(slot)) unpacked.clear();
-  unpacked.set(slot, record);
-  return true;
+/** Packs a record, except for its name, queue and relatives, which the indexes write. */
+export function writeRecord(records: Records, slot: number, record: TaskRecord): void {
+  records.heads[slot] = writeEntries(records.entries, records.heads[slot] as number, record.entries);
+  records.ranks[slot] = packRanks(record.ranks);
+  writeText(records, records.args, slot, record.args);
+  writeText(records, records.kwargs, slot, record.kwargs);
+  writeText(records, records.results, slot, record.result);
+  records.runtimes[slot] = record.runtime ?? Number.NaN;
+  const facts = (records.facts[slot] as number) & ~(FACT.NO_PARENT | FACT.MISSING);
+  records.facts[slot] =
+    facts | (record.hasNoParent ? FACT.NO_PARENT : 0) | (record.isMissing ? FACT.MISSING : 0);
+  if (hasExtra(record) || records.extras.has(slot)) writeExtra(records, slot, record);
 }
 
-function textLength({ args, kwargs, result, exception, traceback }: TaskRecord): number {
-  let length = 0;
-  if (args !== null) length += args.length;
-  if (kwargs !== null) length += kwargs.length;
-  if (result !== null) length += result.length;
-  if (exception !== null) length += exception.length;
-  if (traceback !== null) length += traceback.length;
-  return length;
-}
-
-function isExtraChanged(before: TaskRecord, after: TaskRecord): boolean {
+function hasExtra(record: TaskRecord): boolean {
   return (
-    after.eta !== before.eta ||
-    after.expires !== before.expires ||
-    after.kind !== before.kind ||
-    after.stamps !== before.stamps ||
-    after.exception !== before.exception ||
-    after.traceback !== before.traceback ||
-    after.truncated !== before.truncated
+    record.eta !== null ||
+    record.expires !== null ||
+    record.kind !== null ||
+    record.stamps !== null ||
+    record.exception !== null ||
+    record.traceback !== null ||
+    record.truncated.length > 0
   );
 }
 
-function writeExtra(records: Records, slot: number, before: TaskRecord, after: TaskRecord): void {
+function writeExtra(records: Records, slot: number, record: TaskRecord): void {
   const extra = extraOf(records, slot);
-  extra.eta = after.eta;
-  extra.expires = after.expires;
-  extra.kind = after.kind;
-  extra.truncated = after.truncated;
-  if (after.stamps !== before.stamps) {
-    records.textBytes += (after.stamps?.size ?? 0) - (before.stamps?.size ?? 0);
-    extra.stamps = after.stamps;
-  }
-  if (after.exception !== before.exception) {
-    extra.exception = replaceText(records, extra.exception, after.exception);
-  }
-  if (after.traceback !== before.traceback) {
-    extra.traceback = replaceText(records, extra.traceback, after.traceback);
-  }
+  extra.eta = record.eta;
+  extra.expires = record.expires;
+  extra.kind = record.kind;
+  extra.truncated = record.truncated;
+  records.textBytes += (record.stamps?.size ?? 0) - (extra.stamps?.size ?? 0);
+  extra.stamps = record.stamps;
+  extra.exception = replaceText(records, extra.exception, record.exception);
+  extra.traceback = replaceText(records, extra.traceback, record.traceback);
 }
 
 const NO_FIELDS: TaskRecord['truncated'] = [];
@@ -151,22 +107,19 @@ function runtimeOf(records: Records, slot: number): number | null {
   return Number.isNaN(runtime) ? null : runtime;
 }
 
-function setText(records: Records, column: (Text | null)[], slot: number, text: string | null): void {
-  column[slot] = replaceText(records, column[slot] ?? null, text);
+function writeText(records: Records, column: (Text | null)[], slot: number, text: string | null): void {
+  const old = column[slot] ?? null;
+  if (old !== text) column[slot] = replaceText(records, old, text);
 }
 
 /** @returns what is held in place of the old text */
 function replaceText(records: Records, old: Text | null, text: string | null): Text | null {
+  if (textOf(records, old) === text) return old;
   records.textBytes -= inlineBytes(old);
   records.values.drop(old);
   const held = text === null ? null : records.values.keep(text);
   records.textBytes += inlineBytes(held);
   return held;
-}
-
-function setFact(records: Records, slot: number, fact: number, isTrue: boolean): void {
-  const facts = records.facts[slot] as number;
-  records.facts[slot] = isTrue ? facts | fact : facts & ~fact;
 }
 
 function packRanks(ranks: Ranks): number {

@@ -3,11 +3,10 @@
  * tasks have. A task is a row number, its "slot", which is used again after the task was dropped.
  */
 import { TASK_STATES, type TaskTextField } from '../../model.ts';
-import type { TaskRecord } from '../merge/record.ts';
 import type { Stamps } from '../merge/stamps.ts';
 import { createEntryTable, type EntryTable, releaseEntries } from './entry-table.ts';
+import { createHeldRecords, type HeldRecords } from './held-records.ts';
 import { createInternedStrings, type InternedStrings } from './interned-strings.ts';
-
 import { createValueStore, type Text, type ValueStore } from './values.ts';
 
 /** What only some tasks have. Times in milliseconds. */
@@ -36,9 +35,6 @@ export const FACT = {
 /** Bytes of a task without its texts: columns, indexes, maps, four timeline entries. Measured by the benchmark. */
 export const BYTES_PER_TASK = 400;
 
-/** Most text of a record that is held unpacked, in characters. */
-const MAX_UNPACKED_TEXT = 1024;
-
 /** The columns. Arrays are replaced as they grow: read them from here each time. */
 export interface Records {
   readonly entries: EntryTable;
@@ -49,10 +45,8 @@ export interface Records {
   readonly queues: InternedStrings;
   readonly slots: Map<string, number>;
   readonly extras: Map<number, Extra>;
-  /** The records that changed last, unpacked. */
-  readonly unpacked: Map<number, TaskRecord>;
-  /** Most text of such a record, in characters, so that none of its texts is cut. */
-  readonly maxUnpackedText: number;
+  /** The records of tasks that have changed since they were last packed: newer than the columns. */
+  readonly held: HeldRecords;
   readonly ids: string[];
   readonly args: (Text | null)[];
   readonly kwargs: (Text | null)[];
@@ -65,13 +59,13 @@ export interface Records {
   ranks: Uint32Array;
   facts: Uint8Array;
   runtimes: Float64Array;
-  /** As the indexes have it; name and queue of a changed task are pending there. */
+  /** As indexed, like name, worker, queue and timestamp. */
   state: Uint32Array;
   name: Uint32Array;
   worker: Uint32Array;
   queue: Uint32Array;
   timestamp: Float64Array;
-  /** Position in the list of tasks whose indexes are not up to date, plus one; 0 when they are. */
+  /** Whether {@link Records.held} has a newer record, as its position there plus one; 0: none. */
   waiting: Uint32Array;
   indexed: Uint8Array;
   /** Slots used so far, and those of them that are free again. */
@@ -97,8 +91,7 @@ export function createRecords(maxValueBytes: number, maxValueLength: number): Re
     queues: createInternedStrings(),
     slots: new Map(),
     extras: new Map(),
-    unpacked: new Map(),
-    maxUnpackedText: Math.min(MAX_UNPACKED_TEXT, maxValueLength),
+    held: createHeldRecords(),
     ids: [],
     args: [],
     kwargs: [],
@@ -151,7 +144,6 @@ export function freeSlot(records: Records, slot: number): void {
     records.textBytes -= extra.stamps?.size ?? 0;
     records.extras.delete(slot);
   }
-  records.unpacked.delete(slot);
   records.slots.delete(records.ids[slot] as string);
   records.ids[slot] = '';
   records.parents[slot] = null;

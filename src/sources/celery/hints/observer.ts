@@ -1,5 +1,6 @@
 /** Collects the evidence for hints: a few counters, updated with each message. */
 import type { TaskChange, WorkerChange } from '../../../history/history.ts';
+import { turnNow } from '../../../turn-clock.ts';
 import type { QueueCounts } from '../broker.ts';
 import type { Problem } from '../problem.ts';
 import {
@@ -64,7 +65,7 @@ interface State {
 }
 
 /** @param clock milliseconds since 1970 */
-export function createObserver(clock: () => number = Date.now): Observer {
+export function createObserver(clock: () => number = turnNow): Observer {
   const state = newState();
   return {
     task(change) {
