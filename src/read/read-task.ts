@@ -1,4 +1,5 @@
 /** The interface of the reader of sources. */
+import type { Waiter } from '../scheduler.ts';
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
 import type { LastAnswers } from './fan-out.ts';
 import type { ReadResult } from './read-result.ts';
@@ -26,8 +27,9 @@ export interface ReadTask<Raw, Result> {
    * the data is invalid.
    *
    * @param result facts about the read
+   * @param waiter who waits; its signal aborts when nobody does any more, so that the work can stop
    */
-  map(raw: Raw, result: ReadResult): Result;
+  map(raw: Raw, result: ReadResult, waiter: Waiter): Awaitable<Result>;
 }
 
 /** Reads of all sources. */

@@ -1,4 +1,5 @@
 import { isMonitorError, MonitorError } from '../errors.ts';
+import type { Waiter } from '../scheduler.ts';
 import { type PartRead, partsOf } from '../source/combined-part.ts';
 import type { Awaitable, SourcePart } from '../source.ts';
 import { type Aborting, createContext } from './context.ts';
@@ -23,10 +24,11 @@ interface ReaderState {
   closed: boolean;
 }
 
-/** A read of an asynchronous source. */
-interface Pending<Raw> {
+/** A read that has no result yet. */
+interface Pending<Raw, Result> {
+  /** The data of the source. */
   readonly promise: PromiseLike<Raw>;
-  readonly result: ReadResult;
+  map(raw: Raw): Awaitable<Result>;
   readonly id: string;
   /** The set of reads that this one belongs to. */
   readonly among: Set<SharedRead<unknown>>;
@@ -84,10 +86,20 @@ function begin<Raw, Result>(
   } catch (error) {
     throw failureOf(task, error, report);
   }
-  if (!isPending) return mapRaw(task, raw as Raw, result, report);
-  const pending = { promise: raw as PromiseLike<Raw>, result, id, among, abort: aborting.abort };
-  return share(state, task, reads, pending).join(onLeave);
+  const map = (data: Raw): Awaitable<Result> => mapRaw(task, data, result, aborting.context, report);
+  const pending = { id, among, abort: aborting.abort };
+  if (isPending) {
+    return share(state, task, reads, { ...pending, promise: raw as PromiseLike<Raw>, map }).join(onLeave);
+  }
+  const made = map(raw as Raw);
+  if (!isThenable(made)) return made;
+  const promise = Promise.resolve(made);
+  // The shared read handles a failure, but begins to wait in a moment only.
+  promise.catch(() => {});
+  return share(state, task, reads, { ...pending, promise: NO_WAIT, map: () => promise }).join(onLeave);
 }
+
+const NO_WAIT = Promise.resolve(undefined);
 
 function readsOf({ parts }: ReaderState, part: SourcePart): PartReads {
   const reads = parts.get(part) ?? createPartReads();
@@ -102,9 +114,9 @@ function isFull({ open, options }: ReaderState, { shared }: PartReads): boolean 
 /** Shares a read: later reads with the same part, call and key join it until it ends. */
 function share<Raw, Result>(
   { options }: ReaderState,
-  task: ReadTask<Raw, Result>,
+  task: Pick<ReadTask<unknown, Result>, 'part' | 'call' | 'timeoutMs'>,
   reads: PartReads,
-  { promise, result, id, among, abort }: Pending<Raw>,
+  { promise, map, id, among, abort }: Pending<Raw, Result>,
 ): SharedRead<Result> {
   const { report } = options;
   const leave = (): void => {
@@ -115,7 +127,7 @@ function share<Raw, Result>(
     timeoutMs: task.timeoutMs ?? options.timeoutMs,
     finish(raw) {
       reads.abandoned.clear();
-      return mapRaw(task, raw, result, report);
+      return map(raw);
     },
     fail: (error) => failureOf(task, error, report),
     onGiveUp() {
@@ -185,14 +197,20 @@ function mapRaw<Raw, Result>(
   task: ReadTask<Raw, Result>,
   raw: Raw,
   result: ReadResult,
+  waiter: Waiter,
   report: Report,
-): Result {
-  try {
-    return task.map(raw, result);
-  } catch (error) {
-    if (isMonitorError(error) && error.code !== 'source_invalid') throw error;
+): Awaitable<Result> {
+  const fail = (error: unknown): never => {
+    const isKnown = isMonitorError(error) && error.code !== 'source_invalid';
+    if (isKnown || waiter.signal.aborted) throw error;
     report(error, { code: 'source_invalid', source: task.part.name, call: task.call });
     throw new MonitorError('source_invalid');
+  };
+  try {
+    const made = task.map(raw, result, waiter);
+    return isThenable(made) ? made.then(undefined, fail) : made;
+  } catch (error) {
+    return fail(error);
   }
 }
 

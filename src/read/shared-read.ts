@@ -1,6 +1,7 @@
 /** A read in flight that is shared by concurrent requests, with a deadline. */
 import { MonitorError } from '../errors.ts';
 import { type OnLeave, WAITER_LEFT } from '../single-flight.ts';
+import type { Awaitable } from '../source.ts';
 
 export type { OnLeave } from '../single-flight.ts';
 
@@ -21,10 +22,13 @@ export interface SharedReadOptions<Raw, Result> {
   /** Milliseconds. */
   readonly timeoutMs: number;
   /** Makes the result from the data of the source. A thrown error is the outcome. */
-  finish(raw: Raw): Result;
+  finish(raw: Raw): Awaitable<Result>;
   /** Makes the error from the rejection of the source, or from the deadline. */
   fail(error: unknown): MonitorError;
-  /** Called when the last waiter has left, or on cancel. After the former, the deadline still runs. */
+  /**
+   * Called when the last waiter has left, on cancel, and at the deadline when the source has answered but the
+   * result is not made yet. After the first, the deadline still runs.
+   */
   onGiveUp(): void;
   /** Called at the deadline, when the source has not answered. */
   onDeadline(): void;
@@ -43,16 +47,15 @@ interface State<Raw, Result> {
   waiters: number;
   /** Whether every waiter has left. */
   deserted: boolean;
+  /** Whether the source has answered. */
+  answered: boolean;
   ended: boolean;
 }
 
 /** Starts the deadline of a read, and waits for the source. */
 export function createSharedRead<Raw, Result>(options: SharedReadOptions<Raw, Result>): SharedRead<Result> {
   const state = createState(options);
-  state.timer = setTimeout(() => {
-    options.onDeadline();
-    fail(state, new MonitorError('source_timeout'));
-  }, options.timeoutMs);
+  state.timer = setTimeout(() => onDeadline(state), options.timeoutMs);
   state.timer.unref();
 
   // Unlike Promise.resolve, a resolver also catches errors of a thenable that throws.
@@ -87,7 +90,16 @@ function createState<Raw, Result>(options: SharedReadOptions<Raw, Result>): Stat
   // Each client waits on a promise of its own; this one must not be an unhandled rejection.
   outcome.catch(() => {});
   const settle = { resolve, reject };
-  return { options, outcome, settle, timer: undefined, waiters: 0, deserted: false, ended: false };
+  return {
+    options,
+    outcome,
+    settle,
+    timer: undefined,
+    waiters: 0,
+    deserted: false,
+    answered: false,
+    ended: false,
+  };
 }
 
 function end<Raw, Result>(state: State<Raw, Result>, settle: () => void): void {
@@ -98,14 +110,31 @@ function end<Raw, Result>(state: State<Raw, Result>, settle: () => void): void {
   settle();
 }
 
+/** A source that is late has timed out. A result that is late has waited for its turn: too much is asked. */
+function onDeadline<Raw, Result>(state: State<Raw, Result>): void {
+  const { options, settle } = state;
+  if (state.answered) {
+    options.onGiveUp();
+    end(state, () => settle.reject(new MonitorError('overloaded')));
+  } else {
+    options.onDeadline();
+    fail(state, new MonitorError('source_timeout'));
+  }
+}
+
 function finish<Raw, Result>(state: State<Raw, Result>, raw: Raw): void {
-  end(state, () => {
-    try {
-      state.settle.resolve(state.options.finish(raw));
-    } catch (error) {
-      state.settle.reject(error);
-    }
-  });
+  const { options, settle } = state;
+  if (state.ended) return;
+  state.answered = true;
+  const reject = (error: unknown): void =>
+    end(state, () => settle.reject(state.deserted ? CLIENT_GONE : error));
+  if (state.deserted) {
+    reject(CLIENT_GONE);
+    return;
+  }
+  // An async function, so that a thrown error is an outcome, too.
+  const make = async (): Promise<Result> => options.finish(raw);
+  make().then((result) => end(state, () => settle.resolve(result)), reject);
 }
 
 /** Ends the read with an error. A source that rejects because its signal was aborted has not failed. */
