@@ -9,6 +9,7 @@ import {
   type OnLeave,
   type ReadResult,
 } from '../read.ts';
+import { type Steps, scheduler, type Waiter } from '../scheduler.ts';
 import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
 import type { AnswerContent, AnswerEntry, DocumentRequest, Unreadable } from './answer-entry.ts';
 import type { Monitor } from './monitor.ts';
@@ -39,13 +40,13 @@ export interface ReadDocument<Part extends SourcePart, Raw> extends DocumentBase
   readonly call: string;
   read(part: Part, context: ReadContext, now: number): Awaitable<Raw>;
   /**
-   * Builds the content of the response body.
+   * Builds the content of the response body, in steps: redacting and writing a page of 1,000 rows is long work.
    *
    * @param sourceOf returns the name of the source that an item came from
    * @returns `null` when the source does not know the requested task
    * @throws MonitorError `source_invalid`
    */
-  content(raw: Raw, sourceOf: ReadResult['sourceOf'], now: number): AnswerContent | null;
+  content(raw: Raw, sourceOf: ReadResult['sourceOf'], now: number): Steps<AnswerContent | null>;
 }
 
 /**
@@ -70,7 +71,8 @@ export function readAnswer<Part extends SourcePart, Raw>(
       call: options.call,
       key: `stream ${options.key}`,
       read: (context) => options.read(part, context, now),
-      map: (raw: Raw, result) => compose(monitor, options, { part, before, raw, result, now }),
+      map: (raw: Raw, result, waiter) =>
+        compose(monitor, options, { part, before, raw, result, now }, waiter),
     },
     onLeave,
   );
@@ -87,14 +89,27 @@ interface Given<Part extends SourcePart, Raw> {
   readonly now: number;
 }
 
-/** Builds the answer from the data of a source. */
+/**
+ * Builds the answer from the data of a source. No promise when that ends in the time of this turn.
+ *
+ * @param waiter the work stops when nobody waits any more
+ */
 export function compose<Part extends SourcePart, Raw>(
   monitor: Monitor,
   options: ReadDocument<Part, Raw>,
+  given: Given<Part, Raw>,
+  waiter: Waiter,
+): Awaitable<AnswerEntry> {
+  return scheduler.run('answer', composeInSteps(monitor, options, given), waiter);
+}
+
+function* composeInSteps<Part extends SourcePart, Raw>(
+  monitor: Monitor,
+  options: ReadDocument<Part, Raw>,
   { part, before, raw, result, now }: Given<Part, Raw>,
-): AnswerEntry {
+): Steps<AnswerEntry> {
   const freshness = freshnessBetween(before, freshnessOf(part, now, monitor.report), result);
-  const content = options.content(raw, result.sourceOf, now);
+  const content = yield* options.content(raw, result.sourceOf, now);
   const unreadable = sum(content?.unreadable ?? NONE, result.leftOut);
   for (const [name, count] of unreadable) monitor.countUnreadable({ name }, options.call, count);
   return answerWith(content && { ...content, unreadable }, freshness, now);

@@ -1,16 +1,7 @@
 /** Answers of routes that read one part of a source. As long as the source reports no change, the cached answer is sent. */
 
 import { isMonitorError, MonitorError } from '../errors.ts';
-import {
-  AWAY,
-  errorOf,
-  type Freshness,
-  freshnessAway,
-  freshnessOf,
-  hasData,
-  isStillFresh,
-  type ReadResult,
-} from '../read.ts';
+import { AWAY, errorOf, type Freshness, freshnessAway, freshnessOf, hasData, isStillFresh } from '../read.ts';
 import type { SourcePart } from '../source.ts';
 import type { SourceErrorCode } from '../wire.ts';
 import { compose, type DocumentOptions } from './answer.ts';
@@ -116,8 +107,10 @@ async function readAnew<Part extends SourcePart, Raw>(
         client: clientOf(response),
         read: (context) => options.read(part, context, now),
         keepsLast: true,
-        map: (raw: Raw, result: ReadResult) =>
-          keep(compose(monitor, options, { part, before, raw, result, now })),
+        map(raw: Raw, result, waiter) {
+          const entry = compose(monitor, options, { part, before, raw, result, now }, waiter);
+          return entry instanceof Promise ? entry.then(keep) : keep(entry as AnswerEntry);
+        },
       },
       onLeave(response),
     );

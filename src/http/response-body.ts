@@ -3,37 +3,14 @@ import type { ReadResult } from '../read.ts';
 import type { Steps } from '../scheduler.ts';
 import type { AnswerContent, Unreadable } from './answer-entry.ts';
 
-/** The content of a body in which only `sources` and `generated_at` (when it has one) change with time. */
-export function contentOf(
-  body: object,
-  {
-    generatedAt = false,
-    ...extra
-  }: Omit<AnswerContent, 'stable' | 'render'> & { readonly generatedAt?: boolean } = {},
-): AnswerContent {
-  return contentOfMembers(JSON.stringify(body).slice(1, -1), { generatedAt, ...extra });
-}
-
-/** The same as {@link contentOf}. @param stable one or more members of the body as JSON text, without braces */
-export function contentOfMembers(
-  stable: string,
-  {
-    generatedAt = false,
-    ...extra
-  }: Omit<AnswerContent, 'stable' | 'render'> & { readonly generatedAt?: boolean } = {},
-): AnswerContent {
-  return {
-    ...extra,
-    stable,
-    render(moment, sources) {
-      const at = generatedAt ? `"generated_at":"${new Date(moment).toISOString()}",` : '';
-      return `{${stable},${at}"sources":${sources}}`;
-    },
-  };
+/** The content of a small body, followed by `sources`. */
+export function contentOf(body: object): AnswerContent {
+  const stable = JSON.stringify(body).slice(1, -1);
+  return { stable, render: (_moment, sources) => `{${stable},"sources":${sources}}` };
 }
 
 /** A body of several parts, in steps because it may be large. */
-export interface PartedBody extends Pick<AnswerContent, 'position'> {
+export interface PartedBody extends Omit<AnswerContent, 'stable' | 'render' | 'bytes'> {
   /** What the ETag covers beside the parts. */
   readonly covers?: string;
   /** JSON text before and after the parts, for a time in milliseconds since 1970. */
@@ -45,11 +22,13 @@ export interface PartedBody extends Pick<AnswerContent, 'position'> {
 /** The content of a body of several parts, followed by `sources`. */
 export function* contentOfParts({ covers = '', around, parts, ...extra }: PartedBody): Steps<AnswerContent> {
   const hash = createHash('sha1').update(covers);
-  const encoded = parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part));
+  const encoded: Buffer[] = [];
   let bytes = 0;
-  for (const part of encoded) {
-    hash.update(part);
-    bytes += part.length;
+  for (const part of parts) {
+    const buffer = typeof part === 'string' ? Buffer.from(part) : part;
+    encoded.push(buffer);
+    hash.update(buffer);
+    bytes += buffer.length;
     yield;
   }
   return {
@@ -63,14 +42,76 @@ export function* contentOfParts({ covers = '', around, parts, ...extra }: Parted
   };
 }
 
+/** A body with one list of rows, and otherwise few members. */
+export interface ListBody extends Omit<PartedBody, 'covers' | 'around' | 'parts'> {
+  /** JSON text before the rows, such as `"tasks":[`. */
+  readonly before: string;
+  /** JSON text of each row. */
+  readonly rows: readonly string[];
+  /** JSON text behind the rows, such as `],"total":1`. */
+  readonly after: string;
+  /** Whether `generated_at` follows. */
+  readonly generatedAt: boolean;
+}
+
+/** Characters of a body that is written in one piece: that takes some hundred microseconds. */
+const SHORT_LENGTH = 131_072;
+
+/** The content of a body with a list, followed by `sources`. */
+export function* contentOfList({
+  before,
+  rows,
+  after,
+  generatedAt,
+  ...extra
+}: ListBody): Steps<AnswerContent> {
+  const writtenAt = (moment: number): string =>
+    generatedAt ? `"generated_at":"${new Date(moment).toISOString()}",` : '';
+  if (rows.reduce((sum, { length }) => sum + length, 0) < SHORT_LENGTH) {
+    const stable = `${before}${rows.join(',')}${after}`;
+    const render = (moment: number, sources: string): string =>
+      `{${stable},${writtenAt(moment)}"sources":${sources}}`;
+    return { ...extra, stable, render };
+  }
+  return yield* contentOfParts({
+    ...extra,
+    parts: [before, ...joinRows(rows), `${after},`],
+    around: (moment) => ['{', writtenAt(moment)],
+  });
+}
+
+/** Characters of a part of a longer body. */
+const PART_LENGTH = 32_768;
+
+/** Joins rows with commas, in parts of about {@link PART_LENGTH}. */
+function joinRows(rows: readonly string[]): string[] {
+  const parts: string[] = [];
+  let start = 0;
+  let length = 0;
+  for (const [index, row] of rows.entries()) {
+    length += row.length + 1;
+    if (length < PART_LENGTH && index < rows.length - 1) continue;
+    parts.push(`${start === 0 ? '' : ','}${rows.slice(start, index + 1).join(',')}`);
+    start = index + 1;
+    length = 0;
+  }
+  return parts;
+}
+
+/** Rows converted between two pauses. Each can have five texts of some kilobytes to redact. */
+const ROWS_AT_ONCE = 4;
+
 /** Converts the items of a source with `show`. Counts the items that cannot be read or exceed `most`. */
-export function readItems<Item, Shown>(
-  list: unknown,
+export function* readItems<Item, Shown>(
+  given: unknown,
   most: number,
   sourceOf: ReadResult['sourceOf'],
   show: (item: Item) => Shown | null,
-): { readonly shown: Shown[]; readonly unreadable: Unreadable } {
-  if (!Array.isArray(list)) throw new TypeError('The source must return an array.');
+): Steps<{ readonly shown: Shown[]; readonly unreadable: Unreadable }> {
+  if (!Array.isArray(given)) throw new TypeError('The source must return an array.');
+  // A copy: the list may belong to the host, who may change it during a pause.
+  const list: readonly unknown[] = given.slice(0, most + 1);
+  const excess = Math.max(0, given.length - most);
   const length = Math.min(list.length, most);
   const shown: Shown[] = [];
   const unreadable = new Map<string, number>();
@@ -83,7 +124,8 @@ export function readItems<Item, Shown>(
     const row = show(item as Item);
     if (row === null) leaveOut(item, 1);
     else shown.push(row);
+    if (index % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) yield;
   }
-  if (list.length > length) leaveOut(list[length], list.length - length);
+  if (excess > 0) leaveOut(list[length], excess);
   return { shown, unreadable };
 }

@@ -6,7 +6,7 @@ import { createDocument } from '../http/document.ts';
 import { readMoment } from '../http/moment-parameter.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { integer, texts, type ValuesOf } from '../http/parameter.ts';
-import { contentOf, readItems } from '../http/response-body.ts';
+import { contentOfList, readItems } from '../http/response-body.ts';
 import { type Asked, defineRoute, SOURCE_ERRORS } from '../http/route.ts';
 import { streamable } from '../http/streamable.ts';
 import type { TaskEvent } from '../model.ts';
@@ -14,7 +14,6 @@ import type { ReadResult } from '../read.ts';
 import { partsOf } from '../source/combined-part.ts';
 import { isTaskEventPage } from '../source/pages.ts';
 import type { TaskEventPage, TaskEventQuery, TaskEventSource } from '../source.ts';
-import type { EventBody } from '../wire.ts';
 
 const KIND = 'events';
 
@@ -63,39 +62,46 @@ function documentOptions(
     call: 'listEvents',
     key: keyOf('events', asked),
     read: (source, context) => source.listEvents(query, context),
-    content(page, sourceOf) {
+    *content(page, sourceOf) {
       if (!isTaskEventPage(page)) throw new TypeError('listEvents() must return { events, cursor, gap }.');
       const { events: list, gap } = cut(page, query);
-      const { shown, unreadable } = readItems<TaskEvent, EventBody>(list, query.limit, sourceOf, (event) =>
-        shownBody(monitor, event, sourceOf),
+      const { shown: rows, unreadable } = yield* readItems<TaskEvent, string>(
+        list,
+        query.limit,
+        sourceOf,
+        (event) => rowOf(monitor, event, sourceOf),
       );
       const nextSince = encodeCursor(KIND, [page.cursor]);
-      return contentOf(
-        { events: shown, cursor: nextSince, gap },
-        {
-          generatedAt: true,
-          unreadable,
-          position: {
-            cursor: nextSince,
-            hasChanges: list.length > 0,
-            gap,
-            isFull: list.length >= query.limit,
-          },
+      return yield* contentOfList({
+        before: '"events":[',
+        rows,
+        after: `],"cursor":${JSON.stringify(nextSince)},"gap":${gap}`,
+        generatedAt: true,
+        unreadable,
+        position: {
+          cursor: nextSince,
+          hasChanges: list.length > 0,
+          gap,
+          isFull: list.length >= query.limit,
         },
-      );
+      });
     },
   };
 }
 
-/** With several sources, the id is prefixed with the name of its source: ids of two sources can be equal. */
-function shownBody(
+/**
+ * One item as JSON. With several sources, the id is prefixed with the name of its source: ids of two sources can
+ * be equal.
+ */
+function rowOf(
   { sources: { events: part }, serializer }: Monitor,
   event: TaskEvent,
   sourceOf: ReadResult['sourceOf'],
-): EventBody | null {
+): string | null {
   const body = serializer.event(event);
-  if (body === null || part === undefined || partsOf(part).length === 1) return body;
-  return { ...body, id: `${sourceOf(event)}.${body.id}` };
+  if (body === null) return null;
+  const isCombined = part !== undefined && partsOf(part).length > 1;
+  return JSON.stringify(isCombined ? { ...body, id: `${sourceOf(event)}.${body.id}` } : body);
 }
 
 function readSince(text: string): TaskEventQuery['since'] {

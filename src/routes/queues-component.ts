@@ -3,8 +3,9 @@ import { isMonitorError, type MonitorErrorCode } from '../errors.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { readItems } from '../http/response-body.ts';
 import type { Queue } from '../model.ts';
-import { errorOf, freshnessOf, type OnLeave } from '../read.ts';
-import type { ComponentBody, QueueBody } from '../wire.ts';
+import { errorOf, freshnessOf, type OnLeave, type ReadResult } from '../read.ts';
+import { type Steps, scheduler } from '../scheduler.ts';
+import type { ComponentBody, QueueBody, SourceErrorCode } from '../wire.ts';
 
 // More queues than any deployment has.
 const MOST_QUEUES = 10_000;
@@ -27,6 +28,17 @@ export function createQueuesComponent(monitor: Monitor): (leave: OnLeave) => Pro
     };
   }
 
+  /** @returns the error of a source that failed while others answered */
+  function* show(list: unknown, { sourceOf, failures }: ReadResult): Steps<SourceErrorCode | null> {
+    const now = new Date();
+    const { shown, unreadable } = yield* readItems<Queue, QueueBody>(list, MOST_QUEUES, sourceOf, (queue) =>
+      monitor.serializer.queue(queue, sourceOf(queue), now),
+    );
+    for (const [name, count] of unreadable) monitor.countUnreadable({ name }, 'listQueues', count);
+    last = shown.sort(bySourceAndName);
+    return [...failures.values()].at(0)?.code ?? null;
+  }
+
   return async (leave) => {
     if (part === undefined) return component('disabled', null);
     try {
@@ -37,18 +49,7 @@ export function createQueuesComponent(monitor: Monitor): (leave: OnLeave) => Pro
           key: '',
           keepsLast: true,
           read: (context) => part.listQueues(context),
-          map(list, result) {
-            const now = new Date();
-            const { shown, unreadable } = readItems<Queue, QueueBody>(
-              list,
-              MOST_QUEUES,
-              result.sourceOf,
-              (queue) => monitor.serializer.queue(queue, result.sourceOf(queue), now),
-            );
-            for (const [name, count] of unreadable) monitor.countUnreadable({ name }, 'listQueues', count);
-            last = shown.sort(bySourceAndName);
-            return [...result.failures.values()].at(0)?.code ?? null;
-          },
+          map: (list, result, waiter) => scheduler.run('answer', show(list, result), waiter),
         },
         leave,
       );

@@ -1,7 +1,7 @@
 import type { AnswerContent } from '../http/answer-entry.ts';
 import { keyOf } from '../http/answer-key.ts';
 import { createDocument } from '../http/document.ts';
-import { contentOf, readItems } from '../http/response-body.ts';
+import { contentOfList, readItems } from '../http/response-body.ts';
 import { defineRoute, type Respond } from '../http/route.ts';
 import { sendDocument, tagOf } from '../http/send.ts';
 import type { Schedule } from '../model.ts';
@@ -28,15 +28,21 @@ export const schedules = defineRoute({
         call: 'listSchedules',
         key: keyOf('schedules', asked),
         read: (source, context) => source.listSchedules(context),
-        content(list, sourceOf) {
+        *content(list, sourceOf) {
           if (list === null) return NOT_ENABLED;
-          const { shown, unreadable } = readItems<Schedule, ScheduleBody>(
+          const { shown, unreadable } = yield* readItems<Schedule, ScheduleBody>(
             list,
             MOST_SCHEDULES,
             sourceOf,
             (schedule) => monitor.serializer.schedule(schedule, sourceOf(schedule)),
           );
-          return contentOf({ enabled: true, schedules: shown }, { unreadable });
+          return yield* contentOfList({
+            before: '"enabled":true,"schedules":[',
+            rows: shown.map((schedule) => JSON.stringify(schedule)),
+            after: ']',
+            generatedAt: false,
+            unreadable,
+          });
         },
       });
   },

@@ -21,11 +21,12 @@ export const task = defineRoute({
         call: 'getTask',
         key: keyOf('task', asked),
         read: (source, context) => source.getTask(asked.taskId, context),
-        content(detail: TaskDetail | null | undefined, sourceOf) {
+        *content(detail: TaskDetail | null | undefined, sourceOf) {
           // A source that reads a Map may return undefined.
           if (detail === null || detail === undefined) return null;
           const body = monitor.serializer.taskDetail(detail, sourceOf(detail));
           if (body === null) throw new TypeError('getTask() must return a task with id and state, or null.');
+          yield;
           return contentOf(body);
         },
       });

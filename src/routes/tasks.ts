@@ -1,14 +1,14 @@
-import type { Unreadable } from '../http/answer-entry.ts';
 import { keyOf } from '../http/answer-key.ts';
 import { cursor } from '../http/cursor-parameter.ts';
 import { createDocument } from '../http/document.ts';
 import { moment } from '../http/moment-parameter.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { choice, integer, text, texts, type ValuesOf } from '../http/parameter.ts';
-import { contentOfMembers, readItems } from '../http/response-body.ts';
+import { contentOfList, type ListBody, readItems } from '../http/response-body.ts';
 import { type Asked, defineRoute, type Fault, type Respond, SOURCE_ERRORS } from '../http/route.ts';
 import { TASK_STATES, type Task } from '../model.ts';
 import type { ReadResult } from '../read.ts';
+import type { Steps } from '../scheduler.ts';
 import { isTaskPage } from '../source/pages.ts';
 import type { TaskPage, TaskQuery, TaskStats } from '../source.ts';
 import { decodeTaskCursor, encodeTaskCursor, listNameOf } from './task-cursor.ts';
@@ -105,9 +105,8 @@ function listDocument(request: ListRequest): Respond {
     key,
     link: (next) => linkTo(asked.pairs, next),
     read: (source, context) => source.listTasks(query, context),
-    content(page: TaskPage, sourceOf) {
-      const { text, next, unreadable } = pageMembers(request, page, sourceOf);
-      return contentOfMembers(text, { generatedAt: true, nextCursor: next, unreadable });
+    *content(page: TaskPage, sourceOf) {
+      return yield* contentOfList(yield* listBody(request, page, sourceOf));
     },
   });
 }
@@ -129,33 +128,32 @@ function statsDocument(request: ListRequest, minutes: number): Respond {
             ? null
             : source.getTaskStats({ minutes, now: new Date(now), filter: query }, context))(),
       ]),
-    content([page, stats]: readonly [TaskPage, TaskStats | null], sourceOf, now) {
-      const { text, next, unreadable } = pageMembers(request, page, sourceOf);
+    *content([page, stats]: readonly [TaskPage, TaskStats | null], sourceOf, now) {
+      const body = yield* listBody(request, page, sourceOf);
       const figures = stats === null ? null : monitor.serializer.stats(stats);
       if (stats !== null && figures === null) throw new TypeError('getTaskStats() returned no figures.');
-      return contentOfMembers(`${text},"stats":${JSON.stringify(figures)}`, {
-        generatedAt: true,
-        nextCursor: next,
-        unreadable,
-        changesAt: now + STATS_HOLD_MS,
-      });
+      const after = `${body.after},"stats":${JSON.stringify(figures)}`;
+      return yield* contentOfList({ ...body, after, changesAt: now + STATS_HOLD_MS });
     },
   });
 }
 
-/** The members `tasks`, `next_cursor` and `total` of a response body, as JSON text. */
-function pageMembers(
+/** The members `tasks`, `next_cursor` and `total` of a response body. */
+function* listBody(
   { monitor: { serializer }, list, query }: ListRequest,
   page: TaskPage,
   sourceOf: ReadResult['sourceOf'],
-): { readonly text: string; readonly next: string | null; readonly unreadable: Unreadable } {
+): Steps<ListBody> {
   if (!isTaskPage(page)) throw new TypeError('listTasks() must return { tasks, next, total }.');
-  const { shown, unreadable } = readItems<Task, string>(page.tasks, query.limit, sourceOf, (task) =>
-    serializer.taskRowJson(task, sourceOf(task)),
+  const nextCursor = page.next === null ? null : encodeTaskCursor({ list, position: page.next });
+  const after = `],"next_cursor":${JSON.stringify(nextCursor)},"total":${page.total}`;
+  const { shown: rows, unreadable } = yield* readItems<Task, string>(
+    page.tasks,
+    query.limit,
+    sourceOf,
+    (task) => serializer.taskRowJson(task, sourceOf(task)),
   );
-  const next = page.next === null ? null : encodeTaskCursor({ list, position: page.next });
-  const text = `"tasks":[${shown.join(',')}],"next_cursor":${JSON.stringify(next)},"total":${page.total}`;
-  return { text, next, unreadable };
+  return { before: '"tasks":[', rows, after, generatedAt: true, nextCursor, unreadable };
 }
 
 /** Checks that concern several parameters. */

@@ -91,7 +91,7 @@ describe.each(EXPRESS_MAJORS)('on $name', (major) => {
         order: 'asc',
         scan: 500,
       },
-      { signal: expect.any(AbortSignal) },
+      { client: '127.0.0.1', signal: expect.any(AbortSignal) },
     );
   });
 

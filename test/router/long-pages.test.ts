@@ -1,0 +1,85 @@
+/** Pages whose rows take long to redact and to write: the host goes on meanwhile. */
+import { describe, expect, it } from 'vitest';
+import type { MonitorOptions } from '../../src/options.ts';
+import type { ProblemBody, TasksBody } from '../../src/wire.ts';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { serve, until } from './host-kit.ts';
+import { shopTask } from './shop-sources.ts';
+
+const ROWS = 1_000;
+/** Time that one text takes. A page has 1,000 rows with two texts each. */
+const TEXT_MS = 0.25;
+
+/** A redactor that takes its time, and counts. */
+function slowRedactor() {
+  const state = { calls: 0 };
+  const redact = (text: string): string => {
+    state.calls += 1;
+    const end = performance.now() + TEXT_MS;
+    while (performance.now() < end);
+    return text;
+  };
+  return { state, redact };
+}
+
+const PAGE = {
+  tasks: Array.from({ length: ROWS }, (_, index) => shopTask(index + 1)),
+  next: null,
+  total: ROWS,
+};
+
+const SOURCES: readonly (readonly [string, NonNullable<MonitorOptions['sources']>])[] = [
+  ['synchronous', tasksWith(() => PAGE)],
+  ['asynchronous', tasksWith(async () => PAGE)],
+];
+
+function tasksWith(listTasks: () => typeof PAGE | Promise<typeof PAGE>) {
+  return { tasks: { name: 'shop', listTasks, getTask: () => null } };
+}
+
+describe.each(EXPRESS_MAJORS)('on $name, a long page', (major) => {
+  it.each(SOURCES)('of a %s source is made a few rows at a time', async (_name, sources) => {
+    const { state, redact } = slowRedactor();
+    const { get } = await serve(major, { sources, redact });
+    const perTurn: number[] = [];
+    let seen = 0;
+    let isOver = false;
+    const look = (): void => {
+      perTurn.push(state.calls - seen);
+      seen = state.calls;
+      if (!isOver) setImmediate(look);
+    };
+    look();
+    const { status, body } = await get<TasksBody>(`/api/tasks/?limit=${ROWS}`);
+    isOver = true;
+    expect([status, body.tasks.length]).toEqual([200, ROWS]);
+    // About ten milliseconds of a turn are ours.
+    const aim = 10 / TEXT_MS;
+    expect(Math.max(...perTurn)).toBeLessThan(10 * aim);
+  });
+
+  it.each(SOURCES)('of a %s source is given up when its client leaves', async (_name, sources) => {
+    const { state, redact } = slowRedactor();
+    const { base, get } = await serve(major, { sources, redact });
+    const client = new AbortController();
+    const leaving = fetch(`${base}/api/tasks/?limit=${ROWS}`, { signal: client.signal });
+    await until(() => state.calls > 0);
+    client.abort();
+    await expect(leaving).rejects.toThrow();
+    await get('/healthcheck');
+    const calls = state.calls;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(state.calls).toBe(calls);
+    expect(calls).toBeLessThan(ROWS);
+  });
+
+  it.each(SOURCES)('of a %s source that is not made in time is refused', async (_name, sources) => {
+    const { state, redact } = slowRedactor();
+    const { get } = await serve(major, { sources, redact, timeoutMs: 50 });
+    const { status, body, headers } = await get<ProblemBody>(`/api/tasks/?limit=${ROWS}`);
+    expect([status, body.code, headers['retry-after']]).toEqual([503, 'overloaded', '1']);
+    expect(state.calls).toBeLessThan(ROWS);
+    // It is our work that was late, not the source: the next request is not refused.
+    expect((await get('/api/tasks/?limit=1')).status).toBe(200);
+  });
+});
