@@ -76,6 +76,15 @@ export function ioredisClient(raw: Ioredis): RedisClient {
       const commands = list.map(([name = '', ...args]) => [name.toLowerCase(), ...args] as const);
       // A pipeline of a cluster takes the keys of one node only.
       if (isCluster) return settle(commands.map((command) => () => callCluster(raw, command)));
+      // A pipeline copies every script that BullMQ has defined on the client.
+      if (commands.length === 1)
+        return settle(
+          commands.map(
+            ([name, ...args]) =>
+              () =>
+                raw.call(name, ...args),
+          ),
+        );
       const replies = (await raw.pipeline(commands).exec()) ?? [];
       return commands.map((_, index) => {
         const [error, reply] = replies[index] ?? [redisError('LOST'), null];

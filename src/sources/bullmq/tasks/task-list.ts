@@ -45,24 +45,24 @@ async function listByTime(access: QueueAccess, query: TaskQuery, options: ReadOp
   const isWhole = matchesWholeSets(query);
   const withTexts = showsMostJobs(query);
   const walk = await walkOfQuery(access, query, { after, order, withTexts }, options);
-  const total = isWhole ? walk.counts.reduce((sum, { count }) => sum + count, 0) : null;
+  const total = async (): Promise<number | null> => (isWhole ? walk.count() : null);
   const tasks: Task[] = [];
   let last: SequenceRow | undefined;
   for (let scanned = 0; tasks.length < limit && (isWhole || scanned < scan); ) {
     const missing = limit - tasks.length;
     const most = isWhole ? missing : Math.min(rowsFor(missing, tasks.length, scanned), scan - scanned);
     const rows = await walk.next(most);
-    if (rows.length === 0) return { tasks, next: null, total };
+    if (rows.length === 0) return { tasks, next: null, total: await total() };
     scanned += rows.length;
     const jobs = await loadKnown(access, rows, withTexts, options);
     tasks.push(...(await loadMatching(access, jobs, query, missing, options)));
     last = tasks.length < limit ? rows.at(-1) : rows.find(({ taskId }) => taskId === tasks.at(-1)?.id);
     if (last !== rows.at(-1) && last !== undefined) {
-      return { tasks, next: walk.positionBehind(last), total };
+      return { tasks, next: walk.positionBehind(last), total: await total() };
     }
   }
-  if (last === undefined || !(await walk.hasMore())) return { tasks, next: null, total };
-  return { tasks, next: walk.positionBehind(last), total };
+  if (last === undefined || !(await walk.hasMore())) return { tasks, next: null, total: await total() };
+  return { tasks, next: walk.positionBehind(last), total: await total() };
 }
 
 /** How many rows to read for the tasks that are missing, if as many match as before. */

@@ -15,10 +15,14 @@ import { sortedRows } from './sorted-rows.ts';
 import { timedRows } from './timed-rows.ts';
 import type { WalkProgress } from './walk-cursor.ts';
 
-/** A set of a queue that holds jobs. */
-export interface CountedSet {
+/** A set of a queue. */
+export interface QueueSet {
   readonly queue: QueueRef;
   readonly set: JobSet;
+}
+
+/** A set, and how many jobs it has. */
+export interface CountedSet extends QueueSet {
   readonly count: number;
 }
 
@@ -31,33 +35,36 @@ const MOST_PRIORITIES = 16;
 /** Priorities that a walk keeps apart once it has begun to. */
 const MOST_KNOWN_PRIORITIES = 64;
 
-/** Counts the jobs of each of these sets of the queues. Empty ones are left out. */
+/** These sets of all queues. */
+export function allSets(queues: readonly QueueRef[], sets: readonly JobSet[]): readonly QueueSet[] {
+  return queues.flatMap((queue) => sets.map((set) => ({ queue, set })));
+}
+
+/** Counts the jobs of each of these sets of the queues. */
 export async function countSets(
   read: ReadCommands,
   queues: readonly QueueRef[],
   sets: readonly JobSet[],
 ): Promise<readonly CountedSet[]> {
-  const all = queues.flatMap((queue) => sets.map((set) => ({ queue, set })));
+  const all = allSets(queues, sets);
   const replies = await read(
     all.map(({ queue, set: { part, kind } }) => ({
       queue,
       command: [kind === 'list' ? 'LLEN' : 'ZCARD', queue.key(part)] as const,
     })),
   );
-  return all.flatMap((counted, index) => {
-    const count = asCount(replies[index]);
-    return count === 0 ? [] : [{ ...counted, count }];
-  });
+  return all.map((each, index) => ({ ...each, count: asCount(replies[index]) }));
 }
 
 /**
+ * @param sets that may hold jobs; those that time does not sort have been counted
  * @param range its `after` is for sets that time and id sort
  * @param starts where the page before left sequences that are listed in their own order
  * @param skipTo where other such sequences continue
  */
 export async function openSequences(
   read: ReadCommands,
-  sets: readonly CountedSet[],
+  sets: readonly (QueueSet & Partial<CountedSet>)[],
   range: SequenceRange,
   starts: WalkProgress['sets'],
   skipTo: RowPosition | null,
@@ -66,7 +73,7 @@ export async function openSequences(
   const share = Math.floor(MOST_SORTED_IN_ALL / unsorted);
   const mostSorted = Math.max(LEAST_SORTED, Math.min(MOST_SORTED, share));
   const opened = sets.map(async (counted): Promise<readonly JobSequence[]> => {
-    const { queue, set, count } = counted;
+    const { queue, set, count = 0 } = counted;
     if (set.isByTime) return [{ own: null, rows: timedRows(read, queue, set, range) }];
     const known = knownNames(counted, [...starts.keys()]);
     // A set that the page before listed in its own order stays so, however few jobs are left.
@@ -87,12 +94,12 @@ export async function openSequences(
 }
 
 /** The name of a set's sequence. One of a single priority has `/` and the priority behind it. */
-function nameOf({ queue, set }: CountedSet): string {
+function nameOf({ queue, set }: QueueSet): string {
   return `${queue.name}:${set.part}`;
 }
 
 /** Names of the sequences that the page before made of a set. */
-function knownNames(counted: CountedSet, names: readonly string[]): readonly string[] {
+function knownNames(counted: QueueSet, names: readonly string[]): readonly string[] {
   const name = nameOf(counted);
   return names.filter((known) => known === name || known.startsWith(`${name}/`));
 }
@@ -100,7 +107,7 @@ function knownNames(counted: CountedSet, names: readonly string[]): readonly str
 /** A set as one part, or as one for each priority. */
 async function partsOf(
   read: ReadCommands,
-  counted: CountedSet,
+  counted: QueueSet,
   order: 'asc' | 'desc',
   known: readonly string[],
 ): Promise<readonly { readonly name: string; readonly members: IndexedSet }[]> {

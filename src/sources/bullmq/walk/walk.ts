@@ -8,7 +8,7 @@ import type { QueueRef } from '../access/queue-ref.ts';
 import type { JobSet } from '../jobs/job-sets.ts';
 import { batchReads } from './batched-reads.ts';
 import type { Demand, JobSequence, SequenceRow } from './job-sequence.ts';
-import { type CountedSet, countSets, openSequences } from './open-sequences.ts';
+import { allSets, type CountedSet, countSets, openSequences } from './open-sequences.ts';
 import { positionOf, progressAt, progressBehind, rowPositionOf, type WalkProgress } from './walk-cursor.ts';
 
 /** What to list. */
@@ -28,8 +28,8 @@ export interface WalkPlan {
 
 /** A list of jobs, read as far as it is asked for. */
 export interface Walk {
-  /** Jobs in each set of the plan, as they were counted at the beginning. Empty sets are left out. */
-  readonly counts: readonly CountedSet[];
+  /** How many jobs the sets of the plan had at the beginning. */
+  count(): Promise<number>;
   /** The next rows, each job once; fewer than `count` only at the end. */
   next(count: number): Promise<readonly SequenceRow[]>;
   /** Whether there is another row. */
@@ -54,17 +54,24 @@ interface WalkState {
 export async function createWalk(access: QueueAccess, plan: WalkPlan, options: ReadOptions): Promise<Walk> {
   const { order, since, until, after } = plan;
   const read = batchReads(access, options);
-  const counts = await countSets(read, plan.queues, plan.sets);
+  const counting = countSets(read, plan.queues, plan.sets);
+  // Sets that time sorts are read however many jobs they have, and the count comes with the first read of them.
+  const isByTime = plan.sets.every((set) => set.isByTime);
+  const present = isByTime
+    ? allSets(plan.queues, plan.sets)
+    : (await counting).filter(({ count }) => count > 0);
+  // Who does not ask for the count does not miss it.
+  counting.catch(() => {});
   const { sorted, sets } = progressAt(after);
-  const demand: Demand = { rows: 0, sequences: counts.length };
+  const demand: Demand = { rows: 0, sequences: present.length };
   // Bounds of time drop rows of sets that time does not sort, and in a merged list not all rows come to be shown.
-  const withTexts = plan.withTexts && counts.length === 1 && since === null && until === null;
+  const withTexts = plan.withTexts && present.length === 1 && since === null && until === null;
   const range = { order, after: sorted, since, until, demand, withTexts };
   const skipTo = sorted ?? (after === null ? null : rowPositionOf(after));
-  const sequences = await openSequences(read, counts, range, sets, skipTo);
+  const sequences = await openSequences(read, present, range, sets, skipTo);
   // A set of several priorities is several sequences.
   demand.sequences = sequences.length;
-  return walkOver(counts, {
+  return walkOver(counting, {
     merged: merge(sequences, order),
     demand,
     given: new Set(),
@@ -86,9 +93,9 @@ function merge(sequences: readonly JobSequence[], order: 'asc' | 'desc'): AsyncI
   return mergeSortedAsync(all, (a, b) => comparePositions(a.position, b.position, order));
 }
 
-function walkOver(counts: readonly CountedSet[], state: WalkState): Walk {
+function walkOver(counting: Promise<readonly CountedSet[]>, state: WalkState): Walk {
   return {
-    counts,
+    count: async () => (await counting).reduce((sum, { count }) => sum + count, 0),
     next: (count) => takeRows(state, count),
     hasMore: async () => (await peek(state)) !== null,
     positionBehind(row) {
