@@ -17,7 +17,7 @@ export interface RetentionOptions {
   readonly maxValueLength?: number;
   /** Most items of the feed. Default 10,000. */
   readonly maxEvents?: number;
-  /** Most workers. Default 5,000. */
+  /** Most workers; of more, those silent for longest are dropped. Default 1,000. */
   readonly maxWorkers?: number;
   /** How long an offline worker stays listed, in milliseconds. Default 24 hours. */
   readonly workerExpiryMs?: number;
@@ -37,7 +37,7 @@ const BOUNDS: Readonly<Record<keyof RetentionOptions, readonly [number, number, 
   maxValueBytes: [0, Number.MAX_SAFE_INTEGER, 64 * MIB],
   maxValueLength: [16, 16 * MIB, 65_536],
   maxEvents: [1, 1_000_000, 10_000],
-  maxWorkers: [1, 100_000, 5_000],
+  maxWorkers: [1, 100_000, 1_000],
   workerExpiryMs: [1_000, Number.MAX_SAFE_INTEGER, DAY_MS],
 };
 

@@ -161,4 +161,16 @@ describe('summing tasks up', () => {
     expect(names).toHaveLength(50);
     expect(names[0]).toMatchObject({ name: 'n59', count: 2 });
   });
+
+  it('bounds states, workers and queues', () => {
+    const tasks = Array.from({ length: 1_200 }, (_, n) => {
+      const text = String(n).padStart(4, '0');
+      return task(text, { state: `S${text}`, worker: `w${text}`, queue: `q${text}`, timestamp: at(1) });
+    });
+    tasks.push(task('more', { state: 'S1199', worker: null, queue: null, timestamp: at(1) }));
+    const { states, workers, queues } = stats(tasks);
+    expect([Object.keys(states).length, workers.length, queues.length]).toEqual([1_000, 1_000, 1_000]);
+    expect(states.S1199).toBe(2);
+    expect([workers[999], queues[999]]).toEqual(['w0999', 'q0999']);
+  });
 });

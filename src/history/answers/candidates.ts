@@ -60,9 +60,12 @@ function accessPaths(query: TaskQuery, records: Records, index: TaskIndex): Acce
   for (const column of INDEXED_COLUMNS) {
     const values = VALUES_OF[column](query);
     if (values.length === 0) continue;
-    const { strings, list } = index.columns[column];
-    const lists = () => [...new Set(values.map(strings.find))].flatMap((string) => list(string) ?? []);
-    paths.push({ size: lists().reduce((sum, { size }) => sum + size, 0), lists });
+    const { strings, list, size } = index.columns[column];
+    const numbers = [...new Set(values.map(strings.find))];
+    paths.push({
+      size: numbers.reduce((sum, number) => sum + size(number), 0),
+      lists: () => numbers.flatMap((number) => list(number) ?? []),
+    });
   }
   const { rootId, parentId, groupId } = query;
   if (rootId !== null) {
@@ -80,7 +83,7 @@ function rootLists(root: string, records: Records, index: TaskIndex): OrderedSlo
   const lists: OrderedSlots[] = [];
   const own = records.slots.get(root);
   if (own !== undefined && records.roots[own] === root) lists.push(sorted([own], records, index));
-  const members = index.roots.ordered(root, index.keyOf);
+  const members = index.roots.ordered(root);
   if (members !== null) lists.push(members);
   return lists;
 }

@@ -2,12 +2,18 @@
  * Roots of tasks. Where no message names the root (the result backend stores a task's parent alone), a task
  * takes the root of its parent as soon as that is known, and a task known to have no parent is its own root.
  */
+import { type Steps, scheduler } from '../../scheduler.ts';
 import { FACT, type Records } from '../table/records.ts';
 import type { Edge, RelationStore } from '../table/relation-store.ts';
 import type { TaskIndex } from './task-index.ts';
 
 /** Most steps up a chain of parents. */
 const MAX_STEPS = 1_000;
+
+/** Tasks whose roots are derived at once; more are derived in later turns of the event loop. */
+const DERIVED_AT_ONCE = 256;
+/** Longest way down on which a root is passed on: in a ring of parents it could be passed on for ever. */
+const MAX_DEPTH = 200_000;
 
 /** What roots are derived from and stored in. */
 interface RootContext {
@@ -16,6 +22,10 @@ interface RootContext {
   readonly relations: RelationStore;
   /** Called with each task whose root has been derived anew. */
   readonly changed: (slot: number) => void;
+  /** Tasks with a new root, which their children do not have yet, and how far the root has been passed on. */
+  readonly waiting: Map<number, number>;
+  /** Resolves when all have it; `null` while nothing is passed on in later turns. */
+  passing: Promise<void> | null;
 }
 
 /** Sets the roots of tasks. */
@@ -24,6 +34,8 @@ export interface Roots {
   setReported(slot: number, root: string | null): void;
   /** What a root is derived from has changed: the parent, or the fact that there is none. */
   derive(slot: number): void;
+  /** Resolves when all tasks have the roots of their parents; `null` when they have. */
+  passing(): Promise<void> | null;
   /** The furthest ancestor that is known, for a task without a root. */
   topmost(slot: number): string;
 }
@@ -35,12 +47,16 @@ export function createRoots(
   relations: RelationStore,
   changed: (slot: number) => void,
 ): Roots {
-  const context: RootContext = { records, index, relations, changed };
+  const context: RootContext = {
+    ...{ records, index, relations, changed },
+    ...{ waiting: new Map(), passing: null },
+  };
   return {
     setReported: (slot, root) => setReported(context, slot, root),
     derive(slot) {
       if (setDerived(context, slot)) passOn(context, slot);
     },
+    passing: () => context.passing,
     topmost: (slot) => topmost(context, slot),
   };
 }
@@ -98,14 +114,33 @@ function parentOf({ records, relations }: RootContext, slot: number): string | n
   return first;
 }
 
-/** Gives a changed root to all descendants. Each has one parent, so none is reached twice with another root. */
+/** Gives a changed root to all descendants: to the first ones at once, to others in later turns. */
 function passOn(context: RootContext, slot: number): void {
-  const { records, index, relations } = context;
+  const { records, index, relations, waiting } = context;
   const id = records.ids[slot] as string;
   if (index.byParent.size(id) === 0 && !relations.has(id)) return;
-  const waiting = [slot];
-  for (let above = waiting.pop(); above !== undefined; above = waiting.pop()) {
-    for (const child of childrenOf(context, above)) if (setDerived(context, child)) waiting.push(child);
+  waiting.set(slot, 0);
+  if (context.passing !== null) return;
+  const steps = passAllOn(context);
+  for (let count = 0; count < DERIVED_AT_ONCE; count++) if (steps.next().done === true) return;
+  const passed = scheduler.run('roots', steps);
+  if (!(passed instanceof Promise)) return;
+  context.passing = passed.finally(() => {
+    context.passing = null;
+  });
+}
+
+function* passAllOn(context: RootContext): Steps<void> {
+  const { records, waiting } = context;
+  // Iterating over a map includes what is added meanwhile.
+  for (const [slot, depth] of waiting) {
+    waiting.delete(slot);
+    const id = records.ids[slot];
+    if (id === undefined || records.slots.get(id) !== slot || depth > MAX_DEPTH) continue;
+    for (const child of childrenOf(context, slot)) {
+      if (setDerived(context, child)) waiting.set(child, depth + 1);
+      yield;
+    }
   }
 }
 

@@ -7,6 +7,7 @@ import { KIND_ORDER, type TaskRecord } from '../merge/record.ts';
 import { freeSlot, type Records } from '../table/records.ts';
 import { type ColumnIndex, createColumnIndex } from './column-index.ts';
 import { createEtaIndex, type EtaIndex } from './eta-index.ts';
+import type { MemberOrder } from './member-lists.ts';
 import { createOrderedSlots, type OrderedSlots } from './ordered-slots.ts';
 import { createRelatives, type Relatives, removeRelative } from './relatives.ts';
 import { createRootIndex, type RootIndex } from './root-index.ts';
@@ -50,17 +51,18 @@ interface IndexState extends Relatives {
 /** @param now milliseconds */
 export function createTaskIndex(records: Records, now: () => number): TaskIndex {
   const compare = orderById(records);
+  const order: MemberOrder = { compare, keyOf: (slot) => keyOf(records, slot) };
   const state: IndexState = {
     records,
     all: createOrderedSlots(compare),
-    roots: createRootIndex(compare),
+    roots: createRootIndex(order),
     sorts: createSortIndexes(records, now),
     etas: createEtaIndex(compare),
     columns: {
-      state: createColumnIndex(records.states, compare),
-      name: createColumnIndex(records.names, compare),
-      worker: createColumnIndex(records.workers, compare),
-      queue: createColumnIndex(records.queues, compare),
+      state: createColumnIndex(records.states, order),
+      name: createColumnIndex(records.names, order),
+      worker: createColumnIndex(records.workers, order),
+      queue: createColumnIndex(records.queues, order),
     },
     ...createRelatives(),
   };

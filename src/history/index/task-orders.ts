@@ -48,13 +48,29 @@ export function orderByNumber(records: Pick<Records, 'ids'>): TaskOrder {
 }
 
 /**
- * Tasks by an interned string, whose number is the key: the tasks of each string are sorted by id, and the
- * few strings are sorted when a walk begins. Number 0, no string, comes last.
+ * Tasks by an interned string, whose number is the key: the tasks of each string are sorted by id. Number 0, no
+ * string, comes last.
  */
 export function orderByText(strings: InternedStrings, records: Pick<Records, 'ids'>): TaskOrder {
   const compare = orderById(records);
   const lists = new Map<number, OrderedSlots>();
+  // The numbers of the strings in both orders: there may be as many strings as tasks.
+  const ascending = createOrderedSlots((a, b) => compareText(strings.text(a), strings.text(b)));
+  const descending = createOrderedSlots((a, b) => compareText(strings.text(b), strings.text(a)));
   let size = 0;
+
+  /** The numbers of the strings from that of a position on. */
+  function* numbersFrom(order: Direction, after: TaskPosition | null): Generator<number> {
+    const [numbers, direction] = order === 'asc' ? [ascending, 1] : [descending, -1];
+    const isText = after === null || after.key !== null;
+    // Equal strings are behind the target, so that the walk begins with them.
+    const from = after !== null && {
+      key: 0,
+      compare: (number: number) => direction * compareText(strings.text(number), String(after.key)) || 1,
+    };
+    if (isText) yield* numbers.walk('asc', from || null);
+    yield 0;
+  }
 
   return {
     get size() {
@@ -65,6 +81,7 @@ export function orderByText(strings: InternedStrings, records: Pick<Records, 'id
       if (list === undefined) {
         list = createOrderedSlots(compare);
         lists.set(key, list);
+        if (key !== 0) for (const numbers of [ascending, descending]) numbers.insert(0, key);
       }
       list.insert(0, slot);
       size++;
@@ -73,45 +90,16 @@ export function orderByText(strings: InternedStrings, records: Pick<Records, 'id
       const list = lists.get(key);
       if (list?.remove(0, slot) !== true) return;
       size--;
-      if (list.size === 0) lists.delete(key);
+      if (list.size > 0) return;
+      lists.delete(key);
+      if (key !== 0) for (const numbers of [ascending, descending]) numbers.remove(0, key);
     },
-    walk(order, after) {
-      const texts = [...lists].map(([key, list]) => ({ text: key === 0 ? null : strings.text(key), list }));
+    *walk(order, after) {
       const target = after === null ? null : targetOf({ key: 0, id: after.id }, records);
-      return walkTexts(sortFrom(texts, order, after), after, target);
+      for (const number of numbersFrom(order, after)) {
+        const isInside = after !== null && (number === 0 ? null : strings.text(number)) === after.key;
+        yield* lists.get(number)?.walk('asc', isInside ? target : null) ?? [];
+      }
     },
   };
-}
-
-/** The tasks of one text; `null`: those without one. */
-interface TextList {
-  readonly text: string | null;
-  readonly list: OrderedSlots;
-}
-
-/** Texts in order, from that of a position on. */
-function sortFrom(texts: TextList[], order: Direction, after: TaskPosition | null): TextList[] {
-  const direction = order === 'asc' ? 1 : -1;
-  const isBehind = (text: string | null): boolean => {
-    if (after === null || text === null) return true;
-    return after.key !== null && direction * compareText(text, String(after.key)) >= 0;
-  };
-  return texts
-    .filter(({ text }) => isBehind(text))
-    .sort(({ text: a }, { text: b }) => {
-      if (a === null || b === null) return a === null ? 1 : -1;
-      return direction * compareText(a, b);
-    });
-}
-
-/** Walks the lists one after another, the first from the target on if the position is in it. */
-function* walkTexts(
-  texts: readonly TextList[],
-  after: TaskPosition | null,
-  target: SeekTarget | null,
-): Generator<number> {
-  for (const [at, { text, list }] of texts.entries()) {
-    const isInside = at === 0 && after !== null && text === after.key;
-    yield* list.walk('asc', isInside ? target : null);
-  }
 }

@@ -22,7 +22,12 @@ export function createMemoryReader(state: MemoryState, lag: () => number | null)
   }
 
   return {
-    listTasks: (query, context) => listTasks(state, query, context),
+    listTasks(query, context) {
+      const passing = query.rootId === null ? null : tables.roots.passing();
+      return passing === null
+        ? listTasks(state, query, context)
+        : passing.then(() => listTasks(state, query, context));
+    },
     getTask(id) {
       const slot = slotOf(id);
       return slot === undefined ? null : rows.detail(slot, childrenOf(id, tables));

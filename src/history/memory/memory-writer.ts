@@ -1,13 +1,18 @@
-import type { HistoryWriter, WorkerChange } from '../history.ts';
+import type { HistoryWriter, TaskChange, WorkerChange } from '../history.ts';
 import { isName } from '../names.ts';
 import type { MemoryState } from './memory-state.ts';
 import type { Recorder } from './task-recorder.ts';
+
+/** How far ahead of our clock that of a sender may be, in milliseconds. */
+const MAX_AHEAD_MS = 24 * 60 * 60_000;
+/** Longest run time that is believed, in seconds: ten years. */
+const MAX_RUNTIME = 10 * 365 * 24 * 60 * 60;
 
 /** The writer of a history in memory. */
 export function createMemoryWriter(state: MemoryState, recorder: Recorder): HistoryWriter {
   return {
     recordTask(change) {
-      if (!state.isClosed) recorder.recordTask(change);
+      if (!state.isClosed) recorder.recordTask(plausible(change, state.clock()));
     },
     recordFacts(facts) {
       if (!state.isClosed) recorder.recordFacts(facts);
@@ -32,7 +37,26 @@ export function createMemoryWriter(state: MemoryState, recorder: Recorder): Hist
   };
 }
 
-function recordWorker({ workers, feed, counts, revisions, clock }: MemoryState, change: WorkerChange): void {
+/**
+ * The change without what cannot be true, which would stay on top of a list for ever: a time far ahead counts as
+ * not reported, so that the time of arrival is taken, and a run time that is negative or endless is left out.
+ */
+function plausible(change: TaskChange, now: number): TaskChange {
+  const { time, runtime } = change;
+  const isTime = !isAhead(time, now);
+  const isRuntime = typeof runtime !== 'number' || (runtime >= 0 && runtime <= MAX_RUNTIME);
+  if (isTime && isRuntime) return change;
+  return { ...change, time: isTime ? time : null, ...(isRuntime ? {} : { runtime: null }) };
+}
+
+function isAhead(time: number | null, now: number): boolean {
+  return time !== null && time > now + MAX_AHEAD_MS;
+}
+
+function recordWorker(state: MemoryState, reported: WorkerChange): void {
+  const { workers, feed, counts, revisions, clock } = state;
+  // A heartbeat dated far ahead would make all later ones seem overtaken.
+  const change = isAhead(reported.time, clock()) ? { ...reported, time: clock() } : reported;
   if (change.type !== 'reply') counts.received++;
   if (!isName(change.hostname)) {
     counts.dropped++;

@@ -4,7 +4,7 @@ import { createTaskList } from '../answers/task-list.ts';
 import { createEviction } from '../index/eviction.ts';
 import { createOpenTasks } from '../index/open-tasks.ts';
 import { createRoots } from '../index/roots.ts';
-import { createTaskIndex } from '../index/task-index.ts';
+import { createTaskIndex, type TaskIndex } from '../index/task-index.ts';
 import type { Retention } from '../retention.ts';
 import { releaseHeld } from '../table/held-records.ts';
 import { writeRecord } from '../table/record-table.ts';
@@ -38,7 +38,7 @@ export function createTables(retention: Retention, clock: () => number, flags: F
   const eviction = createEviction(
     records,
     index,
-    () => relations.bytes,
+    () => relations.bytes + relativeBytes(index),
     retention,
     clock,
     (slot) => {
@@ -63,4 +63,9 @@ export function createTables(retention: Retention, clock: () => number, flags: F
 
   const list = createTaskList({ records, index, rows, catchUp });
   return { records, rows, open, relations, eviction, index, roots, list, catchUp };
+}
+
+/** Estimate of the memory of the ids of relatives. */
+function relativeBytes({ roots, byParent, byGroup, byChord }: TaskIndex): number {
+  return roots.bytes + byParent.bytes + byGroup.bytes + byChord.bytes;
 }

@@ -20,7 +20,7 @@ export interface InternedStrings {
 }
 
 /** About what a string takes beside its characters: its list in the index, its entry here, its header. */
-const BYTES_PER_STRING = 500;
+const BYTES_PER_STRING = 300;
 
 /** @returns an empty table */
 export function createInternedStrings(): InternedStrings {

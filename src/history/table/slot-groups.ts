@@ -1,5 +1,7 @@
 /** Slots by a text they share (parent, group, chord): most groups have one member, a few have many. */
 export interface SlotGroups {
+  /** Estimate of the memory that the keys take. */
+  readonly bytes: number;
   add(key: string, slot: number): void;
   remove(key: string, slot: number): void;
   size(key: string): number;
@@ -7,22 +9,37 @@ export interface SlotGroups {
   list(key: string): readonly number[];
 }
 
+/** About what a key takes beside its characters: its entry here, its header. */
+const BYTES_PER_KEY = 200;
+
 /** @returns an empty table */
 export function createSlotGroups(): SlotGroups {
   const groups = new Map<string, number | Set<number>>();
+  let length = 0;
+
+  function forget(key: string): void {
+    groups.delete(key);
+    length -= key.length;
+  }
+
   return {
+    get bytes() {
+      return length + groups.size * BYTES_PER_KEY;
+    },
     add(key, slot) {
       const group = groups.get(key);
-      if (group === undefined) groups.set(key, slot);
-      else if (typeof group === 'object') group.add(slot);
+      if (group === undefined) {
+        groups.set(key, slot);
+        length += key.length;
+      } else if (typeof group === 'object') group.add(slot);
       else if (group !== slot) groups.set(key, new Set([group, slot]));
     },
     remove(key, slot) {
       const group = groups.get(key);
-      if (group === slot) groups.delete(key);
+      if (group === slot) forget(key);
       else if (typeof group === 'object') {
         group.delete(slot);
-        if (group.size === 0) groups.delete(key);
+        if (group.size === 0) forget(key);
       }
     },
     size(key) {

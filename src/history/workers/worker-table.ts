@@ -47,6 +47,8 @@ interface WorkerState {
   readonly maxWorkers: number;
   /** The worker of the last message about a task: such messages come in bursts of one worker. */
   last: WorkerRecord | null;
+  /** The next workers to evict, last first, and when they were last heard. Found for many evictions at once. */
+  oldest: { readonly worker: WorkerRecord; readonly heardAt: number }[];
   /** Whether a worker that was not offline had to be evicted, so that an unknown one may be alive. */
   hasEvicted: boolean;
 }
@@ -58,7 +60,7 @@ interface WorkerState {
  */
 export function createWorkerTable(now: () => number, maxWorkers: number, expiryMs: number): WorkerTable {
   const workers = new Map<string, WorkerRecord>();
-  const state: WorkerState = { workers, now, maxWorkers, last: null, hasEvicted: false };
+  const state: WorkerState = { workers, now, maxWorkers, last: null, oldest: [], hasEvicted: false };
   return {
     get size() {
       return workers.size;
@@ -96,6 +98,7 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
     clear() {
       workers.clear();
       state.last = null;
+      state.oldest = [];
     },
   };
 }
@@ -142,13 +145,32 @@ function findOrAdd(state: WorkerState, hostname: string): WorkerRecord {
 }
 
 function evictOldest(state: WorkerState): void {
-  let oldest: WorkerRecord | null = null;
-  for (const worker of state.workers.values()) {
-    if (oldest === null || isEvictedBefore(worker, oldest)) oldest = worker;
+  let worker = nextOldest(state);
+  if (worker === null) {
+    findOldest(state);
+    worker = nextOldest(state);
   }
-  if (oldest === null) return;
-  if (statusOf(oldest, state.now()) !== 'offline') state.hasEvicted = true;
-  drop(state, oldest);
+  if (worker === null) return;
+  if (statusOf(worker, state.now()) !== 'offline') state.hasEvicted = true;
+  drop(state, worker);
+}
+
+/** The next worker to evict that has not been heard since it was found. */
+function nextOldest({ workers, oldest }: WorkerState): WorkerRecord | null {
+  for (let next = oldest.pop(); next !== undefined; next = oldest.pop()) {
+    const { worker, heardAt } = next;
+    if (workers.get(worker.hostname) === worker && worker.heardAt === heardAt) return worker;
+  }
+  return null;
+}
+
+/** Messages of invented workers must not cost a look at all workers each. */
+function findOldest(state: WorkerState): void {
+  const sorted = [...state.workers.values()].sort((a, b) =>
+    isEvictedBefore(a, b) ? 1 : isEvictedBefore(b, a) ? -1 : 0,
+  );
+  const count = Math.ceil(sorted.length / 8);
+  state.oldest = sorted.slice(-count).map((worker) => ({ worker, heardAt: worker.heardAt }));
 }
 
 function drop(state: WorkerState, worker: WorkerRecord): void {
