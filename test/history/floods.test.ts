@@ -78,6 +78,7 @@ describe('floods', () => {
     );
     for (const change of chain) history.writer.recordTask(change);
     history.writer.recordTask(told({ id: 'top', type: 'received', rootId: 'first', parentId: null }));
+    await history.reader.getStats(CONTEXT);
     expect(scheduler.waiting).toBe(1);
     expect((await page(history, { rootId: 'first', limit: 1 })).total).toBe(5_001);
     expect(scheduler.waiting).toBe(0);

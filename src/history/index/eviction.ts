@@ -4,7 +4,7 @@ import { BYTES_PER_TASK, type Records } from '../table/records.ts';
 import type { TaskIndex } from './task-index.ts';
 
 /** Most tasks dropped for their age or bytes at once, so that no message waits long. */
-const MAX_EVICTED = 5_000;
+const MAX_EVICTED = 1_000;
 
 /** Drops tasks so that the rest stays within the bounds of the retention. */
 export interface Eviction {

@@ -23,6 +23,8 @@ export function createMemoryReader(state: MemoryState, lag: () => number | null)
 
   return {
     listTasks(query, context) {
+      // Roots are derived as the indexes catch up.
+      if (query.rootId !== null) catchUp(state);
       const passing = query.rootId === null ? null : tables.roots.passing();
       return passing === null
         ? listTasks(state, query, context)
