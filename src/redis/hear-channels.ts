@@ -29,6 +29,8 @@ export async function hearChannels(
 ): Promise<HeardChannels> {
   const channels = new Set<string>();
   let isForbidden = false;
+  let timer: NodeJS.Timeout | undefined;
+  const end = (): void => session.close();
   const session = startSession({
     open,
     async prepare(client, heard) {
@@ -50,11 +52,12 @@ export async function hearChannels(
       }
       if (accepted === 0) throw new Error('There is nothing to listen to.');
     },
-    onReady() {},
+    // Counted from the subscription: a slow connection must not shorten it.
+    onReady() {
+      timer = setTimeout(end, ms).unref();
+    },
     onAlive() {},
   });
-  const end = (): void => session.close();
-  const timer = setTimeout(end, ms).unref();
   signal.addEventListener('abort', end, { once: true });
   if (signal.aborted) end();
   await session.over.catch(() => {});

@@ -15,6 +15,9 @@ import { type RedisServer, startRedis, until } from '../helpers/redis-server.ts'
 
 type Client = ReturnType<typeof createClient>;
 
+/** Longer than any answer takes on a busy machine, in milliseconds. A question ends when everybody has answered. */
+const PATIENT_MS = 50_000;
+
 /** For one `describe`: Redis is emptied before each test, and what a test began is ended after it. */
 export function useControlLab() {
   let redis: RedisServer;
@@ -45,25 +48,35 @@ export function useControlLab() {
     const mailbox = createRedisMailbox(brokerEndpoint(url, settings), settings);
     const made = createControl({ mailbox, known: () => [], ...options });
     ends.push(() => made.close());
-    return made;
+    return {
+      ...made,
+      ask: (command, given) => made.ask(command, { timeoutMs: PATIENT_MS, ...given }),
+      enableEvents: (given) => made.enableEvents({ timeoutMs: PATIENT_MS, ...given }),
+    };
   }
 
-  /** Something that hears messages as a worker does; `answer` makes the elements of the reply list. */
+  /**
+   * Something that hears messages as a worker does.
+   *
+   * @param answer makes the elements of the reply list
+   * @param channels default: all that the settings name
+   */
   async function listener(
-    answer: (ticket: string, method: string) => string[],
+    answer: (ticket: string, method: string) => string[] | Promise<string[]>,
     settings: CelerySettings = {},
+    channels: readonly string[] = controlAddress(settings, 0).channels,
   ): Promise<{ heard: string[] }> {
     const heard: string[] = [];
     const own = client.duplicate();
     await own.connect();
     const address = controlAddress(settings, 0);
-    await own.pSubscribe([...address.channels], async (message) => {
+    await own.pSubscribe([...channels], async (message) => {
       const { method, ticket, reply_to } = JSON.parse(
         Buffer.from(JSON.parse(message).body, 'base64').toString(),
       );
       heard.push(method);
-      for (const reply of answer(ticket, method))
-        await client.lPush(address.replyKey(reply_to.routing_key), reply);
+      const replies = await answer(ticket, method);
+      if (replies.length > 0) await client.lPush(address.replyKey(reply_to.routing_key), replies);
     });
     ends.push(async () => own.destroy());
     return { heard };

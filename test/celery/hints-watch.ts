@@ -23,6 +23,8 @@ export interface Watch extends Hints {
   readonly observer: Observer;
   readonly broker: RedisEndpoint;
   isUp(): boolean;
+  /** When Redis last answered on the connection for events, in milliseconds since 1970. */
+  aliveAt(): number;
   codes(): string[];
   /** The line to change that the hint of this code names. */
   line(code: string): string | undefined;
@@ -93,6 +95,7 @@ export function watch(options: CelerySourcesOptions, listen = 2500): Watch {
     observer,
     broker,
     isUp: () => events.state().up && results.state().up,
+    aliveAt: () => events.state().asOf ?? 0,
     hints: () => hints.details().map(({ sentence }) => sentence),
     codes: () => hints.details().map(({ code }) => code),
     line: (wanted) => hints.details().find(({ code }) => code === wanted)?.line,

@@ -38,8 +38,9 @@ export function openLab(url: string, settings: CelerySettings = {}, given: reado
   const history = createMemoryHistory();
   const queueReader = createRedisQueueReader(reader, settings, given);
   const made = createQueues({ reader: queueReader, history, lineage: createLineage(history) });
-  // A request waits no longer than a second; a test waits for the first reading, however busy the machine is.
-  const ready = () => until(() => made.asOf() !== null || made.problem() !== null);
+  // A request waits no longer than a second and takes a failed reading for an answer; a test waits for the first
+  // reading that succeeds, however busy the machine is.
+  const ready = () => until(() => made.asOf() !== null);
   const queues: Queues = { ...made, ready };
   const tasks = withWaiting(historySources('celery', history.reader).tasks, queues, history.reader);
   queues.start();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type CelerySources, celerySources } from '../../src/celery.ts';
 import type { TaskDetail } from '../../src/model.ts';
 import { componentOf } from '../helpers/celery-events.ts';
@@ -33,11 +33,18 @@ const ORDERS: readonly [string, (messages: readonly Published[]) => readonly Pub
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'recorded traffic of Celery'), () => {
   let redis: RedisServer;
   let publisher: ReturnType<typeof createClient>;
+  let opened: CelerySources[] = [];
 
   beforeAll(async () => {
     redis = await startRedis();
     publisher = createClient({ url: redis.url() });
     await publisher.connect();
+  });
+
+  // Also after a failure: whoever still listens is counted as a receiver of what the next test publishes.
+  afterEach(async () => {
+    await Promise.all(opened.map((sources) => sources.close()));
+    opened = [];
   });
 
   afterAll(async () => {
@@ -52,6 +59,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'recorded traff
       settings: recording.settings,
       retention,
     });
+    opened.push(sources);
     await until(() => sources.tasks.status?.().ok === true);
     const heard = await Promise.all(
       messages.map(({ channel, message }) => publisher.publish(channel, message)),
@@ -66,18 +74,13 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'recorded traff
 
     it.each(ORDERS)('tells the truth of every task: %s', async (_, order) => {
       const sources = await replay(recording, order(recording.messages));
-      try {
-        const wrong: string[] = [];
-        for (const [id, expected] of told)
-          wrong.push(...differences(id, expected, await taskOf(sources, id)));
-        expect(wrong).toEqual([]);
-        expect((await collector(sources)).dropped).toBe(0);
-        const known = [...told.values()].filter(({ state }) => state !== null).length;
-        expect(await countOf(sources)).toBe(known);
-        expect(await workersOf(sources)).toEqual(['quiet@gamma', 'w1@alpha', 'w2@beta']);
-      } finally {
-        await sources.close();
-      }
+      const wrong: string[] = [];
+      for (const [id, expected] of told) wrong.push(...differences(id, expected, await taskOf(sources, id)));
+      expect(wrong).toEqual([]);
+      expect((await collector(sources)).dropped).toBe(0);
+      const known = [...told.values()].filter(({ state }) => state !== null).length;
+      expect(await countOf(sources)).toBe(known);
+      expect(await workersOf(sources)).toEqual(['quiet@gamma', 'w1@alpha', 'w2@beta']);
     });
   });
 });

@@ -30,12 +30,17 @@ function endpoint(url: string, options: object = shop): RedisEndpoint {
   return brokerEndpoint(url, { broker_transport_options: { ...options } });
 }
 
-/** What a reader says is wrong with the broker. */
-async function problemWith(broker: RedisEndpoint): Promise<unknown> {
+/**
+ * What a reader says is wrong with the broker.
+ *
+ * @param late codes that are no finding yet: a Sentinel that takes longer than a second counts as absent
+ */
+async function problemWith(broker: RedisEndpoint, late = ['TimeoutError', 'NOSENTINEL']): Promise<unknown> {
   const reader = kept(createRedisReader('test', broker));
   let problem = await reader.check(AbortSignal.timeout(10_000));
   // On a busy machine a server that is there may be late.
-  while (problem?.code === 'TimeoutError') problem = await reader.check(AbortSignal.timeout(10_000));
+  while (problem !== null && late.includes(problem.code))
+    problem = await reader.check(AbortSignal.timeout(10_000));
   return problem;
 }
 
@@ -203,7 +208,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'Redis behind S
     const unknown = endpoint(url, { master_name: 'other', ...kwargs });
     expect(await problemWith(unknown)).toMatchObject({ code: 'NOMASTER' });
     const none = endpoint(`sentinel://127.0.0.1:${await freePort()}/0`);
-    expect(await problemWith(none)).toMatchObject({ code: 'NOSENTINEL' });
+    expect(await problemWith(none, ['TimeoutError'])).toMatchObject({ code: 'NOSENTINEL' });
     expect(await problemWith(endpoint(url, { ...shop, ...kwargs }))).toBeNull();
     expect(
       await problemWith(endpoint(`sentinel://:SECRET@127.0.0.1:${sentinel.port}`, { ...shop, ...kwargs })),

@@ -54,6 +54,7 @@ interface UsualReplies {
 interface Broadcaster {
   readonly mailbox: Mailbox;
   readonly known: () => readonly string[];
+  readonly graceMs: number;
   usual: UsualReplies | null;
 }
 
@@ -80,9 +81,15 @@ interface Collection {
  * Sends requests to workers and waits for replies no longer than necessary.
  *
  * @param known names of the workers that are online, as far as others know
+ * @param graceMs how long to wait for further replies once those that can be expected have arrived, in
+ * milliseconds. Default 100
  */
-export function createBroadcaster(mailbox: Mailbox, known: () => readonly string[]): Broadcast {
-  const broadcaster: Broadcaster = { mailbox, known, usual: null };
+export function createBroadcaster(
+  mailbox: Mailbox,
+  known: () => readonly string[],
+  graceMs = GRACE_MS,
+): Broadcast {
+  const broadcaster: Broadcaster = { mailbox, known, graceMs, usual: null };
   return (command, timeoutMs, workers) => broadcast(broadcaster, command, timeoutMs, workers ?? null);
 }
 
@@ -169,7 +176,7 @@ function finishWhenAnswered(broadcaster: Broadcaster, collection: Collection): b
     return true;
   }
   if (collection.grace === undefined && isEnough(broadcaster, collection)) {
-    collection.grace = setTimeout(collection.finish, GRACE_MS).unref();
+    collection.grace = setTimeout(collection.finish, broadcaster.graceMs).unref();
   }
   return false;
 }

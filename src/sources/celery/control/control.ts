@@ -19,6 +19,8 @@ export interface ControlOptions {
   readonly known: () => readonly string[];
   /** Whether `enableEvents` may be sent: it changes what the workers do. Default false. */
   readonly mayEnableEvents?: boolean;
+  /** For tests, see {@link createBroadcaster}. */
+  readonly graceMs?: number;
 }
 
 /** How to ask. */
@@ -63,9 +65,9 @@ interface ControlState {
 }
 
 /** Remote control of the workers of one deployment. */
-export function createControl({ mailbox, known, mayEnableEvents = false }: ControlOptions): Control {
+export function createControl({ mailbox, known, mayEnableEvents = false, graceMs }: ControlOptions): Control {
   const { fault } = mailbox;
-  const broadcast = createBroadcaster(mailbox, known);
+  const broadcast = createBroadcaster(mailbox, known, graceMs);
   const state: ControlState = {
     broadcast,
     guarded: createGuardedAsking(broadcast),
