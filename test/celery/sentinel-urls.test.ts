@@ -30,15 +30,10 @@ function endpoint(url: string, options: object = shop): RedisEndpoint {
   return brokerEndpoint(url, { broker_transport_options: { ...options } });
 }
 
-/**
- * What a reader says is wrong with the broker.
- *
- * @param late codes that are no finding yet: a Sentinel that takes longer than a second counts as absent
- */
+/** What a reader says is wrong with the broker. A busy machine makes a Sentinel `late`: absent after a second. */
 async function problemWith(broker: RedisEndpoint, late = ['TimeoutError', 'NOSENTINEL']): Promise<unknown> {
   const reader = kept(createRedisReader('test', broker));
   let problem = await reader.check(AbortSignal.timeout(10_000));
-  // On a busy machine a server that is there may be late.
   while (problem !== null && late.includes(problem.code))
     problem = await reader.check(AbortSignal.timeout(10_000));
   return problem;
