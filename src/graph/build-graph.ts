@@ -1,7 +1,7 @@
 import { isDone, type TaskTree } from '../model.ts';
 import type { Steps } from '../scheduler.ts';
 import { hasShape, shapeOf } from './graph-shape.ts';
-import type { Graph, GraphNode, GraphShape, ShapeNode } from './graph-types.ts';
+import type { Graph, GraphNode, GraphShape, StateCounts } from './graph-types.ts';
 import { ITEMS_PER_STEP, type ReadableTree, readTree } from './readable-tree.ts';
 import { countStates } from './state-counts.ts';
 
@@ -23,9 +23,10 @@ export function* buildGraph(
   const isSame = before !== null && (yield* hasShape(readable, before));
   const shape = isSame ? before : yield* shapeOf(readable, askedId, most);
   const nodes: GraphNode[] = [];
-  for (const node of shape.nodes) {
-    nodes.push(yield* withState(node, readable));
-    if (nodes.length % ITEMS_PER_STEP === 0) yield;
+  for (const { id, kind, members } of shape.nodes) {
+    const task = members === null ? (readable.tasks.get(id)?.task ?? null) : null;
+    const counts = members === null ? null : yield* countMembers(members, readable);
+    if (nodes.push({ id, kind, task, members: counts }) % ITEMS_PER_STEP === 0) yield;
   }
   return {
     rootId: tree.rootId,
@@ -38,10 +39,8 @@ export function* buildGraph(
   };
 }
 
-function* withState({ id, kind, members }: ShapeNode, { tasks }: ReadableTree): Steps<GraphNode> {
-  if (members === null) return { id, kind, task: tasks.get(id)?.task ?? null, members };
-  const states = members.map((member) => tasks.get(member)?.state);
-  return { id, kind, task: null, members: yield* countStates(states) };
+function countMembers(ids: readonly string[], { tasks }: ReadableTree): Steps<StateCounts> {
+  return countStates(ids.map((id) => tasks.get(id)?.state));
 }
 
 function* isComplete({ tasks }: ReadableTree, { unseen }: GraphShape): Steps<boolean> {

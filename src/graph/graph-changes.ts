@@ -40,10 +40,11 @@ export function* findChanges(
   const indexBefore = isSameShape ? null : new Map(before.shape.nodes.map(({ id }, index) => [id, index]));
   const prints = yield* printsOf(nodes);
   const changedAt: number[] = [];
-  for (const [index, { id }] of nodes.entries()) {
+  for (const { id } of nodes) {
+    const index = changedAt.length;
     const at = indexBefore === null ? index : (indexBefore.get(id) ?? -1);
-    changedAt.push(before.prints[at] === prints[index] ? (before.changedAt[at] as number) : next);
-    if (index % ITEMS_PER_STEP === 0) yield;
+    const isSame = before.prints[at] === prints[index];
+    if (changedAt.push(isSame ? (before.changedAt[at] as number) : next) % ITEMS_PER_STEP === 0) yield;
   }
   const isChanged = topologyChangedAt.includes(next) || changedAt.includes(next);
   // Without a change the arrays before are kept, so that the new ones need not be.
