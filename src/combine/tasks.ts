@@ -67,7 +67,8 @@ function ask<Found>(
       if (typeof found !== 'object' && found !== 'none') {
         throw new TypeError(`${call}() must return an object, or null.`);
       }
-      return 1;
+      const { tasks } = (found ?? {}) as Partial<TaskTree>;
+      return Array.isArray(tasks) ? tasks.length : 1;
     },
   });
 }

@@ -3,6 +3,7 @@
 import type { HistoryReader } from '../../../history/history.ts';
 import type { HistorySources } from '../../../history/history-sources.ts';
 import type { TaskTree } from '../../../model.ts';
+import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import type { FoundTasks } from './found-tasks.ts';
 import type { ResultLookup } from './result-lookup.ts';
@@ -16,6 +17,8 @@ const LONGEST_TREE_WAIT = 2_000;
 /** A workflow is completed in so many rounds of so many ids. */
 const ROUNDS = 5;
 const IDS_A_ROUND = 1_000;
+/** Tasks and relations examined between two pauses. */
+const ITEMS_AT_ONCE = 256;
 
 /** Where tasks are looked up. */
 export interface TaskLookupOptions {
@@ -58,8 +61,9 @@ export function withTaskLookup(tasks: TaskPart, options: TaskLookupOptions): Tas
         await lookup([id], signal);
         tree = await readTree(id, context);
       }
-      for (let round = 0; tree !== null && round < ROUNDS; round += 1) {
-        if (!(await hasMore(options, id, tree, signal))) break;
+      for (let round = 0; tree !== null && !signal.aborted && round < ROUNDS; round += 1) {
+        const named = await scheduler.run('workflow', referencesOf(tree), context);
+        if (!(await hasMore(options, id, named, signal))) break;
         tree = await readTree(id, context);
       }
       return tree;
@@ -67,16 +71,19 @@ export function withTaskLookup(tasks: TaskPart, options: TaskLookupOptions): Tas
   };
 }
 
-/** Looks up tasks that belong to a workflow and are not known. @returns whether some of them were found */
+/**
+ * Looks up tasks that belong to a workflow and are not known.
+ *
+ * @param named ids that its tasks name
+ * @returns whether some of them were found
+ */
 async function hasMore(
   { reader, lineage, lookup }: TaskLookupOptions,
   id: string,
-  tree: TaskTree,
+  named: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (signal.aborted) return false;
   const unknown = new Set(lineage.unknownRelatives(id, IDS_A_ROUND));
-  const named = referencesOf(tree);
   const known = await reader.listKnown(named, { signal });
   for (const other of named) {
     if (unknown.size >= IDS_A_ROUND) break;
@@ -86,14 +93,17 @@ async function hasMore(
 }
 
 /** Tasks that the tasks of a workflow name and that are not among them. */
-function referencesOf({ rootId, tasks, relations = [] }: TaskTree): Set<string> {
+function* referencesOf({ rootId, tasks, relations = [] }: TaskTree): Steps<ReadonlySet<string>> {
   const named = new Set([rootId]);
+  let count = 0;
   for (const { parentId, rootId: root, chordId } of tasks) {
     for (const id of [parentId, root, chordId]) if (typeof id === 'string') named.add(id);
+    if (++count % ITEMS_AT_ONCE === 0) yield;
   }
   for (const { parent, child, relation } of relations) {
     named.add(child);
     if (parent !== null && relation !== 'group') named.add(parent);
+    if (++count % ITEMS_AT_ONCE === 0) yield;
   }
   for (const { id } of tasks) named.delete(id);
   return named;
