@@ -132,4 +132,30 @@ describe('a tree with what cannot be read', () => {
     expect(edges.map((edge) => edge.id)).toEqual(['p->a:child', 'a->b:link']);
     expect(isComplete(held)).toBe(true);
   });
+
+  it('is shown with what could be read first, when later reads throw or say something else', () => {
+    let reads = 0;
+    const fickle = {
+      get id() {
+        reads += 1;
+        if (reads > 1) throw new Error('no');
+        return 'b';
+      },
+      get state() {
+        return reads === 1 ? 'SUCCESS' : 7;
+      },
+      parentId: 'a',
+      get kind() {
+        throw new Error('no');
+      },
+    } as unknown as Task;
+    const { nodes, edges, counts } = buildGraph({ rootId: 'a', tasks: [good, fickle] }, 'a', 10);
+    expect(nodes.map(({ id: node, kind: sort }) => [node, sort])).toEqual([
+      ['a', null],
+      ['p', null],
+      ['b', null],
+    ]);
+    expect(edges.map((edge) => edge.id)).toEqual(['p->a:child', 'a->b:child']);
+    expect(counts).toMatchObject({ total: 2, success: 2 });
+  });
 });
