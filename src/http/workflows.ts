@@ -1,6 +1,6 @@
 /** Answers from the graphs of workflows. */
 import { MonitorError } from '../errors.ts';
-import type { OnLeave } from '../read.ts';
+import type { Freshness, OnLeave } from '../read.ts';
 import { type Steps, scheduler } from '../scheduler.ts';
 import {
   abortableCall,
@@ -110,13 +110,19 @@ async function answer(
     () => beginWriting(workflow, list, count, client),
     leaveOnAbort(signal),
   );
-  const content = await scheduler.run('graph answer', question.content(workflow), {
-    signal,
-    client,
-  });
+  const steps = write(question, workflow, freshness);
+  const entry = await scheduler.run('graph answer', steps, { signal, client });
   // The JSON has made it larger.
   if (reads.held.get(workflow.taskId) === found) reads.held.set(workflow.taskId, found);
-  return answerWith(content, freshness, now);
+  return entry;
+}
+
+function* write(
+  { content, now }: WorkflowQuestion,
+  workflow: Workflow,
+  freshness: Freshness,
+): Steps<AnswerEntry> {
+  return answerWith(yield* content(workflow), freshness, now);
 }
 
 /** Writes JSON that several answers need, once for all of them. */
