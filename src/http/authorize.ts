@@ -14,7 +14,7 @@ export interface Denial {
 export type Guard = (request: MonitorRequest, route: RouteName) => Denial | null | Promise<Denial | null>;
 
 const UNDECIDED: Denial = {
-  error: new MonitorError('forbidden', 'Whether you may see this could not be found out.'),
+  error: new MonitorError('forbidden', 'Your permission to see this could not be determined.'),
   challenge: null,
 };
 const DENIED: Denial = { error: new MonitorError('forbidden'), challenge: null };
@@ -56,7 +56,7 @@ function readRefusal(verdict: unknown): Denial {
   const { status, challenge, detail } = (verdict ?? {}) as Partial<Refusal>;
   if (status !== 401 && status !== 403) {
     throw new TypeError(
-      'authorize must return true, false, or { status: 401 | 403 }; anything else is taken for a no.',
+      'authorize must return true, false, or { status: 401 | 403 }; anything else counts as a refusal.',
     );
   }
   const sentence = typeof detail === 'string' && detail !== '' ? detail : undefined;

@@ -1,6 +1,6 @@
 import { type Parameter, single } from './parameter.ts';
 
-const FAULT = 'Write a cursor that this list gave, unchanged.';
+const FAULT = 'Write a cursor that this list returned, unchanged.';
 
 /** A cursor. @param read parses it; `null` when it is not valid */
 export function cursor<T>(description: string, read: (text: string) => T | null): Parameter<T | null> {

@@ -87,7 +87,7 @@ function findPlace(): { readonly place: URL; readonly manifest: PackageManifest 
       return { place, manifest };
     } catch (error) {
       if (isExhausted(error)) throw error;
-      // Try the next place.
+      // Try the next folder.
     }
   }
   throw new Error(

@@ -61,7 +61,7 @@ const CUT = 'The connection to the metrics exporter broke before the end of its 
 const UNKNOWN_TYPE =
   'The metrics exporter did not answer with a content type of Prometheus text, OpenMetrics or protobuf.';
 const UNFRAMED =
-  'The metrics exporter sends neither Content-Length nor chunks, so a cut answer could not be told from a whole one.';
+  'The metrics exporter sends neither Content-Length nor chunks, so an incomplete answer could not be recognized.';
 const CRUMBS = 'The metrics exporter sends its answer in too many chunks of a few bytes.';
 
 function tooLarge(maxBytes: number): string {

@@ -18,18 +18,21 @@ import type { TaskEventPage, TaskEventQuery, TaskEventSource } from '../source.t
 const KIND = 'events';
 
 const QUERY = {
-  limit: integer('Most items.', { minimum: 1, maximum: 1_000, default: 50 }),
-  since: cursor('A `cursor` or a `generated_at` of an answer before: the oldest items after it.', readSince),
-  state: texts('Only items of this state.'),
-  worker: texts('Only items of the worker of this hostname.'),
-  task: texts('Only items of tasks of this name.'),
+  limit: integer('Maximum number of items.', { minimum: 1, maximum: 1_000, default: 50 }),
+  since: cursor(
+    'A `cursor` or a `generated_at` of an earlier answer: lists the oldest items after it.',
+    readSince,
+  ),
+  state: texts('Only items with this state.'),
+  worker: texts('Only items of the worker with this hostname.'),
+  task: texts('Only items of tasks with this name.'),
 };
 
 /** `GET /api/events/latest/` */
 export const events = defineRoute({
   name: 'events',
   path: '/api/events/latest/',
-  summary: 'The latest of what happened to tasks and workers, newest first',
+  summary: 'The latest events of tasks and workers, newest first',
   query: QUERY,
   body: 'EventsBody',
   errors: SOURCE_ERRORS,

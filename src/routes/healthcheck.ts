@@ -16,7 +16,9 @@ export const healthcheck = defineRoute({
   name: 'healthcheck',
   path: '/healthcheck',
   summary: 'Checks of broker, result backend and workers',
-  query: { checks: subset('Which checks to run, with commas between them; the others are absent.', CHECKS) },
+  query: {
+    checks: subset('The checks to run, separated by commas; the others are absent from the body.', CHECKS),
+  },
   body: 'HealthBody',
   alsoWith: [503],
   errors: [],

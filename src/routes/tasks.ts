@@ -16,28 +16,28 @@ import { decodeTaskCursor, encodeTaskCursor, listNameOf } from './task-cursor.ts
 const SORTS = ['timestamp', 'received', 'started', 'finished', 'runtime', 'name', 'state'] as const;
 
 const QUERY = {
-  limit: integer('Most tasks of the page; 0 with `stats` alone.', {
+  limit: integer('Maximum number of tasks per page; 0 is allowed only with `stats`.', {
     minimum: 0,
     maximum: 1_000,
     default: 100,
   }),
-  cursor: cursor('`next_cursor` of the page before; the list must be the same.', decodeTaskCursor),
+  cursor: cursor('`next_cursor` of the previous page of the same list.', decodeTaskCursor),
   state: texts(`Only tasks in this state: ${TASK_STATES.join(', ')}, or any other.`),
-  name: texts('Only tasks of this name.'),
-  worker: texts('Only tasks of the worker of this hostname.'),
+  name: texts('Only tasks with this name.'),
+  worker: texts('Only tasks of the worker with this hostname.'),
   queue: texts('Only tasks of this queue.'),
-  root_id: text('Only tasks of the workflow that began with this task.'),
+  root_id: text('Only tasks of the workflow with this root task.'),
   parent_id: text('Only tasks that this task sent.'),
   group_id: text('Only members of this group.'),
   q: text(
-    'Only tasks whose id, name, worker, args or kwargs, as shown, contain this text, in whatever case.',
+    'Only tasks whose id, name, worker, args or kwargs contain this text as shown, ignoring case.',
     200,
   ),
-  since: moment('Only tasks whose last change is not before this moment.'),
-  until: moment('Only tasks whose last change is before this moment.'),
-  sort: choice('What to sort by; tasks without it come last.', SORTS, 'timestamp'),
-  order: choice('Which way to sort.', ['asc', 'desc'], 'desc'),
-  stats: integer('Adds figures over the last so many minutes.', { minimum: 1, maximum: 1_440 }),
+  since: moment('Only tasks whose last change is at or after this time.'),
+  until: moment('Only tasks whose last change is before this time.'),
+  sort: choice('The field to sort by; tasks without a value come last.', SORTS, 'timestamp'),
+  order: choice('The direction of sorting.', ['asc', 'desc'], 'desc'),
+  stats: integer('Adds statistics over this many minutes, up to now.', { minimum: 1, maximum: 1_440 }),
 };
 type Values = ValuesOf<typeof QUERY>;
 
@@ -159,12 +159,12 @@ function* listBody(
 /** Checks that concern several parameters. */
 function findFaults({ values, faulty }: Asked<Values>, list: string, fault: Fault): void {
   if (values.limit === 0 && values.stats === null && !faulty.has('stats')) {
-    fault('limit', 'Write a whole number from 1 to 1000; 0 goes with stats only.');
+    fault('limit', 'Write a whole number from 1 to 1000; 0 is allowed only with stats.');
   }
   if (values.cursor !== null && values.cursor.list !== list && !LIST.some((name) => faulty.has(name))) {
     fault(
       'cursor',
-      'Write a cursor of this list: it goes with the sort, order and filters that it came with.',
+      'Write a cursor of this list: a cursor is valid only for the sort, order and filters that it was issued for.',
     );
   }
 }

@@ -21,7 +21,7 @@ export const updates = defineRoute({
   summary: 'What has changed in the workflow of a task',
   query: {
     since: cursor(
-      'A `cursor` or a `generated_at` of an answer before: only what changed after it.',
+      'A `cursor` or a `generated_at` of an earlier answer: lists only what changed after it.',
       readSince,
     ),
     limit: NODE_LIMIT,

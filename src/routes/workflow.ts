@@ -10,7 +10,7 @@ import type { WorkflowQuestion } from '../http/workflows.ts';
 import type { RouteName } from '../options.ts';
 
 /** Parameters of the graph and of its updates. */
-export const NODE_LIMIT = integer('Most nodes; the nearest relatives of the task come first.', {
+export const NODE_LIMIT = integer('Maximum number of nodes; the nearest relatives of the task are kept.', {
   minimum: 1,
   maximum: 20_000,
   default: 5_000,
