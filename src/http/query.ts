@@ -22,8 +22,8 @@ export interface QueryNames {
 /** The longest query that is parsed, in characters as the client sent it. */
 export const LONGEST_QUERY = 65_536;
 
-/** The most parameters that are parsed: every repeatable one 50 times, and as many again for the host's own. */
-export const MOST_PAIRS = 500;
+/** The most parameters that are parsed: ten times what the routes take, since the host may have its own. */
+export const MOST_PAIRS = 2_000;
 
 /** The values given for one name. */
 interface Given {
