@@ -19,6 +19,7 @@ const PARTS = [
   'page',
   'bullmq',
   'host',
+  'redaction',
 ] as const;
 
 function runPart(name: string, options: readonly string[]): Promise<number> {

@@ -1,6 +1,14 @@
 /** Removes secrets from everything that clients see. */
-import { type RedactFunction, type RedactOptions, resolveRedact } from './redact-options.ts';
-import { createSecretFinder } from './secret-finder.ts';
+import { type RedactFunction, type RedactOptions, type ResolvedRedact, resolveRedact } from './redact-options.ts';
+import { createSecretFinder, type SecretFinder } from './secret-finder.ts';
+
+/** How much a redactor has read. */
+export interface RedactorWork {
+  /** Number of texts. */
+  texts: number;
+  /** Number of characters (UTF-16 code units) of these texts. */
+  characters: number;
+}
 
 /** Removes secrets from texts. Never throws. */
 export interface Redactor {
@@ -13,6 +21,13 @@ export interface Redactor {
    *   masked too. Default false
    */
   text(text: string, field?: string, isCut?: boolean): string;
+  /**
+   * Applies only what the host asks for, its keys and its function, to a text from which our rules have removed
+   * secrets already. Parameters as for `text`. Without rules of the host it returns the text itself.
+   */
+  hostText(text: string, field?: string, isCut?: boolean): string;
+  /** Whether `hostText` may change a text. */
+  readonly hasHostRules: boolean;
   /** Whether a key names a secret. */
   isSecretKey(key: string): boolean;
   /**
@@ -20,6 +35,8 @@ export interface Redactor {
    * redacted form does not contain either.
    */
   readonly onlyMasks: boolean;
+  /** What `text` and `hostText` have read since the redactor was created, for tests and benchmarks. */
+  readonly work: Readonly<RedactorWork>;
 }
 
 /** Shown when the host's function fails, since it may have failed on a secret. */
@@ -33,22 +50,35 @@ const FAILED = '***';
  */
 export function createRedactor(option?: RedactOptions | RedactFunction | false): Redactor {
   const resolved = resolveRedact(option);
-  if (resolved === null) return { text: (text) => text, isSecretKey: () => false, onlyMasks: true };
-  const { redact } = resolved;
-  const finder = createSecretFinder(resolved.keys, !resolved.replaceKeys);
-  if (redact === null) {
-    return {
-      text: (text, _field, isCut = false) => finder.mask(text, isCut),
-      isSecretKey: finder.isSecretKey,
-      onlyMasks: true,
-    };
+  const work: RedactorWork = { texts: 0, characters: 0 };
+  const finder = resolved?.rules === true ? finderOf(resolved) : null;
+  const hostFinder = resolved === null ? null : hostFinderOf(resolved);
+  const redact = resolved?.redact ?? null;
+
+  function run(find: SecretFinder | null, text: string, field: string, isCut: boolean): string {
+    work.texts++;
+    work.characters += text.length;
+    const shown = find === null ? text : find.mask(text, isCut);
+    return redact === null ? shown : ask(redact, shown, field);
   }
+
   return {
-    text: (text, field = 'detail', isCut = false) =>
-      ask(redact, resolved.rules ? finder.mask(text, isCut) : text, field),
-    isSecretKey: resolved.rules ? finder.isSecretKey : () => false,
-    onlyMasks: false,
+    text: (text, field = 'detail', isCut = false) => run(finder, text, field, isCut),
+    hostText: (text, field = 'detail', isCut = false) => run(hostFinder, text, field, isCut),
+    hasHostRules: hostFinder !== null || redact !== null,
+    isSecretKey: finder?.isSecretKey ?? (() => false),
+    onlyMasks: redact === null,
+    work,
   };
+}
+
+function finderOf({ keys, replaceKeys }: ResolvedRedact): SecretFinder {
+  return createSecretFinder({ keys, ownKeys: !replaceKeys, forms: true });
+}
+
+/** Finds the values of the host's own keys; `null` when it names none. */
+function hostFinderOf({ rules, keys }: ResolvedRedact): SecretFinder | null {
+  return rules && keys.length > 0 ? createSecretFinder({ keys, ownKeys: false, forms: false }) : null;
 }
 
 function ask(redact: RedactFunction, text: string, field: string): string {

@@ -1,29 +1,59 @@
 /** Finds secrets in a text: values of keys that name a secret, and texts with the form of a secret. */
-import { type KeyPlace, keyedValue, type Masked } from './keyed-value.ts';
-import { hasWords, namesPassword, namesSecret, namesSecretInQuery, wordsOf } from './secret-keys.ts';
-import { SHAPE_STEMS, shapeAt } from './shapes.ts';
+import { type Automaton, createAutomaton, nextState } from './automaton.ts';
+import { createRuns, FORMS, type Form, privateKey, privateKeyTail, type Runs, schemeToken, tokenAt } from './forms.ts';
+import { keyValue, looksRandom, MASK, type Masked } from './key-value.ts';
+import { isSignatureInQuery, keyEnd, keyStart, noiseAt, widerStart } from './keys-in-text.ts';
+import { foreignStems, hasForeignWord, hasWords, judgeKey, keyStems, type Verdict, wordsOf } from './secret-keys.ts';
+import { afterBackslashes, escapeLength, isKeyCode, unitAt } from './units.ts';
+import { encodedCredentials, oracleCredentials, type Span, urlCredentials } from './url-credentials.ts';
+import { isNameOfValue, mayHaveValue } from './value-place.ts';
 
-/** Word parts that may belong to a key that names a secret. */
-const KEY_STEMS =
-  'pass|pwd|secret|token|auth|cookie|sess|sid|cred|bearer|dsn|jwt|otp|cv[vc]|key|conn(?:ection)?[-_ ]?str|csrf|xsrf|signature|sig(?==|%3d)';
+/** What the end of a stem may show. */
+interface Stem {
+  readonly kind:
+    | 'key'
+    | 'foreign'
+    | 'value'
+    | 'form'
+    | 'url'
+    | 'encoded url'
+    | 'oracle'
+    | 'bearer'
+    | 'basic'
+    | 'pem'
+    | 'pem end';
+  /** The form of which it is the beginning. */
+  readonly form: Form | null;
+  /** The word in a script other than Latin. */
+  readonly word: string;
+}
 
-/** Keys whose values may contain blanks and semicolons. */
-const HEADER = /(?:authorization|cookie)$/i;
+const stemOf = (kind: Stem['kind'], form: Form | null = null, word = ''): Stem => ({ kind, form, word });
 
-const LONGEST_KEY = 128;
-const MOST_KNOWN = 2_000;
+/** A search in one text. */
+interface Search {
+  readonly text: string;
+  readonly isCut: boolean;
+  /** Everything before this index is written. */
+  done: number;
+  /** Keys before this index are judged. */
+  judged: number;
+  /** Number of keys so far that name a secret. */
+  keys: number;
+  /** Index after a name whose value is expected in a later member; -1 when none is. */
+  named: number;
+  readonly runs: Runs;
+}
 
-/** How many values a part of a text may belong to. If a text exceeds this, the rest of it is masked. */
-const MOST_WORK = 16;
-
-/**
- * Masking can change how the rest of a text is read, so repeat until nothing more is found, at most this
- * often.
- */
-const MOST_PASSES = 8;
-
-/** What a search depends on besides the text. */
-type Pass = Pick<KeyPlace, 'isHidden' | 'lastBackslash'> & { readonly isCut: boolean };
+/** Which rules apply. */
+export interface FinderOptions {
+  /** Further keys, see `RedactOptions.keys`. */
+  readonly keys: readonly (string | RegExp)[];
+  /** Whether to use the built-in names of secrets. */
+  readonly ownKeys: boolean;
+  /** Whether to mask what has the form of a secret, whatever its key. */
+  readonly forms: boolean;
+}
 
 /** Finds secrets. */
 export interface SecretFinder {
@@ -32,158 +62,230 @@ export interface SecretFinder {
   mask(text: string, isCut: boolean): string;
 }
 
-/**
- * Creates a finder.
- *
- * @param extra further keys, see `RedactOptions.keys`
- * @param ownKeys whether to use the built-in names of secrets
- */
-export function createSecretFinder(extra: readonly (string | RegExp)[], ownKeys: boolean): SecretFinder {
-  const phrases = extra.filter((key) => typeof key === 'string').map(wordsOf);
+/** Decides about a key between two indexes of a text. */
+type Judge = (text: string, start: number, end: number) => Verdict;
+
+interface Rules {
+  readonly automaton: Automaton<Stem>;
+  readonly judge: Judge;
+  readonly ownKeys: boolean;
+}
+
+const MOST_KNOWN = 2_000;
+/** Keys that name secrets are rare. Where they are denser for long, the rest of the text is masked without a look. */
+const MOST_KEYS = 32;
+const CHARACTERS_PER_KEY = 40;
+const LONGEST_KEY = 128;
+
+/** Decides by the words and patterns of the host, and by ours. */
+function createJudge({ keys, ownKeys }: FinderOptions): Judge {
+  const phrases = keys.filter((key) => typeof key === 'string').map(wordsOf);
   // With the flags g and y a test would depend on the previous one.
-  const patterns = extra
+  const patterns = keys
     .filter((key) => key instanceof RegExp)
     .map((key) => new RegExp(key.source, key.flags.replace(/[gy]/g, '')));
-  const stems = stemsOf(phrases, patterns.length > 0, ownKeys);
+  if (keys.length === 0) return ownKeys ? judgeKey : () => 'none';
   const known = new Map<string, boolean>();
-
-  function judge(key: string): boolean {
-    const words = wordsOf(key);
-    return (
-      (ownKeys && namesSecret(words)) ||
-      phrases.some((phrase) => hasWords(words, phrase)) ||
-      patterns.some((pattern) => pattern.test(key))
-    );
-  }
-
-  function isInQuery(text: string, start: number, end: number): boolean {
-    return ownKeys && end - start < 16 && namesSecretInQuery(text.slice(Math.max(0, start - 1), end));
-  }
-
-  function isSecretKey(key: string): boolean {
-    if (key.length > LONGEST_KEY) return judge(key.slice(-LONGEST_KEY));
+  const isHosts = (key: string): boolean => {
     const answer = known.get(key);
     if (answer !== undefined) return answer;
     if (known.size >= MOST_KNOWN) known.clear();
-    const judged = judge(key);
-    known.set(key, judged);
-    return judged;
-  }
-
-  /** @returns what to mask, or the index at which to continue */
-  function find(
-    text: string,
-    stem: RegExpExecArray,
-    { isCut, isHidden, lastBackslash }: Pass,
-  ): Masked | number {
-    const at = stem.index;
-    if (SHAPE_START.test(stem[0])) {
-      const span = isHidden ? null : shapeAt(text, stem[0], at, isCut);
-      if (span !== null) return { ...span, text: '***' };
-      if (!/^bearer/i.test(stem[0])) return at + stem[0].length;
-    }
-    const start = keyStart(text, at);
-    const end = keyEnd(text, at);
-    for (const begin of keyStarts(text, start)) {
-      const key = text.slice(begin, end);
-      if (!isSecretKey(key) && !isInQuery(text, start, end)) continue;
-      const isHeader = HEADER.test(key);
-      const isPassword = namesPassword(key);
-      const found = keyedValue(text, { start, end, isHeader, isPassword, isHidden, lastBackslash });
-      return found === null || isCount(text, key, found) ? end : found;
-    }
-    return end;
-  }
-
-  function maskOnce(text: string, isCut: boolean): string {
-    let shown = '';
-    let done = 0;
-    let work = 0;
-    stems.lastIndex = 0;
-    const pass = { isCut, isHidden: false, lastBackslash: text.lastIndexOf('\\') };
-    for (let stem = stems.exec(text); stem !== null && done < text.length; stem = stems.exec(text)) {
-      pass.isHidden = stem.index < done;
-      const found = find(text, stem, pass);
-      if (typeof found === 'number') {
-        stems.lastIndex = found;
-        continue;
-      }
-      if (found.start >= done) shown += text.slice(done, found.start) + found.text;
-      done = Math.max(done, found.end);
-      // Notations are ambiguous, so the end of a value may be wrong. Search for keys inside the value too,
-      // and mask their values.
-      stems.lastIndex = found.start;
-      work += found.end - found.start;
-      if (work > MOST_WORK * text.length) done = text.length;
-    }
-    return shown + text.slice(done);
-  }
-
-  return {
-    isSecretKey,
-    mask(text, isCut) {
-      let shown = text;
-      for (let pass = 0; pass < MOST_PASSES; pass++) {
-        const before = shown;
-        shown = maskOnce(before, isCut);
-        if (shown === before) break;
-      }
-      return shown;
-    },
+    const words = wordsOf(key);
+    const isOne = phrases.some((phrase) => hasWords(words, phrase)) || patterns.some((pattern) => pattern.test(key));
+    known.set(key, isOne);
+    return isOne;
+  };
+  return (text, start, end) => {
+    const verdict = ownKeys ? judgeKey(text, start, end) : 'none';
+    return verdict !== 'secret' && isHosts(text.slice(Math.max(start, end - LONGEST_KEY), end)) ? 'secret' : verdict;
   };
 }
 
-const SHAPE_START = new RegExp(`^(?:${SHAPE_STEMS.replace('(?<![a-z0-9])', '')})`, 'i');
+const FIXED: readonly (readonly [string, Stem['kind']])[] = [
+  ['://', 'url'],
+  ['%3a%2f%2f', 'encoded url'],
+  ['%253a%252f%252f', 'encoded url'],
+  ['jdbc:oracle:', 'oracle'],
+  ['bearer ', 'bearer'],
+  ['basic ', 'basic'],
+  ['-----begin ', 'pem'],
+  ['-----end ', 'pem end'],
+];
 
-/** A pattern for everything that may belong to a secret. It keeps harmless texts cheap. */
-function stemsOf(phrases: readonly (readonly string[])[], hasPatterns: boolean, ownKeys: boolean): RegExp {
-  const stems = [SHAPE_STEMS, ...phrases.flatMap((words) => words.slice(-1))];
-  if (ownKeys) stems.push(KEY_STEMS);
-  // Matches anything that has the form of a key, once, from its beginning.
-  if (hasPatterns) stems.push('(?<![\\w$-])[\\w$-]{1,128}(?=[\\\\"\'`\\]]{0,8}[ \\t]{0,8}[:=,>])');
-  return new RegExp(stems.join('|'), 'gi');
-}
-
-function isKeyCharacter(code: number): boolean {
-  return (
-    (code >= 97 && code <= 122) ||
-    (code >= 65 && code <= 90) ||
-    (code >= 48 && code <= 57) ||
-    code === 95 ||
-    code === 45 ||
-    code === 36
-  );
-}
-
-function keyStart(text: string, at: number): number {
-  const first = Math.max(0, at - LONGEST_KEY);
-  let start = at;
-  while (start > first && isKeyCharacter(text.charCodeAt(start - 1))) start--;
-  return start;
-}
-
-function keyEnd(text: string, at: number): number {
-  let end = at;
-  while (end < text.length && isKeyCharacter(text.charCodeAt(end))) end++;
-  return end;
-}
-
-/**
- * Start indexes of the keys that end here. A key may have several words: `API key: x`,
- * `"Secret Access Key": "x"`.
- */
-function keyStarts(text: string, start: number): number[] {
-  const starts = [start];
-  let begin = start;
-  for (let words = 0; words < 2; words++) {
-    if (text[begin - 1] !== ' ' || begin < 2 || !isKeyCharacter(text.charCodeAt(begin - 2))) break;
-    begin = keyStart(text, begin - 1);
-    starts.push(begin);
+function* stemsOf({ keys, ownKeys, forms }: FinderOptions): Generator<readonly [string, Stem]> {
+  const key = stemOf('key');
+  if (forms) {
+    for (const [text, kind] of FIXED) yield [text, stemOf(kind)];
+    for (const form of FORMS) yield [form.prefix, stemOf('form', form)];
   }
-  return starts;
+  if (ownKeys) {
+    for (const stem of [...keyStems(), 'sig']) yield [stem, key];
+    for (const word of foreignStems()) yield [word, stemOf('foreign', null, word)];
+  }
+  for (const given of keys) if (typeof given === 'string') yield [wordsOf(given).at(-1) ?? '', key];
+  // A pattern may match any key: each one is looked at from its first character.
+  if (keys.some((given) => given instanceof RegExp)) for (const character of ANY_KEY) yield [character, key];
+  if (ownKeys || keys.length > 0) for (const name of ['value', 'val', 'content']) yield [name, stemOf('value')];
+}
+
+const ANY_KEY = 'abcdefghijklmnopqrstuvwxyz0123456789_$一丁丂七丄丅丆万丈三上下丌不与丏';
+
+/** Creates a finder. */
+export function createSecretFinder(options: FinderOptions): SecretFinder {
+  const judge = createJudge(options);
+  const rules: Rules = { automaton: createAutomaton(stemsOf(options)), judge, ownKeys: options.ownKeys };
+  return {
+    isSecretKey: (key) => judge(key, 0, key.length) === 'secret' || (options.ownKeys && hasForeignWord(key)),
+    mask: (text, isCut) => maskOnce(rules, text, isCut),
+  };
+}
+
+function maskOnce({ automaton, ...rules }: Rules, text: string, isCut: boolean): string {
+  const search: Search = { text, isCut, done: 0, judged: 0, keys: 0, named: -1, runs: createRuns() };
+  const { firstFound } = automaton;
+  let shown = '';
+  let state = 0;
+  for (let at = 0; at < text.length; ) {
+    const code = text.charCodeAt(at);
+    if (code === BACKSLASH) {
+      const next = afterEscape(text, at);
+      state = next.code === 0 ? state : nextState(automaton, state, next.code);
+      at = next.end;
+    } else {
+      state = nextState(automaton, state, code);
+      at++;
+    }
+    if (state < firstFound) continue;
+    const found = findAt(search, automaton.found(state).words, at, rules);
+    if (found === null) continue;
+    const start = Math.max(found.start, search.done);
+    // Two secrets side by side are one.
+    const isNext = start === search.done && found.text === MASK && shown.endsWith(MASK);
+    if (!isNext) shown += text.slice(search.done, start) + found.text;
+    search.done = at = Math.max(found.end, at);
+    state = 0;
+  }
+  return search.done === 0 ? text : shown + text.slice(search.done);
+}
+
+const BACKSLASH = 92;
+
+/** What backslashes escape: a character, or nothing that matters (code 0), as before a slash or a quote. */
+function afterEscape(text: string, at: number): { readonly code: number; readonly end: number } {
+  const behind = afterBackslashes(text, at);
+  // `\/` in JSON is a slash, which is read next.
+  if (text.charCodeAt(behind) === 47) return { code: 0, end: behind };
+  if (escapeLength(text, behind) > 0) return unitAt(text, behind - 1);
+  return { code: BACKSLASH, end: behind };
+}
+
+type KeyRules = Omit<Rules, 'automaton'>;
+
+function findAt(search: Search, stems: readonly Stem[], at: number, rules: KeyRules): Masked | null {
+  for (const stem of stems) {
+    if (stem.kind === 'foreign' && !isForeign(search.text, stem.word, at)) continue;
+    const found =
+      stem.kind === 'key' || stem.kind === 'foreign' || stem.kind === 'value'
+        ? keyAt(search, stem, at, rules)
+        : masked(spanAt(search, stem, at));
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+const masked = (span: Span | null): Masked | null => span && { start: span.start, end: span.end, text: MASK };
+
+function spanAt({ text, isCut, done, runs }: Search, stem: Stem, at: number): Span | null {
+  switch (stem.kind) {
+    case 'form':
+      return stem.form && tokenAt(text, stem.form, at - stem.form.prefix.length, runs, isCut);
+    case 'url':
+      return urlCredentials(text, at, isCut);
+    case 'encoded url':
+      return encodedCredentials(text, at, isCut);
+    case 'oracle':
+      return oracleCredentials(text, at, isCut);
+    case 'pem':
+      return privateKey(text, at);
+    case 'pem end':
+      return privateKeyTail(text, at, done);
+    default:
+      return schemeToken(text, at, stem.kind === 'bearer');
+  }
+}
+
+/** The value of the key that contains the character before an index. */
+function keyAt(search: Search, stem: Stem, at: number, rules: KeyRules): Masked | null {
+  const { text } = search;
+  if (at <= search.judged || (stem.kind === 'value' && search.named === -1)) return null;
+  if (!isKeyCode(text.charCodeAt(at - 1))) return null;
+  const end = keyEnd(text, at);
+  if (stem.kind === 'value') return valueOfName(search, at, end);
+  search.judged = end;
+  const begin = keyStart(text, at - 1);
+  if (!mayHaveValue(text, begin, end)) return null;
+  const noise = noiseAt(text, begin);
+  const start = begin + noise < at ? begin + noise : begin;
+  const verdict = stem.kind === 'foreign' ? 'secret' : verdictOn(text, begin, start, end, rules);
+  if (verdict === 'none') return null;
+  if (++search.keys > MOST_KEYS + end / CHARACTERS_PER_KEY) return { start: end, end: text.length, text: MASK };
+  const found = keyValue(text, { start, end });
+  if (found === null && verdict === 'secret' && isNameOfValue(text, start)) search.named = end;
+  if (found === null || isCount(text, end, found) || isDirectory(text, start, end, found)) return null;
+  return verdict === 'random' && !looksRandom(text, found, search.isCut) ? null : found;
+}
+
+function verdictOn(text: string, begin: number, start: number, end: number, { judge, ownKeys }: KeyRules): Verdict {
+  let verdict = judge(text, start, end);
+  if (verdict === 'none' && begin < start) verdict = judge(text, begin, end);
+  if (ownKeys && verdict !== 'secret' && isSignatureInQuery(text, start, end)) return 'secret';
+  let wider = start;
+  for (let words = 0; words < 2 && verdict === 'none'; words++) {
+    wider = widerStart(text, wider);
+    if (wider === -1) break;
+    verdict = judge(text, wider, end);
+  }
+  return verdict;
+}
+
+/** Letters of other scripts are hashed by the automaton, so compare the word itself. */
+function isForeign(text: string, word: string, at: number): boolean {
+  if (text.endsWith(word, at)) return true;
+  const written = text.slice(Math.max(0, at - 12 * word.length), at);
+  const plain = written.replace(/\\+u([\da-f]{4})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return hasForeignWord(plain);
+}
+
+const VALUE = /^(?:value|val|content)$/i;
+const MEMBER_END = /[}>]|\n\s*-\s/;
+/** Longest text between a name and its value. */
+const LONGEST_GAP = 1_024;
+
+/** The value of a name in a member before: `{"Name": "token", "Type": "String", "Value": "abc"}`. */
+function valueOfName(search: Search, at: number, end: number): Masked | null {
+  const { text, named } = search;
+  const begin = keyStart(text, at - 1);
+  const start = begin + noiseAt(text, begin);
+  if (!VALUE.test(text.slice(start, Math.min(end, start + 8)))) return null;
+  search.named = -1;
+  search.judged = end;
+  if (start - named > LONGEST_GAP || MEMBER_END.test(text.slice(named, start))) return null;
+  return keyValue(text, { start, end });
 }
 
 /** Whether the value is a number of tokens, as in `tokens: 512`. */
-function isCount(text: string, key: string, { start, end }: Masked): boolean {
-  return /tokens$/i.test(key) && /^\d+$/.test(text.slice(start, Math.min(end, start + 16)));
+function isCount(text: string, keyEnd: number, { start, end }: Masked): boolean {
+  const first = text.charCodeAt(start);
+  if (first < 48 || first > 57 || !/^\d+$/.test(text.slice(start, Math.min(end, start + 16)))) return false;
+  return /tokens$/i.test(text.slice(Math.max(0, keyEnd - 6), keyEnd));
+}
+
+const WORKING_DIRECTORY = /^\$?(?:old)?pwd$/i;
+const DIRECTORY =
+  /^(?:~|[A-Z]:\\|\/(?:app|bin|builds?|code|data|etc|home|media|mnt|opt|project\w*|root|site|src|srv|tmp|usr|Users|var|web|work\w*|www)?(?![^/]))[\w./\\@-]*$/;
+
+/** Whether the value is the working directory of a shell: `PWD=/srv/app`. */
+function isDirectory(text: string, keyStart: number, keyEnd: number, { start, end }: Masked): boolean {
+  if (keyEnd - keyStart > 7 || !WORKING_DIRECTORY.test(text.slice(keyStart, keyEnd))) return false;
+  return DIRECTORY.test(text.slice(start, Math.min(end, start + 256)));
 }

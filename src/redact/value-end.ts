@@ -1,46 +1,45 @@
 /**
- * Finds the ends of values in JSON, Python reprs and plain text, even nested or truncated. Each function reads
- * each character a bounded number of times. In doubt a value is longer: masking too much is harmless.
+ * Finds the ends of values in JSON, Python reprs and plain text, even nested or truncated, in one forward scan.
+ * Where an end is unclear the value extends to the end of the string around it: masking too much is harmless.
  */
-import { skipBlanks } from './characters.ts';
+import { afterBackslashes, afterBreak, isQuoteCode, skipBlanks, unitAt } from './units.ts';
 
-/** A quote with the backslashes before it: `"`, `\"`, `\\\"`. */
+/** A quote as it is written: `"`, `\"`, `\\\"`, `&quot;`, `%22`. */
 export interface Delimiter {
-  readonly quote: string;
-  readonly backslashes: number;
+  readonly start: number;
   /** Index at which the delimited content begins. */
   readonly end: number;
+  /** Code of the quote. */
+  readonly quote: number;
+  /** Number of backslashes before it. */
+  readonly backslashes: number;
+  /** How it is written when that is not a quote after backslashes. */
+  readonly notation: string | null;
 }
 
 const BACKSLASH = 92;
 
-/** Whether a character is a single quote, a double quote or a backtick. */
-export function isQuote(character: string | undefined): boolean {
-  return character === '"' || character === "'" || character === '`';
+/** Reads the quote at an index; `null` when there is none. */
+export function delimiterAt(text: string, at: number): Delimiter | null {
+  const behind = afterBackslashes(text, at);
+  const quote = text.charCodeAt(behind);
+  if (isQuoteCode(quote)) {
+    return { start: at, end: behind + 1, quote, backslashes: behind - at, notation: null };
+  }
+  if (behind === at && quote !== 38 && quote !== 37) return null;
+  const { code, end } = unitAt(text, at);
+  if (!isQuoteCode(code)) return null;
+  return { start: at, end, quote: code, backslashes: 0, notation: text.slice(at, end) };
 }
 
-/** Reads the delimiter at an index; `null` when there is none. */
-export function readDelimiter(text: string, at: number): Delimiter | null {
-  let place = at;
-  while (text.charCodeAt(place) === BACKSLASH) place++;
-  const quote = text[place];
-  if (quote === undefined || !isQuote(quote)) return null;
-  return { quote, backslashes: place - at, end: place + 1 };
+/** Index of the first of the backslashes directly before an index, not before `from`. */
+export function backslashesBefore(text: string, at: number, from = 0): number {
+  let first = at;
+  while (first > from && text.charCodeAt(first - 1) === BACKSLASH) first--;
+  return first;
 }
 
-/** Reads the delimiter that ends directly before an index. */
-export function readDelimiterBefore(
-  text: string,
-  end: number,
-): (Delimiter & { readonly start: number }) | null {
-  const quote = text[end - 1];
-  if (quote === undefined || !isQuote(quote)) return null;
-  let start = end - 1;
-  while (text.charCodeAt(start - 1) === BACKSLASH) start--;
-  return { quote, backslashes: end - 1 - start, end, start };
-}
-
-/** End of a string: its closing delimiter, or the end of the text when that is missing. */
+/** End of a string: its closing delimiter, or the end of the string around it when that is missing or unclear. */
 export interface StringEnd {
   /** Index after the content. */
   readonly content: number;
@@ -49,201 +48,193 @@ export interface StringEnd {
   readonly isClosed: boolean;
 }
 
-/**
- * How to read backslashes before a quote, which the text alone does not show. `paired`: two backslashes stand
- * for one, and the quote closes. `exact`: the quote closes only with exactly the backslashes of the opening
- * one, as in a JSON text inside a repr, where two more belong to an escaped quote. `none`: backslashes have
- * no meaning, since Celery's reprs escape quotes but not backslashes.
- */
-export type Reading = 'paired' | 'exact' | 'none';
-
 /** Where a string is, which decides what can follow it: a value of a dict or list, any string there, plain text. */
-export type StringPlace = 'value' | 'member' | 'text';
+export type StringContext = 'value' | 'member' | 'text';
+
+const openTo = (end: number): StringEnd => ({ content: end, end, isClosed: false });
 
 /**
- * Finds the end of a string. A quote closes it when its backslashes match and what follows can follow a string
- * there. The quote alone is not enough, because Celery's reprs do not escape backslashes.
+ * Finds the end of a string. A quote closes it when it has as many backslashes as the opening one and what follows
+ * can follow a string there. A quote with fewer closes the string around it. A quote with more that could also close
+ * it makes the end unclear: the backslashes may belong to the value, because Celery's reprs do not escape them.
  */
-export function stringEnd(text: string, open: Delimiter, place: StringPlace, reading: Reading): StringEnd {
-  const step = 2 * (open.backslashes + 1);
-  let quote = text.indexOf(open.quote, open.end);
-  for (; quote !== -1; quote = text.indexOf(open.quote, quote + 1)) {
-    let first = quote;
-    while (first > open.end && text.charCodeAt(first - 1) === BACKSLASH) first--;
+export function stringEnd(text: string, open: Delimiter, context: StringContext): StringEnd {
+  if (open.notation !== null) return notationEnd(text, open, open.notation);
+  const mark = String.fromCharCode(open.quote);
+  for (let quote = text.indexOf(mark, open.end); quote !== -1; quote = text.indexOf(mark, quote + 1)) {
+    const first = backslashesBefore(text, quote, open.end);
     const backslashes = quote - first;
-    const isClosing =
-      reading === 'none'
-        ? backslashes >= open.backslashes
-        : (reading === 'exact' ? backslashes : backslashes % step) === open.backslashes;
-    if (!isClosing || !canFollow(text, quote + 1, open, place)) continue;
-    return { content: quote - open.backslashes, end: quote + 1, isClosed: true };
+    if (backslashes < open.backslashes) return openTo(first);
+    if (backslashes === open.backslashes) {
+      if (canFollow(text, quote + 1, open, context)) return { content: first, end: quote + 1, isClosed: true };
+    } else if (canFollow(text, quote + 1, open, 'value')) return openTo(outerEnd(text, open, quote + 1));
   }
-  return { content: text.length, end: text.length, isClosed: false };
+  return openTo(text.length);
 }
 
-/** Whether the text at this index can follow a string. */
-function canFollow(text: string, at: number, open: Delimiter, place: StringPlace): boolean {
-  const next = text[at];
-  if (endsItem(next) || (next === ':' && place !== 'value')) return true;
-  // The end of the string around this one.
-  if (isQuote(next)) return next !== open.quote || open.backslashes > 0;
-  if (next === '\\') return /[nrt"'`\\]/.test(text[at + 1] ?? '');
-  if (place === 'text') return !/[\p{L}\p{N}_]/u.test(next as string);
-  if (next !== ' ' && next !== '\t') return false;
-  const behind = text[skipBlanks(text, at)];
-  return endsItem(behind) || (behind === ':' && place !== 'value');
+function notationEnd(text: string, open: Delimiter, notation: string): StringEnd {
+  for (let close = text.indexOf(notation, open.end); close !== -1; close = text.indexOf(notation, close + 1)) {
+    if (text.charCodeAt(close - 1) === BACKSLASH) continue;
+    return { content: close, end: close + notation.length, isClosed: true };
+  }
+  return openTo(text.length);
 }
 
-/** Whether a character, or the end of the text, ends an item of a list or an object. */
-function endsItem(character: string | undefined): boolean {
-  return character === undefined || '\r\n,}]);'.includes(character);
-}
-
-/** Index of the next character that can end a value. */
-function nextOf(characters: RegExp, text: string, at: number): number {
-  characters.lastIndex = at;
-  return characters.test(text) ? characters.lastIndex - 1 : text.length;
-}
-
-const BRACKETS_AND_QUOTES = /[()[\]{}"']/g;
-
-/** Index after the closing bracket of a value that begins here; the end of the text when it is missing. */
-export function bracketEnd(text: string, start: number, reading: Reading): number {
-  let depth = 0;
-  let at = start;
-  for (; at < text.length; at = nextOf(BRACKETS_AND_QUOTES, text, at)) {
-    const character = text[at] as string;
-    if (isQuote(character)) {
-      const open = readDelimiterBefore(text, at + 1) as Delimiter;
-      at = stringEnd(text, open, 'member', reading).end;
-      continue;
-    }
-    depth += isOpening(character) ? 1 : -1;
-    at++;
-    if (depth <= 0) return at;
+/** End of the string around a string. */
+function outerEnd(text: string, open: Delimiter, from: number): number {
+  if (open.backslashes === 0) return text.length;
+  const mark = String.fromCharCode(open.quote);
+  for (let quote = text.indexOf(mark, from); quote !== -1; quote = text.indexOf(mark, quote + 1)) {
+    const first = backslashesBefore(text, quote, from);
+    if (quote - first < open.backslashes) return first;
   }
   return text.length;
 }
 
-const MEMBER_MARKS = /[,\r\n()[\]{}<"']/g;
+/** Whether the text at this index can follow a string. */
+function canFollow(text: string, at: number, open: Delimiter, context: StringContext): boolean {
+  const next = text.charCodeAt(at);
+  if (endsItem(next) || (next === 58 && context !== 'value')) return true;
+  // The end of the string around this one.
+  if (isQuoteCode(next)) return next !== open.quote || open.backslashes > 0;
+  if (next === BACKSLASH) return '\\nrt"\'`'.includes(text.charAt(at + 1) || ' ');
+  if (context === 'text') return !isWordCode(next);
+  if (next !== 32 && next !== 9 && next !== 27 && next !== 38) return false;
+  const behind = unitAt(text, skipBlanks(text, at)).code;
+  return endsItem(behind) || (behind === 58 && context !== 'value');
+}
+
+/** Whether a character, or the end of the text, ends an item of a list or an object. */
+export function endsItem(code: number): boolean {
+  switch (code) {
+    case 13:
+    case 10:
+    case 44:
+    case 125:
+    case 93:
+    case 41:
+    case 59:
+      return true;
+    default:
+      return Number.isNaN(code);
+  }
+}
+
+function isWordCode(code: number): boolean {
+  return code < 128 ? /\w/.test(String.fromCharCode(code)) : /[\p{L}\p{N}]/u.test(String.fromCharCode(code));
+}
+
+const isOpening = (code: number): boolean => code === 40 || code === 91 || code === 123;
+const isClosing = (code: number): boolean => code === 41 || code === 93 || code === 125;
+
+/** Reads the quote at an index with the backslashes before it. */
+function quoteAt(text: string, at: number, from: number): Delimiter {
+  const start = backslashesBefore(text, at, from);
+  return { start, end: at + 1, quote: text.charCodeAt(at), backslashes: at - start, notation: null };
+}
+
+/**
+ * Index after the closing bracket of a value that begins here; the end of the string around it, or of the text, when
+ * the bracket is missing or its place is unclear.
+ *
+ * @param outer quotes around the key of the value: a quote with fewer backslashes ends the string around it
+ */
+export function bracketEnd(text: string, start: number, outer: Delimiter | null): number {
+  let depth = 0;
+  for (let at = start; at < text.length; ) {
+    const code = text.charCodeAt(at);
+    if (code === 34 || code === 39) {
+      const open = quoteAt(text, at, start);
+      if (outer !== null && code === outer.quote && open.backslashes < outer.backslashes) return open.start;
+      const string = stringEnd(text, open, 'member');
+      if (!string.isClosed) return string.end;
+      at = string.end;
+      continue;
+    }
+    at++;
+    if (isOpening(code)) depth++;
+    else if (isClosing(code) && --depth <= 0) return at;
+  }
+  return text.length;
+}
 
 /** The end of a bare value in a dict or an object: `12}`, `Decimal('1'), `, `<Token x>]`. */
-export function memberEnd(text: string, start: number, reading: Reading): number {
-  let at = nextOf(MEMBER_MARKS, text, start);
-  for (; at < text.length; at = nextOf(MEMBER_MARKS, text, at)) {
-    const character = text[at] as string;
-    if (isOpening(character)) at = bracketEnd(text, at, reading);
-    else if (character === '<') at = behind(text, '>', at);
-    else if (isQuote(character)) {
-      const open = readDelimiterBefore(text, at + 1) as Delimiter;
+export function memberEnd(text: string, start: number, outer: Delimiter | null): number {
+  let at = start;
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (isOpening(code)) at = bracketEnd(text, at, outer);
+    else if (code === 60) {
+      const close = text.indexOf('>', at);
+      at = close === -1 ? text.length : close + 1;
+    } else if (code === 34 || code === 39) {
+      const open = quoteAt(text, at, start);
       // A quote that closes the string around this object.
       if (at === start || canFollow(text, at + 1, open, 'value')) break;
-      at = stringEnd(text, open, 'member', reading).end;
-    } else break;
+      at = stringEnd(text, open, 'member').end;
+    } else if (code === 44 || code === 13 || code === 10 || isClosing(code)) break;
+    else at++;
   }
   return withoutBlanks(text, start, at);
 }
 
-const WORD_MARKS = /[ \t\r\n&;<"'`\\,()[\]{}]/g;
-
 /** The end of a bare value after `=`, in a query, a call or a list of settings. */
-export function wordEnd(text: string, start: number, reading: Reading): number {
-  let at = nextOf(WORD_MARKS, text, start);
-  for (; at < text.length; at = nextOf(WORD_MARKS, text, at)) {
-    const character = text[at] as string;
-    if (isOpening(character)) at = bracketEnd(text, at, reading);
-    else if (
-      character === '\\' ? !isWrittenBreak(text, at) : ',)]}'.includes(character) && !endsWord(text, at)
-    )
+export function wordEnd(text: string, start: number, outer: Delimiter | null): number {
+  let at = start;
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (code === 32 || code === 9 || code === 13 || code === 10 || code === 38 || code === 59 || code === 60) break;
+    if (isOpening(code)) at = bracketEnd(text, at, outer);
+    else if (isQuoteCode(code)) {
+      // A word may go on in quotes: `a"b c"`.
+      if (!isWordCode(text.charCodeAt(at + 1)) || !isWordCode(text.charCodeAt(at - 1) || 32)) {
+        return backslashesBefore(text, at, start);
+      }
+      at = stringEnd(text, quoteAt(text, at, start), 'text').end;
+    } else if (code === BACKSLASH) {
+      if (afterBreak(text, at) !== -1) break;
       at++;
-    else break;
+    } else if ((code === 44 || isClosing(code)) && endsWord(text, at)) break;
+    else at++;
   }
-  return at;
-}
-
-function isOpening(character: string): boolean {
-  return character === '(' || character === '[' || character === '{';
+  return Math.max(start, at);
 }
 
 /** Whether a comma or closing bracket ends a word. A password may contain them. */
 function endsWord(text: string, at: number): boolean {
-  const next = text[at + 1];
-  return next === undefined || ' \t\r\n,;&"\'`\\)]}.:'.includes(next);
+  const next = text.charAt(at + 1);
+  return next === '' || ' \t\r\n,;&"\'`\\)]}.:'.includes(next);
 }
-
-const LINE_MARKS = /[\r\n\\"'`]/g;
 
 /** The end of a line, or of the string that contains it. */
 export function lineEnd(text: string, start: number): number {
   let inner: Delimiter | null = null;
-  let at = nextOf(LINE_MARKS, text, start);
-  for (; at < text.length; at = nextOf(LINE_MARKS, text, at + 1)) {
-    const character = text[at] as string;
-    if (isQuote(character)) {
-      const here = readDelimiterBefore(text, at + 1) as Delimiter & { readonly start: number };
-      // A string inside the line, as in `username="ann", response="x"`: its closing quote does not end the
-      // line.
-      if (inner !== null && here.quote === inner.quote && here.backslashes === inner.backslashes) {
-        inner = null;
-        continue;
-      }
-      if (!endsOuterString(text, at + 1)) {
-        if (inner === null && here.start > start && text[here.start - 1] === '=') inner = here;
-        continue;
-      }
-      while (at > start && text.charCodeAt(at - 1) === BACKSLASH) at--;
-      return at;
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (isQuoteCode(code)) {
+      const here: Delimiter = quoteAt(text, at, start);
+      // A string inside the line, as in `username="ann", response="x"`: its closing quote does not end the line.
+      if (inner !== null && here.quote === inner.quote && here.backslashes === inner.backslashes) inner = null;
+      else if (endsOuterString(text, at + 1)) return here.start;
+      else if (inner === null && text.charCodeAt(here.start - 1) === 61 && here.start > start) inner = here;
+    } else if (code === 13 || code === 10) return withoutBlanks(text, start, at);
+    else if (code === BACKSLASH) {
+      const behind = afterBackslashes(text, at);
+      const next = text.charCodeAt(behind);
+      if (next === 110 || next === 114) return withoutBlanks(text, start, at);
+      at = behind - 1;
     }
-    if (character !== '\\') return withoutBlanks(text, start, at);
-    const first = at;
-    while (text.charCodeAt(at + 1) === BACKSLASH) at++;
-    if (isWrittenBreak(text, at)) return withoutBlanks(text, start, first);
   }
   return text.length;
 }
 
-const OUTER_BEHIND =
-  /\s{0,8}(?:$|[\r\n}\])]{1,8}(?:$|[\s,"'\\})\]])|,\s{0,8}(?:[bu]?\\*["']|[\d[{(}\])-]|\w{1,64}=|None|null|[Tt]rue|[Ff]alse))/y;
-const OUTER_BEFORE = /(?:^|[\s,:=([{][bBuUrRfF]{0,2})$/;
-const LOOK_BACK = 256;
-
-/**
- * Whether the quotes after a key end the string that contains the key and do not begin its value. That is so
- * when they are followed by what can follow a string, and the same quotes before the key begin one.
- */
-export function closesOuter(text: string, keyEnd: number, { quote, backslashes, end }: Delimiter): boolean {
-  OUTER_BEHIND.lastIndex = end;
-  if (!OUTER_BEHIND.test(text)) return false;
-  const first = Math.max(0, keyEnd - LOOK_BACK);
-  for (let at = text.lastIndexOf(quote, keyEnd - 1); at >= first; at = text.lastIndexOf(quote, at - 1)) {
-    const before = readDelimiterBefore(text, at + 1);
-    if (before === null || before.backslashes > backslashes) continue;
-    if (before.backslashes < backslashes) return false;
-    return (
-      OUTER_BEFORE.test(text.slice(Math.max(0, before.start - 4), before.start)) &&
-      !endsItem(text[skipBlanks(text, at + 1)])
-    );
-  }
-  return false;
-}
-
 function endsOuterString(text: string, at: number): boolean {
-  const next = text[skipBlanks(text, at)];
-  return next === undefined || ',}])'.includes(next);
-}
-
-/** Whether an escaped line break (`\n`) is at this index. */
-function isWrittenBreak(text: string, at: number): boolean {
-  return text.charCodeAt(at) === BACKSLASH && (text[at + 1] === 'n' || text[at + 1] === 'r');
-}
-
-function behind(text: string, mark: string, from: number): number {
-  const at = text.indexOf(mark, from);
-  return at === -1 ? text.length : at + 1;
+  const next = text.charCodeAt(skipBlanks(text, at));
+  return next === 44 || isClosing(next) || Number.isNaN(next);
 }
 
 function withoutBlanks(text: string, start: number, end: number): number {
   let at = end;
-  while (at > start && (text[at - 1] === ' ' || text[at - 1] === '\t')) at--;
+  while (at > start && (text.charCodeAt(at - 1) === 32 || text.charCodeAt(at - 1) === 9)) at--;
   return at;
 }

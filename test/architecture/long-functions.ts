@@ -20,5 +20,4 @@ export const LONG_FUNCTIONS: Readonly<Record<string, string>> = {
   'src/dashboard/parts/virtual-rows.tsx#VirtualRows': MARKUP,
   'src/dashboard/task/task-view.tsx#TaskView': MARKUP,
   'src/history/table/relation-store.ts#createRelationStore': FACTORY,
-  'src/redact/secret-finder.ts#createSecretFinder': FACTORY,
 };

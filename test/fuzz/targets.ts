@@ -5,10 +5,11 @@ import * as streams from './targets/bullmq-streams.ts';
 import * as celery from './targets/celery-messages.ts';
 import * as schedules from './targets/celery-schedules.ts';
 import * as exporter from './targets/exporter.ts';
+import * as redaction from './targets/redaction.ts';
 import { REQUEST_TARGETS } from './targets/requests.ts';
 import * as texts from './targets/texts.ts';
 
 export const TARGETS: readonly Runnable[] = [
   ...REQUEST_TARGETS,
-  ...[celery, schedules, texts, bullmq, streams, exporter].flatMap((targets) => Object.values(targets)),
+  ...[celery, schedules, texts, redaction, bullmq, streams, exporter].flatMap((targets) => Object.values(targets)),
 ];

@@ -1,11 +1,15 @@
 /** The corpus: texts with secrets that must not come out, and texts that must come out as they are. */
 import { CUT_TEXTS } from './cut.ts';
 import type { SecretText } from './entry.ts';
+import { ESCAPED_TEXTS } from './escaped.ts';
+import { HARMLESS_LOOKALIKES } from './harmless-lookalikes.ts';
 import { HARMLESS_NAMES } from './harmless-names.ts';
 import { HARMLESS_VALUES } from './harmless-values.ts';
 import { HEADER_TEXTS } from './headers.ts';
 import { JSON_TEXTS } from './json.ts';
 import { KEY_TEXTS } from './keys.ts';
+import { LAYOUT_TEXTS } from './layouts.ts';
+import { NAME_TEXTS } from './names.ts';
 import { PYTHON_TEXTS } from './python.ts';
 import { SETTING_TEXTS } from './settings.ts';
 import { TOKEN_TEXTS } from './tokens.ts';
@@ -24,10 +28,17 @@ export const WHOLE_TEXTS: readonly SecretText[] = [
   ...TRACEBACK_TEXTS,
   ...TOKEN_TEXTS,
   ...KEY_TEXTS,
+  ...NAME_TEXTS,
+  ...ESCAPED_TEXTS,
+  ...LAYOUT_TEXTS,
 ];
 
 /** Texts that their engine has cut. */
 export { CUT_TEXTS };
 
 /** What looks a little like a secret and is none: it must come out as it is. */
-export const HARMLESS_TEXTS: readonly string[] = [...HARMLESS_NAMES, ...HARMLESS_VALUES];
+export const HARMLESS_TEXTS: readonly string[] = [
+  ...HARMLESS_NAMES,
+  ...HARMLESS_VALUES,
+  ...HARMLESS_LOOKALIKES,
+];

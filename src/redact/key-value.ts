@@ -1,0 +1,261 @@
+/** Finds the value of a key and what to write in its place. */
+import { afterBreak, isKeyCode, isQuoteCode, skipBlanks } from './units.ts';
+import {
+  bracketEnd,
+  backslashesBefore,
+  type Delimiter,
+  delimiterAt,
+  endsItem,
+  lineEnd,
+  memberEnd,
+  stringEnd,
+  wordEnd,
+} from './value-end.ts';
+import { isCutAt } from './url-credentials.ts';
+import { findPlace, type Key, type Place } from './value-place.ts';
+
+/** A replacement for a part of a text. */
+export interface Masked {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+export const MASK = '***';
+
+/** Values that cannot be a secret. */
+const NOTHING = /(?:None|null|undefined|nil|True|False|true|false)(?![\w.])/y;
+
+/** A type where a value is expected, as in a parameter or a field declaration. */
+const TYPE = /(?:str|bytes|string|SecretStr)(?: \| None)?[ \t]*(?=[,)\r\n]|\\+[rn]|$)/y;
+
+/** The first letters of these. */
+const MAY_BE_NOTHING = new Uint8Array(128);
+for (const letter of 'NnuTtFfsbS') MAY_BE_NOTHING[letter.charCodeAt(0)] = 1;
+
+/** Prefix of a string in Python, and of `$'…'` in shells, `@"…"` in C#, `N'…'` in SQL. */
+const STRING_PREFIX = /(?:[bBrRuUfF]{0,2}|[$@NE])(?=\\*["'`])/y;
+
+/** @returns what to mask; `null` when the key has no value or the value is not a secret */
+export function keyValue(text: string, key: Key): Masked | null {
+  const place = findPlace(text, key);
+  if (place === null || place.value >= text.length) return null;
+  return place.isNextLine ? maskBelow(text, place, key) : maskAt(text, place, key);
+}
+
+function maskAt(text: string, place: Place, key: Key): Masked | null {
+  const block = place.bare === 'line' ? yamlBlockEnd(text, place.value, key.start) : null;
+  if (block !== null) return { start: place.value, end: block, text: MASK };
+  const open = stringAt(text, place.value);
+  if (open === null) return place.onlyString ? null : maskBare(text, place);
+  // In `"label": "Password:"` the quote ends the string that contains the key.
+  if (place.quotes === null && closesOuter(text, key.start, open)) return null;
+  return maskTriple(text, open) ?? maskString(text, place, open);
+}
+
+/** The opening quote of a string at an index; `null` when there is none. */
+function stringAt(text: string, at: number): Delimiter | null {
+  const open = delimiterAt(text, at);
+  if (open !== null || !isKeyCode(text.charCodeAt(at)) && text.charCodeAt(at) !== 64) return open;
+  STRING_PREFIX.lastIndex = at;
+  return STRING_PREFIX.test(text) ? delimiterAt(text, STRING_PREFIX.lastIndex) : null;
+}
+
+/** Masks a string in triple quotes. */
+function maskTriple(text: string, open: Delimiter): Masked | null {
+  const next = text.charCodeAt(open.end);
+  if (next !== open.quote && next !== 92) return null;
+  const mark = text.slice(open.start, open.end);
+  if (!text.startsWith(mark + mark, open.end)) return null;
+  const start = open.end + 2 * mark.length;
+  const close = text.indexOf(mark.repeat(3), start);
+  return { start, end: close === -1 ? text.length : close, text: MASK };
+}
+
+/** Names that occur in lists of field names. */
+const NAME = /^(?:password|passwd|pwd|secret|token|api_?key|cookie|session|authorization|credentials)$/i;
+
+const CUT_STRING = /[^"'`\\\r\n]{1,1024}?(?=(?:\.{3}|…)\\*["'`])/y;
+
+/** Masks a string that the engine truncated inside a longer text: `{"note": "('password', 'abc...", "n": 1}`. */
+function maskCut(text: string, { end }: Delimiter): Masked | null {
+  CUT_STRING.lastIndex = end;
+  const isFound = CUT_STRING.test(text) && !text.startsWith(MASK, end);
+  return isFound ? { start: end, end: CUT_STRING.lastIndex, text: MASK } : null;
+}
+
+/** Masks a string and keeps its quotes. */
+function maskString(text: string, { quotes, isPair }: Place, open: Delimiter): Masked | null {
+  const { content, end, isClosed } = stringEnd(text, open, quotes === null ? 'text' : 'value');
+  if (isPair && isClosed) {
+    const next = text.charCodeAt(skipBlanks(text, end));
+    if (next !== 41 && next !== 93 && !Number.isNaN(next)) return maskCut(text, open);
+    // `['password', 'token']` is a list of two names.
+    if (NAME.test(text.slice(open.end, Math.min(content, open.end + 32)))) return null;
+  }
+  // An empty string has nothing to hide.
+  return content === open.end ? null : { start: open.end, end: content, text: MASK };
+}
+
+function maskBare(text: string, { value, bare, quotes }: Place): Masked | null {
+  if (bare !== 'element' && isNothing(text, value)) return null;
+  const end = bareEnd(text, value, bare, quotes);
+  if (end <= value) return null;
+  if (text.startsWith(MASK, value) && !/[\w*]/.test(text[value + MASK.length] ?? '')) return null;
+  // Replace a number or an object by a quoted string, so that JSON stays valid.
+  const quote = quotes === null ? '' : text.slice(quotes.start, quotes.end);
+  return { start: value, end, text: `${quote}${MASK}${quote}` };
+}
+
+/** Whether the value is `None`, `true` or the like, or a type. */
+function isNothing(text: string, at: number): boolean {
+  if (MAY_BE_NOTHING[text.charCodeAt(at)] !== 1) return false;
+  TYPE.lastIndex = at;
+  if (TYPE.test(text)) return true;
+  NOTHING.lastIndex = at;
+  if (!NOTHING.test(text)) return false;
+  const next = text.charCodeAt(NOTHING.lastIndex);
+  return endsItem(next) || isQuoteCode(next) || next === 32 || next === 9 || next === 38 || next === 92 || next === 60;
+}
+
+function bareEnd(text: string, value: number, bare: Place['bare'], quotes: Delimiter | null): number {
+  if (bare === 'element') return elementEnd(text, value);
+  if (bare === 'member') return memberEnd(text, value, quotes);
+  const first = text.charCodeAt(value);
+  if (bare === 'line' && (first === 40 || first === 91 || first === 123)) {
+    const end = bracketEnd(text, value, quotes);
+    return isKeyCode(text.charCodeAt(end)) ? lineEnd(text, end) : end;
+  }
+  return bare === 'line' ? lineEnd(text, value) : wordEnd(text, value, quotes);
+}
+
+function elementEnd(text: string, value: number): number {
+  const close = /<|&lt;/g;
+  close.lastIndex = value;
+  const end = close.exec(text)?.index ?? text.length;
+  return text.startsWith(']]>', end - 3) ? end - 3 : end;
+}
+
+/** Whether the masked text looks random, as signatures of requests do and those of functions do not. */
+export function looksRandom(text: string, { start, end }: Masked, isCut: boolean): boolean {
+  const value = text.slice(start, Math.min(end, start + 512)).replace(/^\w{2,12}=/, '');
+  if (isCutAt(text, end, isCut) && /^[\w+/=%-]+$/.test(value)) return true;
+  if (value.length < 16 || !/^[\w+/=%:-]+$/.test(value) || !/\d/.test(value)) return false;
+  return (/[a-z]/.test(value) && /[A-Z]/.test(value)) || /^[\da-fA-F]+$/.test(value);
+}
+
+/** A line that begins with these words is code, whose next line is no value. */
+const CODE = /[ \t]*(?:if|elif|else|while|for|with|def|class|try|except|return|async|match|case)\b/y;
+
+/** Whether the line of an index is code. */
+function isCode(text: string, at: number): boolean {
+  let start = at;
+  while (start > 0 && start > at - 128) {
+    const code = text.charCodeAt(start - 1);
+    if (code === 10 || code === 13 || isQuoteCode(code)) break;
+    if (code === 92 && text.charCodeAt(start) === 110) {
+      start++;
+      break;
+    }
+    start--;
+  }
+  CODE.lastIndex = start;
+  return CODE.test(text) && CODE.lastIndex <= at;
+}
+
+/** A word of a line of its own that may be a value: no call, no assignment, no key, no path of a module. */
+const VALUE_LINE = /(?![\w.]+\(|[\w.]+=[^=]|(?:pass|return|continue|break|raise|end|else)\b)[^\s"'`\\{}[\]<>:]{4,512}(?=[ \t]*(?:$|[\r\n]|\\+[nr]|\\*(?:["'](?:[,}\])]|$)|$)))/y;
+
+/** Masks a value on the line below its key: `password:`, line break, `hunter2`. */
+function maskBelow(text: string, place: Place, key: Key): Masked | null {
+  const block = yamlBlockEnd(text, place.value, key.start);
+  if (block !== null) return { start: place.value, end: block, text: MASK };
+  const below = skipBlanks(text, afterBreak(text, place.value));
+  const blank = afterBreak(text, below);
+  const value = blank === -1 ? below : skipBlanks(text, blank);
+  if (isCode(text, key.start)) return null;
+  const open = stringAt(text, value);
+  if (open !== null) {
+    const { content, isClosed, end } = stringEnd(text, open, 'text');
+    // A key in quotes, and the quote that ends the string around the key.
+    if (isClosed && text.charCodeAt(end) === 58) return null;
+    if (content === open.end || closesOuter(text, key.start, open)) return null;
+    return { start: open.end, end: content, text: MASK };
+  }
+  VALUE_LINE.lastIndex = value;
+  if (!VALUE_LINE.test(text) || text.startsWith(MASK, value) || isNothing(text, value)) return null;
+  // Below an empty line a word may begin a sentence.
+  if (blank !== -1 && !/\d/.test(text.slice(value, VALUE_LINE.lastIndex))) return null;
+  return { start: value, end: VALUE_LINE.lastIndex, text: MASK };
+}
+
+/** Number of characters of the indentation before an index, list marks included. */
+function indentOf(text: string, at: number): number {
+  let start = at;
+  while (start > at - 64 && start > 0 && ' \t-'.includes(text[start - 1] as string)) start--;
+  const previous = text.charCodeAt(start - 1);
+  const isEscaped = (previous === 110 || previous === 114) && text.charCodeAt(start - 2) === 92;
+  const isLine = Number.isNaN(previous) || previous === 10 || previous === 13 || isQuoteCode(previous) || isEscaped;
+  return isLine ? at - start : 0;
+}
+
+/** Beginning of a YAML block or list below a key: index after the line of the key; -1 when there is none. */
+function yamlBlockStart(text: string, from: number): number {
+  const code = text.charCodeAt(from);
+  if (code !== 124 && code !== 62 && code !== 33 && code !== 10 && code !== 13 && code !== 92) return -1;
+  if (code === 10 || code === 13 || code === 92) {
+    const line = afterBreak(text, from);
+    return line !== -1 && text.startsWith('- ', skipBlanks(text, line)) ? line : -1;
+  }
+  BLOCK.lastIndex = from;
+  return BLOCK.test(text) ? afterBreak(text, BLOCK.lastIndex) : -1;
+}
+
+const BLOCK = /(?:![^\s\\]{1,64}[ \t]{1,8})?[|>][+-]?\d?[ \t]{0,8}(?=[\r\n\\])/y;
+
+/**
+ * End of a YAML value in the lines below its key, indented further: a block (`password: |`) or a list. `null`
+ * when there is no such value.
+ *
+ * @param from index after the colon
+ */
+function yamlBlockEnd(text: string, from: number, keyStart: number): number | null {
+  let line = yamlBlockStart(text, from);
+  if (line === -1) return null;
+  const indent = indentOf(text, keyStart);
+  let end: number | null = null;
+  while (line !== -1) {
+    const content = skipBlanks(text, line);
+    const isWithin = content - line > indent || (content - line === indent && text.startsWith('- ', content));
+    const last = lineEnd(text, content);
+    // A block may contain blank lines.
+    if (!isWithin && last > content) break;
+    end = last;
+    line = afterBreak(text, last);
+  }
+  return end;
+}
+
+const OUTER_BEHIND =
+  /\s{0,8}(?:$|[\r\n}\])]{1,8}(?:$|[\s,"'\\})\]])|,\s{0,8}(?:[bu]?\\*["']|[\d[{(}\])-]|\w{1,64}=|None|null|[Tt]rue|[Ff]alse))/y;
+const OUTER_BEFORE = /(?:^|[\s,:=([{][bBuUrRfF]{0,2})$/;
+const LOOK_BACK = 128;
+
+/**
+ * Whether the quotes after a key end the string that contains the key and do not begin its value. That is so
+ * when they are followed by what can follow a string, and the same quotes before the key begin one.
+ */
+function closesOuter(text: string, keyStart: number, { quote, backslashes, end, notation }: Delimiter): boolean {
+  OUTER_BEHIND.lastIndex = end;
+  if (notation !== null || !OUTER_BEHIND.test(text)) return false;
+  for (let at = keyStart; at >= 0 && at > keyStart - LOOK_BACK; at--) {
+    if (text.charCodeAt(at) !== quote) continue;
+    const first = backslashesBefore(text, at);
+    if (at - first > backslashes) continue;
+    if (at - first < backslashes) return false;
+    return (
+      OUTER_BEFORE.test(text.slice(Math.max(0, first - 4), first)) && !endsItem(text.charCodeAt(skipBlanks(text, at + 1)))
+    );
+  }
+  return false;
+}

@@ -1,0 +1,67 @@
+/** Finds the bounds of a key in a text, and whether it names a secret. */
+import { escapeLength, isHex, isKeyCode, unitAt } from './units.ts';
+
+const LONGEST_KEY = 128;
+const BACKSLASH = 92;
+
+/** Index after the key that contains an index. Letters of a key may be escaped: `\u0070assword`. */
+export function keyEnd(text: string, at: number): number {
+  for (let end = at; ; ) {
+    const code = text.charCodeAt(end);
+    if (isKeyCode(code)) end++;
+    else if (code === BACKSLASH) {
+      const unit = unitAt(text, end);
+      if (!isKeyCode(unit.code)) return end;
+      end = unit.end;
+    } else return end;
+  }
+}
+
+/** Index at which the key that contains an index begins. */
+export function keyStart(text: string, at: number): number {
+  const first = Math.max(0, at - LONGEST_KEY);
+  let start = at;
+  while (start > first) {
+    const code = text.charCodeAt(start - 1);
+    if (code === BACKSLASH) {
+      const length = escapeLength(text, start);
+      if (length === 0) return start;
+      if (!isKeyCode(unitAt(text, start - 1).code)) return start + length;
+      while (text.charCodeAt(start - 2) === BACKSLASH) start--;
+    } else if (!isKeyCode(code)) return start;
+    start--;
+  }
+  return start;
+}
+
+const ENCODED = /(?:25)*[\da-f]{2}/iy;
+const COLOUR = /\d{0,3}m/y;
+
+/** Number of characters at the beginning of a key that may belong to an escape or a colour: `\nkey`, `%22key`, `[32mkey`. */
+export function noiseAt(text: string, start: number): number {
+  const previous = text.charCodeAt(start - 1);
+  if (previous === BACKSLASH) return /[nrtbf]/.test(text.charAt(start)) ? 1 : 0;
+  const noise = previous === 37 ? ENCODED : previous === 91 || previous === 59 ? COLOUR : null;
+  if (noise === null) return 0;
+  noise.lastIndex = start;
+  return noise.test(text) ? noise.lastIndex - start : 0;
+}
+
+/** Index at which a key of one more word begins: `API key: x`, `api.key=x`; -1 when there is none. */
+export function widerStart(text: string, start: number): number {
+  const previous = text.charCodeAt(start - 1);
+  if ((previous !== 32 && previous !== 46) || !isKeyCode(text.charCodeAt(start - 2))) return -1;
+  return keyStart(text, start - 1);
+}
+
+const QUERY_SECRET = /(?:[?&;]|%(?:25)*(?:26|3f)|\\u0026)(?:sig|signature)$/i;
+
+/** Whether a key is the signature in the query of a URL, which grants access. */
+export function isSignatureInQuery(text: string, start: number, end: number): boolean {
+  const last = text.charCodeAt(end - 1) | 32;
+  if (last !== 103 && last !== 101) return false;
+  // `?`, `&`, `;`, or the last digit of one that is encoded.
+  const before = text.charCodeAt(start - 1);
+  if (before !== 63 && before !== 38 && before !== 59 && !isHex(before)) return false;
+  return end - start < 24 && QUERY_SECRET.test(text.slice(Math.max(0, start - 8), end));
+}

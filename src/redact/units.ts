@@ -1,0 +1,128 @@
+/**
+ * Reads one character of a text, however it is escaped: `"`, `\"`, `\u0022`, `%22`, `%2522`, `&quot;`. Texts hold
+ * texts in other notations, so a quote or a colon after a key may have any of these forms.
+ */
+
+/** One character and the index after its notation. */
+export interface Unit {
+  readonly code: number;
+  readonly end: number;
+}
+
+const BACKSLASH = 92;
+const ENTITY = /&(?:amp;)*(?:#(\d{2,3})|#x([\da-f]{2})|(quot|apos|lt|gt|nbsp));/iy;
+const ENTITIES: Readonly<Record<string, number>> = { quot: 34, apos: 39, lt: 60, gt: 62, nbsp: 32 };
+const PERCENT = /%(?:25){0,8}([\da-f]{2})/iy;
+
+/** Reads the character at an index. Past the end of the text its code is `NaN`. */
+export function unitAt(text: string, at: number): Unit {
+  const code = text.charCodeAt(at);
+  if (code === BACKSLASH) return backslashUnit(text, at);
+  if (code === 38 && mayBeEntity(text, at)) return entityUnit(text, at);
+  if (code === 37) {
+    PERCENT.lastIndex = at;
+    const hex = PERCENT.exec(text)?.[1];
+    if (hex !== undefined) return { code: Number.parseInt(hex, 16), end: PERCENT.lastIndex };
+  }
+  return { code, end: at + 1 };
+}
+
+/** Whether an entity such as `&quot;` may begin at an index. */
+export function mayBeEntity(text: string, at: number): boolean {
+  const next = text.charCodeAt(at + 1);
+  return next === 35 || next === 97 || next === 113 || next === 103 || next === 108 || next === 110;
+}
+
+function entityUnit(text: string, at: number): Unit {
+  // The most frequent one.
+  if (text.startsWith('quot;', at + 1)) return { code: 34, end: at + 6 };
+  ENTITY.lastIndex = at;
+  const entity = ENTITY.exec(text);
+  if (entity === null) return { code: 38, end: at + 1 };
+  const [, decimal, hex, name = ''] = entity;
+  const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);
+  return { code: Number.isNaN(code) ? (ENTITIES[name.toLowerCase()] ?? 38) : code, end: ENTITY.lastIndex };
+}
+
+/** Any number of backslashes and what they escape. A backslash that escapes nothing is itself. */
+function backslashUnit(text: string, at: number): Unit {
+  const behind = afterBackslashes(text, at);
+  const code = text.charCodeAt(behind);
+  if (isQuoteCode(code) || code === 47) return { code, end: behind + 1 };
+  if (code === 110) return { code: 10, end: behind + 1 };
+  if (code === 114) return { code: 13, end: behind + 1 };
+  if (code === 116) return { code: 9, end: behind + 1 };
+  const length = escapeLength(text, behind);
+  if (length === 0) return { code: BACKSLASH, end: at + 1 };
+  return { code: Number.parseInt(text.slice(behind + 1, behind + length), 16), end: behind + length };
+}
+
+/** Length of `u0070` or `x70` at an index; 0 when there is none. */
+export function escapeLength(text: string, at: number): number {
+  const kind = text.charCodeAt(at);
+  const digits = kind === 117 ? 4 : kind === 120 ? 2 : 0;
+  for (let digit = 1; digit <= digits; digit++) if (!isHex(text.charCodeAt(at + digit))) return 0;
+  return digits === 0 ? 0 : digits + 1;
+}
+
+export function isHex(code: number): boolean {
+  return (code >= 48 && code <= 57) || (code >= 97 && code <= 102) || (code >= 65 && code <= 70);
+}
+
+/** Index after the backslashes at an index. */
+export function afterBackslashes(text: string, at: number): number {
+  let behind = at;
+  while (text.charCodeAt(behind) === BACKSLASH) behind++;
+  return behind;
+}
+
+/** Whether a character is a single quote, a double quote or a backtick. */
+export function isQuoteCode(code: number): boolean {
+  return code === 34 || code === 39 || code === 96;
+}
+
+/** Characters of ASCII that may be in a key: letters, digits, `_`, `-`, `$`. */
+const ASCII_KEY = Uint8Array.from({ length: 128 }, (_, code) => Number(/[\w$-]/.test(String.fromCharCode(code))));
+
+/** Whether a character may be in a key. Beyond ASCII these are the letters and marks of all scripts. */
+export function isKeyCode(code: number): boolean {
+  if (code < 128) return ASCII_KEY[code] === 1;
+  if (code < 0x2000) return code >= 0xc0 && code !== 0xd7 && code !== 0xf7;
+  if (code < 0x2c00) return code === 0x200c || code === 0x200d;
+  return code > 0x3004 && !(code >= 0x3008 && code <= 0x3020) && !(code >= 0xd800 && code <= 0xfaff) && code < 0xfe00;
+}
+
+/** Colours of a terminal (an escape character, or one that is escaped itself, and `[1;32m`), and an escaped tab. */
+const COLOUR = /(?:\x1b|\\+(?:x1b|u001b|033|e))\[[\d;]{0,16}m|\\+t/iy;
+
+/** Index after the blanks and colours at an index. */
+export function skipBlanks(text: string, at: number): number {
+  for (let behind = at; ; ) {
+    const code = text.charCodeAt(behind);
+    if (code === 32 || code === 9 || code === 0xa0 || code === 0x3000) behind++;
+    else if (code === 27 || code === BACKSLASH) {
+      COLOUR.lastIndex = behind;
+      if (!COLOUR.test(text)) return behind;
+      behind = COLOUR.lastIndex;
+    } else return behind;
+  }
+}
+
+/** Index after a line break at an index, plain or escaped; -1 when there is none. */
+export function afterBreak(text: string, at: number): number {
+  const first = unitAt(text, at);
+  if (first.code === 10) return first.end;
+  if (first.code !== 13) return -1;
+  const second = unitAt(text, first.end);
+  return second.code === 10 ? second.end : first.end;
+}
+
+/** Index after blanks and line breaks, plain or escaped. */
+export function skipSpace(text: string, at: number): number {
+  for (let behind = skipBlanks(text, at); ; ) {
+    const code = text.charCodeAt(behind);
+    const next = code === 10 || code === 13 || code === BACKSLASH ? afterBreak(text, behind) : -1;
+    if (next === -1) return behind;
+    behind = skipBlanks(text, next);
+  }
+}

@@ -1,0 +1,276 @@
+/** Finds where the value of a key begins: `'key': 'value'`, `key="value"`, `Key: value`, `<key>value</key>` … */
+import { afterBackslashes, afterBreak, isKeyCode, isQuoteCode, mayBeEntity, skipBlanks, skipSpace, unitAt } from './units.ts';
+import { backslashesBefore, type Delimiter, delimiterAt } from './value-end.ts';
+
+/** Where the value of a key is, and how it is written. */
+export interface Place {
+  /** Index at which the value begins. */
+  readonly value: number;
+  /** How the value ends when it is neither a string nor in brackets. */
+  readonly bare: 'member' | 'word' | 'line' | 'element';
+  /** Quotes around the key; `null` when it has none. */
+  readonly quotes: Delimiter | null;
+  /** Whether only a string counts as a value. */
+  readonly onlyString: boolean;
+  /** Whether key and value are a pair such as `('key', 'value')`, which must end right after the value. */
+  readonly isPair: boolean;
+  /** Whether a value on the next line counts only if it looks like one. */
+  readonly isNextLine: boolean;
+}
+
+/** A key that names a secret. */
+export interface Key {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Whether the value of a key may contain blanks and semicolons. */
+const HEADER = /(?:authorization|cookie)$/i;
+/** Whether a string may follow a key after a blank only: `PASSWORD 'x'`. */
+const PASSWORD = /pass(?:word|wd|phrase)$/i;
+
+/** Whether a key ends so. */
+function endsIn(text: string, { start, end }: Key, ending: RegExp): boolean {
+  return ending.test(text.slice(Math.max(start, end - 16), end));
+}
+
+/** A place after a key without quotes. */
+function placeAt(value: number, bare: Place['bare'], quotes: Delimiter | null = null): Place {
+  return { value, bare, quotes, onlyString: false, isPair: false, isNextLine: false };
+}
+
+/** A line break, plain or escaped. */
+const BREAK = '(?:\\r?\\n|\\\\+r\\\\+n|\\\\+n)';
+
+const OPEN = '(?:<|&lt;)';
+const CLOSE = '(?:>|&gt;)';
+
+/** What may come between an XML tag's name and its value: `<password>`, `<wsse:Password Type="x">`. */
+const ELEMENT = new RegExp(`(?:\\s[\\w:.-]{1,64}=\\\\*["'][^<>]{0,256}?)?${CLOSE}(?:<!\\[CDATA\\[)?`, 'y');
+
+/** Between the name and the value of a member in plist and XML-RPC: `<key>password</key> <string>`. */
+const NEXT_ELEMENT = new RegExp(
+  `${OPEN}/(?:key|name|string)${CLOSE}(?:(?:\\s|\\\\+[nrt]){0,32}${OPEN}[\\w:]{1,32}${CLOSE}){1,3}`,
+  'iy',
+);
+
+/** What comes between the name of an element in an attribute and the content: `name="password" type="x">`. */
+const REST_OF_TAG = /\\*["'][^<>\r\n]{0,80}(?<!\/)>(?:\s{0,32}<(?:value|string)>)?(?=[^<\s\\])/y;
+
+/** What comes between name and value in a form: `Content-Disposition: form-data; name="password"`, an empty line. */
+const FORM_PART = new RegExp(`\\\\*["'](?:;[^\\r\\n\\\\]{0,256})?${BREAK}${BREAK}`, 'y');
+
+/** What comes between field and value in a message of pydantic: the fault on the next line, with `input_value=`. */
+const FAULTY_INPUT = new RegExp(`${BREAK} {2,8}[^\\r\\n]{0,256}?\\binput_value=`, 'y');
+
+/** Between a key and its value as PHP serializes them: `s:8:"password";s:1:"x";`. */
+const SERIALIZED = /;(?:s:\d{1,9}:|[idb]:|(?=[aO]:\d))/y;
+
+/** A string that follows a key without a separator. Excludes a quote that ends the string around the key. */
+const LONE_STRING = /[NE]?\\*["'][^\s,:;.)\]}\\"']/y;
+
+/** Index after what a pattern matches at `at`; `null` when it does not match. */
+function behind(pattern: RegExp, text: string, at: number): number | null {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : null;
+}
+
+/** Whether a value can follow a key at all. Decides most cases by one character. */
+export function mayHaveValue(text: string, start: number, end: number): boolean {
+  const code = text.charCodeAt(end);
+  if (code === 38) return mayBeEntity(text, end);
+  if (code !== 32 && code !== 9 && code < 128) return FOLLOWERS[code] === 1;
+  const at = skipBlanks(text, end);
+  const next = text.charCodeAt(at);
+  if ((next === 78 || next === 69) && isQuoteCode(text.charCodeAt(afterBackslashes(text, at + 1)))) return true;
+  if (next >= 128) return next === 0xff1a || next === 0xff1d;
+  // An option, and an element with attributes.
+  return FOLLOWERS[next] === 1 || text.startsWith('--', start) || opensElement(text, start);
+}
+
+const FOLLOWERS = new Uint8Array(128);
+for (const follower of '\r\n\\"\'`:=!?>],%;<[\x1b') FOLLOWERS[follower.charCodeAt(0)] = 1;
+
+/** @returns `null` when the key has no value */
+export function findPlace(text: string, key: Key): Place | null {
+  const { start, end } = key;
+  const marked = elementPlace(text, start, end) ?? marginPlace(text, start, end);
+  if (marked !== null) return marked;
+  const encoded = encodedPlace(text, end);
+  if (encoded !== null) return encoded;
+  const quotes = delimiterAt(text, end);
+  let at = quotes?.end ?? end;
+  // `user[password]=`, `tokens[]=`
+  if (mayBeBracket(text, at)) {
+    if (unitAt(text, at).code === 91) at = unitAt(text, at).end;
+    if (unitAt(text, at).code === 93) at = unitAt(text, at).end;
+  }
+  const mark = quotes === null ? skipBlanks(text, at) : skipSpace(text, at);
+  const separator = separatorAt(text, mark);
+  if (separator !== null) return behindSeparator(text, key, quotes, separator, mark > at);
+  if (quotes !== null && text.charCodeAt(mark) === 59) {
+    const value = behind(SERIALIZED, text, mark);
+    return value === null ? null : placeAt(value, 'word');
+  }
+  const isOption = text.startsWith('--', start);
+  if (quotes !== null && text.charCodeAt(mark) === 44) {
+    const isPair = !isOption && (opensPair(text, start) || isArgument(text, start));
+    if (!isOption && !isPair) return null;
+    const value = skipSpace(text, mark + 1);
+    return { value, bare: 'word', quotes, onlyString: true, isPair, isNextLine: false };
+  }
+  if (isOption && mark > at && text[mark] !== '-') return placeAt(mark, 'word');
+  if (quotes !== null || mark === at || behind(LONE_STRING, text, mark) === null) return null;
+  if (!endsIn(text, key, PASSWORD)) return null;
+  return { value: mark, bare: 'word', quotes: null, onlyString: true, isPair: false, isNextLine: false };
+}
+
+/** Whether a bracket may be at an index, perhaps encoded. */
+function mayBeBracket(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code === 91 || code === 93 || code === 37 || code === 92;
+}
+
+interface Separator {
+  readonly end: number;
+  /** A colon alone. */
+  readonly isColon: boolean;
+}
+
+/** The separator between a key and its value at an index: `=`, `:`, `=>`, `:=`, `==`, `!=`, `?=`. Excludes `::`, `:/`. */
+function separatorAt(text: string, at: number): Separator | null {
+  // Most have blanks or a quote after the colon.
+  const behindColon = text.charCodeAt(at) === 58 ? text.charCodeAt(at + 1) : 0;
+  if (behindColon === 32 || behindColon === 34 || behindColon === 39) return { end: at + 1, isColon: true };
+  const first = unitAt(text, at);
+  const isMark = first.code === 58 || first.code === 63 || first.code === 33;
+  const next = isMark ? unitAt(text, first.end) : first;
+  if (next.code === 61) {
+    const last = unitAt(text, next.end);
+    return { end: last.code === 61 || last.code === 62 ? last.end : next.end, isColon: false };
+  }
+  if (first.code === 0xff1d) return { end: first.end, isColon: false };
+  if (first.code !== 58 && first.code !== 0xff1a) return null;
+  return next.code === 58 || next.code === 47 ? null : { end: first.end, isColon: true };
+}
+
+function behindSeparator(
+  text: string,
+  key: Key,
+  quotes: Delimiter | null,
+  { end, isColon }: Separator,
+  isApart: boolean,
+): Place {
+  if (isColon && quotes !== null) return placeAt(skipSpace(text, end), 'member', quotes);
+  const value = skipBlanks(text, end);
+  const isLine = isColon || isApart || endsIn(text, key, HEADER);
+  const next = afterBreak(text, value);
+  // Only blanks: the value may be on the next line.
+  if (next !== -1) {
+    return { value, bare: 'line', quotes: null, onlyString: false, isPair: false, isNextLine: true };
+  }
+  return placeAt(value, isLine ? 'line' : 'word');
+}
+
+/** A percent-encoded separator, in a query inside a query: `token%3Dabc`, `%22token%22%3A%22abc%22`. */
+const ENCODED_SEPARATOR = /(?:%(?:25)*5b)?%(?:25)*5d=|(?:(?:%(?:25)*5b)?%(?:25)*5d)?(?:%(?:25)*2[27])?%(?:25)*3[ad]/iy;
+
+function encodedPlace(text: string, end: number): Place | null {
+  if (text.charCodeAt(end) !== 37) return null;
+  const separator = behind(ENCODED_SEPARATOR, text, end);
+  return separator === null ? null : placeAt(separator, 'word');
+}
+
+/** The value of an XML element that is named by the key, or by the text of the element before. */
+function elementPlace(text: string, start: number, end: number): Place | null {
+  const previous = text.charCodeAt(start - 1);
+  const next = text.charCodeAt(end);
+  if ((previous === 60 || previous === 58 || previous === 59) && opensElement(text, start)) {
+    const value = behind(ELEMENT, text, end);
+    if (value !== null) return placeAt(value, 'element');
+  }
+  if (next !== 60 && next !== 38) return null;
+  const value = behind(NEXT_ELEMENT, text, end);
+  return value === null ? null : placeAt(value, 'element');
+}
+
+/** Whether a tag's name begins at an index, perhaps after a namespace: `<password`, `<wsse:Password`. */
+function opensElement(text: string, start: number): boolean {
+  let at = start;
+  if (text.charCodeAt(at - 1) === 58) {
+    at--;
+    while (at > start - 64 && isKeyCode(text.charCodeAt(at - 1))) at--;
+  }
+  return text.charCodeAt(at - 1) === 60 || (text.charCodeAt(at - 1) === 59 && text.endsWith('&lt;', at));
+}
+
+/** A value that a quote or a line break separates from its key: parts of forms, attributes, messages of pydantic. */
+function marginPlace(text: string, start: number, end: number): Place | null {
+  const next = text.charCodeAt(end);
+  if (!isQuoteCode(next) && next !== 92 && next !== 13 && next !== 10) return null;
+  if (isAttribute(text, start) && NAME.test(memberName(text, start))) {
+    const part = behind(FORM_PART, text, end);
+    if (part !== null) return placeAt(part, 'line');
+    const content = behind(REST_OF_TAG, text, end);
+    if (content !== null) return placeAt(content, 'element');
+  }
+  const input = isQuoteCode(next) ? null : behind(FAULTY_INPUT, text, end);
+  return input === null ? null : placeAt(input, 'word');
+}
+
+const NAME = /(?:name|key|id)$/i;
+const NAME_OF_VALUE = /(?:name|key|id)$|^(?:header|field|variable|param|parameter|k)$/i;
+
+/** The name of the member whose value begins at an index: `name` in `"name": "password"` and `name=password`, or `''`. */
+function memberName(text: string, start: number): string {
+  let at = start;
+  if (isQuoteCode(text.charCodeAt(at - 1))) at = backslashesBefore(text, at - 1);
+  const prefix = text.charCodeAt(at - 1);
+  if (prefix === 98 || prefix === 117) at--;
+  at = blanksBefore(text, at);
+  const separator = text.charCodeAt(at - 1);
+  if (separator !== 58 && separator !== 61) return '';
+  at = blanksBefore(text, at - 1);
+  if (isQuoteCode(text.charCodeAt(at - 1))) at = backslashesBefore(text, at - 1);
+  let first = at;
+  while (first > at - 16 && isKeyCode(text.charCodeAt(first - 1))) first--;
+  return text.slice(first, at);
+}
+
+function blanksBefore(text: string, at: number): number {
+  let first = at;
+  while (first > at - 64 && text.charCodeAt(first - 1) === 32) first--;
+  return first;
+}
+
+/** Whether a key is the value of an attribute: `name="password"`. */
+function isAttribute(text: string, start: number): boolean {
+  return text.charCodeAt(backslashesBefore(text, start - 1) - 1) === 61;
+}
+
+/** Whether the key is the value of a member that names another: `{'name': 'token', 'value': 'abc'}`. */
+export function isNameOfValue(text: string, start: number): boolean {
+  const name = memberName(text, start);
+  return name !== '' && NAME_OF_VALUE.test(name);
+}
+
+/** Whether a quoted key is the first item of a list or a tuple. */
+function opensPair(text: string, start: number): boolean {
+  if (!isQuoteCode(text.charCodeAt(start - 1))) return false;
+  const quote = backslashesBefore(text, start - 1);
+  return /[([][bBuU]?$/.test(text.slice(Math.max(0, quote - 2), quote));
+}
+
+const CALL = /(?:set|put|add|define|append|config|attr|header|env|update|insert|store|save|write)\w{0,24}\($/i;
+
+/** Whether a quoted key is an argument of a call that sets a value: `setattr(self, 'password', …)`. */
+function isArgument(text: string, start: number): boolean {
+  const previous = text.charCodeAt(backslashesBefore(text, start - 1) - 1);
+  if (previous === 58 || previous === 61) return false;
+  for (let at = start - 1; at > start - 64 && at > 0; at--) {
+    const code = text.charCodeAt(at);
+    if (code === 40) return CALL.test(text.slice(Math.max(0, at - 40), at + 1));
+    if (code === 41 || code === 10 || code === 93) return false;
+  }
+  return false;
+}
