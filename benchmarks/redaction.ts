@@ -21,7 +21,10 @@ const ORDINARY: readonly (readonly [string, string])[] = [
   ['kwargs of 1,000 characters', repeated(line, 1_000)],
   ['JSON of 1,000 characters', repeated(json, 1_000)],
   ['JSON of 4,000 characters', repeated(json, 4_000)],
-  ['kwargs of 1,000 characters with a password', `{'user': 'ann', 'password': 'x7Jw', ${repeated(line, 970)}`],
+  [
+    'kwargs of 1,000 characters with a password',
+    `{'user': 'ann', 'password': 'x7Jw', ${repeated(line, 970)}`,
+  ],
   [
     'JSON of 1,000 characters with a token and a broker URL',
     `{"token": "x7Jw", "broker": "redis://app:x7Jw@db:6379/0", ${repeated(json, 945)}`,
@@ -32,7 +35,10 @@ const HARMLESS: readonly (readonly [string, string])[] = [
   ['prose', repeated('The order was sent to the customer, who lives at the end of the long road. ', LONG)],
   ['kwargs', repeated(line, LONG)],
   ['JSON', repeated(json, LONG)],
-  ['a traceback', repeated('  File "/srv/app/shop/orders.py", line 12, in refund\n    return charge(order)\n', LONG)],
+  [
+    'a traceback',
+    repeated('  File "/srv/app/shop/orders.py", line 12, in refund\n    return charge(order)\n', LONG),
+  ],
   ['identifiers', repeated('8c1f0a7e-93b2-4d5c-a6e1-f7b0c2d4e681, ', LONG)],
 ];
 
@@ -78,6 +84,8 @@ show('Redaction of ordinary arguments', ORDINARY);
 show('Redaction of harmless texts', HARMLESS);
 show(
   'Redaction of adversarial texts, the ten slowest',
-  ADVERSARIAL_UNITS.map((unit) => [`\`${JSON.stringify(unit)}\` over and over`, repeated(unit, LONG)] as const),
+  ADVERSARIAL_UNITS.map(
+    (unit) => [`\`${JSON.stringify(unit)}\` over and over`, repeated(unit, LONG)] as const,
+  ),
   10,
 );

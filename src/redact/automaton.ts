@@ -110,7 +110,8 @@ export function createAutomaton<Word>(words: Iterable<readonly [string, Word]>):
   // From short to long, so that the row of the shorter one is complete.
   for (const node of nodes) {
     const row = node.state * WIDTH;
-    if (node.shorter !== null) next.copyWithin(row, node.shorter.state * WIDTH, (node.shorter.state + 1) * WIDTH);
+    if (node.shorter !== null)
+      next.copyWithin(row, node.shorter.state * WIDTH, (node.shorter.state + 1) * WIDTH);
     for (const [known, child] of node.children) next[row + known] = child.state;
   }
   const depths = Uint8Array.from(states, ({ depth }) => depth);

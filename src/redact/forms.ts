@@ -208,7 +208,8 @@ export function privateKeyTail(text: string, label: number, from: number): Span 
 /** Whether a character may be in the lines of a PEM block: base64, line breaks, and their escapes. */
 function isPemCode(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
-  if (isAlphanumeric(code) || code === 43 || code === 47 || code === 61 || code === 13 || code === 10) return true;
+  if (isAlphanumeric(code) || code === 43 || code === 47 || code === 61 || code === 13 || code === 10)
+    return true;
   const next = text.charCodeAt(at + 1);
   return code === 92 && (next === 92 || next === 110 || next === 114);
 }

@@ -1,8 +1,9 @@
 /** Finds the value of a key and what to write in its place. */
 import { afterBreak, isKeyCode, isQuoteCode, skipBlanks } from './units.ts';
+import { isCutAt } from './url-credentials.ts';
 import {
-  bracketEnd,
   backslashesBefore,
+  bracketEnd,
   type Delimiter,
   delimiterAt,
   endsItem,
@@ -11,8 +12,8 @@ import {
   stringEnd,
   wordEnd,
 } from './value-end.ts';
-import { isCutAt } from './url-credentials.ts';
 import { findPlace, type Key, type Place } from './value-place.ts';
+import { yamlBlockEnd } from './yaml-block.ts';
 
 /** A replacement for a part of a text. */
 export interface Masked {
@@ -56,7 +57,7 @@ function maskAt(text: string, place: Place, key: Key): Masked | null {
 /** The opening quote of a string at an index; `null` when there is none. */
 function stringAt(text: string, at: number): Delimiter | null {
   const open = delimiterAt(text, at);
-  if (open !== null || !isKeyCode(text.charCodeAt(at)) && text.charCodeAt(at) !== 64) return open;
+  if (open !== null || (!isKeyCode(text.charCodeAt(at)) && text.charCodeAt(at) !== 64)) return open;
   STRING_PREFIX.lastIndex = at;
   return STRING_PREFIX.test(text) ? delimiterAt(text, STRING_PREFIX.lastIndex) : null;
 }
@@ -115,7 +116,15 @@ function isNothing(text: string, at: number): boolean {
   NOTHING.lastIndex = at;
   if (!NOTHING.test(text)) return false;
   const next = text.charCodeAt(NOTHING.lastIndex);
-  return endsItem(next) || isQuoteCode(next) || next === 32 || next === 9 || next === 38 || next === 92 || next === 60;
+  return (
+    endsItem(next) ||
+    isQuoteCode(next) ||
+    next === 32 ||
+    next === 9 ||
+    next === 38 ||
+    next === 92 ||
+    next === 60
+  );
 }
 
 function bareEnd(text: string, value: number, bare: Place['bare'], quotes: Delimiter | null): number {
@@ -164,7 +173,8 @@ function isCode(text: string, at: number): boolean {
 }
 
 /** A word of a line of its own that may be a value: no call, no assignment, no key, no path of a module. */
-const VALUE_LINE = /(?![\w.]+\(|[\w.]+=[^=]|(?:pass|return|continue|break|raise|end|else)\b)[^\s"'`\\{}[\]<>:]{4,512}(?=[ \t]*(?:$|[\r\n]|\\+[nr]|\\*(?:["'](?:[,}\])]|$)|$)))/y;
+const VALUE_LINE =
+  /(?![\w.]+\(|[\w.]+=[^=]|(?:pass|return|continue|break|raise|end|else)\b)[^\s"'`\\{}[\]<>:]{4,512}(?=[ \t]*(?:$|[\r\n]|\\+[nr]|\\*(?:["'](?:[,}\])]|$)|$)))/y;
 
 /** Masks a value on the line below its key: `password:`, line break, `hunter2`. */
 function maskBelow(text: string, place: Place, key: Key): Masked | null {
@@ -189,53 +199,6 @@ function maskBelow(text: string, place: Place, key: Key): Masked | null {
   return { start: value, end: VALUE_LINE.lastIndex, text: MASK };
 }
 
-/** Number of characters of the indentation before an index, list marks included. */
-function indentOf(text: string, at: number): number {
-  let start = at;
-  while (start > at - 64 && start > 0 && ' \t-'.includes(text[start - 1] as string)) start--;
-  const previous = text.charCodeAt(start - 1);
-  const isEscaped = (previous === 110 || previous === 114) && text.charCodeAt(start - 2) === 92;
-  const isLine = Number.isNaN(previous) || previous === 10 || previous === 13 || isQuoteCode(previous) || isEscaped;
-  return isLine ? at - start : 0;
-}
-
-/** Beginning of a YAML block or list below a key: index after the line of the key; -1 when there is none. */
-function yamlBlockStart(text: string, from: number): number {
-  const code = text.charCodeAt(from);
-  if (code !== 124 && code !== 62 && code !== 33 && code !== 10 && code !== 13 && code !== 92) return -1;
-  if (code === 10 || code === 13 || code === 92) {
-    const line = afterBreak(text, from);
-    return line !== -1 && text.startsWith('- ', skipBlanks(text, line)) ? line : -1;
-  }
-  BLOCK.lastIndex = from;
-  return BLOCK.test(text) ? afterBreak(text, BLOCK.lastIndex) : -1;
-}
-
-const BLOCK = /(?:![^\s\\]{1,64}[ \t]{1,8})?[|>][+-]?\d?[ \t]{0,8}(?=[\r\n\\])/y;
-
-/**
- * End of a YAML value in the lines below its key, indented further: a block (`password: |`) or a list. `null`
- * when there is no such value.
- *
- * @param from index after the colon
- */
-function yamlBlockEnd(text: string, from: number, keyStart: number): number | null {
-  let line = yamlBlockStart(text, from);
-  if (line === -1) return null;
-  const indent = indentOf(text, keyStart);
-  let end: number | null = null;
-  while (line !== -1) {
-    const content = skipBlanks(text, line);
-    const isWithin = content - line > indent || (content - line === indent && text.startsWith('- ', content));
-    const last = lineEnd(text, content);
-    // A block may contain blank lines.
-    if (!isWithin && last > content) break;
-    end = last;
-    line = afterBreak(text, last);
-  }
-  return end;
-}
-
 const OUTER_BEHIND =
   /\s{0,8}(?:$|[\r\n}\])]{1,8}(?:$|[\s,"'\\})\]])|,\s{0,8}(?:[bu]?\\*["']|[\d[{(}\])-]|\w{1,64}=|None|null|[Tt]rue|[Ff]alse))/y;
 const OUTER_BEFORE = /(?:^|[\s,:=([{][bBuUrRfF]{0,2})$/;
@@ -245,7 +208,11 @@ const LOOK_BACK = 128;
  * Whether the quotes after a key end the string that contains the key and do not begin its value. That is so
  * when they are followed by what can follow a string, and the same quotes before the key begin one.
  */
-function closesOuter(text: string, keyStart: number, { quote, backslashes, end, notation }: Delimiter): boolean {
+function closesOuter(
+  text: string,
+  keyStart: number,
+  { quote, backslashes, end, notation }: Delimiter,
+): boolean {
   OUTER_BEHIND.lastIndex = end;
   if (notation !== null || !OUTER_BEHIND.test(text)) return false;
   for (let at = keyStart; at >= 0 && at > keyStart - LOOK_BACK; at--) {
@@ -254,7 +221,8 @@ function closesOuter(text: string, keyStart: number, { quote, backslashes, end, 
     if (at - first > backslashes) continue;
     if (at - first < backslashes) return false;
     return (
-      OUTER_BEFORE.test(text.slice(Math.max(0, first - 4), first)) && !endsItem(text.charCodeAt(skipBlanks(text, at + 1)))
+      OUTER_BEFORE.test(text.slice(Math.max(0, first - 4), first)) &&
+      !endsItem(text.charCodeAt(skipBlanks(text, at + 1)))
     );
   }
   return false;

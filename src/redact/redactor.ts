@@ -1,5 +1,10 @@
 /** Removes secrets from everything that clients see. */
-import { type RedactFunction, type RedactOptions, type ResolvedRedact, resolveRedact } from './redact-options.ts';
+import {
+  type RedactFunction,
+  type RedactOptions,
+  type ResolvedRedact,
+  resolveRedact,
+} from './redact-options.ts';
 import { createSecretFinder, type SecretFinder } from './secret-finder.ts';
 
 /** How much a redactor has read. */

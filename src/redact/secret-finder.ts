@@ -1,34 +1,14 @@
 /** Finds secrets in a text: values of keys that name a secret, and texts with the form of a secret. */
 import { type Automaton, createAutomaton, nextState } from './automaton.ts';
-import { createRuns, FORMS, type Form, privateKey, privateKeyTail, type Runs, schemeToken, tokenAt } from './forms.ts';
+import { createJudge, type FinderOptions, type Judge, type Stem, stemsOf } from './finder-rules.ts';
+import { createRuns, privateKey, privateKeyTail, type Runs, schemeToken, tokenAt } from './forms.ts';
+import { isNameOfValue } from './key-context.ts';
 import { keyValue, looksRandom, MASK, type Masked } from './key-value.ts';
 import { isSignatureInQuery, keyEnd, keyStart, noiseAt, widerStart } from './keys-in-text.ts';
-import { foreignStems, hasForeignWord, hasWords, judgeKey, keyStems, type Verdict, wordsOf } from './secret-keys.ts';
+import { hasForeignWord, type Verdict } from './secret-keys.ts';
 import { afterBackslashes, escapeLength, isKeyCode, unitAt } from './units.ts';
 import { encodedCredentials, oracleCredentials, type Span, urlCredentials } from './url-credentials.ts';
-import { isNameOfValue, mayHaveValue } from './value-place.ts';
-
-/** What the end of a stem may show. */
-interface Stem {
-  readonly kind:
-    | 'key'
-    | 'foreign'
-    | 'value'
-    | 'form'
-    | 'url'
-    | 'encoded url'
-    | 'oracle'
-    | 'bearer'
-    | 'basic'
-    | 'pem'
-    | 'pem end';
-  /** The form of which it is the beginning. */
-  readonly form: Form | null;
-  /** The word in a script other than Latin. */
-  readonly word: string;
-}
-
-const stemOf = (kind: Stem['kind'], form: Form | null = null, word = ''): Stem => ({ kind, form, word });
+import { mayHaveValue } from './value-place.ts';
 
 /** A search in one text. */
 interface Search {
@@ -45,16 +25,6 @@ interface Search {
   readonly runs: Runs;
 }
 
-/** Which rules apply. */
-export interface FinderOptions {
-  /** Further keys, see `RedactOptions.keys`. */
-  readonly keys: readonly (string | RegExp)[];
-  /** Whether to use the built-in names of secrets. */
-  readonly ownKeys: boolean;
-  /** Whether to mask what has the form of a secret, whatever its key. */
-  readonly forms: boolean;
-}
-
 /** Finds secrets. */
 export interface SecretFinder {
   isSecretKey(key: string): boolean;
@@ -62,73 +32,15 @@ export interface SecretFinder {
   mask(text: string, isCut: boolean): string;
 }
 
-/** Decides about a key between two indexes of a text. */
-type Judge = (text: string, start: number, end: number) => Verdict;
-
 interface Rules {
   readonly automaton: Automaton<Stem>;
   readonly judge: Judge;
   readonly ownKeys: boolean;
 }
 
-const MOST_KNOWN = 2_000;
 /** Keys that name secrets are rare. Where they are denser for long, the rest of the text is masked without a look. */
 const MOST_KEYS = 32;
 const CHARACTERS_PER_KEY = 40;
-const LONGEST_KEY = 128;
-
-/** Decides by the words and patterns of the host, and by ours. */
-function createJudge({ keys, ownKeys }: FinderOptions): Judge {
-  const phrases = keys.filter((key) => typeof key === 'string').map(wordsOf);
-  // With the flags g and y a test would depend on the previous one.
-  const patterns = keys
-    .filter((key) => key instanceof RegExp)
-    .map((key) => new RegExp(key.source, key.flags.replace(/[gy]/g, '')));
-  if (keys.length === 0) return ownKeys ? judgeKey : () => 'none';
-  const known = new Map<string, boolean>();
-  const isHosts = (key: string): boolean => {
-    const answer = known.get(key);
-    if (answer !== undefined) return answer;
-    if (known.size >= MOST_KNOWN) known.clear();
-    const words = wordsOf(key);
-    const isOne = phrases.some((phrase) => hasWords(words, phrase)) || patterns.some((pattern) => pattern.test(key));
-    known.set(key, isOne);
-    return isOne;
-  };
-  return (text, start, end) => {
-    const verdict = ownKeys ? judgeKey(text, start, end) : 'none';
-    return verdict !== 'secret' && isHosts(text.slice(Math.max(start, end - LONGEST_KEY), end)) ? 'secret' : verdict;
-  };
-}
-
-const FIXED: readonly (readonly [string, Stem['kind']])[] = [
-  ['://', 'url'],
-  ['%3a%2f%2f', 'encoded url'],
-  ['%253a%252f%252f', 'encoded url'],
-  ['jdbc:oracle:', 'oracle'],
-  ['bearer ', 'bearer'],
-  ['basic ', 'basic'],
-  ['-----begin ', 'pem'],
-  ['-----end ', 'pem end'],
-];
-
-function* stemsOf({ keys, ownKeys, forms }: FinderOptions): Generator<readonly [string, Stem]> {
-  const key = stemOf('key');
-  if (forms) {
-    for (const [text, kind] of FIXED) yield [text, stemOf(kind)];
-    for (const form of FORMS) yield [form.prefix, stemOf('form', form)];
-  }
-  if (ownKeys) {
-    for (const stem of [...keyStems(), 'sig']) yield [stem, key];
-    for (const word of foreignStems()) yield [word, stemOf('foreign', null, word)];
-  }
-  for (const given of keys) if (typeof given === 'string') yield [wordsOf(given).at(-1) ?? '', key];
-  // A pattern may match any key: each one is looked at from its first character.
-  if (keys.some((given) => given instanceof RegExp)) for (const character of ANY_KEY) yield [character, key];
-  if (ownKeys || keys.length > 0) for (const name of ['value', 'val', 'content']) yield [name, stemOf('value')];
-}
-
-const ANY_KEY = 'abcdefghijklmnopqrstuvwxyz0123456789_$一丁丂七丄丅丆万丈三上下丌不与丏';
 
 /** Creates a finder. */
 export function createSecretFinder(options: FinderOptions): SecretFinder {
@@ -228,14 +140,21 @@ function keyAt(search: Search, stem: Stem, at: number, rules: KeyRules): Masked 
   const start = begin + noise < at ? begin + noise : begin;
   const verdict = stem.kind === 'foreign' ? 'secret' : verdictOn(text, begin, start, end, rules);
   if (verdict === 'none') return null;
-  if (++search.keys > MOST_KEYS + end / CHARACTERS_PER_KEY) return { start: end, end: text.length, text: MASK };
+  if (++search.keys > MOST_KEYS + end / CHARACTERS_PER_KEY)
+    return { start: end, end: text.length, text: MASK };
   const found = keyValue(text, { start, end });
   if (found === null && verdict === 'secret' && isNameOfValue(text, start)) search.named = end;
   if (found === null || isCount(text, end, found) || isDirectory(text, start, end, found)) return null;
   return verdict === 'random' && !looksRandom(text, found, search.isCut) ? null : found;
 }
 
-function verdictOn(text: string, begin: number, start: number, end: number, { judge, ownKeys }: KeyRules): Verdict {
+function verdictOn(
+  text: string,
+  begin: number,
+  start: number,
+  end: number,
+  { judge, ownKeys }: KeyRules,
+): Verdict {
   let verdict = judge(text, start, end);
   if (verdict === 'none' && begin < start) verdict = judge(text, begin, end);
   if (ownKeys && verdict !== 'secret' && isSignatureInQuery(text, start, end)) return 'secret';
@@ -252,7 +171,9 @@ function verdictOn(text: string, begin: number, start: number, end: number, { ju
 function isForeign(text: string, word: string, at: number): boolean {
   if (text.endsWith(word, at)) return true;
   const written = text.slice(Math.max(0, at - 12 * word.length), at);
-  const plain = written.replace(/\\+u([\da-f]{4})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  const plain = written.replace(/\\+u([\da-f]{4})/gi, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
   return hasForeignWord(plain);
 }
 

@@ -189,14 +189,18 @@ export function keyStems(): string[] {
 export function foreignStems(): string[] {
   const words = wordsIn(FOREIGN).flatMap((word) => [word, word.replaceAll('-', '')]);
   // Some letters exist as one character and as two.
-  return [...new Set(words.flatMap((word) => [word, word.normalize('NFC'), word.replaceAll('\u09af\u09bc', '\u09df')]))];
+  return [
+    ...new Set(
+      words.flatMap((word) => [word, word.normalize('NFC'), word.replaceAll('\u09af\u09bc', '\u09df')]),
+    ),
+  ];
 }
 
 const plainOf = (text: string): string =>
   text
     .toLowerCase()
     .normalize('NFD')
-    .replace(/[\u0300-\u036f\u200c\u200d\s_.-]/g, '');
+    .replace(/[\u0300-\u036f]|\u200c|\u200d|[\s_.-]/g, '');
 const FOREIGN_WORDS = [...new Set(foreignStems().map(plainOf))];
 
 /** Whether a text contains the word for password in a script other than Latin. */

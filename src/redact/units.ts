@@ -82,18 +82,25 @@ export function isQuoteCode(code: number): boolean {
 }
 
 /** Characters of ASCII that may be in a key: letters, digits, `_`, `-`, `$`. */
-const ASCII_KEY = Uint8Array.from({ length: 128 }, (_, code) => Number(/[\w$-]/.test(String.fromCharCode(code))));
+const ASCII_KEY = Uint8Array.from({ length: 128 }, (_, code) =>
+  Number(/[\w$-]/.test(String.fromCharCode(code))),
+);
 
 /** Whether a character may be in a key. Beyond ASCII these are the letters and marks of all scripts. */
 export function isKeyCode(code: number): boolean {
   if (code < 128) return ASCII_KEY[code] === 1;
   if (code < 0x2000) return code >= 0xc0 && code !== 0xd7 && code !== 0xf7;
   if (code < 0x2c00) return code === 0x200c || code === 0x200d;
-  return code > 0x3004 && !(code >= 0x3008 && code <= 0x3020) && !(code >= 0xd800 && code <= 0xfaff) && code < 0xfe00;
+  return (
+    code > 0x3004 &&
+    !(code >= 0x3008 && code <= 0x3020) &&
+    !(code >= 0xd800 && code <= 0xfaff) &&
+    code < 0xfe00
+  );
 }
 
-/** Colours of a terminal (an escape character, or one that is escaped itself, and `[1;32m`), and an escaped tab. */
-const COLOUR = /(?:\x1b|\\+(?:x1b|u001b|033|e))\[[\d;]{0,16}m|\\+t/iy;
+/** A colour of a terminal behind an escape character, or with one that is escaped itself, or an escaped tab. */
+const COLOUR = /(?:\\+(?:x1b|u001b|033|e))?\[[\d;]{0,16}m|\\+t/iy;
 
 /** Index after the blanks and colours at an index. */
 export function skipBlanks(text: string, at: number): number {
@@ -101,7 +108,7 @@ export function skipBlanks(text: string, at: number): number {
     const code = text.charCodeAt(behind);
     if (code === 32 || code === 9 || code === 0xa0 || code === 0x3000) behind++;
     else if (code === 27 || code === BACKSLASH) {
-      COLOUR.lastIndex = behind;
+      COLOUR.lastIndex = code === 27 ? behind + 1 : behind;
       if (!COLOUR.test(text)) return behind;
       behind = COLOUR.lastIndex;
     } else return behind;

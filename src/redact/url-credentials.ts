@@ -41,9 +41,11 @@ export function urlCredentials(text: string, start: number, isCut: boolean): Spa
 function regionEnd(text: string, start: number): number {
   for (let at = start; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code <= 32 || code === 34 || code === 39 || code === 96 || code === 0xa0 || code === 0x2028) return at;
+    if (code <= 32 || code === 34 || code === 39 || code === 96 || code === 0xa0 || code === 0x2028)
+      return at;
     const next = text.charCodeAt(at + 1);
-    if (code === 92 && (next === 110 || next === 114 || next === 116 || next === 34 || next === 39)) return at;
+    if (code === 92 && (next === 110 || next === 114 || next === 116 || next === 34 || next === 39))
+      return at;
     if (code === 38 && mayBeEntity(text, at) && unitAt(text, at).end > at + 1) return at;
     if (code === 58 && (next === 47 || next === 92) && beginsUrl(text, at + 1)) return at;
   }

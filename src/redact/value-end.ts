@@ -66,14 +66,19 @@ export function stringEnd(text: string, open: Delimiter, context: StringContext)
     const backslashes = quote - first;
     if (backslashes < open.backslashes) return openTo(first);
     if (backslashes === open.backslashes) {
-      if (canFollow(text, quote + 1, open, context)) return { content: first, end: quote + 1, isClosed: true };
+      if (canFollow(text, quote + 1, open, context))
+        return { content: first, end: quote + 1, isClosed: true };
     } else if (canFollow(text, quote + 1, open, 'value')) return openTo(outerEnd(text, open, quote + 1));
   }
   return openTo(text.length);
 }
 
 function notationEnd(text: string, open: Delimiter, notation: string): StringEnd {
-  for (let close = text.indexOf(notation, open.end); close !== -1; close = text.indexOf(notation, close + 1)) {
+  for (
+    let close = text.indexOf(notation, open.end);
+    close !== -1;
+    close = text.indexOf(notation, close + 1)
+  ) {
     if (text.charCodeAt(close - 1) === BACKSLASH) continue;
     return { content: close, end: close + notation.length, isClosed: true };
   }
@@ -183,7 +188,8 @@ export function wordEnd(text: string, start: number, outer: Delimiter | null): n
   let at = start;
   while (at < text.length) {
     const code = text.charCodeAt(at);
-    if (code === 32 || code === 9 || code === 13 || code === 10 || code === 38 || code === 59 || code === 60) break;
+    if (code === 32 || code === 9 || code === 13 || code === 10 || code === 38 || code === 59 || code === 60)
+      break;
     if (isOpening(code)) at = bracketEnd(text, at, outer);
     else if (isQuoteCode(code)) {
       // A word may go on in quotes: `a"b c"`.
@@ -214,7 +220,8 @@ export function lineEnd(text: string, start: number): number {
     if (isQuoteCode(code)) {
       const here: Delimiter = quoteAt(text, at, start);
       // A string inside the line, as in `username="ann", response="x"`: its closing quote does not end the line.
-      if (inner !== null && here.quote === inner.quote && here.backslashes === inner.backslashes) inner = null;
+      if (inner !== null && here.quote === inner.quote && here.backslashes === inner.backslashes)
+        inner = null;
       else if (endsOuterString(text, at + 1)) return here.start;
       else if (inner === null && text.charCodeAt(here.start - 1) === 61 && here.start > start) inner = here;
     } else if (code === 13 || code === 10) return withoutBlanks(text, start, at);

@@ -1,6 +1,16 @@
 /** Finds where the value of a key begins: `'key': 'value'`, `key="value"`, `Key: value`, `<key>value</key>` … */
-import { afterBackslashes, afterBreak, isKeyCode, isQuoteCode, mayBeEntity, skipBlanks, skipSpace, unitAt } from './units.ts';
-import { backslashesBefore, type Delimiter, delimiterAt } from './value-end.ts';
+
+import { isArgument, isNamedAttribute, opensElement, opensPair } from './key-context.ts';
+import {
+  afterBackslashes,
+  afterBreak,
+  isQuoteCode,
+  mayBeEntity,
+  skipBlanks,
+  skipSpace,
+  unitAt,
+} from './units.ts';
+import { type Delimiter, delimiterAt } from './value-end.ts';
 
 /** Where the value of a key is, and how it is written. */
 export interface Place {
@@ -82,7 +92,8 @@ export function mayHaveValue(text: string, start: number, end: number): boolean 
   if (code !== 32 && code !== 9 && code < 128) return FOLLOWERS[code] === 1;
   const at = skipBlanks(text, end);
   const next = text.charCodeAt(at);
-  if ((next === 78 || next === 69) && isQuoteCode(text.charCodeAt(afterBackslashes(text, at + 1)))) return true;
+  if ((next === 78 || next === 69) && isQuoteCode(text.charCodeAt(afterBackslashes(text, at + 1))))
+    return true;
   if (next >= 128) return next === 0xff1a || next === 0xff1d;
   // An option, and an element with attributes.
   return FOLLOWERS[next] === 1 || text.startsWith('--', start) || opensElement(text, start);
@@ -173,7 +184,8 @@ function behindSeparator(
 }
 
 /** A percent-encoded separator, in a query inside a query: `token%3Dabc`, `%22token%22%3A%22abc%22`. */
-const ENCODED_SEPARATOR = /(?:%(?:25)*5b)?%(?:25)*5d=|(?:(?:%(?:25)*5b)?%(?:25)*5d)?(?:%(?:25)*2[27])?%(?:25)*3[ad]/iy;
+const ENCODED_SEPARATOR =
+  /(?:%(?:25)*5b)?%(?:25)*5d=|(?:(?:%(?:25)*5b)?%(?:25)*5d)?(?:%(?:25)*2[27])?%(?:25)*3[ad]/iy;
 
 function encodedPlace(text: string, end: number): Place | null {
   if (text.charCodeAt(end) !== 37) return null;
@@ -194,21 +206,11 @@ function elementPlace(text: string, start: number, end: number): Place | null {
   return value === null ? null : placeAt(value, 'element');
 }
 
-/** Whether a tag's name begins at an index, perhaps after a namespace: `<password`, `<wsse:Password`. */
-function opensElement(text: string, start: number): boolean {
-  let at = start;
-  if (text.charCodeAt(at - 1) === 58) {
-    at--;
-    while (at > start - 64 && isKeyCode(text.charCodeAt(at - 1))) at--;
-  }
-  return text.charCodeAt(at - 1) === 60 || (text.charCodeAt(at - 1) === 59 && text.endsWith('&lt;', at));
-}
-
 /** A value that a quote or a line break separates from its key: parts of forms, attributes, messages of pydantic. */
 function marginPlace(text: string, start: number, end: number): Place | null {
   const next = text.charCodeAt(end);
   if (!isQuoteCode(next) && next !== 92 && next !== 13 && next !== 10) return null;
-  if (isAttribute(text, start) && NAME.test(memberName(text, start))) {
+  if (isNamedAttribute(text, start)) {
     const part = behind(FORM_PART, text, end);
     if (part !== null) return placeAt(part, 'line');
     const content = behind(REST_OF_TAG, text, end);
@@ -216,61 +218,4 @@ function marginPlace(text: string, start: number, end: number): Place | null {
   }
   const input = isQuoteCode(next) ? null : behind(FAULTY_INPUT, text, end);
   return input === null ? null : placeAt(input, 'word');
-}
-
-const NAME = /(?:name|key|id)$/i;
-const NAME_OF_VALUE = /(?:name|key|id)$|^(?:header|field|variable|param|parameter|k)$/i;
-
-/** The name of the member whose value begins at an index: `name` in `"name": "password"` and `name=password`, or `''`. */
-function memberName(text: string, start: number): string {
-  let at = start;
-  if (isQuoteCode(text.charCodeAt(at - 1))) at = backslashesBefore(text, at - 1);
-  const prefix = text.charCodeAt(at - 1);
-  if (prefix === 98 || prefix === 117) at--;
-  at = blanksBefore(text, at);
-  const separator = text.charCodeAt(at - 1);
-  if (separator !== 58 && separator !== 61) return '';
-  at = blanksBefore(text, at - 1);
-  if (isQuoteCode(text.charCodeAt(at - 1))) at = backslashesBefore(text, at - 1);
-  let first = at;
-  while (first > at - 16 && isKeyCode(text.charCodeAt(first - 1))) first--;
-  return text.slice(first, at);
-}
-
-function blanksBefore(text: string, at: number): number {
-  let first = at;
-  while (first > at - 64 && text.charCodeAt(first - 1) === 32) first--;
-  return first;
-}
-
-/** Whether a key is the value of an attribute: `name="password"`. */
-function isAttribute(text: string, start: number): boolean {
-  return text.charCodeAt(backslashesBefore(text, start - 1) - 1) === 61;
-}
-
-/** Whether the key is the value of a member that names another: `{'name': 'token', 'value': 'abc'}`. */
-export function isNameOfValue(text: string, start: number): boolean {
-  const name = memberName(text, start);
-  return name !== '' && NAME_OF_VALUE.test(name);
-}
-
-/** Whether a quoted key is the first item of a list or a tuple. */
-function opensPair(text: string, start: number): boolean {
-  if (!isQuoteCode(text.charCodeAt(start - 1))) return false;
-  const quote = backslashesBefore(text, start - 1);
-  return /[([][bBuU]?$/.test(text.slice(Math.max(0, quote - 2), quote));
-}
-
-const CALL = /(?:set|put|add|define|append|config|attr|header|env|update|insert|store|save|write)\w{0,24}\($/i;
-
-/** Whether a quoted key is an argument of a call that sets a value: `setattr(self, 'password', …)`. */
-function isArgument(text: string, start: number): boolean {
-  const previous = text.charCodeAt(backslashesBefore(text, start - 1) - 1);
-  if (previous === 58 || previous === 61) return false;
-  for (let at = start - 1; at > start - 64 && at > 0; at--) {
-    const code = text.charCodeAt(at);
-    if (code === 40) return CALL.test(text.slice(Math.max(0, at - 40), at + 1));
-    if (code === 41 || code === 10 || code === 93) return false;
-  }
-  return false;
 }

@@ -11,5 +11,7 @@ import * as texts from './targets/texts.ts';
 
 export const TARGETS: readonly Runnable[] = [
   ...REQUEST_TARGETS,
-  ...[celery, schedules, texts, redaction, bullmq, streams, exporter].flatMap((targets) => Object.values(targets)),
+  ...[celery, schedules, texts, redaction, bullmq, streams, exporter].flatMap((targets) =>
+    Object.values(targets),
+  ),
 ];

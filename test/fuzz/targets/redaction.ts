@@ -87,7 +87,10 @@ const change = fc.record({
   which: fc.nat(KEPT - 1),
   at: fc.double({ min: 0, max: 1, noNaN: true }),
   dropped: fc.nat(4),
-  added: fc.oneof(fc.constantFrom(...ADVERSARIAL_UNITS), fc.constantFrom(...'"\'`\\:=,;&%{}[]()<> \n/@.-_$aA1')),
+  added: fc.oneof(
+    fc.constantFrom(...ADVERSARIAL_UNITS),
+    fc.constantFrom(...'"\'`\\:=,;&%{}[]()<> \n/@.-_$aA1'),
+  ),
 });
 
 export const costTarget = defineTarget({
@@ -115,7 +118,8 @@ export const costTarget = defineTarget({
     // Four times the length takes four times the time. Small ones are too short to tell.
     const short = repeated(changed, 16_384);
     const long = repeated(changed, 65_536);
-    const growth = (): number => costOf(() => redactor.text(long), 1) / (costOf(() => redactor.text(short), 1) + 0.5);
+    const growth = (): number =>
+      costOf(() => redactor.text(long), 1) / (costOf(() => redactor.text(short), 1) + 0.5);
     if (growth() > 12) expect(growth(), JSON.stringify(changed)).toBeLessThan(12);
   },
 });

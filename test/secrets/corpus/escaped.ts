@@ -1,7 +1,8 @@
 /** Secrets in texts that were escaped, coloured, serialized or encoded on their way. */
 import { secretTexts } from './entry.ts';
 
-export const ESCAPED_TEXTS = secretTexts(String.raw`
+export const ESCAPED_TEXTS = secretTexts(
+  String.raw`
 {"\u0070assword": "«»"}
 {"pass\u0077ord": "«»", "n": 1}
 {"\u0070\u0061\u0073\u0073\u0077\u006f\u0072\u0064": "«»"}
@@ -30,8 +31,8 @@ data-config="{&quot;apiKey&quot;:&quot;«»&quot;}"
 &lt;password&gt;«»&lt;/password&gt;
 &lt;ns:Password Type="x"&gt;«»&lt;/ns:Password&gt;
 `.concat(
-  // An escape character cannot be typed in a raw text.
-  String.raw`
+    // An escape character cannot be typed in a raw text.
+    String.raw`
 ^[32mpassword^[0m=^[33m«»^[0m
 ^[36mpassword^[39m: ^[33m«»^[39m
 ^[1;32mtoken^[0m: «»
@@ -44,7 +45,7 @@ level=info ^[36mpassword=^[0m«» ^[36muser=^[0mann
 ^[31mghp_«»^[0m
 ^[35mredis://user:«»@host/0^[0m
 `.replaceAll('^[', '\u001b['),
-  String.raw`
+    String.raw`
 \x1b[32mpassword\x1b[0m=\x1b[33m«»\x1b[0m
 \u001b[36mpassword\u001b[39m: \u001b[33m«»\u001b[39m
 \033[1mtoken\033[0m=«»
@@ -78,4 +79,5 @@ q=%257B%2522password%2522%253A%2522«»%2522%257D
 state=%3Fpwd%3D«»
 https://h/a?next=%2Flogin%3Fauth%3D«»
 `,
-));
+  ),
+);

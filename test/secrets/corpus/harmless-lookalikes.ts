@@ -33,9 +33,9 @@ signature=(a, b)
 signatures: 3
 {'design': 'x', 'signal': 'SIGTERM', 'assigned': 'ann'}
 commit da39a3ee5e6b4b0d3255bfef95601890afd80709
-{'commit': '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822c'}
+{'commit': '2fd4e1c67a2d28fced849ee1bb76e7391b93eb12'}
 {"id": "8c1f0a7e-93b2-4d5c-a6e1-f7b0c2d4e681", "parent_id": "0c6b"}
-{'checksum': 'sha256:9f86d081884c7d659a2feaa0c55ad015'}
+{'checksum': 'sha256:e3b0c44298fc1c149afbf4c8996fb924'}
 {"integrity": "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg=="}
 {"card": "visa", "cards": 3, "cardinality": 5}
 {'scorecard': 'a', 'postcard_id': 5, 'discard': True}
@@ -124,4 +124,8 @@ the key: value store
 {'access': 'read', 'accessed_at': '2026-01-01'}
 `)
   // An escape character cannot be typed in a raw text.
-  .concat(['\u001b[32mauthor\u001b[0m=ann', '\u001b[1mstatus\u001b[0m: ok', 'log \u001b[31merror\u001b[0m: none']);
+  .concat([
+    '\u001b[32mauthor\u001b[0m=ann',
+    '\u001b[1mstatus\u001b[0m: ok',
+    'log \u001b[31merror\u001b[0m: none',
+  ]);

@@ -1,0 +1,98 @@
+/** What a finder looks for: the stems that begin a search, and which keys name a secret. */
+import { FORMS, type Form } from './forms.ts';
+import { foreignStems, hasWords, judgeKey, keyStems, type Verdict, wordsOf } from './secret-keys.ts';
+
+/** What the end of a stem may show. */
+export interface Stem {
+  readonly kind:
+    | 'key'
+    | 'foreign'
+    | 'value'
+    | 'form'
+    | 'url'
+    | 'encoded url'
+    | 'oracle'
+    | 'bearer'
+    | 'basic'
+    | 'pem'
+    | 'pem end';
+  /** The form of which it is the beginning. */
+  readonly form: Form | null;
+  /** The word in a script other than Latin. */
+  readonly word: string;
+}
+
+const stemOf = (kind: Stem['kind'], form: Form | null = null, word = ''): Stem => ({ kind, form, word });
+
+/** Which rules apply. */
+export interface FinderOptions {
+  /** Further keys, see `RedactOptions.keys`. */
+  readonly keys: readonly (string | RegExp)[];
+  /** Whether to use the built-in names of secrets. */
+  readonly ownKeys: boolean;
+  /** Whether to mask what has the form of a secret, whatever its key. */
+  readonly forms: boolean;
+}
+
+/** Decides about a key between two indexes of a text. */
+export type Judge = (text: string, start: number, end: number) => Verdict;
+
+const MOST_KNOWN = 2_000;
+const LONGEST_KEY = 128;
+
+/** Decides by the words and patterns of the host, and by ours. */
+export function createJudge({ keys, ownKeys }: FinderOptions): Judge {
+  const phrases = keys.filter((key) => typeof key === 'string').map(wordsOf);
+  // With the flags g and y a test would depend on the previous one.
+  const patterns = keys
+    .filter((key) => key instanceof RegExp)
+    .map((key) => new RegExp(key.source, key.flags.replace(/[gy]/g, '')));
+  if (keys.length === 0) return ownKeys ? judgeKey : () => 'none';
+  const known = new Map<string, boolean>();
+  const isHosts = (key: string): boolean => {
+    const answer = known.get(key);
+    if (answer !== undefined) return answer;
+    if (known.size >= MOST_KNOWN) known.clear();
+    const words = wordsOf(key);
+    const isOne =
+      phrases.some((phrase) => hasWords(words, phrase)) || patterns.some((pattern) => pattern.test(key));
+    known.set(key, isOne);
+    return isOne;
+  };
+  return (text, start, end) => {
+    const verdict = ownKeys ? judgeKey(text, start, end) : 'none';
+    return verdict !== 'secret' && isHosts(text.slice(Math.max(start, end - LONGEST_KEY), end))
+      ? 'secret'
+      : verdict;
+  };
+}
+
+const FIXED: readonly (readonly [string, Stem['kind']])[] = [
+  ['://', 'url'],
+  ['%3a%2f%2f', 'encoded url'],
+  ['%253a%252f%252f', 'encoded url'],
+  ['jdbc:oracle:', 'oracle'],
+  ['bearer ', 'bearer'],
+  ['basic ', 'basic'],
+  ['-----begin ', 'pem'],
+  ['-----end ', 'pem end'],
+];
+
+export function* stemsOf({ keys, ownKeys, forms }: FinderOptions): Generator<readonly [string, Stem]> {
+  const key = stemOf('key');
+  if (forms) {
+    for (const [text, kind] of FIXED) yield [text, stemOf(kind)];
+    for (const form of FORMS) yield [form.prefix, stemOf('form', form)];
+  }
+  if (ownKeys) {
+    for (const stem of [...keyStems(), 'sig']) yield [stem, key];
+    for (const word of foreignStems()) yield [word, stemOf('foreign', null, word)];
+  }
+  for (const given of keys) if (typeof given === 'string') yield [wordsOf(given).at(-1) ?? '', key];
+  // A pattern may match any key: each one is looked at from its first character.
+  if (keys.some((given) => given instanceof RegExp)) for (const character of ANY_KEY) yield [character, key];
+  if (ownKeys || keys.length > 0)
+    for (const name of ['value', 'val', 'content']) yield [name, stemOf('value')];
+}
+
+const ANY_KEY = 'abcdefghijklmnopqrstuvwxyz0123456789_$一丁丂七丄丅丆万丈三上下丌不与丏';
