@@ -1,4 +1,7 @@
 /** Finds the value of a key and what to write in its place. */
+
+import { keyStart } from './keys-in-text.ts';
+import { judgeKey } from './secret-keys.ts';
 import { afterBreak, isKeyCode, isQuoteCode, skipBlanks } from './units.ts';
 import { isCutAt } from './url-credentials.ts';
 import {
@@ -9,6 +12,7 @@ import {
   endsItem,
   lineEnd,
   memberEnd,
+  outerEnd,
   stringEnd,
   wordEnd,
 } from './value-end.ts';
@@ -94,8 +98,23 @@ function maskString(text: string, { quotes, isPair }: Place, open: Delimiter): M
     // `['password', 'token']` is a list of two names.
     if (NAME.test(text.slice(open.end, Math.min(content, open.end + 32)))) return null;
   }
+  if (isClosed && endsInKey(text, open, content)) {
+    return { start: open.end, end: outerEnd(text, open, end), text: MASK };
+  }
   // An empty string has nothing to hide.
   return content === open.end ? null : { start: open.end, end: content, text: MASK };
+}
+
+/**
+ * Whether the quote behind a string closes another key: the engine truncated the string, and the text around it goes
+ * on with one like it. The end of such a string is unclear.
+ */
+function endsInKey(text: string, { end, quote }: Delimiter, content: number): boolean {
+  if (!isKeyCode(text.charCodeAt(content - 1))) return false;
+  const start = keyStart(text, content - 1);
+  if (start <= end || judgeKey(text, start, content) !== 'secret') return false;
+  const other = text.indexOf(quote === 34 ? "'" : '"', end);
+  return other !== -1 && other < content;
 }
 
 function maskBare(text: string, { value, bare, quotes }: Place): Masked | null {

@@ -86,7 +86,7 @@ function notationEnd(text: string, open: Delimiter, notation: string): StringEnd
 }
 
 /** End of the string around a string. */
-function outerEnd(text: string, open: Delimiter, from: number): number {
+export function outerEnd(text: string, open: Delimiter, from: number): number {
   if (open.backslashes === 0) return text.length;
   const mark = String.fromCharCode(open.quote);
   for (let quote = text.indexOf(mark, from); quote !== -1; quote = text.indexOf(mark, quote + 1)) {

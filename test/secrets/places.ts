@@ -35,8 +35,9 @@ export function recordCorpus(queue: Pick<MemorySources, 'record'>, now: number):
     queue.record({ ...common, state: 'FAILURE', timestamp: now - 1_000, error: errorOf(text), detail: text });
     queue.record({ ...common, id: `${id}-done`, state: 'SUCCESS', timestamp: now - 500, result: [text] });
   };
-  for (const [index, { text }] of SECRET_TEXTS.entries()) record(idOf('secret', index), text);
+  // The feed answers with the newest, which should be those with secrets.
   for (const [index, text] of HARMLESS_TEXTS.entries()) record(idOf('harmless', index), text);
+  for (const [index, { text }] of SECRET_TEXTS.entries()) record(idOf('secret', index), text);
   queue.record({ id: 'root', state: 'SUCCESS', name: 'shop.root', timestamp: now - 3_000 });
 }
 

@@ -50,6 +50,9 @@ Traceback (most recent call last):↵  File "/a.py", line 1↵    login(password
 ... {'password': '«»', ...
 [('password', '«»...
 ['--password', '«»...
+{"note":"['--password', '«»...","list":["['--password', '«»..."]}
+["('token', '«»...", "('token', '«»..."]
+{"a":"{'password': '«»...","b":"{'password': '«»...', 'n': 1}"}
 %22password%22%3A%22«»
 «»↵«»↵-----END RSA PRIVATE KEY-----
 ...«»\n«»\n-----END PRIVATE KEY-----\n
