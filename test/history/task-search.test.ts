@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { History } from '../../src/history/history.ts';
 import type { TaskPage, TaskQuery } from '../../src/source.ts';
-import { historyOf, page, T0, told } from './telling.ts';
+import { historyOf, page, query as queryOf, T0, told } from './telling.ts';
 
 /** Longer than the time of a turn: behind each task searched, the event loop gets a turn. */
 const SLOW_MS = 11;
@@ -72,5 +72,20 @@ describe('a search of texts', () => {
       ),
       { seed: 11, numRuns: 25 },
     );
+  });
+
+  it('stops when nobody waits for it any more', async () => {
+    const controller = new AbortController();
+    const search = vi.fn(slowSearch);
+    const asked = historyWith(50).reader.listTasks(queryOf({ q: 't', search }), {
+      signal: controller.signal,
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    controller.abort(new Error('left'));
+    const searched = search.mock.calls.length;
+    expect(searched).toBeLessThan(50);
+    await expect(asked).rejects.toThrow('left');
+    for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(search).toHaveBeenCalledTimes(searched);
   });
 });
