@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { MonitorError } from '../errors.ts';
 import { type Estimates, isOverloaded, learn } from './overload.ts';
 import type { AllQueues, Queues, Steps, Waiter, Work } from './work.ts';
@@ -136,7 +137,11 @@ function enqueue<Result>(
     else queue.push(work);
     state.waiting += 1;
     if (signal?.aborted) stop();
-    else signal?.addEventListener('abort', stop, { once: true });
+    else if (signal !== undefined) {
+      // One signal may end many works; Node would warn of a leak.
+      setMaxListeners(0, signal);
+      signal.addEventListener('abort', stop, { once: true });
+    }
     arrangeTurn(state);
   });
 }
