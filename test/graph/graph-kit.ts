@@ -28,10 +28,7 @@ export function finish<Result>(steps: Steps<Result>): Result {
   return step.value;
 }
 
-export function limited(
-  { rootId, nodes, counts, isPartial, isComplete: isOver, shape }: Graph,
-  limit: number,
-) {
+function limited({ rootId, nodes, counts, isPartial, isComplete: isOver, shape }: Graph, limit: number) {
   return {
     rootId,
     nodes: nodes.slice(0, limit),
