@@ -82,7 +82,7 @@ function checkMode(mode: CanvasMode): void {
       tree: async (id) => (await tasks.getTaskTree?.(id, context)) ?? null,
     };
     const wrong = () => differencesOf(run.truth, shown, sawWaiting);
-    await until(async () => (await wrong()).length === 0, 20_000).catch(() => {});
+    await until(async () => (await wrong()).length === 0).catch(() => {});
     expect(await wrong()).toEqual([]);
   });
 }

@@ -98,7 +98,7 @@ function checkDeployment(deployment: (typeof DEPLOYMENTS)[number]): void {
         return [`${id} is ${task?.name} ${task?.state}, should be ${name} ${state} (client: ${client})`];
       });
     };
-    await until(async () => (await wrong()).length === 0, 20_000).catch(() => {});
+    await until(async () => (await wrong()).length === 0).catch(() => {});
     expect(await wrong()).toEqual([]);
     expect((await allTasks()).map(({ id }) => id).sort()).toEqual([...truth.keys()].sort());
     // The client's view differs only where the backend is told nothing, or REJECTED has no word there.
@@ -169,7 +169,7 @@ function checkDeployment(deployment: (typeof DEPLOYMENTS)[number]): void {
         return found;
       };
       // What was published last may still be on its way to the one that listens.
-      await until(async () => (await differences()).length === 0, 10_000).catch(() => {});
+      await until(async () => (await differences()).length === 0).catch(() => {});
       expect(await differences()).toEqual([]);
       expect(compared).toBeGreaterThan(400);
     });

@@ -88,7 +88,7 @@ export function answer(
 export const healthy: Script = (socket) => socket.end(answer(BODY), 'latin1');
 
 /** Waits for a condition. */
-export async function until(condition: () => boolean, what: string, timeoutMs = 10_000): Promise<void> {
+export async function until(condition: () => boolean, what: string, timeoutMs = 45_000): Promise<void> {
   const end = performance.now() + timeoutMs;
   while (!condition()) {
     if (performance.now() > end) throw new Error(`It never came true that ${what}.`);

@@ -66,7 +66,7 @@ export async function serve(
 }
 
 /** Waits until something holds, for as long as a slow machine may need. */
-export async function until(holds: () => boolean | Promise<boolean>, milliseconds = 10_000): Promise<void> {
+export async function until(holds: () => boolean | Promise<boolean>, milliseconds = 45_000): Promise<void> {
   const end = performance.now() + milliseconds;
   while (!(await holds())) {
     if (performance.now() > end) throw new Error('It did not come to hold in time.');

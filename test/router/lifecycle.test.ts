@@ -147,8 +147,12 @@ describe('a process with a monitor', () => {
       import { createMonitorRouter } from './src/index.ts';
       const never = () => new Promise(() => {});
       const late = () => new Promise((_, reject) => setTimeout(() => reject(new Error('late')), 100));
+      let asked = 0;
       const router = createMonitorRouter({
-        authorize: (request) => request.url.includes('task-1') ? never() : true,
+        authorize: (request) => {
+          asked += 1;
+          return request.url.includes('task-1') ? never() : true;
+        },
         metrics: 'http://127.0.0.1:9/metrics',
         timeoutMs: 60_000,
         sources: {
@@ -163,12 +167,14 @@ describe('a process with a monitor', () => {
         const base = 'http://127.0.0.1:' + server.address().port + '/m';
         const paths = ['/api/tasks/', '/api/tasks/task-1/', '/api/tasks/b/', '/api/tasks/b/graph/', '/api/workers/', '/healthcheck', '/metrics'];
         for (const path of paths) fetch(base + path).then((r) => r.text(), () => {});
-        setTimeout(async () => {
+        const closeOnceAllAreAsked = async () => {
+          if (asked < paths.length) return setTimeout(closeOnceAllAreAsked, 5);
           await router.close();
           server.closeAllConnections();
           server.close();
           console.log('closed');
-        }, 50);
+        };
+        closeOnceAllAreAsked();
       });`;
     expect(await run(script)).toEqual({ code: 0, output: 'closed\n' });
   });
