@@ -38,7 +38,7 @@ function classify(code: number): void {
 }
 
 /** Class of a character. 0: in no word. */
-export function classOf(code: number): number {
+function classOf(code: number): number {
   return CLASSES[code] as number;
 }
 

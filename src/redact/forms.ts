@@ -135,7 +135,7 @@ function isToken({ needs, atLeast, prefix }: Form, run: Run, start: number): boo
 }
 
 /** Whether a token may begin here: not within a word, where escapes and colours are no part of one. */
-export function isWordStart(text: string, at: number): boolean {
+function isWordStart(text: string, at: number): boolean {
   if (!isAlphanumeric(text.charCodeAt(at)) || !isAlphanumeric(text.charCodeAt(at - 1))) return true;
   return noiseBefore(text, at) > 0;
 }
@@ -147,7 +147,7 @@ function isAlphanumeric(code: number): boolean {
 const NOISE = /(?:\\(?:[nrtbf]|u[\da-f]{4}|x[\da-f]{2})|%(?:25)*[\da-f]{2}|\[[\d;]{0,12}m)$/i;
 
 /** Number of letters and digits directly before an index that belong to an escape or a colour: `\n`, `%22`, `[32m`. */
-export function noiseBefore(text: string, at: number): number {
+function noiseBefore(text: string, at: number): number {
   const last = text.charCodeAt(at - 1);
   // Few characters end one.
   if (last !== 110 && last !== 114 && last !== 116 && last !== 109 && last !== 98 && !isHex(last)) return 0;

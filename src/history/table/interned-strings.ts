@@ -81,23 +81,3 @@ export function heldText(strings: InternedStrings, text: string): string {
   const string = strings.find(text);
   return string === 0 ? text : strings.text(string);
 }
-
-/**
- * Holds the text that a task has now until the indexes take it over.
- *
- * @param pending held until now
- * @param indexed the one that the indexes hold
- * @returns what is pending now
- */
-export function holdPending(
-  strings: InternedStrings,
-  pending: number,
-  indexed: number,
-  text: string | null,
-): number {
-  const string = text === null ? 0 : strings.intern(text);
-  if (string === pending) return pending;
-  if (string !== indexed) strings.retain(string);
-  if (pending !== indexed) strings.release(pending);
-  return string;
-}

@@ -54,7 +54,7 @@ export const ALWAYS_READ = 65_536;
 const WHOLE: ReadonlySet<ValueField> = new Set(['stacktrace']);
 
 /** Bytes that are read at once. */
-export const BATCH_BYTES = 2_097_152;
+const BATCH_BYTES = 2_097_152;
 
 /** Texts of one job that may be read, and how long they are at most together. */
 interface ReadableTexts {
