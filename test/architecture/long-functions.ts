@@ -19,5 +19,4 @@ export const LONG_FUNCTIONS: Readonly<Record<string, string>> = {
   'src/dashboard/overview/overview-view.tsx#OverviewView': MARKUP,
   'src/dashboard/parts/virtual-rows.tsx#VirtualRows': MARKUP,
   'src/dashboard/task/task-view.tsx#TaskView': MARKUP,
-  'src/history/table/relation-store.ts#createRelationStore': FACTORY,
 };

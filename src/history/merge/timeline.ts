@@ -6,12 +6,12 @@ import { KIND_ORDER, stateOf, type TaskEntry } from './record.ts';
 
 interface Step {
   readonly entry: TaskEntry;
-  /** Steps of a lower place come first, whatever their time. */
-  readonly place: number;
+  /** Steps of a lower number come first, whatever their time. */
+  readonly order: number;
 }
 
-/** More than there are kinds of entries. */
-const PLACES_PER_ATTEMPT = 16;
+/** More than there are kinds of entries, so that no kind reaches the numbers of the next attempt. */
+const ORDERS_PER_ATTEMPT = 16;
 
 /** @param entries in the order of arrival */
 export function timelineOf(entries: readonly TaskEntry[]): TaskChangeEntry[] {
@@ -24,16 +24,16 @@ export function timelineOf(entries: readonly TaskEntry[]): TaskChangeEntry[] {
     const caused = attemptCausedBy(entry, attempts);
     // A message is sent before the attempt that it causes.
     const number = caused === null ? ordered.length : ordered.indexOf(caused);
-    steps.push({ entry, place: number * PLACES_PER_ATTEMPT });
+    steps.push({ entry, order: number * ORDERS_PER_ATTEMPT });
   }
   for (const [number, attempt] of ordered.entries()) {
     for (const entry of attempt.entries) {
       if (isReportedByWorker(entry, attempt)) continue;
       // Within an attempt by kind, since the clocks of one change differ by milliseconds.
-      steps.push({ entry, place: number * PLACES_PER_ATTEMPT + KIND_ORDER[entry.kind] });
+      steps.push({ entry, order: number * ORDERS_PER_ATTEMPT + KIND_ORDER[entry.kind] });
     }
   }
-  steps.sort((a, b) => a.place - b.place || a.entry.time - b.entry.time);
+  steps.sort((a, b) => a.order - b.order || a.entry.time - b.entry.time);
   return steps.map(({ entry }) => ({
     state: stateOf(entry),
     timestamp: shownTime(entry, finished),

@@ -112,7 +112,7 @@ function writeText(records: Records, column: (Text | null)[], slot: number, text
   if (old !== text) column[slot] = replaceText(records, old, text);
 }
 
-/** @returns what is held in place of the old text */
+/** Releases the old text and holds the new one. @returns what is held */
 function replaceText(records: Records, old: Text | null, text: string | null): Text | null {
   if (textOf(records, old) === text) return old;
   records.textBytes -= inlineBytes(old);

@@ -4,13 +4,13 @@
  */
 import { specificityOf } from '../../graph.ts';
 import type { TaskRelation } from '../../model.ts';
-import { createArrivals } from './arrivals.ts';
-import { createSlotGroups } from './slot-groups.ts';
+import { type Arrivals, createArrivals } from './arrivals.ts';
+import { createSlotGroups, type SlotGroups } from './slot-groups.ts';
 
 /** About what columns, two indexes and the order of age take. */
 const BYTES_PER_RELATION = 250;
 
-/** A relation whose both ends are named. */
+/** A relation that names both of its ends. */
 export type Edge = TaskRelation & { readonly parent: string };
 
 /** The relations. Between two ids there is one, and beside it membership of a group. */
@@ -20,91 +20,118 @@ export interface RelationStore {
   readonly bytes: number;
   /** @returns whether it is new, or more specific than the one before */
   add(parent: string, child: string, relation: string): boolean;
-  /** Whether any names this id. */
+  /** Whether any relation names this id. */
   has(id: string): boolean;
-  /** Those that lead away from a task, or the members of a group. */
+  /** The relations from a task to others, or from a group to its members. */
   from(parent: string): readonly Edge[];
-  /** Those that lead to a task. */
+  /** The relations to a task. */
   to(child: string): readonly Edge[];
-  /** Drops what names this task and no other known one. */
+  /** Drops the relations between this task and unknown ones. */
   release(id: string, isKnown: (id: string) => boolean): void;
   clear(): void;
 }
 
+interface RelationState {
+  /** By number; `undefined`: the number is free. */
+  readonly edges: (Edge | undefined)[];
+  readonly free: number[];
+  readonly byParent: SlotGroups;
+  readonly byChild: SlotGroups;
+  /** Numbers by age. */
+  readonly ages: Arrivals;
+  size: number;
+  bytes: number;
+}
+
 /** @param maxCount and maxBytes most relations, and most bytes of them */
 export function createRelationStore(maxCount: number, maxBytes: number): RelationStore {
-  const edges: (Edge | undefined)[] = [];
-  const free: number[] = [];
-  const byParent = createSlotGroups();
-  const byChild = createSlotGroups();
-  const ages = createArrivals();
-  let size = 0;
-  let bytes = 0;
-
-  const weigh = ({ parent, child }: Edge): number => BYTES_PER_RELATION + parent.length + child.length;
-  const read = (numbers: readonly number[]): readonly Edge[] => numbers.flatMap((at) => edges[at] ?? []);
-
-  function find(parent: string, child: string, isGroup: boolean): number {
-    const [one, other] = [byParent.size(parent), byChild.size(child)];
-    if (one === 0 || other === 0) return -1;
-    // A hub has many on one side only.
-    for (const at of one < other ? byParent.list(parent) : byChild.list(child)) {
-      const edge = edges[at];
-      if (edge?.parent === parent && edge.child === child && (edge.relation === 'group') === isGroup)
-        return at;
-    }
-    return -1;
-  }
-
-  function drop(at: number): void {
-    const edge = edges[at];
-    if (edge === undefined) return;
-    edges[at] = undefined;
-    byParent.remove(edge.parent, at);
-    byChild.remove(edge.child, at);
-    ages.remove(at);
-    size--;
-    bytes -= weigh(edge);
-    free.push(at);
-  }
-
+  const [byParent, byChild] = [createSlotGroups(), createSlotGroups()];
+  const state: RelationState = {
+    ...{ edges: [], free: [], byParent, byChild, ages: createArrivals() },
+    ...{ size: 0, bytes: 0 },
+  };
   return {
     get size() {
-      return size;
+      return state.size;
     },
     get bytes() {
-      return bytes;
+      return state.bytes;
     },
     add(parent, child, relation) {
-      const known = find(parent, child, relation === 'group');
-      const edge = { parent, child, relation };
-      if (known >= 0) {
-        const before = edges[known] as Edge;
-        if (before.relation === relation || !isMoreSpecific(edge, before)) return false;
-        edges[known] = { ...before, relation };
-        return true;
+      const isChanged = addEdge(state, { parent, child, relation });
+      while (state.size > 1 && (state.size > maxCount || state.bytes > maxBytes)) {
+        dropEdge(state, state.ages.oldest());
       }
-      const at = free.pop() ?? edges.length;
-      edges[at] = edge;
-      byParent.add(parent, at);
-      byChild.add(child, at);
-      ages.touch(at, 0);
-      size++;
-      bytes += weigh(edge);
-      while (size > 1 && (size > maxCount || bytes > maxBytes)) drop(ages.oldest());
-      return true;
+      return isChanged;
     },
-    has: (id) => size > 0 && (byParent.size(id) > 0 || byChild.size(id) > 0),
-    from: (parent) => read(byParent.list(parent)),
-    to: (child) => read(byChild.list(child)),
-    release(id, isKnown) {
-      for (const at of byParent.list(id)) if (!isKnown((edges[at] as Edge).child)) drop(at);
-      for (const at of byChild.list(id)) if (!isKnown((edges[at] as Edge).parent)) drop(at);
-    },
+    has: (id) => state.size > 0 && (byParent.size(id) > 0 || byChild.size(id) > 0),
+    from: (parent) => edgesAt(state, byParent.list(parent)),
+    to: (child) => edgesAt(state, byChild.list(child)),
+    release: (id, isKnown) => releaseTask(state, id, isKnown),
     clear() {
-      for (let at = 0; at < edges.length; at++) drop(at);
+      for (let at = 0; at < state.edges.length; at++) dropEdge(state, at);
     },
   };
+}
+
+/** @returns whether the edge is new, or more specific than the one before */
+function addEdge(state: RelationState, edge: Edge): boolean {
+  const { edges, free, byParent, byChild, ages } = state;
+  const known = findEdge(state, edge);
+  if (known >= 0) {
+    const before = edges[known] as Edge;
+    if (before.relation === edge.relation || !isMoreSpecific(edge, before)) return false;
+    edges[known] = { ...before, relation: edge.relation };
+    return true;
+  }
+  const at = free.pop() ?? edges.length;
+  edges[at] = edge;
+  byParent.add(edge.parent, at);
+  byChild.add(edge.child, at);
+  ages.touch(at, 0);
+  state.size++;
+  state.bytes += bytesOf(edge);
+  return true;
+}
+
+/** @returns the number of the edge between the same ids; −1 when there is none */
+function findEdge({ edges, byParent, byChild }: RelationState, { parent, child, relation }: Edge): number {
+  const children = byParent.size(parent);
+  const parents = byChild.size(child);
+  if (children === 0 || parents === 0) return -1;
+  // A task with many relations has them on one side only, so the shorter list is searched.
+  for (const at of children < parents ? byParent.list(parent) : byChild.list(child)) {
+    const edge = edges[at];
+    if (edge?.parent !== parent || edge.child !== child) continue;
+    if ((edge.relation === 'group') === (relation === 'group')) return at;
+  }
+  return -1;
+}
+
+function dropEdge(state: RelationState, at: number): void {
+  const edge = state.edges[at];
+  if (edge === undefined) return;
+  state.edges[at] = undefined;
+  state.byParent.remove(edge.parent, at);
+  state.byChild.remove(edge.child, at);
+  state.ages.remove(at);
+  state.size--;
+  state.bytes -= bytesOf(edge);
+  state.free.push(at);
+}
+
+function releaseTask(state: RelationState, id: string, isKnown: (id: string) => boolean): void {
+  const { edges, byParent, byChild } = state;
+  for (const at of byParent.list(id)) if (!isKnown((edges[at] as Edge).child)) dropEdge(state, at);
+  for (const at of byChild.list(id)) if (!isKnown((edges[at] as Edge).parent)) dropEdge(state, at);
+}
+
+function edgesAt({ edges }: RelationState, numbers: readonly number[]): readonly Edge[] {
+  return numbers.flatMap((at) => edges[at] ?? []);
+}
+
+function bytesOf({ parent, child }: Edge): number {
+  return BYTES_PER_RELATION + parent.length + child.length;
 }
 
 /** By the rule of graphs; of kinds that are equally specific, the one that sorts first. */

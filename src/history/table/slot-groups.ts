@@ -1,11 +1,11 @@
-/** Slots by a text they share (parent, group, chord): most groups have one member, a few have many. */
+/** Groups slots by a text that they share: the id of a parent, group or chord. Most groups have one member. */
 export interface SlotGroups {
   /** Estimate of the memory that the keys take. */
   readonly bytes: number;
   add(key: string, slot: number): void;
   remove(key: string, slot: number): void;
   size(key: string): number;
-  /** In the order of arrival. */
+  /** The slots of a group, in the order in which they were added. */
   list(key: string): readonly number[];
 }
 

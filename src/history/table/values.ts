@@ -1,22 +1,24 @@
 /**
- * Values longer than 1 KiB have a store of their own that is bounded by bytes, so that a few huge arguments
- * do not push out the tasks themselves. Of a value that is dropped its first 1 KiB stays.
+ * A separate store for values longer than 1,024 characters. It has its own bound in bytes, so a few huge
+ * arguments do not evict tasks. When the store drops a value, the first 1,024 characters remain.
  */
+
+/** Longest value that is held without the store, and length of what remains of a dropped one, in characters. */
 const INLINE = 1024;
 
 /** A large value. */
 export interface StoredValue {
-  /** The first 1 KiB. */
+  /** The first 1,024 characters. */
   readonly head: string;
-  /** The whole value; `null` once it was dropped. */
+  /** The complete value; `null` after the store has dropped it. */
   whole: string | null;
-  /** Whether the value was longer still when it arrived. */
+  /** Whether the value arrived longer than the longest that is kept. */
   readonly cut: boolean;
   newer: StoredValue | null;
   older: StoredValue | null;
 }
 
-/** Short values as they are, long ones by reference. */
+/** A short value itself, or a reference to a long one. */
 export type Text = string | StoredValue;
 
 /** The store of large values. */
@@ -24,7 +26,7 @@ export interface ValueStore {
   readonly bytes: number;
   keep(text: string): Text;
   drop(text: Text | null): void;
-  /** @returns the text, and whether something of it is missing */
+  /** @returns the text, and whether its end is missing */
   read(text: Text | null): { text: string | null; cut: boolean };
 }
 
@@ -76,7 +78,7 @@ export function createValueStore(maxBytes: number, maxLength: number): ValueStor
   };
 }
 
-/** The first characters as a string of their own: a slice would keep the whole original in memory. */
+/** Copies the first characters. A slice would keep the whole original in memory. */
 function copyOf(text: string, length: number): string {
   const last = text.charCodeAt(length - 1);
   const whole = last >= 0xd800 && last <= 0xdbff ? length - 1 : length;
