@@ -85,6 +85,11 @@ export interface Task {
   readonly kind?: 'map' | 'starmap' | 'chunks' | null;
   /** For workflow graphs: Celery's stamps. */
   readonly stamps?: unknown;
+  /**
+   * Whether the source has removed the secrets from all texts of this task, those of its timeline included.
+   * The router then applies only the host's own rules. Never sent to clients. Default: false.
+   */
+  readonly redacted?: boolean;
 }
 
 /** One state change of a task. */
@@ -186,6 +191,8 @@ export interface TaskEvent {
    */
   readonly arrived?: Date | null;
   readonly detail?: string | null;
+  /** Whether the source has removed the secrets from `detail`, as in {@link Task.redacted}. Default: false. */
+  readonly redacted?: boolean;
 }
 
 /** One entry of a periodic schedule. */
@@ -205,6 +212,8 @@ export interface Schedule {
   readonly lastRunAt?: Date | null;
   readonly nextRunAt?: Date | null;
   readonly totalRunCount?: number | null;
+  /** Whether the source has removed the secrets from its texts, as in {@link Task.redacted}. Default: false. */
+  readonly redacted?: boolean;
 }
 
 /** A part of the deployment: broker, backend, scheduler, collector … */
@@ -219,6 +228,8 @@ export interface Component {
   readonly url?: string | null;
   /** Plain data. `hints: string[]` names each setting that hides data, with the line to change. */
   readonly config?: Readonly<Record<string, unknown>> | null;
+  /** Whether the source has removed the secrets from `url` and `config`, as in {@link Task.redacted}. Default: false. */
+  readonly redacted?: boolean;
 }
 
 /** Result of checking the broker or the backend. */

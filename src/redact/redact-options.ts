@@ -46,10 +46,12 @@ const OURS: ResolvedRedact = Object.freeze({ rules: true, keys: [], replaceKeys:
  * Checks the `redact` option and fills in its defaults.
  *
  * @param option `false` masks nothing, a function replaces all built-in rules, an object extends them
+ * @param caller the function whose option this is, for the message
  * @returns `null` when nothing is masked
  * @throws TypeError that names the option and says what to write
  */
-export function resolveRedact(option: unknown): ResolvedRedact | null {
+export function resolveRedact(option: unknown, caller = 'createMonitorRouter'): ResolvedRedact | null {
+  const wrong = (message: string): TypeError => new TypeError(`${caller}: ${message}.`);
   if (option === undefined) return OURS;
   if (option === false) return null;
   if (typeof option === 'function') return { ...OURS, rules: false, redact: option as RedactFunction };
@@ -76,8 +78,4 @@ export function resolveRedact(option: unknown): ResolvedRedact | null {
 /** A string without letters would match every key. */
 function isKey(key: unknown): key is string | RegExp {
   return key instanceof RegExp || (typeof key === 'string' && wordsOf(key).length > 0);
-}
-
-function wrong(message: string): TypeError {
-  return new TypeError(`createMonitorRouter: ${message}.`);
 }

@@ -35,6 +35,8 @@ export interface Redactor {
   readonly hasHostRules: boolean;
   /** Whether a key names a secret. */
   isSecretKey(key: string): boolean;
+  /** Whether a key is one of the host's own. */
+  isHostKey(key: string): boolean;
   /**
    * Whether `text` only replaces parts by `***`, perhaps in quotes. If so, what a text does not contain its
    * redacted form does not contain either.
@@ -51,10 +53,14 @@ const FAILED = '***';
  * Creates a redactor.
  *
  * @param option as in `createMonitorRouter({ redact })`. Default: the built-in rules
+ * @param caller the function whose option this is, for the message
  * @throws TypeError when the option is invalid
  */
-export function createRedactor(option?: RedactOptions | RedactFunction | false): Redactor {
-  const resolved = resolveRedact(option);
+export function createRedactor(
+  option?: RedactOptions | RedactFunction | false,
+  caller = 'createMonitorRouter',
+): Redactor {
+  const resolved = resolveRedact(option, caller);
   const work: RedactorWork = { texts: 0, characters: 0 };
   const finder = resolved?.rules === true ? finderOf(resolved) : null;
   const hostFinder = resolved === null ? null : hostFinderOf(resolved);
@@ -72,6 +78,7 @@ export function createRedactor(option?: RedactOptions | RedactFunction | false):
     hostText: (text, field = 'detail', isCut = false) => run(hostFinder, text, field, isCut),
     hasHostRules: hostFinder !== null || redact !== null,
     isSecretKey: finder?.isSecretKey ?? (() => false),
+    isHostKey: hostFinder?.isSecretKey ?? (() => false),
     onlyMasks: redact === null,
     work,
   };

@@ -1,10 +1,10 @@
 import type { Component, Queue } from '../model.ts';
-import type { Redactor } from '../redact.ts';
+import { plainRecord, type Redactor } from '../redact.ts';
 import type { ComponentBody, QueueBody } from '../wire.ts';
 import { displayUrl } from './display-url.ts';
 import { isoTime } from './moments.ts';
-import { plainRecord } from './plain.ts';
-import { label, whole } from './scalars.ts';
+import { label, wellFormed, whole } from './scalars.ts';
+import { rulesFor } from './shown-text.ts';
 
 const STATUSES: readonly ComponentBody['status'][] = ['up', 'down', 'disabled', 'unknown'];
 
@@ -15,13 +15,15 @@ export function componentBody(component: Component, redactor: Redactor): Compone
   const status = STATUSES.find((known) => known === given);
   if (label(component.key) === null || name === null || status === undefined) return null;
   const url: unknown = component.url;
+  const { text, isSecretKey } = rulesFor(redactor, component.redacted === true);
+  const show = (value: string): string => wellFormed(text(value, 'config'));
   return {
     name,
     enabled: component.enabled === true,
     status,
     pid: whole(component.pid),
-    url: typeof url === 'string' && url !== '' ? redactor.text(displayUrl(url), 'config') : null,
-    config: plainRecord(component.config, redactor),
+    url: typeof url === 'string' && url !== '' ? text(displayUrl(url), 'config') : null,
+    config: plainRecord(component.config, show, isSecretKey),
   };
 }
 

@@ -62,7 +62,7 @@ export function eventBody(event: TaskEvent, show: ShowText): EventBody | null {
     state: label(event.state),
     worker: label(event.worker),
     timestamp: isoTime(event.timestamp),
-    detail: show(event.detail, 'detail').text,
+    detail: show(event.detail, 'detail', false, event.redacted === true).text,
   };
 }
 
@@ -72,15 +72,17 @@ export function scheduleBody(schedule: Schedule, source: string, show: ShowText)
   const name = label(schedule.name);
   if (id === null || name === null) return null;
   const enabled: unknown = schedule.enabled;
+  const isRedacted = schedule.redacted === true;
+  const text = (value: unknown, field: string) => show(value, field, false, isRedacted).text;
   return {
     id,
     app: label(schedule.app),
     name,
     task: label(schedule.task),
-    schedule: show(schedule.schedule, 'schedule').text,
+    schedule: text(schedule.schedule, 'schedule'),
     enabled: typeof enabled === 'boolean' ? enabled : null,
-    args: show(schedule.args, 'args').text,
-    kwargs: show(schedule.kwargs, 'kwargs').text,
+    args: text(schedule.args, 'args'),
+    kwargs: text(schedule.kwargs, 'kwargs'),
     queue: label(schedule.queue),
     timezone: label(schedule.timezone),
     last_run_at: isoTime(schedule.lastRunAt),

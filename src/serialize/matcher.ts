@@ -1,38 +1,25 @@
 import type { Task } from '../model.ts';
-import type { Redactor } from '../redact.ts';
 import { label } from './scalars.ts';
 import type { ShowText } from './shown-text.ts';
-
-// Excludes the characters that masking, truncation and repair can insert into a text. For ASCII, lower-casing
-// a character never depends on its neighbours.
-const PLAIN = /^(?:(?![*"'`\\])[\x20-\x7e])*$/;
 
 /**
  * Creates the test of the parameter `q`: whether a task contains it in its name, id, worker, args or kwargs.
  *
+ * Each text is shown before it is compared, whether or not it contains `q`: if the work depended on what the
+ * unredacted text contains, its duration would confirm guesses of a masked secret.
+ *
  * @param q search text in lower case
  * @param show must show texts as list rows do, because a search in hidden text would reveal secrets to anyone
  * who guesses them
- * @param mostRead number of characters of each text that are searched
  */
-export function createMatcher(
-  q: string,
-  show: ShowText,
-  redactor: Redactor,
-  mostRead: number,
-): (task: Task) => boolean {
-  const isPlain = redactor.onlyMasks && PLAIN.test(q);
-
+export function createMatcher(q: string, show: ShowText): (task: Task) => boolean {
   function inLabel(value: unknown): boolean {
     return label(value)?.toLowerCase().includes(q) ?? false;
   }
 
   function inText(value: unknown, field: 'args' | 'kwargs', task: Task): boolean {
-    // Masking only removes text, so what the raw text does not contain the shown text does not contain
-    // either.
-    if (isPlain && typeof value === 'string' && !value.slice(0, mostRead).toLowerCase().includes(q))
-      return false;
-    const { text } = show(value, field, Array.isArray(task.truncated) && task.truncated.includes(field));
+    const isCut = Array.isArray(task.truncated) && task.truncated.includes(field);
+    const { text } = show(value, field, isCut, task.redacted === true);
     return text?.toLowerCase().includes(q) ?? false;
   }
 

@@ -32,7 +32,7 @@ import { eventBody, scheduleBody, workerBody } from './deployment.ts';
 import { createMatcher } from './matcher.ts';
 import { createRowCache } from './row-cache.ts';
 import { wellFormed } from './scalars.ts';
-import { createShowText, mostRead } from './shown-text.ts';
+import { createShowText } from './shown-text.ts';
 import { statsBody } from './stats.ts';
 import { taskBody, taskDetailBody } from './tasks.ts';
 import { countsBody, graphEdgeBody, graphNodeBody, nodeUpdateBody, relationBody } from './workflow.ts';
@@ -132,7 +132,7 @@ export function createSerializer({
     queue: (queue, source, now) => readable(() => queueBody(queue, source, now)),
     component: (component) => readable(() => componentBody(component, redactor)),
     sentence: (text) => showSentence(text, 'error').text ?? '',
-    matcher: (q) => createMatcher(q, showPreview, redactor, mostRead(preview)),
+    matcher: (q) => createMatcher(q, showPreview),
   };
 }
 

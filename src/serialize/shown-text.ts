@@ -17,30 +17,38 @@ export interface ShownText {
  * @param value anything
  * @param field name of the field, passed to the host's own redaction
  * @param isCut whether the engine has truncated the value already. Default false
+ * @param isRedacted whether the source has removed secrets already, so that only the host's own rules apply.
+ *   Default false
  */
-export type ShowText = (value: unknown, field: string, isCut?: boolean) => ShownText;
+export type ShowText = (value: unknown, field: string, isCut?: boolean, isRedacted?: boolean) => ShownText;
+
+/** The rules that apply to a value. */
+export type Rules = Pick<Redactor, 'text' | 'isSecretKey'>;
+
+/** @param isRedacted whether the source has applied its rules already */
+export function rulesFor(redactor: Redactor, isRedacted: boolean): Rules {
+  return isRedacted ? { text: redactor.hostText, isSecretKey: redactor.isHostKey } : redactor;
+}
 
 const NOTHING: ShownText = Object.freeze({ text: null, isCut: false });
 
 // Masking shortens a text, so read this many characters more than are shown, but no more.
 const MARGIN = 4_096;
 
-/** Number of characters of a text that are read in order to show `limit` characters. */
-export function mostRead(limit: number): number {
-  return limit + MARGIN;
-}
-
 /**
  * @param limit maximum length of a text in characters (UTF-16 code units), including the `…` of a truncated
  *   one
  */
 export function createShowText(redactor: Redactor, limit: number): ShowText {
-  const most = mostRead(limit);
-  return function show(value, field, isCut = false) {
-    const raw = rawText(value, most, redactor);
+  const most = limit + MARGIN;
+  const all = rulesFor(redactor, false);
+  const hosts = rulesFor(redactor, true);
+  return function show(value, field, isCut = false, isRedacted = false) {
+    const rules = isRedacted ? hosts : all;
+    const raw = rawText(value, most, rules);
     if (raw === null) return NOTHING;
     const isLong = raw.length > most;
-    const text = redactor.text(isLong ? raw.slice(0, most) : raw, field, isLong || isCut);
+    const text = rules.text(isLong ? raw.slice(0, most) : raw, field, isLong || isCut);
     if (!isLong && text.length <= limit) return { text: wellFormed(text), isCut: false };
     return { text: ellipsize(text, limit), isCut: true };
   };
@@ -50,10 +58,10 @@ export function createShowText(redactor: Redactor, limit: number): ShowText {
  * The text before redaction; `null` for values that JSON cannot express.
  * @param most number of characters after which writing may stop
  */
-export function rawText(value: unknown, most: number, redactor: Redactor): string | null {
+export function rawText(value: unknown, most: number, { isSecretKey }: Rules): string | null {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return null;
-  const text = textOf(value, most, redactor.isSecretKey);
+  const text = textOf(value, most, isSecretKey);
   return text === 'null' ? null : text;
 }
 

@@ -17,10 +17,11 @@ export function taskBody(task: Task, source: string, show: ShowText): TaskBody |
   const known = task.truncated;
   const engineCut: readonly unknown[] = Array.isArray(known) ? known : [];
   const truncated: string[] = [];
+  const isRedacted = task.redacted === true;
 
   function text(field: TaskTextField): string | null {
     const wasCut = engineCut.length > 0 && engineCut.includes(field);
-    const shown = show(task[field], field, wasCut);
+    const shown = show(task[field], field, wasCut, isRedacted);
     if ((wasCut || shown.isCut) && shown.text !== null) truncated.push(field);
     return shown.text;
   }
@@ -74,11 +75,13 @@ export function taskDetailBody(
     ...body,
     children: labels(children, MOST_CHILDREN) ?? [],
     // Keep the latest changes, which explain the current state.
-    timeline: steps.slice(-MOST_ITEMS).flatMap((entry) => timelineEntry(entry, show)),
+    timeline: steps.slice(-MOST_ITEMS).flatMap((entry) =>
+      timelineEntry(entry, show, task.redacted === true),
+    ),
   };
 }
 
-function timelineEntry(entry: unknown, show: ShowText): TimelineEntryBody[] {
+function timelineEntry(entry: unknown, show: ShowText, isRedacted: boolean): TimelineEntryBody[] {
   if (typeof entry !== 'object' || entry === null) return [];
   const { state, timestamp, worker, detail } = entry as Record<string, unknown>;
   const name = label(state);
@@ -88,7 +91,7 @@ function timelineEntry(entry: unknown, show: ShowText): TimelineEntryBody[] {
       state: name,
       timestamp: isoTime(timestamp),
       worker: label(worker),
-      detail: show(detail, 'detail').text,
+      detail: show(detail, 'detail', false, isRedacted).text,
     },
   ];
 }

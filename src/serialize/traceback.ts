@@ -1,5 +1,5 @@
 import type { Redactor } from '../redact.ts';
-import { rawText, type ShowText } from './shown-text.ts';
+import { rawText, rulesFor, type ShowText } from './shown-text.ts';
 
 // Bounds the search for the exception. A secret of several lines (a private key) that starts further up has
 // no exception's line.
@@ -8,14 +8,24 @@ const LOOK_BACK = 16_384;
 // V8 prints the exception first and the calls below it, Python prints the exception last.
 const CALL = /^\s+at\s/;
 
-/** The line of a traceback that has the exception, as a preview; `null` when there is none. */
-export function exceptionLine(value: unknown, show: ShowText, redactor: Redactor): string | null {
-  const raw = rawText(value, LOOK_BACK, redactor);
+/**
+ * The line of a traceback that has the exception, as a preview; `null` when there is none.
+ *
+ * @param isRedacted whether the source has removed secrets already
+ */
+export function exceptionLine(
+  value: unknown,
+  show: ShowText,
+  redactor: Redactor,
+  isRedacted: boolean,
+): string | null {
+  const rules = rulesFor(redactor, isRedacted);
+  const raw = rawText(value, LOOK_BACK, rules);
   if (raw === null) return null;
-  const lines = redactor.text(tail(raw), 'traceback').split('\n');
+  const lines = rules.text(tail(raw), 'traceback').split('\n');
   let line = lines.findLast((text) => text.trim() !== '' && !CALL.test(text));
   line ??= lines.findLast((text) => text.trim() !== '');
-  return line === undefined ? null : show(line.trim(), 'traceback').text;
+  return line === undefined ? null : show(line.trim(), 'traceback', false, isRedacted).text;
 }
 
 /**

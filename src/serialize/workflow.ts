@@ -58,6 +58,8 @@ function nodeBody(node: GraphNode, show: ShowText, redactor: Redactor): GraphNod
   const { task } = node;
   const { id, state, duration_ms, retries, started_at, finished_at, worker, members } = nodeUpdate(node);
   const parentId = label(task?.parentId);
+  const isRedacted = task?.redacted === true;
+  const text = (value: unknown, field: string) => show(value, field, false, isRedacted).text;
   return {
     id,
     task_name: label(task?.name),
@@ -68,11 +70,11 @@ function nodeBody(node: GraphNode, show: ShowText, redactor: Redactor): GraphNod
     retries,
     queue: label(task?.queue),
     worker,
-    args_preview: show(task?.args, 'args').text,
-    kwargs_preview: show(task?.kwargs, 'kwargs').text,
-    result_preview: show(task?.result, 'result').text,
-    traceback_preview: exceptionLine(task?.traceback, show, redactor),
-    stamps_preview: show(task?.stamps, 'stamps').text,
+    args_preview: text(task?.args, 'args'),
+    kwargs_preview: text(task?.kwargs, 'kwargs'),
+    result_preview: text(task?.result, 'result'),
+    traceback_preview: exceptionLine(task?.traceback, show, redactor, isRedacted),
+    stamps_preview: text(task?.stamps, 'stamps'),
     parent_id: parentId === id ? null : parentId,
     root_id: label(task?.rootId),
     kind: node.kind,

@@ -7,6 +7,7 @@ import {
 } from '../../check-options.ts';
 import { type RetentionOptions, resolveRetention } from '../../history/retention.ts';
 import type { Schedule } from '../../model.ts';
+import { createSourceRedactor, type RedactFunction, type RedactOptions, type Redactor } from '../../redact.ts';
 import type { Awaitable } from '../../source.ts';
 import { isRecord } from '../../values.ts';
 
@@ -20,6 +21,13 @@ export interface MemorySourcesOptions {
   readonly retention?: RetentionOptions;
   /** Periodic schedules, or a function that reads them. Default: beat is not enabled. */
   readonly schedules?: readonly Schedule[] | (() => Awaitable<readonly Schedule[]>);
+  /**
+   * Which values are secrets, as in `createMonitorRouter({ redact })`: an object extends the built-in rules, a
+   * function replaces them. Each text is redacted once, before it is first shown or searched; the router then
+   * applies only its own `redact`. `false`: texts are kept as they are, for the router to redact. Default: the
+   * built-in rules.
+   */
+  readonly redact?: RedactOptions | RedactFunction | false;
   /** Called with each record that cannot be read. Default: the first one is a process warning. */
   readonly onError?: (error: TypeError) => void;
   /** Clock, milliseconds since 1970. Default `Date.now`. */
@@ -31,6 +39,8 @@ export interface ResolvedMemoryOptions {
   readonly name: string;
   readonly retention: RetentionOptions;
   readonly schedules: (() => Awaitable<readonly Schedule[]>) | null;
+  /** `null`: texts are not redacted here. */
+  readonly redactor: Redactor | null;
   readonly onError: (error: TypeError) => void;
   readonly now: () => number;
 }
@@ -39,6 +49,7 @@ const KEYS: KeysOf<MemorySourcesOptions> = {
   name: true,
   retention: true,
   schedules: true,
+  redact: true,
   onError: true,
   now: true,
 };
@@ -57,6 +68,7 @@ export function resolveMemoryOptions(given: unknown): ResolvedMemoryOptions {
     name: readSourceName(CALLER, 'name', options.name, 'memory'),
     retention,
     schedules: readSchedules(schedules),
+    redactor: createSourceRedactor(options.redact, CALLER),
     onError: readFunction(CALLER, 'onError', options.onError, '(error) => log(error)') ?? warnOnce(),
     now: readFunction(CALLER, 'now', options.now, 'Date.now') ?? Date.now,
   };

@@ -2,8 +2,9 @@ import type { HistoryReader, WorkerChange } from '../../history/history.ts';
 import { type HistorySources, historySources } from '../../history/history-sources.ts';
 import { createMemoryHistory } from '../../history/memory-history.ts';
 import type { WorkerHealthCheck } from '../../model.ts';
-import type { HealthSource, MonitorSources, ReadContext } from '../../source.ts';
-import { type MemorySourcesOptions, resolveMemoryOptions } from './memory-options.ts';
+import { redactSchedule } from '../../redact.ts';
+import type { HealthSource, MonitorSources, ReadContext, ScheduleSource } from '../../source.ts';
+import { type MemorySourcesOptions, type ResolvedMemoryOptions, resolveMemoryOptions } from './memory-options.ts';
 import { type MemoryRecord, toTaskChange } from './memory-record.ts';
 
 /** What a worker of the host's own queue reports about itself. */
@@ -43,8 +44,9 @@ export interface MemorySources extends HistorySources, Pick<MonitorSources, 'sch
  * @throws TypeError for an unknown or wrong option
  */
 export function memorySources(options: MemorySourcesOptions = {}): MemorySources {
-  const { name, retention, schedules, onError, now } = resolveMemoryOptions(options);
-  const { writer, reader, close } = createMemoryHistory({ ...retention, now });
+  const resolved = resolveMemoryOptions(options);
+  const { name, retention, redactor, onError, now } = resolved;
+  const { writer, reader, close } = createMemoryHistory({ ...retention, now, redactor });
 
   function guarded(work: () => void): void {
     try {
@@ -57,12 +59,20 @@ export function memorySources(options: MemorySourcesOptions = {}): MemorySources
 
   return {
     ...historySources(name, reader, () => ({ ok: true, asOf: new Date(now()) })),
-    ...(schedules === null ? {} : { schedules: { name, listSchedules: schedules } }),
+    ...schedulePart(resolved),
     health: { name, checkWorkers: (context) => checkWorkers(reader, context) },
     record: (record) => guarded(() => writer.recordTask(toTaskChange(record, now))),
     recordWorker: (record) => guarded(() => writer.recordWorker(toWorkerChange(record, now))),
     close,
   };
+}
+
+function schedulePart({ name, schedules, redactor }: ResolvedMemoryOptions): {
+  schedules?: ScheduleSource;
+} {
+  if (schedules === null) return {};
+  const listSchedules = async () => (await schedules()).map((schedule) => redactSchedule(schedule, redactor));
+  return { schedules: { name, listSchedules } };
 }
 
 async function checkWorkers(reader: HistoryReader, context: ReadContext): Promise<WorkerHealthCheck> {

@@ -7,6 +7,7 @@ import {
 } from '../../../check-options.ts';
 import { hostClient } from '../../../redis/host-client.ts';
 import type { IoredisAddress } from '../../../redis/ioredis.ts';
+import { createSourceRedactor, type RedactFunction, type RedactOptions, type Redactor } from '../../../redact.ts';
 import { isRecord } from '../../../values.ts';
 
 /**
@@ -44,6 +45,13 @@ export interface BullMQSourcesOptions {
   readonly prefix?: string;
   /** Name of this source in answers. 1 to 64 of `A-Z a-z 0-9 _ -`. Default `bullmq`. */
   readonly name?: string;
+  /**
+   * Which values are secrets, as in `createMonitorRouter({ redact })`: an object extends the built-in rules, a
+   * function replaces them. Each text is redacted once, before it is first shown or searched; the router then
+   * applies only its own `redact`. `false`: texts are kept as they are, for the router to redact. Default: the
+   * built-in rules.
+   */
+  readonly redact?: RedactOptions | RedactFunction | false;
 }
 
 /** One of the host's queues. */
@@ -59,6 +67,8 @@ export interface GivenQueue {
 /** Checked options. */
 export interface ResolvedOptions {
   readonly name: string;
+  /** `null`: texts are not redacted here. */
+  readonly redactor: Redactor | null;
   readonly from:
     | { readonly kind: 'queues'; readonly queues: readonly GivenQueue[] }
     | { readonly kind: 'client'; readonly client: object; readonly prefix: string }
@@ -73,6 +83,7 @@ const KEYS: KeysOf<BullMQSourcesOptions> = {
   connection: true,
   prefix: true,
   name: true,
+  redact: true,
 };
 
 /** What people write instead of an option, and what to write. */
@@ -98,6 +109,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
   refuseUnknownKeys(CALLER, options, KEYS, '', HINTS);
   const { queues, connection, prefix = 'bull' } = options;
   const name = readSourceName(CALLER, 'name', options.name, 'bullmq');
+  const redactor = createSourceRedactor(options.redact as BullMQSourcesOptions['redact'], CALLER);
   if ((queues === undefined) === (connection === undefined)) {
     throw new TypeError(`${CALLER}: give either 'queues' or 'connection': ${EXAMPLE}.`);
   }
@@ -105,12 +117,12 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     if (options.prefix !== undefined) {
       throw new TypeError(`${CALLER}: remove 'prefix': each of the queues has its own.`);
     }
-    return { name, from: { kind: 'queues', queues: checkQueues(queues) } };
+    return { name, redactor, from: { kind: 'queues', queues: checkQueues(queues) } };
   }
   if (typeof prefix !== 'string' || prefix === '') {
     throw wrongOption(CALLER, 'prefix', "the prefix of the queues' keys, such as 'bull'", prefix);
   }
-  return { name, from: checkConnection(connection, prefix) };
+  return { name, redactor, from: checkConnection(connection, prefix) };
 }
 
 function checkQueues(queues: unknown): readonly GivenQueue[] {

@@ -3,6 +3,7 @@
  * never creates a `Queue` and never closes a connection of the host.
  */
 import { createHostReader, createIoredisReader } from '../../../redis/on-demand-reader.ts';
+import type { Redactor } from '../../../redact.ts';
 import type { RedisProblem } from '../../../redis/problems.ts';
 import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
 import type { SourceStatus } from '../../../source.ts';
@@ -20,6 +21,8 @@ import {
 
 /** Finds queues and reads them. */
 export interface QueueAccess {
+  /** Removes secrets from what is read, before it is returned or searched; `null`: the router does. */
+  readonly redactor: Redactor | null;
   /**
    * The queues to show, sorted by name. With a `connection`, they are searched for in Redis.
    *
@@ -56,7 +59,7 @@ const SHARED_MS = 1_000;
 const CHECK_INTERVAL = 250;
 
 /** Opens no connection before the first read. */
-export function createQueueAccess({ from }: ResolvedOptions): QueueAccess {
+export function createQueueAccess({ from, redactor }: ResolvedOptions): QueueAccess {
   const { readers, queues, prefixes, known } =
     from.kind === 'queues' ? givenQueues(from.queues) : discoveredQueues(from);
 
@@ -66,6 +69,7 @@ export function createQueueAccess({ from }: ResolvedOptions): QueueAccess {
   }
 
   return {
+    redactor,
     queues,
     read: createQueueReads(),
     readers: () => readers,

@@ -1,4 +1,5 @@
 import type { Component } from '../../../model.ts';
+import { redactComponent } from '../../../redact.ts';
 import { describeError, type RedisProblem } from '../../../redis/problems.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { ComponentSource } from '../../../source.ts';
@@ -26,9 +27,10 @@ export function createComponentSource(name: string, access: QueueAccess): Compon
         ...access.readers().map((reader) => reader.check(signal)),
       ]);
       return Promise.all(
-        serversOf(access, queues).map((server, index) => {
+        serversOf(access, queues).map(async (server, index) => {
           const key = index === 0 ? 'redis' : `redis-${index + 1}`;
-          return redisComponent(access, server, key, failure, options);
+          const component = await redisComponent(access, server, key, failure, options);
+          return redactComponent(component, access.redactor);
         }),
       );
     },

@@ -1,5 +1,6 @@
 /** Makes items of the feed from stream entries and the hashes of their jobs. */
 import type { TaskEvent } from '../../../model.ts';
+import { redactEvent } from '../../../redact.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { type QueueRef, taskIdOf } from '../access/queue-ref.ts';
@@ -45,7 +46,8 @@ export async function readItems(
     for (const entry of entries) {
       const jobId = jobIdOf(entry);
       const key = jobId === null ? '' : taskIdOf(queue.name, jobId);
-      const { event, trace } = describeEntry(queue.name, entry, memory.get(key), runs.get(key));
+      const { event: raw, trace } = describeEntry(queue.name, entry, memory.get(key), runs.get(key));
+      const event = raw && redactEvent(raw, access.redactor);
       if (trace !== null) memory.set(key, trace);
       items.push({ id: entry.id, time: entry.time, event, size: sizeOf(event), sizeRead: entry.size });
     }

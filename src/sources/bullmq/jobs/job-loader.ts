@@ -1,5 +1,6 @@
 /** Reads jobs with all that is shown of them. */
 import type { Task } from '../../../model.ts';
+import { redactTask } from '../../../redact.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asNumber } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
@@ -100,7 +101,8 @@ export async function loadTasks(
       isLost: lost.has(job),
     };
     const own = job.values === null ? (values[index] ?? {}) : shownOf(job, job.values);
-    return { task: taskOf(job, context, own, now), values: own };
+    const task = redactTask(taskOf(job, context, own, now), access.redactor, bounds.keep);
+    return { task, values: own };
   });
 }
 

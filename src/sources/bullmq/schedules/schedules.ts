@@ -1,6 +1,7 @@
 /** Lists job schedulers and repeatable jobs of all queues. */
 import { debugChannel } from '../../../debug.ts';
 import type { Schedule } from '../../../model.ts';
+import { redactSchedule } from '../../../redact.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asScored } from '../../../redis/replies.ts';
 import type { ScheduleSource } from '../../../source.ts';
@@ -36,7 +37,7 @@ async function listSchedules(access: QueueAccess, options: ReadOptions): Promise
   const known = await loadEntries(access, entries, options);
   const now = Date.now();
   return known
-    .map((entry) => scheduleOf(entry, now))
+    .map((entry) => redactSchedule(scheduleOf(entry, now), access.redactor))
     .sort((a, b) => compare(a.name, b.name) || compare(a.id, b.id));
 }
 

@@ -1,4 +1,5 @@
 import type { TaskChangeEntry, TaskDetail } from '../../../model.ts';
+import { redactTimeline } from '../../../redact.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asTexts } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
@@ -36,7 +37,8 @@ export async function readTaskDetail(
   const { task } = loaded;
   const ids = new Set((children?.keys ?? []).flatMap((key) => access.taskIdOfKey(key) ?? []));
   const values = await withTraces(access, job, loaded.values, options);
-  return { ...task, children: [...ids].sort(), timeline: timelineOf(job, task, values, log) };
+  const timeline = redactTimeline(timelineOf(job, task, values, log), access.redactor);
+  return { ...task, children: [...ids].sort(), timeline };
 }
 
 /** A job that did not fail in the end may have stack traces of earlier runs. */

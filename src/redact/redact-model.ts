@@ -1,0 +1,92 @@
+/** Removes the secrets from what a source returns. Without a redactor, it is returned as it is. */
+import type { Component, Schedule, Task, TaskChangeEntry, TaskEvent, TaskTextField } from '../model.ts';
+import { textOf } from '../text.ts';
+import { plainRecord } from './plain-record.ts';
+import type { Redactor } from './redactor.ts';
+
+const TEXT_FIELDS: readonly TaskTextField[] = ['args', 'kwargs', 'result', 'exception', 'traceback'];
+
+/** Longest text that is kept of one value, in characters. */
+const LONGEST = 262_144;
+
+/**
+ * Redacts the texts of a task, but not those of a timeline.
+ *
+ * @param most longest text to keep of one value, in characters. What is behind it is dropped before the text
+ *   is redacted, and the field counts as truncated
+ */
+export function redactTask(task: Task, redactor: Redactor | null, most = LONGEST): Task {
+  if (redactor === null) return task;
+  const truncated = new Set(task.truncated);
+  const texts: { [Field in TaskTextField]?: unknown } = {};
+  for (const field of TEXT_FIELDS) {
+    const value = task[field];
+    if (typeof value === 'string' && value.length > most) truncated.add(field);
+    texts[field] = redactValue(value, field, redactor, truncated.has(field), most);
+  }
+  const stamps = redactValue(task.stamps, 'stamps', redactor);
+  return { ...task, ...texts, stamps, truncated: [...truncated], redacted: true };
+}
+
+/** Redacts the details of a timeline. */
+export function redactTimeline(
+  timeline: readonly TaskChangeEntry[],
+  redactor: Redactor | null,
+): readonly TaskChangeEntry[] {
+  if (redactor === null) return timeline;
+  return timeline.map((entry) =>
+    entry.detail === null ? entry : { ...entry, detail: redactor.text(entry.detail, 'detail') },
+  );
+}
+
+/** Redacts the detail of an event. */
+export function redactEvent(event: TaskEvent, redactor: Redactor | null): TaskEvent {
+  if (redactor === null) return event;
+  const { detail } = event;
+  const shown = typeof detail === 'string' ? redactor.text(detail, 'detail') : null;
+  return { ...event, detail: shown, redacted: true };
+}
+
+/** Redacts the texts of a schedule. */
+export function redactSchedule(schedule: Schedule, redactor: Redactor | null): Schedule {
+  if (redactor === null) return schedule;
+  const { schedule: rule, args, kwargs } = schedule;
+  return {
+    ...schedule,
+    schedule: typeof rule === 'string' ? redactor.text(rule, 'schedule') : null,
+    args: redactValue(args, 'args', redactor),
+    kwargs: redactValue(kwargs, 'kwargs', redactor),
+    redacted: true,
+  };
+}
+
+/** Redacts the configuration and the URL of a component. */
+export function redactComponent(component: Component, redactor: Redactor | null): Component {
+  if (redactor === null) return component;
+  const show = (text: string): string => redactor.text(text, 'config');
+  const { url, config } = component;
+  return {
+    ...component,
+    url: typeof url === 'string' ? show(url) : null,
+    config: plainRecord(config, show, redactor.isSecretKey),
+    redacted: true,
+  };
+}
+
+/**
+ * Redacts one value. One that is not a string becomes JSON, in which the values of secret keys are masked.
+ *
+ * @param isCut whether the end of the value is missing. Default false
+ */
+export function redactValue(
+  value: unknown,
+  field: string,
+  redactor: Redactor,
+  isCut = false,
+  most = LONGEST,
+): unknown {
+  if (value === null || value === undefined) return value;
+  const text = textOf(value, most, redactor.isSecretKey);
+  if (typeof value !== 'string' && text === 'null') return null;
+  return redactor.text(text.slice(0, most), field, isCut || text.length > most);
+}
