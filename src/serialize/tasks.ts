@@ -75,9 +75,7 @@ export function taskDetailBody(
     ...body,
     children: labels(children, MOST_CHILDREN) ?? [],
     // Keep the latest changes, which explain the current state.
-    timeline: steps.slice(-MOST_ITEMS).flatMap((entry) =>
-      timelineEntry(entry, show, task.redacted === true),
-    ),
+    timeline: steps.slice(-MOST_ITEMS).flatMap((entry) => timelineEntry(entry, show, task.redacted === true)),
   };
 }
 

@@ -4,8 +4,12 @@ import type { TaskFigures } from '../../select/task-stats.ts';
 import type { Records } from '../table/records.ts';
 import type { Text } from '../table/values.ts';
 
-/** What a search examines. */
-export function readTexts(records: Records, slot: number): Task {
+/**
+ * What a search examines.
+ *
+ * @param isRedacted whether the texts have no secrets
+ */
+export function readTexts(records: Records, slot: number, isRedacted: boolean): Task {
   return {
     id: records.ids[slot] as string,
     state: records.states.text(records.state[slot] as number),
@@ -14,6 +18,7 @@ export function readTexts(records: Records, slot: number): Task {
     queue: textOf(records.queues, records.queue[slot] as number),
     args: records.values.read(records.args[slot] ?? null).text,
     kwargs: records.values.read(records.kwargs[slot] ?? null).text,
+    redacted: isRedacted,
   };
 }
 

@@ -7,8 +7,9 @@ import type { TaskFigures } from '../../select/task-stats.ts';
 import { lifeOf } from '../merge/life.ts';
 import { toFigures, toTask } from '../merge/task.ts';
 import { timelineOf } from '../merge/timeline.ts';
-import { readLife, readRecord } from '../table/record-table.ts';
+import { readLife } from '../table/record-table.ts';
 import type { Records } from '../table/records.ts';
+import type { TableRedaction } from '../table/redaction.ts';
 import { namesOf, readTexts, shortenedTexts } from './read-task.ts';
 import { type FlagContext, flagsOf } from './task-flags.ts';
 
@@ -33,7 +34,7 @@ export interface Rows {
 }
 
 /** @returns no tasks yet */
-export function createRows(records: Records, context: FlagContext): Rows {
+export function createRows(records: Records, redaction: TableRedaction, context: FlagContext): Rows {
   const rows = new Map<number, Task>();
 
   /** Time alone changes the flags of a task that has not ended. */
@@ -44,7 +45,7 @@ export function createRows(records: Records, context: FlagContext): Rows {
   }
 
   function make(slot: number): Task {
-    const record = readRecord(records, slot);
+    const record = redaction.record(slot);
     const life = lifeOf(record.entries, record.runtime);
     const since = life.received ?? life.timestamp ?? Number.NaN;
     const task = toTask(record, {
@@ -52,6 +53,7 @@ export function createRows(records: Records, context: FlagContext): Rows {
       rootId: records.roots[slot] ?? null,
       flags: flagsOf(slot, life.state, since, records, context),
       shortened: shortenedTexts(records, slot, life.state),
+      isRedacted: redaction.isActive,
     });
     return Object.freeze(task);
   }
@@ -72,12 +74,15 @@ export function createRows(records: Records, context: FlagContext): Rows {
       return readLife(records, slot).state;
     },
     retries: (slot) => readLife(records, slot).retries ?? -1,
-    brief: (slot) => readTexts(records, slot),
+    brief(slot) {
+      redaction.searched(slot);
+      return readTexts(records, slot, redaction.isActive);
+    },
     figures: (slot) => toFigures(readLife(records, slot), namesOf(records, slot)),
     detail: (slot, children) => ({
       ...get(slot),
       children,
-      timeline: timelineOf(readRecord(records, slot).entries),
+      timeline: timelineOf(redaction.record(slot).entries),
     }),
     forget(slot) {
       if (rows.size > 0) rows.delete(slot);

@@ -5,10 +5,7 @@ import { type Steps, sortInSteps } from '../../scheduler.ts';
 import type { TaskPage, TaskPosition, TaskQuery } from '../../source.ts';
 import type { ListOrder } from './list-order.ts';
 import type { Rows } from './rows.ts';
-import { isHeld, type TaskWalk, type Visited, visitSlots, walkTasks } from './task-walk.ts';
-
-/** Tasks made between two pauses. */
-const ROWS_AT_ONCE = 16;
+import { createStretch, isHeld, type TaskWalk, type Visited, visitSlots, walkTasks } from './task-walk.ts';
 
 /** What pages are made of. */
 export interface PageContext {
@@ -97,10 +94,13 @@ function* presentTasks(
   next: TaskPosition | null,
   { walk: { records }, rows, order, catchUp }: PageContext,
 ): Steps<Task[]> {
-  for (const [at, entry] of page.entries()) {
-    // Makes the task ahead of time; it stays cached until it changes.
+  let isOver = createStretch({ isSearch: true });
+  for (const entry of page) {
+    // Makes the task ahead of time; it stays cached until it changes. Redacting its texts may take long.
     if (isHeld(records, entry)) rows.get(entry.slot);
-    if (at % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) yield;
+    if (!isOver()) continue;
+    yield;
+    isOver = createStretch({ isSearch: true });
   }
   catchUp();
   return page

@@ -72,7 +72,7 @@ export function* visitSlots(
 }
 
 /** @returns a function that is called after each visited task, and says whether it is time to pause */
-function createStretch({ isSearch }: Pick<TaskWalk, 'isSearch'>): () => boolean {
+export function createStretch({ isSearch }: Pick<TaskWalk, 'isSearch'>): () => boolean {
   let count = 0;
   const end = isSearch ? performance.now() + SEARCH_MS : 0;
   return () => {

@@ -7,11 +7,11 @@ import type { Records } from '../table/records.ts';
 import type { Edge, RelationStore } from '../table/relation-store.ts';
 import type { SlotGroups } from '../table/slot-groups.ts';
 import type { Rows } from './rows.ts';
+import { createStretch } from './task-walk.ts';
 
 /** Most ids of a workflow that are visited, known as tasks or not: the largest graph that the API shows. */
 const MAX_IDS = 20_000;
-/** Tasks made between two pauses, and cheap steps between two pauses. */
-const TASKS_AT_ONCE = 16;
+/** Cheap steps between two pauses. */
 const EDGES_AT_ONCE = 256;
 
 /** What a workflow is found in. */
@@ -56,7 +56,7 @@ export function* workflowOf(slot: number, tables: WorkflowTables): Steps<TaskTre
   const ids = new Set<string>([records.ids[slot] as string]);
   const visit: Visit = { tables, ids, edges: new Set(), reached: new Map(), truncated: false };
   const tasks: Task[] = [];
-  let visited = 0;
+  let isOver = createStretch({ isSearch: true });
   // Iterating a Set also visits items that are added during the iteration.
   for (const id of ids) {
     const known = records.slots.get(id);
@@ -68,7 +68,9 @@ export function* workflowOf(slot: number, tables: WorkflowTables): Steps<TaskTre
     reachMembers(visit, tables.index.byParent, id);
     reachMembers(visit, tables.index.byChord, id);
     if (relations.has(id)) reachRelated(visit, id);
-    if (++visited % TASKS_AT_ONCE === 0) yield;
+    if (!isOver()) continue;
+    yield;
+    isOver = createStretch({ isSearch: true });
   }
   return {
     rootId,

@@ -24,6 +24,8 @@ export interface FeedRing {
   readonly states: (string | null)[];
   readonly workers: (string | null)[];
   readonly details: (string | null)[];
+  /** Whether the secrets were removed from the detail. */
+  readonly redacted: boolean[];
   readonly times: number[];
   readonly arrivals: number[];
   /** Sequence number of the newest item. */
@@ -41,6 +43,7 @@ export function createFeedRing(capacity: number): FeedRing {
     states: [],
     workers: [],
     details: [],
+    redacted: [],
     times: [],
     arrivals: [],
     newest: 0,
@@ -60,13 +63,14 @@ export function addItem(ring: FeedRing, item: FeedItem, arrivedAt: number): void
   ring.workers[at] = item.worker;
   ring.times[at] = item.time;
   ring.details[at] = item.detail;
+  ring.redacted[at] = false;
   ring.arrivals[at] = arrivedAt;
 }
 
 /** Drops all items; sequence numbers go on. */
 export function clearRing(ring: FeedRing): void {
-  const { types, tasks, taskIds, states, workers, details } = ring;
-  for (const column of [types, tasks, taskIds, states, workers, details]) column.length = 0;
+  const { types, tasks, taskIds, states, workers, details, redacted } = ring;
+  for (const column of [types, tasks, taskIds, states, workers, details, redacted]) column.length = 0;
   ring.size = 0;
 }
 

@@ -1,5 +1,8 @@
 /** The activity feed: the newest items, read from any cursor or moment that is still held. */
 import { randomBytes } from 'node:crypto';
+import type { TaskEvent } from '../../model.ts';
+import { type Redactor, redactEvent } from '../../redact.ts';
+import type { Steps } from '../../scheduler.ts';
 import type { TaskEventPage, TaskEventQuery } from '../../source.ts';
 import type { TaskChangeType } from '../history.ts';
 import {
@@ -34,9 +37,12 @@ export interface Feed {
   add(item: FeedItem, arrivedAt: number): void;
   /** Notes that items may be missing before the next one. */
   markGap(): void;
-  list(query: TaskEventQuery): TaskEventPage;
+  list(query: TaskEventQuery): Steps<TaskEventPage>;
   clear(): void;
 }
+
+/** Longest redaction between two pauses, in milliseconds. */
+const REDACTION_MS = 1;
 
 /** What pages of the feed are made of. */
 interface FeedState {
@@ -45,6 +51,7 @@ interface FeedState {
   readonly instance: string;
   readonly startedAt: number;
   readonly nameOf: (taskId: string) => string | null;
+  readonly redactor: Redactor | null;
   /** Sequence number of the last item before the latest gap; −1: no gap. */
   gapAfter: number;
   gapAt: number;
@@ -54,11 +61,13 @@ interface FeedState {
  * @param maxEvents most items held
  * @param now milliseconds
  * @param nameOf name of a task that had none yet when its item was added
+ * @param redactor removes secrets from details when they are first listed; `null`: they stay as they are
  */
 export function createFeed(
   maxEvents: number,
   now: () => number,
   nameOf: (taskId: string) => string | null,
+  redactor: Redactor | null,
 ): Feed {
   const ring = createFeedRing(maxEvents);
   const state: FeedState = {
@@ -66,6 +75,7 @@ export function createFeed(
     instance: randomBytes(6).toString('hex'),
     startedAt: now(),
     nameOf,
+    redactor,
     gapAfter: -1,
     gapAt: Number.NEGATIVE_INFINITY,
   };
@@ -83,7 +93,7 @@ export function createFeed(
   };
 }
 
-function listNewest(state: FeedState, query: TaskEventQuery): TaskEventPage {
+function listNewest(state: FeedState, query: TaskEventQuery): Steps<TaskEventPage> {
   const { ring } = state;
   const found: number[] = [];
   for (let sequence = ring.newest; sequence >= oldestIn(ring) && found.length < query.limit; sequence--) {
@@ -97,7 +107,7 @@ function listSince(
   state: FeedState,
   query: TaskEventQuery,
   since: NonNullable<TaskEventQuery['since']>,
-): TaskEventPage {
+): Steps<TaskEventPage> {
   const { ring } = state;
   const { after, gap } = 'cursor' in since ? afterCursor(state, since.cursor) : afterTime(state, since.time);
   const found: number[] = [];
@@ -163,9 +173,44 @@ function isAmong(values: readonly string[], value: string | null | undefined): b
 }
 
 /** @param last sequence number where the next page goes on */
-function pageOf(state: FeedState, found: readonly number[], last: number, gap: boolean): TaskEventPage {
+function* pageOf(
+  state: FeedState,
+  found: readonly number[],
+  last: number,
+  gap: boolean,
+): Steps<TaskEventPage> {
+  // Read at once, since items may be dropped while the work pauses.
   const events = found.map((sequence) =>
     eventAt(state.ring, sequence, cursorOf(state, sequence), taskOf(state, sequence)),
   );
+  if (state.redactor !== null) yield* redactAll(state, found, events, state.redactor);
   return { events, cursor: cursorOf(state, last), gap };
+}
+
+/** Redacts events in place, and in the ring, so that each detail is redacted once. */
+function* redactAll(
+  { ring }: FeedState,
+  found: readonly number[],
+  events: TaskEvent[],
+  redactor: Redactor,
+): Steps<void> {
+  let pauseAt = performance.now() + REDACTION_MS;
+  for (const [at, sequence] of found.entries()) {
+    const event = events[at] as TaskEvent;
+    const place = sequence % ring.capacity;
+    const isHeld = sequence >= oldestIn(ring);
+    if (isHeld && ring.redacted[place] === true) {
+      events[at] = { ...event, detail: ring.details[place] ?? null, redacted: true };
+      continue;
+    }
+    const shown = redactEvent(event, redactor);
+    events[at] = shown;
+    if (isHeld) {
+      ring.details[place] = shown.detail ?? null;
+      ring.redacted[place] = true;
+    }
+    if (performance.now() < pauseAt) continue;
+    yield;
+    pauseAt = performance.now() + REDACTION_MS;
+  }
 }

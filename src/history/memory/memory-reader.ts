@@ -46,9 +46,9 @@ export function createMemoryReader(state: MemoryState, lag: () => number | null)
       );
     },
     listWorkers: () => workers.list(),
-    listEvents(query) {
+    listEvents(query, context) {
       catchUp(state);
-      return feed.list(query);
+      return scheduler.run('feed', feed.list(query), context);
     },
     getStats() {
       catchUp(state);

@@ -1,5 +1,6 @@
 /** What a history in memory holds, shared by its writer, index and reader. */
 
+import type { Redactor } from '../../redact.ts';
 import { turnNow } from '../../turn-clock.ts';
 import { createFeed, type Feed } from '../feed/feed.ts';
 import type { HistoryPart } from '../history.ts';
@@ -11,6 +12,11 @@ import { createTables, type Tables } from './tables.ts';
 export interface MemoryHistoryOptions extends RetentionOptions {
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number;
+  /**
+   * Removes secrets from texts when they are first read for an answer or a search; the raw texts are dropped
+   * then. Default: none; texts stay as they are.
+   */
+  readonly redactor?: Redactor | null;
 }
 
 /** Everything that is held, and what was counted. Times in milliseconds since 1970. */
@@ -31,18 +37,18 @@ export interface MemoryState {
 
 /** @throws TypeError for an option out of its bounds */
 export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
-  const { now: clock = turnNow, ...bounds } = options;
+  const { now: clock = turnNow, redactor = null, ...bounds } = options;
   const retention = resolveRetention(bounds, 'createMemoryHistory');
   const shownNow = () => state.frozenAt ?? clock();
   const workers = createWorkerTable(shownNow, retention.maxWorkers, retention.workerExpiryMs);
-  const tables = createTables(retention, clock, { now: shownNow, isLost: workers.isLost });
+  const tables = createTables(retention, clock, { now: shownNow, isLost: workers.isLost }, redactor);
   const state: MemoryState = {
     clock,
     startedAt: clock(),
     maxAgeMs: retention.maxAgeMs,
     tables,
     workers,
-    feed: createFeed(retention.maxEvents, clock, (id) => nameOf(tables, id)),
+    feed: createFeed(retention.maxEvents, clock, (id) => nameOf(tables, id), redactor),
     counts: { evicted: 0, received: 0, dropped: 0 },
     revisions: { tasks: 0, workers: 0, events: 0 },
     frozenAt: null,

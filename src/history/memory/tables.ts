@@ -1,3 +1,4 @@
+import type { Redactor } from '../../redact.ts';
 import { createRows } from '../answers/rows.ts';
 import type { FlagContext } from '../answers/task-flags.ts';
 import { createTaskList } from '../answers/task-list.ts';
@@ -9,6 +10,7 @@ import type { Retention } from '../retention.ts';
 import { releaseHeld } from '../table/held-records.ts';
 import { writeRecord } from '../table/record-table.ts';
 import { createRecords } from '../table/records.ts';
+import { createTableRedaction } from '../table/redaction.ts';
 import { createRelationStore } from '../table/relation-store.ts';
 import { relate } from './write-relatives.ts';
 
@@ -23,11 +25,17 @@ export type Tables = ReturnType<typeof createTables>;
 /**
  * @param clock milliseconds
  * @param flags what flags depend on beside the tasks
+ * @param redactor removes secrets from texts before they are shown or searched; `null`: they stay as they are
  */
-export function createTables(retention: Retention, clock: () => number, flags: FlagContext) {
+export function createTables(
+  retention: Retention,
+  clock: () => number,
+  flags: FlagContext,
+  redactor: Redactor | null,
+) {
   const records = createRecords(retention.maxValueBytes, retention.maxValueLength);
   const index = createTaskIndex(records, clock);
-  const rows = createRows(records, flags);
+  const rows = createRows(records, createTableRedaction(records, redactor), flags);
   const open = createOpenTasks(records);
   const relations = createRelationStore(
     retention.maxTasks * RELATIONS_PER_TASK,

@@ -6,6 +6,8 @@ export interface Stamps {
   readonly value: unknown;
   /** Estimate in bytes. */
   readonly size: number;
+  /** Whether the secrets were removed. */
+  readonly isRedacted?: boolean;
 }
 
 /** @returns a copy of its own; `null` for what is too large, no plain data, or nothing */

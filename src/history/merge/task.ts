@@ -12,6 +12,8 @@ export interface TaskContext {
   readonly flags?: readonly TaskFlag[];
   /** Texts of which a part is no longer held. */
   readonly shortened?: readonly TaskTextField[];
+  /** Whether the record has no secrets. */
+  readonly isRedacted?: boolean;
   /** Of the record, if it is known already. */
   readonly life?: TaskLife;
 }
@@ -66,6 +68,7 @@ export function toTask(record: TaskRecord, context: TaskContext = {}): Task {
     truncated: [...new Set([...record.truncated, ...(context.shortened ?? [])])],
     kind: record.kind,
     stamps: record.stamps?.value ?? null,
+    ...(context.isRedacted === true && { redacted: true }),
   };
 }
 

@@ -29,6 +29,8 @@ export interface EntryTable {
   states: Uint32Array;
   /** Few entries have one. */
   readonly details: Map<number, string>;
+  /** Entries from whose detail the secrets were removed. */
+  readonly redactedDetails: Set<number>;
   readonly workerStrings: InternedStrings;
   readonly stateStrings: InternedStrings;
   /** Entries used so far, with entry 0. */
@@ -47,11 +49,23 @@ export function createEntryTable(workerStrings: InternedStrings, stateStrings: I
     workers: new Uint32Array(capacity),
     states: new Uint32Array(capacity),
     details: new Map(),
+    redactedDetails: new Set(),
     workerStrings,
     stateStrings,
     used: 1,
     free: 0,
   };
+}
+
+/** The positions of the entries of a chain. */
+export function* entriesAt({ nexts }: EntryTable, head: number): Generator<number, void, void> {
+  for (let at = head; at !== 0; at = nexts[at] as number) yield at;
+}
+
+/** Replaces a detail by the same without secrets. */
+export function setRedactedDetail(table: EntryTable, at: number, detail: string): void {
+  table.details.set(at, detail);
+  table.redactedDetails.add(at);
 }
 
 /** @returns the entries of a chain */
@@ -107,7 +121,7 @@ export function releaseEntries(table: EntryTable, head: number): void {
   let at = head;
   while (at !== 0) {
     const next = table.nexts[at] as number;
-    if (table.details.size > 0) table.details.delete(at);
+    if (table.details.size > 0) deleteDetail(table, at);
     table.workerStrings.release(table.workers[at] as number);
     table.stateStrings.release(table.states[at] as number);
     table.workers[at] = 0;
@@ -135,8 +149,17 @@ function writeEntry(table: EntryTable, at: number, entry: TaskEntry): void {
     (entry.retries === null ? 0 : RETRIES_KNOWN | (Math.min(entry.retries, MAX_RETRIES) << RETRIES_SHIFT));
   table.workers[at] = worker;
   table.states[at] = state;
-  if (entry.detail !== null) table.details.set(at, entry.detail);
-  else if (table.details.size > 0) table.details.delete(at);
+  if (entry.detail === null) {
+    if (table.details.size > 0) deleteDetail(table, at);
+  } else if (table.details.get(at) !== entry.detail) {
+    table.details.set(at, entry.detail);
+    table.redactedDetails.delete(at);
+  }
+}
+
+function deleteDetail(table: EntryTable, at: number): void {
+  table.details.delete(at);
+  table.redactedDetails.delete(at);
 }
 
 function allocate(table: EntryTable): number {

@@ -61,9 +61,9 @@ export function reportedRoot(records: Records, slot: number): string | null {
 export function writeRecord(records: Records, slot: number, record: TaskRecord): void {
   records.heads[slot] = writeEntries(records.entries, records.heads[slot] as number, record.entries);
   records.ranks[slot] = packRanks(record.ranks);
-  writeText(records, records.args, slot, record.args);
-  writeText(records, records.kwargs, slot, record.kwargs);
-  writeText(records, records.results, slot, record.result);
+  writeText(records, records.args, slot, record.args, FACT.ARGS_REDACTED);
+  writeText(records, records.kwargs, slot, record.kwargs, FACT.KWARGS_REDACTED);
+  writeText(records, records.results, slot, record.result, FACT.RESULT_REDACTED);
   records.runtimes[slot] = record.runtime ?? Number.NaN;
   const facts = (records.facts[slot] as number) & ~(FACT.NO_PARENT | FACT.MISSING);
   records.facts[slot] =
@@ -91,8 +91,11 @@ function writeExtra(records: Records, slot: number, record: TaskRecord): void {
   extra.truncated = record.truncated;
   records.textBytes += (record.stamps?.size ?? 0) - (extra.stamps?.size ?? 0);
   extra.stamps = record.stamps;
-  extra.exception = replaceText(records, extra.exception, record.exception);
-  extra.traceback = replaceText(records, extra.traceback, record.traceback);
+  const { exception, traceback } = extra;
+  extra.exception = replaceText(records, exception, record.exception);
+  if (extra.exception !== exception) clearFact(records, slot, FACT.EXCEPTION_REDACTED);
+  extra.traceback = replaceText(records, traceback, record.traceback);
+  if (extra.traceback !== traceback) clearFact(records, slot, FACT.TRACEBACK_REDACTED);
 }
 
 const NO_FIELDS: TaskRecord['truncated'] = [];
@@ -107,9 +110,24 @@ function runtimeOf(records: Records, slot: number): number | null {
   return Number.isNaN(runtime) ? null : runtime;
 }
 
-function writeText(records: Records, column: (Text | null)[], slot: number, text: string | null): void {
+/** @param redacted the fact that the text is redacted, which does not hold for a new one */
+function writeText(
+  records: Records,
+  column: (Text | null)[],
+  slot: number,
+  text: string | null,
+  redacted: number,
+): void {
   const old = column[slot] ?? null;
-  if (old !== text) column[slot] = replaceText(records, old, text);
+  if (old === text) return;
+  const held = replaceText(records, old, text);
+  if (held === old) return;
+  column[slot] = held;
+  clearFact(records, slot, redacted);
+}
+
+function clearFact(records: Records, slot: number, fact: number): void {
+  records.facts[slot] = (records.facts[slot] as number) & ~fact;
 }
 
 /** Releases the old text and holds the new one. @returns what is held */

@@ -30,6 +30,12 @@ export const FACT = {
   ROOT_DERIVED: 2,
   /** In no queue and on no worker. */
   MISSING: 4,
+  /** The secrets were removed from the text. */
+  ARGS_REDACTED: 8,
+  KWARGS_REDACTED: 16,
+  RESULT_REDACTED: 32,
+  EXCEPTION_REDACTED: 64,
+  TRACEBACK_REDACTED: 128,
 } as const;
 
 /** Bytes of a task without its texts: columns, indexes, maps, four timeline entries. Measured by the benchmark. */

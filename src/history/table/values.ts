@@ -9,11 +9,11 @@ const INLINE = 1024;
 /** A large value. */
 export interface StoredValue {
   /** The first 1,024 characters. */
-  readonly head: string;
+  head: string;
   /** The complete value; `null` after the store has dropped it. */
   whole: string | null;
   /** Whether the value arrived longer than the longest that is kept. */
-  readonly cut: boolean;
+  cut: boolean;
   newer: StoredValue | null;
   older: StoredValue | null;
 }
@@ -26,6 +26,12 @@ export interface ValueStore {
   readonly bytes: number;
   keep(text: string): Text;
   drop(text: Text | null): void;
+  /**
+   * Replaces the content of a text that is held, keeping its age and whether its end is missing.
+   *
+   * @returns what is held in place of it
+   */
+  replace(held: Text, content: string): Text;
   /** @returns the text, and whether its end is missing */
   read(text: Text | null): { text: string | null; cut: boolean };
 }
@@ -51,25 +57,37 @@ export function createValueStore(maxBytes: number, maxLength: number): ValueStor
     value.older = null;
   }
 
+  function keep(text: string): Text {
+    if (text.length <= INLINE && text.length <= maxLength) return text;
+    const cut = text.length > maxLength;
+    const whole = cut ? copyOf(text, maxLength) : text;
+    if (whole.length <= INLINE && !cut) return whole;
+    const value: StoredValue = { head: copyOf(whole, INLINE), whole, cut, newer: null, older: newest };
+    if (newest === null) oldest = value;
+    else newest.newer = value;
+    newest = value;
+    bytes += whole.length * 2;
+    while (bytes > maxBytes && oldest !== null) unlink(oldest);
+    return value;
+  }
+
   return {
     get bytes() {
       return bytes;
     },
-    keep(text) {
-      if (text.length <= INLINE && text.length <= maxLength) return text;
-      const cut = text.length > maxLength;
-      const whole = cut ? copyOf(text, maxLength) : text;
-      if (whole.length <= INLINE && !cut) return whole;
-      const value: StoredValue = { head: copyOf(whole, INLINE), whole, cut, newer: null, older: newest };
-      if (newest === null) oldest = value;
-      else newest.newer = value;
-      newest = value;
-      bytes += whole.length * 2;
-      while (bytes > maxBytes && oldest !== null) unlink(oldest);
-      return value;
-    },
+    keep,
     drop(text) {
       if (text !== null && typeof text !== 'string') unlink(text);
+    },
+    replace(held, content) {
+      if (typeof held === 'string') return keep(content);
+      held.head = copyOf(content, INLINE);
+      if (held.whole === null) return held;
+      bytes += (Math.min(content.length, maxLength) - held.whole.length) * 2;
+      held.cut ||= content.length > maxLength;
+      held.whole = content.length > maxLength ? copyOf(content, maxLength) : content;
+      while (bytes > maxBytes && oldest !== null) unlink(oldest);
+      return held;
     },
     read(text) {
       if (text === null || typeof text === 'string') return { text, cut: false };

@@ -7,7 +7,12 @@ import {
 } from '../../check-options.ts';
 import { type RetentionOptions, resolveRetention } from '../../history/retention.ts';
 import type { Schedule } from '../../model.ts';
-import { createSourceRedactor, type RedactFunction, type RedactOptions, type Redactor } from '../../redact.ts';
+import {
+  createSourceRedactor,
+  type RedactFunction,
+  type RedactOptions,
+  type Redactor,
+} from '../../redact.ts';
 import type { Awaitable } from '../../source.ts';
 import { isRecord } from '../../values.ts';
 

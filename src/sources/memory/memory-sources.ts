@@ -4,7 +4,11 @@ import { createMemoryHistory } from '../../history/memory-history.ts';
 import type { WorkerHealthCheck } from '../../model.ts';
 import { redactSchedule } from '../../redact.ts';
 import type { HealthSource, MonitorSources, ReadContext, ScheduleSource } from '../../source.ts';
-import { type MemorySourcesOptions, type ResolvedMemoryOptions, resolveMemoryOptions } from './memory-options.ts';
+import {
+  type MemorySourcesOptions,
+  type ResolvedMemoryOptions,
+  resolveMemoryOptions,
+} from './memory-options.ts';
 import { type MemoryRecord, toTaskChange } from './memory-record.ts';
 
 /** What a worker of the host's own queue reports about itself. */

@@ -5,9 +5,14 @@ import {
   refuseUnknownKeys,
   wrongOption,
 } from '../../../check-options.ts';
+import {
+  createSourceRedactor,
+  type RedactFunction,
+  type RedactOptions,
+  type Redactor,
+} from '../../../redact.ts';
 import { hostClient } from '../../../redis/host-client.ts';
 import type { IoredisAddress } from '../../../redis/ioredis.ts';
-import { createSourceRedactor, type RedactFunction, type RedactOptions, type Redactor } from '../../../redact.ts';
 import { isRecord } from '../../../values.ts';
 
 /**

@@ -2,8 +2,9 @@
  * All reads of this source from Redis: which queues there are, and the content of their keys. It never writes,
  * never creates a `Queue` and never closes a connection of the host.
  */
-import { createHostReader, createIoredisReader } from '../../../redis/on-demand-reader.ts';
+
 import type { Redactor } from '../../../redact.ts';
+import { createHostReader, createIoredisReader } from '../../../redis/on-demand-reader.ts';
 import type { RedisProblem } from '../../../redis/problems.ts';
 import type { ReadOptions, RedisReader } from '../../../redis/reader.ts';
 import type { SourceStatus } from '../../../source.ts';

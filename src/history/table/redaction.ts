@@ -1,0 +1,153 @@
+/**
+ * Removes secrets from the texts of tasks, the first time that an answer or a search reads them: redacting each
+ * message as it arrives would cost too much. What is redacted takes the place of the raw text, so that each
+ * text is redacted once. A text that changes later is redacted again when it is read.
+ */
+import type { TaskTextField } from '../../model.ts';
+import { type Redactor, redactValue } from '../../redact.ts';
+import type { MutableRecord, TaskEntry } from '../merge/record.ts';
+import { entriesAt, setRedactedDetail } from './entry-table.ts';
+import { heldRecord } from './held-records.ts';
+import { readRecord } from './record-table.ts';
+import { FACT, inlineBytes, type Records } from './records.ts';
+import type { Text } from './values.ts';
+
+/** Removes secrets from texts of a table. */
+export interface TableRedaction {
+  /** Redacts what a search reads of a task: arguments and keyword arguments. */
+  searched(slot: number): void;
+  /** The record of a task, without secrets. It must not be changed. */
+  record(slot: number): MutableRecord;
+  /** Whether secrets are removed here. */
+  readonly isActive: boolean;
+}
+
+const FACT_OF: Readonly<Record<TaskTextField, number>> = {
+  args: FACT.ARGS_REDACTED,
+  kwargs: FACT.KWARGS_REDACTED,
+  result: FACT.RESULT_REDACTED,
+  exception: FACT.EXCEPTION_REDACTED,
+  traceback: FACT.TRACEBACK_REDACTED,
+};
+const FIELDS = Object.keys(FACT_OF) as TaskTextField[];
+
+/** @param redactor `null`: texts stay as they are */
+export function createTableRedaction(records: Records, redactor: Redactor | null): TableRedaction {
+  if (redactor === null) {
+    return { isActive: false, searched() {}, record: (slot) => readRecord(records, slot) };
+  }
+  return {
+    isActive: true,
+    searched(slot) {
+      redactField(records, slot, 'args', redactor);
+      redactField(records, slot, 'kwargs', redactor);
+    },
+    record(slot) {
+      for (const field of FIELDS) redactField(records, slot, field, redactor);
+      redactDetails(records, slot, redactor);
+      redactStamps(records, slot, redactor);
+      const held = heldRecord(records, slot);
+      return held === undefined ? readRecord(records, slot) : redactedCopy(records, slot, held, redactor);
+    },
+  };
+}
+
+/** Redacts a text of the table, unless that was done before. */
+function redactField(records: Records, slot: number, field: TaskTextField, redactor: Redactor): void {
+  const facts = records.facts[slot] as number;
+  const fact = FACT_OF[field];
+  if ((facts & fact) !== 0) return;
+  const held = textAt(records, slot, field);
+  if (held === null) return;
+  records.facts[slot] = facts | fact;
+  const { text, cut } = records.values.read(held);
+  if (text === null) return;
+  const shown = redactor.text(text, field, cut || isTruncated(records, slot, field));
+  if (shown === text) return;
+  records.textBytes -= inlineBytes(held);
+  const kept = records.values.replace(held, ownCopy(shown));
+  records.textBytes += inlineBytes(kept);
+  setTextAt(records, slot, field, kept);
+}
+
+function isTruncated(records: Records, slot: number, field: TaskTextField): boolean {
+  return records.extras.get(slot)?.truncated.includes(field) === true;
+}
+
+function redactDetails({ entries, heads }: Records, slot: number, redactor: Redactor): void {
+  if (entries.details.size === 0) return;
+  for (const at of entriesAt(entries, heads[slot] as number)) {
+    const detail = entries.details.get(at);
+    if (detail === undefined || entries.redactedDetails.has(at)) continue;
+    setRedactedDetail(entries, at, ownCopy(redactor.text(detail, 'detail')));
+  }
+}
+
+function redactStamps({ extras }: Records, slot: number, redactor: Redactor): void {
+  const extra = extras.get(slot);
+  if (extra === undefined || extra.stamps === null || extra.stamps.isRedacted === true) return;
+  const { value, size } = extra.stamps;
+  extra.stamps = { value: redactValue(value, 'stamps', redactor), size, isRedacted: true };
+}
+
+/**
+ * A record that has changed since it was packed. Its raw texts are packed later, so its redacted ones are not
+ * kept; but what has not changed is not redacted twice.
+ */
+function redactedCopy(
+  records: Records,
+  slot: number,
+  held: MutableRecord,
+  redactor: Redactor,
+): MutableRecord {
+  const copy = { ...held };
+  for (const field of FIELDS) {
+    const text = held[field];
+    if (text === null || text === records.values.read(textAt(records, slot, field)).text) continue;
+    copy[field] = redactor.text(text, field, held.truncated.includes(field));
+  }
+  const packed = readPackedDetails(records, slot);
+  const entries = held.entries.map((entry) => redactedEntry(entry, packed, redactor));
+  const { stamps } = held;
+  if (stamps !== null && stamps.isRedacted !== true) {
+    copy.stamps = { ...stamps, value: redactValue(stamps.value, 'stamps', redactor) };
+  }
+  return { ...copy, entries };
+}
+
+function readPackedDetails({ entries, heads }: Records, slot: number): ReadonlySet<string> {
+  const details = new Set<string>();
+  for (const at of entriesAt(entries, heads[slot] as number)) {
+    const detail = entries.details.get(at);
+    if (detail !== undefined) details.add(detail);
+  }
+  return details;
+}
+
+function redactedEntry(entry: TaskEntry, packed: ReadonlySet<string>, redactor: Redactor): TaskEntry {
+  const { detail } = entry;
+  if (detail === null || packed.has(detail)) return entry;
+  return { ...entry, detail: redactor.text(detail, 'detail') };
+}
+
+function textAt(records: Records, slot: number, field: TaskTextField): Text | null {
+  if (field === 'args') return records.args[slot] ?? null;
+  if (field === 'kwargs') return records.kwargs[slot] ?? null;
+  if (field === 'result') return records.results[slot] ?? null;
+  return records.extras.get(slot)?.[field] ?? null;
+}
+
+function setTextAt(records: Records, slot: number, field: TaskTextField, text: Text): void {
+  if (field === 'args') records.args[slot] = text;
+  else if (field === 'kwargs') records.kwargs[slot] = text;
+  else if (field === 'result') records.results[slot] = text;
+  else {
+    const extra = records.extras.get(slot);
+    if (extra !== undefined) extra[field] = text;
+  }
+}
+
+/** A string of its own: a part of the raw text would keep all of it in memory. */
+function ownCopy(text: string): string {
+  return Buffer.from(text, 'utf16le').toString('utf16le');
+}
