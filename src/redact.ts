@@ -1,5 +1,12 @@
 export { plainRecord } from './redact/plain-record.ts';
-export { redactComponent, redactEvent, redactSchedule, redactTask, redactTimeline, redactValue } from './redact/redact-model.ts';
+export {
+  redactComponent,
+  redactEvent,
+  redactSchedule,
+  redactTask,
+  redactTimeline,
+  redactValue,
+} from './redact/redact-model.ts';
 export type { RedactFunction, RedactOptions } from './redact/redact-options.ts';
 export { resolveRedact } from './redact/redact-options.ts';
 export { createRedactor, type Redactor } from './redact/redactor.ts';

@@ -1,6 +1,7 @@
 /** The answering half of the source: its parts, made of the history and of the collector's snapshot. */
 import type { HistoryReader } from '../../history/history.ts';
 import { historySources } from '../../history/history-sources.ts';
+import { redactSchedule } from '../../redact.ts';
 import type { MonitorSources, QueueSource } from '../../source.ts';
 import type { Broker } from './broker.ts';
 import type { Collection } from './collection.ts';
@@ -23,7 +24,7 @@ export interface AnswersOptions extends ComponentsOptions {
 
 /** Every part of a source. */
 export function createAnswers(options: AnswersOptions): CeleryParts {
-  const { name, reader, collection, broker, backend } = options;
+  const { name, reader, collection, broker, backend, redactor } = options;
   const { collector, control, queues, results, schedules } = collection;
   const known = historySources(name, reader, collector.status);
   const { workers } = historySources(name, reader, collector.workerStatus);
@@ -32,7 +33,13 @@ export function createAnswers(options: AnswersOptions): CeleryParts {
     ...known,
     tasks: queues === null ? found : withWaiting(found, queues, reader),
     workers: control?.inspection.withInspection(workers) ?? workers,
-    schedules: schedules.source,
+    schedules: {
+      ...schedules.source,
+      async listSchedules(context) {
+        const listed = await schedules.source.listSchedules(context);
+        return listed?.map((schedule) => redactSchedule(schedule, redactor)) ?? null;
+      },
+    },
     queues: queueSource(name, collection),
     health: createHealth({ name, reader, collector, broker, backend, ping: control?.ping ?? null }),
     components: createComponents(options),

@@ -17,11 +17,20 @@ export interface CelerySourceOptions extends Omit<CollectionOptions, 'valueLengt
 /** A Celery source: a history, what collects into it, and what answers from it. */
 export function createCelerySource(options: CelerySourceOptions): CeleryParts & { close(): Promise<void> } {
   const { name, retention, broker, backend, foreignBroker, foreignBackend } = options;
-  const history = createMemoryHistory(retention);
+  const history = createMemoryHistory({ ...retention, redactor: options.redactor ?? null });
   const valueLength = retention.maxValueLength ?? VALUE_LENGTH;
   const collection = createCollection({ ...options, valueLength }, history);
   const { reader } = history;
-  const parts = createAnswers({ name, reader, collection, broker, backend, foreignBroker, foreignBackend });
+  const parts = createAnswers({
+    name,
+    reader,
+    collection,
+    broker,
+    backend,
+    foreignBroker,
+    foreignBackend,
+    redactor: options.redactor ?? null,
+  });
   let closing: Promise<void> | null = null;
 
   async function close(): Promise<void> {

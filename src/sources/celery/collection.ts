@@ -3,6 +3,7 @@
  * workers, and records everything in the history. All other data is in its snapshot.
  */
 import type { History } from '../../history/history.ts';
+import type { Redactor } from '../../redact.ts';
 import type { Broker } from './broker.ts';
 import { type Collector, createCollector } from './collector.ts';
 import { createWorkerControl, type WorkerControl } from './control/worker-control.ts';
@@ -41,6 +42,8 @@ export interface CollectionOptions {
   /** The scheme of a broker or result backend that cannot be read, such as `amqp`; `null` without one. */
   readonly foreignBroker: string | null;
   readonly foreignBackend: string | null;
+  /** Removes secrets from texts before they are shown or searched. Default: none; they stay as they are. */
+  readonly redactor?: Redactor | null;
 }
 
 /** Collects until it is closed. */
@@ -126,21 +129,35 @@ function controlOf(options: CollectionOptions, history: History, observer: Obser
 }
 
 function queuesOf(
-  { broker }: CollectionOptions,
+  { broker, redactor = null }: CollectionOptions,
   history: History,
   lineage: Lineage,
   control: WorkerControl | null,
 ): Queues | null {
   const reader = broker?.queues ?? null;
   if (reader === null) return null;
-  return createQueues({ reader, history, lineage, known: () => control?.inspection.knownQueues() ?? [] });
+  return createQueues({
+    reader,
+    history,
+    lineage,
+    redactor,
+    known: () => control?.inspection.knownQueues() ?? [],
+  });
 }
 
 function resultsOf(options: CollectionOptions, history: History, lineage: Lineage): Results | null {
-  const { backend, settings, valueLength, readResults } = options;
+  const { backend, settings, valueLength, readResults, redactor = null } = options;
   if (backend === null) return null;
   const { stored } = backend;
-  return createResults({ stored, settings, history, lineage, valueLength, readsStored: readResults });
+  return createResults({
+    stored,
+    settings,
+    history,
+    lineage,
+    valueLength,
+    redactor,
+    readsStored: readResults,
+  });
 }
 
 function watchOf({ observer, lineage, control, schedules }: Parts): IntakeWatch {

@@ -1,4 +1,5 @@
 import type { Component } from '../../model.ts';
+import { type Redactor, redactComponent } from '../../redact.ts';
 import type { ComponentSource } from '../../source.ts';
 import type { Broker } from './broker.ts';
 import type { Collection } from './collection.ts';
@@ -17,6 +18,8 @@ export interface ComponentsOptions {
   /** The scheme of one that cannot be read; `null` without one. */
   readonly foreignBroker: string | null;
   readonly foreignBackend: string | null;
+  /** Removes secrets from URLs and configurations; `null`: they stay as they are. */
+  readonly redactor: Redactor | null;
 }
 
 /** Answers `/api/components/`: broker, result backend, what listens to both, remote control, and beat. */
@@ -26,13 +29,14 @@ export function createComponents(options: ComponentsOptions): ComponentSource {
     name,
     async listComponents() {
       const snapshot = collection.snapshot();
-      return [
+      const components = [
         brokerComponent(options, snapshot),
         backendComponent(options, snapshot),
         collectorComponent(snapshot),
         controlComponent(snapshot),
         await collection.schedules.component(),
       ];
+      return components.map((component) => redactComponent(component, options.redactor));
     },
   };
 }

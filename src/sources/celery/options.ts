@@ -7,6 +7,12 @@ import {
   wrongOption,
 } from '../../check-options.ts';
 import { type RetentionOptions, resolveRetention } from '../../history/retention.ts';
+import {
+  createSourceRedactor,
+  type RedactFunction,
+  type RedactOptions,
+  type Redactor,
+} from '../../redact.ts';
 import { isRecord } from '../../values.ts';
 import type { GivenConnection } from './connect.ts';
 import { type CelerySettings, checkSettings } from './settings.ts';
@@ -59,13 +65,23 @@ export interface CelerySourcesOptions {
    * changes what workers do. Default false.
    */
   readonly enableEvents?: boolean;
+  /**
+   * Which values are secrets, as in `createMonitorRouter({ redact })`: an object extends the built-in rules, a
+   * function replaces them. Each text is redacted once, before it is first shown or searched; the router then
+   * applies only its own `redact`. `false`: texts are kept as they are, for the router to redact. Default: the
+   * built-in rules.
+   */
+  readonly redact?: RedactOptions | RedactFunction | false;
 }
 
 /** {@link CelerySourcesOptions}, checked and complete, except for `broker` and `backend`. */
-export interface ResolvedOptions extends Required<Omit<CelerySourcesOptions, 'broker' | 'backend'>> {
+export interface ResolvedOptions
+  extends Required<Omit<CelerySourcesOptions, 'broker' | 'backend' | 'redact'>> {
   /** As given: checked where the connections are chosen. */
   readonly broker: CelerySourcesOptions['broker'];
   readonly backend: CelerySourcesOptions['backend'];
+  /** `null`: texts are not redacted here. */
+  readonly redactor: Redactor | null;
 }
 
 /** The function that takes these options, for error messages. */
@@ -81,6 +97,7 @@ const KEYS: KeysOf<CelerySourcesOptions> = {
   readResults: true,
   control: true,
   enableEvents: true,
+  redact: true,
 };
 
 /** What people write instead of an option, and what to write. */
@@ -138,6 +155,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     readResults: readBoolean(CALLER, 'readResults', options.readResults, true),
     control,
     enableEvents,
+    redactor: createSourceRedactor((options as CelerySourcesOptions).redact, CALLER),
     broker,
     backend,
   };

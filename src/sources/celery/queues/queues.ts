@@ -1,4 +1,5 @@
 /** The queues of a deployment: what waits in them, read about once a second. */
+import type { Redactor } from '../../../redact.ts';
 import { waitFor } from '../../../waiting.ts';
 import type { QueueCounts, QueueReader, QueueReading } from '../broker.ts';
 import type { Lineage } from '../lineage/lineage.ts';
@@ -32,6 +33,8 @@ export interface QueuesOptions {
   readonly known?: () => readonly string[];
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number;
+  /** Removes secrets from texts before they are shown or searched. Default: none; they stay as they are. */
+  readonly redactor?: Redactor | null;
 }
 
 /** What waits. */
@@ -89,7 +92,7 @@ interface QueuesState {
 
 /** Reads nothing until it is started. */
 export function createQueues(options: QueuesOptions): Queues {
-  const { reader, history, lineage, known = () => [], now = Date.now } = options;
+  const { reader, history, lineage, known = () => [], now = Date.now, redactor = null } = options;
   const intake = createMessageIntake(history, lineage);
   const state = newState(reader, intake, known, now);
   return {
@@ -121,7 +124,7 @@ export function createQueues(options: QueuesOptions): Queues {
     ready: () => ready(state),
     held: () => (state.reading?.isComplete === true ? state.index : null),
     index: () => state.index,
-    rows: createWaitingRows(now),
+    rows: createWaitingRows(now, redactor),
   };
 }
 

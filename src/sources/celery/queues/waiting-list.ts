@@ -1,11 +1,15 @@
 /** Lists waiting tasks after those of a history. */
 import type { Task } from '../../../model.ts';
+import { type Steps, scheduler } from '../../../scheduler.ts';
 import { passesFilters } from '../../../select/task-filter.ts';
 import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
 import { selectTasks } from '../../../select.ts';
 import type { ReadContext, TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import type { MessagePosition, WaitingMessage } from '../broker.ts';
 import { FIRST_POSITION, indexBehind, readWaitingCursor, writeWaitingCursor } from './waiting-cursor.ts';
+
+/** Longest search between two pauses, in milliseconds. */
+const SEARCH_MS = 1;
 
 /** What a list is made of. */
 export interface WaitingListParts {
@@ -37,28 +41,30 @@ async function listByTime(
   // Behind a waiting task there are only waiting ones.
   const page = await parts.listHistory(after === null ? query : { ...query, limit: 0, after: null }, context);
   const messages = await parts.unknownMessages(context);
-  const count = countMatching(parts, messages, query);
+  const start = indexBehind(messages, after ?? FIRST_POSITION);
+  const matching = await matcherOf(parts, messages, start, query, context);
+  const count = countMatching(parts, messages, query, matching);
   const total = page.total === null || count === null ? null : page.total + count;
   const room = query.limit - page.tasks.length;
   if (page.next !== null || query.limit === 0 || count === 0) return { ...page, total };
   if (after === null && room <= 0) return { ...page, next: positionOf(FIRST_POSITION), total };
-  const { rows, next } = collect(parts, messages, query, after ?? FIRST_POSITION, room);
+  const { rows, next } = collect(messages, query, after ?? FIRST_POSITION, room, matching);
   return { tasks: [...page.tasks, ...rows], next: next === null ? null : positionOf(next), total };
 }
 
 /** One page. Looks at no more messages than `query.scan`. */
 function collect(
-  parts: WaitingListParts,
   messages: readonly WaitingMessage[],
   query: TaskQuery,
   after: MessagePosition,
   room: number,
+  matching: Matcher,
 ): { rows: Task[]; next: MessagePosition | null } {
   const rows: Task[] = [];
   let last = after;
   const start = indexBehind(messages, after);
   for (const message of messages.slice(start, start + query.scan)) {
-    const row = matching(parts, message, query);
+    const row = matching(message);
     if (row !== null && rows.length >= room) return { rows, next: last };
     if (row !== null) rows.push(row);
     last = message;
@@ -71,14 +77,51 @@ function countMatching(
   parts: WaitingListParts,
   messages: readonly WaitingMessage[],
   query: TaskQuery,
+  matching: Matcher,
 ): number | null {
   if (!parts.isComplete() || messages.length > query.scan) return null;
-  return messages.reduce((sum, message) => sum + (matching(parts, message, query) === null ? 0 : 1), 0);
+  return messages.reduce((sum, message) => sum + (matching(message) === null ? 0 : 1), 0);
 }
 
-function matching(parts: WaitingListParts, message: WaitingMessage, query: TaskQuery): Task | null {
-  const row = parts.row(message);
-  return row !== null && passesFilters(row, query) ? row : null;
+/** The task of a message, if it passes the filters. */
+type Matcher = (message: WaitingMessage) => Task | null;
+
+/**
+ * Prepares the filters of a query. A text is searched for beforehand, in steps, since that takes long.
+ *
+ * @param start the first message that a page looks at
+ */
+async function matcherOf(
+  parts: WaitingListParts,
+  messages: readonly WaitingMessage[],
+  start: number,
+  query: TaskQuery,
+  context: ReadContext,
+): Promise<Matcher> {
+  const match = (message: WaitingMessage): Task | null => {
+    const row = parts.row(message);
+    return row !== null && passesFilters(row, query) ? row : null;
+  };
+  if (query.q === null) return match;
+  const examined = messages.length > query.scan ? messages.slice(start, start + query.scan) : messages;
+  const found = await scheduler.run('search', searchMessages(examined, match), context);
+  return (message) => found.get(message) ?? null;
+}
+
+function* searchMessages(
+  messages: readonly WaitingMessage[],
+  match: Matcher,
+): Steps<ReadonlyMap<WaitingMessage, Task>> {
+  const found = new Map<WaitingMessage, Task>();
+  let pauseAt = performance.now() + SEARCH_MS;
+  for (const message of messages) {
+    const row = match(message);
+    if (row !== null) found.set(message, row);
+    if (performance.now() < pauseAt) continue;
+    yield;
+    pauseAt = performance.now() + SEARCH_MS;
+  }
+  return found;
 }
 
 /** Both lists have the same order, so the first of both make a page. */
@@ -90,14 +133,15 @@ async function listBySort(
   const page = await parts.listHistory(query, context);
   const messages = await parts.unknownMessages(context);
   if (!parts.isComplete() || messages.length > query.scan) return { ...page, total: null };
-  const rows = messages.flatMap((message) => matching(parts, message, query) ?? []);
+  const matching = await matcherOf(parts, messages, 0, query, context);
+  const rows = messages.flatMap((message) => matching(message) ?? []);
   if (rows.length === 0) return page;
   const total = page.total === null ? null : page.total + rows.length;
   if (query.limit === 0) return { ...page, total };
   const { sort, order, limit } = query;
   const place = (task: Task): TaskPosition => ({ key: sortKeyOf(task, sort), id: task.id });
   const compare = (a: TaskPosition, b: TaskPosition): number => comparePositions(a, b, order);
-  const waiting = selectTasks(rows, query);
+  const waiting = selectTasks(rows, { ...query, q: null });
   const end = page.next;
   // After the position that the history has reached, one of its own rows may come first.
   const fitting = waiting.tasks.filter((task) => end === null || compare(place(task), end) <= 0);

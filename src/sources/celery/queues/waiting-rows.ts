@@ -1,5 +1,7 @@
 /** Waiting messages as tasks. */
+import type { TaskFacts } from '../../../history/history.ts';
 import type { Task, TaskDetail } from '../../../model.ts';
+import { type Redactor, redactValue } from '../../../redact.ts';
 import type { WaitingMessage } from '../broker.ts';
 
 /** Makes tasks of messages. */
@@ -9,8 +11,12 @@ export interface WaitingRows {
   detail(message: WaitingMessage): TaskDetail | null;
 }
 
-/** @param now milliseconds since 1970 */
-export function createWaitingRows(now: () => number): WaitingRows {
+/**
+ * @param now milliseconds since 1970
+ * @param redactor removes secrets from arguments and stamps when they are first read: most of the messages that
+ *   a list looks at are neither searched nor shown. Default: none; they stay as they are
+ */
+export function createWaitingRows(now: () => number, redactor: Redactor | null = null): WaitingRows {
   const rows = new WeakMap<WaitingMessage, { readonly task: Task; readonly isOverdue: boolean }>();
 
   function row(message: WaitingMessage): Task | null {
@@ -19,6 +25,7 @@ export function createWaitingRows(now: () => number): WaitingRows {
     const isOverdue = typeof facts.eta === 'number' && facts.eta <= now();
     const known = rows.get(message);
     if (known?.isOverdue === isOverdue) return known.task;
+    const shown = redactor === null ? facts : lazilyRedacted(facts, redactor);
     const task: Task = {
       id: facts.id,
       state: 'PENDING',
@@ -26,8 +33,12 @@ export function createWaitingRows(now: () => number): WaitingRows {
       worker: null,
       queue: facts.queue ?? null,
       timestamp: null,
-      args: facts.args ?? null,
-      kwargs: facts.kwargs ?? null,
+      get args() {
+        return shown.args ?? null;
+      },
+      get kwargs() {
+        return shown.kwargs ?? null;
+      },
       retries: facts.retries ?? null,
       eta: date(facts.eta),
       expires: date(facts.expires),
@@ -38,7 +49,10 @@ export function createWaitingRows(now: () => number): WaitingRows {
       flags: isOverdue ? ['overdue'] : [],
       truncated: facts.truncated ?? [],
       kind: facts.kind ?? null,
-      stamps: facts.stamps ?? null,
+      get stamps() {
+        return shown.stamps ?? null;
+      },
+      ...(redactor !== null && { redacted: true }),
     };
     rows.set(message, { task, isOverdue });
     return task;
@@ -49,6 +63,29 @@ export function createWaitingRows(now: () => number): WaitingRows {
     detail(message) {
       const task = row(message);
       return task === null ? null : { ...task, children: [], timeline: [] };
+    },
+  };
+}
+
+/** The texts of a message, each redacted when it is first read. */
+function lazilyRedacted(facts: TaskFacts, redactor: Redactor): Pick<TaskFacts, 'args' | 'kwargs' | 'stamps'> {
+  const known = new Map<string, unknown>();
+  function read(field: 'args' | 'kwargs' | 'stamps'): unknown {
+    if (!known.has(field)) {
+      const isCut = field !== 'stamps' && facts.truncated?.includes(field) === true;
+      known.set(field, redactValue(facts[field], field, redactor, isCut));
+    }
+    return known.get(field);
+  }
+  return {
+    get args() {
+      return read('args') as string | null;
+    },
+    get kwargs() {
+      return read('kwargs') as string | null;
+    },
+    get stamps() {
+      return read('stamps');
     },
   };
 }

@@ -6,6 +6,7 @@ import { emptyRecord, type TaskRecord } from '../../../history/merge/record.ts';
 import { toTask, toTaskDetail } from '../../../history/merge/task.ts';
 import { createLruCache } from '../../../lru-cache.ts';
 import type { TaskDetail, TaskTextField, TaskTree } from '../../../model.ts';
+import { type Redactor, redactValue } from '../../../redact.ts';
 import type { StoredResult } from '../protocol/messages.ts';
 
 const MAX_TASKS = 1_000;
@@ -30,16 +31,21 @@ export interface FoundTasks {
   revision(): number;
 }
 
-/** @param valueLength longest text to keep of one value, in characters */
-export function createFoundTasks(valueLength: number): FoundTasks {
+/**
+ * @param valueLength longest text to keep of one value, in characters
+ * @param redactor removes secrets before a task is kept. Default: none; texts stay as they are
+ */
+export function createFoundTasks(valueLength: number, redactor: Redactor | null = null): FoundTasks {
   const cache = createLruCache<TaskRecord>({ entries: MAX_TASKS, bytes: MAX_BYTES, sizeOf });
+  const isRedacted = redactor !== null;
   let revision = 0;
   const find = (id: string): TaskRecord | undefined => cache.get(id);
 
   return {
     add({ change }) {
       const { id } = change;
-      cache.set(id, merge(cache.get(id) ?? emptyRecord(id), shorten(change, valueLength), Date.now()));
+      const kept = redacted(shorten(change, valueLength), redactor);
+      cache.set(id, merge(cache.get(id) ?? emptyRecord(id), kept, Date.now()));
       revision += 1;
     },
     getTask(id) {
@@ -49,7 +55,7 @@ export function createFoundTasks(valueLength: number): FoundTasks {
       return toTaskDetail(
         record,
         children.map((child) => child.id),
-        { rootId: rootOf(record, find) },
+        { rootId: rootOf(record, find), isRedacted },
       );
     },
     getTaskTree(id) {
@@ -58,7 +64,7 @@ export function createFoundTasks(valueLength: number): FoundTasks {
       return {
         rootId: rootOf(record, find) ?? ancestorsOf(record, find).at(-1)?.id ?? id,
         tasks: relatedTo(record, [...cache.values()]).map((task) =>
-          toTask(task, { rootId: rootOf(task, find) }),
+          toTask(task, { rootId: rootOf(task, find), isRedacted }),
         ),
         relations: [],
         truncated: false,
@@ -78,6 +84,18 @@ function shorten(change: TaskChange, length: number): TaskChange {
   if (long.length === 0) return change;
   const texts = Object.fromEntries(long.map((field) => [field, change[field]?.slice(0, length)]));
   return { ...change, ...texts, truncated: [...new Set([...(change.truncated ?? []), ...long])] };
+}
+
+/** The same change without secrets. */
+function redacted(change: TaskChange, redactor: Redactor | null): TaskChange {
+  if (redactor === null) return change;
+  const texts: { [Field in TaskTextField | 'detail']?: string } = {};
+  for (const field of [...TEXTS, 'detail'] as const) {
+    const text = change[field];
+    const isCut = field !== 'detail' && change.truncated?.includes(field) === true;
+    if (typeof text === 'string') texts[field] = redactor.text(text, field, isCut);
+  }
+  return { ...change, ...texts, stamps: redactValue(change.stamps, 'stamps', redactor) };
 }
 
 /** A task and its known ancestors, the task first. */

@@ -2,6 +2,7 @@
 
 import type { History } from '../../../history/history.ts';
 import type { HistorySources } from '../../../history/history-sources.ts';
+import type { Redactor } from '../../../redact.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import type { StoredResults } from '../result-backend.ts';
 import type { CelerySettings } from '../settings.ts';
@@ -43,17 +44,19 @@ export interface ResultsOptions {
   readonly valueLength: number;
   /** Whether to read all stored results, and not only look single ones up. Default true. */
   readonly readsStored?: boolean;
+  /** Removes secrets from what is looked up for a client. Default: none; it stays as it is. */
+  readonly redactor?: Redactor | null;
 }
 
 /** Nothing is asked of the backend before `start` or a look-up. */
 export function createResults(options: ResultsOptions): Results {
-  const { stored, settings, history, lineage, valueLength, readsStored = true } = options;
+  const { stored, settings, history, lineage, valueLength, readsStored = true, redactor = null } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
   const intake: ResultIntake = { stored, history, lineage, dating: createDating(settings), valueLength };
   const scan = createResultScan({ history, lineage, intake, signal });
   const reconciler = createReconciler({ history, intake, signal });
-  const found = createFoundTasks(valueLength);
+  const found = createFoundTasks(valueLength, redactor);
   const lookup = createResultLookup({ intake, aside: found.add, signal });
   let started = false;
 
