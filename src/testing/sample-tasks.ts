@@ -4,6 +4,9 @@
  */
 import { isDone, type Task, type TaskState } from '../model.ts';
 
+/** A secret in the keyword arguments of a task. */
+export const SEEDED_SECRET = 'seeded-secret';
+
 const NAMES = ['shop.charge', 'shop.ship', 'mail.send', 'stats.roll_up'] as const;
 const WORKERS = ['celery@a', 'celery@b', 'celery@c'] as const;
 const QUEUES = ['celery', 'mail'] as const;
@@ -79,7 +82,7 @@ function workflow(now: number): Task[] {
   });
   const group = { parentId: 'flow-fan', groupId: 'flow-group', chordId: 'flow-body' };
   return [
-    member('flow-root', 0, { name: 'flow.start' }),
+    member('flow-root', 0, { name: 'flow.start', kwargs: `{'password': '${SEEDED_SECRET}'}` }),
     member('flow-fan', 1, { parentId: 'flow-root' }),
     member('flow-side', 2, { parentId: 'flow-root' }),
     member('flow-1', 3, group),

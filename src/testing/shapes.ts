@@ -51,6 +51,7 @@ const TASK_FIELDS = {
   truncated: optional(listOf(oneOf('args', 'kwargs', 'result', 'exception', 'traceback'))),
   kind: maybe(oneOf('map', 'starmap', 'chunks')),
   stamps: anything,
+  redacted: optional(boolean),
 };
 
 const CHECK_FIELDS = { ok: nullable(boolean), error: maybe(filled) };
@@ -132,6 +133,7 @@ export const SHAPES = {
         timestamp: maybe(date),
         arrived: maybe(date),
         detail: maybe(text),
+        redacted: optional(boolean),
       }),
     ),
     cursor: filled,
@@ -151,6 +153,7 @@ export const SHAPES = {
     lastRunAt: maybe(date),
     nextRunAt: maybe(date),
     totalRunCount: maybe(count),
+    redacted: optional(boolean),
   }),
   queue: record({
     name: filled,
@@ -168,6 +171,7 @@ export const SHAPES = {
     pid: maybe(count),
     url: maybe(text),
     config: maybe(shape('an object', (value) => typeof value === 'object' && !Array.isArray(value))),
+    redacted: optional(boolean),
     queues: optional(
       listOf(
         record({

@@ -4,6 +4,7 @@ import type { TaskQuery, TaskSort } from '../source.ts';
 import type { Bench } from './bench.ts';
 import type { Checks } from './checks.ts';
 import { expectIds, expectRows, held, page, SORTS, sorted, sortKey, taskQuery, walk } from './listing.ts';
+import { SEEDED_SECRET } from './sample-tasks.ts';
 import { fail } from './shape.ts';
 
 const TIMES = ['sent', 'received', 'started', 'finished', 'timestamp'] as const;
@@ -74,6 +75,18 @@ export const TASK_CHECKS: Checks = {
         const known = row[field] ?? null;
         if (known && known.getTime() !== task[field]?.getTime()) {
           fail(`${field} of ${task.id}`, task[field]?.toISOString() ?? 'null', known);
+        }
+      }
+    }
+  },
+
+  'hides secrets in tasks that it calls redacted': async (bench) => {
+    const { rows } = await held(bench);
+    for (const { id, redacted, args, kwargs, result, exception, traceback } of rows) {
+      if (redacted !== true) continue;
+      for (const text of [args, kwargs, result, exception, traceback]) {
+        if (typeof text === 'string' && text.includes(SEEDED_SECRET)) {
+          fail(`listTasks, task ${id}`, 'no secret in a redacted task', text);
         }
       }
     }

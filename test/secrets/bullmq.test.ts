@@ -41,14 +41,18 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
 
     afterAll(() => app?.close());
 
-    const host = (redact?: false): Promise<Host> =>
+    const host = (redact?: { source?: false; router?: false }): Promise<Host> =>
       serve(EXPRESS_MAJORS[1] as ExpressMajor, {
-        sources: bullmqSources({ queues: [queue] }),
-        ...(redact === false && { redact }),
+        sources: bullmqSources({ queues: [queue], ...(redact?.source === false && { redact: false }) }),
+        ...(redact?.router === false && { redact: false }),
       });
 
-    it('no secret is on any route', async () => {
-      const served = await host();
+    it.each([
+      ['', {}],
+      [' that the source alone redacts', { router: false }],
+      [' that the router alone redacts', { source: false }],
+    ] as const)('no secret is on any route%s', async (_, redact) => {
+      const served = await host(redact);
       const list = await listAll(served);
       expect(list.tasks.length).toBe(2 * (SECRET_TEXTS.length + HARMLESS_TEXTS.length));
       expect(leaksIn(list.text)).toEqual([]);
@@ -65,7 +69,12 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
 
     it('what is harmless is as it was, and every secret is seen when the redaction is off', async () => {
       const shown = await listAll(await host());
-      const plain = new Map((await listAll(await host(false))).tasks.map((task) => [task.task_id, task]));
+      const plain = new Map(
+        (await listAll(await host({ source: false, router: false }))).tasks.map((task) => [
+          task.task_id,
+          task,
+        ]),
+      );
       for (const task of shown.tasks) {
         const index = Number(/\d+$/.exec(task.task_id)?.[0]);
         const untouched = plain.get(task.task_id);

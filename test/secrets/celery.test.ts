@@ -45,35 +45,45 @@ describe.skipIf(redisMissing !== null)(
   () => {
     let redis: RedisServer;
     let sources: CelerySources;
+    /** The same, with the redaction of the source off. */
+    let plain: CelerySources;
 
     beforeAll(async () => {
       redis = await startRedis();
       const publisher = createClient({ url: redis.url() });
       await publisher.connect();
       sources = celerySources({ broker: redis.url() });
-      await until(() => sources.tasks.status?.().ok === true);
+      plain = celerySources({ broker: redis.url(), redact: false });
+      const both = [sources, plain];
+      await until(() => both.every(({ tasks }) => tasks.status?.().ok === true));
       const texts = [...SECRETS.map(({ text }) => text), ...HARMLESS_TEXTS];
       const messages = texts.map((text, index) => eventMessage(eventsOf(`task-${index}`, text)));
       for (const message of messages) await publisher.publish('/0.celeryev/task.multi', message);
-      await until(async () => (await componentOf(sources, 'collector')).config.messages === messages.length);
+      for (const each of both) {
+        await until(async () => (await componentOf(each, 'collector')).config.messages === messages.length);
+      }
       publisher.destroy();
     });
 
     afterAll(async () => {
-      await sources?.close();
+      await Promise.all([sources?.close(), plain?.close()]);
       await redis?.close();
     });
 
-    const host = (redact?: false): Promise<Host> =>
+    const host = (redact?: { source?: false; router?: false }): Promise<Host> =>
       serve(EXPRESS_MAJORS[1] as ExpressMajor, {
         // The sources outlive each host.
-        sources: { ...sources, close: () => {} },
-        ...(redact === false && { redact }),
+        sources: { ...(redact?.source === false ? plain : sources), close: () => {} },
+        ...(redact?.router === false && { redact: false }),
       });
 
-    it('no secret is on any route or stream', async () => {
+    it.each([
+      ['', {}],
+      [' that the source alone redacts', { router: false }],
+      [' that the router alone redacts', { source: false }],
+    ] as const)('no secret is on any route or stream%s', async (_, redact) => {
       const leaksIn = leakFinder(SECRETS);
-      const { get, ...rest } = await host();
+      const { get, ...rest } = await host(redact);
       const list = await listAll({ get, ...rest });
       expect(list.tasks.length).toBe(2 * (SECRETS.length + HARMLESS_TEXTS.length));
       expect(leaksIn(list.text)).toEqual([]);
@@ -87,8 +97,8 @@ describe.skipIf(redisMissing !== null)(
 
     it('what is harmless is as it was', async () => {
       const { tasks } = await listAll(await host());
-      const plain = await listAll(await host(false));
-      const untouched = new Map(plain.tasks.map((task) => [task.task_id, task]));
+      const raw = await listAll(await host({ source: false, router: false }));
+      const untouched = new Map(raw.tasks.map((task) => [task.task_id, task]));
       for (const task of tasks) {
         const index = Number(/\d+/.exec(task.task_id)?.[0]);
         if (index >= SECRETS.length) expect(task).toEqual(untouched.get(task.task_id));
@@ -96,7 +106,7 @@ describe.skipIf(redisMissing !== null)(
     });
 
     it('every secret is seen when the redaction is off, which proves that these tests can fail', async () => {
-      const { tasks } = await listAll(await host(false));
+      const { tasks } = await listAll(await host({ source: false, router: false }));
       const shown = new Map(tasks.map((task) => [task.task_id, JSON.stringify(task)]));
       for (const [index, entry] of SECRETS.entries()) {
         expect(leakIn(shown.get(`task-${index}`) ?? '', entry), entry.rest).not.toBeNull();

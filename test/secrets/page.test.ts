@@ -11,7 +11,7 @@ import { components, idOf, recordCorpus, SECRET_TEXTS, schedules } from './place
 const leaksIn = leakFinder(SECRET_TEXTS);
 
 async function open(redact?: false) {
-  const queue = memorySources({ schedules });
+  const queue = memorySources({ schedules, ...(redact === false && { redact }) });
   recordCorpus(queue, Date.now());
   // So long that it stays online on a slow machine.
   queue.recordWorker({ hostname: 'w@1', queues: ['mail'], interval: 3_600 });

@@ -13,8 +13,8 @@ import { components, idOf, listAll, readRoutes, recordCorpus, SECRET_TEXTS, sche
 const NOW = Date.now();
 const leaksIn = leakFinder(SECRET_TEXTS);
 
-function poisoned(): MemorySources & MonitorSources {
-  const queue = memorySources({ schedules });
+function poisoned(redact?: false): MemorySources & MonitorSources {
+  const queue = memorySources({ schedules, ...(redact === false && { redact }) });
   recordCorpus(queue, NOW);
   // So long that it stays online on a slow machine.
   queue.recordWorker({ hostname: 'w@1', queues: ['mail'], interval: 3_600 });
@@ -33,6 +33,9 @@ function poisoned(): MemorySources & MonitorSources {
     },
   };
 }
+
+/** A host whose own `redact` is off: only what the source itself returns is without secrets. */
+const trustingHost = () => hostOf({ redact: false });
 
 async function hostOf(options: MonitorOptions = {}): Promise<Host> {
   return await serve(EXPRESS_MAJORS[1] as (typeof EXPRESS_MAJORS)[number], {
@@ -95,7 +98,7 @@ describe('of the texts that a host records,', { timeout: 180_000 }, () => {
   });
 
   it('every secret is seen when the redaction is off, which proves that these tests can fail', async () => {
-    const host = await hostOf({ redact: false });
+    const host = await hostOf({ sources: poisoned(false), redact: false });
     const rows = new Map((await listAll(host)).tasks.map((task) => [task.task_id, task]));
     for (const [index, entry] of SECRET_TEXTS.entries()) {
       const shown = fieldsOf(rows.get(idOf('secret', index)) as TaskBody).join('\n');
@@ -106,12 +109,55 @@ describe('of the texts that a host records,', { timeout: 180_000 }, () => {
     }
   });
 
+  it('the source alone hides each secret, whatever the router does', async () => {
+    const host = await trustingHost();
+    expect(leaksIn((await listAll(host)).text)).toEqual([]);
+    for (const [path, text] of await readRoutes(host, 'root')) {
+      // These two have texts of the host's own parts.
+      if (!/healthcheck|components/.test(path)) expect(leaksIn(text), path).toEqual([]);
+    }
+    for (const [index, entry] of SECRET_TEXTS.entries()) {
+      const { text } = await host.get(`/api/tasks/${idOf('secret', index)}/`);
+      expect(leakIn(text, entry), entry.rest).toBeNull();
+    }
+  });
+
+  it('the router alone hides each secret, whatever the source does', async () => {
+    const host = await hostOf({ sources: poisoned(false) });
+    expect(leaksIn((await listAll(host)).text)).toEqual([]);
+    for (const [path, text] of await readRoutes(host, 'root')) expect(leaksIn(text), path).toEqual([]);
+  });
+
+  it('the router applies its own rules to what a source has redacted, and ours only once', async () => {
+    const queue = memorySources({ redact: { keys: ['tax id'] } });
+    queue.record({
+      id: 'a',
+      state: 'STARTED',
+      args: "{'password': 'x', 'tax_id': 'DE-17', 'author': 'Ann'}",
+    });
+    const seen: string[] = [];
+    const redact = (text: string) => {
+      seen.push(text);
+      return text.replace('DE', 'FR');
+    };
+    const host = await hostOf({ sources: queue, redact: { keys: ['author'], redact } });
+    const shown = "{'password': '***', 'tax_id': '***', 'author': '***'}";
+    expect((await detailOf(host, 'a')).args).toBe(shown);
+    expect(seen).toContain(shown);
+  });
+
   it('the host decides which keys are secret, more than ours or others', async () => {
     const text = "{'password': 'hunter2', 'tax_id': 'DE-17', 'author': 'Ann'}";
     const shownWith = async (redact: NonNullable<MonitorOptions['redact']>) => {
-      const queue = memorySources();
-      queue.record({ id: 'a', state: 'STARTED', args: text });
-      return (await detailOf(await hostOf({ sources: queue, redact }), 'a')).args;
+      const args = await Promise.all(
+        [{ source: redact }, { router: redact }].map(async ({ source = false, router = false }) => {
+          const queue = memorySources({ redact: source });
+          queue.record({ id: 'a', state: 'STARTED', args: text });
+          return (await detailOf(await hostOf({ sources: queue, redact: router }), 'a')).args;
+        }),
+      );
+      expect(args[0]).toBe(args[1]);
+      return args[0];
     };
     const ours = "{'password': '***', 'tax_id': 'DE-17', 'author': 'Ann'}";
     expect(await shownWith({})).toBe(ours);
