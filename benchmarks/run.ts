@@ -20,6 +20,7 @@ const PARTS = [
   'bullmq',
   'host',
   'redaction',
+  'search-timing',
 ] as const;
 
 function runPart(name: string, options: readonly string[]): Promise<number> {

@@ -114,4 +114,17 @@ describe('a search', () => {
       { numRuns: 1_000, seed: 21 },
     );
   });
+
+  it('redacts as much for a guess of a masked secret as for a text that is nowhere', () => {
+    const secret = 'hunter2';
+    const texts = `{'user': 'ann', 'password': '${secret}'}`;
+    const work = [secret, 'absent7'].map((q) => {
+      const redactor = createRedactor();
+      const { matcher } = createSerializer({ redactor });
+      expect(matcher(q)({ id: 'i', state: 'S', args: texts, kwargs: texts })).toBe(false);
+      return { ...redactor.work };
+    });
+    expect(work[0]).toEqual({ texts: 2, characters: 2 * texts.length });
+    expect(work[1]).toEqual(work[0]);
+  });
 });
