@@ -85,10 +85,7 @@ export interface Task {
   readonly kind?: 'map' | 'starmap' | 'chunks' | null;
   /** For workflow graphs: Celery's stamps. */
   readonly stamps?: unknown;
-  /**
-   * Whether the source has removed the secrets from all texts of this task, those of its timeline included.
-   * The router then applies only the host's own rules. Never sent to clients. Default: false.
-   */
+  /** Whether the source has removed the secrets from all texts: only the host's own rules apply then. Default: false. */
   readonly redacted?: boolean;
 }
 

@@ -66,7 +66,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed'), ()
     expect(events.length).toBe(entries.length + 1);
     expect(JSON.stringify(events).length).toBeLessThan(30_000);
     expect(events[0]).toMatchObject({ type: 'task-started', taskId: 'q:9', timestamp: null });
-    expect(events[1]).toMatchObject({ type: 'job went home', detail: '{"password":"canary","to":"ann"}' });
+    expect(events[1]).toMatchObject({ type: 'job went home', detail: '{"password":"***","to":"ann"}' });
     const other = bullmqSources({ connection: server.url() });
     expect((await follow(other, { time: new Date(0) }, { limit: 2 })).events).toEqual(events.toReversed());
     expect(await feed(other, { since: { cursor } })).toEqual({ events: [], cursor, gap: false });

@@ -116,7 +116,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       });
       expect(of('progress', job.id)).toMatchObject({
         state: 'STARTED',
-        detail: '{"done":50,"password":"canary"}',
+        detail: '{"done":50,"password":"***"}',
       });
       expect(of('task-succeeded', job.id)).toMatchObject({ worker: 'postman', detail: null });
       // It was removed as it failed.
