@@ -64,6 +64,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
         status: 'up',
         pid: expect.any(Number),
         url: app.redis.url(),
+        redacted: true,
       });
       expect(await queuesOf(sources)).toMatchObject([
         { name: 'mail', waiting: 3, reserved: 0, consumers: 0 },
