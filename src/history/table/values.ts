@@ -83,9 +83,10 @@ export function createValueStore(maxBytes: number, maxLength: number): ValueStor
       if (typeof held === 'string') return keep(content);
       held.head = copyOf(content, INLINE);
       if (held.whole === null) return held;
-      bytes += (Math.min(content.length, maxLength) - held.whole.length) * 2;
+      bytes -= held.whole.length * 2;
       held.cut ||= content.length > maxLength;
       held.whole = content.length > maxLength ? copyOf(content, maxLength) : content;
+      bytes += held.whole.length * 2;
       while (bytes > maxBytes && oldest !== null) unlink(oldest);
       return held;
     },
