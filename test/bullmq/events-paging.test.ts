@@ -177,17 +177,18 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed of se
     await onSources(async (sources) => {
       await add('a', 0);
       const shown = new Set<string>();
-      let asked = new Date();
       for (const { id } of (await feed(sources)).events) shown.add(id);
+      // The `generated_at` of an answer is taken after its data.
+      let answered = new Date();
       for (let round = 1; round < 4; round += 1) {
         // Its time says that it is of long ago; it has come now.
         const id = await add('b', round);
-        const time = asked;
+        const time = answered;
         let events: readonly TaskEvent[] = [];
         // The stream is looked at once a second.
         await until(async () => {
-          asked = new Date();
           ({ events } = await feed(sources, { since: { time } }));
+          answered = new Date();
           return events.length > 0;
         });
         expect([round, events.map((event) => event.id)]).toEqual([round, [id]]);

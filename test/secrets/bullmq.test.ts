@@ -47,25 +47,30 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
         ...(redact?.router === false && { redact: false }),
       });
 
-    it.each([
+    // What redacts is the same code for each version of BullMQ.
+    const redactors = [
       ['', {}],
       [' that the source alone redacts', { router: false }],
       [' that the router alone redacts', { source: false }],
-    ] as const)('no secret is on any route%s', async (_, redact) => {
-      const served = await host(redact);
-      const list = await listAll(served);
-      expect(list.tasks.length).toBe(2 * (SECRET_TEXTS.length + HARMLESS_TEXTS.length));
-      expect(leaksIn(list.text)).toEqual([]);
-      for (const [index, entry] of SECRET_TEXTS.entries()) {
-        for (const id of [`mail:fail-${index}`, `mail:done-${index}`]) {
-          for (const part of index % 10 === 0 ? ['', 'graph/'] : ['']) {
-            const { status, text } = await served.get(`/api/tasks/${encodeURIComponent(id)}/${part}`);
-            expect(status).toBe(200);
-            expect(leakIn(text, entry), `${entry.rest}\n${text}`).toBeNull();
+    ] as const;
+    it.each(bullmq === BULLMQ_VERSIONS[0]?.bullmq ? redactors : redactors.slice(0, 1))(
+      'no secret is on any route%s',
+      async (_, redact) => {
+        const served = await host(redact);
+        const list = await listAll(served);
+        expect(list.tasks.length).toBe(2 * (SECRET_TEXTS.length + HARMLESS_TEXTS.length));
+        expect(leaksIn(list.text)).toEqual([]);
+        for (const [index, entry] of SECRET_TEXTS.entries()) {
+          for (const id of [`mail:fail-${index}`, `mail:done-${index}`]) {
+            for (const part of index % 10 === 0 ? ['', 'graph/'] : ['']) {
+              const { status, text } = await served.get(`/api/tasks/${encodeURIComponent(id)}/${part}`);
+              expect(status).toBe(200);
+              expect(leakIn(text, entry), `${entry.rest}\n${text}`).toBeNull();
+            }
           }
         }
-      }
-    });
+      },
+    );
 
     it('what is harmless is as it was, and every secret is seen when the redaction is off', async () => {
       const shown = await listAll(await host());
