@@ -2,8 +2,6 @@
 const MARKUP = 'a component of the page, most of it one tree of markup';
 /** A hook or effect of the page: listeners and their clean-up share local variables and belong together. */
 const EFFECT = 'listeners, timers and their clean-up share local variables';
-/** A factory that keeps its state in local variables. To be turned into functions over a plain state. */
-const FACTORY = 'to be split: closures over local state';
 
 /** Functions of more than 60 lines, as `path#name`, and why each is still one function. */
 export const LONG_FUNCTIONS: Readonly<Record<string, string>> = {
