@@ -3,15 +3,6 @@
 /** Registers a listener that is called when a waiter leaves; returns a function that removes it. */
 export type OnLeave = (listener: () => void) => () => void;
 
-/** A waiter that leaves when the signal is aborted; without a signal, one that stays. */
-export function onAbort(signal: AbortSignal | undefined): OnLeave | undefined {
-  if (signal === undefined) return undefined;
-  return (listener) => {
-    signal.addEventListener('abort', listener, { once: true });
-    return () => signal.removeEventListener('abort', listener);
-  };
-}
-
 /** The rejection of a waiter that left before the result. */
 export const WAITER_LEFT: Error = new Error('The waiter left before the result.');
 
@@ -31,8 +22,8 @@ export interface SingleFlight<Result> {
   /**
    * Waits for the call of this key, and starts it if there is none.
    *
-   * @param onLeave when this waiter leaves: its promise is then rejected with {@link WAITER_LEFT}.   Default:
-   * it stays
+   * @param onLeave when this waiter leaves: its promise is then rejected with {@link WAITER_LEFT}.
+   *   Default: it stays
    */
   run(key: string, start: () => Call<Result>, onLeave?: OnLeave): Promise<Result>;
 }
@@ -41,6 +32,7 @@ interface PendingCall<Result> extends Call<Result> {
   waiters: number;
 }
 
+/** Creates a single flight; no call is under way. */
 export function createSingleFlight<Result>(): SingleFlight<Result> {
   const calls = new Map<string, PendingCall<Result>>();
 

@@ -1,6 +1,6 @@
 import { MonitorError } from '../errors.ts';
 import { createLruCache, type LruCache } from '../lru-cache.ts';
-import { createSingleFlight, onAbort, type SingleFlight, WAITER_LEFT } from '../single-flight.ts';
+import { createSingleFlight, leaveOnAbort, type SingleFlight, WAITER_LEFT } from '../single-flight.ts';
 
 /** A piece of work that can be aborted. */
 export interface Call<T> {
@@ -81,7 +81,7 @@ async function run<T>(
   if (cached !== undefined && performance.now() < cached.until) return cached.value;
   if (!calls.has(key) && calls.size >= options.mostCalls) throw new MonitorError('overloaded');
   try {
-    return await calls.run(key, () => launch(state, key, start), onAbort(signal));
+    return await calls.run(key, () => launch(state, key, start), signal && leaveOnAbort(signal));
   } catch (error) {
     throw error === WAITER_LEFT ? new MonitorError('exporter_unavailable', LEFT) : error;
   }

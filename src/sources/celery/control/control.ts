@@ -1,4 +1,4 @@
-import { createSingleFlight, onAbort, type SingleFlight } from '../../../single-flight.ts';
+import { createSingleFlight, leaveOnAbort, type SingleFlight } from '../../../single-flight.ts';
 import type { Mailbox } from '../broker.ts';
 import { type Broadcast, createBroadcaster, type Replies } from './broadcast.ts';
 import type { ControlCommand, InspectCommand } from './encoder.ts';
@@ -103,7 +103,7 @@ async function ask(
   if (command === 'ping' && lastPing !== null && now - lastPing.at < maxAgeMs) return lastPing.replies;
   const start = () => ({ result: sendOrExplain(state, command, timeoutMs) });
   // The request itself never fails: this is who stops waiting.
-  return requests.run(command, start, onAbort(signal)).catch(() => null);
+  return requests.run(command, start, signal && leaveOnAbort(signal)).catch(() => null);
 }
 
 async function sendOrExplain(
