@@ -37,11 +37,6 @@ export interface Redactor {
   isSecretKey(key: string): boolean;
   /** Whether a key is one of the host's own. */
   isHostKey(key: string): boolean;
-  /**
-   * Whether `text` only replaces parts by `***`, perhaps in quotes. If so, what a text does not contain its
-   * redacted form does not contain either.
-   */
-  readonly onlyMasks: boolean;
   /** What `text` and `hostText` have read since the redactor was created, for tests and benchmarks. */
   readonly work: Readonly<RedactorWork>;
 }
@@ -79,7 +74,6 @@ export function createRedactor(
     hasHostRules: hostFinder !== null || redact !== null,
     isSecretKey: finder?.isSecretKey ?? (() => false),
     isHostKey: hostFinder?.isSecretKey ?? (() => false),
-    onlyMasks: redact === null,
     work,
   };
 }
