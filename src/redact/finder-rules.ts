@@ -95,4 +95,5 @@ export function* stemsOf({ keys, ownKeys, forms }: FinderOptions): Generator<rea
     for (const name of ['value', 'val', 'content']) yield [name, stemOf('value')];
 }
 
+/** A character of each class of the automaton with which a key may begin: 16 classes hold all other scripts. */
 const ANY_KEY = 'abcdefghijklmnopqrstuvwxyz0123456789_$一丁丂七丄丅丆万丈三上下丌不与丏';
