@@ -96,14 +96,17 @@ interface ListRequest {
   readonly key: string;
 }
 
+/** What the documents with and without figures share. */
+function documentBase({ monitor, asked, key }: ListRequest) {
+  const link = (next: string): string => linkTo(asked.pairs, next);
+  return { part: monitor.sources.tasks, call: 'listTasks', key, link };
+}
+
 /** The list without figures. */
 function listDocument(request: ListRequest): Respond {
-  const { monitor, asked, query, key } = request;
+  const { monitor, query } = request;
   return createDocument(monitor, {
-    part: monitor.sources.tasks,
-    call: 'listTasks',
-    key,
-    link: (next) => linkTo(asked.pairs, next),
+    ...documentBase(request),
     read: (source, context) => source.listTasks(query, context),
     *content(page: TaskPage, sourceOf) {
       return yield* contentOfList(yield* listBody(request, page, sourceOf));
@@ -113,12 +116,9 @@ function listDocument(request: ListRequest): Respond {
 
 /** The list with figures over the last `minutes`. */
 function statsDocument(request: ListRequest, minutes: number): Respond {
-  const { monitor, asked, query, key } = request;
+  const { monitor, query } = request;
   return createDocument(monitor, {
-    part: monitor.sources.tasks,
-    call: 'listTasks',
-    key,
-    link: (next) => linkTo(asked.pairs, next),
+    ...documentBase(request),
     // Async functions, so that of two failures none is an unhandled rejection.
     read: (source, context, now) =>
       Promise.all([
