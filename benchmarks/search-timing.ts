@@ -8,7 +8,7 @@ import type { History } from '../src/history/history.ts';
 import { createMemoryHistory } from '../src/history/memory-history.ts';
 import { createRedactor, type Redactor } from '../src/redact.ts';
 import { createSerializer } from '../src/serialize.ts';
-import type { TaskQuery } from '../src/source.ts';
+import { queryOf } from '../test/helpers/task-query.ts';
 import { median, printTable } from './table.ts';
 
 const SECRET = 'k7qz3w';
@@ -34,24 +34,8 @@ function historyOf(tasks: number, redactor: Redactor | null): History {
 }
 
 async function search(history: History, router: Redactor, q: string): Promise<number> {
-  const query: TaskQuery = {
-    limit: 10,
-    after: null,
-    states: [],
-    names: [],
-    workers: [],
-    queues: [],
-    rootId: null,
-    parentId: null,
-    groupId: null,
-    q,
-    search: createSerializer({ redactor: router }).matcher(q),
-    since: null,
-    until: null,
-    sort: 'timestamp',
-    order: 'desc',
-    scan: LARGE,
-  };
+  const matcher = createSerializer({ redactor: router }).matcher(q);
+  const query = queryOf({ limit: 10, q, search: matcher, scan: LARGE });
   // Each search gets a turn of its own.
   await new Promise((resolve) => setImmediate(resolve));
   const start = performance.now();
