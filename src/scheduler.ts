@@ -3,9 +3,9 @@
  * is written as steps and run here: for about 10 ms in one turn of the event loop, then the host gets its turn.
  * Short work is done at once while the time of the turn lasts.
  *
- * Works of one kind and one client are done one after the other, so that the first ends early. Different kinds
- * and clients take turns, so that nobody holds up anybody else. While clients wait, every second slice belongs to
- * work that nobody waits for, such as taking in events. A work stops when its last client has left or its time is
+ * Work of one kind for one client is done piece after piece, so that the first ends early. Different kinds and
+ * clients take turns, so that nobody holds up anybody else. While clients wait, every second slice belongs to
+ * work that nobody waits for, such as taking in events. Work stops when its last client has left or its time is
  * over, and is refused at once when it would have to wait too long.
  */
 import { createScheduler, type Scheduler } from './scheduler/create-scheduler.ts';

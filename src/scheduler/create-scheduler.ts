@@ -5,13 +5,13 @@ import type { AllQueues, Queues, Steps, Waiter, Work } from './work.ts';
 
 /** Time of all work in one turn of the event loop, in milliseconds. */
 const TURN_MS = 10;
-/** Time after which another work gets its slice, in milliseconds. */
+/** Time after which the next queue gets a slice, in milliseconds. */
 const SLICE_MS = 2;
 
 /** Runs long work in slices. */
 export interface Scheduler {
   /**
-   * Runs a work. The result is no promise when the work ends in the time that this turn has left.
+   * Runs a piece of work. The result is no promise when it ends in the time that this turn has left.
    *
    * @param kind a short constant, such as `search`
    * @param waiter who waits. Default: nobody; the work is then never refused
@@ -23,7 +23,7 @@ export interface Scheduler {
   hasTime(): boolean;
   /** Does work that cannot be divided, and counts its time. */
   measure<Result>(work: () => Result): Result;
-  /** How many works are waiting. */
+  /** How many pieces of work are waiting. */
   readonly waiting: number;
 }
 
@@ -45,7 +45,7 @@ interface State extends SchedulerOptions {
   running: Work | null;
   /** Time used since the latest turn began, in milliseconds. */
   spentMs: number;
-  /** The part of it that waiting works have used. */
+  /** The part of it that was used by work from the queues. */
   slicedMs: number;
   isTurnDue: boolean;
   isMeasuring: boolean;
@@ -138,7 +138,7 @@ function enqueue<Result>(
     state.waiting += 1;
     if (signal?.aborted) stop();
     else if (signal !== undefined) {
-      // One signal may end many works; Node would warn of a leak.
+      // One signal may end many pieces of work; Node would warn of a leak.
       setMaxListeners(0, signal);
       signal.addEventListener('abort', stop, { once: true });
     }
@@ -161,7 +161,7 @@ function arrangeTurn(state: State): void {
   state.defer(() => turn(state));
 }
 
-/** Gives slices to waiting works, in the time that is left of what was done at once since the latest turn. */
+/** Gives slices to the queues, in the time that is left of what was done at once since the latest turn. */
 function turn(state: State): void {
   const budget = Math.max(SLICE_MS, TURN_MS - (state.spentMs - state.slicedMs));
   state.isTurnDue = false;

@@ -1,9 +1,9 @@
-/** Finds out early that a work would wait too long, by the usual time of the works before it. */
+/** Finds out early that a piece of work would wait too long, by the usual time of those before it. */
 import type { Queues } from './work.ts';
 
-/** Most works that may wait for clients. */
+/** Most pieces of work that may wait for clients. */
 const MAX_WAITING = 256;
-/** A work that would wait longer is refused, in milliseconds. Half of the default time limit of a read. */
+/** Work that would wait longer is refused, in milliseconds. Half of the default time limit of a read. */
 const MAX_WAIT_MS = 5_000;
 /** Expected time of a kind of work that has not been seen yet, in milliseconds. */
 const FIRST_ESTIMATE_MS = 10;
@@ -13,13 +13,13 @@ const LATEST_WEIGHT = 1 / 4;
 /** Usual time of each kind of work, in milliseconds. */
 export type Estimates = Map<string, number>;
 
-/** Notes how long a work has taken. */
+/** Notes how long a piece of work has taken. */
 export function learn(estimates: Estimates, kind: string, usedMs: number): void {
   const usual = estimates.get(kind) ?? usedMs;
   estimates.set(kind, usual + (usedMs - usual) * LATEST_WEIGHT);
 }
 
-/** Whether one more work in the queue `key` would have to wait too long. */
+/** Whether one more piece of work in the queue `key` would have to wait too long. */
 export function isOverloaded(queues: Queues, estimates: Estimates, key: string, kind: string): boolean {
   let count = 0;
   let total = 0;

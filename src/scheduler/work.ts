@@ -3,7 +3,7 @@
 /** Long work. It yields wherever it may be interrupted: at least once in a millisecond. */
 export type Steps<Result> = Generator<void, Result, void>;
 
-/** The clients that wait for a work. The context of a read is one. */
+/** The clients that wait for a piece of work. The context of a read is one. */
 export interface Waiter {
   /** Aborts when the last client has left, or when the time limit has passed. The work then stops. */
   readonly signal: AbortSignal;
@@ -11,7 +11,7 @@ export interface Waiter {
   readonly client?: string | undefined;
 }
 
-/** A work that waits for its next slice. */
+/** A piece of work that waits for its next slice. */
 export interface Work {
   readonly kind: string;
   readonly steps: Steps<unknown>;
@@ -23,10 +23,10 @@ export interface Work {
   leave(): void;
 }
 
-/** Queues of works, by kind and client. The first queue has the next slice. */
+/** Queues of work, by kind and client. The first queue has the next slice. */
 export type Queues = Map<string, Work[]>;
 
-/** Queues of the works that clients wait for, and of the library's own works. */
+/** Queues of the work that clients wait for, and of the library's own work. */
 export interface AllQueues {
   readonly clients: Queues;
   readonly own: Queues;
