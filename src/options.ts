@@ -131,6 +131,9 @@ export interface MonitorOptions {
   readonly publicUrl?: string;
   /** Names of query parameters that belong to the host and are ignored, such as `['token']`. Default: none. */
   readonly ignoreQuery?: readonly string[];
-  /** Called with errors behind an answer. An error that it throws is ignored. Default: errors are not reported. */
+  /**
+   * Called with errors behind an answer. An error that it throws is ignored. Default: the first error of each code
+   * that the host can mend (a server that cannot be reached, an `authorize` that throws) is a process warning.
+   */
   readonly onError?: OnError;
 }

@@ -45,6 +45,8 @@ export interface SourceStatus {
   readonly asOf: Date | null;
   /** Why `ok` is false. Default: `source_unavailable`. */
   readonly error?: MonitorErrorCode | null;
+  /** Why `ok` is false, as a sentence for the host's `onError`; clients never see it. Default: none. */
+  readonly reason?: string | null;
   /**
    * Changes whenever an answer of this part could change other than by the clock. With it, unchanged
    * answers are not computed again; without it, every request asks the source.

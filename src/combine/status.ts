@@ -15,6 +15,7 @@ export function combinedStatus(parts: readonly SourcePart[]): () => SourceStatus
       ok: away === undefined,
       asOf: times.length === 0 ? null : new Date(Math.min(...times)),
       error: away === undefined ? null : (away.error ?? 'source_unavailable'),
+      reason: away?.reason ?? null,
       ...(!revisions.includes(undefined) && { revision: JSON.stringify(revisions) }),
       changesAt: changes.length === 0 ? null : new Date(Math.min(...changes)),
     };

@@ -65,6 +65,11 @@ export function resolveSources(value: unknown): MonitorSources {
  */
 export function checkSources(value: unknown, checked: Checked): MonitorSources {
   const { caller, place } = checked;
+  if (Array.isArray(value)) {
+    throw new TypeError(
+      `${caller}: '${place}' must be one source, not an array. Write combineSources(a, b), from 'express-task-monitor'.`,
+    );
+  }
   if (!isRecord(value)) {
     throw wrongOption(
       caller,

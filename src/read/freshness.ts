@@ -1,4 +1,4 @@
-import type { MonitorErrorCode } from '../errors.ts';
+import { MonitorError, type MonitorErrorCode } from '../errors.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { SourcePart } from '../source.ts';
 import type { SourceErrorCode } from '../wire.ts';
@@ -119,16 +119,21 @@ function partFreshnessOf(part: SourcePart, now: number, report: Report): PartFre
     return { name, ok: true, asOf: now, error: null, revision: null, changesAt: Infinity };
   }
   try {
-    const { ok, asOf, error, revision, changesAt } = part.status();
+    const { ok, asOf, error, reason, revision, changesAt } = part.status();
     if (typeof ok !== 'boolean')
       throw new TypeError('status() must return { ok: boolean, asOf: Date | null }.');
     const at = timeOf(asOf);
+    const code = ok ? null : sourceErrorCode(error);
+    // Without a reason nothing is wrong yet: a source that has just started is not fresh either.
+    if (code !== null && typeof reason === 'string') {
+      report(new MonitorError(code, reason), { code, source: name, call: 'status' });
+    }
     return {
       name,
       ok,
       // A source that is fresh now has a time at which it was.
       asOf: ok ? (at ?? now) : at,
-      error: ok ? null : sourceErrorCode(error),
+      error: code,
       revision: typeof revision === 'string' || typeof revision === 'number' ? revision : null,
       changesAt: changesAt === undefined || changesAt === null ? Infinity : (timeOf(changesAt) ?? -Infinity),
     };

@@ -1,4 +1,5 @@
 import { debugChannel } from '../debug.ts';
+import type { MonitorErrorCode } from '../errors.ts';
 import type { MonitorErrorContext, OnError } from '../options.ts';
 
 /** The origin of an error. */
@@ -9,6 +10,7 @@ export type Report = (error: unknown, context: ReportContext) => void;
 
 /** Options of {@link createReport}. */
 export interface ReportOptions {
+  /** `null`: mistakes of the host are printed as warnings of the process, once per code. */
   readonly onError: OnError | null;
   /** Removes secrets from a text. */
   readonly redact: (text: string) => string;
@@ -26,6 +28,7 @@ const debug = debugChannel('error');
 /** Creates a report function that suppresses repeated errors. */
 export function createReport({ onError, redact, now = () => performance.now() }: ReportOptions): Report {
   const kinds = new Map<string, { at: number; suppressed: number }>();
+  const hook = onError ?? createWarner(redact);
 
   /** Number of suppressed errors of this kind; `null` when this one is suppressed, too. */
   function admit(kind: string): number | null {
@@ -43,14 +46,39 @@ export function createReport({ onError, redact, now = () => performance.now() }:
     const suppressed = admit(`${context.source}\n${context.call}\n${context.code}`);
     if (suppressed === null) return;
     debug('%s %s: %s: %s', context.source ?? '-', context.call, context.code, describe(error, redact));
-    if (onError === null) return;
     try {
-      const result: unknown = onError(error, { ...context, suppressed });
+      const result: unknown = hook(error, { ...context, suppressed });
       // An async function also has this type: its rejection must not be unhandled.
       new Promise((adopt) => adopt(result)).catch(() => {});
     } catch {
       // The host's own handler failed: there is nowhere else to report to.
     }
+  };
+}
+
+/** Codes that the host can do something about. Express prints bugs (`null`), and overload passes by itself. */
+const MISTAKES: ReadonlySet<MonitorErrorCode | null> = new Set<MonitorErrorCode>([
+  'forbidden',
+  'source_invalid',
+  'source_unavailable',
+  'source_timeout',
+  'exporter_invalid',
+  'exporter_unavailable',
+  'exporter_timeout',
+]);
+
+/** For hosts without `onError`: a warning for the first error of each code. */
+function createWarner(redact: (text: string) => string): OnError {
+  const warned = new Set<MonitorErrorCode | null>();
+  return (error, { code, source, call }) => {
+    if (!MISTAKES.has(code) || warned.has(code)) return;
+    warned.add(code);
+    const origin = source === null ? call : `${source}, ${call}`;
+    const more = 'Further errors of this kind are not printed: set onError to receive them.';
+    process.emitWarning(`${describe(error, redact)} (${origin}). ${more}`, {
+      type: 'ExpressTaskMonitorWarning',
+      code: `EXPRESS_TASK_MONITOR_${String(code).toUpperCase()}`,
+    });
   };
 }
 

@@ -1,4 +1,4 @@
-import { DETAIL_OF, isMonitorError, type MonitorErrorCode } from '../errors.ts';
+import { DETAIL_OF, isMonitorError, MonitorError, type MonitorErrorCode } from '../errors.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { subset } from '../http/parameter.ts';
 import { defineRoute } from '../http/route.ts';
@@ -99,6 +99,9 @@ async function runCheck<Result extends HealthCheck>(
           latency_ms: latency(),
         };
         inspect?.(result);
+        // That no worker responds is no fault of the host's set-up.
+        if (body.ok === false && call !== 'checkWorkers')
+          reportFailure(monitor, { part, call, sentence: body.error });
         return body;
       },
     });
@@ -106,6 +109,14 @@ async function runCheck<Result extends HealthCheck>(
     const code: MonitorErrorCode = isMonitorError(error) ? error.code : 'source_unavailable';
     return { ok: false, error: DETAIL_OF[code], latency_ms: latency() };
   }
+}
+
+function reportFailure(
+  { report }: Monitor,
+  { part, call, sentence }: { part: HealthSource; call: string; sentence: string | null },
+): void {
+  const code = 'source_unavailable';
+  report(new MonitorError(code, sentence ?? undefined), { code, source: part.name, call });
 }
 
 function readOk(ok: unknown): boolean | null {

@@ -204,6 +204,7 @@ export const SHAPES = {
     ok: boolean,
     asOf: nullable(date),
     error: maybe(oneOf(...Object.keys(STATUS_OF))),
+    reason: maybe(text),
     revision: optional(
       shape('a string or a finite number', (value) => typeof value === 'string' || Number.isFinite(value)),
     ),

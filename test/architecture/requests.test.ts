@@ -21,6 +21,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'test/router/lifecycle.test.ts': 'leaves before the answer comes',
   'test/routes/workflow-sharing.test.ts': 'leaves before the answer comes',
   'test/router/long-pages.test.ts': 'leaves before the answer comes',
+  'test/router/warnings.test.ts': 'runs its requests in a process of its own',
 };
 
 const SENDS =

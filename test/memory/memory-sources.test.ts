@@ -131,6 +131,21 @@ describe('memory sources', () => {
     expect(await sources.history.getHistoryStats(CONTEXT)).toMatchObject({ dropped: 12 });
   });
 
+  it.each([
+    ['done', 'SUCCESS'],
+    ['Failed', 'FAILURE'],
+    ['started', 'STARTED'],
+  ])('refuse the state %s, which would never end, and list the states', async (state, meant) => {
+    const { sources, errors, tasks } = recording();
+    sources.record({ id: '1', state });
+    expect(errors).toHaveLength(1);
+    expect(errors[0]?.message).toContain(`record({ state: '${state}' }): write ${meant}.`);
+    expect(errors[0]?.message).toContain(
+      'PENDING, RECEIVED, STARTED, RETRY, SUCCESS, FAILURE, REVOKED, REJECTED',
+    );
+    expect(await tasks()).toEqual([]);
+  });
+
   it('show values that JSON cannot hold', async () => {
     const { sources, tasks } = recording();
     const circle: Record<string, unknown> = {};

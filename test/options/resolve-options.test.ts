@@ -52,7 +52,7 @@ describe('options', () => {
     [{ timeout: 5 }, /'timeout' is not an option\. Did you mean 'timeoutMs'\?/],
     [{ colour: 'red' }, /'colour' is not an option\. Known are: sources, /],
     [{ dashbord: true }, /Did you mean 'dashboard'\?/],
-    [{ sources: [] }, /'sources' must be an object .* it is an array/],
+    [{ sources: [] }, /'sources' must be one source, not an array. Write combineSources\(a, b\)/],
     [{ sources: { task: tasks } }, /'sources\.task' is not a part of a source\. Did you mean 'tasks'\?/],
     [{ sources: { tasks: 5 } }, /'sources\.tasks' must be an object with a name and listTasks, .* it is 5/],
     [{ sources: { tasks: { ...tasks, name: 'my shop' } } }, /'sources\.tasks\.name' must be 1 to 64 of/],

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { freshnessOf } from '../../src/read/freshness.ts';
 import { createReport } from '../../src/read/report.ts';
 
@@ -15,6 +15,48 @@ function setUp(onError = vi.fn()) {
     },
   };
 }
+
+describe('without a hook, a report', () => {
+  function warnings() {
+    const emitWarning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    onTestFinished(() => emitWarning.mockRestore());
+    return emitWarning;
+  }
+
+  const REDACTED = { onError: null, redact: (text: string) => text.replaceAll('hunter2', '***') };
+
+  it('warns of the first error of each code, without secrets and in one line', () => {
+    const emitWarning = warnings();
+    const report = createReport(REDACTED);
+    report(new Error('hunter2 is\nwrong'), CONTEXT);
+    report(new Error('again'), { ...CONTEXT, call: 'getTask' });
+    report(new TypeError('authorize failed'), { code: 'forbidden', source: null, call: 'authorize' });
+    expect(emitWarning.mock.calls).toEqual([
+      [
+        '"Error: *** is\\nwrong" (celery, listTasks). Further errors of this kind are not printed: set onError to receive them.',
+        { type: 'ExpressTaskMonitorWarning', code: 'EXPRESS_TASK_MONITOR_SOURCE_UNAVAILABLE' },
+      ],
+      [
+        '"TypeError: authorize failed" (authorize). Further errors of this kind are not printed: set onError to receive them.',
+        { type: 'ExpressTaskMonitorWarning', code: 'EXPRESS_TASK_MONITOR_FORBIDDEN' },
+      ],
+    ]);
+  });
+
+  it('does not warn of bugs, which Express prints, nor of overload, which passes', () => {
+    const emitWarning = warnings();
+    const report = createReport(REDACTED);
+    report(new Error('bug'), { code: null, source: null, call: 'tasks' });
+    report(new Error('full'), { ...CONTEXT, code: 'overloaded' });
+    expect(emitWarning).not.toHaveBeenCalled();
+  });
+
+  it('does not warn when the host has a hook', () => {
+    const emitWarning = warnings();
+    setUp().report(new Error(), CONTEXT);
+    expect(emitWarning).not.toHaveBeenCalled();
+  });
+});
 
 describe('a report', () => {
   it('hands the host what was thrown, and where it came from', () => {
@@ -94,6 +136,18 @@ describe('the freshness of a part', () => {
       revision: 7,
       changesAt: NOW - 60_000,
     });
+  });
+
+  it('reports why a part is not fresh, but not of one that has just started', () => {
+    const report = vi.fn();
+    const status = (reason: string | null) => () => ({ ok: false, asOf: null, reason });
+    freshnessOf({ name: 'a', status: status(null) }, NOW, report);
+    expect(report).not.toHaveBeenCalled();
+    freshnessOf({ name: 'a', status: status('Nothing listens there.') }, NOW, report);
+    expect(report).toHaveBeenCalledExactlyOnceWith(
+      expect.objectContaining({ code: 'source_unavailable', message: 'Nothing listens there.' }),
+      { code: 'source_unavailable', source: 'a', call: 'status' },
+    );
   });
 
   it.each([

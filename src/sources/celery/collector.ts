@@ -6,7 +6,7 @@ import type { Intake } from './intake.ts';
 import type { PublishedResults } from './result-backend.ts';
 
 /** How fresh the data of some connections is. */
-type Freshness = Pick<SourceStatus, 'ok' | 'asOf' | 'error'>;
+type Freshness = Pick<SourceStatus, 'ok' | 'asOf' | 'error' | 'reason'>;
 
 /** Listens to a deployment and records its messages. */
 export interface Collector {

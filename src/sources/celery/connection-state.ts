@@ -20,9 +20,10 @@ export interface ConnectionState {
  */
 export function statusOfConnections(
   states: readonly ConnectionState[],
-): Pick<SourceStatus, 'ok' | 'asOf' | 'error'> {
+): Pick<SourceStatus, 'ok' | 'asOf' | 'error' | 'reason'> {
   const ok = states.every(({ up }) => up);
   const times = states.flatMap(({ asOf }) => asOf ?? []);
   const asOf = times.length === 0 ? null : new Date(Math.min(...times));
-  return { ok, asOf, error: ok ? null : 'source_unavailable' };
+  const reason = states.find(({ problem }) => problem !== null)?.problem?.sentence ?? null;
+  return { ok, asOf, error: ok ? null : 'source_unavailable', reason };
 }

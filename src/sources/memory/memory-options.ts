@@ -92,8 +92,8 @@ function warnOnce(): (error: TypeError) => void {
     if (warned) return;
     warned = true;
     process.emitWarning(`${error.message} (further records like it are only counted)`, {
-      type: 'TaskMonitorWarning',
-      code: 'TASK_MONITOR_RECORD',
+      type: 'ExpressTaskMonitorWarning',
+      code: 'EXPRESS_TASK_MONITOR_RECORD',
     });
   };
 }

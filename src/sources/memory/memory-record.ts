@@ -48,6 +48,24 @@ const TYPE_OF: Readonly<Record<string, TaskChangeType>> = {
   REJECTED: 'rejected',
 };
 
+const STATES = Object.keys(TYPE_OF).join(', ');
+
+/** Other words for these states. As a state of its own, each would leave the task unfinished for ever. */
+const OTHER_WORDS: Readonly<Record<string, TaskState>> = {
+  ...Object.fromEntries(Object.keys(TYPE_OF).map((state) => [state.toLowerCase(), state])),
+  ...{ done: 'SUCCESS', ok: 'SUCCESS', complete: 'SUCCESS', completed: 'SUCCESS', finished: 'SUCCESS' },
+  ...{ succeeded: 'SUCCESS', failed: 'FAILURE', error: 'FAILURE', errored: 'FAILURE' },
+  ...{ cancelled: 'REVOKED', canceled: 'REVOKED' },
+};
+
+function refuseOtherWord(state: string): void {
+  const word = state.toLowerCase();
+  if (!Object.hasOwn(OTHER_WORDS, word)) return;
+  throw new TypeError(
+    `record({ state: '${state}' }): write ${OTHER_WORDS[word]}. The states are ${STATES}, or one of your own.`,
+  );
+}
+
 /** @throws TypeError that says what to write */
 export function toTaskChange(record: MemoryRecord, now: () => number): TaskChange {
   if (typeof record !== 'object' || record === null) {
@@ -58,11 +76,10 @@ export function toTaskChange(record: MemoryRecord, now: () => number): TaskChang
     throw new TypeError("record({ id }): write the task's id, a string of 1 to 512 characters.");
   }
   if (typeof state !== 'string' || state === '') {
-    throw new TypeError(
-      'record({ state }): write PENDING, RECEIVED, STARTED, RETRY, SUCCESS, FAILURE, REVOKED, REJECTED or a state of your own.',
-    );
+    throw new TypeError(`record({ state }): write ${STATES} or a state of your own.`);
   }
   const type = Object.hasOwn(TYPE_OF, state) ? (TYPE_OF[state] as TaskChangeType) : 'custom';
+  if (type === 'custom') refuseOtherWord(state);
   const change: Record<string, unknown> = {
     id,
     type,

@@ -19,7 +19,10 @@ export function watchProcess(settleMs = 20_000): ProcessWatch {
   const listeners = {
     unhandledRejection: collect('unhandledRejection'),
     uncaughtException: collect('uncaughtException'),
-    warning: collect('warning'),
+    // Without `onError`, the library prints what the host can mend as a warning of its own.
+    warning: (warning: Error) => {
+      if (warning.name !== 'ExpressTaskMonitorWarning') collect('warning')(warning);
+    },
   };
   for (const [name, listener] of Object.entries(listeners)) process.on(name, listener);
   return {

@@ -118,7 +118,9 @@ function createStatus(readers: readonly RedisReader[], check: () => Promise<unkn
       checkedAt = performance.now();
       void check();
     }
-    return { ok: false, asOf: oldest === null ? null : new Date(oldest), error: 'source_unavailable' };
+    const reason = states.find(({ problem }) => problem !== null)?.problem?.sentence ?? null;
+    const asOf = oldest === null ? null : new Date(oldest);
+    return { ok: false, asOf, error: 'source_unavailable', reason };
   };
 }
 

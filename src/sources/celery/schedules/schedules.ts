@@ -114,7 +114,7 @@ function statusOf(state: State): SourceStatus {
   const { snapshot, readAt } = state;
   const ok = !isCutOff(state);
   const asOf = snapshot === null || readAt === null ? null : new Date(readAt);
-  return { ok, asOf, error: ok ? null : 'source_unavailable' };
+  return { ok, asOf, error: ok ? null : 'source_unavailable', reason: state.problem?.sentence ?? null };
 }
 
 async function listEnabled(state: State): Promise<Schedule[] | null> {
