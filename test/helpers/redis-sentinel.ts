@@ -11,6 +11,8 @@ export interface RedisSentinel {
   readonly port: number;
   /** Sends a command to it. */
   ask(...args: string[]): Promise<unknown>;
+  /** Lets it look at its instances every two seconds, not ten. Redis 7 can; an older one stays as it is. */
+  hurry(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -46,6 +48,10 @@ export async function startSentinel(
   return {
     port,
     ask: (...args) => client.sendCommand(args),
+    async hurry() {
+      const periods = ['info-period', '2000', 'publish-period', '500'];
+      await client.sendCommand(['SENTINEL', 'debug', ...periods]).catch(() => {});
+    },
     async close() {
       client.destroy();
       const exited = once(child, 'exit');
