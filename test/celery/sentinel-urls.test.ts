@@ -117,17 +117,10 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'Redis behind S
     const first = kept(await startRedis(...login, '--repl-diskless-sync-delay', '0'));
     const replicaOf = ['--replicaof', '127.0.0.1', String(first.port), '--repl-diskless-sync-delay', '0'];
     const second = kept(await startRedis(...login, ...replicaOf));
-    // A Sentinel that is quick to call a master down does so while this one only waits for its turn on a busy machine.
-    const lines = [
-      'sentinel auth-pass shop SECRET-master',
-      'sentinel down-after-milliseconds shop 60000',
-      'sentinel failover-timeout shop 60000',
-    ];
+    const lines = ['sentinel auth-pass shop SECRET-master'];
     const sentinel = kept(await startSentinel(first.port, lines, 'SECRET-sentinel'));
-    await sentinel.hurry();
-    await until(async () =>
-      /master-link-status,ok/.test(String(await sentinel.ask('SENTINEL', 'replicas', 'shop'))),
-    );
+    await sentinel.lookOften();
+    await until(sentinel.hasReplica);
     const options = { ...shop, sentinel_kwargs: { password: 'SECRET-sentinel' } };
     const dead = await freePort();
     const url = (database: number): string =>
@@ -156,16 +149,8 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'Redis behind S
       context,
     );
 
-    // Refused as long as the Sentinel has not heard from the replica of late.
-    await until(() =>
-      sentinel.ask('SENTINEL', 'failover', 'shop').then(
-        () => true,
-        () => false,
-      ),
-    );
-    const master = async (): Promise<unknown> =>
-      ((await sentinel.ask('SENTINEL', 'get-master-addr-by-name', 'shop')) as string[])[1];
-    await until(async () => (await master()) === String(second.port));
+    await until(sentinel.failOver);
+    await until(async () => (await sentinel.master()) === second.port);
     await until(async () => {
       if (isUp()) await publish(second.port, '/4.celeryev/task.multi', received('demoted'));
       return (await stateOf(sources, 'demoted')) === 'RECEIVED';
@@ -173,15 +158,11 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'Redis behind S
     expect((await feedOf(sources, cursor)).gap).toBe(true);
 
     // The old one must follow before it can be chosen again.
-    await until(async () =>
-      /master-link-status,ok/.test(String(await sentinel.ask('SENTINEL', 'replicas', 'shop'))),
-    );
+    await until(sentinel.hasReplica);
     await second.kill();
-    // From now on a failover that did not succeed is tried again after twice its time.
-    const soon = ['down-after-milliseconds', '500', 'failover-timeout', '4000'];
-    await sentinel.ask('SENTINEL', 'set', 'shop', ...soon);
+    await sentinel.actSoon();
     await until(() => !isUp());
-    await until(async () => (await master()) === String(first.port), 60_000);
+    await until(async () => (await sentinel.master()) === first.port, 60_000);
     await until(async () => {
       if (isUp()) await publish(first.port, '/4.celeryev/task.multi', received('dead'));
       return (await stateOf(sources, 'dead')) === 'RECEIVED';

@@ -104,19 +104,13 @@ for (const source of REDIS_SOURCES) {
 redisCase(25, 'a replica is promoted, and both sources follow Sentinel to it', async (bench) => {
   const master = await redisFor();
   const replica = await redisFor('--replicaof', '127.0.0.1', String(master.port));
-  const sentinel = await startSentinel(master.port, [
-    'sentinel down-after-milliseconds shop 500',
-    'sentinel failover-timeout shop 5000',
-  ]);
+  const sentinel = await startSentinel(master.port);
   onTestFinished(() => sentinel.close());
   for (const source of REDIS_SOURCES) await source.fill(master);
   const writer = await admin(replica);
   await until(async () => (await writer.exists('bull:mail:meta')) === 1);
   // Sentinel learns of the replica from its master, every ten seconds.
-  await until(async () => {
-    const found = await sentinel.ask('SENTINEL', 'REPLICAS', 'shop');
-    return Array.isArray(found) && found.length === 1;
-  }, 40_000);
+  await until(sentinel.hasReplica, 40_000);
   const sentinels = [{ host: '127.0.0.1', port: sentinel.port }];
   const broker = `sentinel://127.0.0.1:${sentinel.port}/0`;
   const transport = { master_name: 'shop' };
@@ -128,6 +122,7 @@ redisCase(25, 'a replica is promoted, and both sources follow Sentinel to it', a
   ];
   for (const host of hosts) await untilCurrent(host);
   await master.kill();
+  await sentinel.actSoon();
   for (const host of hosts) await expectAway(bench, host, '/api/tasks/', 50);
   // Sentinel ends the connections of those that it tells of their new role.
   const role = async (): Promise<string> => String(await writer.sendCommand(['ROLE']).catch(() => ''));

@@ -9,10 +9,19 @@ import { endWithProcess, freePort, untilSaid } from './redis-server.ts';
 /** A Sentinel of its own, on a free port of loopback. */
 export interface RedisSentinel {
   readonly port: number;
-  /** Sends a command to it. */
-  ask(...args: string[]): Promise<unknown>;
-  /** Lets it look at its instances every two seconds, not ten. Redis 7 can; an older one stays as it is. */
-  hurry(): Promise<void>;
+  /** The port of the master. */
+  master(): Promise<number>;
+  /** Whether it knows a replica that follows the master. */
+  hasReplica(): Promise<boolean>;
+  /** Makes the replica the master. `false`: not yet, it has not heard from the replica of late. */
+  failOver(): Promise<boolean>;
+  /** Looks at its instances every two seconds, not ten. Redis 7 can; an older one stays as it is. */
+  lookOften(): Promise<void>;
+  /**
+   * Replaces a master that does not answer for 500 ms, and tries again after eight seconds. Call it only once the
+   * master is dead: on a busy machine, a living one may be silent for as long.
+   */
+  actSoon(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -45,12 +54,21 @@ export async function startSentinel(
   });
   client.on('error', () => {});
   await client.connect();
+  const ask = (...args: string[]): Promise<unknown> => client.sendCommand(['SENTINEL', ...args]);
   return {
     port,
-    ask: (...args) => client.sendCommand(args),
-    async hurry() {
-      const periods = ['info-period', '2000', 'publish-period', '500'];
-      await client.sendCommand(['SENTINEL', 'debug', ...periods]).catch(() => {});
+    master: async () => Number(((await ask('get-master-addr-by-name', 'shop')) as string[])[1]),
+    hasReplica: async () => /master-link-status,ok/.test(String(await ask('replicas', 'shop'))),
+    failOver: () =>
+      ask('failover', 'shop').then(
+        () => true,
+        () => false,
+      ),
+    async lookOften() {
+      await ask('debug', 'info-period', '2000', 'publish-period', '500').catch(() => {});
+    },
+    async actSoon() {
+      await ask('set', 'shop', 'down-after-milliseconds', '500', 'failover-timeout', '4000');
     },
     async close() {
       client.destroy();
