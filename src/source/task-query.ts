@@ -44,6 +44,24 @@ export interface TaskQuery {
   readonly scan: number;
 }
 
+/** The parts of a {@link TaskQuery} that select every task, in the default order. Shared: must not be changed. */
+export const ALL_TASKS: Omit<TaskQuery, 'limit' | 'scan'> = {
+  after: null,
+  states: [],
+  names: [],
+  workers: [],
+  queues: [],
+  rootId: null,
+  parentId: null,
+  groupId: null,
+  q: null,
+  search: () => true,
+  since: null,
+  until: null,
+  sort: 'timestamp',
+  order: 'desc',
+};
+
 /** A page of tasks, in the order asked for, ties by id ascending, rows without a sort value last. */
 export interface TaskPage {
   readonly tasks: readonly Task[];

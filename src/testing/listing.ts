@@ -1,5 +1,6 @@
 /** Helpers for the task list: queries, reading all pages, comparing rows. */
 import type { Task } from '../model.ts';
+import { ALL_TASKS } from '../source/task-query.ts';
 import type { TaskPage, TaskPosition, TaskQuery, TaskSort } from '../source.ts';
 import type { Bench } from './bench.ts';
 import { fail } from './shape.ts';
@@ -29,17 +30,8 @@ export function taskQuery(part: Partial<TaskQuery> = {}): TaskQuery {
   };
   for (const list of Object.values(lists)) Object.freeze(list);
   return Object.freeze({
+    ...ALL_TASKS,
     limit: 1000,
-    after: null,
-    rootId: null,
-    parentId: null,
-    groupId: null,
-    q: null,
-    search: () => true,
-    since: null,
-    until: null,
-    sort: 'timestamp' as const,
-    order: 'desc' as const,
     scan: 10_000_000,
     ...part,
     ...lists,

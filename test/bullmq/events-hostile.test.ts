@@ -1,38 +1,22 @@
-import { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
+import { describe, expect, it } from 'vitest';
+import { bullmqSources } from '../../src/bullmq.ts';
 import { readMark } from '../../src/cursor.ts';
 import type { EventsBody } from '../../src/wire.ts';
 import { askStream } from '../helpers/ask-stream.ts';
 import { cursorOf, feed, follow } from '../helpers/bullmq-events.ts';
 import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
-import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 import { serve } from '../router/host-kit.ts';
+import { useSourceRedis } from './source-redis.ts';
 
 const TIME = 1_790_000_000_000;
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed'), () => {
-  let server: RedisServer;
-  let redis: Redis;
-  let sources: BullMQSources;
-
-  beforeEach(async () => {
-    server = await startRedis();
-    redis = new Redis(server.port);
-    redis.on('error', () => {});
-    await redis.hset('bull:q:meta', 'version', 'bullmq:6.7.0');
-    sources = bullmqSources({ connection: server.url() });
-  });
-
-  afterEach(async () => {
-    sources.close();
-    redis.disconnect();
-    await server.close();
-  });
+  const on = useSourceRedis('q');
 
   /** How often Redis has run each command that reads a stream or a hash. */
   async function calls(...names: readonly string[]): Promise<number> {
-    const stats = await redis.info('commandstats');
+    const stats = await on.redis.info('commandstats');
     return names.reduce(
       (sum, name) => sum + Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0),
       0,
@@ -59,30 +43,30 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed'), ()
       ['event', 'waiting', 'jobId', '1', 'prev', '\u202e<script>'],
       ['event', 'job went home', 'jobId', '1', 'password', 'canary', 'to', 'ann'],
     ];
-    for (const [at, entry] of entries.entries()) await redis.xadd(key, `${TIME + at}-0`, ...entry);
-    await redis.xadd(key, '18446744073709551614-1', 'event', 'active', 'jobId', '9');
-    await redis.set('bull:q:1', 'no hash');
-    const { events, cursor } = await feed(sources);
+    for (const [at, entry] of entries.entries()) await on.redis.xadd(key, `${TIME + at}-0`, ...entry);
+    await on.redis.xadd(key, '18446744073709551614-1', 'event', 'active', 'jobId', '9');
+    await on.redis.set('bull:q:1', 'no hash');
+    const { events, cursor } = await feed(on.sources);
     expect(events.length).toBe(entries.length + 1);
     expect(JSON.stringify(events).length).toBeLessThan(30_000);
     expect(events[0]).toMatchObject({ type: 'task-started', taskId: 'q:9', timestamp: null });
     expect(events[1]).toMatchObject({ type: 'job went home', detail: '{"password":"***","to":"ann"}' });
-    const other = bullmqSources({ connection: server.url() });
+    const other = bullmqSources({ connection: on.server.url() });
     expect((await follow(other, { time: new Date(0) }, { limit: 2 })).events).toEqual(events.toReversed());
     expect(await feed(other, { since: { cursor } })).toEqual({ events: [], cursor, gap: false });
     other.close();
     expect(Object.prototype).not.toHaveProperty('polluted');
-    const { get } = await serve(EXPRESS_MAJORS[1] as ExpressMajor, { sources });
+    const { get } = await serve(EXPRESS_MAJORS[1] as ExpressMajor, { sources: on.sources });
     const { status, text } = await get('/api/events/latest/');
     expect([status, text.includes('canary'), text.includes('ann')]).toEqual([200, false, true]);
   });
 
   it('is no worse for cursors and streams that are none', async () => {
-    await redis.xadd('bull:q:events', `${TIME}-0`, 'event', 'active', 'jobId', '1');
-    await redis.hset('bull:r:meta', 'version', 'x');
-    await redis.set('bull:r:events', 'no stream');
+    await on.redis.xadd('bull:q:events', `${TIME}-0`, 'event', 'active', 'jobId', '1');
+    await on.redis.hset('bull:r:meta', 'version', 'x');
+    await on.redis.set('bull:r:events', 'no stream');
     const large = '99999999999999999999';
-    const key = readMark('feed', await cursorOf(sources))?.[1]
+    const key = readMark('feed', await cursorOf(on.sources))?.[1]
       ?.toString()
       .slice(0, 9);
     const late = `feed1[${large},""]`;
@@ -100,17 +84,17 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed'), ()
       'feed1[-1,""]',
       `feed1[${large},","]`,
     ]) {
-      const { gap } = await feed(sources, { since: { cursor } });
+      const { gap } = await feed(on.sources, { since: { cursor } });
       expect([cursor, gap]).toEqual([cursor, cursor !== late]);
     }
-    expect((await feed(sources)).events.length).toBe(1);
-    expect(sources.events.status?.().ok).toBe(true);
+    expect((await feed(on.sources)).events.length).toBe(1);
+    expect(on.sources.events.status?.().ok).toBe(true);
   });
 
   it('reads large entries a few at a time, and does not read the last one again and again', async () => {
     for (let at = 0; at < 60; at += 1) {
       const value = 'v'.repeat(at < 30 ? 10 : 500_000);
-      await redis.xadd(
+      await on.redis.xadd(
         'bull:q:events',
         `${TIME + at}-0`,
         'event',
@@ -121,8 +105,8 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed'), ()
         value,
       );
     }
-    const { cursor } = await feed(sources, { limit: 60 });
-    const monitor = await redis.monitor();
+    const { cursor } = await feed(on.sources, { limit: 60 });
+    const monitor = await on.redis.monitor();
     let looks = 0;
     monitor.on('monitor', (_time, [name]: string[]) => {
       if (/^x/i.test(name ?? '')) looks += 1;
@@ -130,13 +114,13 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed'), ()
     const lookAgain = async (): Promise<void> => {
       const before = looks;
       await until(async () => {
-        await feed(sources, { since: { cursor } });
+        await feed(on.sources, { since: { cursor } });
         return looks > before;
       });
     };
     await lookAgain();
     const out = async (): Promise<number> =>
-      Number(/total_net_output_bytes:(\d+)/.exec(await redis.info('stats'))?.[1]);
+      Number(/total_net_output_bytes:(\d+)/.exec(await on.redis.info('stats'))?.[1]);
     const before = await out();
     for (let round = 0; round < 3; round += 1) await lookAgain();
     expect((await out()) - before).toBeLessThan(200_000);
@@ -144,13 +128,13 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed'), ()
   });
 
   it('costs one command a second and queue while nothing happens, however many ask', async () => {
-    await redis.hset('bull:r:meta', 'version', 'x');
+    await on.redis.hset('bull:r:meta', 'version', 'x');
     for (const queue of ['q', 'r']) {
       for (let at = 0; at < 20; at += 1) {
-        await redis.xadd(`bull:${queue}:events`, `${TIME + at}-0`, 'event', 'active', 'jobId', '1');
+        await on.redis.xadd(`bull:${queue}:events`, `${TIME + at}-0`, 'event', 'active', 'jobId', '1');
       }
     }
-    const host = await serve(EXPRESS_MAJORS[1] as ExpressMajor, { sources });
+    const host = await serve(EXPRESS_MAJORS[1] as ExpressMajor, { sources: on.sources });
     const { cursor } = (await host.get<EventsBody>('/api/events/latest/')).body;
     const streams = await Promise.all(
       ['', '?state=STARTED', '?limit=7', '?task=none'].map((query) =>
@@ -170,29 +154,29 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed'), ()
     const seconds = (performance.now() - began) / 1_000;
     expect((await calls(...names)) - before).toBeLessThanOrEqual(2 * Math.ceil(seconds + 1));
     // All of them hear of what happens.
-    await redis.hset('bull:q:5', 'name', 'none', 'timestamp', '1');
-    await redis.xadd('bull:q:events', '*', 'event', 'active', 'jobId', '5');
+    await on.redis.hset('bull:q:5', 'name', 'none', 'timestamp', '1');
+    await on.redis.xadd('bull:q:events', '*', 'event', 'active', 'jobId', '5');
     await until(() => streams.every(({ messages }) => messages.at(-1)?.body.events[0]?.task_id === 'q:5'));
     for (const stream of streams) stream.close();
   });
 
   it('reaches what a filter asks for behind more than one answer looks at, in a stream, too', async () => {
-    await redis.xadd('bull:q:events', `${TIME}-0`, 'event', 'active', 'jobId', '1');
-    const cursor = await cursorOf(sources);
-    const line = redis.pipeline();
+    await on.redis.xadd('bull:q:events', `${TIME}-0`, 'event', 'active', 'jobId', '1');
+    const cursor = await cursorOf(on.sources);
+    const line = on.redis.pipeline();
     for (let at = 1; at < 45_000; at += 1) {
       line.xadd('bull:q:events', `${TIME + at}-0`, 'event', 'active', 'jobId', '1');
     }
     line.xadd('bull:q:events', `${TIME + 45_000}-0`, 'event', 'completed', 'jobId', '1');
     await line.exec();
     // What was looked at within the last second is not looked at again.
-    let found = await follow(sources, { cursor }, { states: ['SUCCESS'] });
+    let found = await follow(on.sources, { cursor }, { states: ['SUCCESS'] });
     await until(async () => {
-      if (found.events.length === 0) found = await follow(sources, { cursor }, { states: ['SUCCESS'] });
+      if (found.events.length === 0) found = await follow(on.sources, { cursor }, { states: ['SUCCESS'] });
       return found.events.length > 0;
     });
     expect([found.events.map(({ taskId }) => taskId), found.gaps]).toEqual([['q:1'], 0]);
-    const { base, get } = await serve(EXPRESS_MAJORS[1] as ExpressMajor, { sources });
+    const { base, get } = await serve(EXPRESS_MAJORS[1] as ExpressMajor, { sources: on.sources });
     const { body } = await get<EventsBody>('/api/events/latest/?since=1000&limit=1');
     const stream = await askStream<EventsBody>(
       base,
@@ -211,23 +195,23 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the feed'), ()
   }, 30_000);
 
   it('says that it is away, and goes on behind its cursor when it is back', async () => {
-    await redis.xadd('bull:q:events', `${TIME}-0`, 'event', 'active', 'jobId', '1');
-    const cursor = await cursorOf(sources);
-    await server.kill();
+    await on.redis.xadd('bull:q:events', `${TIME}-0`, 'event', 'active', 'jobId', '1');
+    const cursor = await cursorOf(on.sources);
+    await on.server.kill();
     await until(
       async () =>
-        (await feed(sources).then(
+        (await feed(on.sources).then(
           () => true,
           () => false,
         )) === false,
     );
-    expect(sources.events.status?.()).toMatchObject({ ok: false, error: 'source_unavailable' });
-    await server.start();
-    await until(() => redis.status === 'ready');
-    await redis.hset('bull:q:meta', 'version', 'x');
-    await until(() => sources.events.status?.().ok === true);
-    await redis.xadd('bull:q:events', `${TIME + 5}-0`, 'event', 'active', 'jobId', '2');
-    await until(async () => (await feed(sources, { since: { cursor } })).events.length === 1);
-    expect((await feed(sources, { since: { cursor } })).gap).toBe(true);
+    expect(on.sources.events.status?.()).toMatchObject({ ok: false, error: 'source_unavailable' });
+    await on.server.start();
+    await until(() => on.redis.status === 'ready');
+    await on.redis.hset('bull:q:meta', 'version', 'x');
+    await until(() => on.sources.events.status?.().ok === true);
+    await on.redis.xadd('bull:q:events', `${TIME + 5}-0`, 'event', 'active', 'jobId', '2');
+    await until(async () => (await feed(on.sources, { since: { cursor } })).events.length === 1);
+    expect((await feed(on.sources, { since: { cursor } })).gap).toBe(true);
   }, 30_000);
 });

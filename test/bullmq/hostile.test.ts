@@ -1,38 +1,22 @@
-import { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
+import { describe, expect, it } from 'vitest';
 import { context, detail, page, queryOf, tree } from '../helpers/bullmq-read.ts';
-import { type RedisServer, redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
+import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
+import { useSourceRedis } from './source-redis.ts';
 
 const TIME = 1_790_000_000_000;
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'jobs that hold anything'), () => {
-  let server: RedisServer;
-  let redis: Redis;
-  let sources: BullMQSources;
-
-  beforeEach(async () => {
-    server = await startRedis();
-    redis = new Redis(server.port);
-    await redis.hset('bull:q:meta', 'version', 'bullmq:6.7.0');
-    sources = bullmqSources({ connection: server.url() });
-  });
-
-  afterEach(async () => {
-    sources.close();
-    redis.disconnect();
-    await server.close();
-  });
+  const on = useSourceRedis('q');
 
   async function completed(id: string, fields: Readonly<Record<string, string | Buffer>>): Promise<void> {
-    await redis.hset(`bull:q:${id}`, {
+    await on.redis.hset(`bull:q:${id}`, {
       name: 'a',
       timestamp: String(TIME),
       finishedOn: String(TIME),
       atm: '1',
       ...fields,
     });
-    await redis.zadd('bull:q:completed', TIME, id);
+    await on.redis.zadd('bull:q:completed', TIME, id);
   }
 
   it('of many megabytes are cut in the list and on their own page, and told to be', async () => {
@@ -40,23 +24,23 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'jobs that hold
       data: `{"text":"${'ü'.repeat(2_500_000)}"}`,
       returnvalue: JSON.stringify('r'.repeat(3_000_000)),
     });
-    const [row] = (await page(sources)).tasks;
+    const [row] = (await page(on.sources)).tasks;
     expect(row?.args).toMatch(/^\{"text":"ü+$/);
     expect(String(row?.args).length).toBe(4_096);
     expect(row?.truncated).toEqual(['args', 'result']);
-    const own = await detail(sources, 'q:1');
+    const own = await detail(on.sources, 'q:1');
     expect(String(own?.args).length).toBe(262_144);
     expect(own?.truncated).toEqual(['args', 'result']);
-    expect((await tree(sources, 'q:1'))?.tasks[0]?.truncated).toEqual(['args', 'result']);
+    expect((await tree(on.sources, 'q:1'))?.tasks[0]?.truncated).toEqual(['args', 'result']);
   });
 
   it('that are too large to be read are told by their size', async () => {
     await completed('1', { data: 'x'.repeat(20_000_000) });
-    for (const task of [(await page(sources)).tasks[0], await detail(sources, 'q:1')]) {
+    for (const task of [(await page(on.sources)).tasks[0], await detail(on.sources, 'q:1')]) {
       expect(task).toMatchObject({ args: '<20000000 bytes>', truncated: ['args'] });
     }
     for (let id = 2; id < 12; id += 1) await completed(String(id), { data: 'y'.repeat(5_000_000) });
-    const { tasks } = await page(sources);
+    const { tasks } = await page(on.sources);
     expect(tasks.filter(({ args }) => args === '<5000000 bytes>').length).toBeGreaterThan(2);
     expect(tasks.filter(({ args }) => String(args).startsWith('yyy')).length).toBeGreaterThan(5);
     expect(tasks.length).toBe(11);
@@ -81,14 +65,14 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'jobs that hold
       data: Buffer.from([0, 255, 254, 128, 10, 65]),
       returnvalue: Buffer.from([34, 255, 34]),
     });
-    const { tasks } = await page(sources);
+    const { tasks } = await page(on.sources);
     expect(tasks.length).toBe(values.length + 1);
     for (const [index, value] of values.entries()) {
       const row = tasks.find(({ id }) => id === `q:${index}`);
       expect(row?.args ?? '').toBe(value.slice(0, 4_096));
     }
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
-    for (const { id } of tasks) expect((await detail(sources, id))?.id).toBe(id);
+    for (const { id } of tasks) expect((await detail(on.sources, id))?.id).toBe(id);
   });
 
   it('with fields of any other shape keep what can be read', async () => {
@@ -130,22 +114,22 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'jobs that hold
           ['delayed', TIME * 4_096],
         ] as const) {
           const own = `${part}-${id}`;
-          await redis.hset(`bull:q:${own}`, { name: 'a', timestamp: TIME, [field]: value });
-          await redis.zadd(`bull:q:${part}`, score, own);
+          await on.redis.hset(`bull:q:${own}`, { name: 'a', timestamp: TIME, [field]: value });
+          await on.redis.zadd(`bull:q:${part}`, score, own);
         }
-        await redis.hset(`bull:q:wait-${id}`, { name: 'a', timestamp: TIME, [field]: value });
-        await redis.lpush('bull:q:wait', `wait-${id}`);
+        await on.redis.hset(`bull:q:wait-${id}`, { name: 'a', timestamp: TIME, [field]: value });
+        await on.redis.lpush('bull:q:wait', `wait-${id}`);
       }
     }
     for (const sort of ['timestamp', 'started', 'runtime', 'name'] as const) {
-      const { tasks, next } = await page(sources, { limit: 1_000, sort });
+      const { tasks, next } = await page(on.sources, { limit: 1_000, sort });
       expect([sort, tasks.length, next]).toEqual([sort, 4 * id, null]);
     }
     for (const own of ['completed-1', 'failed-99', 'delayed-44', 'wait-80']) {
-      expect((await detail(sources, `q:${own}`))?.id).toBe(`q:${own}`);
-      expect((await tree(sources, `q:${own}`))?.tasks[0]?.id).toBe(`q:${own}`);
+      expect((await detail(on.sources, `q:${own}`))?.id).toBe(`q:${own}`);
+      expect((await tree(on.sources, `q:${own}`))?.tasks[0]?.id).toBe(`q:${own}`);
     }
-    await sources.tasks.getTaskStats?.(
+    await on.sources.tasks.getTaskStats?.(
       { minutes: 60, now: new Date(TIME + 60_000), filter: queryOf() },
       context,
     );
@@ -153,45 +137,48 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'jobs that hold
 
   it('with scores that are no time, or sets that hold no jobs, are passed over', async () => {
     await completed('1', {});
-    await redis.zadd('bull:q:completed', '+inf', 'inf', '-inf', '-inf', 1e300, 'far', -5, 'past');
-    await redis.hset('bull:q:past', { name: 'a', timestamp: -5, finishedOn: -5 });
-    for (const id of ['inf', '-inf', 'far']) await redis.hset(`bull:q:${id}`, { name: 'a', timestamp: TIME });
-    await redis.lpush('bull:q:wait', 'gone', '0:1', '0', '', 'constructor', '__proto__');
-    await redis.zadd('bull:q:failed', TIME, 'gone');
-    const { tasks } = await page(sources);
+    await on.redis.zadd('bull:q:completed', '+inf', 'inf', '-inf', '-inf', 1e300, 'far', -5, 'past');
+    await on.redis.hset('bull:q:past', { name: 'a', timestamp: -5, finishedOn: -5 });
+    for (const id of ['inf', '-inf', 'far'])
+      await on.redis.hset(`bull:q:${id}`, { name: 'a', timestamp: TIME });
+    await on.redis.lpush('bull:q:wait', 'gone', '0:1', '0', '', 'constructor', '__proto__');
+    await on.redis.zadd('bull:q:failed', TIME, 'gone');
+    const { tasks } = await page(on.sources);
     expect(tasks.map(({ id }) => id)).toEqual(['q:1', 'q:past']);
-    await redis.set('bull:q:delayed', 'text');
-    await redis.set('bull:q:active', 'text');
-    await redis.hset('bull:q:paused', 'a', 'b');
-    await redis.set('bull:q:2', 'no hash');
-    await redis.lpush('bull:q:wait', '2');
-    expect((await page(sources)).tasks.length).toBe(2);
-    expect(await detail(sources, 'q:2')).toBeNull();
-    expect((await detail(sources, 'q:1'))?.state).toBe('SUCCESS');
+    await on.redis.set('bull:q:delayed', 'text');
+    await on.redis.set('bull:q:active', 'text');
+    await on.redis.hset('bull:q:paused', 'a', 'b');
+    await on.redis.set('bull:q:2', 'no hash');
+    await on.redis.lpush('bull:q:wait', '2');
+    expect((await page(on.sources)).tasks.length).toBe(2);
+    expect(await detail(on.sources, 'q:2')).toBeNull();
+    expect((await detail(on.sources, 'q:1'))?.state).toBe('SUCCESS');
   });
 
   it('and children of any number are cut, and told to be', async () => {
     await completed('1', {});
     const children = Array.from({ length: 25_000 }, (_, n) => `bull:q:c${n}`);
     for (let from = 0; from < children.length; from += 5_000) {
-      await redis.sadd('bull:q:1:dependencies', ...children.slice(from, from + 5_000));
+      await on.redis.sadd('bull:q:1:dependencies', ...children.slice(from, from + 5_000));
     }
-    await redis.hset('bull:q:1:processed', 'no key', 'x'.repeat(1_000_000), 'bull:q:1', '{}');
-    const found = await tree(sources, 'q:1');
+    await on.redis.hset('bull:q:1:processed', 'no key', 'x'.repeat(1_000_000), 'bull:q:1', '{}');
+    const found = await tree(on.sources, 'q:1');
     expect(found?.truncated).toBe(true);
     expect(found?.tasks.map(({ id }) => id)).toEqual(['q:1']);
     expect(found?.relations?.length).toBeLessThanOrEqual(20_000);
-    expect((await detail(sources, 'q:1'))?.children?.length).toBeGreaterThan(19_000);
+    expect((await detail(on.sources, 'q:1'))?.children?.length).toBeGreaterThan(19_000);
   }, 30_000);
 
   it('and logs of any length are cut', async () => {
     await completed('1', { processedOn: String(TIME - 5) });
-    await redis.rpush('bull:q:1:logs', ...Array.from({ length: 3_000 }, (_, n) => `line ${n}`));
-    const log = (await detail(sources, 'q:1'))?.timeline?.find(({ state }) => state === 'STARTED')?.detail;
+    await on.redis.rpush('bull:q:1:logs', ...Array.from({ length: 3_000 }, (_, n) => `line ${n}`));
+    const log = (await detail(on.sources, 'q:1'))?.timeline?.find(({ state }) => state === 'STARTED')?.detail;
     expect(log?.split('\n').length).toBe(100);
     expect(log).toMatch(/line 2999$/);
-    await redis.rpush('bull:q:1:logs', 'x'.repeat(3_000_000));
-    const long = (await detail(sources, 'q:1'))?.timeline?.find(({ state }) => state === 'STARTED')?.detail;
+    await on.redis.rpush('bull:q:1:logs', 'x'.repeat(3_000_000));
+    const long = (await detail(on.sources, 'q:1'))?.timeline?.find(
+      ({ state }) => state === 'STARTED',
+    )?.detail;
     expect(long?.length).toBe(65_536);
   });
 });

@@ -1,44 +1,36 @@
-import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
 import type { TaskQuery } from '../../src/source.ts';
 import { bullmqRules } from '../helpers/acl-users.ts';
 import { fillQueues } from '../helpers/bullmq-fill.ts';
 import { page } from '../helpers/bullmq-read.ts';
-import { type RedisServer, redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
+import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
+import { openSourceRedis, useSourceRedis } from './source-redis.ts';
 
 const START = Date.UTC(2026, 9, 1);
 const MOST = 250;
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a page of 100 jobs'), () => {
   const PARTS = ['wait', 'completed', 'failed', 'delayed', 'prioritized'] as const;
-  let server: RedisServer;
-  let admin: Redis;
-  let sources: BullMQSources;
+  let on: Awaited<ReturnType<typeof openSourceRedis>>;
 
   beforeAll(async () => {
-    server = await startRedis();
-    admin = new Redis(server.port);
+    on = await openSourceRedis();
     await fillQueues(
-      server.port,
+      on.server.port,
       ...PARTS.map((part) => ({ queue: part, part, count: 3_000, time: START, step: 2 })),
       { queue: 'all', part: 'wait', count: 3_000, time: START },
       { queue: 'all', part: 'completed', first: 3_001, count: 3_000, time: START },
       { queue: 'all', part: 'failed', first: 6_001, count: 500, time: START + 2_000, step: 0.1 },
     );
-    sources = bullmqSources({ connection: server.url() });
-    await page(sources);
+    await page(on.sources);
   });
 
-  afterAll(async () => {
-    sources.close();
-    admin.disconnect();
-    await server.close();
-  });
+  afterAll(() => on.close());
 
   async function commandsOf(one: BullMQSources, part: Partial<TaskQuery>): Promise<number> {
     const processed = async (): Promise<number> =>
-      Number(/total_commands_processed:(\d+)/.exec(await admin.info('stats'))?.[1]);
+      Number(/total_commands_processed:(\d+)/.exec(await on.redis.info('stats'))?.[1]);
     const before = await processed();
     expect((await page(one, part)).tasks.length).toBe(100);
     // What asks for the count is counted, too.
@@ -46,11 +38,11 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a page of 100 
   }
 
   it.each(PARTS)(`of a set %s costs at most ${MOST} commands, on any page`, async (queue) => {
-    const first = await page(sources, { queues: [queue] });
+    const first = await page(on.sources, { queues: [queue] });
     // Its priorities are merged by time, and some jobs of each are read that are not shown.
     const most = queue === 'prioritized' ? 400 : MOST;
     for (const after of [null, first.next]) {
-      expect(await commandsOf(sources, { queues: [queue], after })).toBeLessThanOrEqual(most);
+      expect(await commandsOf(on.sources, { queues: [queue], after })).toBeLessThanOrEqual(most);
     }
   });
 
@@ -62,20 +54,20 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a page of 100 
     ['a time', { states: ['SUCCESS'], since: new Date(START + 500) }],
     ['a text', { q: 'job', search: () => true }],
   ])(`of one queue costs at most ${MOST} commands: %s`, async (_, part) => {
-    expect(await commandsOf(sources, { queues: ['all'], ...part })).toBeLessThanOrEqual(MOST);
+    expect(await commandsOf(on.sources, { queues: ['all'], ...part })).toBeLessThanOrEqual(MOST);
   });
 
   it('is the same for a user that may not ask for sizes, who is not refused time and again', async () => {
     const rules = bullmqRules().filter((rule) => rule !== '+memory|usage');
-    await admin.call('ACL', 'SETUSER', 'monitor', 'reset', 'on', '>pass', ...rules);
-    await admin.call('ACL', 'LOG', 'RESET');
-    const limited = bullmqSources({ connection: server.url().replace('//', '//monitor:pass@') });
+    await on.redis.call('ACL', 'SETUSER', 'monitor', 'reset', 'on', '>pass', ...rules);
+    await on.redis.call('ACL', 'LOG', 'RESET');
+    const limited = bullmqSources({ connection: on.server.url().replace('//', '//monitor:pass@') });
     for (const part of [{ queues: ['completed'] }, { queues: ['wait'] }, { queues: ['failed'] }]) {
-      const [own, other] = [await page(limited, part), await page(sources, part)];
+      const [own, other] = [await page(limited, part), await page(on.sources, part)];
       expect(own).toEqual(other);
     }
     const refused = async (): Promise<number> =>
-      ((await admin.call('ACL', 'LOG')) as string[][]).reduce((sum, entry) => sum + Number(entry[1]), 0);
+      ((await on.redis.call('ACL', 'LOG')) as string[][]).reduce((sum, entry) => sum + Number(entry[1]), 0);
     const before = await refused();
     expect(await commandsOf(limited, { queues: ['completed'] })).toBeLessThanOrEqual(2 * MOST);
     expect(await refused()).toBe(before);
@@ -85,19 +77,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a page of 100 
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a job of 50 MB'), () => {
   const LARGE = 50_000_000;
-  let server: RedisServer;
-  let admin: Redis;
-
-  beforeEach(async () => {
-    server = await startRedis();
-    admin = new Redis(server.port);
-    await admin.hset('bull:q:meta', 'version', 'bullmq:6.7.0');
-  });
-
-  afterEach(async () => {
-    admin.disconnect();
-    await server.close();
-  });
+  const on = useSourceRedis('q');
 
   it.each(['allowed', 'forbidden'])('is never fetched, whatever it holds, with sizes %s', async (sizes) => {
     const text = 'x'.repeat(LARGE);
@@ -105,17 +85,22 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a job of 50 MB
     for (const [part, names] of Object.entries(fields)) {
       for (const [index, field] of names.entries()) {
         const id = `${part}-${field}`;
-        await admin.hset(`bull:q:${id}`, { name: 'a', timestamp: START, finishedOn: START, [field]: text });
-        await admin.zadd(`bull:q:${part}`, START + index, id);
+        await on.redis.hset(`bull:q:${id}`, {
+          name: 'a',
+          timestamp: START,
+          finishedOn: START,
+          [field]: text,
+        });
+        await on.redis.zadd(`bull:q:${part}`, START + index, id);
       }
     }
-    await admin.hset('bull:q:waiting', { name: 'a', timestamp: START, data: text });
-    await admin.lpush('bull:q:wait', 'waiting');
+    await on.redis.hset('bull:q:waiting', { name: 'a', timestamp: START, data: text });
+    await on.redis.lpush('bull:q:wait', 'waiting');
     const rules = bullmqRules().filter((rule) => sizes === 'allowed' || rule !== '+memory|usage');
-    await admin.call('ACL', 'SETUSER', 'monitor', 'reset', 'on', '>pass', ...rules);
-    const sources = bullmqSources({ connection: server.url().replace('//', '//monitor:pass@') });
+    await on.redis.call('ACL', 'SETUSER', 'monitor', 'reset', 'on', '>pass', ...rules);
+    const sources = bullmqSources({ connection: on.server.url().replace('//', '//monitor:pass@') });
     const sent = async (): Promise<number> =>
-      Number(/total_net_output_bytes:(\d+)/.exec(await admin.info('stats'))?.[1]);
+      Number(/total_net_output_bytes:(\d+)/.exec(await on.redis.info('stats'))?.[1]);
     const before = await sent();
     for (const part of [
       {},

@@ -1,13 +1,13 @@
 import type * as BullMQ from 'bullmq';
 import * as bullmq5 from 'bullmq5';
-import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
 import type { Schedule } from '../../src/model.ts';
 import { MOST_ENTRIES } from '../../src/sources/bullmq/schedules/schedules.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { context } from '../helpers/bullmq-read.ts';
-import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
+import { useSourceRedis } from './source-redis.ts';
 
 const HOUR = 3_600_000;
 /** In the year 2100. */
@@ -85,22 +85,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'repeatable job
 });
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'entries that hold anything'), () => {
-  let server: RedisServer;
-  let redis: Redis;
-  let sources: BullMQSources;
-
-  beforeEach(async () => {
-    server = await startRedis();
-    redis = new Redis(server.port);
-    await redis.hset('bull:q:meta', 'version', 'bullmq:6.7.0');
-    sources = bullmqSources({ connection: server.url() });
-  });
-
-  afterEach(async () => {
-    sources.close();
-    redis.disconnect();
-    await server.close();
-  });
+  const on = useSourceRedis('q');
 
   it('of BullMQ 3 and older, whose keys say it all, are read as BullMQ 5 reads them', async () => {
     const keys = [
@@ -111,8 +96,8 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'entries that h
       'a:b::',
       '::::',
     ];
-    for (const key of keys) await redis.zadd('bull:q:repeat', LATER, key);
-    const rows = await schedules(sources);
+    for (const key of keys) await on.redis.zadd('bull:q:repeat', LATER, key);
+    const rows = await schedules(on.sources);
     expect(rows).toMatchObject([
       {
         id: `q:${keys[0]}`,
@@ -125,7 +110,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'entries that h
       },
       { id: `q:${keys[1]}`, name: 'tidy', schedule: 'every 1 min', timezone: null },
     ]);
-    const queue = new bullmq5.Queue('q', { connection: { port: server.port } });
+    const queue = new bullmq5.Queue('q', { connection: { port: on.server.port } });
     const told = await queue.getRepeatableJobs();
     expect(told.find(({ key }) => key === keys[0])?.next).toBe(LATER);
     await queue.close();
@@ -151,13 +136,13 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'entries that h
     for (const [at, field] of fields.entries()) {
       for (const [index, value] of values.entries()) {
         const key = `${at}-${index}`;
-        await redis.zadd('bull:q:repeat', LATER, key);
-        await redis.hset(`bull:q:repeat:${key}`, { name: 'a', every: '1000', ic: '2', [field]: value });
-        await redis.hset(`bull:q:repeat:${key}:${LATER}`, { name: 'a', timestamp: LATER, opts: value });
+        await on.redis.zadd('bull:q:repeat', LATER, key);
+        await on.redis.hset(`bull:q:repeat:${key}`, { name: 'a', every: '1000', ic: '2', [field]: value });
+        await on.redis.hset(`bull:q:repeat:${key}:${LATER}`, { name: 'a', timestamp: LATER, opts: value });
         entries += 1;
       }
     }
-    const rows = await schedules(sources);
+    const rows = await schedules(on.sources);
     expect(rows.length).toBe(entries);
     for (const row of rows) {
       expect(String(row.schedule).length).toBeLessThanOrEqual(4_096);
@@ -169,7 +154,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'entries that h
   });
 
   it('with scores that are no time, hashes that are none, or data of many megabytes are bounded', async () => {
-    await redis.zadd(
+    await on.redis.zadd(
       'bull:q:repeat',
       '+inf',
       'inf',
@@ -183,24 +168,24 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'entries that h
       'text',
     );
     for (const key of ['inf', '-inf', 'far'])
-      await redis.hset(`bull:q:repeat:${key}`, 'name', 'a', 'every', '1000', 'ic', '1');
-    await redis.set('bull:q:repeat:text', 'no hash');
-    await redis.zadd('bull:q:repeat', LATER, 'large');
-    await redis.hset('bull:q:repeat:large', 'name', 'a', 'every', '1', 'data', 'x'.repeat(20_000_000));
-    const rows = await schedules(sources);
+      await on.redis.hset(`bull:q:repeat:${key}`, 'name', 'a', 'every', '1000', 'ic', '1');
+    await on.redis.set('bull:q:repeat:text', 'no hash');
+    await on.redis.zadd('bull:q:repeat', LATER, 'large');
+    await on.redis.hset('bull:q:repeat:large', 'name', 'a', 'every', '1', 'data', 'x'.repeat(20_000_000));
+    const rows = await schedules(on.sources);
     expect(rows.map(({ name, nextRunAt, args }) => [name, nextRunAt, args])).toEqual([
       ['far', null, null],
       ['large', new Date(LATER), '<20000000 bytes>'],
     ]);
-    await redis.del('bull:q:repeat');
-    await redis.set('bull:q:repeat', 'no set');
-    expect(await schedules(sources)).toEqual([]);
+    await on.redis.del('bull:q:repeat');
+    await on.redis.set('bull:q:repeat', 'no set');
+    expect(await schedules(on.sources)).toEqual([]);
   }, 30_000);
 
   it('of any number are cut so that each queue has its share', async () => {
-    await redis.hset('bull:few:meta', 'version', 'bullmq:6.7.0');
+    await on.redis.hset('bull:few:meta', 'version', 'bullmq:6.7.0');
     for (let from = 0; from < 12_000; from += 1_000) {
-      const pipeline = redis.pipeline();
+      const pipeline = on.redis.pipeline();
       for (let n = from; n < from + 1_000; n += 1) {
         pipeline.zadd('bull:q:repeat', LATER + n, `s${n}`);
         pipeline.hset(`bull:q:repeat:s${n}`, { name: 'a', every: '1000', ic: '1' });
@@ -208,23 +193,23 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'entries that h
       await pipeline.exec();
     }
     for (const key of ['x', 'y']) {
-      await redis.zadd('bull:few:repeat', LATER + HOUR, key);
-      await redis.hset(`bull:few:repeat:${key}`, { name: 'a', every: '1000', ic: '1' });
+      await on.redis.zadd('bull:few:repeat', LATER + HOUR, key);
+      await on.redis.hset(`bull:few:repeat:${key}`, { name: 'a', every: '1000', ic: '1' });
     }
-    const rows = await schedules(sources);
+    const rows = await schedules(on.sources);
     expect(rows.length).toBe(MOST_ENTRIES);
     expect(rows.filter(({ queue }) => queue === 'few').length).toBe(2);
     const due = rows.filter(({ queue }) => queue === 'q').map(({ nextRunAt }) => Number(nextRunAt));
     // Those that are due first.
     expect(Math.max(...due)).toBe(LATER + MOST_ENTRIES - 3);
-    const [component] = await sources.components.listComponents(context);
+    const [component] = await on.sources.components.listComponents(context);
     expect(component?.config?.hints).toContainEqual(
       expect.stringMatching(/^There are 12002 schedules, and 5000 are listed/),
     );
   }, 60_000);
 
   it('are read by a user of Redis who may not write', async () => {
-    await redis.acl(
+    await on.redis.acl(
       'SETUSER',
       'reader',
       'on',
@@ -236,9 +221,9 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'entries that h
       '+@connection',
       '+info',
     );
-    await redis.zadd('bull:q:repeat', LATER, 's');
-    await redis.hset('bull:q:repeat:s', { name: 'a', every: '1000', ic: '1', data: '{"n":1}' });
-    const reader = bullmqSources({ connection: `redis://reader:pw@127.0.0.1:${server.port}/0` });
+    await on.redis.zadd('bull:q:repeat', LATER, 's');
+    await on.redis.hset('bull:q:repeat:s', { name: 'a', every: '1000', ic: '1', data: '{"n":1}' });
+    const reader = bullmqSources({ connection: `redis://reader:pw@127.0.0.1:${on.server.port}/0` });
     expect((await schedules(reader)).map(({ args }) => args)).toEqual(['{"n":1}']);
     reader.close();
   });

@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { TaskPosition } from '../../src/source.ts';
-import { createClient } from '../helpers/redis-client.ts';
-import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
-import { context, type Lab, messageOf, openLab, queryOf } from './queues-lab.ts';
+import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
+import { useQueueRedis } from './queue-redis.ts';
+import { context, messageOf, queryOf } from './queues-lab.ts';
 
 const MEGABYTE = 1024 * 1024;
 /** Commands that only read, and those of a connection. */
@@ -12,27 +12,12 @@ const READS = new Set([
 ]);
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a queue that is too long to copy'), () => {
-  let redis: RedisServer;
-  let client: ReturnType<typeof createClient>;
-  let lab: Lab | null = null;
-
-  beforeEach(async () => {
-    redis = await startRedis();
-    client = createClient({ url: redis.url() });
-    await client.connect();
-  });
-
-  afterEach(async () => {
-    await lab?.close();
-    lab = null;
-    client?.destroy();
-    await redis?.close();
-  });
+  const own = useQueueRedis();
 
   async function fill(queue: string, count: number, make: (at: number) => string): Promise<void> {
     for (let from = 0; from < count; from += 1000) {
       const length = Math.min(1000, count - from);
-      await client.lPush(
+      await own.client.lPush(
         queue,
         Array.from({ length }, (_, at) => make(from + at)),
       );
@@ -41,7 +26,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a queue that i
 
   /** Calls so far, by command. */
   async function calls(): Promise<Map<string, number>> {
-    const stats = await client.info('commandstats');
+    const stats = await own.client.info('commandstats');
     return new Map(
       [...stats.matchAll(/cmdstat_(\w+)[^:]*:calls=(\d+)/g)].map(([, name, count]) => [
         name ?? '',
@@ -51,19 +36,18 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a queue that i
   }
 
   async function sentBytes(): Promise<number> {
-    return Number(/total_net_output_bytes:(\d+)/.exec(await client.info('stats'))?.[1]);
+    return Number(/total_net_output_bytes:(\d+)/.exec(await own.client.info('stats'))?.[1]);
   }
 
   it('shows those that run next, costs no command for a page, and Redis no time and no writing', async () => {
     const COUNT = 100_000;
     await fill('celery', COUNT, (at) => messageOf(`t${at}`));
     // The slow log as a log of all commands.
-    await client.sendCommand(['CONFIG', 'SET', 'slowlog-max-len', '100000']);
-    await client.sendCommand(['CONFIG', 'SET', 'slowlog-log-slower-than', '0']);
-    await client.sendCommand(['SLOWLOG', 'RESET']);
-    await client.sendCommand(['CONFIG', 'RESETSTAT']);
-    lab = openLab(redis.url());
-    const { queues, tasks } = lab;
+    await own.client.sendCommand(['CONFIG', 'SET', 'slowlog-max-len', '100000']);
+    await own.client.sendCommand(['CONFIG', 'SET', 'slowlog-log-slower-than', '0']);
+    await own.client.sendCommand(['SLOWLOG', 'RESET']);
+    await own.client.sendCommand(['CONFIG', 'RESETSTAT']);
+    const { queues, tasks } = await own.open([]);
     await until(() => queues.depths().length > 0);
     expect(queues.held()).toBeNull();
     expect(queues.depths()).toEqual([{ name: 'celery', waiting: COUNT, reserved: 0, consumers: null }]);
@@ -96,7 +80,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a queue that i
     expect(await tasks.getTask('t50000', context)).toBeNull();
 
     // Redis takes as long as the range that is asked for; a clock would measure how busy the machine is.
-    const log = (await client.sendCommand(['SLOWLOG', 'GET', '100000'])) as unknown as [
+    const log = (await own.client.sendCommand(['SLOWLOG', 'GET', '100000'])) as unknown as [
       id: number,
       at: number,
       took: number,
@@ -114,11 +98,9 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a queue that i
 
   it('is copied once few enough are left, and no more when too many come', async () => {
     await fill('celery', 12_000, (at) => messageOf(`t${at}`));
-    lab = openLab(redis.url());
-    const { queues, tasks } = lab;
-    await queues.ready();
+    const { queues, tasks } = await own.open([]);
     expect(queues.held()).toBeNull();
-    await client.lTrim('celery', 0, 499);
+    await own.client.lTrim('celery', 0, 499);
     await until(() => queues.held() !== null);
     const page = await tasks.listTasks(queryOf({ limit: 3 }), context);
     expect(page).toMatchObject({ total: 500, tasks: [{ id: 't11500' }, { id: 't11501' }, { id: 't11502' }] });
@@ -131,12 +113,10 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a queue that i
     const body = Buffer.from(
       `[["${'x'.repeat(1.4 * MEGABYTE)}"], {}, {"callbacks": null, "errbacks": null, "chain": null, "chord": null}]`,
     ).toString('base64');
-    for (let at = 0; at < 45; at += 1) await client.lPush('celery', messageOf(`t${at}`, { body }));
+    for (let at = 0; at < 45; at += 1) await own.client.lPush('celery', messageOf(`t${at}`, { body }));
     const before = await sentBytes();
     const opened = performance.now();
-    lab = openLab(redis.url());
-    const { queues, tasks } = lab;
-    await queues.ready();
+    const { queues, tasks } = await own.open([]);
     // More than 64 MiB are not read for the sake of a copy.
     await until(() => queues.depths()[0]?.waiting === 45);
     await until(() => queues.counts().messages > 0);

@@ -1,31 +1,12 @@
 /** Adds tasks that wait in queues to the tasks of a history. */
 import type { HistoryReader } from '../../../history/history.ts';
 import type { TaskTree } from '../../../model.ts';
+import { ALL_TASKS } from '../../../source/task-query.ts';
 import type { ReadContext, SourceStatus, TaskQuery, TaskSource } from '../../../source.ts';
 import type { WaitingMessage } from '../broker.ts';
 import type { Queues } from './queues.ts';
 import { listWithWaiting } from './waiting-list.ts';
 import { treeWithWaiting } from './waiting-tree.ts';
-
-/** Any one task. */
-const ONE: TaskQuery = {
-  limit: 1,
-  after: null,
-  states: [],
-  names: [],
-  workers: [],
-  queues: [],
-  rootId: null,
-  parentId: null,
-  groupId: null,
-  q: null,
-  search: () => true,
-  since: null,
-  until: null,
-  sort: 'timestamp',
-  order: 'desc',
-  scan: 100,
-};
 
 /** What reads of the history need to know about tasks. */
 type KnownTasks = Pick<HistoryReader, 'listKnown' | 'freshness'>;
@@ -105,7 +86,7 @@ async function treeOf(
 ): Promise<TaskTree | null> {
   const readTree = async (other: string) => (await tasks.getTaskTree?.(other, context)) ?? null;
   const readOne = async (filter: Partial<TaskQuery>) =>
-    (await tasks.listTasks({ ...ONE, ...filter }, context)).tasks[0]?.id ?? null;
+    (await tasks.listTasks({ ...ALL_TASKS, limit: 1, scan: 100, ...filter }, context)).tasks[0]?.id ?? null;
   const tree = await readTree(id);
   if (tree === null) await queues.ready();
   const index = queues.index();
