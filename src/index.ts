@@ -35,6 +35,7 @@ export type {
   OnError,
   Refusal,
   RouteName,
+  SignInRedirect,
 } from './options.ts';
 export type { RedactFunction, RedactOptions } from './redact.ts';
 export { createMonitorRouter, type MonitorRouter } from './router.ts';

@@ -30,11 +30,24 @@ export interface Refusal {
   readonly detail?: string;
 }
 
+/** How `authorize` sends a reader who is signed out to the host's login page. */
+export interface SignInRedirect {
+  /**
+   * Where to sign in: a path such as `/login`, or an http(s) URL of the host's own origin or of that of
+   * `publicUrl`. At most 2,048 printable ASCII characters. Only a browser that opens the page is redirected; the
+   * API and the page's files answer 401.
+   */
+  readonly redirect: string;
+  /** A sentence for clients of the API. Default: one of this library. */
+  readonly detail?: string;
+}
+
 /**
- * Called before anything is read. Only `true` lets the request through. `false`, any other value, a throw,
- * a rejection and no answer within `timeoutMs` answer 403; the last four are reported to `onError`.
+ * Called before anything is read. Only `true` lets the request through. `false`, any other value, a redirect
+ * to another site, a throw, a rejection and no answer within `timeoutMs` answer 403; all but `false` are reported
+ * to `onError`.
  */
-export type Authorize = (request: Request, route: RouteName) => Awaitable<boolean | Refusal>;
+export type Authorize = (request: Request, route: RouteName) => Awaitable<boolean | Refusal | SignInRedirect>;
 
 /** Limits on the size and cost of an answer. */
 export interface LimitOptions {

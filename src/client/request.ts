@@ -64,7 +64,8 @@ export function urlOf({ base }: Transport, path: string, query: QueryValues = {}
  * Sends a GET request.
  *
  * @param accepted statuses besides 2xx that carry a body
- * @throws MonitorClientError for every other status and when there is no answer; an abort is thrown unchanged
+ * @throws MonitorClientError for every other status, for a page of HTML, as a login page is one, and when there is no
+ *   answer; an abort is thrown unchanged
  */
 export async function request(
   transport: Transport,
@@ -85,15 +86,25 @@ export async function request(
     if (options.signal?.aborted === true) throw cause;
     throw new MonitorClientError('The monitor cannot be reached.', { status: null, problem: null, cause });
   }
-  if (response.ok || options.accepted?.includes(response.status) === true) return response;
+  const isAccepted = response.ok || options.accepted?.includes(response.status) === true;
+  if (isAccepted && !isHtml(response)) return response;
   throw await failureOf(response);
+}
+
+/** The API never answers with HTML. */
+function isHtml({ headers }: Response): boolean {
+  return /^text\/html\b/.test(headers.get('content-type') ?? '');
 }
 
 async function failureOf(response: Response): Promise<MonitorClientError> {
   const { status, headers } = response;
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
   const problem = await problemOf(response);
-  return new MonitorClientError(problem?.detail ?? `The monitor answered ${status}.`, {
+  const isPage = problem === null && (response.ok || response.type === 'opaqueredirect');
+  const sentence = isPage
+    ? 'The monitor answered with a page instead of data, as a login does. Sign in again.'
+    : `The monitor answered ${status}.`;
+  return new MonitorClientError(problem?.detail ?? sentence, {
     status,
     problem,
     retryAfter: Number.isFinite(seconds) ? seconds : null,

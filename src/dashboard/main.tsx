@@ -3,6 +3,7 @@ import { render } from 'preact';
 import { App } from './app.tsx';
 import { readBranding } from './branding.ts';
 import { listenToKeys } from './keys.ts';
+import { watchConnection } from './live/connection.ts';
 import { startFeed } from './live/feed.ts';
 
 const root = document.getElementById('app');
@@ -10,6 +11,7 @@ if (root !== null) {
   const branding = readBranding(root);
   root.replaceChildren();
   listenToKeys();
+  watchConnection();
   startFeed();
   render(<App branding={branding} />, root);
 }

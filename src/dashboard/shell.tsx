@@ -1,14 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Branding } from './branding.ts';
+import { ConnectionState, Gate, Lost } from './connection-state.tsx';
 import { helpOpen, SHORTCUTS } from './keys.ts';
-import { clock } from './live/clock.ts';
-import { connection } from './live/connection.ts';
-import { feed } from './live/feed.ts';
 import { linkTo, type ViewName } from './route.ts';
 import { nextTheme, nextZone, theme, zone } from './settings.ts';
 import { useStore } from './store.ts';
-import { duration } from './text/numbers.ts';
 
 const VIEWS: readonly {
   readonly path: string;
@@ -67,45 +64,11 @@ export function Shell(props: {
         </div>
       </header>
       <Lost />
-      <main>{children}</main>
+      <main>
+        <Gate>{children}</Gate>
+      </main>
       <Help />
     </>
-  );
-}
-
-const WORDS = { connecting: 'Connecting', ok: 'Live', lost: 'Disconnected', refused: 'Refused' };
-const TONES = { connecting: 'waiting', ok: 'success', lost: 'failure', refused: 'failure' };
-
-function ConnectionState() {
-  const { state } = useStore(connection);
-  const { available } = useStore(feed);
-  const isPolled = state === 'ok' && !available;
-  return (
-    <span
-      class={`connection tone-${TONES[state]}`}
-      role="status"
-      title={isPolled ? 'There is no feed of events: views are read again every 15 s.' : undefined}
-    >
-      {isPolled ? 'Polling' : WORDS[state]}
-    </span>
-  );
-}
-
-/** A banner across the page while the connection is lost. */
-function Lost() {
-  const { state, answeredAt } = useStore(connection);
-  const now = useStore(clock);
-  if (state !== 'lost' && state !== 'refused') return null;
-  const age =
-    answeredAt === null
-      ? ''
-      : ` What is shown is ${duration(Math.max(0, Math.round((now - answeredAt) / 1_000)) * 1_000)} old.`;
-  return (
-    <div class="lost" role="alert">
-      {state === 'lost'
-        ? `The monitor does not answer; it is asked again by itself.${age}`
-        : `The app no longer lets you see this. Sign in again, then load this page anew.${age}`}
-    </div>
   );
 }
 

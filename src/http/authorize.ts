@@ -1,13 +1,16 @@
 import { validateHeaderValue } from 'node:http';
 import { MonitorError } from '../errors.ts';
-import type { Authorize, Refusal, RouteName } from '../options.ts';
+import type { Authorize, Refusal, RouteName, SignInRedirect } from '../options.ts';
 import type { Report } from '../read.ts';
 import type { MonitorRequest } from './exchange.ts';
+import { readRedirect } from './sign-in-redirect.ts';
 
 /** Why a request was refused. */
 export interface Denial {
   readonly error: MonitorError;
   readonly challenge: string | null;
+  /** Where to sign in, for the page alone. */
+  readonly redirect: string | null;
 }
 
 /** Returns `null` for an allowed request; synchronous when the host's hook is. Never rejects. */
@@ -16,14 +19,22 @@ export type Guard = (request: MonitorRequest, route: RouteName) => Denial | null
 const UNDECIDED: Denial = {
   error: new MonitorError('forbidden', 'Your permission to see this could not be determined.'),
   challenge: null,
+  redirect: null,
 };
-const DENIED: Denial = { error: new MonitorError('forbidden'), challenge: null };
+const DENIED: Denial = { error: new MonitorError('forbidden'), challenge: null, redirect: null };
 
 // The host's hook gets the request object of its own server, such as Express.
 type AuthorizeRequest = Parameters<Authorize>[0];
 
+/** What a guard needs of the resolved options. */
+interface GuardOptions {
+  readonly authorize: Authorize | null;
+  readonly timeoutMs: number;
+  readonly publicUrl: string | null;
+}
+
 /** Creates a guard that calls the host's hook. Only `true` allows a request. */
-export function createGuard(authorize: Authorize | null, timeoutMs: number, report: Report): Guard {
+export function createGuard({ authorize, timeoutMs, publicUrl }: GuardOptions, report: Report): Guard {
   if (authorize === null) return () => null;
 
   function undecided(error: unknown): Denial {
@@ -31,11 +42,11 @@ export function createGuard(authorize: Authorize | null, timeoutMs: number, repo
     return UNDECIDED;
   }
 
-  function decide(verdict: unknown): Denial | null {
+  function decide(verdict: unknown, request: MonitorRequest): Denial | null {
     if (verdict === true) return null;
     if (verdict === false) return DENIED;
     try {
-      return readRefusal(verdict);
+      return readRefusal(verdict, request, publicUrl);
     } catch (error) {
       return undecided(error);
     }
@@ -44,25 +55,30 @@ export function createGuard(authorize: Authorize | null, timeoutMs: number, repo
   return function guard(request, route) {
     try {
       const verdict: unknown = authorize(request as AuthorizeRequest, route);
-      if (typeof verdict === 'boolean') return decide(verdict);
-      return within(timeoutMs, verdict).then(decide, undecided);
+      if (typeof verdict === 'boolean') return decide(verdict, request);
+      return within(timeoutMs, verdict).then((late) => decide(late, request), undecided);
     } catch (error) {
       return undecided(error);
     }
   };
 }
 
-function readRefusal(verdict: unknown): Denial {
-  const { status, challenge, detail } = (verdict ?? {}) as Partial<Refusal>;
+function readRefusal(verdict: unknown, request: MonitorRequest, publicUrl: string | null): Denial {
+  const { status, challenge, detail, redirect } = (verdict ?? {}) as Partial<Refusal & SignInRedirect>;
+  const sentence = typeof detail === 'string' && detail !== '' ? detail : undefined;
+  if (redirect !== undefined) {
+    const address = readRedirect(redirect, request, publicUrl);
+    return { error: new MonitorError('unauthorized', sentence), challenge: null, redirect: address };
+  }
   if (status !== 401 && status !== 403) {
     throw new TypeError(
-      'authorize must return true, false, or { status: 401 | 403 }; anything else counts as a refusal.',
+      "authorize must return true, false, { status: 401 | 403 } or { redirect: '/login' }; anything else counts as a refusal.",
     );
   }
-  const sentence = typeof detail === 'string' && detail !== '' ? detail : undefined;
   return {
     error: new MonitorError(status === 401 ? 'unauthorized' : 'forbidden', sentence),
     challenge: status === 401 && challenge !== undefined ? readChallenge(challenge) : null,
+    redirect: null,
   };
 }
 

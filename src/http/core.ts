@@ -36,7 +36,10 @@ export function createCore(monitor: Monitor, routes: readonly Route[]): MonitorC
     request: MonitorRequest,
     response: MonitorResponse,
   ): void | Promise<void> {
-    if (denial !== null) return sendProblem(request, response, denial.error, denial.challenge);
+    if (denial !== null) {
+      if (target.refuse !== undefined) return target.refuse(request, response, denial);
+      return sendProblem(request, response, denial.error, denial.challenge);
+    }
     if (closing !== null) return sendProblem(request, response, CLOSED);
     return target.respond(request, response);
   }

@@ -1,5 +1,6 @@
 /** The page at the root of the mount and its files. Matched after the eleven routes. */
 
+import { refusePage } from './dashboard-denied.ts';
 import { createPackageFiles } from './dashboard-files.ts';
 import { pageOf } from './dashboard-html.ts';
 import { sendPackageFile, sendPage } from './dashboard-send.ts';
@@ -35,6 +36,7 @@ export function createDashboard({ options }: Monitor): Dashboard | null {
           route: 'dashboard',
           canonical: slashed(request.originalUrl ?? request.url ?? '/'),
           respond: respondPage,
+          refuse: (asking, response, denial) => refusePage(asking, response, denial, branding.title),
         };
       }
       const name = /^\/assets\/([\w.-]+)$/.exec(path)?.[1];

@@ -58,7 +58,7 @@ export function createMonitor(options: ResolvedOptions): Monitor {
   const reader = createReader({ timeoutMs, concurrency, perPart: perSource, report, lastAnswers });
   const metrics = options.metrics === null ? null : createMetricsProxy(options.metrics);
   const answers = createLruCache<AnswerEntry>(ANSWERS);
-  const guard = createGuard(options.authorize, timeoutMs, report);
+  const guard = createGuard(options, report);
   const streams = createStreams({ most: limits.streams, guard, report });
   const leaveSources = useSources(sources);
   const serializer = createSerializer({ redactor, preview: limits.preview, detail: limits.detail });

@@ -3,6 +3,8 @@
 import { MonitorError, type ParameterFault } from '../errors.ts';
 import { createLruCache } from '../lru-cache.ts';
 import type { RouteName } from '../options.ts';
+import type { Denial } from './authorize.ts';
+import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
 import { createMatcher, type PathMatch, readTaskId, splitTarget } from './path.ts';
 import { readQuery } from './query.ts';
@@ -19,6 +21,8 @@ export interface Target {
    * @throws MonitorError `invalid_parameter`
    */
   readonly respond: Respond;
+  /** Answers a request that `authorize` has refused. Default: problem JSON. */
+  readonly refuse?: (request: MonitorRequest, response: MonitorResponse, denial: Denial) => void;
 }
 
 /** Finds targets. */

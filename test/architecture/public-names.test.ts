@@ -35,6 +35,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'RouteName',
     'Schedule',
     'ScheduleSource',
+    'SignInRedirect',
     'SourcePart',
     'SourceStatus',
     'Task',

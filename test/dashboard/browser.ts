@@ -63,12 +63,14 @@ export interface Look {
 export interface LookOptions extends BrowserContextOptions {
   /** Faults that the test means to cause. */
   readonly expected?: RegExp;
+  /** What is there once the page is open. Default: the title of a view. */
+  readonly title?: string;
 }
 
 /** Opens `<base>/<hash>` in a window of its own. The test fails when anything in it goes wrong. */
 export async function look(base: string, hash = '', options: LookOptions = {}): Promise<Look> {
   requireFreshBuild();
-  const { expected, ...contextOptions } = options;
+  const { expected, title = '#view-title', ...contextOptions } = options;
   const context = await (await startBrowser()).newContext({
     viewport: { width: 1280, height: 800 },
     ...contextOptions,
@@ -105,7 +107,7 @@ export async function look(base: string, hash = '', options: LookOptions = {}): 
     expect(faults).toEqual([]);
   });
   await page.goto(`${base}/${hash}`);
-  await page.locator('#view-title').waitFor();
+  await page.locator(title).waitFor();
   return {
     page,
     faults,

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMonitorRouter } from '../../src/index.ts';
 import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
 import { freePort } from '../helpers/redis-server.ts';
-import { serve, until } from '../router/host-kit.ts';
+import { serve } from '../router/host-kit.ts';
 import { browserMissing, browserTitle, look } from './browser.ts';
 import { createShop } from './shop.ts';
 
@@ -73,6 +73,26 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a page that stays op
     await page.getByRole('link', { name: 'brand.new' }).waitFor();
   }, 60_000);
 
+  it('is live only while the stream sends something', async () => {
+    const { queue, options } = createShop();
+    let isSilent = false;
+    const { base } = await serve(major, options, {
+      before: (app) =>
+        void app.use('/monitor/api/events/latest', (request, _response, next) => {
+          if (!isSilent || request.headers.accept !== 'text/event-stream') next();
+        }),
+    });
+    const { page } = await look(base, '#/tasks');
+    await page.getByText('Live', { exact: true }).waitFor();
+    isSilent = true;
+    // As if more than the time of two comments had passed.
+    await page.evaluate('(() => { const { now } = Date; Date.now = () => now() + 31_000; })()');
+    await page.getByText('Polling', { exact: true }).waitFor();
+    queue.record({ id: 'new', name: 'brand.new', state: 'STARTED' });
+    await page.getByRole('link', { name: 'brand.new' }).waitFor({ timeout: 19_000 });
+    expect(await page.getByText('Live', { exact: true }).count()).toBe(0);
+  }, 40_000);
+
   it('polls where there is no feed, and keeps one question under way at most', async () => {
     const { queue } = createShop();
     let [now, most] = [0, 0];
@@ -100,16 +120,4 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a page that stays op
     // The list and the figures for its filters.
     expect(most).toBeLessThanOrEqual(2);
   }, 40_000);
-
-  it('says who may not see it any more', async () => {
-    const { options } = createShop();
-    let isAllowed = true;
-    const { base } = await serve(major, { ...options, authorize: () => isAllowed });
-    const { page, go } = await look(base, '#/tasks', { expected: /403/ });
-    await page.getByText('23 tasks').waitFor();
-    isAllowed = false;
-    await go('#/workers');
-    await page.getByText('The app no longer lets you see this.').waitFor();
-    await until(async () => (await page.getByText("The app's authorize function refused it.").count()) > 0);
-  });
 });

@@ -49,6 +49,7 @@ describe.each(EXPRESS_MAJORS)('on $name, authorize', (major) => {
     ['returns an unknown status', () => ({ status: 200 }) as unknown as Refusal],
     ['returns a challenge that is no header', () => ({ status: 401, challenge: 'Basic\r\nSet-Cookie: a=b' })],
     ['does not decide in time', () => NEVER],
+    ['redirects to another site', () => ({ redirect: 'https://evil.example/login' })],
   ])('answers 403 when it %s', async (_, authorize) => {
     const shop = createShop();
     const { get } = await serve(major, { sources: shop.sources, authorize, timeoutMs: 50 });
@@ -68,6 +69,15 @@ describe.each(EXPRESS_MAJORS)('on $name, authorize', (major) => {
     expect(status).toBe(401);
     expect(headers['www-authenticate']).toBe('Basic realm="shop"');
     expect(body).toMatchObject({ code: 'unauthorized', detail: 'Ask Ada.' });
+  });
+
+  it('answers 401 where it redirects: an API has no login page', async () => {
+    const authorize = () => ({ redirect: '/login', detail: 'Your session is over.' });
+    const { get } = await serve(major, { authorize });
+    const headers = { accept: 'text/html' };
+    const { status, body, headers: answered } = await get<ProblemBody>('/api/tasks/', { headers });
+    expect([status, body.code, body.detail]).toEqual([401, 'unauthorized', 'Your session is over.']);
+    expect(answered.location).toBeUndefined();
   });
 
   it('tells onError why it could not decide', async () => {

@@ -88,7 +88,7 @@ describe('streams', () => {
     const { spec } = counter();
     let asked = 0;
     let isAllowed = true;
-    const denial = { error: new MonitorError('forbidden'), challenge: null };
+    const denial = { error: new MonitorError('forbidden'), challenge: null, redirect: null };
     const { url } = await streamsOf(() => {
       asked += 1;
       return isAllowed ? null : denial;

@@ -1,49 +1,137 @@
-/** Sends requests to the monitor and records whether it responds. */
+/** Sends requests to the monitor, and records whether it answers and still lets this reader in. */
 import { createMonitorClient } from '../../client.ts';
 import { createStore } from '../store.ts';
 
-/** Whether the monitor responds. */
+/** Whether the monitor answers, and whether this reader may see it. */
 export interface Connection {
-  /** `refused`: the monitor responds, but denies access to this reader. */
-  readonly state: 'connecting' | 'ok' | 'lost' | 'refused';
-  /** Time of the latest response, in milliseconds since 1970. */
+  /**
+   * - `signed-out`: the session is over: no answer may be shown any more
+   * - `refused`: the reader is denied the whole monitor, not only some of its routes
+   */
+  readonly state: 'connecting' | 'ok' | 'lost' | 'signed-out' | 'refused';
+  /** Time of the latest answer, in milliseconds since 1970. */
   readonly answeredAt: number | null;
 }
 
-/** State of the connection after the latest response. */
+/** State of the connection after the latest answer. */
 export const connection = createStore<Connection>({ state: 'connecting', answeredAt: null });
+
+/** When the event stream last sent something, a comment included, in milliseconds since 1970. */
+export const streamedAt = createStore<number | null>(null);
 
 /** Path of the mount. The page is served at its root. */
 export const base = new URL('.', location.href).pathname;
 
+/** Whether data of the monitor may be shown to a reader. */
+export const isShut = ({ state }: Connection): boolean => state === 'signed-out' || state === 'refused';
+
+/** After this time without an answer, one is asked for: a lost session is noticed within it. */
+const QUIET_MS = 5_000;
+/** How often a reader who is signed out or refused is checked again. */
+const RETRY_MS = 3_000;
+/** How often a refusal is compared with that of the page itself. */
+const CONFIRM_MS = 5_000;
+
+let heardAt = 0;
+let confirmedAt = 0;
+/** The request whose answer shut the page; when it is answered again, the page opens. */
+let shutBy = '';
+
 const watchedFetch: typeof fetch = async (input, init) => {
   try {
-    const response = await fetch(input, init);
-    connection.set(judge(response));
-    return response;
+    // Followed, a redirect to a login page of another site would look like a lost connection.
+    const response = await fetch(input, { ...init, redirect: 'manual' });
+    heardAt = Date.now();
+    if (init?.signal?.aborted !== true) await judge(response, String(input));
+    return isStream(response) ? watched(response) : response;
   } catch (error) {
     if (init?.signal?.aborted !== true) lose();
     throw error;
   }
 };
 
-/** Marks the connection as lost. */
-export function lose(): void {
-  connection.set({ state: 'lost', answeredAt: connection.get().answeredAt });
-}
-
-function judge(response: Response): Connection {
-  const { answeredAt } = connection.get();
-  if (response.status === 401 || response.status === 403) return { state: 'refused', answeredAt };
-  // A proxy whose server is down answers with its own error page.
-  const isOurs = response.ok || /\bjson\b/.test(response.headers.get('content-type') ?? '');
-  if (!isOurs && response.status >= 500) return { state: 'lost', answeredAt };
-  const at = Date.now();
-  const before = connection.get();
-  // Update at most once a second, so that views are not rendered for every response.
-  if (before.state === 'ok' && before.answeredAt !== null && at - before.answeredAt < 1_000) return before;
-  return { state: 'ok', answeredAt: at };
-}
-
 /** The API client that all views use. */
 export const client = createMonitorClient(base, { fetch: watchedFetch });
+
+/** Marks the connection as lost. A reader who is signed out stays so. */
+export function lose(): void {
+  const before = connection.get();
+  if (!isShut(before)) connection.set({ ...before, state: 'lost' });
+}
+
+async function judge(response: Response, url: string): Promise<void> {
+  const { status } = response;
+  if (isSignedOut(response)) return shut('signed-out', url);
+  if (status === 403) return await confirmRefusal(url);
+  // A proxy whose server is down answers with its own error page.
+  const isOurs = response.ok || /\bjson\b/.test(typeOf(response));
+  if (!isOurs) return lose();
+  const at = Date.now();
+  const before = connection.get();
+  if (isShut(before) && url !== shutBy) return;
+  // Update at most once a second, so that views are not rendered for every answer.
+  if (before.state === 'ok' && before.answeredAt !== null && at - before.answeredAt < 1_000) return;
+  connection.set({ state: 'ok', answeredAt: at });
+}
+
+/** The API never redirects the requests of this page, and never answers with HTML. */
+const isSignedOut = (response: Response): boolean =>
+  response.type === 'opaqueredirect' ||
+  response.status === 401 ||
+  (response.ok && /^text\/html\b/.test(typeOf(response)));
+
+const typeOf = ({ headers }: Response): string => headers.get('content-type') ?? '';
+
+/** A host may refuse single routes. The page itself is refused only to a reader who may see none of them. */
+async function confirmRefusal(url: string): Promise<void> {
+  const before = connection.get();
+  if ((isShut(before) && url !== shutBy) || Date.now() - confirmedAt < CONFIRM_MS) return;
+  confirmedAt = Date.now();
+  const page = await fetch(base, { method: 'HEAD', redirect: 'manual', cache: 'no-store' });
+  if (page.type === 'opaqueredirect' || page.status === 401) shut('signed-out', url);
+  else if (page.status === 403) shut('refused', url);
+  else if (isShut(before)) connection.set({ ...before, state: 'ok' });
+}
+
+function shut(state: 'signed-out' | 'refused', url: string): void {
+  shutBy = url;
+  connection.set({ state, answeredAt: connection.get().answeredAt });
+}
+
+function isStream(response: Response): boolean {
+  return /^text\/event-stream\b/.test(typeOf(response));
+}
+
+/** Notes when the stream sends something. */
+function watched(response: Response): Response {
+  const note = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      heardAt = Date.now();
+      if (heardAt - (streamedAt.get() ?? 0) >= 1_000) streamedAt.set(heardAt);
+      controller.enqueue(chunk);
+    },
+  });
+  return new Response(response.body?.pipeThrough(note), response);
+}
+
+/** Asks for an answer when none has arrived for a while, and whether a shut page may open again. */
+async function check(): Promise<void> {
+  if (document.hidden) return;
+  const now = connection.get();
+  const isNow = isShut(now);
+  if (Date.now() - heardAt < (isNow ? RETRY_MS : QUIET_MS)) return;
+  heardAt = Date.now();
+  const [url, method] = isNow ? [shutBy, 'GET'] : [`${base}api/events/latest/?limit=1`, 'HEAD'];
+  try {
+    const response = await watchedFetch(url, { method, headers: { accept: 'application/json' } });
+    await response.body?.cancel();
+  } catch {
+    // Noted as lost.
+  }
+}
+
+/** Starts to watch the connection. Call it once. */
+export function watchConnection(): void {
+  setInterval(() => void check(), 1_000);
+  document.addEventListener('visibilitychange', () => void check());
+}

@@ -1,7 +1,7 @@
 /** The event stream that all views of a tab share. It is closed while the tab is hidden. */
 import { type EventBody, type EventsBody, MonitorClientError } from '../../client.ts';
 import { createStore } from '../store.ts';
-import { client, lose } from './connection.ts';
+import { client, connection, isShut, lose, streamedAt } from './connection.ts';
 
 /** The latest events. */
 export interface Feed {
@@ -13,6 +13,8 @@ export interface Feed {
 
 const MOST_KEPT = 300;
 const RESTART_MS = 5_000;
+/** Two comments of the stream: one that sends nothing for longer does not get through. */
+export const SILENT_MS = 30_000;
 
 /** The latest events; the 300 newest are kept. */
 export const feed = createStore<Feed>({ events: [], available: true });
@@ -38,48 +40,75 @@ function take({ events, gap, cursor: next }: EventsBody): void {
   for (const listener of listeners) listener(events);
 }
 
+/** Follows the feed until it is aborted or known to be absent. */
 async function follow(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const inner = new AbortController();
-    const leave = (): void => inner.abort();
-    signal.addEventListener('abort', leave);
-    try {
-      const query = cursor === null ? { limit: 200 } : { limit: 200, since: cursor };
-      const onRetry = (error: unknown): void => {
-        // A missing feed will not appear by retrying.
-        if (isAbsent(error)) inner.abort();
-        else if (!(error instanceof MonitorClientError)) lose();
-      };
-      for await (const body of client.watchEvents(query, { signal: inner.signal, onRetry })) take(body);
-      if (inner.signal.aborted && !signal.aborted) {
-        feed.set({ events: [], available: false });
-        return;
-      }
-    } catch {
-      // The cursor belongs to another feed, or the reader has lost access to the feed.
-      cursor = null;
-    } finally {
-      signal.removeEventListener('abort', leave);
+    const isAvailable = await followOnce(signal);
+    if (signal.aborted) return;
+    if (!isAvailable) {
+      feed.set({ events: [], available: false });
+      return;
     }
     await new Promise((resolve) => setTimeout(resolve, RESTART_MS));
   }
+}
+
+/** @returns false when there is no feed */
+async function followOnce(signal: AbortSignal): Promise<boolean> {
+  const inner = new AbortController();
+  const leave = (): void => inner.abort();
+  signal.addEventListener('abort', leave);
+  const startedAt = Date.now();
+  const watchdog = setInterval(() => {
+    if (Date.now() - Math.max(startedAt, streamedAt.get() ?? 0) > SILENT_MS) leave();
+  }, 1_000);
+  let isAvailable = true;
+  try {
+    const query = cursor === null ? { limit: 200 } : { limit: 200, since: cursor };
+    const onRetry = (error: unknown): void => {
+      // A missing feed will not appear by retrying.
+      isAvailable = !isAbsent(error);
+      if (!isAvailable) inner.abort();
+      else if (!(error instanceof MonitorClientError)) lose();
+    };
+    for await (const body of client.watchEvents(query, { signal: inner.signal, onRetry })) take(body);
+  } catch {
+    // The cursor belongs to another feed, or the reader has lost access to the feed.
+    cursor = null;
+  } finally {
+    clearInterval(watchdog);
+    signal.removeEventListener('abort', leave);
+  }
+  return isAvailable;
 }
 
 const isAbsent = (error: unknown): boolean =>
   error instanceof MonitorClientError && error.code === 'source_not_configured';
 
 function attend(): void {
-  if (document.hidden) {
-    controller?.abort();
+  const isWanted = !document.hidden && !isShut(connection.get());
+  if (!isWanted && controller !== null) {
+    controller.abort();
     controller = null;
-  } else if (controller === null) {
+  } else if (isWanted && controller === null) {
     controller = new AbortController();
     void follow(controller.signal);
   }
 }
 
-/** Starts the stream, and stops it while the tab is hidden. Call it once. */
+/** Forgets the events of a reader who may not see them any more. */
+function forget(): void {
+  if (!isShut(connection.get())) return;
+  cursor = null;
+  feed.set({ events: [], available: true });
+}
+
+/** Starts the stream, and stops it while the tab is hidden or the reader is signed out. Call it once. */
 export function startFeed(): void {
   document.addEventListener('visibilitychange', attend);
+  connection.subscribe(() => {
+    attend();
+    forget();
+  });
   attend();
 }

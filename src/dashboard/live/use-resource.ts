@@ -1,12 +1,12 @@
 /** Loads the data of a view and refreshes it: on new events, and in an interval when there are none. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { EventBody } from '../../client.ts';
+import { type EventBody, MonitorClientError } from '../../client.ts';
 import { onNews } from './feed.ts';
 
 /** Result of {@link useResource}. */
 export interface Resource<T> {
   readonly data: T | null;
-  /** Error of the latest attempt; `null` when it succeeded. After an error the old data is kept. */
+  /** Error of the latest attempt; `null` when it succeeded. The old data is kept, unless it may not be shown any more. */
   readonly error: unknown;
   /** When the data was loaded, in milliseconds since 1970. */
   readonly at: number | null;
@@ -30,6 +30,15 @@ interface Held<T> {
   readonly data: T | null;
   readonly error: unknown;
   readonly at: number | null;
+}
+
+const isRefusal = (error: unknown): boolean =>
+  error instanceof MonitorClientError && (error.status === 401 || error.status === 403);
+
+/** A failed attempt leaves the old data, but for a reader who may not see it any more. */
+function afterError<T>(before: Held<T>, key: string, error: unknown): Held<T> {
+  if (before.key === key && !isRefusal(error)) return { ...before, error };
+  return { key, data: null, error, at: null };
 }
 
 /**
@@ -74,11 +83,7 @@ export function useResource<T>(
         const data = await latest.current.load(signal);
         if (!signal.aborted) setHeld({ key, data, error: null, at: Date.now() });
       } catch (error) {
-        if (!signal.aborted) {
-          setHeld((before) =>
-            before.key === key ? { ...before, error } : { key, data: null, error, at: null },
-          );
-        }
+        if (!signal.aborted) setHeld((before) => afterError(before, key, error));
       }
       isAsking = false;
       if (!signal.aborted) plan(isDue ? gap : every);

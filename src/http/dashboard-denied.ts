@@ -1,0 +1,77 @@
+/** Answers a reader who may not open the page: with the address to sign in, or with a page that says why not. */
+import { createHash } from 'node:crypto';
+import { STATUS_OF } from '../errors.ts';
+import type { Denial } from './authorize.ts';
+import { escapeHtml } from './dashboard-html.ts';
+import { addVary, type MonitorRequest, type MonitorResponse } from './exchange.ts';
+import { isOver, sendEmpty, sendFresh, sendProblem } from './send.ts';
+
+const STYLE =
+  'body{margin:18vh auto;max-width:30rem;padding:0 1rem;font:1rem/1.5 system-ui,sans-serif}h1{font-size:1.25rem}';
+
+const POLICY = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'self'",
+].join('; ');
+
+/** Answers with problem JSON, like a route, unless the client asks for HTML. @param title the page's title */
+export function refusePage(
+  request: MonitorRequest,
+  response: MonitorResponse,
+  { error, challenge, redirect }: Denial,
+  title: string,
+): void {
+  if (isOver(response)) return;
+  addVary(response, 'Accept');
+  if (!acceptsHtml(request)) {
+    sendProblem(request, response, error, challenge);
+    return;
+  }
+  if (redirect !== null) {
+    sendEmpty(response, 302, { Location: redirect });
+    return;
+  }
+  if (challenge !== null) response.setHeader('WWW-Authenticate', challenge);
+  if (!response.hasHeader('Content-Security-Policy')) response.setHeader('Content-Security-Policy', POLICY);
+  if (!response.hasHeader('Referrer-Policy')) response.setHeader('Referrer-Policy', 'same-origin');
+  const body = Buffer.from(deniedHtml(title, error.code === 'unauthorized', error.message));
+  sendFresh(request, response, STATUS_OF[error.code], 'text/html; charset=utf-8', body);
+}
+
+function deniedHtml(title: string, isSignedOut: boolean, detail: string): string {
+  const [heading, advice] = isSignedOut
+    ? ['You are signed out', 'Sign in to the app, then load this page again.']
+    : [
+        'You may not see this monitor',
+        'The app refused you. Ask whoever runs it for access, then load this page again.',
+      ];
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<meta name="color-scheme" content="light dark">
+<title>${heading} · ${escapeHtml(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+<h1>${heading}</h1>
+<p>${escapeHtml(detail)}</p>
+<p>${advice}</p>
+</main>
+</body>
+</html>
+`;
+}
+
+/** Whether `Accept` names HTML itself: browsers do, while a wildcard alone means JSON. */
+function acceptsHtml({ headers: { accept } }: MonitorRequest): boolean {
+  return (accept ?? '')
+    .split(',')
+    .some((item) => /^\s*text\/html\s*(?:;|$)/i.test(item) && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(item));
+}

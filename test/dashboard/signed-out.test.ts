@@ -1,0 +1,114 @@
+import type { RequestHandler } from 'express';
+import { describe, expect, it } from 'vitest';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { serve, until } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, look } from './browser.ts';
+import { createShop } from './shop.ts';
+
+const [major] = EXPRESS_MAJORS;
+if (major === undefined) throw new Error('there is no Express');
+
+const SIGNED_OUT = 'You are signed out. Sign in and this view comes back.';
+const REFUSED = 'You may not see this monitor. Its app refused you.';
+
+/** How hosts answer requests of a session that is over. */
+const ENDINGS: Readonly<Record<string, readonly [answer: RequestHandler, text: string]>> = {
+  'a redirect to a login page': [(_request, response) => response.redirect('/login'), SIGNED_OUT],
+  'a redirect to a login page of another site': [
+    (_request, response) => response.redirect('https://login.example/'),
+    SIGNED_OUT,
+  ],
+  'a login page in place of JSON': [
+    (_request, response) => void response.send('<!doctype html><title>Login</title>'),
+    SIGNED_OUT,
+  ],
+  '401': [(_request, response) => void response.status(401).json({}), SIGNED_OUT],
+  '403': [(_request, response) => void response.status(403).json({}), REFUSED],
+};
+
+describe.skipIf(browserMissing)(browserTitle('in a browser, a session that ends'), () => {
+  it.each(Object.keys(ENDINGS))(
+    'in %s withdraws all that is shown, and gives it back after the next login',
+    async (name) => {
+      const [answer, text] = ENDINGS[name] ?? [];
+      if (answer === undefined || text === undefined) throw new Error('unknown ending');
+      const { queue, options } = createShop();
+      let isOver = false;
+      const { base } = await serve(major, options, {
+        before(app) {
+          app.use('/monitor', (request, response, next) =>
+            isOver ? answer(request, response, next) : next(),
+          );
+          app.get('/login', (_request, response) => void response.send('<!doctype html>Login'));
+        },
+      });
+      const { page, text: shown } = await look(base, '#/', { expected: /40[13]|login\.example/ });
+      await page.getByText('1 of 1 online').waitFor();
+      await page.getByText('Live', { exact: true }).waitFor();
+      isOver = true;
+      const start = Date.now();
+      await page.getByText(text).waitFor();
+      // Five seconds is the aim.
+      expect(Date.now() - start).toBeLessThan(50_000);
+      queue.record({ id: 'secret', name: 'secret.task', state: 'STARTED' });
+      await page
+        .getByText(/^(?:Signed out|Refused)$/)
+        .first()
+        .waitFor();
+      const all = await shown();
+      for (const part of ['orders.place', 'celery@one', 'online', 'succeeded', 'secret.task', 'Missed one']) {
+        expect(all).not.toContain(part);
+      }
+      expect(all).not.toMatch(/Live|Nothing is wrong/);
+      isOver = false;
+      await page.getByText('1 of 1 online').waitFor();
+      await page.getByText('secret.task').first().waitFor();
+    },
+    60_000,
+  );
+
+  it('for one route alone withdraws its data, and nothing else', async () => {
+    let isAllowed = true;
+    const { base } = await serve(major, {
+      ...createShop().options,
+      authorize: (_request, route) => isAllowed || route !== 'workers',
+    });
+    const { page, go } = await look(base, '#/workers', { expected: /403/ });
+    await page.getByRole('region', { name: 'celery@one' }).waitFor();
+    isAllowed = false;
+    await page.getByText("The app's authorize function refused it.").waitFor();
+    expect(await page.getByRole('region', { name: 'celery@one' }).count()).toBe(0);
+    await go('#/tasks');
+    await page.getByText('23 tasks').waitFor();
+  });
+
+  it('leads to the login page of authorize when the page is opened', async () => {
+    const { base, url } = await serve(
+      major,
+      { ...createShop().options, authorize: () => ({ redirect: '/login?next=%2Fmonitor%2F' }) },
+      {
+        before: (app) =>
+          void app.get(
+            '/login',
+            (_request, response) => void response.send('<h1 id="view-title">Login</h1>'),
+          ),
+      },
+    );
+    // The login page has no icon.
+    const { page } = await look(base, '#/tasks', { expected: /404/ });
+    await until(() => page.url().startsWith(`${url}/login?next=`));
+  });
+
+  it.each([
+    [401, 'You are signed out'],
+    [403, 'You may not see this monitor'],
+  ] as const)('shows a page and no JSON for %d when the page is opened', async (status, heading) => {
+    const { base } = await serve(major, {
+      authorize: () => ({ status }),
+      dashboard: { title: 'Shop' },
+    });
+    const { page } = await look(base, '', { expected: /40[13]/, title: 'h1' });
+    expect(await page.locator('h1').textContent()).toBe(heading);
+    expect(await page.title()).toBe(`${heading} · Shop`);
+  });
+});
