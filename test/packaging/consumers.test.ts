@@ -57,7 +57,9 @@ describe('an app that has the packed package installed', () => {
         });
         expect(JSON.parse(stdout)).toEqual(EXPECTED);
         expect(
-          stderr.split('\n').filter((line) => line && !/DEP0060|_UNAVAILABLE|--trace-deprecation/.test(line)),
+          stderr
+            .split('\n')
+            .filter((line) => line && !/DEP0060|_UNAVAILABLE|--trace-(?:deprecation|warnings)/.test(line)),
         ).toEqual([]);
       }
     });
