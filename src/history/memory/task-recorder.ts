@@ -155,7 +155,7 @@ function publish(
   revisions.events++;
   feed.add(
     {
-      type: change.eventType ?? (FEED_TYPES[change.type] as string),
+      type: feedTypeOf(change),
       // The texts that the table holds, not the message's own copies.
       task: name === null ? null : heldText(records.names, name),
       taskId: records.ids[slot] as string,
@@ -166,6 +166,12 @@ function publish(
     },
     arrivedAt,
   );
+}
+
+/** The usual name of the type; the feed would keep the copy of it that each message brings. */
+function feedTypeOf({ type, eventType }: TaskChange): string {
+  const usual = FEED_TYPES[type];
+  return eventType === undefined || eventType === usual ? usual : eventType;
 }
 
 function recordFacts(state: RecorderState, slot: number, facts: TaskFacts): void {
