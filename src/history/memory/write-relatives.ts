@@ -65,7 +65,9 @@ export function relate({ records, index, roots }: RelatedTables, slot: number, r
     move(index.byParent, slot, oldParent, parent);
   }
   const oldRoot = reportedRoot(records, slot);
-  if (rootId !== oldRoot) roots.setReported(slot, rootId === null ? null : shared(records, rootId));
+  // Most tasks are their own root, which needs no look-up.
+  if (rootId === record.id) roots.setReported(slot, record.id);
+  else if (rootId !== oldRoot) roots.setReported(slot, rootId === null ? null : shared(records, rootId));
   roots.derive(slot);
 }
 
