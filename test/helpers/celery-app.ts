@@ -9,11 +9,13 @@ import { atProcessEnd } from './process-end.ts';
 const PYTHON = process.env.CELERY_PYTHON ?? '/usr/bin/python3';
 const FOLDER = new URL('../celery/app/', import.meta.url).pathname;
 
+/** Every file that uses Celery looks for it: finding a package is quicker than importing it. */
+const FIND =
+  "import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, ['celery', 'redis'])))";
+
 /** Why tests that need Celery cannot run here; `null` when they can. */
 export const celeryMissing: string | null =
-  spawnSync(PYTHON, ['-c', 'import celery, redis']).status === 0
-    ? null
-    : 'install python3-celery and python3-redis';
+  spawnSync(PYTHON, ['-c', FIND]).status === 0 ? null : 'install python3-celery and python3-redis';
 
 /** What the submitting client knows of a task in the end. */
 export interface Submitted {
@@ -123,7 +125,7 @@ export function celeryApp(settings: CelerySettings, module = 'shop'): CeleryApp 
   }
 
   async function process_(ready: string, args: string[]): Promise<CeleryWorker> {
-    const started = run(['-m', 'celery', '-A', module, ...args]);
+    const started = run(['run_celery.py', '-A', module, ...args]);
     await started.ready(ready);
     const { child, written } = started;
     return {
