@@ -1,5 +1,5 @@
 /** The one way in which tests send requests: every response is held against `openapi.json`. */
-import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
+import { Agent, type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
 import { checkResponse } from './openapi-check.ts';
 
 /** What came back. */
@@ -12,6 +12,9 @@ export interface Answer<Body = unknown> {
   readonly body: Body;
 }
 
+/** Keeps a connection to each host, for tests that ask thousands of times; {@link ask} opens one for each request. */
+export const keepAlive = new Agent({ keepAlive: true });
+
 /** How to ask. */
 export interface AskOptions {
   /** Default `GET`. */
@@ -19,6 +22,8 @@ export interface AskOptions {
   readonly headers?: OutgoingHttpHeaders;
   /** Sent as it is; for requests that have a body although none is used. */
   readonly send?: string;
+  /** Default: none. A connection that Node ends after a bad request must not be offered to the next one. */
+  readonly agent?: Agent;
   /** False for answers of the host's own, or of a middleware in front of us. Default true. */
   readonly ours?: boolean;
 }
@@ -32,14 +37,13 @@ export interface AskOptions {
 export async function ask<Body = unknown>(
   base: string,
   path: string,
-  { method = 'GET', headers = {}, send, ours = true }: AskOptions = {},
+  { method = 'GET', headers = {}, send, agent, ours = true }: AskOptions = {},
 ): Promise<Answer<Body>> {
   const { hostname, port, pathname } = new URL(base);
   const target = `${pathname.replace(/\/$/, '')}${path}`;
   const answer = await new Promise<Answer<Body>>((resolve, reject) => {
-    // No agent: a connection that Node ends after a bad request must not be offered to the next one.
     const sent = send === undefined ? headers : { ...headers, 'content-length': Buffer.byteLength(send) };
-    const outgoing = request({ hostname, port, path: target, method, headers: sent, agent: false });
+    const outgoing = request({ hostname, port, path: target, method, headers: sent, agent: agent ?? false });
     outgoing.on('error', reject);
     outgoing.on('response', (incoming) => {
       const chunks: Buffer[] = [];

@@ -68,8 +68,12 @@ export async function serve(
 /** Waits until something holds, for as long as a slow machine may need. */
 export async function until(holds: () => boolean | Promise<boolean>, milliseconds = 45_000): Promise<void> {
   const end = performance.now() + milliseconds;
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error('It did not come to hold in time.');
-    await new Promise((resolve) => setTimeout(resolve, 5));
+  for (;;) {
+    const start = performance.now();
+    if (await holds()) return;
+    const now = performance.now();
+    if (now > end) throw new Error('It did not come to hold in time.');
+    // A look that takes long is taken less often.
+    await new Promise((resolve) => setTimeout(resolve, Math.min(100, Math.max(5, 3 * (now - start)))));
   }
 }

@@ -1,6 +1,7 @@
 import type { Queue } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bullmqSources } from '../../src/bullmq.ts';
+import { keepAlive } from '../helpers/ask.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
@@ -63,7 +64,8 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
         for (const [index, entry] of SECRET_TEXTS.entries()) {
           for (const id of [`mail:fail-${index}`, `mail:done-${index}`]) {
             for (const part of index % 10 === 0 ? ['', 'graph/'] : ['']) {
-              const { status, text } = await served.get(`/api/tasks/${encodeURIComponent(id)}/${part}`);
+              const path = `/api/tasks/${encodeURIComponent(id)}/${part}`;
+              const { status, text } = await served.get(path, { agent: keepAlive });
               expect(status).toBe(200);
               expect(leakIn(text, entry), `${entry.rest}\n${text}`).toBeNull();
             }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CelerySources, celerySources } from '../../src/celery.ts';
+import { keepAlive } from '../helpers/ask.ts';
 import { componentOf, eventMessage } from '../helpers/celery-events.ts';
 import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
 import { createClient } from '../helpers/redis-client.ts';
@@ -90,7 +91,7 @@ describe.skipIf(redisMissing !== null)(
       for (const [path, text] of await readRoutes({ get, ...rest }, 'task-0'))
         expect(leaksIn(text), path).toEqual([]);
       for (const [index, entry] of SECRETS.entries()) {
-        const { text } = await get(`/api/tasks/task-${index}/`);
+        const { text } = await get(`/api/tasks/task-${index}/`, { agent: keepAlive });
         expect(leakIn(text, entry), `${entry.rest}\n${text}`).toBeNull();
       }
     });

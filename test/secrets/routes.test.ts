@@ -4,6 +4,7 @@ import { type MemorySources, memorySources } from '../../src/memory.ts';
 import type { MonitorOptions } from '../../src/options.ts';
 import type { MonitorSources } from '../../src/source.ts';
 import type { TaskBody, TaskDetailBody, TasksBody } from '../../src/wire.ts';
+import { keepAlive } from '../helpers/ask.ts';
 import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
 import { type Host, serve } from '../router/host-kit.ts';
 import { HARMLESS_TEXTS, leakIn } from './corpus/index.ts';
@@ -45,7 +46,7 @@ async function hostOf(options: MonitorOptions = {}): Promise<Host> {
 }
 
 const detailOf = async (host: Host, id: string): Promise<TaskDetailBody> =>
-  (await host.get<TaskDetailBody>(`/api/tasks/${id}/`)).body;
+  (await host.get<TaskDetailBody>(`/api/tasks/${id}/`, { agent: keepAlive })).body;
 
 /** The texts of a task as a client reads them, out of the JSON that they came in. */
 const fieldsOf = ({ args, kwargs, exception, traceback }: TaskBody): (string | null)[] => [
@@ -69,7 +70,7 @@ describe('of the texts that a host records,', { timeout: 180_000 }, () => {
   it('no secret is in a task, nor does a search find one', async () => {
     const host = await hostOf();
     for (const [index, entry] of SECRET_TEXTS.entries()) {
-      const { text } = await host.get(`/api/tasks/${idOf('secret', index)}/`);
+      const { text } = await host.get(`/api/tasks/${idOf('secret', index)}/`, { agent: keepAlive });
       expect(text).toContain('"timeline":[{');
       expect(leakIn(text, entry), entry.rest).toBeNull();
       // Each search looks at every task; `redactor.test.ts` asks for all of them.
@@ -117,7 +118,7 @@ describe('of the texts that a host records,', { timeout: 180_000 }, () => {
       if (!/healthcheck|components/.test(path)) expect(leaksIn(text), path).toEqual([]);
     }
     for (const [index, entry] of SECRET_TEXTS.entries()) {
-      const { text } = await host.get(`/api/tasks/${idOf('secret', index)}/`);
+      const { text } = await host.get(`/api/tasks/${idOf('secret', index)}/`, { agent: keepAlive });
       expect(leakIn(text, entry), entry.rest).toBeNull();
     }
   });
