@@ -15,7 +15,19 @@ import type {
   WorkerHealthCheck,
 } from './model.ts';
 
+import type { Activity } from './source/activity.ts';
 import type { TaskPage, TaskQuery, TaskStats, TaskStatsQuery } from './source/task-query.ts';
+
+export type {
+  Activity,
+  DurationKind,
+  MinuteCounts,
+  OpenTaskSummary,
+  RunningTask,
+  SilentWorker,
+  TaskCounts,
+  TaskGroup,
+} from './source/activity.ts';
 
 export type {
   TaskPage,
@@ -160,6 +172,10 @@ export interface HistoryStats {
 /** Called for the `history` component. */
 export interface HistorySource extends SourcePart {
   getHistoryStats(context: ReadContext): Awaitable<HistoryStats>;
+  /**
+   * Called for the component `findings`, at most every few seconds. Absent: the rules that need it say `unknown`.
+   */
+  getActivity?(context: ReadContext): Awaitable<Activity>;
 }
 
 /**

@@ -70,13 +70,19 @@ function mergeSeries(all: readonly TaskStats[], { stepSeconds, series }: TaskSta
     const sum = steps.get(t);
     steps.set(t, {
       t: new Date(t),
-      received: step.received + (sum?.received ?? 0),
-      succeeded: step.succeeded + (sum?.succeeded ?? 0),
-      failed: step.failed + (sum?.failed ?? 0),
-      retried: step.retried + (sum?.retried ?? 0),
+      received: addKnown(step.received, sum?.received),
+      succeeded: addKnown(step.succeeded, sum?.succeeded),
+      failed: addKnown(step.failed, sum?.failed),
+      retried: addKnown(step.retried, sum?.retried),
     });
   }
   return [...steps].sort(([a], [b]) => a - b).map(([, step]) => step);
+}
+
+/** A sum with a part that is not known is not known either. @param sum `undefined`: of nothing */
+function addKnown(figure: number | null, sum: number | null | undefined): number | null {
+  if (sum === undefined) return figure;
+  return figure === null || sum === null ? null : figure + sum;
 }
 
 function mergeNames(all: readonly TaskStats[]): readonly NameFigures[] {

@@ -29,7 +29,7 @@ const SCHEDULES: Methods<ScheduleSource> = { listSchedules: true };
 const HEALTH: Methods<HealthSource> = { checkBroker: false, checkBackend: false, checkWorkers: false };
 const QUEUES: Methods<QueueSource> = { listQueues: true };
 const COMPONENTS: Methods<ComponentSource> = { listComponents: true };
-const HISTORY: Methods<HistorySource> = { getHistoryStats: true };
+const HISTORY: Methods<HistorySource> = { getHistoryStats: true, getActivity: false };
 
 const PARTS: Readonly<Record<Exclude<keyof MonitorSources, 'close'>, Readonly<Record<string, boolean>>>> = {
   tasks: TASKS,

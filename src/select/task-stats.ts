@@ -1,6 +1,7 @@
 import { isDone, type Task } from '../model.ts';
 import { type Steps, sortInSteps } from '../scheduler.ts';
 import type { TaskStats, TaskStatsQuery } from '../source.ts';
+import { figuresOf, type TaskFigures } from './task-figures.ts';
 import { passesFilters } from './task-filter.ts';
 
 const MINUTE_MS = 60_000;
@@ -11,22 +12,6 @@ const MAX_LISTED = 1_000;
 /** Readable chart steps, in seconds; the smallest one with at most 60 steps is used. */
 const STEPS = [1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800];
 const MAX_STEPS = 60;
-
-/** What is summed up of a task. Times in milliseconds since 1970, `NaN` where unknown. */
-export interface TaskFigures {
-  readonly state: string;
-  readonly name: string | null;
-  readonly worker: string | null;
-  readonly queue: string | null;
-  /** Of the last change. */
-  readonly timestamp: number;
-  readonly sent: number;
-  readonly received: number;
-  readonly started: number;
-  readonly finished: number;
-  /** In seconds. */
-  readonly runtime: number;
-}
 
 interface NameFigures {
   readonly name: string;
@@ -41,7 +26,17 @@ interface ChartStep {
   received: number;
   succeeded: number;
   failed: number;
-  retried: number;
+  /** `null`: a task was retried then or at some other time. */
+  retried: number | null;
+}
+
+/** What the source knows of the time that is summed up. */
+export interface StatsOptions {
+  /**
+   * Whether everything that happened between these times, milliseconds since 1970, was seen. Of a step of which it
+   * was not, `received` and `retried` are `null`, and a figure that would be 0 is `null` too. Default: it was.
+   */
+  readonly isWhole?: (from: number, to: number) => boolean;
 }
 
 /** Sums of the tasks that were added. Times in milliseconds since 1970. */
@@ -54,6 +49,7 @@ interface Sums {
   readonly names: Map<string, NameFigures>;
   readonly workers: Set<string>;
   readonly queues: Set<string>;
+  readonly isWhole: (from: number, to: number) => boolean;
 }
 
 /** Sums up tasks one by one, so that a large number can be processed in steps. */
@@ -66,12 +62,15 @@ export interface StatsAccumulator {
 
 /**
  * Creates an accumulator for tasks whose last change is in the time window.
- * - `received`, `succeeded`, `failed`, `retried` of a step: tasks that were received, that ended as SUCCESS
- *   or as FAILURE, and whose last change was a RETRY, in that step
+ * - `received`, `succeeded`, `failed` of a step: tasks that were received, that ended as SUCCESS or as FAILURE in
+ *   that step; `retried`: attempts that ended with a retry in that step
  * - a wait is the time from when a task was sent (where that is not known, received) to its start
  * - percentiles by nearest rank
  */
-export function createStatsAccumulator({ minutes, now }: TaskStatsQuery): StatsAccumulator {
+export function createStatsAccumulator(
+  { minutes, now }: TaskStatsQuery,
+  { isWhole = () => true }: StatsOptions = {},
+): StatsAccumulator {
   const stepSeconds = STEPS.find((step) => (minutes * 60) / step <= MAX_STEPS) ?? 1_800;
   const stepMs = stepSeconds * 1_000;
   const end = now.getTime();
@@ -79,12 +78,16 @@ export function createStatsAccumulator({ minutes, now }: TaskStatsQuery): StatsA
   // Steps begin at round times, so that a chart does not change between two answers.
   const first = Math.floor(start / stepMs) * stepMs;
   const count = Math.floor(end / stepMs) - first / stepMs + 1;
-  const series = Array.from({ length: count }, (_, step) => ({
-    ...{ t: new Date(first + step * stepMs), received: 0, succeeded: 0, failed: 0, retried: 0 },
-  }));
+  const series = Array.from(
+    { length: count },
+    (_, step): ChartStep => ({
+      ...{ t: new Date(first + step * stepMs), received: 0, succeeded: 0, failed: 0, retried: 0 },
+    }),
+  );
   const sums: Sums = {
     ...{ start, end, stepSeconds, series },
     ...{ states: new Map(), names: new Map(), workers: new Set(), queues: new Set() },
+    isWhole,
   };
   return {
     add: (task) => addTask(sums, task),
@@ -102,14 +105,27 @@ function addTask(sums: Sums, task: TaskFigures): void {
   if (task.name !== null) addToName(sums, task, task.name);
 }
 
-function addToSeries(sums: Sums, { state, received, finished, timestamp }: TaskFigures): void {
+function addToSeries(sums: Sums, task: TaskFigures): void {
+  const { state, received, finished, timestamp, retriedAt } = task;
   const receivedIn = stepAt(sums, received);
   if (receivedIn !== undefined) receivedIn.received++;
+  if (retriedAt === null) addUnknownRetries(sums, task);
+  else for (const time of retriedAt) addRetry(stepAt(sums, time));
   const changedIn = stepAt(sums, isDone(state) && !Number.isNaN(finished) ? finished : timestamp);
   if (changedIn === undefined) return;
   if (state === 'SUCCESS') changedIn.succeeded++;
   else if (state === 'FAILURE') changedIn.failed++;
-  else if (state === 'RETRY') changedIn.retried++;
+}
+
+function addUnknownRetries({ series, stepSeconds }: Sums, { sent, timestamp }: TaskFigures): void {
+  for (const step of series) {
+    const from = step.t.getTime();
+    if (from <= timestamp && !(from + stepSeconds * 1_000 <= sent)) step.retried = null;
+  }
+}
+
+function addRetry(step: ChartStep | undefined): void {
+  if (step !== undefined && step.retried !== null) step.retried++;
 }
 
 function stepAt({ start, end, series, stepSeconds }: Sums, time: number): ChartStep | undefined {
@@ -137,7 +153,18 @@ function addToName(
   if (started >= from) figures.waits.push((started - from) / 1_000);
 }
 
-function* resultOf({ stepSeconds, series, states, names, workers, queues }: Sums): Steps<TaskStats> {
+/** The steps without the figures that are not known. */
+function knownSeries({ series, stepSeconds, isWhole, end }: Sums): TaskStats['series'] {
+  return series.map((step) => {
+    const from = step.t.getTime();
+    if (isWhole(from, Math.min(end, from + stepSeconds * 1_000))) return step;
+    const { succeeded, failed } = step;
+    return { ...step, received: null, succeeded: succeeded || null, failed: failed || null, retried: null };
+  });
+}
+
+function* resultOf(sums: Sums): Steps<TaskStats> {
+  const { stepSeconds, states, names, workers, queues } = sums;
   const byCount = (a: NameFigures, b: NameFigures): number =>
     b.count - a.count || compareText(a.name, b.name);
   const frequent = yield* sortInSteps([...names.values()], byCount, MAX_NAMES);
@@ -149,7 +176,7 @@ function* resultOf({ stepSeconds, series, states, names, workers, queues }: Sums
   const byTasks = yield* sortInSteps([...states], ([, a], [, b]) => b - a, MAX_LISTED);
   return {
     stepSeconds,
-    series,
+    series: knownSeries(sums),
     states: Object.fromEntries(byTasks.sort(([a], [b]) => compareText(a, b))),
     names: figures,
     workers: yield* sortInSteps([...workers], compareText, MAX_LISTED),
@@ -167,26 +194,6 @@ function percentiles<Name extends string>(name: Name, values: readonly number[])
   const sorted = Float64Array.from(values).sort();
   const rank = (share: number): number | null => sorted[Math.ceil(share * sorted.length) - 1] ?? null;
   return { [`${name}P50`]: rank(0.5), [`${name}P95`]: rank(0.95) } as Percentiles<Name>;
-}
-
-/** The figures of a task as an object. */
-export function figuresOf(task: Task): TaskFigures {
-  return {
-    state: task.state,
-    name: task.name ?? null,
-    worker: task.worker ?? null,
-    queue: task.queue ?? null,
-    timestamp: timeOf(task.timestamp),
-    sent: timeOf(task.sent),
-    received: timeOf(task.received),
-    started: timeOf(task.started),
-    finished: timeOf(task.finished),
-    runtime: typeof task.runtime === 'number' ? task.runtime : Number.NaN,
-  };
-}
-
-function timeOf(time: Date | null | undefined): number {
-  return time?.getTime() ?? Number.NaN;
 }
 
 /**

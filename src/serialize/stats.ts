@@ -29,10 +29,10 @@ function stepBody({ t, received, succeeded, failed, retried }: Given<TaskStats['
   if (time === null) return null;
   return {
     t: time,
-    received: whole(received) ?? 0,
-    succeeded: whole(succeeded) ?? 0,
-    failed: whole(failed) ?? 0,
-    retried: whole(retried) ?? 0,
+    received: whole(received),
+    succeeded: whole(succeeded),
+    failed: whole(failed),
+    retried: whole(retried),
   };
 }
 

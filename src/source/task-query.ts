@@ -86,10 +86,12 @@ export interface TaskStats {
   readonly stepSeconds: number;
   readonly series: readonly {
     readonly t: Date;
-    readonly received: number;
-    readonly succeeded: number;
-    readonly failed: number;
-    readonly retried: number;
+    /** `null`, like the next three: not known for this step. */
+    readonly received: number | null;
+    readonly succeeded: number | null;
+    readonly failed: number | null;
+    /** Attempts that ended with a retry in this step. */
+    readonly retried: number | null;
   }[];
   readonly states: Readonly<Record<string, number>>;
   /** The 50 most frequent names. Run time and wait in seconds; `null` where none is known. */

@@ -86,7 +86,15 @@ export const SHAPES = {
   }),
   taskStats: record({
     stepSeconds: shape('a number above zero', (value) => Number.isFinite(value) && Number(value) > 0),
-    series: listOf(record({ t: date, received: count, succeeded: count, failed: count, retried: count })),
+    series: listOf(
+      record({
+        t: date,
+        received: maybe(count),
+        succeeded: maybe(count),
+        failed: maybe(count),
+        retried: maybe(count),
+      }),
+    ),
     states: (value, path) => {
       if (typeof value !== 'object' || value === null) fail(path, 'an object of counts', value);
       for (const [state, tasks] of Object.entries(value)) count(tasks, `${path}.${state}`);

@@ -50,10 +50,13 @@ export interface TaskBody {
 /** One step of `stats.series`. */
 export interface StatsStepBody {
   t: Timestamp;
-  received: Integer;
-  succeeded: Integer;
-  failed: Integer;
-  retried: Integer;
+  /** Tasks received in this step; `null`, like the next three, where that is not known. */
+  received: Integer | null;
+  /** Tasks that ended in this step. */
+  succeeded: Integer | null;
+  failed: Integer | null;
+  /** Attempts that ended with a retry in this step. */
+  retried: Integer | null;
 }
 
 /** Statistics of one task name. Times are in seconds. */

@@ -41,7 +41,7 @@ it('leaves out what cannot be read', () => {
   };
   expect(stats(hostile as unknown as TaskStats)).toEqual({
     step_seconds: 60,
-    series: [{ t: '1970-01-01T00:00:00.000Z', received: 0, succeeded: 0, failed: 0, retried: 0 }],
+    series: [{ t: '1970-01-01T00:00:00.000Z', received: null, succeeded: null, failed: null, retried: null }],
     states: { FAILURE: 1 },
     names: [
       {

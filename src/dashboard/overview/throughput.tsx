@@ -18,11 +18,10 @@ export function Throughput(props: {
 }) {
   const { series, stepSeconds } = props;
   const chosen = useStore(zone);
-  const sumOf = (step: StatsStepBody): number => step.succeeded + step.failed + step.retried;
+  const sumOf = (step: StatsStepBody): number =>
+    (step.succeeded ?? 0) + (step.failed ?? 0) + (step.retried ?? 0);
   const most = niceMost(Math.max(1, ...series.map(sumOf)));
-  const total = (kind: (typeof KINDS)[number][0]): number =>
-    series.reduce((sum, step) => sum + step[kind], 0);
-  const label = KINDS.map(([kind, text]) => `${count(total(kind))} ${text}`).join(', ');
+  const label = KINDS.map(([kind, text]) => `${total(series, kind)} ${text}`).join(', ');
   const ticks = [0, 0.25, 0.5, 0.75, 1].map((part) => series[Math.round(part * (series.length - 1))]);
   const unit =
     stepSeconds === 60
@@ -35,7 +34,7 @@ export function Throughput(props: {
         {KINDS.map(([kind, text]) => (
           <span key={kind}>
             <i class={`bar-${kind}`} />
-            {text} <b class="num">{count(total(kind))}</b>
+            {text} <b class="num">{total(series, kind)}</b>
           </span>
         ))}
         <span class="dim">{unit}</span>
@@ -67,6 +66,22 @@ export function Throughput(props: {
   );
 }
 
+type Kind = (typeof KINDS)[number][0];
+
+/** The sum of what is known; a dash when nothing is. */
+function total(series: readonly StatsStepBody[], kind: Kind): string {
+  const known = series.flatMap((step) => step[kind] ?? []);
+  return known.length === 0 ? '–' : count(known.reduce((sum, figure) => sum + figure, 0));
+}
+
+/** A step in words; what is not known is left out. */
+function inWords(step: StatsStepBody): string {
+  const ends = KINDS.flatMap(([kind, word]) => (step[kind] === null ? [] : `${step[kind]} ${word}`));
+  const received = step.received === null ? [] : `${counted(step.received, 'task')} received`;
+  const words = [received, ends].flat();
+  return words.length === 0 ? 'not known' : words.join(', ');
+}
+
 function Column(props: {
   readonly step: StatsStepBody;
   readonly most: number;
@@ -75,7 +90,7 @@ function Column(props: {
 }) {
   const { step, most, seconds, time } = props;
   const until = new Date(Date.parse(step.t) + seconds * 1_000).toISOString();
-  const text = `${time}: ${counted(step.received, 'task')} received, ${KINDS.map(([kind, word]) => `${step[kind]} ${word}`).join(', ')}`;
+  const text = `${time}: ${inWords(step)}`;
   return (
     <a
       href={linkTo('tasks', { since: step.t, until })}
@@ -85,7 +100,7 @@ function Column(props: {
       class="chart-column"
     >
       {KINDS.map(([kind]) => (
-        <span key={kind} class={`bar-${kind}`} style={{ height: `${(step[kind] / most) * 100}%` }} />
+        <span key={kind} class={`bar-${kind}`} style={{ height: `${((step[kind] ?? 0) / most) * 100}%` }} />
       ))}
     </a>
   );

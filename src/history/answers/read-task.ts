@@ -1,6 +1,6 @@
 /** Reads texts and names of tasks from the table. */
 import type { Task, TaskTextField } from '../../model.ts';
-import type { TaskFigures } from '../../select/task-stats.ts';
+import type { TaskFigures } from '../../select/task-figures.ts';
 import type { Records } from '../table/records.ts';
 import type { Text } from '../table/values.ts';
 

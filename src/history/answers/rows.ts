@@ -3,11 +3,11 @@
  * JSON can be kept.
  */
 import { isDone, type Task, type TaskDetail } from '../../model.ts';
-import type { TaskFigures } from '../../select/task-stats.ts';
+import type { TaskFigures } from '../../select/task-figures.ts';
 import { lifeOf } from '../merge/life.ts';
 import { toFigures, toTask } from '../merge/task.ts';
 import { timelineOf } from '../merge/timeline.ts';
-import { readLife } from '../table/record-table.ts';
+import { readLife, readRetries } from '../table/record-table.ts';
 import type { Records } from '../table/records.ts';
 import type { TableRedaction } from '../table/redaction.ts';
 import { namesOf, readTexts, shortenedTexts } from './read-task.ts';
@@ -78,7 +78,7 @@ export function createRows(records: Records, redaction: TableRedaction, context:
       redaction.searched(slot);
       return readTexts(records, slot, redaction.isActive);
     },
-    figures: (slot) => toFigures(readLife(records, slot), namesOf(records, slot)),
+    figures: (slot) => toFigures(readLife(records, slot), namesOf(records, slot), readRetries(records, slot)),
     detail: (slot, children) => ({
       ...get(slot),
       children,

@@ -1,18 +1,23 @@
 /** Statistics over tasks. */
 import type { Steps } from '../../scheduler.ts';
-import { createStatsAccumulator } from '../../select/task-stats.ts';
+import { createStatsAccumulator, type StatsOptions } from '../../select/task-stats.ts';
 import type { TaskStats, TaskStatsQuery } from '../../source.ts';
 import type { Rows } from './rows.ts';
 import type { TaskList } from './task-list.ts';
 
 const MINUTE_MS = 60_000;
 
-/** Sums up the tasks that last changed within the window. */
-export function* summarize(query: TaskStatsQuery, tasks: TaskList, rows: Rows): Steps<TaskStats> {
+/** Sums up the tasks that last changed within the window. @param options what was seen of that time */
+export function* summarize(
+  query: TaskStatsQuery,
+  tasks: TaskList,
+  rows: Rows,
+  options: StatsOptions,
+): Steps<TaskStats> {
   const { now, minutes, filter } = query;
   const start = now.getTime() - minutes * MINUTE_MS;
   const since = filter.since !== null && filter.since.getTime() > start ? filter.since : new Date(start);
-  const statistics = createStatsAccumulator(query);
+  const statistics = createStatsAccumulator(query, options);
   const window = { ...filter, since, after: null, sort: 'timestamp', order: 'desc' } as const;
   yield* tasks.visit(window, (slot) => statistics.add(rows.figures(slot)));
   return yield* statistics.result();

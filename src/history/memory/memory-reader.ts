@@ -41,7 +41,9 @@ export function createMemoryReader(state: MemoryState, lag: () => number | null)
     getTaskStats(query, context) {
       return scheduler.run(
         'stats',
-        caughtUp(state, () => summarize(query, list, rows)),
+        caughtUp(state, () =>
+          summarize(query, list, rows, { isWhole: (from, to) => isWhole(state, from, to) }),
+        ),
         context,
       );
     },
@@ -87,6 +89,11 @@ function listTasks(state: MemoryState, query: TaskQuery, context: ReadContext): 
 function* caughtUp<Result>(state: MemoryState, work: () => Steps<Result>): Steps<Result> {
   catchUp(state);
   return yield* work();
+}
+
+/** Nothing is seen while the source is disconnected. */
+function isWhole({ coverage, frozenAt }: MemoryState, from: number, to: number): boolean {
+  return (frozenAt === null || to <= frozenAt) && coverage.isWhole(from, to);
 }
 
 function statsOf(

@@ -2,10 +2,12 @@
 
 import type { Redactor } from '../../redact.ts';
 import { turnNow } from '../../turn-clock.ts';
+import { createMinuteAggregate, type MinuteAggregate } from '../aggregate/minute-aggregate.ts';
 import { createFeed, type Feed } from '../feed/feed.ts';
 import type { HistoryPart } from '../history.ts';
 import { type RetentionOptions, resolveRetention } from '../retention.ts';
 import { createWorkerTable, type WorkerTable } from '../workers/worker-table.ts';
+import { type Coverage, createCoverage } from './coverage.ts';
 import { createTables, type Tables } from './tables.ts';
 
 /** Options of a history in memory. */
@@ -17,7 +19,15 @@ export interface MemoryHistoryOptions extends RetentionOptions {
    * then. Default: none; texts stay as they are.
    */
   readonly redactor?: Redactor | null;
+  /**
+   * Whether whoever records reports everything that happens, and may report it later: the time before the
+   * process counts as seen then, from the earliest record on. Default: false.
+   */
+  readonly backdated?: boolean;
 }
+
+/** Part of the bytes that the per-minute aggregate may take. */
+const AGGREGATE_SHARE = 1 / 16;
 
 /** Everything that is held, and what was counted. Times in milliseconds since 1970. */
 export interface MemoryState {
@@ -27,6 +37,9 @@ export interface MemoryState {
   readonly tables: Tables;
   readonly workers: WorkerTable;
   readonly feed: Feed;
+  readonly aggregate: MinuteAggregate;
+  readonly coverage: Coverage;
+  readonly isBackdated: boolean;
   readonly counts: { evicted: number; received: number; dropped: number };
   /** Of each part: goes up with every change of an answer. */
   readonly revisions: Record<HistoryPart, number>;
@@ -37,17 +50,23 @@ export interface MemoryState {
 
 /** @throws TypeError for an option out of its bounds */
 export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
-  const { now: clock = turnNow, redactor = null, ...bounds } = options;
+  const { now: clock = turnNow, redactor = null, backdated = false, ...bounds } = options;
   const retention = resolveRetention(bounds, 'createMemoryHistory');
+  const startedAt = clock();
   const shownNow = () => state.frozenAt ?? clock();
   const workers = createWorkerTable(shownNow, retention.maxWorkers, retention.workerExpiryMs);
-  const tables = createTables(retention, clock, { now: shownNow, isLost: workers.isLost }, redactor);
+  const aggregate = createMinuteAggregate(retention.maxBytes * AGGREGATE_SHARE);
+  const flags = { now: shownNow, isLost: workers.isLost };
+  const tables = createTables(retention, clock, flags, redactor, () => aggregate.bytes);
   const state: MemoryState = {
     clock,
-    startedAt: clock(),
+    startedAt,
     maxAgeMs: retention.maxAgeMs,
     tables,
     workers,
+    aggregate,
+    coverage: createCoverage(startedAt),
+    isBackdated: backdated,
     feed: createFeed(retention.maxEvents, clock, (id) => nameOf(tables, id), redactor),
     counts: { evicted: 0, received: 0, dropped: 0 },
     revisions: { tasks: 0, workers: 0, events: 0 },
@@ -66,13 +85,14 @@ export function catchUp({ tables, counts, revisions }: MemoryState): void {
 }
 
 /** Drops everything. */
-export function clear({ tables, workers, feed }: MemoryState): void {
+export function clear({ tables, workers, feed, aggregate }: MemoryState): void {
   tables.catchUp();
   tables.eviction.clear();
   tables.relations.clear();
   tables.rows.clear();
   workers.clear();
   feed.clear();
+  aggregate.clear();
 }
 
 function nameOf({ records }: Tables, id: string): string | null {

@@ -31,6 +31,7 @@ export function createMemoryWriter(state: MemoryState, recorder: Recorder): Hist
     },
     recordGap() {
       state.feed.markGap();
+      state.coverage.addGap(state.clock(), state.clock());
       state.revisions.events++;
     },
     freezeAt: (moment) => freezeAt(state, moment),
@@ -75,7 +76,10 @@ function recordWorker(state: MemoryState, reported: WorkerChange): void {
 
 function freezeAt(state: MemoryState, moment: Date | null): void {
   // No worker could be heard while the source was disconnected.
-  if (moment === null && state.frozenAt !== null) state.workers.excuse(state.clock() - state.frozenAt);
+  if (moment === null && state.frozenAt !== null) {
+    state.workers.excuse(state.clock() - state.frozenAt);
+    state.coverage.addGap(state.frozenAt, state.clock());
+  }
   state.frozenAt = moment === null ? null : moment.getTime();
   state.revisions.tasks++;
   state.revisions.workers++;

@@ -26,12 +26,14 @@ export type Tables = ReturnType<typeof createTables>;
  * @param clock milliseconds
  * @param flags what flags depend on beside the tasks
  * @param redactor removes secrets from texts before they are shown or searched; `null`: they stay as they are
+ * @param beside bytes of what is held beside the tasks and counts towards their bound
  */
 export function createTables(
   retention: Retention,
   clock: () => number,
   flags: FlagContext,
   redactor: Redactor | null,
+  beside: () => number,
 ) {
   const records = createRecords(retention.maxValueBytes, retention.maxValueLength);
   const index = createTaskIndex(records, clock);
@@ -46,7 +48,7 @@ export function createTables(
   const eviction = createEviction(
     records,
     index,
-    () => relations.bytes + relativeBytes(index),
+    () => relations.bytes + relativeBytes(index) + beside(),
     retention,
     clock,
     (slot) => {

@@ -1,6 +1,7 @@
 /** Records what is reported of tasks: merges it into their records, and lets indexes, workers and feed know. */
 
 import type { TaskRelation } from '../../model.ts';
+import type { MinuteAggregate } from '../aggregate/minute-aggregate.ts';
 import { FEED_TYPES, type Feed } from '../feed/feed.ts';
 import type { HistoryWriter, TaskChange, TaskFacts } from '../history.ts';
 import type { Added } from '../merge/entries.ts';
@@ -12,6 +13,8 @@ import { heldText } from '../table/interned-strings.ts';
 import { readLife, readRecord } from '../table/record-table.ts';
 import { allocateSlot } from '../table/records.ts';
 import type { WorkerTable } from '../workers/worker-table.ts';
+import { countEvent } from './count-event.ts';
+import type { Coverage } from './coverage.ts';
 import type { Tables } from './tables.ts';
 import { canvasOf, isReported, shared } from './write-relatives.ts';
 
@@ -23,6 +26,9 @@ export interface RecorderContext {
   readonly tables: Tables;
   readonly workers: WorkerTable;
   readonly feed: Feed;
+  readonly aggregate: MinuteAggregate;
+  readonly coverage: Coverage;
+  readonly isBackdated: boolean;
   readonly counts: { received: number; dropped: number };
   readonly revisions: { tasks: number; workers: number; events: number };
   readonly maxAgeMs: number;
@@ -84,6 +90,8 @@ function recordTask(state: RecorderState, change: TaskChange): void {
   if (slot === null) return;
   const record = readRecord(records, slot);
   const added = applyChange(record, change, arrivedAt);
+  countEvent(state.aggregate, record, change, added, arrivedAt);
+  if (state.isBackdated) state.coverage.extendTo(added.entry.time);
   if (isStored) noteStoredWorker(state, change, added);
   else noteSign(state, change, arrivedAt);
   if (added.isChanged) {

@@ -94,6 +94,17 @@ function sentOf(entries: readonly TaskEntry[]): Sent {
   return { time: time === null ? null : Math.floor(time), retries, isVague };
 }
 
+/** When each attempt ended that was retried, in the order of attempts; in milliseconds since 1970. */
+export function retriesIn(entries: readonly TaskEntry[]): readonly number[] {
+  if (!entries.some(({ kind }) => kind === 'retried')) return NEVER;
+  return attemptsOf(entries).flatMap((attempt) => {
+    const top = decidingEntry(attempt);
+    return top.kind === 'retried' && top.timeSource !== 'reading' ? [Math.floor(top.time)] : [];
+  });
+}
+
+const NEVER: readonly number[] = [];
+
 /** Whether neither an end nor a retry of the attempt is known. */
 function isUnfinished(kind: EntryKind): boolean {
   return kind !== 'revoking' && KIND_ORDER[kind] < KIND_ORDER.retried;

@@ -1,6 +1,6 @@
 /** Makes the task that answers show of a record. */
 import type { Task, TaskDetail, TaskFlag, TaskTextField } from '../../model.ts';
-import type { TaskFigures } from '../../select/task-stats.ts';
+import type { TaskFigures } from '../../select/task-figures.ts';
 import { lifeOf, type TaskLife } from './life.ts';
 import type { TaskRecord } from './record.ts';
 import { timelineOf } from './timeline.ts';
@@ -19,7 +19,11 @@ export interface TaskContext {
 }
 
 /** @returns what statistics are made of */
-export function toFigures(life: TaskLife, { name, queue }: Pick<TaskFigures, 'name' | 'queue'>): TaskFigures {
+export function toFigures(
+  life: TaskLife,
+  { name, queue }: Pick<TaskFigures, 'name' | 'queue'>,
+  retriedAt: readonly number[],
+): TaskFigures {
   // Spreading an object here would take ten times as long.
   return {
     name,
@@ -32,6 +36,7 @@ export function toFigures(life: TaskLife, { name, queue }: Pick<TaskFigures, 'na
     finished: life.finished ?? Number.NaN,
     timestamp: life.timestamp ?? Number.NaN,
     runtime: life.runtime ?? Number.NaN,
+    retriedAt,
   };
 }
 

@@ -62,6 +62,15 @@ export function* entriesAt({ nexts }: EntryTable, head: number): Generator<numbe
   for (let at = head; at !== 0; at = nexts[at] as number) yield at;
 }
 
+/** Whether an entry of a chain is of this kind. */
+export function hasKind({ infos, nexts }: EntryTable, head: number, kind: EntryKind): boolean {
+  const wanted = KIND_ORDER[kind];
+  for (let at = head; at !== 0; at = nexts[at] as number) {
+    if (((infos[at] as number) & KIND_BITS) === wanted) return true;
+  }
+  return false;
+}
+
 /** Replaces a detail by the same without secrets. */
 export function setRedactedDetail(table: EntryTable, at: number, detail: string): void {
   table.details.set(at, detail);

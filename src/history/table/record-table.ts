@@ -1,7 +1,7 @@
 /** Packs the records of tasks into the columns of a table, and unpacks them. */
-import { lifeOf, type TaskLife } from '../merge/life.ts';
+import { lifeOf, retriesIn, type TaskLife } from '../merge/life.ts';
 import type { MutableRecord, Ranks, TaskRecord } from '../merge/record.ts';
-import { readEntries, writeEntries } from './entry-table.ts';
+import { hasKind, readEntries, writeEntries } from './entry-table.ts';
 import { heldRecord } from './held-records.ts';
 import { extraOf, FACT, inlineBytes, type Records } from './records.ts';
 import type { Text } from './values.ts';
@@ -51,6 +51,17 @@ export function readLife(records: Records, slot: number): TaskLife {
   if (held !== undefined) return lifeOf(held.entries, held.runtime);
   return lifeOf(readEntries(records.entries, records.heads[slot] as number), runtimeOf(records, slot));
 }
+
+/** @returns when each attempt of a task ended that was retried */
+export function readRetries(records: Records, slot: number): readonly number[] {
+  const held = heldRecord(records, slot);
+  if (held !== undefined) return retriesIn(held.entries);
+  const head = records.heads[slot] as number;
+  // Few tasks are retried, so that no entries are unpacked.
+  return hasKind(records.entries, head, 'retried') ? retriesIn(readEntries(records.entries, head)) : NEVER;
+}
+
+const NEVER: readonly number[] = [];
 
 /** @returns the root that a message named; `null` when it was derived, or is not known */
 export function reportedRoot(records: Records, slot: number): string | null {

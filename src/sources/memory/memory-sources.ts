@@ -50,7 +50,7 @@ export interface MemorySources extends HistorySources, Pick<MonitorSources, 'sch
 export function memorySources(options: MemorySourcesOptions = {}): MemorySources {
   const resolved = resolveMemoryOptions(options);
   const { name, retention, redactor, onError, now } = resolved;
-  const { writer, reader, close } = createMemoryHistory({ ...retention, now, redactor });
+  const { writer, reader, close } = createMemoryHistory({ ...retention, now, redactor, backdated: true });
 
   function guarded(work: () => void): void {
     try {

@@ -1,8 +1,9 @@
 import type { Task } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { scheduler } from '../../../scheduler.ts';
+import { figuresOf } from '../../../select/task-figures.ts';
 import { passesFilters } from '../../../select/task-filter.ts';
-import { createStatsAccumulator, figuresOf } from '../../../select/task-stats.ts';
+import { createStatsAccumulator } from '../../../select/task-stats.ts';
 import type { TaskStats, TaskStatsQuery } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { bareTask, loadKnown, loadTasks } from '../jobs/job-loader.ts';

@@ -1,0 +1,46 @@
+/**
+ * Durations in buckets: two for each doubling, from 1 ms to 74 hours. The buckets are the same everywhere, so that
+ * histograms add up bucket by bucket. A quantile is at most half above the true value, or a third below it.
+ */
+
+/** Number of buckets. Bucket 0 counts what took less than 1 ms, the last one also everything longer. */
+export const BUCKETS = 56;
+
+/** Largest duration that has a bucket of its own, in milliseconds. */
+const LONGEST_MS = 2 ** 28 - 1;
+
+/** The bucket of a duration. @param ms not negative */
+export function bucketOf(ms: number): number {
+  const whole = ms > LONGEST_MS ? LONGEST_MS : ms | 0;
+  if (whole < 2) return whole;
+  const octave = 31 - Math.clz32(whole);
+  return 2 * octave + ((whole >>> (octave - 1)) & 1);
+}
+
+/** The shortest duration of a bucket, in milliseconds. */
+export function leastOf(bucket: number): number {
+  if (bucket < 2) return bucket;
+  const power = 2 ** (bucket >> 1);
+  return (bucket & 1) === 0 ? power : 1.5 * power;
+}
+
+/**
+ * The duration that a share of all durations does not exceed, in milliseconds: by nearest rank, and evenly spread
+ * within its bucket. `null` when nothing was counted.
+ *
+ * @param counts by bucket
+ * @param share from 0 to 1
+ */
+export function quantileOf(counts: ArrayLike<number>, share: number): number | null {
+  let total = 0;
+  for (let bucket = 0; bucket < BUCKETS; bucket++) total += counts[bucket] as number;
+  if (total === 0) return null;
+  let rank = Math.max(1, Math.ceil(share * total));
+  let bucket = 0;
+  while (rank > (counts[bucket] as number)) {
+    rank -= counts[bucket] as number;
+    bucket++;
+  }
+  const least = leastOf(bucket);
+  return least + ((leastOf(bucket + 1) - least) * rank) / (counts[bucket] as number);
+}

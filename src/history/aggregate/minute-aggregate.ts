@@ -1,0 +1,129 @@
+/**
+ * The one per-minute aggregate of a history: for each task name and minute, counts of what happened and
+ * histograms of run and wait times. Everything that is about rates over time reads it; nothing else counts by
+ * minute.
+ *
+ * Events are counted once, when they first become known, with the name that the task has by then. They are not
+ * corrected later, and they stay when their task is evicted.
+ */
+import type { DurationKind, MinuteCounts, TaskCounts } from '../../source.ts';
+import {
+  type AggregateState,
+  bytesOf,
+  cellFor,
+  clearCells,
+  createCells,
+  findCell,
+  findName,
+  HISTOGRAMS,
+  MINUTE_MS,
+  namesOf,
+  OTHERS_TEXT,
+  OUTCOME_COUNT,
+  OUTCOMES,
+  WIDTH,
+} from './cells.ts';
+import { BUCKETS, bucketOf, quantileOf } from './histogram.ts';
+
+/** Something that happens to a task and is counted. */
+export type Outcome = keyof typeof OUTCOMES;
+
+/** Counts events by name and minute. */
+export interface MinuteAggregate extends MinuteCounts {
+  /** Estimate of the memory, in bytes. */
+  readonly bytes: number;
+  /**
+   * Counts an event.
+   *
+   * @param name of the task; `null`: not known
+   * @param time when it happened, milliseconds since 1970; a time ahead of `now` counts as now
+   * @param ms how long the task waited for its start, or ran until its end; NaN: not known, or neither
+   * @param now milliseconds since 1970
+   */
+  count(outcome: Outcome, name: string | null, time: number, ms: number, now: number): void;
+  clear(): void;
+}
+
+/** @param maxBytes most memory; of more, the oldest minutes are dropped */
+export function createMinuteAggregate(maxBytes: number): MinuteAggregate {
+  const state = createCells(maxBytes);
+  return {
+    others: OTHERS_TEXT,
+    get bytes() {
+      return bytesOf(state);
+    },
+    get since() {
+      return state.oldest * MINUTE_MS;
+    },
+    count(outcome, name, time, ms, now) {
+      const cell = cellFor(state, name, time, now);
+      if (cell < 0) return;
+      add(state, cell, OUTCOMES[outcome]);
+      if (ms >= 0) add(state, cell, HISTOGRAMS[outcome === 'started' ? 'wait' : 'run'] + bucketOf(ms));
+    },
+    names: () => namesOf(state),
+    counts: (name, from, to) => countsIn(state, name, from, to),
+    quantile: (kind, name, from, to, share) => quantileIn(state, { kind, name, from, to, share }),
+    clear: () => clearCells(state),
+  };
+}
+
+function add({ columns }: AggregateState, cell: number, column: number): void {
+  const at = cell * WIDTH + column;
+  columns[at] = (columns[at] as number) + 1;
+}
+
+/** Which durations of a name. */
+interface QuantileQuery {
+  readonly kind: DurationKind;
+  readonly name: string;
+  readonly from: number;
+  readonly to: number;
+  readonly share: number;
+}
+
+function countsIn(state: AggregateState, name: string, from: number, to: number): TaskCounts {
+  const sums = sumOf(state, { name, from, to, first: 0, count: OUTCOME_COUNT });
+  const at = (outcome: keyof typeof OUTCOMES): number => sums[OUTCOMES[outcome]] as number;
+  return {
+    sent: at('sent'),
+    received: at('received'),
+    started: at('started'),
+    succeeded: at('succeeded'),
+    failed: at('failed'),
+    retried: at('retried'),
+    revoked: at('revoked'),
+    rejected: at('rejected'),
+  };
+}
+
+function quantileIn(state: AggregateState, query: QuantileQuery): number | null {
+  const { kind, name, from, to, share } = query;
+  return quantileOf(sumOf(state, { name, from, to, first: HISTOGRAMS[kind], count: BUCKETS }), share);
+}
+
+interface Columns {
+  readonly name: string;
+  readonly from: number;
+  readonly to: number;
+  readonly first: number;
+  readonly count: number;
+}
+
+/** Adds up columns over the minutes that begin in the span. */
+function sumOf(state: AggregateState, { name, from, to, first, count }: Columns): Float64Array {
+  const sums = new Float64Array(count);
+  const number = findName(state, name);
+  if (number < 0) return sums;
+  const start = Math.max(state.oldest, Math.ceil(from / MINUTE_MS));
+  const end = Math.min(state.newest + 1, Math.ceil(to / MINUTE_MS));
+  for (let minute = start; minute < end; minute++) {
+    const cell = findCell(state, number, minute);
+    if (cell < 0) continue;
+    const at = cell * WIDTH + first;
+    for (let column = 0; column < count; column++) {
+      sums[column] = (sums[column] as number) + (state.columns[at + column] as number);
+    }
+  }
+  return sums;
+}

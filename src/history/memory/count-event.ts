@@ -1,0 +1,92 @@
+/** Counts what a message reports in the per-minute aggregate, if it is the first to report it. */
+import type { MinuteAggregate, Outcome } from '../aggregate/minute-aggregate.ts';
+import type { TaskChange } from '../history.ts';
+import type { Added } from '../merge/entries.ts';
+import { type EntryKind, KIND_ORDER, type TaskEntry, type TaskRecord } from '../merge/record.ts';
+
+/** What each kind of message counts as; kinds that are left out are not counted. */
+const OUTCOME_OF: Readonly<Partial<Record<EntryKind, Outcome>>> = {
+  sent: 'sent',
+  received: 'received',
+  started: 'started',
+  retried: 'retried',
+  revoked: 'revoked',
+  rejected: 'rejected',
+  failed: 'failed',
+  succeeded: 'succeeded',
+};
+
+/**
+ * Counts a message that has been merged into its record. Of what was read from storage, only ends with a time are
+ * counted: nobody saw when the rest happened.
+ *
+ * @param now milliseconds since 1970
+ */
+export function countEvent(
+  aggregate: MinuteAggregate,
+  record: TaskRecord,
+  change: TaskChange,
+  { entry, outcome }: Added,
+  now: number,
+): void {
+  const counted = OUTCOME_OF[entry.kind];
+  if (counted === undefined || outcome !== 'added' || !isCounted(entry)) return;
+  const { entries, name } = record;
+  if (!isFirst(entries, entry)) return;
+  aggregate.count(counted, name, entry.time, durationOf(record, entry, change), now);
+}
+
+/** Milliseconds that the task waited for its start, or ran until its end; NaN: not known, or neither. */
+function durationOf(record: TaskRecord, entry: TaskEntry, change: TaskChange): number {
+  const { kind } = entry;
+  if (kind === 'started') return waitOf(record, entry);
+  return kind === 'succeeded' || kind === 'failed' ? runOf(record.entries, entry, change) : Number.NaN;
+}
+
+function isCounted({ isStored, kind, timeSource }: TaskEntry): boolean {
+  return !isStored || (timeSource === 'sender' && KIND_ORDER[kind] >= KIND_ORDER.revoked);
+}
+
+/** Worker and backend each report each change once: the one that has reported it more often is the first. */
+function isFirst(entries: readonly TaskEntry[], { kind, origin }: TaskEntry): boolean {
+  let lead = 0;
+  for (const other of entries) {
+    if (other.kind === kind && isCounted(other)) lead += other.origin === origin ? 1 : -1;
+  }
+  return lead > 0;
+}
+
+/** Milliseconds from when the task could start until it did; NaN: not known. */
+function waitOf({ entries, eta }: TaskRecord, { time }: TaskEntry): number {
+  const received = latest(entries, 'received', time, null);
+  const sent = latest(entries, 'sent', time, received?.retries ?? 0);
+  const from = sent?.time ?? received?.time ?? Number.NaN;
+  return time - (eta !== null && eta > from ? Math.min(eta, time) : from);
+}
+
+/** Milliseconds that the task ran; NaN: not known. */
+function runOf(
+  entries: readonly TaskEntry[],
+  { time, timeSource }: TaskEntry,
+  { runtime }: TaskChange,
+): number {
+  if (typeof runtime === 'number') return runtime * 1_000;
+  const started = latest(entries, 'started', time, null);
+  return timeSource === 'sender' && started?.timeSource === 'sender' ? time - started.time : Number.NaN;
+}
+
+/** The last entry of a kind before a time. @param retries number of its attempt; `null`: any */
+function latest(
+  entries: readonly TaskEntry[],
+  kind: EntryKind,
+  before: number,
+  retries: number | null,
+): TaskEntry | null {
+  let found: TaskEntry | null = null;
+  for (const entry of entries) {
+    if (entry.kind !== kind || entry.timeSource === 'reading' || entry.time > before) continue;
+    if (retries !== null && (entry.retries ?? 0) !== retries) continue;
+    if (found === null || entry.time >= found.time) found = entry;
+  }
+  return found;
+}

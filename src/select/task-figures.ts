@@ -1,0 +1,51 @@
+/** What statistics are made of: one task in numbers. */
+import type { Task } from '../model.ts';
+
+/** What is summed up of a task. Times in milliseconds since 1970, `NaN` where unknown. */
+export interface TaskFigures {
+  readonly state: string;
+  readonly name: string | null;
+  readonly worker: string | null;
+  readonly queue: string | null;
+  /** Of the last change. */
+  readonly timestamp: number;
+  readonly sent: number;
+  readonly received: number;
+  readonly started: number;
+  readonly finished: number;
+  /** In seconds. */
+  readonly runtime: number;
+  /** When each attempt ended that was retried; `null`: some time since it was sent. */
+  readonly retriedAt: readonly number[] | null;
+}
+
+/**
+ * The figures of a task as an object. It does not say when it was retried, except for the last time. A task
+ * without a number of retries counts as never retried before.
+ */
+export function figuresOf(task: Task): TaskFigures {
+  return {
+    state: task.state,
+    name: task.name ?? null,
+    worker: task.worker ?? null,
+    queue: task.queue ?? null,
+    timestamp: timeOf(task.timestamp),
+    sent: timeOf(task.sent),
+    received: timeOf(task.received),
+    started: timeOf(task.started),
+    finished: timeOf(task.finished),
+    runtime: typeof task.runtime === 'number' ? task.runtime : Number.NaN,
+    retriedAt: retriesIn(task),
+  };
+}
+
+function retriesIn({ state, timestamp, retries }: Task): readonly number[] | null {
+  const times = state === 'RETRY' ? [timeOf(timestamp)] : NEVER;
+  return (retries ?? 0) > times.length ? null : times;
+}
+
+const NEVER: readonly number[] = [];
+
+function timeOf(time: Date | null | undefined): number {
+  return time?.getTime() ?? Number.NaN;
+}

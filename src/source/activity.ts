@@ -1,0 +1,90 @@
+/**
+ * What a source has seen happen, minute by minute, and the tasks that have not ended: what the rules that find
+ * problems judge. Times are milliseconds since 1970.
+ */
+
+/** How many tasks of one name did what, in some minutes. */
+export interface TaskCounts {
+  readonly sent: number;
+  readonly received: number;
+  readonly started: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  /** Attempts that ended with a retry, each when it happened. */
+  readonly retried: number;
+  readonly revoked: number;
+  readonly rejected: number;
+}
+
+/** Which durations: those of runs, or those from when a task could start to when it did. */
+export type DurationKind = 'run' | 'wait';
+
+/** Counts by name and minute. A minute belongs to a span if it begins in it. */
+export interface MinuteCounts {
+  /** Nothing from before is counted: what happened then was evicted, or is older than a day. */
+  readonly since: number;
+  /** Names with counts. Of very many names, the later ones are counted together as {@link MinuteCounts.others}. */
+  names(): readonly string[];
+  /** The name of what is counted of names beyond the bound; never the name of a task. */
+  readonly others: string;
+  /** What tasks of this name did from `from` to before `to`. */
+  counts(name: string, from: number, to: number): TaskCounts;
+  /**
+   * The duration that a share of the tasks that ended (or started, for `wait`) did not exceed, in milliseconds;
+   * `null` if none did. At most half above the true value, or a third below it.
+   */
+  quantile(kind: DurationKind, name: string, from: number, to: number, share: number): number | null;
+}
+
+/** A task that a worker runs. */
+export interface RunningTask {
+  readonly id: string;
+  readonly name: string | null;
+  readonly worker: string | null;
+  readonly startedAt: number;
+}
+
+/** Some tasks with the same problem. */
+export interface TaskGroup {
+  readonly count: number;
+  /** Since when the first of them has had it; `null` if that is not known. */
+  readonly since: number | null;
+  /** States of these tasks. */
+  readonly states: readonly string[];
+  /** Ids of some of them, oldest first. */
+  readonly examples: readonly string[];
+}
+
+/** All tasks that have not ended, summed up. */
+export interface OpenTaskSummary {
+  /** Those that have run for longest, first: at most 2,000. */
+  readonly running: readonly RunningTask[];
+  /** Whether `running` has all of them. */
+  readonly isWhole: boolean;
+  /** By worker: tasks that it had when it fell silent, or when its process was replaced by another. */
+  readonly lost: readonly (TaskGroup & { readonly worker: string; readonly isWorkerOnline: boolean })[];
+  /** Tasks whose eta has passed and that have not started; `null`: none. */
+  readonly overdue: TaskGroup | null;
+  /** Tasks that were sent and are in no queue and on no worker; `null`: none. */
+  readonly missing: TaskGroup | null;
+  /** By queue: tasks that could start and wait. `since`: for how long the first has, at least. */
+  readonly waiting: readonly (TaskGroup & { readonly queue: string })[];
+}
+
+/** A worker that fell silent without a goodbye. */
+export interface SilentWorker {
+  readonly hostname: string;
+  /** When it was last heard. */
+  readonly heardAt: number;
+}
+
+/** What rules need beside workers, queues, schedules and components. */
+export interface Activity {
+  /** Since when everything that happens has been seen, without a gap. */
+  readonly since: number;
+  /** Why tasks may happen unseen, such as workers that send no events; `null`: nothing is known to. */
+  readonly blind: string | null;
+  readonly counts: MinuteCounts;
+  readonly open: OpenTaskSummary;
+  readonly silent: readonly SilentWorker[];
+}
