@@ -6,7 +6,7 @@ export interface HistorySources {
   readonly tasks: TaskSource & Required<Pick<TaskSource, 'getTaskTree' | 'getTaskStats'>>;
   readonly workers: WorkerSource;
   readonly events: TaskEventSource;
-  readonly history: HistorySource;
+  readonly history: Required<Pick<HistorySource, 'getActivity'>> & HistorySource;
 }
 
 /** Nothing that was shown before is there any more. */
@@ -43,6 +43,10 @@ export function historySources(
       status: status('events'),
       listEvents: (query, context) => reader.listEvents(query, context),
     },
-    history: { name, getHistoryStats: (context) => reader.getStats(context) },
+    history: {
+      name,
+      getHistoryStats: (context) => reader.getStats(context),
+      getActivity: (context) => reader.getActivity(context),
+    },
   };
 }

@@ -4,6 +4,7 @@
  */
 import type { TaskDetail, TaskRelation, TaskState, TaskTextField, TaskTree, Worker } from '../model.ts';
 import type {
+  Activity,
   Awaitable,
   HistoryStats,
   ReadContext,
@@ -222,6 +223,8 @@ export interface HistoryReader {
   listWorkers(context: ReadContext): Awaitable<readonly Worker[]>;
   listEvents(query: TaskEventQuery, context: ReadContext): Awaitable<TaskEventPage>;
   getStats(context: ReadContext): Awaitable<HistoryStats>;
+  /** What the rules that find problems judge: the counts by minute, and the tasks that have not ended. */
+  getActivity(context: ReadContext): Awaitable<Activity>;
   checkWorkers(context: ReadContext): Awaitable<WorkerCheck>;
   /** Which of these tasks the history knows. */
   listKnown(ids: Iterable<string>, context: ReadContext): Awaitable<ReadonlySet<string>>;

@@ -1,5 +1,6 @@
 import { type Steps, scheduler } from '../../scheduler.ts';
-import type { Awaitable, HistoryStats, ReadContext, TaskPage, TaskQuery } from '../../source.ts';
+import type { Activity, Awaitable, HistoryStats, ReadContext, TaskPage, TaskQuery } from '../../source.ts';
+import { summarizeOpen } from '../answers/open-summary.ts';
 import { summarize } from '../answers/summary.ts';
 import { childrenOf, workflowOf } from '../answers/workflow.ts';
 import type { HistoryReader } from '../history.ts';
@@ -56,6 +57,12 @@ export function createMemoryReader(state: MemoryState, lag: () => number | null)
       catchUp(state);
       return statsOf(state, lag());
     },
+    getActivity: (context) =>
+      scheduler.run(
+        'activity',
+        caughtUp(state, () => activityOf(state)),
+        context,
+      ),
     checkWorkers: () => workers.check(),
     listKnown: (ids) => new Set([...ids].filter((id) => records.slots.has(id))),
     freshness(part) {
@@ -89,6 +96,18 @@ function listTasks(state: MemoryState, query: TaskQuery, context: ReadContext): 
 function* caughtUp<Result>(state: MemoryState, work: () => Steps<Result>): Steps<Result> {
   catchUp(state);
   return yield* work();
+}
+
+function* activityOf({ tables, workers, flags, coverage, aggregate }: MemoryState): Steps<Activity> {
+  const { records, index } = tables;
+  const { isOnline } = workers;
+  return {
+    since: coverage.since(),
+    blind: null,
+    counts: aggregate,
+    open: yield* summarizeOpen({ records, index, flags, isOnline }),
+    silent: workers.silent(),
+  };
 }
 
 /** Nothing is seen while the source is disconnected. */

@@ -3,6 +3,7 @@
 import type { Redactor } from '../../redact.ts';
 import { turnNow } from '../../turn-clock.ts';
 import { createMinuteAggregate, type MinuteAggregate } from '../aggregate/minute-aggregate.ts';
+import type { FlagContext } from '../answers/task-flags.ts';
 import { createFeed, type Feed } from '../feed/feed.ts';
 import type { HistoryPart } from '../history.ts';
 import { type RetentionOptions, resolveRetention } from '../retention.ts';
@@ -37,6 +38,8 @@ export interface MemoryState {
   readonly tables: Tables;
   readonly workers: WorkerTable;
   readonly feed: Feed;
+  /** What flags depend on beside the tasks. */
+  readonly flags: FlagContext;
   readonly aggregate: MinuteAggregate;
   readonly coverage: Coverage;
   readonly isBackdated: boolean;
@@ -64,6 +67,7 @@ export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
     maxAgeMs: retention.maxAgeMs,
     tables,
     workers,
+    flags,
     aggregate,
     coverage: createCoverage(startedAt),
     isBackdated: backdated,

@@ -1,5 +1,6 @@
 /** The workers of a deployment, known from their messages. */
 import type { Worker } from '../../model.ts';
+import type { SilentWorker } from '../../source.ts';
 import type { WorkerChange, WorkerCheck } from '../history.ts';
 import {
   applyChange,
@@ -35,6 +36,10 @@ export interface WorkerTable {
    * @param since when the worker took it, by the worker's clock; NaN: unknown
    */
   isLost(hostname: string, since: number): boolean;
+  /** Whether a worker is heard in time. */
+  isOnline(hostname: string): boolean;
+  /** Workers that are offline and did not say goodbye. */
+  silent(): SilentWorker[];
   /** The next time (milliseconds) at which a status changes by the clock alone; `Infinity`: never. */
   nextChange(): number;
   clear(): void;
@@ -90,6 +95,16 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
       if (worker === undefined) return !state.hasEvicted;
       return statusOf(worker, now()) === 'offline' || since < worker.bornAt;
     },
+    isOnline(hostname) {
+      const worker = workers.get(hostname);
+      return worker !== undefined && statusOf(worker, now()) === 'online';
+    },
+    silent: () =>
+      [...workers.values()].flatMap((worker) =>
+        worker.isHeard && !worker.saidGoodbye && statusOf(worker, now()) === 'offline'
+          ? { hostname: worker.hostname, heardAt: worker.heardAt }
+          : [],
+      ),
     nextChange() {
       let next = Number.POSITIVE_INFINITY;
       for (const worker of workers.values()) next = Math.min(next, nextChangeOf(worker, now(), expiryMs));
