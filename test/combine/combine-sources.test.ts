@@ -8,11 +8,14 @@ describe('combineSources', () => {
 
   it('refuses what it cannot combine, and says what to write', () => {
     expect(() => combineSources()).toThrow(/combineSources: write one or more sources/);
-    for (const given of [null, undefined, 7, [], 'celery']) {
+    for (const given of [null, undefined, 7, 'celery']) {
       expect(() => combineSources(given as never)).toThrow(
         /combineSources: 'sources\[0\]' must be an object/,
       );
     }
+    expect(() => combineSources([sources] as never)).toThrow(
+      /'sources\[0\]' must be one source, not an array\. Write combineSources\(a, b\)/,
+    );
     expect(() => combineSources(sources, { task: sources.tasks } as never)).toThrow(/Did you mean 'tasks'/);
     expect(() => combineSources(sources, { tasks: { name: 'x' } as never })).toThrow(
       /'sources\[1\]\.tasks\.listTasks' must be a function/,
