@@ -4,8 +4,11 @@
  */
 import type { MutableRecord } from '../merge/record.ts';
 
-/** Most records that are held. Packing and indexing as many takes about a millisecond. */
-const MAX_HELD = 512;
+/**
+ * Most records that are held. Packing and indexing as many takes less than a millisecond. With more, the collector
+ * copies more of them, and they no longer fit into the processor's cache.
+ */
+const MAX_HELD = 192;
 /** Most bytes that messages may add to held records, estimated, before these are packed. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
