@@ -38,12 +38,14 @@ export function* shapeOf(tree: ReadableTree, askedId: string, most: number): Ste
     return { id, kind, isTask: false, members };
   }
 
+  const between = yield* edgesBetween(ids, edges);
   return {
     links: [...tasks.values()].map(({ links }) => links),
     listedRelations: tree.relations,
     relations,
     nodes: ids.map(nodeOf),
-    edges: yield* edgesBetween(ids, edges),
+    edges: between,
+    edgeCounts: countByLimit(between, ids.length),
     isCut,
     // A missing parent does not count: it has ended and was evicted.
     unseen: edges.filter(({ target }) => !tasks.has(target)),
@@ -112,6 +114,16 @@ function* edgesBetween(ids: readonly string[], edges: readonly GraphEdge[]): Ste
     if (++count % ITEMS_PER_STEP === 0) yield;
   }
   return between;
+}
+
+/** How many edges each node limit lists, from 0 to the number of nodes. */
+function countByLimit(edges: readonly ShapeEdge[], nodeCount: number): Uint32Array {
+  const counts = new Uint32Array(nodeCount + 1);
+  for (const { limit } of edges) counts[limit] = (counts[limit] ?? 0) + 1;
+  for (let limit = 1; limit <= nodeCount; limit += 1) {
+    counts[limit] = (counts[limit] ?? 0) + (counts[limit - 1] ?? 0);
+  }
+  return counts;
 }
 
 function push(lists: Map<string, string[]>, key: string, value: string): void {

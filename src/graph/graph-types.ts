@@ -85,6 +85,8 @@ export interface GraphShape {
   readonly nodes: readonly ShapeNode[];
   /** Edges between these nodes. */
   readonly edges: readonly ShapeEdge[];
+  /** How many of the edges each node limit lists, by the limit: from 0 to the number of nodes. */
+  readonly edgeCounts: Uint32Array;
   /** Whether the workflow has more nodes than these. */
   readonly isCut: boolean;
   /** Edges to tasks that no source has seen. */

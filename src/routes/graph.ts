@@ -32,17 +32,19 @@ export const graph = defineRoute({
 
 function* contentFor({ serializer }: Monitor, workflow: Workflow, limit: number): Steps<AnswerContent> {
   const { view, nodes } = workflow;
-  const { nodeCount, edges, isTruncated } = listedIn(workflow, limit);
+  const { nodeCount, edgeCount, isTruncated } = listedIn(workflow, limit);
   const meta = JSON.stringify({
     root_id: serializer.id(view.graph.rootId),
     counts: serializer.counts(view.graph.counts),
     node_count: nodeCount,
-    edge_count: edges.length,
+    edge_count: edgeCount,
     truncated: isTruncated,
     cursor: view.cursor(limit),
   }).slice(1, -1);
   const shownNodes = yield* nodes.first(nodeCount);
-  const shownEdges = yield* toJson(edges, (edge) => JSON.stringify(serializer.graphEdge(edge)));
+  const { edges } = view.graph.shape;
+  const listed = edgeCount === edges.length ? edges : edges.filter((edge) => edge.limit <= limit);
+  const shownEdges = yield* toJson(listed, (edge) => JSON.stringify(serializer.graphEdge(edge)));
   return yield* contentOfParts({
     covers: meta,
     parts: ['"nodes":[', ...shownNodes, '],"edges":[', ...shownEdges, '],'],

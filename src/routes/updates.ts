@@ -72,7 +72,7 @@ function* contentFor(
   since: GraphSince | null,
 ): Steps<AnswerContent> {
   const { view, updates } = workflow;
-  const { nodeCount, edges } = listedIn(workflow, limit);
+  const { nodeCount, edgeCount } = listedIn(workflow, limit);
   const { nodes, topologyChanged } = view.changesSince(since, limit);
   const cursor = view.cursor(limit);
   // All nodes are the same for everybody who is sent all of them.
@@ -84,7 +84,7 @@ function* contentFor(
     meta_counts: serializer.counts(view.graph.counts),
     topology_changed: topologyChanged,
     node_count: nodeCount,
-    edge_count: edges.length,
+    edge_count: edgeCount,
     complete: view.graph.isComplete,
   }).slice(1, -1);
   return yield* contentOfParts({

@@ -42,12 +42,13 @@ export function partWithTrees({ sources: { tasks } }: Monitor): TreeSource | und
   return tasks?.getTaskTree === undefined ? undefined : (tasks as TreeSource);
 }
 
-/** What a node limit lists of a workflow. */
+/** How much of a workflow a node limit lists. */
 export function listedIn({ view: { graph } }: Workflow, limit: number) {
   const { nodes, shape, isPartial } = graph;
+  const nodeCount = Math.min(nodes.length, limit);
   return {
-    nodeCount: Math.min(nodes.length, limit),
-    edges: shape.edges.filter((edge) => edge.limit <= limit),
+    nodeCount,
+    edgeCount: shape.edgeCounts[nodeCount] ?? 0,
     isTruncated: isPartial || shape.isCut || nodes.length > limit,
   };
 }
