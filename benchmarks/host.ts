@@ -18,6 +18,9 @@ const TOTAL_MS = 150_000;
 const CONTROL = '— the same load on a bare route';
 const CANARY_MS = 10;
 const OTHER_MS = 250;
+/** The events have arrived when their number has not grown for this long; answers are shared for a second. */
+const SETTLE_MS = 1_500;
+const SETTLE_TRIES = 10;
 
 /** A host that runs. */
 interface Host {
@@ -129,13 +132,19 @@ async function publishEvents(attack: Attack, redis: string): Promise<void> {
   await end(host.process);
 }
 
-/** What became of the published events. */
+/** What became of the published events, once the host has taken in all that waits. */
 async function reportArrivals({ label, events }: Attack, host: Host): Promise<void> {
-  const answer = await fetch(`${host.url}/monitor/api/components/`, {
-    signal: AbortSignal.timeout(PATIENCE_MS),
-  });
-  const { history } = (await answer.json()) as { history: { config: Record<string, number> } };
-  const { events_received: received = 0, tasks = 0, evicted = 0, workers = 0 } = history.config;
+  let config: Record<string, number> = {};
+  for (let before = -1, tries = 0; tries < SETTLE_TRIES; tries += 1) {
+    const answer = await fetch(`${host.url}/monitor/api/components/`, {
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    });
+    config = ((await answer.json()) as { history: { config: Record<string, number> } }).history.config;
+    if (config.events_received === before) break;
+    before = config.events_received ?? 0;
+    await sleep(SETTLE_MS);
+  }
+  const { events_received: received = 0, tasks = 0, evicted = 0, workers = 0 } = config;
   arrivals.push([label, ...[events?.count ?? 0, received, tasks, evicted, workers].map(String)]);
 }
 

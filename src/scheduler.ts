@@ -1,7 +1,8 @@
 /**
  * Divides the time of the event loop. All long work of the process, whatever the number of routers and sources,
- * is written as steps and run here: for about 10 ms in one turn of the event loop, then the host gets its turn.
- * Short work is done at once while the time of the turn lasts.
+ * is written as steps and run here, for at most 10 ms in one turn of the event loop. Short work is done at once while
+ * that time lasts. What has to wait gets a quarter of what the host used since the turn before, and at least 2 ms: at
+ * least a fifth of the time of a busy host, all the rest of an idle one, and always in short turns.
  *
  * Work of one kind for one client is done piece after piece, so that the first ends early. Different kinds and
  * clients take turns, so that nobody holds up anybody else. While clients wait, every second slice belongs to

@@ -8,6 +8,7 @@ import type { Denial } from './authorize.ts';
 import { createDashboard } from './dashboard.ts';
 import type { MonitorRequest, MonitorResponse } from './exchange.ts';
 import type { Monitor } from './monitor.ts';
+import { createRefusals } from './refusals.ts';
 import type { Route } from './route.ts';
 import { ALLOWED, sendEmpty, sendProblem } from './send.ts';
 import { createTargets, type Target } from './targets.ts';
@@ -29,6 +30,7 @@ export function createCore(monitor: Monitor, routes: readonly Route[]): MonitorC
   const targets = createTargets(monitor, routes);
   const dashboard = createDashboard(monitor);
   let closing: Promise<void> | null = null;
+  const refusals = createRefusals();
 
   function respond(
     target: Target,
@@ -55,11 +57,15 @@ export function createCore(monitor: Monitor, routes: readonly Route[]): MonitorC
   return {
     answer(request, response, next) {
       let target: Target | null = null;
-      const fail = (error: unknown): void => {
+      const send = (error: unknown): void => {
         const unexpected = sendFailure(request, response, error);
         if (!unexpected) return;
         monitor.report(error, { code: null, source: null, call: target?.route ?? 'dashboard' });
         if (!response.headersSent) next(error);
+      };
+      const fail = (error: unknown): void => {
+        if (closing !== null || !isOverload(error)) send(error);
+        else refusals.delay(() => send(error), next);
       };
       try {
         target = targets.find(request.url ?? '/') ?? dashboard?.find(request) ?? null;
@@ -74,6 +80,10 @@ export function createCore(monitor: Monitor, routes: readonly Route[]): MonitorC
       return closing;
     },
   };
+}
+
+function isOverload(error: unknown): boolean {
+  return isMonitorError(error) && error.code === 'overloaded';
 }
 
 /** Answers a known error. @returns true when the error is not known: a bug of this library */

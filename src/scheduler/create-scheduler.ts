@@ -3,10 +3,15 @@ import { MonitorError } from '../errors.ts';
 import { type Estimates, isOverloaded, learn } from './overload.ts';
 import type { AllQueues, Queues, Steps, Waiter, Work } from './work.ts';
 
-/** Time of all work in one turn of the event loop, in milliseconds. */
+/** Longest time of all work in one turn of the event loop, in milliseconds. */
 const TURN_MS = 10;
-/** Time after which the next queue gets a slice, in milliseconds. */
+/** Time after which the next queue gets a slice, in milliseconds. Every turn with waiting work has one slice. */
 const SLICE_MS = 2;
+/**
+ * Time of waiting work in a turn, as a share of what the host used before it. Node accepts one connection in a
+ * turn, so a short turn must stay short; a fifth of the whole time is enough for the work to end.
+ */
+const SHARE_OF_HOST = 1 / 4;
 
 /** Runs long work in slices. */
 export interface Scheduler {
@@ -47,6 +52,8 @@ interface State extends SchedulerOptions {
   spentMs: number;
   /** The part of it that was used by work from the queues. */
   slicedMs: number;
+  /** When the latest turn ended; `null` when no work was left then, so that the event loop may have been idle. */
+  endedAt: number | null;
   isTurnDue: boolean;
   isMeasuring: boolean;
 }
@@ -62,6 +69,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     running: null,
     spentMs: 0,
     slicedMs: 0,
+    endedAt: null,
     isTurnDue: false,
     isMeasuring: false,
   };
@@ -161,15 +169,23 @@ function arrangeTurn(state: State): void {
   state.defer(() => turn(state));
 }
 
-/** Gives slices to the queues, in the time that is left of what was done at once since the latest turn. */
+/** Gives slices to the queues. */
 function turn(state: State): void {
-  const budget = Math.max(SLICE_MS, TURN_MS - (state.spentMs - state.slicedMs));
+  const budget = budgetOf(state);
   state.isTurnDue = false;
   state.spentMs = 0;
   do runSlice(state);
   while (state.waiting > 0 && state.spentMs + SLICE_MS <= budget);
   state.slicedMs = state.spentMs;
+  state.endedAt = state.waiting > 0 ? state.now() : null;
   arrangeTurn(state);
+}
+
+/** Time of waiting work in this turn: little beside a host that does little, so that its turns stay short. */
+function budgetOf({ now, endedAt, spentMs, slicedMs }: State): number {
+  const doneAtOnceMs = spentMs - slicedMs;
+  const hostMs = endedAt === null ? 0 : now() - endedAt - doneAtOnceMs;
+  return Math.min(hostMs * SHARE_OF_HOST, TURN_MS - doneAtOnceMs);
 }
 
 function runSlice(state: State): void {

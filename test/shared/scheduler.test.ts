@@ -2,8 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { createScheduler, type Scheduler } from '../../src/scheduler/create-scheduler.ts';
 import { type Steps, scheduler, type Waiter } from '../../src/scheduler.ts';
 
+/** A host that is so busy that waiting work may use the longest time of a turn. */
+const BUSY_MS = 40;
+
 /** A scheduler whose clock moves when a step says so, and whose turns the test takes. */
-function manual() {
+function manual(hostMs = BUSY_MS) {
   let time = 0;
   const due: (() => void)[] = [];
   const log: string[] = [];
@@ -22,8 +25,9 @@ function manual() {
     }
   }
 
-  /** @returns the milliseconds that the turn took */
+  /** Lets the host do its work first. @returns the milliseconds that the turn took */
   function turn(): number {
+    time += hostMs;
     const start = time;
     for (const run of due.splice(0)) run();
     return time - start;
@@ -84,6 +88,31 @@ describe('the scheduler', () => {
     const times = Array.from({ length: 100 }, turn);
     expect(Math.max(...times)).toBeLessThanOrEqual(10);
     expect(Math.min(...times)).toBe(10);
+  });
+
+  it.each([
+    { hostMs: 0.0625, turnMs: 2 },
+    { hostMs: 8, turnMs: 2 },
+    { hostMs: 24, turnMs: 6 },
+    { hostMs: 400, turnMs: 10 },
+  ])('uses $turnMs ms of a turn in which the host used $hostMs ms', ({ hostMs, turnMs }) => {
+    const { scheduler: own, work, turn, spend } = manual(hostMs);
+    spend(10);
+    void own.run('search', work('a', 10_000, 0.5, 0), client());
+    turn();
+    expect(Array.from({ length: 50 }, turn)).toEqual(Array.from({ length: 50 }, () => turnMs));
+  });
+
+  it.each([
+    { what: 'idle time', hostMs: 60_000, doneMs: 0 },
+    { what: 'its own short work', hostMs: 0, doneMs: 8 },
+  ])('does not take $what for time of the host', ({ hostMs, doneMs }) => {
+    const { scheduler: own, work, turn, spend } = manual(hostMs);
+    spend(10);
+    void own.run('search', work('a', 100, 0.5, 0), client());
+    if (doneMs > 0) turn();
+    spend(doneMs);
+    expect(turn()).toBe(2);
   });
 
   it('needs no turn of its own once nothing is left to count', () => {
