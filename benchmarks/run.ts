@@ -14,6 +14,7 @@ const PARTS = [
   'memory',
   'results',
   'steady',
+  'deployment',
   'graph',
   'streams',
   'page',
