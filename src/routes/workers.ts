@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { keyOf } from '../http/answer-key.ts';
 import { createDocument } from '../http/document.ts';
 import { readItems } from '../http/response-body.ts';
@@ -21,6 +21,7 @@ export const workers = defineRoute({
   cached: true,
   open(monitor) {
     const part = monitor.sources.workers;
+    const starts: StartCounts = new Map();
     return (asked) =>
       createDocument(monitor, {
         part,
@@ -34,14 +35,9 @@ export const workers = defineRoute({
             sourceOf,
             (worker) => monitor.serializer.worker(worker, sourceOf(worker), new Date(now)),
           );
-          const rows = yield* writeRows(yield* sortInSteps(shown, byHostname));
           const hash = createHash('sha1');
-          let bytes = 0;
-          for (const { head, tail } of rows) {
-            hash.update(head).update(tail);
-            bytes += head.length + tail.length;
-            yield;
-          }
+          const rows = yield* writeRows(yield* sortInSteps(shown, byHostname), starts, hash);
+          const bytes = rows.reduce((sum, { head, tail }) => sum + head.length + tail.length, 0);
           return {
             unreadable,
             bytes,
@@ -68,15 +64,29 @@ interface WorkerRow {
   readonly heartbeat: number | null;
 }
 
-const AGE = '"last_seen_seconds":';
+/** By worker: how long it was up when it was last read, and how often that was less than before. */
+type StartCounts = Map<string, { readonly uptime: number | null; readonly count: number }>;
 
-function* writeRows(workerBodies: readonly WorkerBody[]): Steps<WorkerRow[]> {
+const AGE = '"last_seen_seconds":';
+/** Engines round the uptime, and their answers take time. */
+const UPTIME_TOLERANCE_SECONDS = 2;
+
+/** @param hash is given what the ETag covers: the rows without their ages, and how often each worker started anew */
+function* writeRows(
+  workerBodies: readonly WorkerBody[],
+  starts: StartCounts,
+  hash: Hash,
+): Steps<WorkerRow[]> {
   const rows: WorkerRow[] = [];
+  const before = new Map(starts);
+  starts.clear();
   for (const body of workerBodies) {
     const text = JSON.stringify({ ...body, last_seen_seconds: null });
     // The first one is the member: in a value before it, the quotes would be escaped.
     const end = text.indexOf(`${AGE}null`) + AGE.length;
     const { last_heartbeat: heartbeat } = body;
+    hash.update(JSON.stringify({ ...body, last_seen_seconds: null, uptime_seconds: null }));
+    hash.update(String(startsOf(body, before, starts)));
     rows.push({
       head: text.slice(0, end),
       tail: text.slice(end + 'null'.length),
@@ -85,6 +95,20 @@ function* writeRows(workerBodies: readonly WorkerBody[]): Steps<WorkerRow[]> {
     yield;
   }
   return rows;
+}
+
+/** Counts the starts of a worker that were seen. A worker that is up for less time than before has started anew. */
+function startsOf(
+  { source, hostname, uptime_seconds: uptime }: WorkerBody,
+  before: StartCounts,
+  starts: StartCounts,
+): number {
+  const key = JSON.stringify([source, hostname]);
+  const last = before.get(key);
+  const isNew = uptime !== null && uptime + UPTIME_TOLERANCE_SECONDS < (last?.uptime ?? 0);
+  const count = (last?.count ?? 0) + (isNew ? 1 : 0);
+  starts.set(key, { uptime, count });
+  return count;
 }
 
 function byHostname(a: WorkerBody, b: WorkerBody): number {

@@ -30,6 +30,36 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
 
     afterAll(() => app?.close());
 
+    it('find jobs by any id that BullMQ accepts', async () => {
+      const other = app.queue('ids');
+      const ids = [
+        'a\tb',
+        'a\r\nb',
+        '\u0000',
+        'a\u0000',
+        '\u007f\u0085',
+        '\u2028',
+        '../..',
+        '%09',
+        '💣',
+        '"<b>',
+      ];
+      for (const id of ids) await other.add('send', {}, { jobId: id });
+      const { get } = await serve(EXPRESS_MAJORS[1] as ExpressMajor, {
+        sources: bullmqSources({ queues: [other] }),
+      });
+      const { body } = await get<TasksBody>('/api/tasks/');
+      expect(body.tasks.map(({ task_id }) => task_id).toSorted()).toEqual(
+        ids.map((id) => `ids:${id}`).toSorted(),
+      );
+      for (const { task_id: id } of body.tasks) {
+        const path = `/api/tasks/${encodeURIComponent(id)}/`;
+        expect((await get<TaskDetailBody>(path)).body.task_id).toBe(id);
+        expect((await get<GraphBody>(`${path}graph/`)).body.nodes.map((node) => node.id)).toEqual([id]);
+      }
+      await other.obliterate({ force: true });
+    });
+
     const host = (): Promise<Host> =>
       serve(EXPRESS_MAJORS[1] as ExpressMajor, { sources: bullmqSources({ queues: [queue] }) });
 

@@ -34,7 +34,11 @@ export function WorkersView() {
       )}
       <div class="cards">
         {workers.map((worker) => (
-          <Worker key={`${worker.source} ${worker.hostname}`} worker={worker} />
+          <Worker
+            key={`${worker.source} ${worker.hostname}`}
+            worker={worker}
+            at={Date.parse(data?.generated_at ?? '')}
+          />
         ))}
       </div>
     </>
@@ -47,9 +51,16 @@ function busy(active: number | null, slots: number | null): string {
   return active === null ? 'tasks not told' : `${count(active)} running`;
 }
 
-function Worker({ worker }: { readonly worker: WorkerBody }) {
+/** How long a worker is up by now. An answer stays valid while only this changes. @param at when it was answered */
+function uptimeOf({ uptime_seconds: seconds, status }: WorkerBody, at: number): number | null {
+  if (seconds === null) return null;
+  return seconds * 1_000 + (status === 'online' ? Math.max(0, Date.now() - at) : 0);
+}
+
+function Worker({ worker, at }: { readonly worker: WorkerBody; readonly at: number }) {
   const { hostname, status, active, concurrency, queues, registered_tasks: names } = worker;
   const slots = concurrency ?? worker.pool_size;
+  const uptime = uptimeOf(worker, at);
   return (
     <section class="panel worker" aria-label={hostname}>
       <div class="panel-head">
@@ -72,10 +83,7 @@ function Worker({ worker }: { readonly worker: WorkerBody }) {
         <Fact name="Processed" value={worker.processed === null ? null : counted(worker.processed, 'task')} />
         <Fact name="Pool" value={worker.pool} />
         <Fact name="Load" value={worker.load_average?.map((load) => load.toFixed(2)).join(' · ') ?? null} />
-        <Fact
-          name="Up for"
-          value={worker.uptime_seconds === null ? null : duration(worker.uptime_seconds * 1_000)}
-        />
+        <Fact name="Up for" value={uptime === null ? null : duration(uptime)} />
         <Fact name="Process" value={worker.pid === null ? null : String(worker.pid)} />
         <Fact name="Software" value={worker.software} />
       </dl>
