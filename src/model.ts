@@ -3,31 +3,10 @@
  * field means "unknown", an empty array means "none".
  */
 
+import type { TaskState } from './model/task-state.ts';
+
 export type { Queue } from './model/queue.ts';
-
-/**
- * Celery's own states and `REJECTED`, which means that the worker dropped the task and did not requeue it.
- */
-export const TASK_STATES = [
-  'PENDING',
-  'RECEIVED',
-  'STARTED',
-  'RETRY',
-  'SUCCESS',
-  'FAILURE',
-  'REVOKED',
-  'REJECTED',
-] as const;
-
-/** One of {@link TASK_STATES}, or a custom state that a worker sets (`PROGRESS`), verbatim. */
-export type TaskState = (typeof TASK_STATES)[number] | (string & {});
-
-const DONE: ReadonlySet<string> = new Set(['SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED']);
-
-/** Whether a task in this state has ended: SUCCESS, FAILURE, REVOKED or REJECTED. */
-export function isDone(state: TaskState): boolean {
-  return DONE.has(state);
-}
+export { isDone, TASK_STATES, type TaskState } from './model/task-state.ts';
 
 /**
  * Known problems of a task that its state does not show.
@@ -50,9 +29,9 @@ export interface Task {
   readonly worker?: string | null;
   readonly queue?: string | null;
   readonly sent?: Date | null;
-  /** When the worker received the task for its last run. */
+  /** When the worker received the last attempt. */
   readonly received?: Date | null;
-  /** When the last run started. */
+  /** When the last attempt that was received started. */
   readonly started?: Date | null;
   /** When the task ended; `null` while it has not ended. */
   readonly finished?: Date | null;
@@ -61,8 +40,15 @@ export interface Task {
    * queue.
    */
   readonly timestamp?: Date | null;
-  /** Run time in seconds, as the engine reports it. */
+  /** Run time in seconds, as the engine reports it, else from `started` to `finished`. */
   readonly runtime?: number | null;
+  /** Where `runtime` comes from. Default: `engine`. */
+  readonly runtimeSource?: 'engine' | 'derived' | null;
+  /**
+   * How long the last attempt waited for its start, in seconds: since it was sent, or since its eta if that was
+   * later. Default: of a task that was not retried, as `sent` (else `received`), `eta` and `started` show.
+   */
+  readonly waitSeconds?: number | null;
   /** As the engine writes it (Celery: a Python repr). A value that is not a string is shown as JSON. */
   readonly args?: unknown;
   readonly kwargs?: unknown;
@@ -96,6 +82,8 @@ export interface TaskChangeEntry {
   readonly worker: string | null;
   /** Further information about the change, such as the exception of a retry. */
   readonly detail: string | null;
+  /** Number of the attempt to which it belongs, 0 for the first. */
+  readonly retries?: number | null;
 }
 
 /** A task with the fields that only its own page shows. */

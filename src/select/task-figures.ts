@@ -1,5 +1,6 @@
 /** What statistics are made of: one task in numbers. */
 import type { Task } from '../model.ts';
+import { waitSecondsOf } from './task-wait.ts';
 
 /** What is summed up of a task. Times in milliseconds since 1970, `NaN` where unknown. */
 export interface TaskFigures {
@@ -11,10 +12,11 @@ export interface TaskFigures {
   readonly timestamp: number;
   readonly sent: number;
   readonly received: number;
-  readonly started: number;
   readonly finished: number;
   /** In seconds. */
   readonly runtime: number;
+  /** In seconds: how long it waited for its last start. */
+  readonly wait: number;
   /** When each attempt ended that was retried; `null`: some time since it was sent. */
   readonly retriedAt: readonly number[] | null;
 }
@@ -32,9 +34,9 @@ export function figuresOf(task: Task): TaskFigures {
     timestamp: timeOf(task.timestamp),
     sent: timeOf(task.sent),
     received: timeOf(task.received),
-    started: timeOf(task.started),
     finished: timeOf(task.finished),
     runtime: typeof task.runtime === 'number' ? task.runtime : Number.NaN,
+    wait: waitSecondsOf(task) ?? Number.NaN,
     retriedAt: retriesIn(task),
   };
 }

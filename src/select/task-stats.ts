@@ -64,7 +64,8 @@ export interface StatsAccumulator {
  * Creates an accumulator for tasks whose last change is in the time window.
  * - `received`, `succeeded`, `failed` of a step: tasks that were received, that ended as SUCCESS or as FAILURE in
  *   that step; `retried`: attempts that ended with a retry in that step
- * - a wait is the time from when a task was sent (where that is not known, received) to its start
+ * - a wait is the time from when the last attempt was sent, or from its eta if that was later, to its start;
+ *   where it is not known when it was sent, from when it was received
  * - percentiles by nearest rank
  */
 export function createStatsAccumulator(
@@ -137,7 +138,7 @@ function stepAt({ start, end, series, stepSeconds }: Sums, time: number): ChartS
 
 function addToName(
   { names }: Sums,
-  { state, sent, received, started, runtime }: TaskFigures,
+  { state, runtime, wait }: TaskFigures,
   name: string,
 ): void {
   let figures = names.get(name);
@@ -148,9 +149,7 @@ function addToName(
   figures.count++;
   if (state === 'FAILURE') figures.failed++;
   if (!Number.isNaN(runtime)) figures.runtimes.push(runtime);
-  const from = Number.isNaN(sent) ? received : sent;
-  // Clocks of two machines differ: a start before the sending is not a wait.
-  if (started >= from) figures.waits.push((started - from) / 1_000);
+  if (!Number.isNaN(wait)) figures.waits.push(wait);
 }
 
 /** The steps without the figures that are not known. */

@@ -1,4 +1,5 @@
 import { isDone, type Task, type TaskDetail, type TaskFlag, type TaskTextField } from '../model.ts';
+import { waitSecondsOf } from '../select/task-wait.ts';
 import type { TaskBody, TaskDetailBody, TimelineEntryBody } from '../wire.ts';
 import { isoTime } from './moments.ts';
 import { figure, label, labels, MOST_ITEMS, whole } from './scalars.ts';
@@ -27,6 +28,7 @@ export function taskBody(task: Task, source: string, show: ShowText): TaskBody |
   }
 
   const parentId = label(task.parentId);
+  const runtime = figure(task.runtime);
   return {
     task_id: id,
     name: label(task.name),
@@ -39,7 +41,9 @@ export function taskBody(task: Task, source: string, show: ShowText): TaskBody |
     finished: isoTime(task.finished),
     timestamp: isoTime(task.timestamp),
     done: isDone(state),
-    runtime: figure(task.runtime),
+    runtime,
+    runtime_source: runtime === null ? null : task.runtimeSource === 'derived' ? 'derived' : 'engine',
+    wait_seconds: figure(waitSecondsOf(task)),
     args: text('args'),
     kwargs: text('kwargs'),
     result: text('result'),
@@ -81,7 +85,7 @@ export function taskDetailBody(
 
 function timelineEntry(entry: unknown, show: ShowText, isRedacted: boolean): TimelineEntryBody[] {
   if (typeof entry !== 'object' || entry === null) return [];
-  const { state, timestamp, worker, detail } = entry as Record<string, unknown>;
+  const { state, timestamp, worker, detail, retries } = entry as Record<string, unknown>;
   const name = label(state);
   if (name === null) return [];
   return [
@@ -90,6 +94,7 @@ function timelineEntry(entry: unknown, show: ShowText, isRedacted: boolean): Tim
       timestamp: isoTime(timestamp),
       worker: label(worker),
       detail: show(detail, 'detail', false, isRedacted).text,
+      retries: whole(retries),
     },
   ];
 }

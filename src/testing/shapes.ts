@@ -35,6 +35,8 @@ const TASK_FIELDS = {
   finished: maybe(date),
   timestamp: maybe(date),
   runtime: maybe(number),
+  runtimeSource: maybe(oneOf('engine', 'derived')),
+  waitSeconds: maybe(number),
   args: anything,
   kwargs: anything,
   result: anything,
@@ -74,7 +76,13 @@ export const SHAPES = {
     children: optional(listOf(id)),
     timeline: optional(
       listOf(
-        record({ state: filled, timestamp: nullable(date), worker: nullable(text), detail: nullable(text) }),
+        record({
+          state: filled,
+          timestamp: nullable(date),
+          worker: nullable(text),
+          detail: nullable(text),
+          retries: maybe(count),
+        }),
       ),
     ),
   }),

@@ -13,9 +13,9 @@ export interface TaskBody {
   worker: string | null;
   queue: string | null;
   sent: Timestamp | null;
-  /** When the worker received the task for its last run. */
+  /** When the worker received the last attempt. */
   received: Timestamp | null;
-  /** When the last run started. */
+  /** When the last attempt that was received started; `null` while a retry waits on its worker. */
   started: Timestamp | null;
   /** When the task ended. */
   finished: Timestamp | null;
@@ -23,8 +23,15 @@ export interface TaskBody {
   timestamp: Timestamp | null;
   /** True when the task has ended: SUCCESS, FAILURE, REVOKED or REJECTED. */
   done: boolean;
-  /** Run time in seconds, as the engine reports it. */
+  /** Run time in seconds, as the engine reports it, else from `started` to `finished`. */
   runtime: number | null;
+  /** Whether the engine reported `runtime` or it was derived; `null` when there is none. */
+  runtime_source: 'engine' | 'derived' | null;
+  /**
+   * How long the last attempt waited for its start, in seconds: since it was sent, or since its eta if that was
+   * later. Where it is not known when it was sent, since it was received. `null` until it has started.
+   */
+  wait_seconds: number | null;
   /** Text as the engine writes it, with secrets replaced by `***`, like the next four fields. */
   args: string | null;
   kwargs: string | null;
@@ -105,6 +112,8 @@ export interface TimelineEntryBody {
   worker: string | null;
   /** Further information about the change, such as the exception of a retry. */
   detail: string | null;
+  /** Number of the attempt to which the change belongs, 0 for the first. */
+  retries: Integer | null;
 }
 
 /** `GET /api/tasks/{task_id}/` */

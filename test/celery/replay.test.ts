@@ -122,7 +122,7 @@ function differences(id: string, told: Told, task: TaskDetail | null): string[] 
   compare('name', task.name, [told.name]);
   compare('worker', task.worker, [told.worker]);
   compare('queue', task.queue, [told.queue]);
-  compare('retries', task.retries, told.retries === null ? [null, 0] : [told.retries]);
+  compare('retries', task.retries, [told.retries]);
   if (told.args !== undefined) compare('args', task.args, [told.args]);
   if (told.kwargs !== undefined) compare('kwargs', task.kwargs, [told.kwargs]);
   moment('eta', task.eta, told.eta);

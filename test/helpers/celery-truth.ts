@@ -18,6 +18,7 @@ export interface Told {
   /** `undefined`: only the result backend says that it started, without a time. */
   readonly started: number | null | undefined;
   readonly finished: number | null;
+  /** Of the engine; where it tells none, from start to end. */
   readonly runtime: number | null;
   /** Text that the result must begin with. */
   readonly result: string | null;
@@ -90,7 +91,7 @@ function tellOf(
     received,
     started: started === undefined ? (metas.length > 0 ? undefined : null) : Number(started.timestamp) * 1000,
     finished: finishedAt(end, stored),
-    runtime: (end?.runtime ?? null) as number | null,
+    runtime: (end?.runtime ?? runTimeOf(started, finishedAt(end, stored))) as number | null,
     result: resultStart(task, state, end, recording.hasResults),
     parent: isPlaced ? relative(task, task.parent) : [(meta?.parent_id ?? null) as string | null],
     root: isPlaced ? relative(task, task.root) : [null],
@@ -111,6 +112,12 @@ function finishedAt(
 ): number | null {
   if (end !== undefined) return Number(end.timestamp) * 1000;
   return stored === undefined ? null : Date.parse(`${String(stored.date_done).replace(/\+00:00$/, '')}Z`);
+}
+
+/** In whole milliseconds, as times are shown. */
+function runTimeOf(started: Record<string, unknown> | undefined, finished: number | null): number | null {
+  if (started === undefined || finished === null) return null;
+  return (Math.floor(finished) - Math.floor(Number(started.timestamp) * 1000)) / 1000;
 }
 
 function startedBy(metas: Record<string, unknown>[]): unknown {

@@ -18,6 +18,8 @@ const full: Task = {
   finished: at(3),
   timestamp: at(3),
   runtime: 0.5,
+  runtimeSource: 'derived',
+  waitSeconds: 1.5,
   args: '(1, 2)',
   kwargs: "{'a': 1}",
   result: '3',
@@ -48,6 +50,8 @@ describe('a row', () => {
       timestamp: '2026-11-21T02:00:03.000Z',
       done: true,
       runtime: 0.5,
+      runtime_source: 'derived',
+      wait_seconds: 1.5,
       args: '(1, 2)',
       kwargs: "{'a': 1}",
       result: '3',
@@ -64,6 +68,21 @@ describe('a row', () => {
       flags: ['overdue'],
       truncated: [],
     });
+  });
+
+  it('has the wait that its times show where the source reports none, unless it was retried', () => {
+    const waitOf = (given: Partial<Task>) =>
+      serializer.taskRow({ id: 'a', state: 'STARTED', sent: at(1), started: at(9), ...given }, 's')?.wait_seconds;
+    expect(waitOf({})).toBe(8);
+    expect(waitOf({ eta: at(6) })).toBe(3);
+    expect(waitOf({ eta: at(0) })).toBe(8);
+    expect(waitOf({ sent: null, received: at(5) })).toBe(4);
+    expect(waitOf({ retries: 1 })).toBe(null);
+    expect(waitOf({ started: null })).toBe(null);
+    // The clock of the client is ahead.
+    expect(waitOf({ sent: at(12) })).toBe(null);
+    expect(waitOf({ retries: 1, waitSeconds: 2 })).toBe(2);
+    expect(serializer.taskRow({ id: 'a', state: 'SUCCESS', runtime: 1 }, 's')?.runtime_source).toBe('engine');
   });
 
   it('says null, and never leaves a field out, where nothing is known', () => {
@@ -179,7 +198,10 @@ describe('a detail', () => {
     const detail: TaskDetail = {
       ...full,
       children: ['b', 'c'],
-      timeline: [{ state: 'RETRY', timestamp: at(2), worker: 'celery@host', detail: 'ValueError: no' }],
+      timeline: [
+        { state: 'RETRY', timestamp: at(2), worker: 'celery@host', detail: 'ValueError: no', retries: 1 },
+        { state: 'SUCCESS', timestamp: at(3), worker: null, detail: null },
+      ],
     };
     expect(serializer.taskDetail(detail, 's')).toEqual({
       ...serializer.taskRow(full, 's'),
@@ -190,7 +212,9 @@ describe('a detail', () => {
           timestamp: '2026-11-21T02:00:02.000Z',
           worker: 'celery@host',
           detail: 'ValueError: no',
+          retries: 1,
         },
+        { state: 'SUCCESS', timestamp: '2026-11-21T02:00:03.000Z', worker: null, detail: null, retries: null },
       ],
     });
   });

@@ -54,15 +54,19 @@ function spansOf(task: TaskDetailBody, now: number): Span[] {
   const add = (kind: string, text: string, from: number | null, to: number | null): void => {
     if (from !== null && to !== null && to >= from) spans.push({ kind, text, ms: to - from });
   };
-  const taken = received ?? started ?? end;
-  add('queued', received === null && started === null ? 'waiting for a worker' : 'in the queue', sent, taken);
-  const due = eta !== null && received !== null && eta > received ? eta : null;
-  add('held', 'held for its eta', due === null ? null : received, due === null ? null : (started ?? due));
-  if (due === null) add('held', 'on the worker, not started', received, started ?? end);
-  if (started !== null) {
-    const ran = task.runtime === null ? null : task.runtime * 1_000;
-    if (task.done && ran !== null) spans.push({ kind: `ran-${task.state}`, text: 'ran', ms: ran });
-    else add(`ran-${task.state}`, task.done ? 'ran' : 'running for', started, end);
+  if (started === null) {
+    const due = eta ?? Number.NEGATIVE_INFINITY;
+    const since = received ?? sent;
+    add('held', 'held for its eta', since, eta === null || end === null ? null : Math.min(eta, end));
+    const text = received === null ? 'waiting for a worker' : 'on the worker, not started';
+    add('queued', text, since === null ? null : Math.max(since, due), end);
+  } else if (task.wait_seconds !== null) {
+    spans.push({ kind: 'queued', text: 'waited', ms: task.wait_seconds * 1_000 });
   }
+  // While a retry waits, its last run is in the timeline.
+  if (started === null || task.state === 'RETRY') return spans;
+  const ran = task.runtime === null ? null : task.runtime * 1_000;
+  if (task.done && ran !== null) spans.push({ kind: `ran-${task.state}`, text: 'ran', ms: ran });
+  else add(`ran-${task.state}`, task.done ? 'ran' : 'running for', started, end);
   return spans;
 }

@@ -10,8 +10,9 @@ export function Timeline({ entries }: { readonly entries: readonly TimelineEntry
     return <p class="dim">No change was seen: the task is known from its result alone.</p>;
   let attempt = 1;
   const rows = entries.map((entry, index) => {
-    const mine = attempt;
-    if (entry.state === 'RETRY') attempt += 1;
+    const mine = entry.retries === null ? attempt : entry.retries + 1;
+    if (entry.state === 'RETRY') attempt = Math.max(attempt, mine + 1);
+    else attempt = Math.max(attempt, mine);
     const before = millis(entries[index - 1]?.timestamp ?? null);
     const at = millis(entry.timestamp);
     return { entry, attempt: mine, after: before === null || at === null ? null : at - before };

@@ -2,15 +2,7 @@ import type { TaskBody } from '../../client.ts';
 import { Ago } from '../parts/moment.tsx';
 import { Flags, StateBadge } from '../parts/state-badge.tsx';
 import { go, taskLink } from '../route.ts';
-import { millis } from '../text/moments.ts';
 import { duration, seconds } from '../text/numbers.ts';
-
-/** How long a task waited before its last run, in milliseconds. */
-function waitOf({ sent, received, started, eta }: TaskBody): number | null {
-  const start = millis(started);
-  const from = millis(eta) ?? millis(sent) ?? millis(received);
-  return start === null || from === null ? null : Math.max(0, start - from);
-}
 
 const callOf = ({ args, kwargs }: TaskBody): string =>
   [args, kwargs].filter((text) => text !== null && !/^(?:\(\)|\[\]|\{\})$/.test(text)).join(' ');
@@ -22,7 +14,6 @@ export function TaskRow(props: {
   readonly isActive: boolean;
 }) {
   const { task, index, isActive } = props;
-  const wait = waitOf(task);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the link in it is what keys reach
     <div
@@ -57,7 +48,7 @@ export function TaskRow(props: {
         {task.queue ?? <span class="dim">–</span>}
       </div>
       <div role="cell" class="c-wait num">
-        {wait === null ? <span class="dim">–</span> : duration(wait)}
+        {task.wait_seconds === null ? <span class="dim">–</span> : duration(task.wait_seconds * 1_000)}
       </div>
       <div role="cell" class="c-ran num">
         {task.runtime === null ? <span class="dim">–</span> : seconds(task.runtime)}

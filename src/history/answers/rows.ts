@@ -11,7 +11,7 @@ import { readLife, readRetries } from '../table/record-table.ts';
 import type { Records } from '../table/records.ts';
 import type { TableRedaction } from '../table/redaction.ts';
 import { namesOf, readTexts, shortenedTexts } from './read-task.ts';
-import { type FlagContext, flagsOf } from './task-flags.ts';
+import { type FlagContext, type FlagFacts, flagFactsOf, flagsOf } from './task-flags.ts';
 
 /** Most tasks kept as objects: those of the largest graph, and some pages. */
 const MAX_ROWS = 24_000;
@@ -21,8 +21,8 @@ export interface Rows {
   get(slot: number): Task;
   /** The state alone, also of a task whose indexes have not caught up. */
   state(slot: number): string;
-  /** The number of the attempt, 0 for the first; −1 when it is unknown. */
-  retries(slot: number): number;
+  /** The number of the attempt that it is in, 0 for the first; −1: no message has reported a number. */
+  attempt(slot: number): number;
   /** What a search examines. */
   brief(slot: number): Task;
   /** What statistics examine. */
@@ -40,18 +40,16 @@ export function createRows(records: Records, redaction: TableRedaction, context:
   /** Time alone changes the flags of a task that has not ended. */
   function isFresh(slot: number, row: Task): boolean {
     if (isDone(row.state)) return true;
-    const since = (row.received ?? row.timestamp)?.getTime() ?? Number.NaN;
-    return flagsOf(slot, row.state, since, records, context).join() === row.flags?.join();
+    return flagsOf(slot, factsOfRow(slot, row, records), records, context).join() === row.flags?.join();
   }
 
   function make(slot: number): Task {
     const record = redaction.record(slot);
     const life = lifeOf(record.entries, record.runtime);
-    const since = life.received ?? life.timestamp ?? Number.NaN;
     const task = toTask(record, {
       life,
       rootId: records.roots[slot] ?? null,
-      flags: flagsOf(slot, life.state, since, records, context),
+      flags: flagsOf(slot, flagFactsOf(life, record.eta), records, context),
       shortened: shortenedTexts(records, slot, life.state),
       isRedacted: redaction.isActive,
     });
@@ -73,12 +71,18 @@ export function createRows(records: Records, redaction: TableRedaction, context:
       if (records.waiting[slot] === 0) return records.states.text(records.state[slot] as number);
       return readLife(records, slot).state;
     },
-    retries: (slot) => readLife(records, slot).retries ?? -1,
+    attempt(slot) {
+      const { attempt, retries } = readLife(records, slot);
+      return retries === null ? -1 : attempt;
+    },
     brief(slot) {
       redaction.searched(slot);
       return readTexts(records, slot, redaction.isActive);
     },
-    figures: (slot) => toFigures(readLife(records, slot), namesOf(records, slot), readRetries(records, slot)),
+    figures(slot) {
+      const eta = records.extras.get(slot)?.eta ?? null;
+      return toFigures(readLife(records, slot), namesOf(records, slot), eta, readRetries(records, slot));
+    },
     detail: (slot, children) => ({
       ...get(slot),
       children,
@@ -89,4 +93,14 @@ export function createRows(records: Records, redaction: TableRedaction, context:
     },
     clear: () => rows.clear(),
   };
+}
+
+/** What flags depend on, as the row shows it. */
+function factsOfRow(slot: number, row: Task, records: Records): FlagFacts {
+  const { state } = row;
+  const eta = row.eta?.getTime() ?? null;
+  // Few tasks wait for a retry, and their rows do not say who has them.
+  if (state === 'RETRY') return flagFactsOf(readLife(records, slot), eta);
+  const since = (row.received ?? row.timestamp)?.getTime() ?? Number.NaN;
+  return { state, since, eta, isOnWorker: state !== 'PENDING' };
 }

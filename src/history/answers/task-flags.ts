@@ -1,5 +1,7 @@
 /** What is wrong with a task, as far as it shows in its state and the clock. */
 import { isDone, type TaskFlag } from '../../model.ts';
+import type { TaskLife } from '../merge/life.ts';
+import { etaOf } from '../merge/task.ts';
 import { FACT, type Records } from '../table/records.ts';
 
 /** What flags depend on beside the task. */
@@ -10,24 +12,44 @@ export interface FlagContext {
   isLost(hostname: string, since: number): boolean;
 }
 
-/** @param since when its worker took the task, at the latest, in milliseconds; NaN: unknown */
+/** What flags depend on of a task. Times in milliseconds since 1970. */
+export interface FlagFacts {
+  readonly state: string;
+  /** When its worker took the task, at the latest; NaN: unknown. */
+  readonly since: number;
+  /** Of the attempt that it is in; `null`: it has none, or it is not known. */
+  readonly eta: number | null;
+  /** Whether a worker has it that has not ended it. */
+  readonly isOnWorker: boolean;
+}
+
+/** @returns what flags depend on */
+export function flagFactsOf(life: TaskLife, eta: number | null): FlagFacts {
+  const { kind, state, isHeld } = life;
+  return {
+    state,
+    since: life.received ?? life.timestamp ?? Number.NaN,
+    eta: etaOf(life, eta),
+    isOnWorker: kind === 'retried' ? isHeld : state !== 'PENDING',
+  };
+}
+
+/** @returns what is wrong with a task */
 export function flagsOf(
   slot: number,
-  state: string,
-  since: number,
+  { state, since, eta, isOnWorker }: FlagFacts,
   records: Records,
   { now, isLost }: FlagContext,
 ): readonly TaskFlag[] {
-  if (isDone(state) || state === 'RETRY') return [];
+  if (isDone(state)) return [];
   const flags: TaskFlag[] = [];
   const worker = records.worker[slot] as number;
-  if (worker !== 0 && state !== 'PENDING' && isLost(records.workers.text(worker), since)) {
-    flags.push('worker_lost');
-  }
-  const eta = records.extras.get(slot)?.eta;
-  if (eta != null && eta <= now() && (state === 'PENDING' || state === 'RECEIVED')) flags.push('overdue');
+  if (worker !== 0 && isOnWorker && isLost(records.workers.text(worker), since)) flags.push('worker_lost');
+  if (eta !== null && eta <= now() && UNSTARTED.has(state)) flags.push('overdue');
   if (state === 'PENDING' && ((records.facts[slot] as number) & FACT.MISSING) !== 0) {
     flags.push('never_received');
   }
   return flags;
 }
+
+const UNSTARTED: ReadonlySet<string> = new Set(['PENDING', 'RECEIVED', 'RETRY']);

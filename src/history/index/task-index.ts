@@ -4,6 +4,7 @@
  */
 import { lifeOf } from '../merge/life.ts';
 import { KIND_ORDER, type TaskRecord } from '../merge/record.ts';
+import { etaOf } from '../merge/task.ts';
 import { freeSlot, type Records } from '../table/records.ts';
 import { type ColumnIndex, createColumnIndex } from './column-index.ts';
 import { createEtaIndex, type EtaIndex } from './eta-index.ts';
@@ -106,7 +107,8 @@ function updateTask(index: IndexState, slot: number, record: TaskRecord): void {
   if (root != null && root !== records.ids[slot] && from !== to) index.roots.move(root, slot, from, to);
   records.indexed[slot] = 1;
   sorts.insert(slot, life);
-  index.etas.set(slot, KIND_ORDER[life.kind] <= KIND_ORDER.received ? record.eta : null);
+  const hasStarted = life.kind !== 'retried' && KIND_ORDER[life.kind] > KIND_ORDER.received;
+  index.etas.set(slot, hasStarted ? null : etaOf(life, record.eta));
 }
 
 /** Moves a task from its old string and time to the present ones. */

@@ -11,8 +11,8 @@ export function createMemoryIndex(state: MemoryState): HistoryIndex {
     },
     retriesOf(id) {
       const slot = records.slots.get(id);
-      const retries = slot === undefined ? -1 : rows.retries(slot);
-      return retries < 0 ? null : retries;
+      const attempt = slot === undefined ? -1 : rows.attempt(slot);
+      return attempt < 0 ? null : attempt;
     },
     listOpen(limit) {
       catchUp(state);

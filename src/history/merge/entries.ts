@@ -30,7 +30,9 @@ export function addEntry(entries: TaskEntry[], change: TaskChange, arrivedAt: nu
   if (isOutdated(entries, reported)) {
     return { entry: reported, outcome: 'known', isNews: false, isChanged: false };
   }
-  const entry = needsNumber(reported) ? { ...reported, retries: countRetries(entries) } : reported;
+  const entry = needsNumber(reported)
+    ? { ...reported, retries: countRetries(entries), isCounted: true }
+    : reported;
   const isNews = !entry.isStored && isFirstReport(entries, entry);
   const at = findRepeated(entries, reported, entry.retries);
   const known = at < 0 ? undefined : entries[at];
@@ -66,6 +68,7 @@ function entryOf(change: TaskChange, arrivedAt: number): TaskEntry {
     timeSource: isDated ? 'sender' : isVague ? 'reading' : 'arrival',
     isStored,
     retries: typeof retries === 'number' && retries >= 0 ? Math.trunc(retries) : null,
+    isCounted: false,
     worker: isName(change.worker) ? change.worker : null,
     detail: typeof detail === 'string' && detail !== '' ? detail : null,
   };
@@ -142,9 +145,8 @@ function findRepeated(entries: readonly TaskEntry[], entry: TaskEntry, retries: 
   if (entry.timeSource === 'sender') return findSameTime(entries, entry);
   // An event without a time that was not stored cannot be recognized.
   if (!entry.isStored && !isUndatedState(entry)) return -1;
-  const at = findSinceReceived(entries, entry);
-  if (at < 0 || !isUndatedState(entry)) return at;
-  return entries[at]?.retries === retries ? at : -1;
+  if (!isUndatedState(entry)) return findSinceReceived(entries, entry);
+  return entries.findLastIndex((other) => other.retries === retries && isSameReport(other, entry));
 }
 
 function findSameTime(entries: readonly TaskEntry[], entry: TaskEntry): number {

@@ -3,11 +3,13 @@
  * messages of clients, workers and the backend overtake each other all the time.
  *
  * Celery's own reducer (celery.events.state) ranks states over the task's whole life, so that a custom
- * state hides REVOKED, and a second run stays SUCCESS. Here states are ranked within one attempt only:
- * a late `started` never reopens an attempt that has ended, and a new attempt begins again.
+ * state hides REVOKED, and a second run stays SUCCESS. Here states are ranked within one run only: a late
+ * `started` never reopens a run that has ended, and a new run begins again.
  */
-import { type Attempt, attemptsOf, currentAttempt, decidingEntry, startedEntry } from './attempts.ts';
+import { currentRun, decidingEntry, runsOf, startedEntry } from './attempts.ts';
 import { type EntryKind, KIND_ORDER, STATE_OF_KIND, stateOf, type TaskEntry } from './record.ts';
+import type { Run, TaskRuns } from './run.ts';
+import { type Sent, sentOf, waitingSince } from './waiting.ts';
 
 /** State, worker and times of a task. Times in whole milliseconds since 1970; `null`: unknown. */
 export interface TaskLife {
@@ -22,107 +24,148 @@ export interface TaskLife {
   readonly finished: number | null;
   /** Seconds. */
   readonly runtime: number | null;
+  /** `engine`: as reported; `derived`: from start to end; `null`: there is no run time. */
+  readonly runtimeSource: 'engine' | 'derived' | null;
+  /** The highest number of an attempt that any message carried. */
   readonly retries: number | null;
-}
-
-/** What is known of the messages that were sent for a task. */
-interface Sent {
-  /** Of the last one; `null`: unknown. */
-  readonly time: number | null;
-  /** Of the highest attempt; −1: unknown. */
-  readonly retries: number;
-  /** The message for that attempt was only found in its queue. */
-  readonly isVague: boolean;
+  /** The number of the attempt that it is in, reported or counted. */
+  readonly attempt: number;
+  /** It waits for a retry that a worker has already received. */
+  readonly isHeld: boolean;
+  /** The message of the attempt that it is in is known, so that the eta of the record is that of the attempt. */
+  readonly isOpened: boolean;
+  /** Since when it waited for its last start if it had no eta: since it was sent, else since it was received. */
+  readonly waitedSince: number | null;
 }
 
 /** @param runtime in seconds, as last reported */
 export function lifeOf(entries: readonly TaskEntry[], runtime: number | null): TaskLife {
   const sent = sentOf(entries);
-  const current = currentAttempt(attemptsOf(entries));
-  if (current === null) return waitingLife(sent, entries);
-  const { received, retries } = current;
+  const known = runsOf(entries);
+  const current = currentRun(known.runs);
+  if (current === null) return waitingLife(sent, known, entries);
   const top = decidingEntry(current);
+  const isNext = known.attempt > current.attempt && !hasEnded(top.kind);
+  const isHeld = !isNext && top.kind === 'received' && current.attempt > 0;
+  if (isNext || isHeld) return retryLife(sent, known, current, isHeld, entries);
   const lastChange = Math.floor(top.time);
-  // It was sent again, and the message that ended this attempt was missed.
-  const isRetried = isUnfinished(top.kind) && sent.retries > Math.max(0, retries);
   const finished = hasEnded(top.kind) && top.timeSource !== 'reading' ? lastChange : null;
+  const started = startedAt(current, finished);
+  const derived = derivedRuntime(current, top);
+  const reported = hasEnded(top.kind) ? runtime : null;
   return {
-    kind: isRetried ? 'retried' : top.kind,
-    state: isRetried ? STATE_OF_KIND.retried : stateOf(top),
-    timestamp: isRetried && !sent.isVague ? sent.time : lastChange,
-    worker: top.worker ?? received?.worker ?? lastWorker(current),
-    sent: sent.time,
-    received: received === null ? null : Math.floor(received.time),
-    started: startedAt(current, finished),
+    kind: top.kind,
+    state: stateOf(top),
+    timestamp: lastChange,
+    worker: top.worker ?? current.received?.worker ?? lastWorker(current),
+    sent: sent.last,
+    received: current.received === null ? null : Math.floor(current.received.time),
+    started,
     finished,
-    // One that an earlier attempt reported is not of this one.
-    runtime: top.kind === 'succeeded' ? runtime : null,
+    runtime: reported ?? derived,
+    runtimeSource: reported !== null ? 'engine' : derived !== null ? 'derived' : null,
     retries: highestRetries(entries),
+    attempt: known.attempt,
+    isHeld: false,
+    isOpened: true,
+    waitedSince: waitingSince(sent, known.runs, current),
   };
 }
 
 /** No worker has reported anything. */
-function waitingLife(sent: Sent, entries: readonly TaskEntry[]): TaskLife {
+function waitingLife(sent: Sent, { attempt }: TaskRuns, entries: readonly TaskEntry[]): TaskLife {
+  const kind = attempt > 0 ? 'retried' : 'sent';
   return {
-    kind: 'sent',
-    state: STATE_OF_KIND.sent,
-    timestamp: sent.time,
+    kind,
+    state: STATE_OF_KIND[kind],
+    timestamp: sent.last,
     worker: null,
-    sent: sent.time,
+    sent: sent.last,
     received: null,
     started: null,
     finished: null,
     runtime: null,
+    runtimeSource: null,
     retries: highestRetries(entries),
+    attempt,
+    isHeld: false,
+    isOpened: true,
+    waitedSince: null,
   };
 }
 
-function sentOf(entries: readonly TaskEntry[]): Sent {
-  let time: number | null = null;
-  let retries = -1;
-  let isVague = false;
-  for (const entry of entries) {
-    if (entry.kind !== 'sent') continue;
-    const attempt = entry.retries ?? -1;
-    const isFound = entry.timeSource === 'reading';
-    if (attempt > retries) {
-      retries = attempt;
-      isVague = isFound;
-    } else if (attempt === retries && !isFound) isVague = false;
-    if (!isFound && (time === null || entry.time > time)) time = entry.time;
+/**
+ * An attempt has ended and the next one has not started.
+ *
+ * @param isHeld whether a worker has received the next one, which is the current run then
+ */
+function retryLife(
+  sent: Sent,
+  { runs, attempt }: TaskRuns,
+  current: Run,
+  isHeld: boolean,
+  entries: readonly TaskEntry[],
+): TaskLife {
+  const top = decidingEntry(current);
+  let timestamp = Math.floor(top.time);
+  for (const run of runs) {
+    if (run.attempt !== attempt - 1) continue;
+    const { kind, time } = decidingEntry(run);
+    if (kind === 'retried') timestamp = Math.max(timestamp, Math.floor(time));
   }
-  return { time: time === null ? null : Math.floor(time), retries, isVague };
+  if (sent.retries === attempt && sent.time !== null) timestamp = Math.max(timestamp, sent.time);
+  return {
+    kind: 'retried',
+    state: STATE_OF_KIND.retried,
+    timestamp,
+    worker: top.worker ?? current.received?.worker ?? lastWorker(current),
+    sent: sent.last,
+    received: current.received === null ? null : Math.floor(current.received.time),
+    started: isHeld ? null : startedAt(current, null),
+    finished: null,
+    runtime: null,
+    runtimeSource: null,
+    retries: highestRetries(entries),
+    attempt,
+    isHeld,
+    isOpened: isHeld || sent.retries === attempt,
+    waitedSince: null,
+  };
 }
 
 /** When each attempt ended that was retried, in the order of attempts; in milliseconds since 1970. */
 export function retriesIn(entries: readonly TaskEntry[]): readonly number[] {
   if (!entries.some(({ kind }) => kind === 'retried')) return NEVER;
-  return attemptsOf(entries).flatMap((attempt) => {
-    const top = decidingEntry(attempt);
+  return runsOf(entries).runs.flatMap((run) => {
+    const top = decidingEntry(run);
     return top.kind === 'retried' && top.timeSource !== 'reading' ? [Math.floor(top.time)] : [];
   });
 }
 
 const NEVER: readonly number[] = [];
 
-/** Whether neither an end nor a retry of the attempt is known. */
-function isUnfinished(kind: EntryKind): boolean {
-  return kind !== 'revoking' && KIND_ORDER[kind] < KIND_ORDER.retried;
-}
-
 function hasEnded(kind: EntryKind): boolean {
   return kind === 'revoking' || KIND_ORDER[kind] >= KIND_ORDER.revoked;
 }
 
 /** The backend's STARTED has only a time of arrival, which counts as long as nothing contradicts it. */
-function startedAt(attempt: Attempt, finished: number | null): number | null {
-  const started = startedEntry(attempt);
+function startedAt(run: Run, finished: number | null): number | null {
+  const started = startedEntry(run);
   if (started === null || started.timeSource === 'reading') return null;
   const isTimely = started.timeSource === 'sender' || finished === null || started.time <= finished;
   return isTimely ? Math.floor(started.time) : null;
 }
 
-function lastWorker({ entries }: Attempt): string | null {
+/** Seconds from start to end by the clock of the worker; `null` where it did not report both. */
+function derivedRuntime(run: Run, end: TaskEntry): number | null {
+  if (end.kind === 'revoking' || !hasEnded(end.kind) || end.timeSource !== 'sender') return null;
+  const started = startedEntry(run);
+  if (started === null || started.timeSource !== 'sender' || started.time > end.time) return null;
+  // Whole milliseconds, as the times are shown.
+  return (Math.floor(end.time) - Math.floor(started.time)) / 1_000;
+}
+
+function lastWorker({ entries }: Run): string | null {
   let last: TaskEntry | null = null;
   for (const entry of entries) {
     if (entry.worker !== null && (last === null || entry.time > last.time)) last = entry;
@@ -132,8 +175,8 @@ function lastWorker({ entries }: Attempt): string | null {
 
 function highestRetries(entries: readonly TaskEntry[]): number | null {
   let highest: number | null = null;
-  for (const { retries } of entries) {
-    if (retries !== null && (highest === null || retries > highest)) highest = retries;
+  for (const { retries, isCounted } of entries) {
+    if (retries !== null && !isCounted && (highest === null || retries > highest)) highest = retries;
   }
   return highest;
 }

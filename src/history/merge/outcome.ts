@@ -4,21 +4,21 @@ import type { TaskChange } from '../history.ts';
 import { type TimeOrder, wins } from './claimant.ts';
 import { addTruncated, removeTruncated } from './fields.ts';
 import { OUTCOME_PRECEDENCE, type OutcomeReporter, RESULT_PRECEDENCE, RESULT_RANK } from './precedence.ts';
-import type { MutableRecord, TaskEntry } from './record.ts';
+import { KIND_ORDER, type MutableRecord, type TaskEntry } from './record.ts';
 
 /** @param order how the time of the message compares with other messages of the task */
 export function takeOutcome(
   record: MutableRecord,
   change: TaskChange,
-  { kind }: TaskEntry,
+  entry: TaskEntry,
   order: TimeOrder,
 ): void {
   const reporter = reporterOf(change);
+  const { kind } = entry;
   const { runtime, result, exception, traceback } = change;
-  if (kind === 'succeeded') {
-    const mayTime = wins(OUTCOME_PRECEDENCE.runtime[reporter], 0, order, record.runtime === null);
-    if (typeof runtime === 'number' && mayTime) record.runtime = runtime;
-    if (typeof result === 'string' && order.isLatestOfKind) takeResult(record, result, reporter);
+  if (isEnd(entry) && isLastEnd(record, entry)) record.runtime = typeof runtime === 'number' ? runtime : null;
+  if (kind === 'succeeded' && typeof result === 'string' && order.isLatestOfKind) {
+    takeResult(record, result, reporter);
   }
   if (typeof exception !== 'string' && typeof traceback !== 'string') return;
   const field = kind === 'retried' ? 'retryException' : 'exception';
@@ -27,6 +27,16 @@ export function takeOutcome(
   record.ranks.exception = right.rank;
   if (typeof exception === 'string') record.exception = exception;
   if (typeof traceback === 'string') record.traceback = traceback;
+}
+
+/** Only the worker measures the run time, and reports it with the end if at all. */
+function isEnd({ kind, origin }: TaskEntry): boolean {
+  return origin === 'event' && KIND_ORDER[kind] >= KIND_ORDER.revoked;
+}
+
+/** Whether no other run ended later. */
+function isLastEnd({ entries }: MutableRecord, entry: TaskEntry): boolean {
+  return entries.every((other) => !isEnd(other) || other.time <= entry.time);
 }
 
 function reporterOf({ origin, truncated }: TaskChange): OutcomeReporter {

@@ -61,8 +61,8 @@ export type Field =
   | 'kind'
   | 'stamps';
 
-/** A field of how an attempt ended. Its result has rules of its own: {@link RESULT_PRECEDENCE}. */
-export type OutcomeField = 'runtime' | 'retryException' | 'exception';
+/** A field of how an attempt ended. Its result has rules of its own, {@link RESULT_PRECEDENCE}; its run time is that of the last end. */
+export type OutcomeField = 'retryException' | 'exception';
 
 /** Rank of the events that open an attempt (`sent`, `received`), in fields that they carry. */
 export const OPENING = 3;
@@ -144,11 +144,6 @@ export const PRECEDENCE: Readonly<Record<Field, Rule<Reporter>>> = {
 
 /** How an attempt ended: the precedence of each field. */
 export const OUTCOME_PRECEDENCE: Readonly<Record<OutcomeField, Rule<OutcomeReporter>>> = {
-  /** Only the worker measures it. */
-  runtime: {
-    worker: { rank: 1, tie: 'latest of its kind', isStrict: true },
-    cut: { rank: 1, tie: 'latest of its kind', isStrict: true },
-  },
   /** Exception and traceback of a retry: each further attempt, and above all the end, replaces them. */
   retryException: {
     backend: { rank: 1, tie: 'latest of its kind' },

@@ -58,8 +58,10 @@ export interface TaskEntry {
   readonly timeSource: 'sender' | 'arrival' | 'reading';
   /** Read from where it is stored, and not received as it happened. */
   readonly isStored: boolean;
-  /** Number of the attempt, 0 for the first; `null`: not reported. */
+  /** Number of the attempt, 0 for the first; `null`: not known. */
   readonly retries: number | null;
+  /** The number was not reported: it counts the retries that the backend had reported before. */
+  readonly isCounted: boolean;
   readonly worker: string | null;
   readonly detail: string | null;
 }
@@ -107,7 +109,7 @@ export interface TaskRecord {
   readonly result: string | null;
   readonly exception: string | null;
   readonly traceback: string | null;
-  /** Seconds. */
+  /** Seconds, as reported with the end that came last. */
   readonly runtime: number | null;
   /** Texts that their sender has cut. */
   readonly truncated: readonly TaskTextField[];

@@ -1,6 +1,7 @@
 /** Makes the task that answers show of a record. */
 import type { Task, TaskDetail, TaskFlag, TaskTextField } from '../../model.ts';
 import type { TaskFigures } from '../../select/task-figures.ts';
+import { waitBetween } from '../../select/task-wait.ts';
 import { lifeOf, type TaskLife } from './life.ts';
 import type { TaskRecord } from './record.ts';
 import { timelineOf } from './timeline.ts';
@@ -18,10 +19,16 @@ export interface TaskContext {
   readonly life?: TaskLife;
 }
 
+/** The eta of the attempt that a task is in; `null`: it has none, or it is not known. */
+export function etaOf({ isOpened }: TaskLife, eta: number | null): number | null {
+  return isOpened ? eta : null;
+}
+
 /** @returns what statistics are made of */
 export function toFigures(
   life: TaskLife,
   { name, queue }: Pick<TaskFigures, 'name' | 'queue'>,
+  eta: number | null,
   retriedAt: readonly number[],
 ): TaskFigures {
   // Spreading an object here would take ten times as long.
@@ -32,10 +39,10 @@ export function toFigures(
     worker: life.worker,
     sent: life.sent ?? Number.NaN,
     received: life.received ?? Number.NaN,
-    started: life.started ?? Number.NaN,
     finished: life.finished ?? Number.NaN,
     timestamp: life.timestamp ?? Number.NaN,
     runtime: life.runtime ?? Number.NaN,
+    wait: waitBetween(life.waitedSince, eta, life.started) ?? Number.NaN,
     retriedAt,
   };
 }
@@ -56,6 +63,8 @@ export function toTask(record: TaskRecord, context: TaskContext = {}): Task {
     finished: dateOf(life.finished),
     timestamp: dateOf(life.timestamp),
     runtime: life.runtime,
+    runtimeSource: life.runtimeSource,
+    waitSeconds: waitBetween(life.waitedSince, record.eta, life.started),
     retries: life.retries,
     args: record.args,
     kwargs: record.kwargs,
@@ -63,14 +72,14 @@ export function toTask(record: TaskRecord, context: TaskContext = {}): Task {
     // That of an earlier attempt is in the timeline.
     exception: isSuccess ? null : record.exception,
     traceback: isSuccess ? null : record.traceback,
-    eta: dateOf(record.eta),
+    eta: dateOf(etaOf(life, record.eta)),
     expires: dateOf(record.expires),
     parentId: record.parentId,
     rootId: context.rootId === undefined ? ownRoot(record) : context.rootId,
     groupId: record.groupId,
     chordId: record.chordId,
     flags: context.flags ?? [],
-    truncated: [...new Set([...record.truncated, ...(context.shortened ?? [])])],
+    truncated: truncatedIn(record, context.shortened),
     kind: record.kind,
     stamps: record.stamps?.value ?? null,
     ...(context.isRedacted === true && { redacted: true }),
@@ -85,6 +94,13 @@ export function toTaskDetail(
 ): TaskDetail {
   return { ...toTask(record, context), children, timeline: timelineOf(record.entries) };
 }
+
+function truncatedIn({ truncated }: TaskRecord, shortened: readonly TaskTextField[] = []): TaskTextField[] {
+  if (truncated.length + shortened.length === 0) return [];
+  return TEXT_FIELDS.filter((field) => truncated.includes(field) || shortened.includes(field));
+}
+
+const TEXT_FIELDS = ['args', 'kwargs', 'result', 'exception', 'traceback'] as const;
 
 function ownRoot({ id, rootId, parentId, hasNoParent }: TaskRecord): string | null {
   return rootId ?? (parentId === null && hasNoParent ? id : null);

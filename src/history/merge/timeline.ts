@@ -1,89 +1,124 @@
 /** The changes in the life of a task as its page lists them: oldest first, each change once. */
 import type { TaskChangeEntry } from '../../model.ts';
-import { type Attempt, attemptsOf } from './attempts.ts';
-import { lifeOf } from './life.ts';
+import { runsOf } from './attempts.ts';
 import { KIND_ORDER, stateOf, type TaskEntry } from './record.ts';
+import type { Run } from './run.ts';
 
+/** One change. */
 interface Step {
   readonly entry: TaskEntry;
-  /** Steps of a lower number come first, whatever their time. */
-  readonly order: number;
+  /** Number of its attempt. */
+  readonly attempt: number;
+  /** When it happened at the latest, in whole milliseconds; `null`: unknown. */
+  time: number | null;
+  /** Where it is listed. */
+  key: number;
 }
 
-/** More than there are kinds of entries, so that no kind reaches the numbers of the next attempt. */
-const ORDERS_PER_ATTEMPT = 16;
+/** Ends of one run follow each other by time alone. */
+const LAST_ORDER = KIND_ORDER.requeued;
 
-/** @param entries in the order of arrival */
+/** A worker reports a retry at most so long after the next attempt began, in milliseconds. More: clocks differ. */
+const MAX_DELAY_MS = 10_000;
+
+/** @param entries in any order, except that messages found in a queue are in the order of arrival */
 export function timelineOf(entries: readonly TaskEntry[]): TaskChangeEntry[] {
-  const attempts = attemptsOf(entries);
-  const { finished } = lifeOf(entries, null);
-  const ordered = inOrder(attempts);
-  const steps: Step[] = [];
-  for (const [position, entry] of entries.entries()) {
-    if (entry.kind !== 'sent' || isRepeatedMessage(entries, position)) continue;
-    const caused = attemptCausedBy(entry, attempts);
-    // A message is sent before the attempt that it causes.
-    const number = caused === null ? ordered.length : ordered.indexOf(caused);
-    steps.push({ entry, order: number * ORDERS_PER_ATTEMPT });
-  }
-  for (const [number, attempt] of ordered.entries()) {
-    for (const entry of attempt.entries) {
-      if (isReportedByWorker(entry, attempt)) continue;
-      // Within an attempt by kind, since the clocks of one change differ by milliseconds.
-      steps.push({ entry, order: number * ORDERS_PER_ATTEMPT + KIND_ORDER[entry.kind] });
+  const { runs } = runsOf(entries);
+  const chains = runs.map(chainOf);
+  addMessages(entries, runs, chains);
+  for (const run of runs) {
+    for (const entry of run.entries) {
+      // The command to revoke may come at any time.
+      if (entry.kind === 'revoking' && !isReportedByWorker(entry, run)) chains.push([stepOf(entry, run.attempt)]);
     }
   }
-  steps.sort((a, b) => a.order - b.order || a.entry.time - b.entry.time);
-  return steps.map(({ entry }) => ({
-    state: stateOf(entry),
-    timestamp: shownTime(entry, finished),
-    worker: entry.worker,
-    detail: entry.detail,
-  }));
+  // By attempt, so that each one is settled after those that follow from it.
+  chains.sort((a, b) => attemptOf(a) - attemptOf(b));
+  for (const [at, chain] of [...chains.entries()].reverse()) settle(chain, chains.slice(at + 1));
+  const isNumbered = entries.some(({ retries, isCounted }) => retries !== null && !isCounted);
+  return chains
+    .flat()
+    .sort((a, b) => (a.key === b.key ? 0 : a.key - b.key))
+    .map(({ entry, attempt, time }) => ({
+      state: stateOf(entry),
+      timestamp: time === null ? null : new Date(time),
+      worker: entry.worker,
+      detail: entry.detail,
+      retries: isNumbered ? attempt : null,
+    }));
 }
 
-/** A change without a time has that of its arrival, unless that cannot be right. */
-function shownTime({ time, timeSource }: TaskEntry, finished: number | null): Date | null {
-  if (timeSource === 'sender') return new Date(time);
-  return timeSource === 'reading' || (finished !== null && time > finished) ? null : new Date(time);
+/** The changes of a run, each after what led to it: their clocks differ by milliseconds. */
+function chainOf(run: Run): Step[] {
+  return run.entries
+    .filter((entry) => entry.kind !== 'revoking' && !isReportedByWorker(entry, run))
+    .sort((a, b) => orderOf(a) - orderOf(b) || a.time - b.time || KIND_ORDER[a.kind] - KIND_ORDER[b.kind])
+    .map((entry) => stepOf(entry, run.attempt));
 }
 
-function inOrder(attempts: readonly Attempt[]): readonly Attempt[] {
-  if (attempts.length < 2) return attempts;
-  return attempts
-    .map((attempt) => ({ attempt, start: startOf(attempt) }))
-    .sort((a, b) => a.start - b.start)
-    .map(({ attempt }) => attempt);
+function orderOf({ kind }: TaskEntry): number {
+  return Math.min(KIND_ORDER[kind], LAST_ORDER);
 }
 
-/** The time of the first entry, by a sender's clock where there is one. */
-function startOf({ entries }: Attempt): number {
-  let start = Number.POSITIVE_INFINITY;
-  for (const { time, timeSource } of entries) {
-    if ((timeSource === 'sender' || start === Number.POSITIVE_INFINITY) && time < start) start = time;
+function stepOf(entry: TaskEntry, attempt: number): Step {
+  return { entry, attempt, time: entry.timeSource === 'reading' ? null : Math.floor(entry.time), key: 0 };
+}
+
+function attemptOf(chain: readonly Step[]): number {
+  return chain[0]?.attempt ?? 0;
+}
+
+/** Puts each message that was sent before the run that it caused, or by itself. */
+function addMessages(entries: readonly TaskEntry[], runs: readonly Run[], chains: Step[][]): void {
+  const messages = entries.filter((entry, at) => entry.kind === 'sent' && !isRepeatedMessage(entries, at));
+  // The last one comes first, since each is put before the others.
+  for (const message of messages.sort((a, b) => b.time - a.time)) {
+    const step = stepOf(message, message.retries ?? 0);
+    const chain = chains[runs.indexOf(runCausedBy(step, runs) as Run)];
+    if (chain === undefined) chains.push([step]);
+    else chain.unshift(step);
   }
-  return start;
+}
+
+/** The run of its attempt that was received next to it; another one of its attempt where none was received. */
+function runCausedBy({ entry, attempt }: Step, runs: readonly Run[]): Run | undefined {
+  let nearest: Run | undefined;
+  let least = Number.POSITIVE_INFINITY;
+  for (const run of runs) {
+    if (run.attempt !== attempt || run.received === null) continue;
+    // Of two that are equally near, the one that came after it.
+    const distance = Math.abs(run.received.time - entry.time) + (run.received.time < entry.time ? 0.001 : 0);
+    if (distance >= least) continue;
+    nearest = run;
+    least = distance;
+  }
+  return nearest ?? runs.find((run) => run.attempt === attempt);
 }
 
 /**
- * The attempt that this message was received as: of those with its number the nearest in time. Where none
- * was received, the first message causes the first attempt, and a retry the next one.
+ * Sets the times of a chain. A change happened before what followed from it, whatever its sender says: a retry
+ * before the next attempt, though workers report it later.
+ *
+ * @param later the chains of later attempts, and other runs of this one
  */
-function attemptCausedBy(sent: TaskEntry, attempts: readonly Attempt[]): Attempt | null {
-  const retries = sent.retries ?? 0;
-  let nearest: Attempt | null = null;
-  let least = Number.POSITIVE_INFINITY;
-  for (const attempt of attempts) {
-    for (const entry of attempt.entries) {
-      if (entry.kind !== 'received' || (entry.retries ?? 0) !== retries) continue;
-      // Of two that are equally near, the one that came after it.
-      const distance = Math.abs(entry.time - sent.time) + (entry.time < sent.time ? 0.001 : 0);
-      if (distance >= least) continue;
-      nearest = attempt;
-      least = distance;
-    }
+function settle(chain: readonly Step[], later: readonly (readonly Step[])[]): void {
+  const next = firstTime(later.flat().filter(({ attempt }) => attempt > attemptOf(chain)));
+  let followed = Number.POSITIVE_INFINITY;
+  let key = next;
+  for (const step of chain.toReversed()) {
+    const { kind, timeSource } = step.entry;
+    const isNear = timeSource !== 'sender' || (step.time ?? 0) - next < MAX_DELAY_MS;
+    if (kind === 'retried' && isNear) followed = Math.min(followed, next);
+    // The time of an arrival that is too late says nothing.
+    if (step.time !== null && step.time > followed) step.time = timeSource === 'sender' ? followed : null;
+    if (step.time !== null) followed = step.time;
+    key = step.time ?? key;
+    step.key = key;
   }
-  return nearest ?? (retries === 0 ? (attempts[0] ?? null) : null);
+}
+
+function firstTime(steps: readonly Step[]): number {
+  return Math.min(Number.POSITIVE_INFINITY, ...steps.map(({ time }) => time ?? Number.POSITIVE_INFINITY));
 }
 
 /** Whether a message found in its queue is one that its sender reported, or that was found there before. */
@@ -98,8 +133,8 @@ function isRepeatedMessage(entries: readonly TaskEntry[], position: number): boo
   );
 }
 
-/** Whether the worker reported the same change of this attempt as the backend. */
-function isReportedByWorker(entry: TaskEntry, { entries }: Attempt): boolean {
+/** Whether the worker reported the same change of this run as the backend. */
+function isReportedByWorker(entry: TaskEntry, { entries }: Run): boolean {
   if (entry.origin === 'event') return false;
   return entries.some((other) => {
     if (other.origin === 'result') return false;

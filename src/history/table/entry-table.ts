@@ -8,15 +8,16 @@ import type { InternedStrings } from './interned-strings.ts';
 const KINDS = Object.keys(KIND_ORDER) as EntryKind[];
 const TIME_SOURCES = ['sender', 'arrival', 'reading'] as const;
 
-// What fits into one number: the kind, three flags, the source of the time, the number of retries.
+// What fits into one number: the kind, four flags, the source of the time, the number of retries.
 const KIND_BITS = 0xf;
 const FROM_RESULT = 0x10;
 const STORED = 0x20;
 const RETRIES_KNOWN = 0x40;
 const SOURCE_SHIFT = 7;
 const SOURCE_BITS = 0x3;
-const RETRIES_SHIFT = 9;
-const MAX_RETRIES = 0x7fffff;
+const RETRIES_COUNTED = 0x200;
+const RETRIES_SHIFT = 10;
+const MAX_RETRIES = 0x3fffff;
 
 /** The columns. Arrays are replaced as they grow. */
 export interface EntryTable {
@@ -96,6 +97,7 @@ function readEntry(table: EntryTable, at: number): TaskEntry {
     timeSource: TIME_SOURCES[(info >>> SOURCE_SHIFT) & SOURCE_BITS] as TaskEntry['timeSource'],
     isStored: (info & STORED) !== 0,
     retries: (info & RETRIES_KNOWN) === 0 ? null : info >>> RETRIES_SHIFT,
+    isCounted: (info & RETRIES_COUNTED) !== 0,
     worker: worker === 0 ? null : table.workerStrings.text(worker),
     detail: table.details.size === 0 ? null : (table.details.get(at) ?? null),
   };
@@ -154,6 +156,7 @@ function writeEntry(table: EntryTable, at: number, entry: TaskEntry): void {
     KIND_ORDER[entry.kind] |
     (entry.origin === 'result' ? FROM_RESULT : 0) |
     (entry.isStored ? STORED : 0) |
+    (entry.isCounted ? RETRIES_COUNTED : 0) |
     (TIME_SOURCES.indexOf(entry.timeSource) << SOURCE_SHIFT) |
     (entry.retries === null ? 0 : RETRIES_KNOWN | (Math.min(entry.retries, MAX_RETRIES) << RETRIES_SHIFT));
   table.workers[at] = worker;

@@ -24,7 +24,7 @@ export interface MemoryRecord {
   readonly error?: unknown;
   /** Number of this attempt, 0 for the first. */
   readonly retries?: number | null | undefined;
-  /** Seconds, as the queue measured it; it is not computed from the times. */
+  /** Seconds, as the queue measured it, of a task that has ended. Default: the time from start to end. */
   readonly runtime?: number | null | undefined;
   readonly eta?: Date | number | null | undefined;
   readonly expires?: Date | number | null | undefined;

@@ -1,8 +1,9 @@
 /** A job as a task. */
 import type { Task, TaskFlag, TaskTextField } from '../../../model.ts';
+import { waitBetween } from '../../../select/task-wait.ts';
 import { taskIdOf } from '../access/queue-ref.ts';
 import type { JobContent } from './job-content.ts';
-import { lastChange, type SetEntry } from './job-facts.ts';
+import { type JobFacts, lastChange, type SetEntry } from './job-facts.ts';
 import { dueTime, stateIn } from './job-sets.ts';
 import type { JobValue, JobValues, ValueField } from './job-values.ts';
 
@@ -47,6 +48,8 @@ export function taskOf(job: KnownJob, context: JobContext, values: JobValues, no
   const state = stateIn(set, facts.attemptsMade);
   const isDone = state === 'SUCCESS' || state === 'FAILURE';
   const finished = isDone ? (job.time ?? facts.finishedAt) : null;
+  // Neither the first run nor the final outcome is a retry.
+  const retries = Math.max(0, facts.attemptsMade - (isDone ? 1 : 0));
   const due = set.part === 'delayed' && score !== null ? dueTime(score) : null;
   const traceback = lastTrace(values.stacktrace);
   const { args, result, exception } = {
@@ -67,13 +70,15 @@ export function taskOf(job: KnownJob, context: JobContext, values: JobValues, no
     finished: dateOf(finished),
     timestamp: dateOf(job.time),
     runtime: runtimeOf(facts.processedAt, finished),
+    // BullMQ records no run time.
+    runtimeSource: 'derived',
+    waitSeconds: waitOf(facts, retries),
     args: args?.text ?? null,
     kwargs: null,
     result: result?.text ?? null,
     exception: exception?.text ?? null,
     traceback: traceback?.text ?? null,
-    // Neither the first run nor the final outcome is a retry.
-    retries: Math.max(0, facts.attemptsMade - (isDone ? 1 : 0)),
+    retries,
     eta: dateOf(due),
     expires: null,
     parentId: context.parentId,
@@ -99,6 +104,12 @@ function cutFields(
 /** Seconds from the start of the last run to its end, as BullMQ recorded them. */
 function runtimeOf(started: number | null, finished: number | null): number | null {
   return started === null || finished === null || finished < started ? null : (finished - started) / 1_000;
+}
+
+/** Seconds until its first run began. When a retry was put back is not recorded. */
+function waitOf({ addedAt, processedAt, delay }: JobFacts, retries: number): number | null {
+  if (retries > 0 || addedAt === null) return null;
+  return waitBetween(addedAt, addedAt + Math.max(0, delay ?? 0), processedAt);
 }
 
 function dateOf(time: number | null): Date | null {

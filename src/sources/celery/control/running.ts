@@ -37,7 +37,7 @@ export interface RunningOptions {
 const PLACES = ['scheduled', 'reserved', 'active'] as const;
 
 /** States in which a task may be shown that has started, if the event of its start was missed. */
-const BEFORE_START: ReadonlySet<string> = new Set(['PENDING', 'RECEIVED', 'REVOKED']);
+const BEFORE_START: ReadonlySet<string> = new Set(['PENDING', 'RECEIVED', 'RETRY', 'REVOKED']);
 
 /**
  * Asks the workers for their tasks and records running ones that are not known to run. Reserved tasks are not

@@ -1,0 +1,218 @@
+/**
+ * Decides which message belongs to which run of a task, from the set of its messages alone and not from their
+ * order of arrival.
+ *
+ * Only `sent`, `received` and some results carry the number of their attempt. The others must be counted,
+ * because the attempts of a task overlap in what Celery reports: a worker receives and starts the next
+ * attempt before it reports that the previous one is retried. What always holds:
+ * - if attempt n + 1 is known, attempt n ended in a retry, whether that was reported or not
+ * - the n-th `retried` belongs to attempt n, and so does the n-th `started` as long as none was lost
+ * - a worker starts a run after it received it, and reports its retry after its start
+ * - the end belongs to the highest attempt
+ */
+import { highestAttempt } from './highest-attempt.ts';
+import type { TaskEntry } from './record.ts';
+import type { OpenRun, TaskRuns } from './run.ts';
+
+/** What has been attributed so far. */
+interface Attribution {
+  /** By attempt, then by time; those whose `received` was missed come before the others of their attempt. */
+  readonly runs: OpenRun[];
+  /** The highest attempt that is known. */
+  readonly attempt: number;
+  /** When each attempt was retried, by its number; nothing where that is not known. */
+  readonly retriedAt: Map<number, number>;
+}
+
+/** A start is reported at most so long after the next attempt was received, in milliseconds. */
+const MAX_OVERLAP_MS = 1_000;
+
+/** Attributes all entries of a task. */
+export function attributeEntries(entries: readonly TaskEntry[]): TaskRuns {
+  const events = entries.filter(({ origin, kind }) => origin === 'event' && kind !== 'sent').sort(compareTime);
+  const retries = events.filter(({ kind, retries: number }) => kind === 'retried' && number === null);
+  const runs = receivedRuns(events, retries);
+  const attempt = highestAttempt(entries, runs, retries);
+  const state: Attribution = { runs, attempt, retriedAt: new Map() };
+  attributeRetries(state, retries, entries);
+  for (const event of events) {
+    const run = runOfEvent(state, event);
+    if (run !== null) run.entries.push(event);
+  }
+  const shift = shiftOf(state, entries);
+  for (const result of entries) {
+    if (result.origin === 'result' && result.kind !== 'sent') runOfResult(state, result, shift).entries.push(result);
+  }
+  return { runs: runs.filter((run) => run.entries.length > 0), attempt };
+}
+
+function compareTime(a: TaskEntry, b: TaskEntry): number {
+  return a.time - b.time || ((a.worker ?? '') < (b.worker ?? '') ? -1 : 1);
+}
+
+/** A run for each `received`; where it has no number, the retries before it are counted. */
+function receivedRuns(events: readonly TaskEntry[], retries: readonly TaskEntry[]): OpenRun[] {
+  const runs: OpenRun[] = [];
+  for (const received of events) {
+    if (received.kind !== 'received') continue;
+    const attempt = received.retries ?? retries.filter(({ time }) => time <= received.time).length;
+    runs.push({ received, attempt, entries: [] });
+  }
+  return runs.sort((a, b) => a.attempt - b.attempt);
+}
+
+/** Whether the worker of an event had received this run by then. */
+function isReceivedBefore({ received }: OpenRun, { time, worker }: TaskEntry): boolean {
+  if (received === null || received.time > time) return false;
+  return worker === null || received.worker === worker;
+}
+
+/** From the last to the first, since it is the first ones that a monitor misses. */
+function attributeRetries(
+  state: Attribution,
+  retries: readonly TaskEntry[],
+  entries: readonly TaskEntry[],
+): void {
+  const { runs, attempt, retriedAt } = state;
+  let next = attempt - 1;
+  for (const event of retries.toReversed()) {
+    let number = next;
+    while (number > 0 && runs.some((run) => run.attempt === number) && ownRun(state, event, number) === null) {
+      number -= 1;
+    }
+    number = Math.max(0, number);
+    (ownRun(state, event, number) ?? anyRun(state, event, number)).entries.push(event);
+    if (!retriedAt.has(number)) retriedAt.set(number, event.time);
+    next = number - 1;
+  }
+  for (const { kind, retries: number, time } of entries) {
+    if (kind === 'retried' && number !== null && !retriedAt.has(number)) retriedAt.set(number, time);
+  }
+}
+
+/** @returns the run; `null` for a retry that has been attributed */
+function runOfEvent(state: Attribution, event: TaskEntry): OpenRun | null {
+  const { kind, retries } = event;
+  if (kind === 'received') return state.runs.find(({ received }) => received === event) ?? null;
+  if (retries !== null) return ownRun(state, event, retries) ?? anyRun(state, event, retries);
+  if (kind === 'retried') return null;
+  if (kind === 'started') return runOfStart(state, event);
+  return kind === 'custom' ? runOfProgress(state, event) : runOfEnd(state, event);
+}
+
+/** The first run that its worker had received, that was not over by then, and that has no start yet. */
+function runOfStart(state: Attribution, event: TaskEntry): OpenRun {
+  const { runs } = state;
+  let open: OpenRun | null = null;
+  for (const [at, run] of runs.entries()) {
+    if (!isReceivedBefore(run, event) || isOver(state, run, event)) continue;
+    const next = runs[at + 1];
+    // Of an attempt that was delivered again, the last delivery runs.
+    if (next?.attempt === run.attempt && isReceivedBefore(next, event)) continue;
+    if (!run.entries.some(({ kind }) => kind === 'started')) return run;
+    open = run;
+  }
+  return laterRun(state, event, open);
+}
+
+/** The last run that its worker had received and that was not over by then: a task reports as it happens. */
+function runOfProgress(state: Attribution, event: TaskEntry): OpenRun {
+  const open = state.runs.findLast((run) => isReceivedBefore(run, event) && !isRetriedBefore(state, run, event));
+  return laterRun(state, event, open ?? null);
+}
+
+/**
+ * Where an event belongs that none of its worker's runs was waiting for.
+ *
+ * @param open the last run of its worker that was not over by then
+ */
+function laterRun(state: Attribution, event: TaskEntry, open: OpenRun | null): OpenRun {
+  const { runs, attempt, retriedAt } = state;
+  let number = attempt;
+  for (const time of retriedAt.values()) if (time > event.time) number -= 1;
+  number = Math.max(0, number);
+  return open !== null && isReceived(runs, number) ? open : anyRun(state, event, number);
+}
+
+/** The highest attempt; a lower one only where another worker has the highest, and this one was never retried. */
+function runOfEnd(state: Attribution, event: TaskEntry): OpenRun {
+  const { runs, attempt, retriedAt } = state;
+  const own = ownRun(state, event, attempt);
+  if (own !== null) return own;
+  if (isReceived(runs, attempt)) {
+    const older = runs.findLast((run) => isReceivedBefore(run, event) && !retriedAt.has(run.attempt));
+    if (older !== undefined) return older;
+  }
+  return anyRun(state, event, attempt);
+}
+
+/** Whether a worker is known to have received this attempt. */
+function isReceived(runs: readonly OpenRun[], attempt: number): boolean {
+  return runs.some((run) => run.attempt === attempt && run.received !== null);
+}
+
+/** Whether this run cannot have started any more. */
+function isOver(state: Attribution, run: OpenRun, event: TaskEntry): boolean {
+  if (isRetriedBefore(state, run, event)) return true;
+  const next = state.runs.find(({ attempt, received }) => attempt > run.attempt && received !== null);
+  const { received } = next ?? {};
+  if (received == null || received.worker !== event.worker) return false;
+  return event.time > received.time + MAX_OVERLAP_MS;
+}
+
+function isRetriedBefore({ retriedAt }: Attribution, { attempt }: OpenRun, { time }: TaskEntry): boolean {
+  return time > (retriedAt.get(attempt) ?? Number.POSITIVE_INFINITY);
+}
+
+/** The last run of an attempt that the worker of an event had received by then. */
+function ownRun({ runs }: Attribution, event: TaskEntry, attempt: number): OpenRun | null {
+  return runs.findLast((run) => run.attempt === attempt && isReceivedBefore(run, event)) ?? null;
+}
+
+/** The last run of an attempt that any worker had received by then, else the one whose `received` was missed. */
+function anyRun(state: Attribution, { time }: TaskEntry, attempt: number): OpenRun {
+  const known = state.runs.findLast(
+    ({ attempt: number, received }) => number === attempt && received !== null && received.time <= time,
+  );
+  return known ?? unseenRun(state, attempt);
+}
+
+/** The run of an attempt whose `received` was missed. */
+function unseenRun({ runs }: Attribution, attempt: number): OpenRun {
+  const known = runs.find((run) => run.attempt === attempt && run.received === null);
+  if (known !== undefined) return known;
+  const opened: OpenRun = { received: null, attempt, entries: [] };
+  const at = runs.findIndex((run) => run.attempt >= attempt);
+  runs.splice(at < 0 ? runs.length : at, 0, opened);
+  return opened;
+}
+
+/**
+ * How far the counted numbers of results fall short. The results of the first attempts were missed if fewer
+ * retries were counted than the attempt that runs now has had.
+ */
+function shiftOf({ runs, attempt }: Attribution, entries: readonly TaskEntry[]): number {
+  let counted = -1;
+  let isNumbered = false;
+  for (const { kind, retries, isCounted } of entries) {
+    if (retries === null) continue;
+    if (!isCounted) isNumbered = true;
+    else counted = Math.max(counted, kind === 'retried' ? retries + 1 : 0);
+  }
+  if (counted < 0 || !isNumbered) return 0;
+  const hasBegun = runs.some((run) => run.attempt === attempt && run.entries.some(({ kind }) => kind !== 'received'));
+  return Math.max(0, (hasBegun ? attempt : attempt - 1) - counted);
+}
+
+function runOfResult(state: Attribution, result: TaskEntry, shift: number): OpenRun {
+  const { runs, attempt } = state;
+  const { retries, isCounted, time, worker, timeSource } = result;
+  const isDated = timeSource === 'sender';
+  // What the backend dates is the end, and the end belongs to the highest attempt.
+  const number = retries === null || (isCounted && isDated) ? attempt : isCounted ? retries + shift : retries;
+  const received = runs.filter((run) => run.attempt === number && run.received !== null);
+  const match = isDated
+    ? received.findLast((run) => (run.received as TaskEntry).time <= time)
+    : received.find((run) => worker !== null && run.received?.worker === worker);
+  return match ?? received[0] ?? unseenRun(state, number);
+}

@@ -1,0 +1,234 @@
+/**
+ * The attempts of a task overlap in what workers report (PROTOCOL: "Retries overlap"). Each sequence here is
+ * what Celery published, with what its AsyncResult said at that time.
+ */
+import { describe, expect, it } from 'vitest';
+import type { TaskChange } from '../../src/history/history.ts';
+import { randomOf } from '../helpers/celery-recordings.ts';
+import { T0, taskOf, told } from './telling.ts';
+
+const W1 = 'w1@alpha';
+const W2 = 'w2@beta';
+const ORDERS = 200;
+
+type Message = readonly [what: string, state: string, fields?: Partial<TaskChange>];
+
+/** Messages at moments of their own, 3 ms apart; `received(1)` has the number 1. */
+function sequence(messages: readonly Message[]): TaskChange[] {
+  return messages.map(([what, , fields], at) => {
+    const [, type, number] = /^(\w+)(?:\((\d)\))?$/.exec(what) as unknown as [string, TaskChange['type'], string?];
+    const worker = type === 'sent' ? {} : { worker: W1 };
+    const retries = number === undefined ? {} : { retries: Number(number) };
+    return told({ type, time: T0 + at * 3, ...worker, ...retries, ...fields });
+  });
+}
+
+function shuffle<T>(items: readonly T[], random: () => number): T[] {
+  const out = [...items];
+  for (let at = out.length - 1; at > 0; at--) {
+    const other = Math.floor(random() * (at + 1));
+    [out[at], out[other]] = [out[other] as T, out[at] as T];
+  }
+  return out;
+}
+
+const OVERLAPPING: readonly Message[] = [
+  ['received(0)', 'RECEIVED'],
+  ['started', 'STARTED'],
+  ['received(1)', 'RETRY'],
+  ['started', 'STARTED'],
+  ['retried', 'STARTED'],
+  ['received(2)', 'RETRY'],
+  ['started', 'STARTED'],
+  ['retried', 'STARTED'],
+  ['succeeded', 'SUCCESS', { runtime: 0.1, result: '1' }],
+];
+
+const CASES: Readonly<Record<string, readonly Message[]>> = {
+  'a prefork pool reports': OVERLAPPING,
+  'a thread pool reports': [
+    ...OVERLAPPING.slice(0, 7),
+    ['succeeded', 'SUCCESS', { runtime: 0.1 }],
+    ['retried', 'SUCCESS'],
+    ['retried', 'SUCCESS'],
+  ],
+  'is sent with events': [
+    ['sent(0)', 'PENDING'],
+    ['received(0)', 'RECEIVED'],
+    ['started', 'STARTED'],
+    ['sent(1)', 'RETRY'],
+    ['received(1)', 'RETRY'],
+    ['started', 'STARTED'],
+    ['retried', 'STARTED'],
+    ['sent(2)', 'RETRY'],
+    ['retried', 'RETRY'],
+    ['received(2)', 'RETRY'],
+    ['started', 'STARTED'],
+    ['failed', 'FAILURE', { exception: 'ValueError()' }],
+  ],
+  'waits for its eta': [
+    ['received(0)', 'RECEIVED'],
+    ['started', 'STARTED'],
+    ['retried', 'RETRY'],
+    ['received(1)', 'RETRY', { eta: T0 + 30_000 }],
+    ['started', 'STARTED', { time: T0 + 30_000 }],
+    ['succeeded', 'SUCCESS', { time: T0 + 31_000 }],
+  ],
+  'goes on at another worker': [
+    ['received(0)', 'RECEIVED'],
+    ['started', 'STARTED'],
+    ['received(1)', 'RETRY', { worker: W2 }],
+    ['started', 'STARTED', { worker: W2 }],
+    ['retried', 'STARTED'],
+    ['retried', 'RETRY', { worker: W2 }],
+    ['received(2)', 'RETRY'],
+    ['started', 'STARTED'],
+    ['succeeded', 'SUCCESS'],
+  ],
+  'is revoked while it waits for its retry': [
+    ['received(0)', 'RECEIVED'],
+    ['started', 'STARTED'],
+    ['retried', 'RETRY'],
+    ['received(1)', 'RETRY'],
+    ['revoked', 'REVOKED'],
+  ],
+  'is delivered again after its worker was killed': [
+    ['received(0)', 'RECEIVED'],
+    ['started', 'STARTED'],
+    ['received(0)', 'RECEIVED', { worker: W2 }],
+    ['started', 'STARTED', { worker: W2 }],
+    ['retried', 'RETRY', { worker: W2 }],
+    ['received(1)', 'RETRY', { worker: W2 }],
+    ['started', 'STARTED', { worker: W2 }],
+    ['succeeded', 'SUCCESS', { worker: W2 }],
+  ],
+  'is delivered again to the same worker': [
+    ['received(0)', 'RECEIVED'],
+    ['started', 'STARTED'],
+    ['received(0)', 'RECEIVED', { time: T0 + 5_000 }],
+    ['started', 'STARTED', { time: T0 + 5_003 }],
+    ['succeeded', 'SUCCESS', { time: T0 + 5_006 }],
+  ],
+  'is known from its second attempt on': [
+    ['received(1)', 'RETRY'],
+    ['started', 'STARTED'],
+    ['received(2)', 'RETRY'],
+    ['started', 'STARTED'],
+    ['retried', 'STARTED'],
+    ['succeeded', 'SUCCESS'],
+  ],
+  'lost the first report of a retry': [
+    ['received(0)', 'RECEIVED'],
+    ['started', 'STARTED'],
+    ['received(1)', 'RETRY', { time: T0 + 60_000 }],
+    ['started', 'STARTED', { time: T0 + 60_003 }],
+    ['retried', 'RETRY', { time: T0 + 90_000 }],
+    ['received(2)', 'RETRY', { time: T0 + 90_003 }],
+    ['started', 'STARTED', { time: T0 + 90_006 }],
+  ],
+  'lost the report of a start': [
+    ['received(0)', 'RECEIVED'],
+    ['received(1)', 'RETRY'],
+    ['retried', 'RETRY'],
+    ['started', 'STARTED', { time: T0 + 20 }],
+    ['succeeded', 'SUCCESS', { time: T0 + 30 }],
+  ],
+  'reports its progress in each attempt': [
+    ['received(0)', 'RECEIVED'],
+    ['custom', 'HALFWAY', { state: 'HALFWAY' }],
+    ['started', 'HALFWAY'],
+    ['received(1)', 'RETRY'],
+    ['started', 'STARTED'],
+    ['custom', 'HALFWAY', { state: 'HALFWAY' }],
+    ['retried', 'HALFWAY'],
+    ['succeeded', 'SUCCESS'],
+  ],
+  'has its numbers from nobody': [
+    ['started', 'STARTED'],
+    ['retried', 'RETRY'],
+    ['started', 'STARTED'],
+    ['retried', 'RETRY'],
+    ['started', 'STARTED'],
+    ['succeeded', 'SUCCESS'],
+  ],
+};
+
+describe('a task that is retried', () => {
+  it.each(Object.entries(CASES))('and that %s is in the state that its AsyncResult has', async (_, messages) => {
+    const changes = sequence(messages);
+    const states: string[] = [];
+    for (let count = 1; count <= changes.length; count++) {
+      states.push((await taskOf(changes.slice(0, count))).state);
+    }
+    expect(states).toEqual(messages.map(([, state]) => state));
+  });
+
+  it.each(Object.entries(CASES))('and that %s is the same in every order of arrival', async (_, messages) => {
+    const changes = sequence(messages);
+    const random = randomOf(messages.length);
+    for (let count = 1; count <= changes.length; count++) {
+      const some = changes.slice(0, count);
+      const expected = await taskOf(some);
+      for (let order = 0; order < ORDERS / 10; order++) expect(await taskOf(shuffle(some, random))).toEqual(expected);
+    }
+    const expected = await taskOf(changes);
+    for (let order = 0; order < ORDERS; order++) expect(await taskOf(shuffle(changes, random))).toEqual(expected);
+  });
+
+  it.each(Object.entries(CASES))('and that %s has a timeline of each change, oldest first', async (_, messages) => {
+    const changes = sequence(messages);
+    const { timeline = [] } = await taskOf(changes);
+    const count = (states: readonly string[]) => states.toSorted();
+    const of: Record<string, string> = { sent: 'PENDING', received: 'RECEIVED', started: 'STARTED', retried: 'RETRY' };
+    const last = messages.at(-1)?.[1] ?? '';
+    expect(count(timeline.map(({ state }) => state))).toEqual(
+      count(changes.map(({ type, state }) => state ?? of[type] ?? (type === 'failed' ? 'FAILURE' : last))),
+    );
+    const times = timeline.map(({ timestamp }) => timestamp?.getTime() ?? Number.NaN);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    const first = new Map<string, number>();
+    for (const [at, { state, retries }] of timeline.entries()) {
+      // Of one attempt that was delivered once, each change follows from the one before.
+      first.set(`${retries} ${state}`, at);
+      if (state === 'STARTED' && retries != null && retries > 0) {
+        const before = first.get(`${retries - 1} RETRY`);
+        if (before !== undefined) expect(before).toBeLessThan(at);
+      }
+    }
+    expect(timeline.findLastIndex(({ state }) => state === 'PENDING')).toBeLessThan(timeline.length - 1);
+  });
+
+  it('lists the steps of attempts that overlap one attempt after the other', async () => {
+    const { timeline = [] } = await taskOf(sequence(OVERLAPPING));
+    expect(timeline.map(({ state, retries }) => `${state}(${retries})`)).toEqual([
+      ...['RECEIVED(0)', 'STARTED(0)', 'RETRY(0)', 'RECEIVED(1)', 'STARTED(1)', 'RETRY(1)'],
+      ...['RECEIVED(2)', 'STARTED(2)', 'SUCCESS(2)'],
+    ]);
+  });
+
+  it('has the eta, the worker and the times of its next attempt while it waits for it', async () => {
+    const [received, started, retried, again, restarted] = sequence(CASES['waits for its eta'] as Message[]);
+    const waiting = [received, started, retried, again] as TaskChange[];
+    expect(await taskOf(waiting)).toMatchObject({
+      state: 'RETRY',
+      retries: 1,
+      eta: new Date(T0 + 30_000),
+      worker: W1,
+      received: new Date(T0 + 9),
+      started: null,
+      timestamp: new Date(T0 + 9),
+    });
+    // It waited for its eta, and from then on not at all.
+    expect(await taskOf([...waiting, restarted as TaskChange])).toMatchObject({ waitSeconds: 0 });
+  });
+
+  it('has no eta while only that of its first attempt is known', async () => {
+    const changes = [
+      told({ type: 'received', retries: 0, worker: W1, eta: T0 + 5 }),
+      told({ type: 'started', time: T0 + 6, worker: W1 }),
+    ];
+    expect(await taskOf(changes)).toMatchObject({ eta: new Date(T0 + 5) });
+    const retried = told({ type: 'retried', time: T0 + 7, worker: W1 });
+    expect(await taskOf([...changes, retried])).toMatchObject({ state: 'RETRY', eta: null });
+  });
+});
