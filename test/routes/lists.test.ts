@@ -35,6 +35,8 @@ describe.each(EXPRESS_MAJORS)('on $name', (major) => {
       timestamp: '2026-11-21T02:00:25.000Z',
       done: true,
       runtime: 0.5,
+      runtime_source: 'engine',
+      wait_seconds: 0.5,
       args: "(25, 'blue')",
       kwargs: "{'password': '***'}",
       result: null,
