@@ -22,13 +22,17 @@ const NOBODY = {
 };
 
 /** What is known of every task after these messages. */
-async function knownAfter(recording: Recording, messages: readonly Published[]): Promise<Map<string, TaskDetail | null>> {
+async function knownAfter(
+  recording: Recording,
+  messages: readonly Published[],
+): Promise<Map<string, TaskDetail | null>> {
   const last = recording.messages.at(-1)?.t ?? 0;
   const history = createMemoryHistory({ now: () => (last + 60) * 1000 });
   const intake = createIntake(history.writer, NOBODY, 64 * 1024);
   for (const { channel, message } of messages) {
     if (channel.startsWith(META)) intake.takeResult(message, channel.slice(META.length));
-    else if (!channel.includes('pidbox') && !channel.includes('-meta-')) deliverMessage(message, intake.events);
+    else if (!channel.includes('pidbox') && !channel.includes('-meta-'))
+      deliverMessage(message, intake.events);
   }
   const known = new Map<string, TaskDetail | null>();
   for (const { id } of recording.tasks) {
@@ -49,7 +53,8 @@ function shuffled(messages: readonly Published[], random: () => number): Publish
   }
   const results = new Map<string, Published[]>();
   for (const published of messages) {
-    if (published.channel.startsWith(META)) results.set(published.channel, [...(results.get(published.channel) ?? []), published]);
+    if (published.channel.startsWith(META))
+      results.set(published.channel, [...(results.get(published.channel) ?? []), published]);
   }
   return out.map((published) => results.get(published.channel)?.shift() ?? published);
 }

@@ -16,7 +16,11 @@ type Message = readonly [what: string, state: string, fields?: Partial<TaskChang
 /** Messages at moments of their own, 3 ms apart; `received(1)` has the number 1. */
 function sequence(messages: readonly Message[]): TaskChange[] {
   return messages.map(([what, , fields], at) => {
-    const [, type, number] = /^(\w+)(?:\((\d)\))?$/.exec(what) as unknown as [string, TaskChange['type'], string?];
+    const [, type, number] = /^(\w+)(?:\((\d)\))?$/.exec(what) as unknown as [
+      string,
+      TaskChange['type'],
+      string?,
+    ];
     const worker = type === 'sent' ? {} : { worker: W1 };
     const retries = number === undefined ? {} : { retries: Number(number) };
     return told({ type, time: T0 + at * 3, ...worker, ...retries, ...fields });
@@ -154,14 +158,17 @@ const CASES: Readonly<Record<string, readonly Message[]>> = {
 };
 
 describe('a task that is retried', () => {
-  it.each(Object.entries(CASES))('and that %s is in the state that its AsyncResult has', async (_, messages) => {
-    const changes = sequence(messages);
-    const states: string[] = [];
-    for (let count = 1; count <= changes.length; count++) {
-      states.push((await taskOf(changes.slice(0, count))).state);
-    }
-    expect(states).toEqual(messages.map(([, state]) => state));
-  });
+  it.each(Object.entries(CASES))(
+    'and that %s is in the state that its AsyncResult has',
+    async (_, messages) => {
+      const changes = sequence(messages);
+      const states: string[] = [];
+      for (let count = 1; count <= changes.length; count++) {
+        states.push((await taskOf(changes.slice(0, count))).state);
+      }
+      expect(states).toEqual(messages.map(([, state]) => state));
+    },
+  );
 
   it.each(Object.entries(CASES))('and that %s is the same in every order of arrival', async (_, messages) => {
     const changes = sequence(messages);
@@ -169,34 +176,44 @@ describe('a task that is retried', () => {
     for (let count = 1; count <= changes.length; count++) {
       const some = changes.slice(0, count);
       const expected = await taskOf(some);
-      for (let order = 0; order < ORDERS / 10; order++) expect(await taskOf(shuffle(some, random))).toEqual(expected);
+      for (let order = 0; order < ORDERS / 10; order++)
+        expect(await taskOf(shuffle(some, random))).toEqual(expected);
     }
     const expected = await taskOf(changes);
-    for (let order = 0; order < ORDERS; order++) expect(await taskOf(shuffle(changes, random))).toEqual(expected);
+    for (let order = 0; order < ORDERS; order++)
+      expect(await taskOf(shuffle(changes, random))).toEqual(expected);
   });
 
-  it.each(Object.entries(CASES))('and that %s has a timeline of each change, oldest first', async (_, messages) => {
-    const changes = sequence(messages);
-    const { timeline = [] } = await taskOf(changes);
-    const count = (states: readonly string[]) => states.toSorted();
-    const of: Record<string, string> = { sent: 'PENDING', received: 'RECEIVED', started: 'STARTED', retried: 'RETRY' };
-    const last = messages.at(-1)?.[1] ?? '';
-    expect(count(timeline.map(({ state }) => state))).toEqual(
-      count(changes.map(({ type, state }) => state ?? of[type] ?? (type === 'failed' ? 'FAILURE' : last))),
-    );
-    const times = timeline.map(({ timestamp }) => timestamp?.getTime() ?? Number.NaN);
-    expect(times).toEqual(times.toSorted((a, b) => a - b));
-    const first = new Map<string, number>();
-    for (const [at, { state, retries }] of timeline.entries()) {
-      // Of one attempt that was delivered once, each change follows from the one before.
-      first.set(`${retries} ${state}`, at);
-      if (state === 'STARTED' && retries != null && retries > 0) {
-        const before = first.get(`${retries - 1} RETRY`);
-        if (before !== undefined) expect(before).toBeLessThan(at);
+  it.each(Object.entries(CASES))(
+    'and that %s has a timeline of each change, oldest first',
+    async (_, messages) => {
+      const changes = sequence(messages);
+      const { timeline = [] } = await taskOf(changes);
+      const count = (states: readonly string[]) => states.toSorted();
+      const of: Record<string, string> = {
+        sent: 'PENDING',
+        received: 'RECEIVED',
+        started: 'STARTED',
+        retried: 'RETRY',
+      };
+      const last = messages.at(-1)?.[1] ?? '';
+      expect(count(timeline.map(({ state }) => state))).toEqual(
+        count(changes.map(({ type, state }) => state ?? of[type] ?? (type === 'failed' ? 'FAILURE' : last))),
+      );
+      const times = timeline.map(({ timestamp }) => timestamp?.getTime() ?? Number.NaN);
+      expect(times).toEqual(times.toSorted((a, b) => a - b));
+      const first = new Map<string, number>();
+      for (const [at, { state, retries }] of timeline.entries()) {
+        // Of one attempt that was delivered once, each change follows from the one before.
+        first.set(`${retries} ${state}`, at);
+        if (state === 'STARTED' && retries != null && retries > 0) {
+          const before = first.get(`${retries - 1} RETRY`);
+          if (before !== undefined) expect(before).toBeLessThan(at);
+        }
       }
-    }
-    expect(timeline.findLastIndex(({ state }) => state === 'PENDING')).toBeLessThan(timeline.length - 1);
-  });
+      expect(timeline.findLastIndex(({ state }) => state === 'PENDING')).toBeLessThan(timeline.length - 1);
+    },
+  );
 
   it('lists the steps of attempts that overlap one attempt after the other', async () => {
     const { timeline = [] } = await taskOf(sequence(OVERLAPPING));

@@ -20,7 +20,10 @@ describe('the run time of a task', () => {
       expect(await taskOf(order)).toMatchObject({ runtime: 0.25, runtimeSource: 'derived' });
     }
     const stored = told({ type: 'failed', time: T0 + 200, origin: 'result', stored: true });
-    expect(await taskOf([received, started, stored])).toMatchObject({ runtime: 0.1, runtimeSource: 'derived' });
+    expect(await taskOf([received, started, stored])).toMatchObject({
+      runtime: 0.1,
+      runtimeSource: 'derived',
+    });
   });
 
   it('is not known where the start is not, or only by another clock', async () => {
@@ -105,7 +108,13 @@ describe('a task of which only results are known', () => {
       told({ type, time: null, origin: 'result', worker });
     const quiet = 'quiet@gamma';
     const changes = [
-      ...[received, started, of('started', W1), of('retried', W1), { ...started, type: 'retried' as const, time: T0 + 200 }],
+      ...[
+        received,
+        started,
+        of('started', W1),
+        of('retried', W1),
+        { ...started, type: 'retried' as const, time: T0 + 200 },
+      ],
       ...[of('started', quiet), of('retried', quiet), of('started', quiet), of('retried', quiet)],
       told({ type: 'received', time: T0 + 900, worker: W1, retries: 2 }),
       told({ type: 'started', time: T0 + 910, worker: W1 }),
@@ -151,8 +160,13 @@ describe('a task that waits for its retry', () => {
     expect(await flagsOf(waiting.slice(0, 3))).toEqual([]);
     const runs = [...waiting, told({ type: 'started', time: T0 + 215, worker: W1 })];
     // Its next attempt started before the retry was reported.
-    expect(await flagsOf([...runs.slice(0, 2), runs[3], runs[4], { ...runs[2], time: T0 + 220 }] as typeof waiting)).toEqual([
-      'worker_lost',
-    ]);
+    expect(
+      await flagsOf([
+        ...runs.slice(0, 2),
+        runs[3],
+        runs[4],
+        { ...runs[2], time: T0 + 220 },
+      ] as typeof waiting),
+    ).toEqual(['worker_lost']);
   });
 });

@@ -72,7 +72,8 @@ describe('a row', () => {
 
   it('has the wait that its times show where the source reports none, unless it was retried', () => {
     const waitOf = (given: Partial<Task>) =>
-      serializer.taskRow({ id: 'a', state: 'STARTED', sent: at(1), started: at(9), ...given }, 's')?.wait_seconds;
+      serializer.taskRow({ id: 'a', state: 'STARTED', sent: at(1), started: at(9), ...given }, 's')
+        ?.wait_seconds;
     expect(waitOf({})).toBe(8);
     expect(waitOf({ eta: at(6) })).toBe(3);
     expect(waitOf({ eta: at(0) })).toBe(8);
@@ -214,7 +215,13 @@ describe('a detail', () => {
           detail: 'ValueError: no',
           retries: 1,
         },
-        { state: 'SUCCESS', timestamp: '2026-11-21T02:00:03.000Z', worker: null, detail: null, retries: null },
+        {
+          state: 'SUCCESS',
+          timestamp: '2026-11-21T02:00:03.000Z',
+          worker: null,
+          detail: null,
+          retries: null,
+        },
       ],
     });
   });

@@ -29,7 +29,9 @@ const MAX_OVERLAP_MS = 1_000;
 
 /** Attributes all entries of a task. */
 export function attributeEntries(entries: readonly TaskEntry[]): TaskRuns {
-  const events = entries.filter(({ origin, kind }) => origin === 'event' && kind !== 'sent').sort(compareTime);
+  const events = entries
+    .filter(({ origin, kind }) => origin === 'event' && kind !== 'sent')
+    .sort(compareTime);
   const retries = events.filter(({ kind, retries: number }) => kind === 'retried' && number === null);
   const runs = receivedRuns(events, retries);
   const attempt = highestAttempt(entries, runs, retries);
@@ -41,7 +43,8 @@ export function attributeEntries(entries: readonly TaskEntry[]): TaskRuns {
   }
   const shift = shiftOf(state, entries);
   for (const result of entries) {
-    if (result.origin === 'result' && result.kind !== 'sent') runOfResult(state, result, shift).entries.push(result);
+    if (result.origin === 'result' && result.kind !== 'sent')
+      runOfResult(state, result, shift).entries.push(result);
   }
   return { runs: runs.filter((run) => run.entries.length > 0), attempt };
 }
@@ -77,7 +80,11 @@ function attributeRetries(
   let next = attempt - 1;
   for (const event of retries.toReversed()) {
     let number = next;
-    while (number > 0 && runs.some((run) => run.attempt === number) && ownRun(state, event, number) === null) {
+    while (
+      number > 0 &&
+      runs.some((run) => run.attempt === number) &&
+      ownRun(state, event, number) === null
+    ) {
       number -= 1;
     }
     number = Math.max(0, number);
@@ -117,7 +124,9 @@ function runOfStart(state: Attribution, event: TaskEntry): OpenRun {
 
 /** The last run that its worker had received and that was not over by then: a task reports as it happens. */
 function runOfProgress(state: Attribution, event: TaskEntry): OpenRun {
-  const open = state.runs.findLast((run) => isReceivedBefore(run, event) && !isRetriedBefore(state, run, event));
+  const open = state.runs.findLast(
+    (run) => isReceivedBefore(run, event) && !isRetriedBefore(state, run, event),
+  );
   return laterRun(state, event, open ?? null);
 }
 
@@ -200,7 +209,9 @@ function shiftOf({ runs, attempt }: Attribution, entries: readonly TaskEntry[]):
     else counted = Math.max(counted, kind === 'retried' ? retries + 1 : 0);
   }
   if (counted < 0 || !isNumbered) return 0;
-  const hasBegun = runs.some((run) => run.attempt === attempt && run.entries.some(({ kind }) => kind !== 'received'));
+  const hasBegun = runs.some(
+    (run) => run.attempt === attempt && run.entries.some(({ kind }) => kind !== 'received'),
+  );
   return Math.max(0, (hasBegun ? attempt : attempt - 1) - counted);
 }
 

@@ -48,7 +48,9 @@ function isEnded(
   delay: number,
 ): boolean {
   if (last === undefined) return false;
-  const run = runs.findLast((own) => own.attempt === attempt && isBefore(own.received, last.time, last.worker));
+  const run = runs.findLast(
+    (own) => own.attempt === attempt && isBefore(own.received, last.time, last.worker),
+  );
   const since = run?.received?.time;
   if (since === undefined) return false;
   return entries.some(

@@ -29,7 +29,8 @@ export function timelineOf(entries: readonly TaskEntry[]): TaskChangeEntry[] {
   for (const run of runs) {
     for (const entry of run.entries) {
       // The command to revoke may come at any time.
-      if (entry.kind === 'revoking' && !isReportedByWorker(entry, run)) chains.push([stepOf(entry, run.attempt)]);
+      if (entry.kind === 'revoking' && !isReportedByWorker(entry, run))
+        chains.push([stepOf(entry, run.attempt)]);
     }
   }
   // By attempt, so that each one is settled after those that follow from it.
