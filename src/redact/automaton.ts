@@ -12,6 +12,8 @@ const LETTERS = 27;
 
 /** Class of each character. Blanks, `_`, `-` and `.` between words are one, letters of other scripts are hashed. */
 const CLASSES = new Uint8Array(65_536);
+/** Letter for each character of Latin, Greek, Cyrillic and Hebrew: in lower case, without its accent. */
+const PLAIN_LETTERS = new Uint16Array(0x590);
 
 /** Letters that do not decompose into a letter and an accent. */
 const PLAIN: Readonly<Record<string, string>> = {
@@ -30,6 +32,7 @@ for (let code = 0x1e00; code < 0x1f00; code++) classify(code);
 function classify(code: number): void {
   const lower = String.fromCharCode(code).toUpperCase().toLowerCase();
   const letter = (PLAIN[lower] ?? lower.normalize('NFD')).charCodeAt(0);
+  if (code < PLAIN_LETTERS.length) PLAIN_LETTERS[code] = letter;
   if (letter >= 97 && letter <= 122) CLASSES[code] = letter - 96;
   else if (code >= 48 && code <= 57) CLASSES[code] = DIGITS + code - 48;
   else if (' \t_-.'.includes(lower)) CLASSES[code] = SEPARATOR;
@@ -46,6 +49,18 @@ function classOf(code: number): number {
 export function isLatin(code: number): boolean {
   const known = CLASSES[code] as number;
   return known > 0 && known < LETTERS;
+}
+
+/** Whether two characters are the same letter, whatever their case and accents, or both separate words. */
+export function isSameLetter(one: number, other: number): boolean {
+  if (CLASSES[one] !== CLASSES[other]) return false;
+  return CLASSES[one] === SEPARATOR || plainLetter(one) === plainLetter(other);
+}
+
+function plainLetter(code: number): number {
+  // Capital letters of Georgian.
+  if (code >= 0x1c90 && code < 0x1cc0) return code - 0xbc0;
+  return PLAIN_LETTERS[code] ?? code;
 }
 
 /** What a state of an automaton means. */

@@ -17,6 +17,12 @@ export function keyEnd(text: string, at: number): number {
   }
 }
 
+/** Whether the character at an index, perhaps escaped, belongs to the key before it. */
+export function continuesKey(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return isKeyCode(code) || (code === BACKSLASH && isKeyCode(unitAt(text, at).code));
+}
+
 /** Index at which the key that contains an index begins. */
 export function keyStart(text: string, at: number): number {
   const first = Math.max(0, at - LONGEST_KEY);

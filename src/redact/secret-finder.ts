@@ -4,8 +4,8 @@ import { createJudge, type FinderOptions, type Judge, type Stem, stemsOf } from 
 import { createRuns, privateKey, privateKeyTail, type Runs, schemeToken, tokenAt } from './forms.ts';
 import { isNameOfValue } from './key-context.ts';
 import { keyValue, looksRandom, MASK, type Masked } from './key-value.ts';
-import { isSignatureInQuery, keyEnd, keyStart, noiseAt, widerStart } from './keys-in-text.ts';
-import { hasForeignWord, type Verdict } from './secret-keys.ts';
+import { continuesKey, isSignatureInQuery, keyEnd, keyStart, noiseAt, widerStart } from './keys-in-text.ts';
+import { endsInForeignWord, hasForeignWord, type Verdict } from './secret-keys.ts';
 import { afterBackslashes, escapeLength, isKeyCode, unitAt } from './units.ts';
 import { encodedCredentials, oracleCredentials, type Span, urlCredentials } from './url-credentials.ts';
 import { mayHaveValue } from './value-place.ts';
@@ -95,7 +95,8 @@ type KeyRules = Omit<Rules, 'automaton'>;
 
 function findAt(search: Search, stems: readonly Stem[], at: number, rules: KeyRules): Masked | null {
   for (const stem of stems) {
-    if (stem.kind === 'foreign' && !isForeign(search.text, stem.word, at)) continue;
+    // The automaton hashes letters of other scripts.
+    if (stem.kind === 'foreign' && !endsInForeignWord(search.text, stem.word, at)) continue;
     const found =
       stem.kind === 'key' || stem.kind === 'foreign' || stem.kind === 'value'
         ? keyAt(search, stem, at, rules)
@@ -131,8 +132,8 @@ function keyAt(search: Search, stem: Stem, at: number, rules: KeyRules): Masked 
   const { text } = search;
   if (at <= search.judged || (stem.kind === 'value' && search.named === -1)) return null;
   if (!isKeyCode(text.charCodeAt(at - 1))) return null;
+  if (stem.kind === 'value') return valueOfName(search, at);
   const end = keyEnd(text, at);
-  if (stem.kind === 'value') return valueOfName(search, at, end);
   search.judged = end;
   const begin = keyStart(text, at - 1);
   if (!mayHaveValue(text, begin, end)) return null;
@@ -167,25 +168,17 @@ function verdictOn(
   return verdict;
 }
 
-/** Letters of other scripts are hashed by the automaton, so compare the word itself. */
-function isForeign(text: string, word: string, at: number): boolean {
-  if (text.endsWith(word, at)) return true;
-  const written = text.slice(Math.max(0, at - 12 * word.length), at);
-  const plain = written.replace(/\\+u([\da-f]{4})/gi, (_, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
-  );
-  return hasForeignWord(plain);
-}
-
 const VALUE = /^(?:value|val|content)$/i;
 const MEMBER_END = /[}>]|\n\s*-\s/;
 /** Longest text between a name and its value. */
 const LONGEST_GAP = 1_024;
 
 /** The value of a name in a member before: `{"Name": "token", "Type": "String", "Value": "abc"}`. */
-function valueOfName(search: Search, at: number, end: number): Masked | null {
+function valueOfName(search: Search, end: number): Masked | null {
   const { text, named } = search;
-  const begin = keyStart(text, at - 1);
+  // Part of a longer key, whose end must not be searched for at each of its parts.
+  if (continuesKey(text, end)) return null;
+  const begin = keyStart(text, end - 1);
   const start = begin + noiseAt(text, begin);
   if (!VALUE.test(text.slice(start, Math.min(end, start + 8)))) return null;
   search.named = -1;

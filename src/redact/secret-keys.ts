@@ -9,8 +9,8 @@
  * Words such as `session`, `auth` and `cookie` name a secret at the end of the key, or directly before `id`,
  * `key` …
  */
-import { createAutomaton, isLatin, nextState } from './automaton.ts';
-import { unitAt } from './units.ts';
+import { createAutomaton, isLatin, isSameLetter, nextState } from './automaton.ts';
+import { escapeLength, unitAt } from './units.ts';
 
 /** What a word says about the key that contains it. */
 type Role =
@@ -207,6 +207,19 @@ const FOREIGN_WORDS = [...new Set(foreignStems().map(plainOf))];
 export function hasForeignWord(text: string): boolean {
   const plain = plainOf(text);
   return FOREIGN_WORDS.some((word) => plain.includes(word));
+}
+
+/** Whether one of the {@link foreignStems} ends at an index of a text. Its letters may be escaped. */
+export function endsInForeignWord(text: string, word: string, end: number): boolean {
+  let at = end;
+  for (let index = word.length - 1; index >= 0; index--) {
+    const isEscaped = text.charCodeAt(at - 6) === 92 && escapeLength(text, at - 5) === 5;
+    const code = isEscaped ? Number.parseInt(text.slice(at - 4, at), 16) : text.charCodeAt(at - 1);
+    if (!isSameLetter(code, word.charCodeAt(index))) return false;
+    at -= isEscaped ? 6 : 1;
+    while (isEscaped && text.charCodeAt(at - 1) === 92) at--;
+  }
+  return true;
 }
 
 /** The words of a key in lower case. */
