@@ -45,7 +45,7 @@ export interface TaskChange {
   readonly type: TaskChangeType;
   /** For `custom`: the state, verbatim. */
   readonly state?: TaskState;
-  /** The type of the feed item. Default `task-<type>`. */
+  /** The type of the feed item. Default `task-<type>`; for `custom`, `state-changed`. */
   readonly eventType?: string;
   /** By the sender's clock, milliseconds since 1970 (fractions allowed). `null`: not reported. */
   readonly time: number | null;

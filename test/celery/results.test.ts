@@ -131,7 +131,6 @@ describe('a stored result', () => {
       id: 'a',
       type: 'custom',
       state: 'PROGRESS',
-      eventType: 'task-progress',
       time: null,
       origin: 'result',
       detail: "{'current': 1, 'total': 3}",

@@ -5,7 +5,13 @@ import type { TaskDetail } from '../../src/model.ts';
 import { deliverMessage } from '../../src/sources/celery/brokers/redis/events.ts';
 import { createIntake } from '../../src/sources/celery/intake.ts';
 import { context } from '../helpers/celery-events.ts';
-import { type Published, RECORDINGS, type Recording, randomOf } from '../helpers/celery-recordings.ts';
+import {
+  inAnyOrder,
+  type Published,
+  RECORDINGS,
+  type Recording,
+  randomOf,
+} from '../helpers/celery-recordings.ts';
 
 const ORDERS = 200;
 const META = 'celery-task-meta-';
@@ -46,11 +52,7 @@ async function knownAfter(
 
 /** Any order in which the results of each task, which Redis publishes over one channel, keep theirs. */
 function shuffled(messages: readonly Published[], random: () => number): Published[] {
-  const out = [...messages];
-  for (let at = out.length - 1; at > 0; at--) {
-    const other = Math.floor(random() * (at + 1));
-    [out[at], out[other]] = [out[other] as Published, out[at] as Published];
-  }
+  const out = inAnyOrder(messages, random);
   const results = new Map<string, Published[]>();
   for (const published of messages) {
     if (published.channel.startsWith(META))

@@ -131,6 +131,16 @@ export function randomOf(seed: number): () => number {
   };
 }
 
+/** The items in a random order. */
+export function inAnyOrder<T>(items: readonly T[], random: () => number): T[] {
+  const out = [...items];
+  for (let at = out.length - 1; at > 0; at--) {
+    const other = Math.floor(random() * (at + 1));
+    [out[at], out[other]] = [out[other] as T, out[at] as T];
+  }
+  return out;
+}
+
 /** Who sent a message: each process, and for results each task, keeps the order of its own messages. */
 function senderOf(published: Published): string {
   const event = eventsIn(published)[0];

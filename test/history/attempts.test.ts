@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { TaskChange } from '../../src/history/history.ts';
-import { randomOf } from '../helpers/celery-recordings.ts';
+import { inAnyOrder, randomOf } from '../helpers/celery-recordings.ts';
 import { T0, taskOf, told } from './telling.ts';
 
 const W1 = 'w1@alpha';
@@ -25,15 +25,6 @@ function sequence(messages: readonly Message[]): TaskChange[] {
     const retries = number === undefined ? {} : { retries: Number(number) };
     return told({ type, time: T0 + at * 3, ...worker, ...retries, ...fields });
   });
-}
-
-function shuffle<T>(items: readonly T[], random: () => number): T[] {
-  const out = [...items];
-  for (let at = out.length - 1; at > 0; at--) {
-    const other = Math.floor(random() * (at + 1));
-    [out[at], out[other]] = [out[other] as T, out[at] as T];
-  }
-  return out;
 }
 
 const OVERLAPPING: readonly Message[] = [
@@ -177,11 +168,11 @@ describe('a task that is retried', () => {
       const some = changes.slice(0, count);
       const expected = await taskOf(some);
       for (let order = 0; order < ORDERS / 10; order++)
-        expect(await taskOf(shuffle(some, random))).toEqual(expected);
+        expect(await taskOf(inAnyOrder(some, random))).toEqual(expected);
     }
     const expected = await taskOf(changes);
     for (let order = 0; order < ORDERS; order++)
-      expect(await taskOf(shuffle(changes, random))).toEqual(expected);
+      expect(await taskOf(inAnyOrder(changes, random))).toEqual(expected);
   });
 
   it.each(Object.entries(CASES))(

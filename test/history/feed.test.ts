@@ -31,6 +31,18 @@ function feedOf(maxEvents = 5) {
 const ids = (page: TaskEventPage) => page.events.map(({ taskId }) => taskId);
 
 describe('the feed', () => {
+  it('has no event type of Celery for a state that only the result backend reports', async () => {
+    const { history, read } = feedOf();
+    const change = { type: 'custom', state: 'IMPORTING' } as const;
+    history.writer.recordTask(told({ ...change, time: null, origin: 'result' }));
+    history.writer.recordTask(told({ ...change, id: 'b', eventType: 'task-importing' }));
+    const { events } = await read();
+    expect(events.map(({ type, state }) => [type, state])).toEqual([
+      ['task-importing', 'IMPORTING'],
+      ['state-changed', 'IMPORTING'],
+    ]);
+  });
+
   it('lists the newest items first', async () => {
     const { send, read } = feedOf();
     send(3);

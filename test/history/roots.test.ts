@@ -115,3 +115,38 @@ describe('the root of a task that nobody told', () => {
     expect((await page(history, { rootId: 't0', limit: 1 })).total).toBe(20_000);
   });
 });
+
+describe('the parent', () => {
+  const ended = (id: string, parentId: string | null, at: number) =>
+    told({ id, type: 'succeeded', time: T0 + at, origin: 'result', stored: true, parentId });
+  const parentsOf = async (changes: readonly TaskChange[]) => {
+    const history = historyOf([]);
+    const parents: (string | null | undefined)[] = [];
+    for (const change of changes) {
+      history.writer.recordTask(change);
+      await page(history);
+    }
+    for (const id of ['replaced', 'first', 'second']) {
+      parents.push((await history.reader.getTask(id, CONTEXT))?.parentId);
+    }
+    return parents;
+  };
+
+  it('of a replaced task is none of its descendants', async () => {
+    // It replaced itself by a chain, whose last step has its id.
+    const chain = [
+      ended('first', 'replaced', 1),
+      ended('second', 'first', 2),
+      ended('replaced', 'second', 3),
+    ];
+    for (const order of orders(chain)) {
+      expect(await parentsOf(order)).toEqual([null, 'replaced', 'first']);
+      expect(await parentsOf([...order, ...order])).toEqual([null, 'replaced', 'first']);
+    }
+    // What it was sent with counts more than all results.
+    const sent = told({ id: 'replaced', type: 'sent', time: T0, parentId: 'caller', retries: 0 });
+    for (const order of orders([...chain, sent])) {
+      expect(await parentsOf(order)).toEqual(['caller', 'replaced', 'first']);
+    }
+  });
+});

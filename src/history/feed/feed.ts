@@ -16,7 +16,7 @@ import {
   oldestIn,
 } from './feed-ring.ts';
 
-/** Celery's names of the changes. */
+/** Celery's names of the changes. For a custom state that only the result backend reports, Celery sends no event. */
 export const FEED_TYPES: Readonly<Record<TaskChangeType, string>> = {
   sent: 'task-sent',
   received: 'task-received',
@@ -27,7 +27,7 @@ export const FEED_TYPES: Readonly<Record<TaskChangeType, string>> = {
   revoked: 'task-revoked',
   rejected: 'task-rejected',
   requeued: 'task-rejected',
-  custom: 'task-custom',
+  custom: 'state-changed',
 };
 
 /** The feed. */

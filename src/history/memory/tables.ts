@@ -63,7 +63,7 @@ export function createTables(
   function catchUp(): void {
     releaseHeld(records, (slot, record) => {
       writeRecord(records, slot, record);
-      relate({ records, index, roots }, slot, record);
+      relate({ records, index, roots, changed: rows.forget }, slot, record);
       index.update(slot, record);
       rows.forget(slot);
       open.settle(slot);

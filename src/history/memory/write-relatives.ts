@@ -1,8 +1,10 @@
 /** Keeps the relatives of a task in the table and its indexes. */
 import type { Relatives } from '../index/relatives.ts';
 import type { Roots } from '../index/roots.ts';
+import { lifeOf } from '../merge/life.ts';
+import { OPENING } from '../merge/precedence.ts';
 import type { TaskRecord } from '../merge/record.ts';
-import { reportedRoot } from '../table/record-table.ts';
+import { readRecord, reportedRoot } from '../table/record-table.ts';
 import { extraOf, type Records } from '../table/records.ts';
 import type { RelationStore } from '../table/relation-store.ts';
 
@@ -44,10 +46,13 @@ interface RelatedTables {
   readonly records: Records;
   readonly index: Relatives;
   readonly roots: Roots;
+  /** Called with another task whose parent has changed. */
+  readonly changed: (slot: number) => void;
 }
 
 /** Stores and indexes the relatives of a task that have changed. */
-export function relate({ records, index, roots }: RelatedTables, slot: number, record: TaskRecord): void {
+export function relate(tables: RelatedTables, slot: number, record: TaskRecord): void {
+  const { records, index, roots } = tables;
   const { parentId, groupId, chordId, rootId } = record;
   const extra = groupId === null && chordId === null ? records.extras.get(slot) : extraOf(records, slot);
   if (extra !== undefined && groupId !== extra.groupId) {
@@ -63,6 +68,7 @@ export function relate({ records, index, roots }: RelatedTables, slot: number, r
     const parent = parentId === null ? null : shared(records, parentId);
     records.parents[slot] = parent;
     move(index.byParent, slot, oldParent, parent);
+    if (parent !== null && record.ranks.lineage < OPENING) breakRing(tables, slot, record);
   }
   const oldRoot = reportedRoot(records, slot);
   // Most tasks are their own root, which needs no look-up.
@@ -74,4 +80,46 @@ export function relate({ records, index, roots }: RelatedTables, slot: number, r
 function move(groups: Relatives['byParent'], slot: number, from: string | null, to: string | null): void {
   if (from !== null) groups.remove(from, slot);
   if (to !== null) groups.add(to, slot);
+}
+
+/** Longest ring of parents that is found. */
+const MAX_RING = 64;
+
+/**
+ * Drops the parent of a replaced task where it is one of its own descendants. A task that replaces itself by a
+ * group or chain keeps its id as the last step, whose result names the step before as its parent, and that step
+ * descends from the task. Results alone do not name its real parent.
+ */
+function breakRing(tables: RelatedTables, slot: number, record: TaskRecord): void {
+  const { records, index, roots, changed } = tables;
+  const ring = ringOf(records, slot);
+  let last = -1;
+  let lastTime = Number.NEGATIVE_INFINITY;
+  // The last step ended last.
+  for (const member of ring) {
+    const { entries, ranks, runtime } = member === slot ? record : readRecord(records, member);
+    const time = ranks.lineage < OPENING ? lifeOf(entries, runtime).timestamp : null;
+    if (time === null || time < lastTime) continue;
+    // Of several that ended last, none can be told from the others.
+    last = time === lastTime ? -1 : member;
+    lastTime = time;
+  }
+  if (last === -1) return;
+  move(index.byParent, last, records.parents[last] as string, null);
+  records.parents[last] = null;
+  if (last === slot) return;
+  changed(last);
+  roots.derive(last);
+}
+
+/** The tasks from this one up over its parents to itself; none if they end elsewhere. */
+function ringOf({ slots, parents }: Records, slot: number): number[] {
+  const ring: number[] = [];
+  for (let at: number | undefined = slot; at !== undefined && ring.length < MAX_RING; ) {
+    ring.push(at);
+    const parent: string | null = parents[at] ?? null;
+    at = parent === null ? undefined : slots.get(parent);
+    if (at === slot) return ring;
+  }
+  return [];
 }

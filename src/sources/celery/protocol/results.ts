@@ -68,7 +68,7 @@ function changeOf(
     id: stringOf(text, members, 'task_id') ?? taskId,
     type,
     state: type === 'custom' ? status : undefined,
-    eventType: type === 'custom' ? `task-${status.toLowerCase()}` : undefined,
+    eventType: undefined,
     time: (final ? parseMoment(stringOf(text, members, 'date_done')) : undefined) ?? null,
     origin: 'result',
     stored: undefined,
