@@ -71,7 +71,7 @@ interface NodeRedisMaster {
 }
 
 /** Time for the TCP and TLS handshake, in milliseconds. */
-export const CONNECT_TIMEOUT = 3_000;
+const CONNECT_TIMEOUT = 3_000;
 
 /** In place of the host's: no types of its choice, and no time limit, which would end once a command is written. */
 const COMMAND_OPTIONS = { typeMapping: {}, timeout: undefined, abortSignal: undefined };
@@ -171,6 +171,11 @@ function templateOf(createClient: CreateClient): ReturnType<CreateClient> {
   return made;
 }
 
+/** Opens clients of our own. */
+export function clientsOf(address: RedisAddress): OpenClient {
+  return async (signal) => ({ client: await createOwnClient(address, signal) });
+}
+
 /** Opens duplicates of the host's client. */
 export function duplicatesOf(client: CeleryRedisClient): OpenClient {
   return async (signal, use) => {
@@ -210,8 +215,7 @@ function socketOptions(signal: AbortSignal): {
   return { connectTimeout: CONNECT_TIMEOUT, reconnectStrategy: false, signal };
 }
 
-/** The TLS options under Node's names. */
-export function nodeTls(tls: NonNullable<RedisAddress['tls']>): object {
+function nodeTls(tls: NonNullable<RedisAddress['tls']>): object {
   const { checkHostname, ...options } = tls;
   return checkHostname ? options : { ...options, checkServerIdentity: () => undefined };
 }

@@ -12,7 +12,6 @@ import {
   type OpenClient,
   sendCommand,
 } from './node-redis.ts';
-import { createOwnSubscriber } from './own-clients.ts';
 import { describeError, redisError } from './problems.ts';
 import type { SentinelAddress } from './sentinel-urls.ts';
 
@@ -28,11 +27,9 @@ const ROLE_HIDDEN = new Set(['NOPERM', 'UNKNOWNCOMMAND']);
 export function mastersOf(address: SentinelAddress): OpenClient {
   // A Sentinel that does not answer moves to the end, so that the next attempt begins with another.
   const sentinels = [...address.sentinels];
-  return async (signal, use) => {
+  return async (signal) => {
     const socket = await findMaster(address, sentinels, signal);
-    const master = { ...address.login, socket, database: address.database };
-    const isSubscriber = use === 'subscriptions';
-    const client = isSubscriber ? createOwnSubscriber(master, signal) : await createOwnClient(master, signal);
+    const client = await createOwnClient({ ...address.login, socket, database: address.database }, signal);
     return { client, verify: () => verifyMaster(client) };
   };
 }

@@ -89,10 +89,9 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis user')
       .filter((name) => ours.test(name) && name.endsWith('.ts'))
       .flatMap((name) => [...readFileSync(new URL(name, folder), 'utf8').matchAll(/\[\s*'([A-Z]+)'/g)])
       .map(([, word = '']) => word.toLowerCase())
-      // Signing in needs no right.
-      .filter((word) => known.has(word) && word !== 'auth');
+      .filter((word) => known.has(word));
     const granted = new Set([...READ_COMMANDS, ...CONTROL_COMMANDS, 'publish']);
-    // These are sent by node-redis, or by our own subscriber.
+    // These are sent by node-redis.
     const ofClient = ['ping', 'subscribe', 'psubscribe'];
     expect([...new Set([...sent, ...ofClient])].sort()).toEqual([...granted].sort());
   });

@@ -46,7 +46,7 @@ export function createPublishedResults(
     queue = messages;
     return createConnection({
       label: 'result backend',
-      open: (signal) => endpoint.open(signal, 'subscriptions'),
+      open: (signal) => endpoint.open(signal),
       async prepare(client, heard) {
         const onResult: RedisListener = (message, channel) => {
           heard();

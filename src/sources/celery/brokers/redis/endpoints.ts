@@ -2,8 +2,7 @@ import { wrongOption } from '../../../../check-options.ts';
 import { addressOf, type ClientAddress } from '../../../../redis/client.ts';
 import type { RedisEndpoint } from '../../../../redis/endpoint.ts';
 import { isDuplicable } from '../../../../redis/host-client.ts';
-import { type CeleryRedisClient, duplicatesOf } from '../../../../redis/node-redis.ts';
-import { clientsOf } from '../../../../redis/own-clients.ts';
+import { type CeleryRedisClient, clientsOf, duplicatesOf } from '../../../../redis/node-redis.ts';
 import { mastersOf } from '../../../../redis/sentinel.ts';
 import {
   displaySentinelUrl,

@@ -37,7 +37,7 @@ export function createRedisEvents(endpoint: RedisEndpoint, settings: CelerySetti
       queue ??= messages;
       connection ??= createConnection({
         label: 'broker',
-        open: (signal) => endpoint.open(signal, 'subscriptions'),
+        open: (signal) => endpoint.open(signal),
         prepare: (client, heard) =>
           subscribe(client, subscriptions, (message) => {
             heard();
