@@ -13,8 +13,9 @@ export { isDone, TASK_STATES, type TaskState } from './model/task-state.ts';
  * - `worker_lost`: received or started on a worker whose heartbeat stopped
  * - `overdue`: its eta has passed and it has not started
  * - `never_received`: sent, but found in no queue and on no worker
+ * - `end_unseen`: it no longer runs, and its end was not seen; it does not count as running
  */
-export type TaskFlag = 'worker_lost' | 'overdue' | 'never_received';
+export type TaskFlag = 'worker_lost' | 'overdue' | 'never_received' | 'end_unseen';
 
 /** Text fields of a task that may be truncated. */
 export type TaskTextField = 'args' | 'kwargs' | 'result' | 'exception' | 'traceback';

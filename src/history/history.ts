@@ -2,7 +2,15 @@
  * The history merges what a task queue reports (events, results, messages in queues) into tasks, workers and
  * a feed, and answers every read from them. These are its interfaces; `memory-history.ts` implements them.
  */
-import type { TaskDetail, TaskRelation, TaskState, TaskTextField, TaskTree, Worker } from '../model.ts';
+import {
+  isDone,
+  type TaskDetail,
+  type TaskRelation,
+  type TaskState,
+  type TaskTextField,
+  type TaskTree,
+  type Worker,
+} from '../model.ts';
 import type {
   Activity,
   Awaitable,
@@ -119,8 +127,15 @@ export interface OpenTask {
   readonly id: string;
   readonly state: TaskState;
   readonly worker: string | null;
+  /** When it last changed, by the sender's clock, milliseconds since 1970; `null`: unknown. */
+  readonly timestamp: number | null;
   /** When any message last mentioned it, by this process's clock, milliseconds since 1970. */
   readonly heardAt: number;
+}
+
+/** Whether a worker has taken a task in this state and has not reported its end. */
+export function isTaken(state: TaskState): boolean {
+  return !isDone(state) && state !== 'PENDING' && state !== 'RETRY';
 }
 
 /** A message of a worker about itself. A message about a task is also a sign of life of its worker. */
@@ -185,6 +200,12 @@ export interface HistoryWriter {
   recordRelation(relation: TaskRelation): void;
   /** Records whether a sent task is in no queue and on no worker. Any later message about it clears this. */
   recordMissing(id: string, missing: boolean): void;
+  /**
+   * Records whether a task that a worker had taken no longer runs, although its end was not seen. Ignored for a task
+   * that no worker took or that has ended. Any later message about the task clears this, but not one that was stored
+   * before.
+   */
+  recordEndUnseen(id: string, unseen: boolean): void;
   /** Records one message of a worker. */
   recordWorker(change: WorkerChange): void;
   /** Counts messages that could not be read. */
@@ -204,8 +225,13 @@ export interface HistoryIndex {
   stateOf(id: string): TaskState | null;
   /** The number of a task's current attempt, 0 for the first; `null` when it is unknown. */
   retriesOf(id: string): number | null;
-  /** Tasks that have not ended, longest unheard of first; a message of any kind counts. */
+  /**
+   * Tasks that have not ended, longest unheard of first; a message of any kind counts. Those that no longer run
+   * ({@link HistoryWriter.recordEndUnseen}) are left out.
+   */
   listOpen(limit: number): OpenTask[];
+  /** A task that {@link listOpen} lists; `null` for any other. */
+  openTask(id: string): OpenTask | null;
   /** Whether a task that last changed at that time (milliseconds since 1970) would be kept. */
   wouldKeep(time: number): boolean;
   checkWorkers(): WorkerCheck;

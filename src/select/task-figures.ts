@@ -5,6 +5,8 @@ import { waitSecondsOf } from './task-wait.ts';
 /** What is summed up of a task. Times in milliseconds since 1970, `NaN` where unknown. */
 export interface TaskFigures {
   readonly state: string;
+  /** It no longer runs, although its state says so: its end was not seen. */
+  readonly isEndUnseen: boolean;
   readonly name: string | null;
   readonly worker: string | null;
   readonly queue: string | null;
@@ -28,6 +30,7 @@ export interface TaskFigures {
 export function figuresOf(task: Task): TaskFigures {
   return {
     state: task.state,
+    isEndUnseen: task.flags?.includes('end_unseen') === true,
     name: task.name ?? null,
     worker: task.worker ?? null,
     queue: task.queue ?? null,

@@ -64,6 +64,7 @@ export interface StatsAccumulator {
  * Creates an accumulator for tasks whose last change is in the time window.
  * - `received`, `succeeded`, `failed` of a step: tasks that were received, that ended as SUCCESS or as FAILURE in
  *   that step; `retried`: attempts that ended with a retry in that step
+ * - `states` leaves out tasks whose end was not seen: nobody knows the state that they are in now
  * - a wait is the time from when the last attempt was sent, or from its eta if that was later, to its start;
  *   where it is not known when it was sent, from when it was received
  * - percentiles by nearest rank
@@ -99,7 +100,7 @@ export function createStatsAccumulator(
 function addTask(sums: Sums, task: TaskFigures): void {
   const { states, workers, queues } = sums;
   if (!(task.timestamp >= sums.start && task.timestamp <= sums.end)) return;
-  states.set(task.state, (states.get(task.state) ?? 0) + 1);
+  if (!task.isEndUnseen) states.set(task.state, (states.get(task.state) ?? 0) + 1);
   if (task.worker !== null) workers.add(task.worker);
   if (task.queue !== null) queues.add(task.queue);
   addToSeries(sums, task);

@@ -49,7 +49,7 @@ const TASK_FIELDS = {
   rootId: maybe(id),
   groupId: maybe(id),
   chordId: maybe(id),
-  flags: optional(listOf(oneOf('worker_lost', 'overdue', 'never_received'))),
+  flags: optional(listOf(oneOf('worker_lost', 'overdue', 'never_received', 'end_unseen'))),
   truncated: optional(listOf(oneOf('args', 'kwargs', 'result', 'exception', 'traceback'))),
   kind: maybe(oneOf('map', 'starmap', 'chunks')),
   stamps: anything,

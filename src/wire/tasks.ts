@@ -49,7 +49,7 @@ export interface TaskBody {
   /** Name of the source that reports the task. */
   source: string;
   /** Known problems that the state does not show. */
-  flags: ('worker_lost' | 'overdue' | 'never_received')[];
+  flags: ('worker_lost' | 'overdue' | 'never_received' | 'end_unseen')[];
   /** Names of the fields that were truncated. */
   truncated: string[];
 }

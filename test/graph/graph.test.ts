@@ -22,6 +22,14 @@ describe('the graph of a workflow', () => {
     ]);
   });
 
+  it('counts a task whose end was not seen as ended', () => {
+    const started = task('a', { state: 'STARTED' });
+    expect(graphOf(treeOf([started])).isComplete).toBe(false);
+    const graph = graphOf(treeOf([{ ...started, flags: ['end_unseen'] }, task('b', { parentId: 'a' })]));
+    expect(graph.isComplete).toBe(true);
+    expect(graph.counts.running).toBe(1);
+  });
+
   it('names an edge by the most telling relation known', () => {
     const tasks = [task('a'), task('b', { parentId: 'a' }), task('c', { parentId: 'a' })];
     const relations = [

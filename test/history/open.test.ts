@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { History, TaskChange } from '../../src/history/history.ts';
 import { createMemoryHistory, type MemoryHistoryOptions } from '../../src/history/memory-history.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
-import { CONTEXT, historyOf, page, T0, told } from './telling.ts';
+import { CONTEXT, historyOf, page, query, T0, told } from './telling.ts';
 
 /** A history whose clock goes on by a second before each message. */
 function ticking(options: MemoryHistoryOptions = {}) {
@@ -31,9 +31,9 @@ describe('open tasks', () => {
     tell({ id: 'a', type: 'started', worker: 'w@h' });
     tell({ id: 'c', type: 'succeeded' });
     expect(history.index.listOpen(10)).toEqual([
-      { id: 'b', state: 'PENDING', worker: null, heardAt: T0 + 2_000 },
-      { id: 'd', state: 'PENDING', worker: null, heardAt: T0 + 4_000 },
-      { id: 'a', state: 'STARTED', worker: 'w@h', heardAt: T0 + 5_000 },
+      { id: 'b', state: 'PENDING', worker: null, timestamp: T0 + 2_000, heardAt: T0 + 2_000 },
+      { id: 'd', state: 'PENDING', worker: null, timestamp: T0 + 4_000, heardAt: T0 + 4_000 },
+      { id: 'a', state: 'STARTED', worker: 'w@h', timestamp: T0 + 5_000, heardAt: T0 + 5_000 },
     ]);
     expect(openOf(history, 1)).toEqual(['b']);
     expect(openOf(history, 0)).toEqual([]);
@@ -184,5 +184,37 @@ describe('tasks known from their queue alone', () => {
     expect(await ids()).toEqual(['t5', 't4', 't3', 't2', 't1', 't0', 'q6', 'q7', 'q8', 'q9']);
     for (let n = 0; n < 2; n++) history.writer.recordTask(waiting(`q${n}`));
     expect(await ids()).toEqual(['t5', 't4', 't3', 't2', 't1', 't0', 'q0', 'q1', 'q8', 'q9']);
+  });
+});
+
+describe('a task whose end was not seen', () => {
+  it('is no longer listed as open, until something is told of it', async () => {
+    const history = historyOf([told({ type: 'started', worker: 'w@h' })]);
+    history.writer.recordEndUnseen('a', true);
+    expect(openOf(history)).toEqual([]);
+    expect(history.index.openTask('a')).toBeNull();
+    expect((await page(history)).tasks[0]).toMatchObject({ state: 'STARTED', flags: ['end_unseen'] });
+    history.writer.recordEndUnseen('a', false);
+    expect(openOf(history)).toEqual(['a']);
+    expect(history.index.openTask('a')).toMatchObject({ id: 'a', state: 'STARTED' });
+    history.writer.recordEndUnseen('a', true);
+    history.writer.recordTask(told({ type: 'started', worker: 'w@h', time: T0 + 5 }));
+    expect(openOf(history)).toEqual(['a']);
+  });
+
+  it.each(['sent', 'retried', 'succeeded'] as const)('was taken by a worker: one that was %s is not flagged', async (type) => {
+    const history = historyOf([told({ type, worker: 'w@h' })]);
+    const before = history.reader.freshness('tasks').revision;
+    history.writer.recordEndUnseen('a', true);
+    history.writer.recordEndUnseen('nobody', true);
+    expect(history.reader.freshness('tasks').revision).toBe(before);
+    expect((await page(history)).tasks[0]?.flags).toEqual([]);
+  });
+
+  it('is in no state of the statistics', async () => {
+    const history = historyOf([told({ id: 'a', type: 'started' }), told({ id: 'b', type: 'started' })]);
+    history.writer.recordEndUnseen('a', true);
+    const asked = { minutes: 60, now: new Date(T0 + 60_000), filter: query({}) };
+    expect((await history.reader.getTaskStats(asked, CONTEXT)).states).toEqual({ STARTED: 1 });
   });
 });

@@ -4,7 +4,7 @@ import type { Steps } from '../../scheduler.ts';
 import type { OpenTaskSummary, RunningTask, TaskGroup } from '../../source.ts';
 import type { TaskIndex } from '../index/task-index.ts';
 import { readLife } from '../table/record-table.ts';
-import { FACT, type Records } from '../table/records.ts';
+import { isMissing, type Records } from '../table/records.ts';
 import type { FlagContext } from './task-flags.ts';
 import { visitSlots } from './task-walk.ts';
 
@@ -78,6 +78,7 @@ function visitorOf(sums: Sums, state: string): (slot: number) => void {
   if (state === 'RETRY') return () => {};
   const isRunning = state === 'STARTED' || !KNOWN_STATES.has(state);
   return (slot) => {
+    if (isMissing(sums.context.records, slot)) return;
     addLost(sums, slot, state);
     if (isRunning) addRunning(sums, slot, state);
     else addOverdue(sums, slot, state);
@@ -87,7 +88,7 @@ function visitorOf(sums: Sums, state: string): (slot: number) => void {
 function visitPending(sums: Sums, slot: number): void {
   const { records } = sums.context;
   const time = records.timestamp[slot] as number;
-  if (((records.facts[slot] as number) & FACT.MISSING) !== 0) {
+  if (isMissing(records, slot)) {
     add(sums, sums.missing, slot, time);
     return;
   }

@@ -8,7 +8,7 @@ import { lifeOf } from '../merge/life.ts';
 import { toFigures, toTask } from '../merge/task.ts';
 import { timelineOf } from '../merge/timeline.ts';
 import { readLife, readRetries } from '../table/record-table.ts';
-import type { Records } from '../table/records.ts';
+import { isMissing, type Records } from '../table/records.ts';
 import type { TableRedaction } from '../table/redaction.ts';
 import { namesOf, readTexts, shortenedTexts } from './read-task.ts';
 import { type FlagContext, type FlagFacts, flagFactsOf, flagsOf } from './task-flags.ts';
@@ -80,8 +80,10 @@ export function createRows(records: Records, redaction: TableRedaction, context:
       return readTexts(records, slot, redaction.isActive);
     },
     figures(slot) {
+      const life = readLife(records, slot);
       const eta = records.extras.get(slot)?.eta ?? null;
-      return toFigures(readLife(records, slot), namesOf(records, slot), eta, readRetries(records, slot));
+      const isEndUnseen = life.state !== 'PENDING' && isMissing(records, slot);
+      return toFigures(life, { ...namesOf(records, slot), isEndUnseen }, eta, readRetries(records, slot));
     },
     detail: (slot, children) => ({
       ...get(slot),

@@ -2,7 +2,7 @@
 import { isDone, type TaskFlag } from '../../model.ts';
 import type { TaskLife } from '../merge/life.ts';
 import { etaOf } from '../merge/task.ts';
-import { FACT, type Records } from '../table/records.ts';
+import { isMissing, type Records } from '../table/records.ts';
 
 /** What flags depend on beside the task. */
 export interface FlagContext {
@@ -42,13 +42,14 @@ export function flagsOf(
   { now, isLost }: FlagContext,
 ): readonly TaskFlag[] {
   if (isDone(state)) return [];
+  const isNowhere = isMissing(records, slot);
+  // What became of its worker does not matter to a task that has ended.
+  if (isNowhere && state !== 'PENDING') return ['end_unseen'];
   const flags: TaskFlag[] = [];
   const worker = records.worker[slot] as number;
   if (worker !== 0 && isOnWorker && isLost(records.workers.text(worker), since)) flags.push('worker_lost');
   if (eta !== null && eta <= now() && UNSTARTED.has(state)) flags.push('overdue');
-  if (state === 'PENDING' && ((records.facts[slot] as number) & FACT.MISSING) !== 0) {
-    flags.push('never_received');
-  }
+  if (isNowhere) flags.push('never_received');
   return flags;
 }
 

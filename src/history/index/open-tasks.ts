@@ -2,7 +2,7 @@
 import { isDone, TASK_STATES } from '../../model.ts';
 import type { OpenTask } from '../history.ts';
 import { createArrivals } from '../table/arrivals.ts';
-import type { Records } from '../table/records.ts';
+import { isMissing, type Records } from '../table/records.ts';
 
 /** The open tasks, and every task that has changed since the indexes were updated. */
 export interface OpenTasks {
@@ -10,11 +10,13 @@ export interface OpenTasks {
   heardOf(slot: number, at: number): void;
   /** A message mentions a task without changing it: an open one moves to the end. @param at milliseconds */
   lookedAt(slot: number, at: number): void;
-  /** The indexes of a task have been updated: one that has ended is taken out. */
+  /** The indexes of a task have been updated: one that has ended, seen or unseen, is taken out. */
   settle(slot: number): void;
   remove(slot: number): void;
   /** Longest unheard of first. The indexes must have caught up. */
   list(limit: number): OpenTask[];
+  /** One of them; `null` for any other task. The indexes must have caught up. */
+  find(slot: number): OpenTask | null;
 }
 
 /** @returns an empty list */
@@ -23,6 +25,19 @@ export function createOpenTasks(records: Records): OpenTasks {
   const endStates = new Set<number | undefined>(
     TASK_STATES.filter(isDone).map((state) => records.states.intern(state)),
   );
+  const pending = records.states.find('PENDING');
+
+  function read(slot: number): OpenTask {
+    const worker = records.worker[slot] as number;
+    const timestamp = records.timestamp[slot] as number;
+    return {
+      id: records.ids[slot] as string,
+      state: records.states.text(records.state[slot] as number),
+      worker: worker === 0 ? null : records.workers.text(worker),
+      timestamp: Number.isNaN(timestamp) ? null : timestamp,
+      heardAt: order.at(slot),
+    };
+  }
 
   return {
     heardOf: order.touch,
@@ -30,21 +45,17 @@ export function createOpenTasks(records: Records): OpenTasks {
       if (order.has(slot)) order.touch(slot, at);
     },
     settle(slot) {
-      if (endStates.has(records.state[slot])) order.remove(slot);
+      const state = records.state[slot];
+      if (endStates.has(state) || (state !== pending && isMissing(records, slot))) order.remove(slot);
     },
     remove: order.remove,
     list(limit) {
       const found: OpenTask[] = [];
       for (let slot = order.oldest(); slot !== -1 && found.length < limit; slot = order.next(slot)) {
-        const worker = records.worker[slot] as number;
-        found.push({
-          id: records.ids[slot] as string,
-          state: records.states.text(records.state[slot] as number),
-          worker: worker === 0 ? null : records.workers.text(worker),
-          heardAt: order.at(slot),
-        });
+        found.push(read(slot));
       }
       return found;
     },
+    find: (slot) => (order.has(slot) ? read(slot) : null),
   };
 }

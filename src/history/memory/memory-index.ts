@@ -18,6 +18,11 @@ export function createMemoryIndex(state: MemoryState): HistoryIndex {
       catchUp(state);
       return open.list(limit);
     },
+    openTask(id) {
+      catchUp(state);
+      const slot = records.slots.get(id);
+      return slot === undefined ? null : open.find(slot);
+    },
     wouldKeep(time) {
       catchUp(state);
       return eviction.wouldKeep(time);

@@ -23,6 +23,9 @@ export function createMemoryWriter(state: MemoryState, recorder: Recorder): Hist
     recordMissing(id, missing) {
       if (!state.isClosed) recorder.recordMissing(id, missing);
     },
+    recordEndUnseen(id, unseen) {
+      if (!state.isClosed) recorder.recordEndUnseen(id, unseen);
+    },
     recordWorker(change) {
       if (!state.isClosed) recordWorker(state, change);
     },

@@ -3,7 +3,7 @@
 import type { TaskRelation } from '../../model.ts';
 import type { MinuteAggregate } from '../aggregate/minute-aggregate.ts';
 import { FEED_TYPES, type Feed } from '../feed/feed.ts';
-import type { HistoryWriter, TaskChange, TaskFacts } from '../history.ts';
+import { type HistoryWriter, isTaken, type TaskChange, type TaskFacts } from '../history.ts';
 import type { Added } from '../merge/entries.ts';
 import { applyChange, applyFacts, applyRelations } from '../merge/merge.ts';
 import { KIND_ORDER, stateOf, type TaskEntry } from '../merge/record.ts';
@@ -41,7 +41,7 @@ export interface RecorderContext {
 /** The part of a history that records tasks. */
 export type Recorder = Pick<
   HistoryWriter,
-  'recordTask' | 'recordFacts' | 'recordRelation' | 'recordMissing'
+  'recordTask' | 'recordFacts' | 'recordRelation' | 'recordMissing' | 'recordEndUnseen'
 > & {
   /** Milliseconds between the newest change at its sender and its arrival; `null` when none came. */
   lag(): number | null;
@@ -71,7 +71,11 @@ export function createRecorder(context: RecorderContext): Recorder {
     recordRelation: (relation) => recordRelation(state, relation),
     recordMissing(id, missing) {
       const slot = slotOf(id);
-      if (slot !== undefined) recordMissing(state, slot, missing);
+      if (slot !== undefined) recordMissing(state, slot, missing, (kind) => kind === 'PENDING');
+    },
+    recordEndUnseen(id, unseen) {
+      const slot = slotOf(id);
+      if (slot !== undefined) recordMissing(state, slot, unseen, isTaken);
     },
   };
 }
@@ -214,14 +218,20 @@ function setRelations({ records, relations, roots }: Tables, slot: number): void
   roots.derive(slot);
 }
 
-function recordMissing(state: RecorderState, slot: number, missing: boolean): void {
+/** @param isPossible whether a task in this state can be missing */
+function recordMissing(
+  state: RecorderState,
+  slot: number,
+  missing: boolean,
+  isPossible: (taskState: string) => boolean,
+): void {
   const { tables, revisions } = state;
   const { records } = tables;
   tables.open.lookedAt(slot, state.clock());
   const record = readRecord(records, slot);
-  const isMissing = missing && readLife(records, slot).state === 'PENDING';
-  if (isMissing === record.isMissing) return;
-  record.isMissing = isMissing;
+  if (!isPossible(readLife(records, slot).state) || missing === record.isMissing) return;
+  record.isMissing = missing;
+  if (!missing) tables.open.heardOf(slot, state.clock());
   holdRecord(records, slot, record, 0);
   revisions.tasks++;
   if (isFull(records)) state.catchUp();

@@ -30,8 +30,14 @@ export function merge(record: TaskRecord, change: TaskChange, arrivedAt: number)
 /** Like {@link merge}, in place. */
 export function applyChange(record: MutableRecord, change: TaskChange, arrivedAt: number): Added {
   const { entries } = record;
-  const wasMissing = markFound(record);
   const added = addEntry(entries, change, arrivedAt);
+  // A result that is read again from where it is stored does not say where the task is now.
+  const isReadAgain =
+    change.origin === 'result' &&
+    change.stored === true &&
+    change.type !== 'sent' &&
+    added.outcome !== 'added';
+  const wasMissing = !isReadAgain && markFound(record);
   const { entry, outcome } = added;
   if (outcome === 'added') {
     const by = claimantOf(entries, entry);

@@ -113,7 +113,7 @@ export interface TaskRecord {
   readonly runtime: number | null;
   /** Texts that their sender has cut. */
   readonly truncated: readonly TaskTextField[];
-  /** It is in no queue and on no worker. */
+  /** It is in no queue and on no worker. If a worker had taken it, it has ended unseen. */
   readonly isMissing: boolean;
 }
 

@@ -27,7 +27,7 @@ export function etaOf({ isOpened }: TaskLife, eta: number | null): number | null
 /** @returns what statistics are made of */
 export function toFigures(
   life: TaskLife,
-  { name, queue }: Pick<TaskFigures, 'name' | 'queue'>,
+  { name, queue, isEndUnseen }: Pick<TaskFigures, 'name' | 'queue' | 'isEndUnseen'>,
   eta: number | null,
   retriedAt: readonly number[],
 ): TaskFigures {
@@ -36,6 +36,7 @@ export function toFigures(
     name,
     queue,
     state: life.state,
+    isEndUnseen,
     worker: life.worker,
     sent: life.sent ?? Number.NaN,
     received: life.received ?? Number.NaN,

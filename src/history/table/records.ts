@@ -28,7 +28,7 @@ export const FACT = {
   NO_PARENT: 1,
   /** The root follows from the parent's. */
   ROOT_DERIVED: 2,
-  /** In no queue and on no worker. */
+  /** In no queue and on no worker; if a worker had taken it, it has ended unseen. */
   MISSING: 4,
   /** The secrets were removed from the text. */
   ARGS_REDACTED: 8,
@@ -134,6 +134,11 @@ export function allocateSlot(records: Records, id: string): number {
   records.timestamp[slot] = Number.NaN;
   records.slots.set(id, slot);
   return slot;
+}
+
+/** Whether a task is in no queue and on no worker. */
+export function isMissing(records: Records, slot: number): boolean {
+  return ((records.facts[slot] as number) & FACT.MISSING) !== 0;
 }
 
 /** Frees a slot that no index holds any more. */

@@ -50,6 +50,8 @@ export interface BrokerEvents {
   /** Connects, and reconnects for as long as it takes. To be called once. */
   start(handlers: EventHandlers): void;
   state(): ConnectionState;
+  /** Whether messages have arrived that were not handed over yet. Absent where they are handed over at once. */
+  isBehind?(): boolean;
 }
 
 /** What a broker reports while it listens. */

@@ -89,7 +89,7 @@ export function createCollection(options: CollectionOptions, history: History): 
     intake,
   });
   const hints = hintsOf(options, observer, collector);
-  const taskWatch = control === null ? null : taskWatchOf(parts, history, control, hints);
+  const taskWatch = control === null ? null : taskWatchOf(parts, history, control, hints, broker?.events ?? null);
   collector.start((server, again) => onConnected(parts, taskWatch, server, again));
   results?.start();
   queues?.start();
@@ -205,8 +205,10 @@ function taskWatchOf(
   history: History,
   control: WorkerControl,
   hints: Hints,
+  events: Broker['events'] | null,
 ): TaskWatch {
   return createTaskWatch({
+    isBehind: () => events?.isBehind?.() ?? false,
     history,
     running: control.running,
     isQueued: (id) => queues?.holds(id) ?? null,

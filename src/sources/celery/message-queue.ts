@@ -8,6 +8,8 @@ const MAX_WAITING = 64 * 1024 * 1024;
 export interface MessageQueue<Message> {
   /** Takes the message after all that came before. */
   push(message: Message): void;
+  /** Whether messages wait. */
+  isBehind(): boolean;
   /** Forgets the messages that wait, and takes no more. */
   close(): void;
 }
@@ -72,6 +74,7 @@ export function createMessageQueue<Message>(options: MessageQueueOptions<Message
       size += length;
       if (!isTaking) start(null);
     },
+    isBehind: () => isTaking || waiting.length > 0,
     close() {
       isClosed = true;
       waiting = [];

@@ -1,6 +1,7 @@
-/** Finds open tasks that are in no queue, on no worker and without a result. */
+/** Finds open tasks that are in no queue, on no worker and without a result: never received, or ended unseen. */
 import type { CollectedHistory } from '../../history/history.ts';
 import type { Running } from './control/running.ts';
+import { createUnseenEnds, type UnseenEnds } from './unseen-ends.ts';
 
 const FIRST_TICK_MS = 1_000;
 const TICK_MS = 10_000;
@@ -21,6 +22,8 @@ export interface TaskWatchOptions {
   readonly isQueued: (id: string) => boolean | null;
   /** Looks up stored results and records them. */
   readonly lookUp: (ids: string[]) => Promise<unknown>;
+  /** Whether events have arrived that are not recorded yet. Default: never. */
+  readonly isBehind?: () => boolean;
   /** Whether some workers send no events. */
   readonly isBlind: () => boolean;
 }
@@ -34,6 +37,7 @@ export interface TaskWatch {
 
 interface State {
   readonly options: TaskWatchOptions;
+  readonly unseenEnds: UnseenEnds;
   /** When each task that was not found may be searched for again, in monotonic milliseconds. */
   readonly searched: Map<string, number>;
   /** Whether the workers are to be asked although no task is missing. */
@@ -44,10 +48,19 @@ interface State {
 
 /**
  * Marks tasks as `never_received` that were sent a while ago, are in no queue and on no worker and have no
- * result, if queues, workers and result backend could all be asked.
+ * result, if queues, workers and result backend could all be asked; and tasks as `end_unseen` that their worker
+ * no longer runs.
  */
 export function createTaskWatch(options: TaskWatchOptions): TaskWatch {
-  const state: State = { options, searched: new Map(), isWanted: true, isBusy: false, closed: false };
+  const { history, isQueued, lookUp, isBehind = () => false } = options;
+  const state: State = {
+    options,
+    unseenEnds: createUnseenEnds({ history, isQueued, lookUp, isBehind }),
+    searched: new Map(),
+    isWanted: true,
+    isBusy: false,
+    closed: false,
+  };
   const first = setTimeout(() => void tick(state), FIRST_TICK_MS).unref();
   const ticker = setInterval(() => void tick(state), TICK_MS).unref();
   return {
@@ -76,11 +89,14 @@ async function tick(state: State): Promise<void> {
 
 async function look(state: State): Promise<void> {
   const { history, running, isQueued, lookUp, isBlind } = state.options;
+  const { unseenEnds } = state;
   const ids = candidates(state);
-  if (ids.length === 0 && !state.isWanted && !isBlind()) return;
+  const taken = unseenEnds.candidates();
+  if (ids.length === 0 && !unseenEnds.isDue(taken) && !state.isWanted && !isBlind()) return;
   const held = await running();
-  if (held === null) return;
+  if (held === null || state.closed) return;
   state.isWanted = false;
+  await unseenEnds.compare(taken, held);
   // Only active tasks matter: messages of reserved ones are unacknowledged, so `isQueued` finds them.
   if (!held.complete.includes('active')) return;
   const lost = ids.filter((id) => !held.tasks.has(id));

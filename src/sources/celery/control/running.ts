@@ -19,6 +19,8 @@ export interface Running {
    * accepts other encodings than JSON, so that it cannot be asked; its messages are in the broker.
    */
   readonly complete: readonly HeldTask['place'][];
+  /** Workers that have reported all tasks that they run. */
+  readonly reporters: ReadonlySet<string>;
   /** Milliseconds since 1970, by this process's clock. */
   readonly askedAt: number;
 }
@@ -47,6 +49,7 @@ const BEFORE_START: ReadonlySet<string> = new Set(['PENDING', 'RECEIVED', 'RETRY
  */
 export function createRunning(control: Control, history: CollectedHistory) {
   function record(item: HeldItem, worker: string): void {
+    history.writer.recordEndUnseen(item.id, false);
     const state = history.index.stateOf(item.id);
     if (state !== null && !BEFORE_START.has(state)) return;
     history.writer.recordTask(startOf(item, worker, history.index.retriesOf(item.id) ?? undefined));
@@ -57,6 +60,7 @@ export function createRunning(control: Control, history: CollectedHistory) {
     const tasks = new Map<string, HeldTask>();
     const askedAt = Date.now();
     const complete: HeldTask['place'][] = [];
+    const reporters = new Set<string>();
     for (const place of scheduled ? PLACES : PLACES.slice(1)) {
       const replies = await control.ask(place, { signal });
       if (replies === null) return null;
@@ -67,7 +71,7 @@ export function createRunning(control: Control, history: CollectedHistory) {
         if (dropped > 0) {
           isComplete = false;
           history.writer.recordDropped(dropped);
-        }
+        } else if (place === 'active') reporters.add(worker);
         for (const item of items) {
           tasks.set(item.id, { worker, place });
           if (place === 'active') record(item, worker);
@@ -75,7 +79,7 @@ export function createRunning(control: Control, history: CollectedHistory) {
       }
       if (isComplete) complete.push(place);
     }
-    return { tasks, complete, askedAt };
+    return { tasks, complete, reporters, askedAt };
   };
 }
 

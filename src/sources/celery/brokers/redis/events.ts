@@ -48,6 +48,7 @@ export function createRedisEvents(endpoint: RedisEndpoint, settings: CelerySetti
       });
     },
     state: () => connection?.state() ?? NOT_STARTED,
+    isBehind: () => queue?.isBehind() ?? false,
     async close() {
       queue?.close();
       await connection?.close();
