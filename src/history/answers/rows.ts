@@ -79,12 +79,7 @@ export function createRows(records: Records, redaction: TableRedaction, context:
       redaction.searched(slot);
       return readTexts(records, slot, redaction.isActive);
     },
-    figures(slot) {
-      const life = readLife(records, slot);
-      const eta = records.extras.get(slot)?.eta ?? null;
-      const isEndUnseen = life.state !== 'PENDING' && isMissing(records, slot);
-      return toFigures(life, { ...namesOf(records, slot), isEndUnseen }, eta, readRetries(records, slot));
-    },
+    figures: (slot) => readFigures(records, slot),
     detail: (slot, children) => ({
       ...get(slot),
       children,
@@ -95,6 +90,13 @@ export function createRows(records: Records, redaction: TableRedaction, context:
     },
     clear: () => rows.clear(),
   };
+}
+
+function readFigures(records: Records, slot: number): TaskFigures {
+  const life = readLife(records, slot);
+  const eta = records.extras.get(slot)?.eta ?? null;
+  const isEndUnseen = life.state !== 'PENDING' && isMissing(records, slot);
+  return toFigures(life, { ...namesOf(records, slot), isEndUnseen }, eta, readRetries(records, slot));
 }
 
 /** What flags depend on, as the row shows it. */

@@ -1,7 +1,7 @@
 /** Finds open tasks that are in no queue, on no worker and without a result: never received, or ended unseen. */
 import type { CollectedHistory } from '../../history/history.ts';
 import type { Running } from './control/running.ts';
-import { createUnseenEnds, type UnseenEnds } from './unseen-ends.ts';
+import { createUnseenEnds, type UnseenEnds } from './control/unseen-ends.ts';
 
 const FIRST_TICK_MS = 1_000;
 const TICK_MS = 10_000;

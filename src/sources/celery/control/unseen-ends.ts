@@ -1,6 +1,7 @@
 /** Finds tasks that a worker has taken and no longer has, although no message reported their end. */
-import { type CollectedHistory, isTaken, type OpenTask } from '../../history/history.ts';
-import type { Running } from './control/running.ts';
+import { isTaken } from '../../../history/changes.ts';
+import type { CollectedHistory, OpenTask } from '../../../history/history.ts';
+import type { Running } from './running.ts';
 
 /** How long nothing must have been heard of a task before its worker is asked about it, in milliseconds. */
 const SETTLED_MS = 15_000;
