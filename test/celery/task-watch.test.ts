@@ -5,7 +5,12 @@ import type { HeldTask, Running } from '../../src/sources/celery/control/running
 import { createTaskWatch, type TaskWatch } from '../../src/sources/celery/task-watch.ts';
 import { context } from '../helpers/celery-events.ts';
 
-const NOWHERE: Running = { tasks: new Map(), complete: ['reserved', 'active'], reporters: new Set(), askedAt: 0 };
+const NOWHERE: Running = {
+  tasks: new Map(),
+  complete: ['reserved', 'active'],
+  reporters: new Set(),
+  askedAt: 0,
+};
 
 describe('a task that was sent', () => {
   let history: History;
@@ -159,15 +164,21 @@ describe('a task that a worker has taken', () => {
     ['started', { type: 'started' }],
     ['is in a state of its own', { type: 'custom', state: 'PROGRESS' }],
     ['was received', { type: 'received' }],
-    ['is known to have started from a stored result', { type: 'started', origin: 'result', stored: true, time: null }],
-  ])('and %s has ended unseen when two replies of its worker do not have it', async (_, { type, ...more }) => {
-    tell(type, more);
-    await vi.advanceTimersByTimeAsync(19_000);
-    expect(await flags()).toEqual([]);
-    await vi.advanceTimersByTimeAsync(25_000);
-    expect(await flags()).toEqual(['end_unseen']);
-    expect((await activity()).running).toEqual([]);
-  });
+    [
+      'is known to have started from a stored result',
+      { type: 'started', origin: 'result', stored: true, time: null },
+    ],
+  ])(
+    'and %s has ended unseen when two replies of its worker do not have it',
+    async (_, { type, ...more }) => {
+      tell(type, more);
+      await vi.advanceTimersByTimeAsync(19_000);
+      expect(await flags()).toEqual([]);
+      await vi.advanceTimersByTimeAsync(25_000);
+      expect(await flags()).toEqual(['end_unseen']);
+      expect((await activity()).running).toEqual([]);
+    },
+  );
 
   it('counts as running until then, and is lost no more when its worker goes', async () => {
     tell('started');
@@ -200,7 +211,10 @@ describe('a task that a worker has taken', () => {
 
   const holder: HeldTask = { worker: 'w1@a', place: 'active' };
   it.each<[string, () => void]>([
-    ['is in the reply', () => (held = { ...NOWHERE, reporters: new Set(['w1@a']), tasks: new Map([['a', holder]]) })],
+    [
+      'is in the reply',
+      () => (held = { ...NOWHERE, reporters: new Set(['w1@a']), tasks: new Map([['a', holder]]) }),
+    ],
     ['is on a worker that did not answer', () => (held = { ...NOWHERE, reporters: new Set(['w2@a']) })],
     ['is on a worker that cannot be asked', () => (held = null)],
     ['waits in a queue again', () => (queued = true)],

@@ -202,14 +202,17 @@ describe('a task whose end was not seen', () => {
     expect(openOf(history)).toEqual(['a']);
   });
 
-  it.each(['sent', 'retried', 'succeeded'] as const)('was taken by a worker: one that was %s is not flagged', async (type) => {
-    const history = historyOf([told({ type, worker: 'w@h' })]);
-    const before = history.reader.freshness('tasks').revision;
-    history.writer.recordEndUnseen('a', true);
-    history.writer.recordEndUnseen('nobody', true);
-    expect(history.reader.freshness('tasks').revision).toBe(before);
-    expect((await page(history)).tasks[0]?.flags).toEqual([]);
-  });
+  it.each(['sent', 'retried', 'succeeded'] as const)(
+    'was taken by a worker: one that was %s is not flagged',
+    async (type) => {
+      const history = historyOf([told({ type, worker: 'w@h' })]);
+      const before = history.reader.freshness('tasks').revision;
+      history.writer.recordEndUnseen('a', true);
+      history.writer.recordEndUnseen('nobody', true);
+      expect(history.reader.freshness('tasks').revision).toBe(before);
+      expect((await page(history)).tasks[0]?.flags).toEqual([]);
+    },
+  );
 
   it('is in no state of the statistics', async () => {
     const history = historyOf([told({ id: 'a', type: 'started' }), told({ id: 'b', type: 'started' })]);

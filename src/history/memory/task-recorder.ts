@@ -2,8 +2,8 @@
 
 import type { TaskRelation } from '../../model.ts';
 import type { MinuteAggregate } from '../aggregate/minute-aggregate.ts';
-import { FEED_TYPES, type Feed } from '../feed/feed.ts';
 import { isTaken } from '../changes.ts';
+import { FEED_TYPES, type Feed } from '../feed/feed.ts';
 import type { HistoryWriter, TaskChange, TaskFacts } from '../history.ts';
 import type { Added } from '../merge/entries.ts';
 import { applyChange, applyFacts, applyRelations } from '../merge/merge.ts';

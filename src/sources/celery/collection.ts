@@ -89,7 +89,8 @@ export function createCollection(options: CollectionOptions, history: History): 
     intake,
   });
   const hints = hintsOf(options, observer, collector);
-  const taskWatch = control === null ? null : taskWatchOf(parts, history, control, hints, broker?.events ?? null);
+  const taskWatch =
+    control === null ? null : taskWatchOf(parts, history, control, hints, broker?.events ?? null);
   collector.start((server, again) => onConnected(parts, taskWatch, server, again));
   results?.start();
   queues?.start();
