@@ -41,14 +41,8 @@ function classify(code: number): void {
 }
 
 /** Class of a character. 0: in no word. */
-function classOf(code: number): number {
+export function classOf(code: number): number {
   return CLASSES[code] as number;
-}
-
-/** Whether a character is a letter from A to Z, with or without an accent. */
-export function isLatin(code: number): boolean {
-  const known = CLASSES[code] as number;
-  return known > 0 && known < LETTERS;
 }
 
 /** Whether two characters are the same letter, whatever their case and accents, or both separate words. */
@@ -63,12 +57,9 @@ function plainLetter(code: number): number {
   return PLAIN_LETTERS[code] ?? code;
 }
 
-/** What a state of an automaton means. */
-export interface Found<Word> {
-  /** What was given with the words that end here, the longest first. */
-  readonly words: readonly Word[];
-  /** Length of the longest. */
-  readonly length: number;
+/** Whether a class is that of a letter from A to Z, with or without an accent. */
+export function isLatin(known: number): boolean {
+  return known > 0 && known < LETTERS;
 }
 
 /** A table of states. State 0 is the beginning. */
@@ -77,15 +68,23 @@ export interface Automaton<Word> {
   readonly next: Uint16Array;
   /** States from this one on end a word. */
   readonly firstFound: number;
-  /** What ends in a state from `firstFound` on. */
-  found(state: number): Found<Word>;
-  /** Number of characters of the longest beginning of a word that a state stands for. */
-  depth(state: number): number;
+  /** What ends in each state from `firstFound` on. */
+  readonly found: readonly Found<Word>[];
+  /** Number of characters of the longest beginning of a word that each state stands for. */
+  readonly depths: Uint8Array;
 }
 
-/** The state after a character. */
-export function nextState({ next }: Pick<Automaton<unknown>, 'next'>, state: number, code: number): number {
-  return next[state * WIDTH + (CLASSES[code] as number)] as number;
+/** The words that end in a state. */
+export interface Found<Word> {
+  /** What was given with them, the longest first. */
+  readonly words: readonly Word[];
+  /** Length of the longest. */
+  readonly length: number;
+}
+
+/** The state after a character of a class. */
+export function nextState({ next }: Pick<Automaton<unknown>, 'next'>, state: number, known: number): number {
+  return next[state * WIDTH + known] as number;
 }
 
 interface Node<Word> {
@@ -129,13 +128,8 @@ export function createAutomaton<Word>(words: Iterable<readonly [string, Word]>):
       next.copyWithin(row, node.shorter.state * WIDTH, (node.shorter.state + 1) * WIDTH);
     for (const [known, child] of node.children) next[row + known] = child.state;
   }
-  const depths = Uint8Array.from(states, ({ depth }) => depth);
-  return {
-    next,
-    firstFound: inner.length,
-    found: (state) => ends[state - inner.length] as Node<Word>,
-    depth: (state) => depths[state] as number,
-  };
+  const found = ends.map(({ words, length }) => ({ words, length }));
+  return { next, firstFound: inner.length, found, depths: Uint8Array.from(states, ({ depth }) => depth) };
 }
 
 /** Links each node to its shorter one. @returns all nodes, the shorter ones first */

@@ -1,6 +1,8 @@
 /** What a finder looks for: the stems that begin a search, and which keys name a secret. */
+
+import { foreignStems } from './foreign-words.ts';
 import { FORMS, type Form } from './forms.ts';
-import { foreignStems, hasWords, judgeKey, keyStems, type Verdict, wordsOf } from './secret-keys.ts';
+import { hasWords, judgeWords, type KeyWords, keyStems, type Verdict, wordsOf } from './secret-keys.ts';
 
 /** What the end of a stem may show. */
 export interface Stem {
@@ -34,8 +36,8 @@ export interface FinderOptions {
   readonly forms: boolean;
 }
 
-/** Decides about a key between two indexes of a text. */
-export type Judge = (text: string, start: number, end: number) => Verdict;
+/** Decides about the key between two indexes of a text, which consists of these words. */
+export type Judge = (text: string, start: number, end: number, words: KeyWords) => Verdict;
 
 const MOST_KNOWN = 2_000;
 const LONGEST_KEY = 128;
@@ -47,7 +49,8 @@ export function createJudge({ keys, ownKeys }: FinderOptions): Judge {
   const patterns = keys
     .filter((key) => key instanceof RegExp)
     .map((key) => new RegExp(key.source, key.flags.replace(/[gy]/g, '')));
-  if (keys.length === 0) return ownKeys ? judgeKey : () => 'none';
+  const judgeOurs: Judge = ownKeys ? (_text, _start, _end, words) => judgeWords(words) : () => 'none';
+  if (keys.length === 0) return judgeOurs;
   const known = new Map<string, boolean>();
   const isHosts = (key: string): boolean => {
     const answer = known.get(key);
@@ -59,8 +62,8 @@ export function createJudge({ keys, ownKeys }: FinderOptions): Judge {
     known.set(key, isOne);
     return isOne;
   };
-  return (text, start, end) => {
-    const verdict = ownKeys ? judgeKey(text, start, end) : 'none';
+  return (text, start, end, words) => {
+    const verdict = judgeOurs(text, start, end, words);
     return verdict !== 'secret' && isHosts(text.slice(Math.max(start, end - LONGEST_KEY), end))
       ? 'secret'
       : verdict;

@@ -1,5 +1,5 @@
 /** Secrets that have a recognisable form, whatever their key: tokens, hashes of passwords, private keys. */
-import { isHex } from './units.ts';
+import { isControlLetter, isHex } from './units.ts';
 import { isCutAt, type Span } from './url-credentials.ts';
 
 /** The characters that a token consists of. */
@@ -137,22 +137,28 @@ function isToken({ needs, atLeast, prefix }: Form, run: Run, start: number): boo
 /** Whether a token may begin here: not within a word, where escapes and colours are no part of one. */
 function isWordStart(text: string, at: number): boolean {
   if (!isAlphanumeric(text.charCodeAt(at)) || !isAlphanumeric(text.charCodeAt(at - 1))) return true;
-  return noiseBefore(text, at) > 0;
+  return endsNoise(text, at);
 }
 
 function isAlphanumeric(code: number): boolean {
   return (code >= 97 && code <= 122) || (code >= 48 && code <= 57) || (code >= 65 && code <= 90);
 }
 
-const NOISE = /(?:\\(?:[nrtbf]|u[\da-f]{4}|x[\da-f]{2})|%(?:25)*[\da-f]{2}|\[[\d;]{0,12}m)$/i;
+const ENCODED_BEFORE = /%(?:25)*[\da-f]{2}$/i;
+const ESCAPE = /^\\u[\da-f]{4}$/i;
+const COLOUR_BEFORE = /\[[\d;]{0,12}m$/;
 
-/** Number of letters and digits directly before an index that belong to an escape or a colour: `\n`, `%22`, `[32m`. */
-function noiseBefore(text: string, at: number): number {
+/** Whether the letter or digit before an index belongs to an escape or a colour: `\n`, `%22`, `[32m`. */
+function endsNoise(text: string, at: number): boolean {
   const last = text.charCodeAt(at - 1);
-  // Few characters end one.
-  if (last !== 110 && last !== 114 && last !== 116 && last !== 109 && last !== 98 && !isHex(last)) return 0;
-  const noise = NOISE.exec(text.slice(Math.max(0, at - 16), at))?.[0];
-  return noise === undefined ? 0 : noise.length - 1;
+  if (text.charCodeAt(at - 2) === 92) return isControlLetter(last | 32);
+  if (last === 109) return COLOUR_BEFORE.test(text.slice(Math.max(0, at - 14), at));
+  if (!isHex(last) || !isHex(text.charCodeAt(at - 2))) return false;
+  const before = text.charCodeAt(at - 3);
+  if (before === 37) return true;
+  if ((before | 32) === 120 && text.charCodeAt(at - 4) === 92) return true;
+  if (text.charCodeAt(at - 6) === 92 && ESCAPE.test(text.slice(at - 6, at))) return true;
+  return before === 53 && ENCODED_BEFORE.test(text.slice(Math.max(0, at - 16), at));
 }
 
 const SCHEME_TOKEN = /[ \t]*((?:[\w.~+/*-][\w.~+/=*-]*)?)/y;

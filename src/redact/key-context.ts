@@ -1,6 +1,6 @@
 /** Decides by what stands before a key how its value is written. */
-import { isKeyCode, isQuoteCode } from './units.ts';
-import { backslashesBefore } from './value-end.ts';
+import { backslashesBefore, isKeyCode, isQuoteCode, marksOf, skipBlanks } from './units.ts';
+import { type Delimiter, endsItem } from './value-end.ts';
 
 const NAME = /(?:name|key|id)$/i;
 const NAME_OF_VALUE = /(?:name|key|id)$|^(?:header|field|variable|param|parameter|k)$/i;
@@ -43,7 +43,9 @@ export function isNameOfValue(text: string, start: number): boolean {
 export function opensPair(text: string, start: number): boolean {
   if (!isQuoteCode(text.charCodeAt(start - 1))) return false;
   const quote = backslashesBefore(text, start - 1);
-  return /[([][bBuU]?$/.test(text.slice(Math.max(0, quote - 2), quote));
+  const prefix = text.charCodeAt(quote - 1) | 32;
+  const bracket = text.charCodeAt(prefix === 98 || prefix === 117 ? quote - 2 : quote - 1);
+  return bracket === 40 || bracket === 91;
 }
 
 const CALL =
@@ -69,4 +71,36 @@ export function opensElement(text: string, start: number): boolean {
     while (at > start - 64 && isKeyCode(text.charCodeAt(at - 1))) at--;
   }
   return text.charCodeAt(at - 1) === 60 || (text.charCodeAt(at - 1) === 59 && text.endsWith('&lt;', at));
+}
+
+const OUTER_BEHIND =
+  /\s{0,8}(?:$|[\r\n}\])]{1,8}(?:$|[\s,"'\\})\]])|,\s{0,8}(?:[bu]?\\*["']|[\d[{(}\])-]|\w{1,64}=|None|null|[Tt]rue|[Ff]alse))/y;
+const MAY_BE_OUTER = marksOf(' \t\v\f\r\n}]),');
+const OUTER_BEFORE = /(?:^|[\s,:=([{][bBuUrRfF]{0,2})$/;
+const LOOK_BACK = 128;
+
+/**
+ * Whether the quotes after a key end the string that contains the key and do not begin its value. That is so
+ * when they are followed by what can follow a string, and the same quotes before the key begin one.
+ */
+export function closesOuter(
+  text: string,
+  keyStart: number,
+  { quote, backslashes, end, notation }: Delimiter,
+): boolean {
+  const next = text.charCodeAt(end);
+  if (next < 128 && MAY_BE_OUTER[next] !== 1) return false;
+  OUTER_BEHIND.lastIndex = end;
+  if (notation !== null || !OUTER_BEHIND.test(text)) return false;
+  for (let at = keyStart; at >= 0 && at > keyStart - LOOK_BACK; at--) {
+    if (text.charCodeAt(at) !== quote) continue;
+    const first = backslashesBefore(text, at);
+    if (at - first > backslashes) continue;
+    if (at - first < backslashes) return false;
+    return (
+      OUTER_BEFORE.test(text.slice(Math.max(0, first - 4), first)) &&
+      !endsItem(text.charCodeAt(skipBlanks(text, at + 1)))
+    );
+  }
+  return false;
 }

@@ -1,11 +1,11 @@
 /** Finds the value of a key and what to write in its place. */
 
+import { closesOuter } from './key-context.ts';
 import { keyStart } from './keys-in-text.ts';
 import { judgeKey } from './secret-keys.ts';
-import { afterBreak, isKeyCode, isQuoteCode, skipBlanks } from './units.ts';
+import { afterBreak, isKeyCode, isQuoteCode, marksOf, skipBlanks } from './units.ts';
 import { isCutAt } from './url-credentials.ts';
 import {
-  backslashesBefore,
   bracketEnd,
   type Delimiter,
   delimiterAt,
@@ -35,11 +35,12 @@ const NOTHING = /(?:None|null|undefined|nil|True|False|true|false)(?![\w.])/y;
 const TYPE = /(?:str|bytes|string|SecretStr)(?: \| None)?[ \t]*(?=[,)\r\n]|\\+[rn]|$)/y;
 
 /** The first letters of these. */
-const MAY_BE_NOTHING = new Uint8Array(128);
-for (const letter of 'NnuTtFfsbS') MAY_BE_NOTHING[letter.charCodeAt(0)] = 1;
+const MAY_BE_NOTHING = marksOf('NnuTtFfsbS');
 
 /** Prefix of a string in Python, and of `$'…'` in shells, `@"…"` in C#, `N'…'` in SQL. */
 const STRING_PREFIX = /(?:[bBrRuUfF]{0,2}|[$@NE])(?=\\*["'`])/y;
+const MAY_BE_PREFIX = marksOf('bBrRuUfF$@NE');
+const BEHIND_PREFIX = marksOf('bBrRuUfF"\'`\\');
 
 /** @returns what to mask; `null` when the key has no value or the value is not a secret */
 export function keyValue(text: string, key: Key): Masked | null {
@@ -61,7 +62,8 @@ function maskAt(text: string, place: Place, key: Key): Masked | null {
 /** The opening quote of a string at an index; `null` when there is none. */
 function stringAt(text: string, at: number): Delimiter | null {
   const open = delimiterAt(text, at);
-  if (open !== null || (!isKeyCode(text.charCodeAt(at)) && text.charCodeAt(at) !== 64)) return open;
+  if (open !== null || MAY_BE_PREFIX[text.charCodeAt(at)] !== 1) return open;
+  if (BEHIND_PREFIX[text.charCodeAt(at + 1)] !== 1) return null;
   STRING_PREFIX.lastIndex = at;
   return STRING_PREFIX.test(text) ? delimiterAt(text, STRING_PREFIX.lastIndex) : null;
 }
@@ -195,6 +197,9 @@ function isCode(text: string, at: number): boolean {
 const VALUE_LINE =
   /(?![\w.]+\(|[\w.]+=[^=]|(?:pass|return|continue|break|raise|end|else)\b)[^\s"'`\\{}[\]<>:]{4,512}(?=[ \t]*(?:$|[\r\n]|\\+[nr]|\\*(?:["'](?:[,}\])]|$)|$)))/y;
 
+/** With these no such line begins. */
+const NO_VALUE_LINE = marksOf(' \t\r\n"\'`\\{}[]<>:');
+
 /** Masks a value on the line below its key: `password:`, line break, `hunter2`. */
 function maskBelow(text: string, place: Place, key: Key): Masked | null {
   const block = yamlBlockEnd(text, place.value, key.start);
@@ -202,47 +207,19 @@ function maskBelow(text: string, place: Place, key: Key): Masked | null {
   const below = skipBlanks(text, afterBreak(text, place.value));
   const blank = afterBreak(text, below);
   const value = blank === -1 ? below : skipBlanks(text, blank);
-  if (isCode(text, key.start)) return null;
   const open = stringAt(text, value);
   if (open !== null) {
     const { content, isClosed, end } = stringEnd(text, open, 'text');
     // A key in quotes, and the quote that ends the string around the key.
     if (isClosed && text.charCodeAt(end) === 58) return null;
-    if (content === open.end || closesOuter(text, key.start, open)) return null;
+    if (content === open.end || closesOuter(text, key.start, open) || isCode(text, key.start)) return null;
     return { start: open.end, end: content, text: MASK };
   }
+  if (NO_VALUE_LINE[text.charCodeAt(value)] === 1) return null;
   VALUE_LINE.lastIndex = value;
   if (!VALUE_LINE.test(text) || text.startsWith(MASK, value) || isNothing(text, value)) return null;
   // Below an empty line a word may begin a sentence.
-  if (blank !== -1 && !/\d/.test(text.slice(value, VALUE_LINE.lastIndex))) return null;
-  return { start: value, end: VALUE_LINE.lastIndex, text: MASK };
-}
-
-const OUTER_BEHIND =
-  /\s{0,8}(?:$|[\r\n}\])]{1,8}(?:$|[\s,"'\\})\]])|,\s{0,8}(?:[bu]?\\*["']|[\d[{(}\])-]|\w{1,64}=|None|null|[Tt]rue|[Ff]alse))/y;
-const OUTER_BEFORE = /(?:^|[\s,:=([{][bBuUrRfF]{0,2})$/;
-const LOOK_BACK = 128;
-
-/**
- * Whether the quotes after a key end the string that contains the key and do not begin its value. That is so
- * when they are followed by what can follow a string, and the same quotes before the key begin one.
- */
-function closesOuter(
-  text: string,
-  keyStart: number,
-  { quote, backslashes, end, notation }: Delimiter,
-): boolean {
-  OUTER_BEHIND.lastIndex = end;
-  if (notation !== null || !OUTER_BEHIND.test(text)) return false;
-  for (let at = keyStart; at >= 0 && at > keyStart - LOOK_BACK; at--) {
-    if (text.charCodeAt(at) !== quote) continue;
-    const first = backslashesBefore(text, at);
-    if (at - first > backslashes) continue;
-    if (at - first < backslashes) return false;
-    return (
-      OUTER_BEFORE.test(text.slice(Math.max(0, first - 4), first)) &&
-      !endsItem(text.charCodeAt(skipBlanks(text, at + 1)))
-    );
-  }
-  return false;
+  const end = VALUE_LINE.lastIndex;
+  if (blank !== -1 && !/\d/.test(text.slice(value, end))) return null;
+  return isCode(text, key.start) ? null : { start: value, end, text: MASK };
 }

@@ -1,5 +1,5 @@
 /** Finds the bounds of a key in a text, and whether it names a secret. */
-import { escapeLength, isHex, isKeyCode, unitAt } from './units.ts';
+import { escapedUnit, isControlLetter, isHex, isKeyCode, unitAt } from './units.ts';
 
 const LONGEST_KEY = 128;
 const BACKSLASH = 92;
@@ -30,9 +30,9 @@ export function keyStart(text: string, at: number): number {
   while (start > first) {
     const code = text.charCodeAt(start - 1);
     if (code === BACKSLASH) {
-      const length = escapeLength(text, start);
-      if (length === 0) return start;
-      if (!isKeyCode(unitAt(text, start - 1).code)) return start + length;
+      const unit = escapedUnit(text, start);
+      if (unit === null) return start;
+      if (!isKeyCode(unit.code)) return unit.end;
       while (text.charCodeAt(start - 2) === BACKSLASH) start--;
     } else if (!isKeyCode(code)) return start;
     start--;
@@ -40,17 +40,16 @@ export function keyStart(text: string, at: number): number {
   return start;
 }
 
-const ENCODED = /(?:25)*[\da-f]{2}/iy;
 const COLOUR = /\d{0,3}m/y;
 
 /** Number of characters at the beginning of a key that may belong to an escape or a colour: `\nkey`, `%22key`, `[32mkey`. */
 export function noiseAt(text: string, start: number): number {
   const previous = text.charCodeAt(start - 1);
-  if (previous === BACKSLASH) return /[nrtbf]/.test(text.charAt(start)) ? 1 : 0;
-  const noise = previous === 37 ? ENCODED : previous === 91 || previous === 59 ? COLOUR : null;
-  if (noise === null) return 0;
-  noise.lastIndex = start;
-  return noise.test(text) ? noise.lastIndex - start : 0;
+  if (previous === BACKSLASH) return isControlLetter(text.charCodeAt(start)) ? 1 : 0;
+  if (previous === 37) return unitAt(text, start - 1).end - start;
+  if (previous !== 91 && previous !== 59) return 0;
+  COLOUR.lastIndex = start;
+  return COLOUR.test(text) ? COLOUR.lastIndex - start : 0;
 }
 
 /** Index at which a key of one more word begins: `API key: x`, `api.key=x`; -1 when there is none. */

@@ -1,12 +1,13 @@
 /** Finds secrets in a text: values of keys that name a secret, and texts with the form of a secret. */
-import { type Automaton, createAutomaton, nextState } from './automaton.ts';
+import { type Automaton, classOf, createAutomaton, type Found, nextState } from './automaton.ts';
 import { createJudge, type FinderOptions, type Judge, type Stem, stemsOf } from './finder-rules.ts';
+import { endsInForeignWord, hasForeignWord } from './foreign-words.ts';
 import { createRuns, privateKey, privateKeyTail, type Runs, schemeToken, tokenAt } from './forms.ts';
 import { isNameOfValue } from './key-context.ts';
 import { keyValue, looksRandom, MASK, type Masked } from './key-value.ts';
 import { continuesKey, isSignatureInQuery, keyEnd, keyStart, noiseAt, widerStart } from './keys-in-text.ts';
-import { endsInForeignWord, hasForeignWord, type Verdict } from './secret-keys.ts';
-import { afterBackslashes, escapeLength, isKeyCode, unitAt } from './units.ts';
+import { joinWords, type Verdict, wordsAt } from './secret-keys.ts';
+import { afterBackslashes, escapedUnit, isKeyCode, type Unit } from './units.ts';
 import { encodedCredentials, oracleCredentials, type Span, urlCredentials } from './url-credentials.ts';
 import { mayHaveValue } from './value-place.ts';
 
@@ -45,9 +46,11 @@ const CHARACTERS_PER_KEY = 40;
 /** Creates a finder. */
 export function createSecretFinder(options: FinderOptions): SecretFinder {
   const judge = createJudge(options);
-  const rules: Rules = { automaton: createAutomaton(stemsOf(options)), judge, ownKeys: options.ownKeys };
+  const { ownKeys } = options;
+  const rules: Rules = { automaton: createAutomaton(stemsOf(options)), judge, ownKeys };
   return {
-    isSecretKey: (key) => judge(key, 0, key.length) === 'secret' || (options.ownKeys && hasForeignWord(key)),
+    isSecretKey: (key) =>
+      judge(key, 0, key.length, wordsAt(key, 0, key.length)) === 'secret' || (ownKeys && hasForeignWord(key)),
     mask: (text, isCut) => maskOnce(rules, text, isCut),
   };
 }
@@ -61,14 +64,14 @@ function maskOnce({ automaton, ...rules }: Rules, text: string, isCut: boolean):
     const code = text.charCodeAt(at);
     if (code === BACKSLASH) {
       const next = afterEscape(text, at);
-      state = next.code === 0 ? state : nextState(automaton, state, next.code);
+      if (next.code !== 0) state = nextState(automaton, state, classOf(next.code));
       at = next.end;
     } else {
-      state = nextState(automaton, state, code);
+      state = nextState(automaton, state, classOf(code));
       at++;
     }
     if (state < firstFound) continue;
-    const found = findAt(search, automaton.found(state).words, at, rules);
+    const found = findAt(search, (automaton.found[state - firstFound] as Found<Stem>).words, at, rules);
     if (found === null) continue;
     const start = Math.max(found.start, search.done);
     // Two secrets side by side are one.
@@ -83,12 +86,11 @@ function maskOnce({ automaton, ...rules }: Rules, text: string, isCut: boolean):
 const BACKSLASH = 92;
 
 /** What backslashes escape: a character, or nothing that matters (code 0), as before a slash or a quote. */
-function afterEscape(text: string, at: number): { readonly code: number; readonly end: number } {
+function afterEscape(text: string, at: number): Unit {
   const behind = afterBackslashes(text, at);
   // `\/` in JSON is a slash, which is read next.
   if (text.charCodeAt(behind) === 47) return { code: 0, end: behind };
-  if (escapeLength(text, behind) > 0) return unitAt(text, behind - 1);
-  return { code: BACKSLASH, end: behind };
+  return escapedUnit(text, behind) ?? { code: BACKSLASH, end: behind };
 }
 
 type KeyRules = Omit<Rules, 'automaton'>;
@@ -156,14 +158,16 @@ function verdictOn(
   end: number,
   { judge, ownKeys }: KeyRules,
 ): Verdict {
-  let verdict = judge(text, start, end);
-  if (verdict === 'none' && begin < start) verdict = judge(text, begin, end);
+  let words = wordsAt(text, start, end);
+  let verdict = judge(text, start, end, words);
+  if (verdict === 'none' && begin < start) verdict = judge(text, begin, end, wordsAt(text, begin, end));
   if (ownKeys && verdict !== 'secret' && isSignatureInQuery(text, start, end)) return 'secret';
-  let wider = start;
-  for (let words = 0; words < 2 && verdict === 'none'; words++) {
-    wider = widerStart(text, wider);
+  for (let more = 0, first = start; more < 2 && verdict === 'none'; more++) {
+    const wider = widerStart(text, first);
     if (wider === -1) break;
-    verdict = judge(text, wider, end);
+    words = joinWords(wordsAt(text, wider, first), words);
+    verdict = judge(text, wider, end, words);
+    first = wider;
   }
   return verdict;
 }
@@ -200,6 +204,7 @@ const DIRECTORY =
 
 /** Whether the value is the working directory of a shell: `PWD=/srv/app`. */
 function isDirectory(text: string, keyStart: number, keyEnd: number, { start, end }: Masked): boolean {
-  if (keyEnd - keyStart > 7 || !WORKING_DIRECTORY.test(text.slice(keyStart, keyEnd))) return false;
+  if (keyEnd - keyStart > 7 || (text.charCodeAt(keyEnd - 1) | 32) !== 100) return false;
+  if (!WORKING_DIRECTORY.test(text.slice(keyStart, keyEnd))) return false;
   return DIRECTORY.test(text.slice(start, Math.min(end, start + 256)));
 }

@@ -9,8 +9,8 @@
  * Words such as `session`, `auth` and `cookie` name a secret at the end of the key, or directly before `id`,
  * `key` …
  */
-import { createAutomaton, isLatin, isSameLetter, nextState } from './automaton.ts';
-import { escapeLength, unitAt } from './units.ts';
+import { classOf, createAutomaton, type Found, isLatin, nextState } from './automaton.ts';
+import { unitAt } from './units.ts';
 
 /** What a word says about the key that contains it. */
 type Role =
@@ -74,34 +74,37 @@ const PAIRS = `connection string,conn string,conn str,amz signature,goog signatu
   backup code,backup codes,scratch code,scratch codes,security answer,security answers,security number,seed phrase,
   de passe,mot passe,palavra passe,kata sandi,kata laluan,mat khau,kalmar sirri,la siri,neno siri`;
 
-/** The word for password in scripts other than Latin. A key that contains one names a secret. `-`: may be left out. */
-const FOREIGN = `пароль пароля паролі гасло лозинка парола құпиясөз κωδικός-πρόσβασης συνθηματικό סיסמה סיסמא
-  كلمة-المرور كلمة-السر كلمة-سر كلمة-مرور الباسورد باسورد باسوورد رمز-عبور رمز-المرور کلمه-عبور گذرواژه پاس-ورڈ پاسورد
-  पासवर्ड कूटशब्द संकेतशब्द গুপ্তশব্দ পাসওয়ার্ড ਪਾਸਵਰਡ પાસવર્ડ ପାସୱାର୍ଡ ಪಾಸ್-ವರ್ಡ್ పాస్-వర్డ్ கடவுச்சொல் பாஸ்-வேர்ட் പാസ്-വേഡ്
-  മുරපදය රහස්-පදය รหัสผ่าน လျှို့ဝှက်နံပါတ် ពាក្យសម្ងាត់ პაროლი գաղտնաբառ የይለፍ-ቃል 密码 密碼 口令 密語 暗証番号 合言葉 パスワード
-  パスフレーズ 비밀번호 패스워드`;
-
-const ROLES = Object.keys(WORDS) as Role[];
-
-/** A word and its roles. */
-interface Word extends Readonly<Record<Role, boolean>> {
-  readonly text: string;
-  /** Words that make a secret with this one when they follow it. */
-  readonly followers: ReadonlySet<string>;
-}
-
 const wordsIn = (list: string): string[] => list.trim().split(/\s+/);
 
 const ROLE_SETS = Object.fromEntries(
-  ROLES.map((role) => [role, new Set(wordsIn(WORDS[role]))]),
+  Object.entries(WORDS).map(([role, list]) => [role, new Set(wordsIn(list))]),
 ) as unknown as Readonly<Record<Role, ReadonlySet<string>>>;
 
 const PAIR_LIST = PAIRS.split(',').map((pair) => wordsIn(pair) as [string, string]);
 
-function wordOf(text: string): Word {
-  const roles = Object.fromEntries(ROLES.map((role) => [role, ROLE_SETS[role].has(text)]));
-  const followers = new Set(PAIR_LIST.filter(([first]) => first === text).map(([, second]) => second));
-  return { ...(roles as Record<Role, boolean>), text, followers };
+/** A word and its roles. All have the same members in the same order, which keeps reading them fast. */
+type Word = ReturnType<typeof wordOf>;
+
+function wordOf(text: string) {
+  const has = (role: Role): boolean => ROLE_SETS[role].has(text);
+  const followers = PAIR_LIST.filter(([first]) => first === text).map(([, second]) => second);
+  return {
+    text,
+    secret: has('secret'),
+    last: has('last'),
+    carrier: has('carrier'),
+    keyed: has('keyed'),
+    isKey: text === 'key' || text === 'keys',
+    ending: has('ending'),
+    lastEnding: has('lastEnding'),
+    beginsSecret: text === 'password' || text === 'passwd',
+    describing: has('describing'),
+    qualifying: has('qualifying'),
+    counted: has('counted'),
+    random: has('random'),
+    /** Words that make a secret with this one when they follow it. */
+    followers: followers.length > 0 ? new Set(followers) : null,
+  };
 }
 
 const UNKNOWN = wordOf('');
@@ -111,69 +114,107 @@ const JOINED_LAST: Word = { ...UNKNOWN, last: true };
 
 const KNOWN = new Set([...Object.values(ROLE_SETS).flatMap((words) => [...words]), ...PAIR_LIST.flat()]);
 const automaton = createAutomaton([...KNOWN].map((text) => [text, wordOf(text)] as const));
+/** For each state in which a word ends: what a longer word is that ends so. */
+const JOINED_WORDS = automaton.found.map(({ words }) =>
+  words.some(({ ending }) => ending)
+    ? JOINED
+    : words.some(({ lastEnding }) => lastEnding)
+      ? JOINED_LAST
+      : UNKNOWN,
+);
 
 /** `random`: a secret if the value looks random. */
 export type Verdict = 'secret' | 'random' | 'none';
 
-/** Decides about the key between two indexes of a text. Its letters may be escaped. */
+/** Decides about the key between two indexes of a text. */
 export function judgeKey(text: string, start: number, end: number): Verdict {
-  const words: Word[] = [];
+  return judgeWords(wordsAt(text, start, end));
+}
+
+/** What counts of the words of a key. */
+export interface KeyWords {
+  readonly count: number;
+  readonly first: Word;
+  /** The last but one. */
+  readonly previous: Word;
+  readonly last: Word;
+  /** Whether one of them, or two side by side, name a secret anywhere in a key. */
+  readonly isSecret: boolean;
+}
+
+/** Reads the words of the key between two indexes of a text. Its letters may be escaped. */
+export function wordsAt(text: string, start: number, end: number): KeyWords {
+  let [count, first, previous, last, isSecret] = [0, UNKNOWN, UNKNOWN, UNKNOWN, false];
   let state = 0;
   let length = 0;
   let isUpper = false;
   let beginsSecret = false;
-  for (let at = start; at < end; ) {
-    let code = text.charCodeAt(at);
+  for (let at = start, isEnd = false; !isEnd; ) {
+    isEnd = at >= end;
+    let code = isEnd ? END : text.charCodeAt(at);
     let next = at + 1;
     if (code === 92) ({ code, end: next } = unitAt(text, at));
     at = next;
-    const isLetter = isLatin(code);
+    const known = classOf(code);
+    const isLetter = isLatin(known);
     const wasUpper: boolean = isUpper;
     isUpper = code < 128 ? code >= 65 && code <= 90 : wasUpper;
     if (length > 0 && (!isLetter || (isUpper && (!wasUpper || isLower(text.charCodeAt(next)))))) {
-      words.push(wordAt(state, length, beginsSecret));
+      previous = last;
+      last = wordAt(state, length, beginsSecret);
+      isSecret ||= last.secret || makeSecret(previous, last);
+      if (count++ === 0) first = last;
       state = length = 0;
       beginsSecret = false;
     }
     if (!isLetter) continue;
-    state = nextState(automaton, state, code);
+    state = nextState(automaton, state, known);
     length++;
-    if (length === 6 || length === 8) beginsSecret ||= beginsPassword(state, length);
+    if ((length === 6 || length === 8) && state >= automaton.firstFound) {
+      beginsSecret ||= automaton.depths[state] === length && foundAt(state).words[0]?.beginsSecret === true;
+    }
   }
-  if (length > 0) words.push(wordAt(state, length, beginsSecret));
-  return verdictOn(words);
+  return { count, first, previous, last, isSecret };
 }
+
+/** The words of a key that consists of two parts. */
+export function joinWords(before: KeyWords, behind: KeyWords): KeyWords {
+  if (before.count === 0 || behind.count === 0) return before.count === 0 ? behind : before;
+  return {
+    count: before.count + behind.count,
+    first: before.first,
+    previous: behind.count > 1 ? behind.previous : before.last,
+    last: behind.last,
+    isSecret: before.isSecret || behind.isSecret || makeSecret(before.last, behind.first),
+  };
+}
+
+/** Stands for the end of a key. */
+const END = 0;
 
 const isLower = (code: number): boolean => code >= 97 && code <= 122;
 
-function beginsPassword(state: number, length: number): boolean {
-  if (state < automaton.firstFound || automaton.depth(state) !== length) return false;
-  const text = automaton.found(state).words[0]?.text;
-  return text === 'password' || text === 'passwd';
-}
+const foundAt = (state: number) => automaton.found[state - automaton.firstFound] as Found<Word>;
 
 function wordAt(state: number, length: number, beginsSecret: boolean): Word {
   if (state < automaton.firstFound) return beginsSecret ? JOINED : UNKNOWN;
-  const { words, length: longest } = automaton.found(state);
+  const { words, length: longest } = foundAt(state);
   const whole = longest === length ? words[0] : undefined;
   if (whole !== undefined && (whole.last || !whole.ending)) return whole;
-  if (beginsSecret || words.some(({ ending }) => ending)) return JOINED;
-  return words.some(({ lastEnding }) => lastEnding) ? JOINED_LAST : UNKNOWN;
+  return beginsSecret ? JOINED : (JOINED_WORDS[state - automaton.firstFound] as Word);
 }
 
-function verdictOn(words: readonly Word[]): Verdict {
-  const last = words[words.length - 1];
-  if (last === undefined || (words.length > 1 && (last.describing || words[0]?.qualifying))) return 'none';
-  if (last.text === 'tokens' && words[words.length - 2]?.counted) return 'none';
-  for (let index = 0; index < words.length; index++) {
-    const word = words[index] as Word;
-    if (word.secret) return 'secret';
-    const next = words[index + 1];
-    if (word.last && (next === undefined || next.carrier)) return 'secret';
-    if (next === undefined) break;
-    if (word.keyed && (next.text === 'key' || next.text === 'keys')) return 'secret';
-    if (word.followers.has(next.text)) return 'secret';
-  }
+/** Whether two words side by side name a secret. */
+function makeSecret(first: Word, second: Word): boolean {
+  if ((first.last && second.carrier) || (first.keyed && second.isKey)) return true;
+  return first.followers?.has(second.text) === true;
+}
+
+/** Decides about a key by its words. */
+export function judgeWords({ count, first, previous, last, isSecret }: KeyWords): Verdict {
+  if (count > 1 && (last.describing || first.qualifying)) return 'none';
+  if (last.text === 'tokens' && previous.counted) return 'none';
+  if (isSecret || last.last) return 'secret';
   return last.random ? 'random' : 'none';
 }
 
@@ -183,43 +224,6 @@ export function keyStems(): string[] {
   const stems = [...secret, ...last, ...ending, ...lastEnding, ...random, 'key'];
   stems.push(...PAIR_LIST.flatMap(([first, second]) => [`${first}-${second}`, `${first}${second}`]));
   return stems.filter((stem) => !stems.some((other) => other !== stem && stem.includes(other)));
-}
-
-/** The words of {@link FOREIGN}, with a `-` where a separator may be. */
-export function foreignStems(): string[] {
-  const words = wordsIn(FOREIGN).flatMap((word) => [word, word.replaceAll('-', '')]);
-  // Some letters exist as one character and as two.
-  return [
-    ...new Set(
-      words.flatMap((word) => [word, word.normalize('NFC'), word.replaceAll('\u09af\u09bc', '\u09df')]),
-    ),
-  ];
-}
-
-const plainOf = (text: string): string =>
-  text
-    .toLowerCase()
-    .normalize('NFD')
-    .replace(/[\u0300-\u036f]|\u200c|\u200d|[\s_.-]/g, '');
-const FOREIGN_WORDS = [...new Set(foreignStems().map(plainOf))];
-
-/** Whether a text contains the word for password in a script other than Latin. */
-export function hasForeignWord(text: string): boolean {
-  const plain = plainOf(text);
-  return FOREIGN_WORDS.some((word) => plain.includes(word));
-}
-
-/** Whether one of the {@link foreignStems} ends at an index of a text. Its letters may be escaped. */
-export function endsInForeignWord(text: string, word: string, end: number): boolean {
-  let at = end;
-  for (let index = word.length - 1; index >= 0; index--) {
-    const isEscaped = text.charCodeAt(at - 6) === 92 && escapeLength(text, at - 5) === 5;
-    const code = isEscaped ? Number.parseInt(text.slice(at - 4, at), 16) : text.charCodeAt(at - 1);
-    if (!isSameLetter(code, word.charCodeAt(index))) return false;
-    at -= isEscaped ? 6 : 1;
-    while (isEscaped && text.charCodeAt(at - 1) === 92) at--;
-  }
-  return true;
 }
 
 /** The words of a key in lower case. */

@@ -12,19 +12,45 @@ export interface Unit {
 const BACKSLASH = 92;
 const ENTITY = /&(?:amp;)*(?:#(\d{2,3})|#x([\da-f]{2})|(quot|apos|lt|gt|nbsp));/iy;
 const ENTITIES: Readonly<Record<string, number>> = { quot: 34, apos: 39, lt: 60, gt: 62, nbsp: 32 };
-const PERCENT = /%(?:25){0,8}([\da-f]{2})/iy;
+
+/** Marks characters of ASCII: most texts are told apart by one of them, without a pattern. */
+export const marksOf = (characters: string): Uint8Array =>
+  Uint8Array.from({ length: 128 }, (_, code) => Number(characters.includes(String.fromCharCode(code))));
+
+/** Digit of each character of ASCII; -1 when it is no hexadecimal one. */
+const HEX = Int8Array.from({ length: 128 }, (_, code) =>
+  '0123456789abcdef'.indexOf(String.fromCharCode(code).toLowerCase()),
+);
+
+export function isHex(code: number): boolean {
+  return code < 128 && HEX[code] !== -1;
+}
+
+/** The number that hexadecimal digits at an index stand for; -1 when there are fewer. */
+function hexNumber(text: string, at: number, digits: number): number {
+  let number = 0;
+  for (let index = at; index < at + digits; index++) {
+    const code = text.charCodeAt(index);
+    if (!isHex(code)) return -1;
+    number = 16 * number + (HEX[code] as number);
+  }
+  return number;
+}
 
 /** Reads the character at an index. Past the end of the text its code is `NaN`. */
 export function unitAt(text: string, at: number): Unit {
   const code = text.charCodeAt(at);
   if (code === BACKSLASH) return backslashUnit(text, at);
   if (code === 38 && mayBeEntity(text, at)) return entityUnit(text, at);
-  if (code === 37) {
-    PERCENT.lastIndex = at;
-    const hex = PERCENT.exec(text)?.[1];
-    if (hex !== undefined) return { code: Number.parseInt(hex, 16), end: PERCENT.lastIndex };
-  }
-  return { code, end: at + 1 };
+  return code === 37 ? percentUnit(text, at) : { code, end: at + 1 };
+}
+
+/** A character that is percent-encoded any number of times: `%22`, `%2522`. */
+function percentUnit(text: string, at: number): Unit {
+  let digits = at + 1;
+  while (text.startsWith('25', digits) && hexNumber(text, digits + 2, 2) !== -1) digits += 2;
+  const code = hexNumber(text, digits, 2);
+  return code === -1 ? { code: 37, end: at + 1 } : { code, end: digits + 2 };
 }
 
 /** Whether an entity such as `&quot;` may begin at an index. */
@@ -52,21 +78,20 @@ function backslashUnit(text: string, at: number): Unit {
   if (code === 110) return { code: 10, end: behind + 1 };
   if (code === 114) return { code: 13, end: behind + 1 };
   if (code === 116) return { code: 9, end: behind + 1 };
-  const length = escapeLength(text, behind);
-  if (length === 0) return { code: BACKSLASH, end: at + 1 };
-  return { code: Number.parseInt(text.slice(behind + 1, behind + length), 16), end: behind + length };
+  return escapedUnit(text, behind) ?? { code: BACKSLASH, end: at + 1 };
 }
 
-/** Length of `u0070` or `x70` at an index; 0 when there is none. */
-export function escapeLength(text: string, at: number): number {
+/** The character that `u0070` or `x70` at an index stands for; `null` when there is none. */
+export function escapedUnit(text: string, at: number): Unit | null {
   const kind = text.charCodeAt(at);
   const digits = kind === 117 ? 4 : kind === 120 ? 2 : 0;
-  for (let digit = 1; digit <= digits; digit++) if (!isHex(text.charCodeAt(at + digit))) return 0;
-  return digits === 0 ? 0 : digits + 1;
+  const code = digits === 0 ? -1 : hexNumber(text, at + 1, digits);
+  return code === -1 ? null : { code, end: at + 1 + digits };
 }
 
-export function isHex(code: number): boolean {
-  return (code >= 48 && code <= 57) || (code >= 97 && code <= 102) || (code >= 65 && code <= 70);
+/** Whether a letter behind a backslash stands for a control character: `\n`, `\t`. */
+export function isControlLetter(code: number): boolean {
+  return code === 110 || code === 114 || code === 116 || code === 98 || code === 102;
 }
 
 /** Index after the backslashes at an index. */
@@ -74,6 +99,13 @@ export function afterBackslashes(text: string, at: number): number {
   let behind = at;
   while (text.charCodeAt(behind) === BACKSLASH) behind++;
   return behind;
+}
+
+/** Index of the first of the backslashes directly before an index, not before `from`. */
+export function backslashesBefore(text: string, at: number, from = 0): number {
+  let first = at;
+  while (first > from && text.charCodeAt(first - 1) === BACKSLASH) first--;
+  return first;
 }
 
 /** Whether a character is a single quote, a double quote or a backtick. */

@@ -41,8 +41,11 @@ export function urlCredentials(text: string, start: number, isCut: boolean): Spa
 function regionEnd(text: string, start: number): number {
   for (let at = start; at < text.length; at++) {
     const code = text.charCodeAt(at);
+    // Letters, which most of it consists of.
+    if (code > 96 && code < 0xa0) continue;
     if (code <= 32 || code === 34 || code === 39 || code === 96 || code === 0xa0 || code === 0x2028)
       return at;
+    if (code !== 92 && code !== 38 && code !== 58) continue;
     const next = text.charCodeAt(at + 1);
     if (code === 92 && (next === 110 || next === 114 || next === 116 || next === 34 || next === 39))
       return at;
@@ -94,6 +97,7 @@ function hasPassword(address: string, end: number): boolean {
     if (code === 44 || code === 59) host = at + 1;
     else if (code === 91 && at === host) at = afterAddress(address, at);
     else if (code === 58) {
+      if (isLetter(address.charCodeAt(at + 1))) return true;
       PORT.lastIndex = at + 1;
       if (!PORT.test(address)) return true;
       at = PORT.lastIndex - 1;
@@ -101,6 +105,8 @@ function hasPassword(address: string, end: number): boolean {
   }
   return false;
 }
+
+const isLetter = (code: number): boolean => (code | 32) >= 97 && (code | 32) <= 122;
 
 /** A port or a mask, what may follow it in a sentence, and the next host. */
 const PORT = /(?:\d*|\*{3})[)>\]}.:!]*\\*(?=[,;/?#]|$)/y;

@@ -2,7 +2,7 @@
  * Finds the ends of values in JSON, Python reprs and plain text, even nested or truncated, in one forward scan.
  * Where an end is unclear the value extends to the end of the string around it: masking too much is harmless.
  */
-import { afterBackslashes, afterBreak, isQuoteCode, skipBlanks, unitAt } from './units.ts';
+import { afterBackslashes, afterBreak, backslashesBefore, isQuoteCode, skipBlanks, unitAt } from './units.ts';
 
 /** A quote as it is written: `"`, `\"`, `\\\"`, `&quot;`, `%22`. */
 export interface Delimiter {
@@ -30,13 +30,6 @@ export function delimiterAt(text: string, at: number): Delimiter | null {
   const { code, end } = unitAt(text, at);
   if (!isQuoteCode(code)) return null;
   return { start: at, end, quote: code, backslashes: 0, notation: text.slice(at, end) };
-}
-
-/** Index of the first of the backslashes directly before an index, not before `from`. */
-export function backslashesBefore(text: string, at: number, from = 0): number {
-  let first = at;
-  while (first > from && text.charCodeAt(first - 1) === BACKSLASH) first--;
-  return first;
 }
 
 /** End of a string: its closing delimiter, or the end of the string around it when that is missing or unclear. */

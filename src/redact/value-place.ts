@@ -35,13 +35,21 @@ export interface Key {
 }
 
 /** Whether the value of a key may contain blanks and semicolons. */
-const HEADER = /(?:authorization|cookie)$/i;
-/** Whether a string may follow a key after a blank only: `PASSWORD 'x'`. */
-const PASSWORD = /pass(?:word|wd|phrase)$/i;
+const isHeader = (text: string, key: Key): boolean =>
+  endsIn(text, key, 'authorization') || endsIn(text, key, 'cookie');
 
-/** Whether a key ends so. */
-function endsIn(text: string, { start, end }: Key, ending: RegExp): boolean {
-  return ending.test(text.slice(Math.max(start, end - 16), end));
+/** Whether a string may follow a key after a blank only: `PASSWORD 'x'`. */
+const isPassword = (text: string, key: Key): boolean =>
+  endsIn(text, key, 'password') || endsIn(text, key, 'passwd') || endsIn(text, key, 'passphrase');
+
+/** Whether a key ends in a word, in any case. */
+function endsIn(text: string, { start, end }: Key, word: string): boolean {
+  const first = end - word.length;
+  if (first < start) return false;
+  for (let at = end - 1; at >= first; at--) {
+    if ((text.charCodeAt(at) | 32) !== word.charCodeAt(at - first)) return false;
+  }
+  return true;
 }
 
 /** A place after a key without quotes. */
@@ -96,7 +104,12 @@ export function mayHaveValue(text: string, start: number, end: number): boolean 
     return true;
   if (next >= 128) return next === 0xff1a || next === 0xff1d;
   // An option, and an element with attributes.
-  return FOLLOWERS[next] === 1 || text.startsWith('--', start) || opensElement(text, start);
+  return FOLLOWERS[next] === 1 || isOption(text, start) || opensElement(text, start);
+}
+
+/** Whether a key is an option of a command: `--password`. */
+function isOption(text: string, start: number): boolean {
+  return text.charCodeAt(start) === 45 && text.charCodeAt(start + 1) === 45;
 }
 
 const FOLLOWERS = new Uint8Array(128);
@@ -123,16 +136,16 @@ export function findPlace(text: string, key: Key): Place | null {
     const value = behind(SERIALIZED, text, mark);
     return value === null ? null : placeAt(value, 'word');
   }
-  const isOption = text.startsWith('--', start);
+  const option = isOption(text, start);
   if (quotes !== null && text.charCodeAt(mark) === 44) {
-    const isPair = !isOption && (opensPair(text, start) || isArgument(text, start));
-    if (!isOption && !isPair) return null;
+    const isPair = !option && (opensPair(text, start) || isArgument(text, start));
+    if (!option && !isPair) return null;
     const value = skipSpace(text, mark + 1);
     return { value, bare: 'word', quotes, onlyString: true, isPair, isNextLine: false };
   }
-  if (isOption && mark > at && text[mark] !== '-') return placeAt(mark, 'word');
-  if (quotes !== null || mark === at || behind(LONE_STRING, text, mark) === null) return null;
-  if (!endsIn(text, key, PASSWORD)) return null;
+  if (option && mark > at && text[mark] !== '-') return placeAt(mark, 'word');
+  if (quotes !== null || mark === at || !isPassword(text, key)) return null;
+  if (behind(LONE_STRING, text, mark) === null) return null;
   return { value: mark, bare: 'word', quotes: null, onlyString: true, isPair: false, isNextLine: false };
 }
 
@@ -174,7 +187,7 @@ function behindSeparator(
 ): Place {
   if (isColon && quotes !== null) return placeAt(skipSpace(text, end), 'member', quotes);
   const value = skipBlanks(text, end);
-  const isLine = isColon || isApart || endsIn(text, key, HEADER);
+  const isLine = isColon || isApart || isHeader(text, key);
   const next = afterBreak(text, value);
   // Only blanks: the value may be on the next line.
   if (next !== -1) {

@@ -64,3 +64,32 @@ export const ADVERSARIAL_UNITS: readonly string[] = [
     'pw: x\\',
   ],
 ];
+
+/** Units of which fuzzing found that redaction takes the longest for them, in proportion to `JSON.stringify`. */
+export const WORST_UNITS: readonly string[] = [
+  ...[
+    'AKIAkey key,"napw:\nA:"\', ,\\u0070',
+    'AKIAkey keyapi keyname":"pw", ,\\u0070',
+    'a,Ak.ey keysig_re\\u0070',
+  ],
+  ...[
+    "AKsession1y key' ,\\u0070",
+    'Akey ;key ',
+    'Akey;;key ',
+    'SG.keyőskA\\pwey ',
+    'keysk-\n\\pwey ',
+    'key %22key ',
+  ],
+  ...['keyapi key$sk-$%;pw%22pwdk,\\pwey ', 'keyapi keysk-$6$ \\npwdkwey ', 'kesignaturey ;keeyname="pw" y '],
+  ...[
+    '://%25sige_sk-I---%22pwssk--npm_ssA:',
+    '://%25AAsig$_\\u0070Ae_sk-IA:',
+    '\\://>sig&n%22pwaturA_sk-I\\u0070A:',
+  ],
+  ...[
+    '\\://>s@&n%22pwaturA_sk-I\\uA0070A:',
+    '://;AsignA%22psignaturewaturAe_sk-_IA:',
+    '丆丁',
+    '"name":"pw",valval',
+  ],
+];
