@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createRedactor } from '../../src/redact.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
+import { WORST_UNITS } from './adversarial.ts';
 import { NOTATIONS, type Value } from './notations.ts';
 
 fc.configureGlobal({ seed: 41 });
@@ -183,6 +184,7 @@ describe('any text', () => {
       'token="""',
     ],
     ...["('password', '...", "('token', 'a...'", 'password\\n\\n', '"password"\\n:\\n'],
+    ...WORST_UNITS,
   ])('takes time that grows no faster than its length: %j over and over', (unit) => {
     const text = unit.repeat(131_072 / unit.length);
     const start = cpuMs();
@@ -204,6 +206,20 @@ describe('any text', () => {
       expect(cpuMs() - start).toBeLessThan(4_000);
     },
   );
+
+  it('shows no secret at the point from which it masks everything', () => {
+    const tail = `\n${'MIIEvQIBADANBgkqhkiG9w0B'.repeat(4)}\n-----END PRIVATE KEY-----\npassword=hunter2`;
+    for (let units = 20; units < 240; units++) {
+      expect(redact('sig='.repeat(units) + tail)).not.toMatch(/MIIE|hunter2/);
+      expect(redact('pw=x,'.repeat(units) + tail)).not.toMatch(/MIIE|hunter2/);
+    }
+  });
+
+  it('shows harmless keys that resemble secrets, however many there are', () => {
+    const row = { primary_key: 1, token_count: 5, sort_key: 'a', name: 'Ann Smith', prompt_tokens: 12 };
+    const text = JSON.stringify(Array.from({ length: 2_000 }, () => row));
+    expect(redact(text)).toBe(text);
+  });
 
   it('shows values under letters that the automaton cannot tell from those of a secret word', () => {
     expect(redact('{"密码": null, "丆丁": "ann"}')).toBe('{"密码": null, "丆丁": "ann"}');
