@@ -38,6 +38,14 @@ def flaky(self, times):
     return 'ok after %d' % self.request.retries
 
 
+@app.task(name='shop.again', bind=True, max_retries=None)
+def again(self, times, countdown, seconds):
+    if self.request.retries < times:
+        raise self.retry(exc=RuntimeError('try %d' % self.request.retries), countdown=countdown)
+    time.sleep(seconds)
+    return self.request.retries
+
+
 @app.task(name='shop.hopeless', bind=True, max_retries=2)
 def hopeless(self):
     raise self.retry(exc=OSError('never'), countdown=0.1)
