@@ -42,6 +42,23 @@ describe('the summary of open tasks', () => {
     expect(isWhole).toBe(true);
   });
 
+  it('counts retries that wait on a worker as overdue, and as lost with it', async () => {
+    const { history, moveTo, open } = historyAt(0);
+    const by = { worker: 'gone' };
+    for (const id of ['waits', 'not there yet']) {
+      history.writer.recordTask(told({ id, ...by, type: 'received', retries: 0, time: at(0), eta: at(0) }));
+      history.writer.recordTask(told({ id, ...by, type: 'started', time: at(0) + 1 }));
+      history.writer.recordTask(told({ id, ...by, type: 'retried', time: at(0) + 2 }));
+    }
+    const next = told({ id: 'waits', ...by, type: 'received', retries: 1, time: at(0) + 3, eta: at(5) });
+    history.writer.recordTask(next);
+    expect((await open()).open).toMatchObject({ running: [], overdue: null, lost: [] });
+    moveTo(30);
+    const { overdue, lost } = (await open()).open;
+    expect(overdue).toEqual({ count: 1, since: at(5), states: ['RETRY'], examples: ['waits'] });
+    expect(lost).toMatchObject([{ worker: 'gone', count: 1, states: ['RETRY'], examples: ['waits'] }]);
+  });
+
   it('counts every lost task, however many, by worker', async () => {
     const { history, moveTo, open } = historyAt(0);
     for (let id = 0; id < 5_000; id++) {

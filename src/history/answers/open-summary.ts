@@ -75,7 +75,7 @@ const KNOWN_STATES: ReadonlySet<string> = new Set(TASK_STATES);
 
 function visitorOf(sums: Sums, state: string): (slot: number) => void {
   if (state === 'PENDING') return (slot) => visitPending(sums, slot);
-  if (state === 'RETRY') return () => {};
+  if (state === 'RETRY') return (slot) => visitRetry(sums, slot);
   const isRunning = state === 'STARTED' || !KNOWN_STATES.has(state);
   return (slot) => {
     if (isMissing(sums.context.records, slot)) return;
@@ -98,6 +98,13 @@ function visitPending(sums: Sums, slot: number): void {
   const due = Math.max(since, etaOf(records, slot) ?? since);
   if (due > sums.now) return;
   add(sums, groupOf(sums.waiting, records.queue[slot] as number), slot, due);
+}
+
+/** A worker may have the next attempt of a task, which then waits there for its eta. */
+function visitRetry(sums: Sums, slot: number): void {
+  const life = readLife(sums.context.records, slot);
+  if (life.isHeld) addLost(sums, slot, 'RETRY');
+  if (life.isOpened) addOverdue(sums, slot, 'RETRY');
 }
 
 function addOverdue(sums: Sums, slot: number, state: string): void {
