@@ -19,7 +19,13 @@ const DEPLOYMENTS = [
     losesEvents: false,
   },
   // Celery itself loses events of thread pools (celery#10434).
-  { title: 'threads, without', pool: ['threads', '-c', '4'], settings: {}, hasSent: false, losesEvents: true },
+  {
+    title: 'threads, without',
+    pool: ['threads', '-c', '4'],
+    settings: {},
+    hasSent: false,
+    losesEvents: true,
+  },
 ];
 
 describe.skipIf(missing !== null)(titleUnless(missing, 'retries of a running Celery'), () => {
@@ -57,9 +63,12 @@ function checkDeployment(deployment: (typeof DEPLOYMENTS)[number]): void {
     await redis?.close();
   }, 30_000);
 
-  it('are STARTED while they run again, and RETRY with their eta while they wait', { timeout: 60_000 }, async () => {
+  it('are STARTED while they run again, and RETRY with their eta while they wait', {
+    timeout: 60_000,
+  }, async () => {
     await app.send(...again(2, 0, 5, 4), ...again(1, 60, 0, 10));
-    const isRunning = ({ state, retries, started }: Task) => state === 'STARTED' && retries === 2 && started !== null;
+    const isRunning = ({ state, retries, started }: Task) =>
+      state === 'STARTED' && retries === 2 && started !== null;
     await until(async () => (await tasksIn('STARTED')).filter(isRunning).length === 4);
     await until(async () => (await tasksIn('RETRY')).length === 10);
     for (const waiting of await tasksIn('RETRY')) {
