@@ -95,6 +95,8 @@ export interface HistoryIndex {
   stateOf(id: string): TaskState | null;
   /** The number of a task's current attempt, 0 for the first; `null` when it is unknown. */
   retriesOf(id: string): number | null;
+  /** When a task that waits was sent, milliseconds since 1970; `null`: it does not wait, or nobody reported it. */
+  sentAt(id: string): number | null;
   /**
    * Tasks that have not ended, longest unheard of first; a message of any kind counts. Those that no longer run
    * ({@link HistoryWriter.recordEndUnseen}) are left out.

@@ -11,6 +11,7 @@ import { wellFormed } from '../serialize/scalars.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { ComponentSource, HistoryStats, ReadContext } from '../source.ts';
 import type { ComponentBody, ComponentsBody } from '../wire.ts';
+import { createFindingsComponent, stableFindings } from './findings-component.ts';
 import { createQueuesComponent, stableQueues } from './queues-component.ts';
 import { VERSION } from './version.ts';
 
@@ -29,13 +30,17 @@ export const components = defineRoute({
     const { components: part } = monitor.sources;
     const readers = (part === undefined ? [] : partsOf(part)).map((one) => componentReader(monitor, one));
     const readQueues = createQueuesComponent(monitor);
+    const readFindings = createFindingsComponent(monitor, async () => ({
+      metrics: await describeMetrics(monitor),
+    }));
     return () => async (request, response) => {
       const leave = onLeave(response);
-      const [metrics, beat, history, queues, others] = await Promise.all([
+      const [metrics, beat, history, queues, findings, others] = await Promise.all([
         describeMetrics(monitor),
         describeBeat(monitor, leave),
         describeHistory(monitor, leave),
         readQueues(leave),
+        readFindings(),
         Promise.all(readers.map((read) => read(leave))),
       ]);
       // Sources choose the keys: without a prototype, `__proto__` is a plain key.
@@ -45,9 +50,12 @@ export const components = defineRoute({
       body.beat = beat;
       body.history = history;
       body.queues = queues;
+      body.findings = findings;
       for (const [key, component] of others.flat()) body[key] = component;
       const json = JSON.stringify(body);
-      const etag = tagOf(JSON.stringify({ ...body, queues: stableQueues(queues) }));
+      const etag = tagOf(
+        JSON.stringify({ ...body, queues: stableQueues(queues), findings: stableFindings(findings) }),
+      );
       sendDocument(request, response, { body: Buffer.from(json), etag });
     };
   },

@@ -1,4 +1,5 @@
 /** The only bridge from the model to the wire: missing values, previews and redaction are handled here. */
+import type { FoundProblem, RuleOutcome } from '../findings/evaluate.ts';
 import type { GraphEdge, GraphNode, StateCounts } from '../graph.ts';
 import type {
   Component,
@@ -15,11 +16,13 @@ import type { TaskStats } from '../source.ts';
 import type {
   ComponentBody,
   EventBody,
+  FindingBody,
   GraphEdgeBody,
   GraphNodeBody,
   GraphNodeUpdateBody,
   QueueBody,
   RelationBody,
+  RuleBody,
   ScheduleBody,
   StateCountsBody,
   TaskBody,
@@ -29,6 +32,7 @@ import type {
 } from '../wire.ts';
 import { componentBody, queueBody } from './components.ts';
 import { eventBody, scheduleBody, workerBody } from './deployment.ts';
+import { findingBody, ruleBody } from './findings.ts';
 import { createMatcher } from './matcher.ts';
 import { createRowCache } from './row-cache.ts';
 import { wellFormed } from './scalars.ts';
@@ -79,6 +83,8 @@ export interface Serializer {
   component(component: Component): ComponentBody | null;
   /** `null` when the queue has no name. */
   queue(queue: Queue, source: string, now: Date): QueueBody | null;
+  finding(finding: FoundProblem): FindingBody;
+  rule(outcome: RuleOutcome): RuleBody;
   /** Redacts and truncates a sentence from a source. */
   sentence(text: string): string;
   /**
@@ -100,6 +106,10 @@ export function createSerializer({
   const showDetail = createShowText(redactor, detail);
   const showSentence = createShowText(redactor, SENTENCE);
   const caches = new Map<string, ReturnType<typeof createRowCache>>();
+
+  function sentence(text: string): string {
+    return showSentence(text, 'error').text ?? '';
+  }
 
   function taskRow(task: Task, source: string): TaskBody | null {
     return readable(() => taskBody(task, source, showPreview));
@@ -131,7 +141,9 @@ export function createSerializer({
     schedule: (schedule, source) => readable(() => scheduleBody(schedule, source, showPreview)),
     queue: (queue, source, now) => readable(() => queueBody(queue, source, now)),
     component: (component) => readable(() => componentBody(component, redactor)),
-    sentence: (text) => showSentence(text, 'error').text ?? '',
+    finding: (finding) => findingBody(finding, redactor, sentence),
+    rule: (outcome) => ruleBody(outcome, sentence),
+    sentence,
     matcher: (q) => createMatcher(q, showPreview),
   };
 }

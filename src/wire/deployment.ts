@@ -53,6 +53,38 @@ export interface QueueBody {
   source: string;
 }
 
+/** Something that is wrong, found by a rule. */
+export interface FindingBody {
+  /** Stable: which rule found it. */
+  code: string;
+  severity: 'critical' | 'warning';
+  /** Since when, as far as it is known; else since when it has been found. */
+  since: Timestamp;
+  /** Name of the source; `null` where it is about several, or about the monitor itself. */
+  source: string | null;
+  /** The task name, queue, worker, schedule or server that it is about; `null`: the whole source. */
+  subject: string | null;
+  /** One sentence for people. Its wording may change. */
+  summary: string;
+  /** Figures and names that show it, by the rule. */
+  evidence: { [key: string]: unknown };
+  /** Where to look: path and query of this API. */
+  look: string;
+}
+
+/** Whether a rule has looked at a source, and what it found. */
+export interface RuleBody {
+  code: string;
+  /** `null`: the rule is about all sources together. */
+  source: string | null;
+  /** `unknown`: it has found nothing, and could not look at everything. */
+  status: 'found' | 'clear' | 'unknown';
+  /** Why it could not look at everything; `null`: it could. */
+  reason: string | null;
+  /** How many problems it found; `findings` lists at most 20 of them. */
+  found: Integer;
+}
+
 /** One component of the deployment. */
 export interface ComponentBody {
   name: string;
@@ -68,10 +100,16 @@ export interface ComponentBody {
   config: { [key: string]: unknown } | null;
   /** Present on the component `queues` only. Sorted by source and name. */
   queues?: QueueBody[];
+  /** Present on the component `findings` only, like the next two. The worst first. */
+  findings?: FindingBody[];
+  /** One for each rule and source that it can be about. All is well only if every one is `clear`. */
+  rules?: RuleBody[];
+  /** When the rules last looked. */
+  checked_at?: Timestamp;
 }
 
 /**
- * `GET /api/components/`, keyed by component: `web`, `metrics`, `beat`, `history`, `queues`, and
+ * `GET /api/components/`, keyed by component: `web`, `metrics`, `beat`, `history`, `queues`, `findings`, and
  * `<source>.<component>`.
  */
 export interface ComponentsBody {

@@ -102,6 +102,19 @@ describe('a reply of a worker', () => {
     expect(history.reader.freshness('tasks').revision).toBe(settled + 1);
   });
 
+  it('takes no task away from a worker whose clock is behind ours, or that answers late', async () => {
+    const { history, say, wait, flags } = clocked();
+    // Born at T0 by our clock, when its own says a minute less.
+    say({ type: 'online', time: T0 - 60_000 });
+    history.writer.recordTask(told({ type: 'started', worker: W1, time: T0 - 59_000 }));
+    wait(30_000);
+    say({ uptimeSeconds: 30 });
+    expect(await flags()).toEqual([]);
+    // Asked 20 s ago, when it was 10 s old.
+    say({ uptimeSeconds: 10, time: T0 + 10_000 });
+    expect(await flags()).toEqual([]);
+  });
+
   it('of a new process whose beginning is not known takes no task away from it', async () => {
     const { history, say, wait, flags } = clocked();
     say({ type: 'heartbeat', pid: 7 });

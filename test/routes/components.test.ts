@@ -5,10 +5,10 @@ import { serve } from '../router/host-kit.ts';
 import { at, createShop } from '../router/shop-sources.ts';
 
 describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
-  it('lists the five of the library, whatever is configured', async () => {
+  it('lists the six of the library, whatever is configured', async () => {
     const { get } = await serve(major, {});
     const { body } = await get<ComponentsBody>('/api/components/');
-    expect(Object.keys(body)).toEqual(['web', 'metrics', 'beat', 'history', 'queues']);
+    expect(Object.keys(body)).toEqual(['web', 'metrics', 'beat', 'history', 'queues', 'findings']);
     expect(body.web).toMatchObject({
       enabled: true,
       status: 'up',
@@ -167,6 +167,6 @@ describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
     ];
     const { get } = await serve(major, { sources: shop.sources });
     const { body } = await get<ComponentsBody>('/api/components/');
-    expect(Object.keys(body).slice(5)).toEqual(['shop.__proto__', 'shop.constructor']);
+    expect(Object.keys(body).slice(6)).toEqual(['shop.__proto__', 'shop.constructor']);
   });
 });

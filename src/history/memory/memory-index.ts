@@ -1,4 +1,5 @@
 import type { HistoryIndex } from '../history.ts';
+import { readLife } from '../table/record-table.ts';
 import { catchUp, type MemoryState } from './memory-state.ts';
 
 /** The look-ups of a history in memory. */
@@ -13,6 +14,11 @@ export function createMemoryIndex(state: MemoryState): HistoryIndex {
       const slot = records.slots.get(id);
       const attempt = slot === undefined ? -1 : rows.attempt(slot);
       return attempt < 0 ? null : attempt;
+    },
+    sentAt(id) {
+      const slot = records.slots.get(id);
+      if (slot === undefined || rows.state(slot) !== 'PENDING') return null;
+      return readLife(records, slot).timestamp;
     },
     listOpen(limit) {
       catchUp(state);

@@ -19,6 +19,8 @@ export interface WorkerRecord {
   /** Its last heartbeat, by its own clock. */
   heartbeatAt: number | null;
   intervalMs: number;
+  /** How far its clock is ahead of ours, as its last message shows; what the message took makes it less. */
+  clockAheadMs: number;
   /** The earliest time, by its own clock, at which its present process can have existed. */
   bornAt: number;
   saidGoodbye: boolean;
@@ -33,6 +35,7 @@ export function newWorker(hostname: string, knownAt: number): WorkerRecord {
     isHeard: false,
     heartbeatAt: null,
     intervalMs: DEFAULT_INTERVAL_MS,
+    clockAheadMs: 0,
     bornAt: Number.NEGATIVE_INFINITY,
     saidGoodbye: false,
     facts: {},
@@ -62,6 +65,7 @@ export function isOvertaken({ heartbeatAt }: WorkerRecord, { type, time }: Worke
  */
 export function applyChange(worker: WorkerRecord, change: WorkerChange, now: number): boolean {
   const isReply = change.type === 'reply';
+  if (!isReply) worker.clockAheadMs = change.time - now;
   const isOther = change.pid != null && worker.facts.pid != null && change.pid !== worker.facts.pid;
   const isReborn = updateBirth(worker, change, isOther);
   // A reply sent before the goodbye may arrive behind it.
@@ -86,7 +90,9 @@ export function applyChange(worker: WorkerRecord, change: WorkerChange, now: num
 function updateBirth(worker: WorkerRecord, change: WorkerChange, isOther: boolean): boolean {
   const { type, time, uptimeSeconds, processed } = change;
   let bornAt = Number.NEGATIVE_INFINITY;
-  if (uptimeSeconds != null) bornAt = time - uptimeSeconds * 1_000 - BIRTH_MARGIN_MS;
+  // The time of a reply is by our clock.
+  const askedAt = type === 'reply' ? time + worker.clockAheadMs : time;
+  if (uptimeSeconds != null) bornAt = askedAt - uptimeSeconds * 1_000 - BIRTH_MARGIN_MS;
   // A process that comes online without ever having run a task took none of the known ones.
   else if (type === 'online' && (isOther || (worker.facts.pid == null && processed === 0))) bornAt = time;
   else if (isOther) bornAt = worker.heartbeatAt ?? bornAt;

@@ -1,8 +1,9 @@
 /** The answering half of the source: its parts, made of the history and of the collector's snapshot. */
-import type { HistoryReader } from '../../history/history.ts';
+import type { HistoryIndex, HistoryReader } from '../../history/history.ts';
 import { historySources } from '../../history/history-sources.ts';
 import { redactSchedule } from '../../redact.ts';
 import type { MonitorSources, QueueSource } from '../../source.ts';
+import { readActivity } from './activity.ts';
 import type { Broker } from './broker.ts';
 import type { Collection } from './collection.ts';
 import { type ComponentsOptions, createComponents } from './components.ts';
@@ -16,6 +17,7 @@ export type CeleryParts = Required<Omit<MonitorSources, 'close'>>;
 /** What answers are made of. */
 export interface AnswersOptions extends ComponentsOptions {
   readonly reader: HistoryReader;
+  readonly index: Pick<HistoryIndex, 'sentAt'>;
   readonly collection: Collection;
   /** Asked by health checks alone; `null` where it cannot be read. */
   readonly broker: Broker | null;
@@ -24,13 +26,17 @@ export interface AnswersOptions extends ComponentsOptions {
 
 /** Every part of a source. */
 export function createAnswers(options: AnswersOptions): CeleryParts {
-  const { name, reader, collection, broker, backend, redactor } = options;
+  const { name, reader, index, collection, broker, backend, redactor } = options;
   const { collector, control, queues, results, schedules } = collection;
   const known = historySources(name, reader, collector.status);
   const { workers } = historySources(name, reader, collector.workerStatus);
   const found = results?.withLookup(known.tasks) ?? known.tasks;
   return {
     ...known,
+    history: {
+      ...known.history,
+      getActivity: (context) => readActivity({ reader, index, collection }, context),
+    },
     tasks: queues === null ? found : withWaiting(found, queues, reader),
     workers: control?.inspection.withInspection(workers) ?? workers,
     schedules: {

@@ -198,6 +198,8 @@ export interface MessagePosition {
 export interface WaitingMessage extends MessagePosition {
   /** `null` when the message cannot be read. */
   readonly facts: TaskFacts | null;
+  /** When it was first read, milliseconds since 1970. */
+  readonly seenAt: number;
   /** The tasks that the message announces. */
   readonly relations: readonly TaskRelation[];
   /** Estimate of the memory that it takes. */

@@ -20,10 +20,11 @@ export function createCelerySource(options: CelerySourceOptions): CeleryParts & 
   const history = createMemoryHistory({ ...retention, redactor: options.redactor ?? null });
   const valueLength = retention.maxValueLength ?? VALUE_LENGTH;
   const collection = createCollection({ ...options, valueLength }, history);
-  const { reader } = history;
+  const { reader, index } = history;
   const parts = createAnswers({
     name,
     reader,
+    index,
     collection,
     broker,
     backend,

@@ -57,6 +57,8 @@ export interface Collection {
   readonly results: Results | null;
   readonly schedules: Schedules;
   snapshot(): DeploymentSnapshot;
+  /** Why tasks may happen unseen; `null`: nothing is known to hide them. */
+  blind(): string | null;
   /** Stops collecting. The connections of broker and backend stay open. */
   close(): Promise<void>;
 }
@@ -101,6 +103,7 @@ export function createCollection(options: CollectionOptions, history: History): 
     results,
     schedules,
     snapshot: () => snapshotOf({ ...parts, collector, intake, hints }),
+    blind: () => blindness(collector, observer, hints),
     async close() {
       taskWatch?.close();
       results?.stop();
@@ -219,6 +222,14 @@ function taskWatchOf(
       return hints.silentWorkers().length > 0 || (taskEvents === 0 && workers.size > 0);
     },
   });
+}
+
+function blindness({ events }: Collector, observer: Observer, hints: Hints): string | null {
+  if (events === null) return 'The events of this broker cannot be read.';
+  const silent = hints.silentWorkers();
+  if (silent.length > 0) return `${silent.length} of the workers send no events, such as ${silent[0]}.`;
+  const { taskEvents } = observer.facts();
+  return taskEvents === 0 ? 'No worker has reported a task yet.' : null;
 }
 
 function onConnected(

@@ -85,13 +85,14 @@ function refresh(state: InspectionState): Promise<void> {
 
 async function inspect(state: InspectionState): Promise<void> {
   const { control, history, queues, names } = state;
+  // Before the replies: a reply that comes late would make its worker seem younger than it is.
+  const time = Date.now();
   const [stats, active, registered] = await Promise.all([
     control.ask('stats'),
     control.ask('active_queues'),
     control.ask('registered'),
   ]);
   state.freshUntil = performance.now() + FRESH_MS;
-  const time = Date.now();
   for (const hostname of namesOf(stats, active, registered)) {
     const replies = {
       stats: stats?.values.get(hostname),

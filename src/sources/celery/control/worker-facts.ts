@@ -15,7 +15,7 @@ export interface WorkerReplies {
 /**
  * What the replies say about the worker. Members that are malformed are left out.
  *
- * @param time when the replies came, milliseconds since 1970
+ * @param time when the worker was asked, milliseconds since 1970
  */
 export function workerFactsOf(hostname: string, replies: WorkerReplies, time: number): WorkerChange {
   const stats = recordOf(replies.stats);

@@ -1,5 +1,6 @@
 /** Messages as they are kept in memory: what is shown of them, and no more. */
 import { createHash } from 'node:crypto';
+import { turnNow } from '../../../turn-clock.ts';
 import type { MessagePosition, WaitingMessage } from '../broker.ts';
 import { readAnnounced } from '../protocol/announced.ts';
 import type { QueuedTask } from '../protocol/messages.ts';
@@ -12,13 +13,14 @@ const RELATION = 150;
 
 /** @param task the decoded message; `null` if it is not readable */
 export function waitingMessage(task: QueuedTask | null, position: MessagePosition): WaitingMessage {
-  if (task === null) return { ...position, facts: null, relations: [], bytes: OBJECT };
+  const seenAt = turnNow();
+  if (task === null) return { ...position, facts: null, seenAt, relations: [], bytes: OBJECT };
   const { facts } = task;
   // Errbacks are left out: most are never sent.
   const announced = readAnnounced(task);
   const relations = [...announced.relations, ...announced.behindChord];
   const texts = (facts.args?.length ?? 0) + (facts.kwargs?.length ?? 0) + facts.id.length;
-  return { ...position, facts, relations, bytes: OBJECT + 2 * texts + RELATION * relations.length };
+  return { ...position, facts, seenAt, relations, bytes: OBJECT + 2 * texts + RELATION * relations.length };
 }
 
 /** Tells a message apart: its delivery tag, or a digest where that is missing or too long. */

@@ -134,5 +134,5 @@ async function readMessages(
 }
 
 function absent(position: { tag: string; part: string; takenAt: number }): WaitingMessage {
-  return { ...position, facts: null, relations: [], bytes: 0 };
+  return { ...position, facts: null, seenAt: 0, relations: [], bytes: 0 };
 }

@@ -1,0 +1,102 @@
+/** Lets every rule judge every source. */
+import type { Steps } from '../scheduler.ts';
+import type { ComponentBody } from '../wire.ts';
+import { clear, type Finding, type Judgement, type Rule, type SourceSituation } from './finding.ts';
+import { RULES } from './rules.ts';
+import { judgeServers, SOURCE_DOWN } from './source-down.ts';
+
+/** Most findings of one rule about one source that are listed. */
+export const MOST_FINDINGS = 20;
+
+/** A finding, and which rule found it in which source. */
+export interface FoundProblem extends Finding {
+  readonly code: string;
+  /** `null`: several sources, or the monitor itself. */
+  readonly source: string | null;
+  readonly since: number;
+}
+
+/** Whether a rule has judged a source. */
+export interface RuleOutcome {
+  readonly code: string;
+  /** `null`: the rule is about all sources together. */
+  readonly source: string | null;
+  /** `found` also where the rule could not judge everything. */
+  readonly status: 'found' | 'clear' | 'unknown';
+  /** Why it could not judge everything; `null`: it could. */
+  readonly reason: string | null;
+  /** How many problems it found, also those that are not listed. */
+  readonly found: number;
+}
+
+/** What all rules say at one moment. */
+export interface Evaluation {
+  /** The worst first. */
+  readonly findings: readonly FoundProblem[];
+  readonly rules: readonly RuleOutcome[];
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** What is judged. */
+export interface Situation {
+  readonly now: number;
+  readonly sources: readonly SourceSituation[];
+  /** Components of the monitor itself that can be down, by key. */
+  readonly own: Readonly<Record<string, ComponentBody>>;
+  /** Called with what a rule throws about data that cannot be. */
+  readonly onError: (error: unknown, source: SourceSituation) => void;
+}
+
+interface Results {
+  readonly findings: FoundProblem[];
+  readonly rules: RuleOutcome[];
+}
+
+/** @param firstFound when each finding was first found; kept by the caller from one evaluation to the next */
+export function* evaluate(
+  { now, sources, own, onError }: Situation,
+  firstFound: Map<string, number>,
+): Steps<Evaluation> {
+  const results: Results = { findings: [], rules: [] };
+  const before = new Map(firstFound);
+  firstFound.clear();
+  const take = (code: string, source: string | null, judgement: Judgement): void => {
+    const { findings, unknown } = judgement;
+    const status = findings.length > 0 ? 'found' : unknown === null ? 'clear' : 'unknown';
+    results.rules.push({ code, source, status, reason: unknown, found: findings.length });
+    for (const finding of findings.slice(0, MOST_FINDINGS)) {
+      const key = JSON.stringify([code, source, finding.subject]);
+      const first = before.get(key) ?? now;
+      firstFound.set(key, first);
+      results.findings.push({ ...finding, code, source, since: Math.min(finding.since ?? first, now) });
+    }
+  };
+  take(SOURCE_DOWN, null, judgeServers(sources, own));
+  for (const source of sources) {
+    for (const rule of RULES) {
+      const judgement = yield* judge(rule, source, now, onError);
+      if (judgement !== null) take(rule.code, source.name, judgement);
+      yield;
+    }
+  }
+  results.findings.sort((a, b) => Number(b.severity === 'critical') - Number(a.severity === 'critical'));
+  return { ...results, at: now };
+}
+
+/** What is not fresh is not judged: it may have changed. */
+function* judge(
+  rule: Rule,
+  source: SourceSituation,
+  now: number,
+  onError: Situation['onError'],
+): Steps<Judgement | null> {
+  try {
+    const judgement = yield* rule.judge(source, now);
+    const isStale = source.error !== null && judgement !== null;
+    return isStale ? clear('The source is away.') : judgement;
+  } catch (error) {
+    onError(error, source);
+    return clear('The data of the source cannot be read.');
+  }
+}

@@ -1,0 +1,113 @@
+/** What rules judge, and what they find. Times are milliseconds since 1970. */
+import type { Steps } from '../scheduler.ts';
+import type { Activity } from '../source.ts';
+import type { ComponentBody, QueueBody, ScheduleBody, SourceErrorCode, WorkerBody } from '../wire.ts';
+
+/** Data of a source; `undefined`: it supplies none; `null`: it could not be read. */
+export type Known<Data> = Data | null | undefined;
+
+/** Everything that is known of one source. */
+export interface SourceSituation {
+  readonly name: string;
+  /** Why its data is not fresh; `null`: it is. */
+  readonly error: SourceErrorCode | null;
+  /** When it was last fresh; `null`: never, or not known. */
+  readonly asOf: number | null;
+  readonly hasTasks: boolean;
+  readonly activity: Known<Activity>;
+  readonly workers: Known<readonly WorkerBody[]>;
+  readonly queues: Known<readonly QueueBody[]>;
+  /** `undefined` also where the deployment uses no schedules. */
+  readonly schedules: Known<readonly ScheduleBody[]>;
+  /** Its components, by their keys. */
+  readonly components: Readonly<Record<string, ComponentBody>>;
+  /** Sentences about checks that fail, by what they check. `workers: undefined`: there are none to check. */
+  readonly checks: Readonly<Record<CheckedPart, CheckOutcome>>;
+}
+
+/** What health checks check. */
+export type CheckedPart = 'broker' | 'backend' | 'workers';
+
+/** The outcome of a health check. */
+export interface CheckOutcome {
+  /** `null`: not configured, or not known. */
+  readonly ok: boolean | null;
+  readonly error: string | null;
+}
+
+/** Something that is wrong. */
+export interface Finding {
+  readonly severity: 'critical' | 'warning';
+  /** Since when, as far as it is known; `null`: since it was first found. */
+  readonly since: number | null;
+  /** The name, queue, worker, schedule or server that it is about; `null` where it is about the whole source. */
+  readonly subject: string | null;
+  /** One sentence for people. */
+  readonly summary: string;
+  /** Figures and names that show it. */
+  readonly evidence: Readonly<Record<string, unknown>>;
+  /** Where to look: path and query of the API. */
+  readonly look: string;
+}
+
+/** What a rule says about a source. */
+export interface Judgement {
+  /** The worst first. */
+  readonly findings: readonly Finding[];
+  /** Why the rule could not judge everything; `null`: it could. */
+  readonly unknown: string | null;
+}
+
+/** One rule about one source. */
+export interface Rule {
+  /** Stable. */
+  readonly code: string;
+  /** Judges; `null`: the source has nothing that the rule is about. @param now milliseconds since 1970 */
+  judge(source: SourceSituation, now: number): Steps<Judgement | null>;
+}
+
+/** A judgement without findings. @param unknown as in {@link Judgement} */
+export function clear(unknown: string | null = null): Judgement {
+  return { findings: [], unknown };
+}
+
+/** What a rule needs that judges what happens: the activity, or why there is none. */
+export function activityOf(source: SourceSituation): {
+  readonly activity: Activity | null;
+  readonly unknown: string;
+} {
+  const { activity } = source;
+  if (activity === undefined)
+    return { activity: null, unknown: 'The source keeps no counts of what happens.' };
+  if (activity === null) return { activity: null, unknown: 'What happens could not be read.' };
+  return activity.blind === null ? { activity, unknown: '' } : { activity: null, unknown: activity.blind };
+}
+
+/** The address of a list of tasks. Members of `query` that are arrays are repeated. */
+export function lookAtTasks(query: Readonly<Record<string, string | readonly string[]>>): string {
+  const parameters = new URLSearchParams();
+  for (const [name, values] of Object.entries(query)) {
+    for (const value of [values].flat()) parameters.append(name, value);
+  }
+  return `/api/tasks/?${parameters}`;
+}
+
+/** `1 task`, `3 tasks`. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** `4 min`, `2 h 5 min`; below a minute in seconds. */
+export function inWords(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** The first few of a list, in words. */
+export function listed(names: readonly string[]): string {
+  return names.length <= 4
+    ? names.join(', ')
+    : `${names.slice(0, 3).join(', ')} and ${names.length - 3} more`;
+}

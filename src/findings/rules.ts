@@ -1,0 +1,23 @@
+import type { Rule } from './finding.ts';
+import { failureRate } from './rules/failure-rate.ts';
+import { queueWaiting } from './rules/queue-waiting.ts';
+import { scheduleMissed } from './rules/schedule-missed.ts';
+import { taskOverrun } from './rules/task-overrun.ts';
+import { tasksLost } from './rules/tasks-lost.ts';
+import { tasksMissing } from './rules/tasks-missing.ts';
+import { tasksOverdue } from './rules/tasks-overdue.ts';
+import { workerStuck } from './rules/worker-stuck.ts';
+import { workersSilent } from './rules/workers-silent.ts';
+
+/** Every rule about one source. */
+export const RULES: readonly Rule[] = [
+  workersSilent,
+  workerStuck,
+  queueWaiting,
+  failureRate,
+  taskOverrun,
+  tasksLost,
+  tasksMissing,
+  tasksOverdue,
+  scheduleMissed,
+];

@@ -1,0 +1,124 @@
+import type { MinuteCounts } from '../../source.ts';
+import { activityOf, clear, type Finding, lookAtTasks, type Rule } from '../finding.ts';
+
+const MINUTE_MS = 60_000;
+/** What counts as now: long enough for rare tasks, short enough to see a deploy. */
+const RECENT_MS = 15 * MINUTE_MS;
+/** What now is compared with. */
+const BEFORE_MS = 60 * MINUTE_MS;
+/** Steps in which the beginning is searched for. */
+const STEP_MS = 5 * MINUTE_MS;
+/** Steps without an end of a task that do not end the search. */
+const MAX_EMPTY_STEPS = 3;
+/** Fewer failures may be chance. */
+const LEAST_FAILED = 3;
+/** Fewer ends of tasks say too little about what is usual. */
+const LEAST_BEFORE = 20;
+/** A share of failures that is found whatever is usual: the limit of the common alert rules for Celery. */
+const ALWAYS = 0.05;
+/** A smaller share is found only if it has risen this many times, and never below the least share. */
+const FACTOR = 3;
+const LEAST_SHARE = 0.01;
+/** What is usual where nothing has failed: less cannot be told from few tasks. */
+const LEAST_USUAL = 0.001;
+
+/**
+ * `failure_rate`: of one name, 5 % or more of the tasks of the last 15 minutes failed, or 1 % or more and three
+ * times as many as in the hour before it began. At least 3 failures. Critical where both are so.
+ *
+ * The hour before ends where the present rate began, so that a problem of two hours is not taken for usual. It is
+ * unknown while less than an hour and a quarter has been seen.
+ */
+export const failureRate: Rule = {
+  code: 'failure_rate',
+  *judge(source, now) {
+    if (!source.hasTasks) return null;
+    const { activity, unknown } = activityOf(source);
+    if (activity === null) return clear(unknown);
+    const findings: Finding[] = [];
+    for (const name of activity.counts.names()) {
+      const finding = findingOf(activity.counts, name, now);
+      if (finding !== null) findings.push(finding);
+      yield;
+    }
+    findings.sort((a, b) => Number(b.evidence.failed) - Number(a.evidence.failed));
+    const seen = now - activity.since;
+    return { findings, unknown: seen < BEFORE_MS + RECENT_MS ? 'It compares with the hour before.' : null };
+  },
+};
+
+interface Rate {
+  readonly failed: number;
+  readonly ended: number;
+  readonly share: number;
+}
+
+function rateOf(counts: MinuteCounts, name: string, from: number, to: number): Rate {
+  const { failed, succeeded } = counts.counts(name, from, to);
+  const ended = failed + succeeded;
+  return { failed, ended, share: ended === 0 ? 0 : failed / ended };
+}
+
+function findingOf(counts: MinuteCounts, name: string, now: number): Finding | null {
+  // The minute that has begun counts.
+  const end = Math.floor(now / MINUTE_MS + 1) * MINUTE_MS;
+  const rate = rateOf(counts, name, end - RECENT_MS, end);
+  if (rate.failed < LEAST_FAILED || rate.share < LEAST_SHARE) return null;
+  const since = beginOf(counts, name, end - RECENT_MS, rate.share);
+  const before = rateOf(counts, name, since - BEFORE_MS, since);
+  const isUsualKnown = before.ended >= LEAST_BEFORE;
+  const hasRisen = isUsualKnown && rate.share >= FACTOR * Math.max(before.share, LEAST_USUAL);
+  if (rate.share < ALWAYS && !hasRisen) return null;
+  const label = name === counts.others ? 'Other names' : name;
+  const usual = isUsualKnown ? ` (before ${percent(before.share)})` : '';
+  return {
+    severity: hasRisen && rate.share >= ALWAYS ? 'critical' : 'warning',
+    since,
+    subject: label,
+    summary: `${label} fails ${percent(rate.share)}${usual}`,
+    evidence: {
+      failed: rate.failed,
+      ended: rate.ended,
+      share: rounded(rate.share),
+      minutes: RECENT_MS / MINUTE_MS,
+      before_share: isUsualKnown ? rounded(before.share) : null,
+      before_ended: before.ended,
+    },
+    look: lookAtTasks({
+      ...(name === counts.others ? {} : { name }),
+      state: 'FAILURE',
+      since: new Date(since).toISOString(),
+    }),
+  };
+}
+
+/** The first minute with a failure since which about this share fails. */
+function beginOf(counts: MinuteCounts, name: string, recent: number, share: number): number {
+  let begin = recent;
+  let empty = 0;
+  for (let from = recent - STEP_MS; from >= counts.since && empty < MAX_EMPTY_STEPS; from -= STEP_MS) {
+    const step = rateOf(counts, name, from, from + STEP_MS);
+    if (step.ended === 0) empty++;
+    else if (step.share < share / 2) break;
+    else {
+      begin = from;
+      empty = 0;
+    }
+  }
+  // It began within the step before.
+  const least = Math.max(counts.since, begin - STEP_MS);
+  while (begin > least && rateOf(counts, name, begin - MINUTE_MS, begin).share >= share / 2) {
+    begin -= MINUTE_MS;
+  }
+  while (begin < recent + RECENT_MS && rateOf(counts, name, begin, begin + MINUTE_MS).failed === 0) {
+    begin += MINUTE_MS;
+  }
+  return begin;
+}
+
+const rounded = (share: number): number => Math.round(share * 10_000) / 10_000;
+
+function percent(share: number): string {
+  const value = share * 100;
+  return `${value < 10 ? Math.round(value * 10) / 10 : Math.round(value)} %`;
+}

@@ -1,0 +1,41 @@
+import type { ScheduleBody } from '../../wire.ts';
+import { clear, type Finding, inWords, listed, type Rule } from '../finding.ts';
+
+/** Beat and whoever reads its schedule may lag by this in normal operation. */
+const LATE_MS = 60_000;
+
+/**
+ * `schedule_missed`: an entry should have run more than a minute ago and has not. Disabled entries do not count.
+ * Unknown where the next run of an entry is not known.
+ */
+export const scheduleMissed: Rule = {
+  code: 'schedule_missed',
+  *judge({ schedules }, now) {
+    if (schedules === undefined) return null;
+    if (schedules === null) return clear('The schedules could not be read.');
+    yield;
+    const enabled = schedules.filter((entry) => entry.enabled !== false);
+    const undated = enabled.filter(({ next_run_at }) => next_run_at === null).map(({ name }) => name);
+    const findings = enabled.flatMap((entry) => findingOf(entry, now));
+    findings.sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
+    return {
+      findings,
+      unknown: undated.length === 0 ? null : `The next run of ${listed(undated)} is not known.`,
+    };
+  },
+};
+
+function findingOf({ id, name, task, next_run_at, last_run_at }: ScheduleBody, now: number): Finding[] {
+  const next = next_run_at === null ? Number.NaN : Date.parse(next_run_at);
+  if (!(now - next >= LATE_MS)) return [];
+  return [
+    {
+      severity: 'warning',
+      since: next,
+      subject: name,
+      summary: `Schedule ${name} was missed: it was due ${inWords(now - next)} ago`,
+      evidence: { schedule_id: id, task, due_at: next_run_at, last_run_at },
+      look: '/api/beat/schedules/',
+    },
+  ];
+}

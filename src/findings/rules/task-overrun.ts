@@ -1,0 +1,85 @@
+import type { Activity, RunningTask } from '../../source.ts';
+import {
+  activityOf,
+  clear,
+  counted,
+  type Finding,
+  inWords,
+  listed,
+  lookAtTasks,
+  type Rule,
+} from '../finding.ts';
+import { isHeldByLostWorker, p99Of } from './running.ts';
+
+/** Shorter runs are nobody's problem yet. */
+const LEAST_MS = 60_000;
+/** Far beyond: nearly all tasks of the name took less than a third. */
+const FACTOR = 3;
+/** Most tasks named. */
+const MOST_EXAMPLES = 3;
+
+/**
+ * `task_overrun`: a task has run for more than a minute and for more than three times the 99th percentile of the
+ * run times of its name in the last day. Names with fewer than 20 runs are not judged: the rule is unknown while a
+ * task of such a name runs for more than a minute.
+ */
+export const taskOverrun: Rule = {
+  code: 'task_overrun',
+  *judge(source, now) {
+    if (!source.hasTasks) return null;
+    const { activity, unknown } = activityOf(source);
+    if (activity === null) return clear(unknown);
+    const findings: Finding[] = [];
+    const unjudged: string[] = [];
+    for (const [name, tasks] of byName(activity, now)) {
+      const p99 = name === null ? null : p99Of(activity.counts, name, now);
+      if (p99 === null) unjudged.push(name ?? 'tasks of unknown names');
+      else findings.push(...findingOf(name as string, tasks, p99, now));
+      yield;
+    }
+    findings.sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
+    return { findings, unknown: unknownOf(activity, unjudged) };
+  },
+};
+
+/** Tasks that have run for a while, by name. Those of a lost worker are another rule's. */
+function byName(activity: Activity, now: number): Map<string | null, RunningTask[]> {
+  const names = new Map<string | null, RunningTask[]>();
+  const isLost = isHeldByLostWorker(activity);
+  for (const task of activity.open.running) {
+    if (now - task.startedAt < LEAST_MS || isLost(task)) continue;
+    const tasks = names.get(task.name);
+    if (tasks === undefined) names.set(task.name, [task]);
+    else tasks.push(task);
+  }
+  return names;
+}
+
+function findingOf(name: string, tasks: readonly RunningTask[], p99: number, now: number): Finding[] {
+  const limit = Math.max(LEAST_MS, FACTOR * p99);
+  const over = tasks.filter(({ startedAt }) => now - startedAt > limit);
+  const [oldest] = over;
+  if (oldest === undefined) return [];
+  const workers = [...new Set(over.flatMap(({ worker }) => worker ?? []))];
+  return [
+    {
+      severity: 'warning',
+      since: oldest.startedAt + limit,
+      subject: name,
+      summary: `${counted(over.length, `${name} task`)} ${over.length === 1 ? 'runs' : 'run'} for up to ${inWords(now - oldest.startedAt)}, p99 ${inWords(p99)}`,
+      evidence: {
+        tasks: over.length,
+        started_at: new Date(oldest.startedAt).toISOString(),
+        p99_seconds: Math.round(p99 / 10) / 100,
+        workers: workers.slice(0, MOST_EXAMPLES),
+        task_ids: over.slice(0, MOST_EXAMPLES).map(({ id }) => id),
+      },
+      look: lookAtTasks({ name, state: 'STARTED', sort: 'started', order: 'asc' }),
+    },
+  ];
+}
+
+function unknownOf({ open }: Activity, unjudged: readonly string[]): string | null {
+  if (!open.isWhole) return `More tasks run than are examined: ${open.running.length}.`;
+  return unjudged.length === 0 ? null : `It needs 20 runs within a day of ${listed(unjudged)}.`;
+}

@@ -1,0 +1,33 @@
+import type { OpenTaskSummary } from '../../source.ts';
+import { activityOf, clear, counted, type Finding, lookAtTasks, type Rule } from '../finding.ts';
+
+/**
+ * `tasks_lost`: tasks that a worker had when it went away, all of them, by worker. Critical while that worker is gone;
+ * a warning where it is online again with another process, since the broker may deliver its tasks once more
+ * (`acks_late`). A task that the new process has touched is not lost.
+ */
+export const tasksLost: Rule = {
+  code: 'tasks_lost',
+  *judge(source) {
+    if (!source.hasTasks) return null;
+    const { activity, unknown } = activityOf(source);
+    if (activity === null) return clear(unknown);
+    yield;
+    const findings = activity.open.lost.map(findingOf);
+    findings.sort((a, b) => Number(b.evidence.tasks) - Number(a.evidence.tasks));
+    return { findings, unknown: null };
+  },
+};
+
+function findingOf(lost: OpenTaskSummary['lost'][number]): Finding {
+  const { worker, isWorkerOnline, count, since, states, examples } = lost;
+  const had = `${counted(count, 'task')} ${count === 1 ? 'was' : 'were'} on ${worker} when it`;
+  return {
+    severity: isWorkerOnline ? 'warning' : 'critical',
+    since,
+    subject: worker,
+    summary: isWorkerOnline ? `${had} was restarted` : `${had} fell silent`,
+    evidence: { tasks: count, states, task_ids: examples, worker_online: isWorkerOnline },
+    look: lookAtTasks({ worker, state: states }),
+  };
+}

@@ -1,0 +1,101 @@
+/**
+ * `source_down`: a source, its broker or its result backend is away or fails its check. Everything that is wrong
+ * because one server is away is one finding: parts are put together by the host and port that they name, and those
+ * without an address by their source.
+ */
+import type { ComponentBody } from '../wire.ts';
+import { clear, type Finding, type Judgement, listed, type SourceSituation } from './finding.ts';
+
+/** The code of this rule. It is about all sources together. */
+export const SOURCE_DOWN = 'source_down';
+
+/** Parts that fail together. */
+interface Outage {
+  readonly server: string | null;
+  readonly sources: Set<string>;
+  readonly parts: Set<string>;
+  readonly errors: Set<string>;
+  since: number | null;
+}
+
+/** @param own components of the monitor itself, such as the exporter of metrics, by key */
+export function judgeServers(
+  sources: readonly SourceSituation[],
+  own: Readonly<Record<string, ComponentBody>>,
+): Judgement {
+  const outages: Outage[] = [];
+  for (const source of sources) addSource(outages, source);
+  for (const [key, component] of Object.entries(own)) {
+    if (isDown(component)) note(outageOf(outages, component.url, key), key, component.config?.error);
+  }
+  const unknown = sources.length === 0 ? 'No source is configured.' : null;
+  return outages.length === 0 ? clear(unknown) : { findings: outages.map(findingOf), unknown };
+}
+
+function addSource(outages: Outage[], { name, error, asOf, components, checks }: SourceSituation): void {
+  const own: Outage[] = [];
+  const noteIn = (outage: Outage, part: string, reason: unknown): void => {
+    note(outage, part, reason);
+    outage.sources.add(name);
+    if (error !== null && asOf !== null && (outage.since === null || asOf < outage.since))
+      outage.since = asOf;
+    if (!own.includes(outage)) own.push(outage);
+  };
+  const down = Object.entries(components).filter(([, component]) => isDown(component));
+  // Those with an address first: the others are down because of them.
+  for (const [key, { url, config }] of down) {
+    if (serverOf(url) !== null) noteIn(outageOf(outages, url, name), `${name}.${key}`, config?.error);
+  }
+  for (const [key, { url, config }] of down) {
+    if (serverOf(url) === null)
+      noteIn(own[0] ?? outageOf(outages, null, name), `${name}.${key}`, config?.error);
+  }
+  for (const part of ['broker', 'backend'] as const) {
+    if (checks[part].ok !== false) continue;
+    const { url = null } = components[part] ?? {};
+    const outage =
+      serverOf(url) === null ? (own[0] ?? outageOf(outages, null, name)) : outageOf(outages, url, name);
+    noteIn(outage, `${name}.${part}`, checks[part].error);
+  }
+  if (error !== null && own.length === 0) noteIn(outageOf(outages, null, name), name, null);
+}
+
+function isDown({ enabled, status }: ComponentBody): boolean {
+  return enabled && status === 'down';
+}
+
+/** The outage of a server; of a source or component where no server is named. */
+function outageOf(outages: Outage[], url: string | null, name: string): Outage {
+  const server = serverOf(url);
+  const known = outages.find((outage) =>
+    server === null ? outage.server === null && outage.sources.has(name) : outage.server === server,
+  );
+  if (known !== undefined) return known;
+  const outage: Outage = { server, sources: new Set(), parts: new Set(), errors: new Set(), since: null };
+  outages.push(outage);
+  return outage;
+}
+
+/** Host and port of an address. */
+function serverOf(url: string | null): string | null {
+  return url === null ? null : (/^[a-z][a-z0-9+.-]*:\/\/([^/?#]+)/i.exec(url)?.[1] ?? null);
+}
+
+function note({ parts, errors }: Outage, part: string, error: unknown): void {
+  parts.add(part);
+  if (typeof error === 'string' && error !== '') errors.add(error);
+}
+
+function findingOf({ server, sources, parts, errors, since }: Outage): Finding {
+  const names = [...parts];
+  const who = server ?? ([...sources].join(', ') || listed(names));
+  const [error] = errors;
+  return {
+    severity: 'critical',
+    since,
+    subject: server ?? ([...sources].sort().join(',') || names.join(',')),
+    summary: `${who} is down: ${listed(names)}`,
+    evidence: { parts: names, error: error ?? null },
+    look: '/api/components/',
+  };
+}

@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest';
+import { failureRate } from '../../src/findings/rules/failure-rate.ts';
+import { queueWaiting } from '../../src/findings/rules/queue-waiting.ts';
+import { scheduleMissed } from '../../src/findings/rules/schedule-missed.ts';
+import { taskOverrun } from '../../src/findings/rules/task-overrun.ts';
+import { tasksLost } from '../../src/findings/rules/tasks-lost.ts';
+import { tasksMissing } from '../../src/findings/rules/tasks-missing.ts';
+import { tasksOverdue } from '../../src/findings/rules/tasks-overdue.ts';
+import { workerStuck } from '../../src/findings/rules/worker-stuck.ts';
+import { workersSilent } from '../../src/findings/rules/workers-silent.ts';
+import { RULES } from '../../src/findings/rules.ts';
+import { activity, ago, judge, NOW, queue, runs, schedule, source, worker } from './situations.ts';
+
+const CLEAR = { findings: [], unknown: null };
+
+describe('queue_waiting', () => {
+  const sent = (id: string, minutes: number, fields = {}) =>
+    ({ id, type: 'sent', queue: 'mail', time: ago(minutes), ...fields }) as const;
+
+  it('finds the oldest task that is due, from the tasks themselves', async () => {
+    const tasks = [sent('1', 25), sent('2', 5), sent('3', 50, { eta: NOW + 1 })];
+    expect(judge(queueWaiting, source({ activity: await activity({ tasks }) }))).toMatchObject({
+      unknown: null,
+      findings: [{ severity: 'warning', subject: 'mail', since: ago(25), evidence: { waiting: 2 } }],
+    });
+  });
+
+  it('finds it from what the queue says, critical after half an hour', () => {
+    const queues = [queue('mail', 7, 31), queue('other', 2, 9)];
+    expect(judge(queueWaiting, source({ queues }))?.findings).toMatchObject([
+      {
+        severity: 'critical',
+        subject: 'mail',
+        summary: 'Queue mail: oldest due 31 min ago, 7 tasks waiting',
+      },
+    ]);
+  });
+
+  it('finds at least what was seen of a queue that does not say', async () => {
+    const judgement = judge(
+      queueWaiting,
+      source({ activity: await activity({ tasks: [sent('1', 12)] }), queues: [queue('mail', 3_000, null)] }),
+    );
+    expect(judgement?.findings).toMatchObject([{ evidence: { waiting: 3_000, is_lower_bound: true } }]);
+    expect(judgement?.findings[0]?.summary).toBe(
+      'Queue mail: oldest due at least 12 min ago, 3,000 tasks waiting',
+    );
+  });
+
+  it('finds nothing in what waits for its eta, for a short time, or not in the queue any more', async () => {
+    const tasks = [sent('1', 9), sent('2', 60, { eta: NOW + 60_000 })];
+    expect(judge(queueWaiting, source({ activity: await activity({ tasks }) }))).toEqual(CLEAR);
+    const old = await activity({ tasks: [sent('1', 60)] });
+    expect(judge(queueWaiting, source({ activity: old, queues: [queue('mail', 0, null)] }))).toEqual(CLEAR);
+  });
+
+  it('is unknown where nothing tells whether tasks wait, or since when', async () => {
+    const quiet = await activity({ tasks: runs('pay', 10, 0, { perMinute: 1 }) });
+    expect(judge(queueWaiting, source({ activity: quiet }))?.unknown).toMatch(/No queue is listed/);
+    expect(
+      judge(queueWaiting, source({ activity: quiet, queues: [queue('mail', 5, null)] }))?.unknown,
+    ).toMatch(/mail/);
+    expect(judge(queueWaiting, source({ queues: null }))?.unknown).toMatch(/could not be read/);
+  });
+});
+
+describe('worker_stuck', () => {
+  const held = (minutes: number, slots = 4) =>
+    Array.from({ length: slots }, (_, slot) => ({
+      ...({
+        id: `t${slot}`,
+        type: 'started',
+        name: 'encode',
+        worker: 'w2',
+        time: ago(minutes) + slot,
+      } as const),
+    }));
+  const usual = runs('encode', 170, 60, { perMinute: 1, seconds: 30 });
+  const full = worker('w2', { concurrency: 4, active: 4 });
+
+  it('finds a worker whose slots all hold the same tasks', async () => {
+    const situation = source({
+      activity: await activity({ tasks: [...usual, ...held(49)] }),
+      workers: [full],
+    });
+    expect(judge(workerStuck, situation)).toMatchObject({
+      unknown: null,
+      findings: [
+        {
+          severity: 'critical',
+          subject: 'w2',
+          summary: 'w2: 4 of 4 slots hold the same tasks, 49 min',
+          evidence: { names: ['encode'] },
+        },
+      ],
+    });
+  });
+
+  it('is a warning after 15 minutes where the usual run times are not known', async () => {
+    const of = async (minutes: number) =>
+      judge(workerStuck, source({ activity: await activity({ tasks: held(minutes) }), workers: [full] }));
+    expect((await of(16))?.findings).toMatchObject([{ severity: 'warning' }]);
+    expect(await of(14)).toEqual(CLEAR);
+  });
+
+  it('finds nothing in a busy worker, one with a free slot, and one that says that it runs less', async () => {
+    const situation = async (minutes: number, slots: number, fields = {}) =>
+      source({
+        activity: await activity({ tasks: [...usual, ...held(minutes, slots)] }),
+        workers: [{ ...full, ...fields }],
+      });
+    expect(judge(workerStuck, await situation(4, 4))).toEqual(CLEAR);
+    expect(judge(workerStuck, await situation(49, 3))).toEqual(CLEAR);
+    expect(judge(workerStuck, await situation(49, 4, { active: 0 }))).toEqual(CLEAR);
+    expect(judge(workerStuck, await situation(49, 4, { status: 'offline' }))).toEqual(CLEAR);
+  });
+
+  it('is unknown where slots are not known, or nobody lists workers', async () => {
+    const quiet = await activity({});
+    expect(judge(workerStuck, source({ activity: quiet, workers: [worker('w1')] }))?.unknown).toMatch(/w1/);
+    expect(judge(workerStuck, source({ activity: quiet }))?.unknown).toMatch(/lists no workers/);
+  });
+});
+
+describe('workers_silent', () => {
+  it('finds that no worker is online', () => {
+    expect(
+      judge(workersSilent, source({ workers: [worker('w1', { status: 'offline' })] }))?.findings,
+    ).toMatchObject([{ severity: 'critical', summary: 'No worker is online: w1' }]);
+    const checks = { ...source().checks, workers: { ok: false, error: 'No worker responds.' } };
+    expect(judge(workersSilent, source({ workers: [], checks }))?.findings).toHaveLength(1);
+  });
+
+  it('finds workers that fell silent within an hour, and none that said goodbye', async () => {
+    const beat = (hostname: string, minutes: number, type: 'heartbeat' | 'offline' = 'heartbeat') => ({
+      ...{ hostname, type, time: ago(minutes) },
+    });
+    const workers = [beat('crashed', 30), beat('closed', 30), beat('closed', 29, 'offline'), beat('old', 90)];
+    const situation = source({ activity: await activity({ workers }), workers: [worker('there')] });
+    expect(judge(workersSilent, situation)?.findings).toMatchObject([
+      { severity: 'warning', since: ago(30), evidence: { workers: ['crashed'] } },
+    ]);
+  });
+
+  it('finds nothing while all are heard, and judges no queue without workers of its own', async () => {
+    expect(judge(workersSilent, source({ workers: [worker('w1')] }))).toEqual(CLEAR);
+    expect(judge(workersSilent, source({ workers: [] }))).toBeNull();
+  });
+
+  it('is unknown where nobody lists workers', () => {
+    expect(judge(workersSilent, source())?.unknown).not.toBeNull();
+    expect(judge(workersSilent, source({ workers: null }))?.unknown).not.toBeNull();
+  });
+});
+
+describe('schedule_missed', () => {
+  it('finds entries that should have run', () => {
+    const schedules = [schedule('nightly', 12), schedule('off', 12, false), schedule('hourly', -30)];
+    expect(judge(scheduleMissed, source({ schedules }))).toMatchObject({
+      unknown: null,
+      findings: [{ subject: 'nightly', since: ago(12), severity: 'warning' }],
+    });
+  });
+
+  it('finds nothing in what is a little late', () => {
+    expect(judge(scheduleMissed, source({ schedules: [schedule('now', 0.9)] }))).toEqual(CLEAR);
+  });
+
+  it('is unknown where the next run is, and judges nothing without schedules', () => {
+    expect(judge(scheduleMissed, source({ schedules: [schedule('x', null)] }))?.unknown).toMatch(
+      /next run of x/,
+    );
+    expect(judge(scheduleMissed, source({ schedules: null }))?.unknown).not.toBeNull();
+    expect(judge(scheduleMissed, source())).toBeNull();
+  });
+});
+
+describe('every rule', () => {
+  it('has a code of its own, and says unknown of a source that supplies tasks alone', () => {
+    expect(new Set(RULES.map(({ code }) => code)).size).toBe(RULES.length);
+    for (const rule of RULES) {
+      const judgement = judge(rule, source());
+      if (rule !== scheduleMissed)
+        expect([rule.code, judgement?.unknown]).toEqual([rule.code, expect.any(String)]);
+    }
+  });
+
+  it('says unknown where tasks may happen unseen', async () => {
+    const blind = { ...(await activity({})), blind: 'Workers send no events.' };
+    for (const rule of [failureRate, taskOverrun, tasksLost, tasksMissing, tasksOverdue]) {
+      expect(judge(rule, source({ activity: blind }))).toEqual({
+        findings: [],
+        unknown: 'Workers send no events.',
+      });
+    }
+  });
+});

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import { type Evaluation, evaluate, MOST_FINDINGS } from '../../src/findings/evaluate.ts';
+import type { SourceSituation } from '../../src/findings/finding.ts';
+import type { ComponentBody } from '../../src/wire.ts';
+import { ago, component, NOW, queue, schedule, source, worker } from './situations.ts';
+
+function evaluated(
+  sources: readonly SourceSituation[],
+  { now = NOW, own = {}, firstFound = new Map<string, number>() } = {} as {
+    now?: number;
+    own?: Readonly<Record<string, ComponentBody>>;
+    firstFound?: Map<string, number>;
+  },
+): Evaluation & { readonly errors: readonly unknown[] } {
+  const errors: unknown[] = [];
+  const steps = evaluate({ now, sources, own, onError: (error) => errors.push(error) }, firstFound);
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  return { ...step.value, errors };
+}
+
+describe('source_down', () => {
+  const down = (url: string | null, name = 'Broker') =>
+    component({ name, url, config: { error: 'Redis refuses.' } });
+
+  it('finds one dead Redis once, whatever stands on it, in all sources', () => {
+    const celery = source({
+      name: 'celery',
+      error: 'source_unavailable',
+      asOf: ago(5),
+      workers: [worker('w1', { status: 'offline' })],
+      components: {
+        broker: down('redis://redis.local:6379/0'),
+        backend: down('redis://redis.local:6379/1'),
+        collector: down(null, 'Event collector'),
+        control: down(null, 'Remote control'),
+      },
+      checks: {
+        broker: { ok: false, error: 'Redis refuses.' },
+        backend: { ok: false, error: 'Redis refuses.' },
+        workers: { ok: false, error: 'No worker responds.' },
+      },
+    });
+    const bullmq = source({
+      name: 'bullmq',
+      error: 'source_unavailable',
+      components: { redis: down('redis://redis.local:6379/2', 'Redis') },
+    });
+    const { findings, rules } = evaluated([celery, bullmq]);
+    expect(findings).toMatchObject([
+      {
+        code: 'source_down',
+        source: null,
+        severity: 'critical',
+        since: ago(5),
+        subject: 'redis.local:6379',
+        evidence: { error: 'Redis refuses.' },
+      },
+    ]);
+    const others = rules.filter(({ code }) => code !== 'source_down');
+    expect(new Set(others.map(({ status, reason }) => `${status} ${reason}`))).toEqual(
+      new Set(['unknown The source is away.']),
+    );
+  });
+
+  it('finds two servers twice, a check that fails, a source without an address, and the exporter', () => {
+    const celery = source({
+      name: 'celery',
+      components: {
+        broker: down('redis://a:6379'),
+        backend: component({ status: 'up', url: 'redis://b:6379' }),
+      },
+      checks: { ...source().checks, backend: { ok: false, error: 'It is read-only.' } },
+    });
+    const own = { metrics: down('http://exporter:9808/metrics', 'metrics') };
+    const { findings } = evaluated([celery, source({ name: 'mine', error: 'source_timeout' })], { own });
+    expect(findings.map(({ subject }) => subject)).toEqual(['a:6379', 'b:6379', 'mine', 'exporter:9808']);
+  });
+
+  it('finds nothing while all is up, unknown or disabled', () => {
+    const components = {
+      a: component({ status: 'up' }),
+      b: component({ status: 'unknown' }),
+      c: component({ status: 'down', enabled: false }),
+    };
+    expect(evaluated([source({ components })]).findings).toEqual([]);
+  });
+});
+
+describe('an evaluation', () => {
+  it('lists the worst first, and at most 20 findings of a rule', () => {
+    const schedules = Array.from({ length: 30 }, (_, index) => schedule(`s${index}`, 10));
+    const { findings, rules } = evaluated([source({ schedules, queues: [queue('q', 1, 45)] })]);
+    expect(findings).toHaveLength(MOST_FINDINGS + 1);
+    expect(findings[0]).toMatchObject({ code: 'queue_waiting', severity: 'critical' });
+    expect(rules.find(({ code }) => code === 'schedule_missed')).toMatchObject({
+      status: 'found',
+      found: 30,
+    });
+  });
+
+  it('remembers when a finding without a time was first found, until it is gone', () => {
+    const firstFound = new Map<string, number>();
+    const none = [source({ workers: [worker('w1', { status: 'offline' })] })];
+    const since = (now: number, sources = none) =>
+      evaluated(sources, { now, firstFound }).findings.find(({ code }) => code === 'workers_silent')?.since;
+    expect(since(NOW)).toBe(NOW);
+    expect(since(NOW + 9_000)).toBe(NOW);
+    expect(since(NOW + 10_000, [source({ workers: [worker('w1')] })])).toBeUndefined();
+    expect(since(NOW + 20_000)).toBe(NOW + 20_000);
+  });
+
+  it('says unknown where data cannot be read, and goes on', () => {
+    const broken = source({
+      activity: { blind: null, counts: {}, open: {} } as never,
+      schedules: [schedule('s', 10)],
+    });
+    const { rules, findings, errors } = evaluated([broken]);
+    expect(rules.find(({ code }) => code === 'failure_rate')).toMatchObject({ status: 'unknown' });
+    expect(findings).toMatchObject([{ code: 'schedule_missed' }]);
+    expect(errors.length).toBeGreaterThan(0);
+  });
+
+  it('says unknown without a source', () => {
+    expect(evaluated([])).toMatchObject({
+      findings: [],
+      rules: [{ code: 'source_down', status: 'unknown' }],
+    });
+  });
+});

@@ -1,0 +1,177 @@
+import { describe, expect, it } from 'vitest';
+import { failureRate } from '../../src/findings/rules/failure-rate.ts';
+import { taskOverrun } from '../../src/findings/rules/task-overrun.ts';
+import { tasksLost } from '../../src/findings/rules/tasks-lost.ts';
+import { tasksMissing } from '../../src/findings/rules/tasks-missing.ts';
+import { tasksOverdue } from '../../src/findings/rules/tasks-overdue.ts';
+import { activity, ago, judge, NOW, runs, source } from './situations.ts';
+
+const CLEAR = { findings: [], unknown: null };
+
+describe('failure_rate', () => {
+  const usual = runs('pay', 120, 20, { perMinute: 50 });
+
+  it('finds a share that has risen, since when, and by how much', async () => {
+    const tasks = [
+      ...usual,
+      ...runs('pay', 20, -1, { perMinute: 50, failed: 3 }),
+      ...runs('mail', 120, -1, { perMinute: 9 }),
+    ];
+    const judgement = judge(failureRate, source({ activity: await activity({ tasks }) }));
+    expect(judgement).toMatchObject({
+      unknown: null,
+      findings: [
+        {
+          severity: 'critical',
+          subject: 'pay',
+          since: Math.floor(ago(20) / 60_000) * 60_000,
+          summary: 'pay fails 6 % (before 0 %)',
+          evidence: { share: 0.06, before_share: 0 },
+        },
+      ],
+    });
+    expect(judgement?.findings[0]?.look).toContain('/api/tasks/?name=pay&state=FAILURE&since=');
+  });
+
+  it('finds 2 % of what did not fail before, as a warning', async () => {
+    const tasks = [...usual, ...runs('pay', 20, -1, { perMinute: 50, failed: 1 })];
+    expect(judge(failureRate, source({ activity: await activity({ tasks }) }))?.findings).toMatchObject([
+      { severity: 'warning', evidence: { share: 0.02, before_share: 0 } },
+    ]);
+  });
+
+  it('still compares with the time before it began two hours later', async () => {
+    const tasks = [
+      ...runs('pay', 300, 120, { perMinute: 50 }),
+      ...runs('pay', 120, -1, { perMinute: 50, failed: 2 }),
+    ];
+    expect(
+      judge(failureRate, source({ activity: await activity({ begun: 400, tasks }) }))?.findings,
+    ).toMatchObject([
+      { since: Math.floor(ago(120) / 60_000) * 60_000, evidence: { share: 0.04, before_share: 0 } },
+    ]);
+  });
+
+  it('finds 5 % even where that is usual, as a warning', async () => {
+    const tasks = runs('pay', 170, -1, { perMinute: 20, failed: 1 });
+    expect(judge(failureRate, source({ activity: await activity({ tasks }) }))?.findings).toMatchObject([
+      { severity: 'warning', summary: 'pay fails 5 %' },
+    ]);
+  });
+
+  it('finds nothing where 2 % are usual, nor in two failures', async () => {
+    const tasks = [
+      ...runs('pay', 170, -1, { perMinute: 50, failed: 1 }),
+      ...runs('rare', 2, 0, { perMinute: 1, failed: 1 }),
+    ];
+    expect(judge(failureRate, source({ activity: await activity({ tasks }) }))).toEqual(CLEAR);
+  });
+
+  it('is unknown in the first hour and a quarter, and still finds what is certain', async () => {
+    const young = await activity({ begun: 60, tasks: runs('pay', 30, -1, { perMinute: 5 }) });
+    expect(judge(failureRate, source({ activity: young }))).toEqual({
+      findings: [],
+      unknown: 'It compares with the hour before.',
+    });
+    const failing = await activity({ begun: 60, tasks: runs('pay', 30, -1, { perMinute: 5, failed: 1 }) });
+    expect(judge(failureRate, source({ activity: failing }))?.findings).toHaveLength(1);
+  });
+});
+
+describe('task_overrun', () => {
+  const started = (id: string, name: string, minutes: number) =>
+    ({ id, type: 'started', name, worker: 'w', time: ago(minutes) }) as const;
+  const usual = runs('encode', 120, 60, { perMinute: 2, seconds: 60 });
+  const workers = [{ hostname: 'w', type: 'heartbeat', time: NOW } as const];
+
+  it('finds tasks that run for more than three times the p99 of their name', async () => {
+    const tasks = [
+      ...usual,
+      started('1', 'encode', 49),
+      started('2', 'encode', 20),
+      started('3', 'encode', 2),
+    ];
+    expect(judge(taskOverrun, source({ activity: await activity({ tasks, workers }) }))).toMatchObject({
+      unknown: null,
+      findings: [{ subject: 'encode', evidence: { tasks: 2, task_ids: ['1', '2'], workers: ['w'] } }],
+    });
+  });
+
+  it('finds nothing in what runs as long as usual, or for less than a minute', async () => {
+    const quick = runs('quick', 120, 60, { perMinute: 2, seconds: 0.1 });
+    const tasks = [...usual, ...quick, started('1', 'encode', 2), started('2', 'quick', 0.9)];
+    expect(judge(taskOverrun, source({ activity: await activity({ tasks, workers }) }))).toEqual(CLEAR);
+  });
+
+  it('is unknown while a task of an unknown name, or of one with few runs, runs', async () => {
+    const tasks = [started('1', 'new', 5)];
+    expect(judge(taskOverrun, source({ activity: await activity({ tasks, workers }) }))).toEqual({
+      findings: [],
+      unknown: 'It needs 20 runs within a day of new.',
+    });
+  });
+});
+
+describe('tasks_lost', () => {
+  const had = (count: number, hostname: string, minutes: number) =>
+    Array.from({ length: count }, (_, index) => ({
+      ...({ id: `${hostname} ${index}`, type: 'received', worker: hostname, time: ago(minutes) } as const),
+    }));
+
+  it('finds every task of a worker that is gone', async () => {
+    const tasks = had(1_200, 'gone', 10);
+    expect(judge(tasksLost, source({ activity: await activity({ tasks }) }))?.findings).toMatchObject([
+      { severity: 'critical', subject: 'gone', evidence: { tasks: 1_200, worker_online: false } },
+    ]);
+  });
+
+  it('warns of tasks of a worker that was restarted, until it touches them', async () => {
+    const online = (minutes: number, pid: number) =>
+      ({ hostname: 'w', type: 'online', time: ago(minutes), pid }) as const;
+    const beat = { hostname: 'w', type: 'heartbeat', time: NOW } as const;
+    const workers = [online(20, 1), online(5, 2), beat];
+    const lost = await activity({ tasks: had(20, 'w', 10), workers });
+    expect(judge(tasksLost, source({ activity: lost }))?.findings).toMatchObject([
+      { severity: 'warning', evidence: { tasks: 20, worker_online: true } },
+    ]);
+    const again = [...had(20, 'w', 10), ...had(20, 'w', 1)];
+    expect(judge(tasksLost, source({ activity: await activity({ tasks: again, workers }) }))).toEqual(CLEAR);
+  });
+
+  it('finds nothing while the worker is heard', async () => {
+    const workers = [{ hostname: 'w', type: 'heartbeat', time: NOW } as const];
+    expect(
+      judge(tasksLost, source({ activity: await activity({ tasks: had(20, 'w', 10), workers }) })),
+    ).toEqual(CLEAR);
+  });
+});
+
+describe('tasks_missing', () => {
+  const tasks = [{ id: '1', type: 'sent', queue: 'q', time: ago(5) } as const];
+
+  it('finds tasks that are nowhere', async () => {
+    expect(
+      judge(tasksMissing, source({ activity: await activity({ tasks, missing: ['1'] }) }))?.findings,
+    ).toMatchObject([{ severity: 'critical', since: ago(5), evidence: { tasks: 1, task_ids: ['1'] } }]);
+  });
+
+  it('finds nothing in what waits', async () => {
+    expect(judge(tasksMissing, source({ activity: await activity({ tasks }) }))).toEqual(CLEAR);
+  });
+});
+
+describe('tasks_overdue', () => {
+  const planned = (eta: number) =>
+    activity({ tasks: [{ id: '1', type: 'received', worker: 'w', time: ago(60), eta }] });
+
+  it('finds tasks whose eta has passed', async () => {
+    expect(judge(tasksOverdue, source({ activity: await planned(ago(6)) }))?.findings).toMatchObject([
+      { severity: 'warning', since: ago(6), evidence: { tasks: 1, states: ['RECEIVED'] } },
+    ]);
+  });
+
+  it('finds nothing in what was due a moment ago, or is not yet', async () => {
+    expect(judge(tasksOverdue, source({ activity: await planned(ago(4)) }))).toEqual(CLEAR);
+    expect(judge(tasksOverdue, source({ activity: await planned(NOW + 1) }))).toEqual(CLEAR);
+  });
+});

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import { combineSources } from '../../src/index.ts';
+import { memorySources } from '../../src/memory.ts';
+import type { MonitorSources, TaskSource } from '../../src/source.ts';
+import type { ComponentBody, ComponentsBody, RuleBody } from '../../src/wire.ts';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { type Host, serve } from '../router/host-kit.ts';
+import { createShop } from '../router/shop-sources.ts';
+
+const EXPRESS = EXPRESS_MAJORS[1] as (typeof EXPRESS_MAJORS)[number];
+
+async function findingsOf(
+  host: Host,
+): Promise<Required<Pick<ComponentBody, 'findings' | 'rules' | 'checked_at'>>> {
+  const { body } = await host.get<ComponentsBody>('/api/components/');
+  return body.findings as Required<ComponentBody>;
+}
+
+const serveSources = (sources: MonitorSources): Promise<Host> => serve(EXPRESS, { sources });
+
+/** The status of each rule, by its code. */
+const statusOf = (rules: readonly RuleBody[], source: string | null): Record<string, string> =>
+  Object.fromEntries(
+    rules.filter((rule) => rule.source === source).map(({ code, status }) => [code, status]),
+  );
+
+/** A queue with a task that has waited for 25 minutes. */
+function backlog(name = 'jobs') {
+  const queue = memorySources({ name });
+  const timestamp = Date.now() - 25 * 60_000;
+  queue.record({ id: `${name} 1`, state: 'PENDING', name: 'mail.send', queue: 'mail', timestamp });
+  return queue;
+}
+
+describe('the component findings', () => {
+  it('has what the rules have found, the evidence, and where to look', async () => {
+    const host = await serveSources(backlog());
+    const { findings, rules, checked_at } = await findingsOf(host);
+    expect(findings).toMatchObject([
+      {
+        code: 'queue_waiting',
+        severity: 'warning',
+        source: 'jobs',
+        subject: 'mail',
+        summary: 'Queue mail: oldest due 25 min ago, 1 task waiting',
+        evidence: { waiting: 1 },
+      },
+    ]);
+    expect(Date.parse(checked_at)).not.toBeNaN();
+    expect(statusOf(rules, null)).toEqual({ source_down: 'clear' });
+    expect(statusOf(rules, 'jobs')).toMatchObject({
+      queue_waiting: 'found',
+      failure_rate: 'unknown',
+      tasks_lost: 'clear',
+    });
+    const list = await host.get<{ tasks: { task_id: string }[] }>(String(findings[0]?.look));
+    expect(list.body.tasks.map(({ task_id }) => task_id)).toEqual(['jobs 1']);
+  });
+
+  it('says unknown, and never that all is well, of a source that supplies tasks alone', async () => {
+    const tasks: TaskSource = {
+      name: 'mine',
+      listTasks: () => ({ tasks: [], next: null, total: 0 }),
+      getTask: () => null,
+    };
+    const { findings, rules } = await findingsOf(await serveSources({ tasks }));
+    expect(findings).toEqual([]);
+    expect(new Set(Object.values(statusOf(rules, 'mine')))).toEqual(new Set(['unknown']));
+    const none = await findingsOf(await serveSources({}));
+    expect(none.rules).toEqual([
+      { code: 'source_down', source: null, status: 'unknown', reason: 'No source is configured.', found: 0 },
+    ]);
+  });
+
+  it('judges each source of a combination by itself', async () => {
+    const quiet = memorySources({ name: 'quiet' });
+    const host = await serveSources(combineSources(backlog(), quiet, createShop().sources));
+    const { findings, rules } = await findingsOf(host);
+    expect(findings.filter(({ code }) => code === 'queue_waiting')).toMatchObject([{ source: 'jobs' }]);
+    expect(statusOf(rules, 'quiet')).toMatchObject({ queue_waiting: 'unknown', tasks_lost: 'clear' });
+    expect(statusOf(rules, 'shop')).toMatchObject({ failure_rate: 'unknown' });
+  });
+
+  it('finds a source that is away once, and judges nothing of it', async () => {
+    const shop = createShop();
+    const away = { ok: false, asOf: new Date(Date.now() - 60_000), error: 'source_unavailable' } as const;
+    const tasks: TaskSource = { ...(shop.sources.tasks as TaskSource), status: () => away };
+    const { findings, rules } = await findingsOf(await serveSources({ ...shop.sources, tasks }));
+    expect(findings).toMatchObject([
+      { code: 'source_down', subject: 'shop', severity: 'critical', source: null },
+    ]);
+    expect(new Set(Object.values(statusOf(rules, 'shop')))).toEqual(new Set(['unknown']));
+  });
+
+  it('looks once in some seconds, however many ask', async () => {
+    const queue = backlog();
+    let reads = 0;
+    const history = {
+      ...queue.history,
+      getActivity: (context: Parameters<typeof queue.history.getActivity>[0]) => {
+        reads += 1;
+        return queue.history.getActivity(context);
+      },
+    };
+    const host = await serveSources({ ...queue, history });
+    await Promise.all(Array.from({ length: 64 }, () => host.get('/api/components/')));
+    expect(reads).toBe(1);
+  });
+
+  it('leaves the ETag as it is while nothing else is found', async () => {
+    const host = await serveSources({});
+    const first = await host.get('/api/components/');
+    const again = await host.get('/api/components/', {
+      headers: { 'If-None-Match': String(first.headers.etag) },
+    });
+    expect(again.status).toBe(304);
+  });
+
+  it('shows no secret', async () => {
+    const queue = memorySources();
+    const schedules = {
+      name: 'memory',
+      listSchedules: () => [{ id: '1', name: 'sync https://user:hunter2@db/x', nextRunAt: new Date(0) }],
+    };
+    const host = await serveSources({ ...queue, schedules });
+    const { text } = await host.get('/api/components/');
+    expect(text).toContain('schedule_missed');
+    expect(text).not.toContain('hunter2');
+  });
+});
