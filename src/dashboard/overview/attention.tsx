@@ -1,35 +1,92 @@
-import type { Finding } from './findings.ts';
+import type { ComponentsBody, FindingBody } from '../../client.ts';
+import { Moment } from '../parts/moment.tsx';
+import { linkTo } from '../route.ts';
+import { zone } from '../settings.ts';
+import { useStore } from '../store.ts';
+import { clockTime } from '../text/moments.ts';
+import { counted } from '../text/numbers.ts';
+import { allHints, lookOf, verdictOf } from './findings.ts';
 
-/** Lists what is wrong, or says that nothing is. */
+/** The verdict: what is wrong, what could not be checked, and which settings hide data. */
 export function Attention({
-  findings,
-  isKnown,
+  components,
+  at,
+  isStale,
 }: {
-  readonly findings: readonly Finding[];
-  readonly isKnown: boolean;
+  readonly components: ComponentsBody | null;
+  /** When the components were read, in milliseconds since 1970. */
+  readonly at: number | null;
+  /** Whether the latest attempt to read them failed. */
+  readonly isStale: boolean;
 }) {
-  if (findings.length === 0) {
-    return isKnown ? (
-      <p class="all-well tone-success">Nothing is wrong as far as this monitor can see.</p>
-    ) : null;
-  }
+  const chosen = useStore(zone);
+  if (components === null) return null;
+  const { tone, text, findings, unknown } = verdictOf(components.findings);
+  const isOld = isStale && at !== null;
   return (
-    <section aria-label="Needs attention">
-      <ul class="findings">
-        {findings.map(({ tone, title, detail, link }) => (
-          <li key={`${title} ${detail}`} class={`notice tone-${tone}`}>
-            <div>
-              <strong>{title}</strong>
-              {detail !== null && <span class="dim"> {detail}</span>}
-            </div>
-            {link !== null && (
-              <a class="button small" href={link} aria-label={`Look: ${title}`}>
-                Look
-              </a>
-            )}
+    <section aria-label="Verdict" class={isOld ? 'verdict is-old' : 'verdict'}>
+      <p class={`verdict-text tone-${isOld ? 'waiting' : tone}`} role="status">
+        {isOld ? `Unknown since ${clockTime(new Date(at), chosen)}. Before: ${text}` : text}
+      </p>
+      {findings.length > 0 && (
+        <ul class="findings" aria-label="Problems">
+          {findings.map((finding) => (
+            <Problem key={`${finding.code} ${finding.source} ${finding.subject}`} finding={finding} />
+          ))}
+        </ul>
+      )}
+      {unknown.length > 0 && (
+        <details>
+          <summary class="dim">{counted(unknown.length, 'reason')} why not everything was checked</summary>
+          <ul class="dim">
+            {unknown.map((reason) => (
+              <li key={reason}>{reason}</li>
+            ))}
+          </ul>
+        </details>
+      )}
+      <Hints hints={allHints(components)} />
+    </section>
+  );
+}
+
+const MARKS = { critical: ['failure', '✕', 'Critical'], warning: ['retry', '!', 'Warning'] } as const;
+
+function Problem({ finding }: { readonly finding: FindingBody }) {
+  const { severity, summary, since } = finding;
+  const [tone, mark, word] = MARKS[severity];
+  const { link, text } = lookOf(finding);
+  return (
+    <li class={`notice tone-${tone}`}>
+      <span class={`finding-mark tone-${tone}`} role="img" aria-label={word}>
+        {mark}
+      </span>
+      <div class="finding-text">
+        <strong>{summary}</strong>{' '}
+        <span class="dim">
+          since <Moment at={since} />
+        </span>
+      </div>
+      <a class="button small" href={link} aria-label={`${text}: ${summary}`}>
+        {text} ›
+      </a>
+    </li>
+  );
+}
+
+/** Settings that hide data are no problem of the deployment, but keep it from being seen. */
+function Hints({ hints }: { readonly hints: readonly (readonly [string, string])[] }) {
+  if (hints.length === 0) return null;
+  return (
+    <details>
+      <summary class="dim">{counted(hints.length, 'hint')} on settings</summary>
+      <ul>
+        {hints.map(([key, hint]) => (
+          <li key={`${key} ${hint}`}>
+            {hint} <a href={linkTo('components')}>{key}</a>
           </li>
         ))}
       </ul>
-    </section>
+    </details>
   );
 }

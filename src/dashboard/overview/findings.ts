@@ -1,151 +1,88 @@
-/** Derives what is wrong from the state of the deployment, worst first, each with a link. */
-import type { ComponentsBody, HealthBody, ScheduleBody, TaskBody, WorkerBody } from '../../client.ts';
+/** The verdict on the deployment: what the rules of the server have found, and whether they could look. */
+import type { ComponentBody, ComponentsBody, FindingBody, RuleBody } from '../../client.ts';
 import { linkTo } from '../route.ts';
-import { millis } from '../text/moments.ts';
-import { counted, duration } from '../text/numbers.ts';
+import { counted } from '../text/numbers.ts';
 
-/** One problem of the deployment. */
-export interface Finding {
-  readonly tone: 'failure' | 'retry';
-  readonly title: string;
-  readonly detail: string | null;
-  readonly link: string | null;
+/** What the overview says first. */
+export interface Verdict {
+  /** `success` only if every rule has looked and found nothing. */
+  readonly tone: 'success' | 'failure' | 'retry' | 'waiting';
+  readonly text: string;
+  readonly findings: readonly FindingBody[];
+  /** Rules that could not look, and why. */
+  readonly unknown: readonly string[];
 }
 
-/** Input of {@link findingsOf}. `null` is not loaded yet or cannot be read. */
-export interface Evidence {
-  readonly health: HealthBody | null;
-  readonly workers: readonly WorkerBody[] | null;
-  readonly components: ComponentsBody | null;
-  readonly schedules: readonly ScheduleBody[] | null;
-  /** Tasks that have not ended, those unchanged for longest first. */
-  readonly open: readonly TaskBody[] | null;
+/** Names of the rules for people. A rule of a newer server is named by its code. */
+const NAMES: Readonly<Record<string, string>> = {
+  source_down: 'Servers',
+  workers_silent: 'Silent workers',
+  worker_stuck: 'Stuck workers',
+  queue_waiting: 'Waiting queues',
+  failure_rate: 'Failure rates',
+  task_overrun: 'Long runs',
+  tasks_lost: 'Lost tasks',
+  tasks_missing: 'Missing tasks',
+  tasks_overdue: 'Overdue tasks',
+  schedule_missed: 'Missed schedules',
+};
+
+/** The verdict of the component `findings`; of none, when the server or all of its sources have no rules. */
+export function verdictOf(component: ComponentBody | undefined): Verdict {
+  const findings = component?.findings ?? [];
+  const rules = component?.rules ?? [];
+  const unknown = rules.filter(({ status }) => status === 'unknown');
+  const ran = rules.length - unknown.length;
+  const total = counted(rules.length, 'check');
+  const base = { findings, unknown: reasonsOf(unknown, rules) };
+  if (findings.length > 0) {
+    const found = rules.reduce((sum, rule) => sum + rule.found, 0);
+    const isCritical = findings.some(({ severity }) => severity === 'critical');
+    const text = `${counted(Math.max(found, findings.length), 'problem')}. ${ran} of ${total} ran.`;
+    return { ...base, tone: isCritical ? 'failure' : 'retry', text };
+  }
+  // That a source says to be up says nothing about its tasks.
+  if (rules.every(({ source, status }) => source === null || status === 'unknown')) {
+    return { ...base, tone: 'waiting', text: 'Nothing has been checked: the rules have no data.' };
+  }
+  if (unknown.length === 0) {
+    return { ...base, tone: 'success', text: `No problem found. ${ran} of ${total} ran.` };
+  }
+  const lack = unknown.length === 1 ? 'lacks' : 'lack';
+  return { ...base, tone: 'waiting', text: `No problem found; ${unknown.length} of ${total} ${lack} data.` };
 }
 
-/** Beat and the reader of its schedule may lag by this many milliseconds in normal operation. */
-const LATE_MS = 60_000;
-
-/** All problems, worst first. @param now milliseconds since 1970 */
-export function findingsOf(evidence: Evidence, now: number): Finding[] {
-  return [
-    ...ofHealth(evidence.health),
-    ...ofWorkers(evidence.workers ?? []),
-    ...ofComponents(evidence.components ?? {}),
-    ...ofTasks(evidence.open ?? []),
-    ...ofSchedules(evidence.schedules ?? [], now),
-    ...ofHints(evidence.components ?? {}),
-  ].toSorted((a, b) => Number(b.tone === 'failure') - Number(a.tone === 'failure'));
+/** One line for each reason, with the rules that it keeps from looking. */
+function reasonsOf(unknown: readonly RuleBody[], all: readonly RuleBody[]): string[] {
+  const isSeveral = new Set(all.flatMap(({ source }) => source ?? [])).size > 1;
+  const rules = new Map<string, string[]>();
+  for (const { code, source, reason } of unknown) {
+    const key = `${isSeveral && source !== null ? `${source}: ` : ''}${reason ?? 'Not known.'}`;
+    rules.set(key, [...(rules.get(key) ?? []), NAMES[code] ?? code]);
+  }
+  return [...rules].map(([reason, names]) => `${names.join(', ')}: ${reason}`);
 }
 
-function ofHealth(health: HealthBody | null): Finding[] {
-  const titles = {
-    broker: 'The broker fails its check',
-    backend: 'The result backend fails its check',
-    workers: 'No worker answers',
-  };
-  return (['broker', 'backend', 'workers'] as const)
-    .filter((name) => health?.checks[name]?.ok === false)
-    .map((name) => ({
-      tone: 'failure',
-      title: titles[name],
-      detail: health?.checks[name]?.error ?? null,
-      link: name === 'workers' ? linkTo('workers') : linkTo('components'),
-    }));
+/** Where a finding leads, and the words for it. */
+export function lookOf({ code, look }: FindingBody): { readonly link: string; readonly text: string } {
+  const { pathname, searchParams } = new URL(look, 'http://monitor');
+  if (pathname.startsWith('/api/tasks/')) {
+    return { link: linkTo('tasks', searchParams), text: code === 'failure_rate' ? 'Failures' : 'Tasks' };
+  }
+  if (pathname.startsWith('/api/workers/')) return { link: linkTo('workers'), text: 'Workers' };
+  if (pathname.startsWith('/api/beat/')) return { link: linkTo('schedules'), text: 'Schedules' };
+  return { link: linkTo('components'), text: 'Components' };
 }
 
-function ofWorkers(workers: readonly WorkerBody[]): Finding[] {
-  const named = (status: string): string[] =>
-    workers.filter((worker) => worker.status === status).map(({ hostname }) => hostname);
-  const of = (names: string[], what: string, tone: Finding['tone']): Finding[] =>
-    names.length === 0
-      ? []
-      : [
-          {
-            tone,
-            title: `${counted(names.length, 'worker')} ${what}`,
-            detail: listed(names),
-            link: linkTo('workers'),
-          },
-        ];
-  return [
-    ...of(named('offline'), 'offline', 'retry'),
-    ...of(named('stale'), 'late with heartbeats', 'retry'),
-  ];
-}
-
-const listed = (names: readonly string[]): string =>
-  names.length <= 4 ? names.join(', ') : `${names.slice(0, 3).join(', ')} and ${names.length - 3} more`;
-
-function ofComponents(components: ComponentsBody): Finding[] {
-  return Object.entries(components)
-    .filter(([, { status, enabled }]) => enabled && status === 'down')
-    .map(([key, { name }]) => ({
-      tone: 'failure',
-      title: `${name} is down`,
-      detail: key,
-      link: linkTo('components'),
-    }));
-}
-
-const FLAGS = {
-  worker_lost: [
-    'on a worker that is gone',
-    'Their worker stopped sending heartbeats: they will not end by themselves.',
-  ],
-  overdue: ['overdue', 'Their eta has passed and they have not started.'],
-  never_received: ['sent and never received', 'They are in no queue and on no worker.'],
-} as const;
-
-function ofTasks(open: readonly TaskBody[]): Finding[] {
-  return (['worker_lost', 'never_received', 'overdue'] as const).flatMap((flag) => {
-    const flagged = open.filter(({ flags }) => flags.includes(flag));
-    const [first] = flagged;
-    if (first === undefined) return [];
-    const [title, detail] = FLAGS[flag];
-    const isSame = flagged.every(({ worker }) => worker === first.worker);
-    const query = {
-      state: [...new Set(flagged.map(({ state }) => state))],
-      ...(isSame && first.worker !== null && { worker: first.worker }),
-    };
-    return [
-      {
-        tone: 'failure' as const,
-        title: `${counted(flagged.length, 'task')} ${title}`,
-        detail,
-        link: linkTo('tasks', query),
-      },
-    ];
-  });
-}
-
-function ofSchedules(schedules: readonly ScheduleBody[], now: number): Finding[] {
-  return schedules.flatMap(({ name, enabled, next_run_at }) => {
-    const next = millis(next_run_at);
-    if (enabled === false || next === null || now - next < LATE_MS) return [];
-    return [
-      {
-        tone: 'retry' as const,
-        title: `Schedule ${name} was missed`,
-        detail: `It was due ${duration(Math.round((now - next) / 1_000) * 1_000)} ago. Is what starts it running?`,
-        link: linkTo('schedules'),
-      },
-    ];
-  });
-}
-
-/** @returns the hints of a component about settings that hide data */
+/** The hints of a component about settings that hide data. */
 export function hintsOf(config: Readonly<Record<string, unknown>> | null): string[] {
   const hints = config?.hints;
   return Array.isArray(hints) ? hints.filter((hint) => typeof hint === 'string') : [];
 }
 
-function ofHints(components: ComponentsBody): Finding[] {
-  return Object.entries(components).flatMap(([key, { config }]) =>
-    hintsOf(config).map((hint) => ({
-      tone: 'retry' as const,
-      title: hint,
-      detail: key,
-      link: linkTo('components'),
-    })),
+/** The hints of all components, each with the key of its component. */
+export function allHints(components: ComponentsBody | null): readonly (readonly [string, string])[] {
+  return Object.entries(components ?? {}).flatMap(([key, { config }]) =>
+    hintsOf(config).map((hint) => [key, hint] as const),
   );
 }

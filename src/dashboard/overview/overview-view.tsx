@@ -1,4 +1,3 @@
-import { clock } from '../live/clock.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { Sources } from '../parts/age.tsx';
@@ -6,11 +5,9 @@ import { Empty, Problem } from '../parts/problem.tsx';
 import { toneOf } from '../parts/state-badge.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { linkTo } from '../route.ts';
-import { useStore } from '../store.ts';
 import { count } from '../text/numbers.ts';
 import { Activity } from './activity.tsx';
 import { Attention } from './attention.tsx';
-import { findingsOf } from './findings.ts';
 import { History } from './history.tsx';
 import { Names } from './names.tsx';
 import { Queues } from './queues.tsx';
@@ -23,7 +20,6 @@ const SPANS = [
   ['360', '6 h'],
   ['1440', '24 h'],
 ] as const;
-const OPEN = ['PENDING', 'RECEIVED', 'STARTED', 'RETRY'];
 const isTask = (event: { readonly task_id: string | null }): boolean => event.task_id !== null;
 const isWorker = (event: { readonly task_id: string | null }): boolean => event.task_id === null;
 
@@ -41,23 +37,7 @@ export function OverviewView({ query }: { readonly query: URLSearchParams }) {
     every: 10_000,
   });
   const workers = useResource('workers', (signal) => client.workers({ signal }), { news: isWorker });
-  const components = useResource('components', (signal) => client.components({ signal }));
-  const schedules = useResource('schedules', (signal) => client.schedules({ signal }), { every: 60_000 });
-  // Sort by the oldest change, which puts stuck tasks first.
-  const open = useResource('open', (signal) =>
-    client.tasks({ state: OPEN, order: 'asc', limit: 200 }, { signal }),
-  );
-  const now = useStore(clock);
-  const findings = findingsOf(
-    {
-      health: health.data,
-      workers: workers.data?.workers ?? null,
-      components: components.data,
-      schedules: schedules.data?.schedules ?? null,
-      open: open.data?.tasks ?? null,
-    },
-    now,
-  );
+  const components = useResource('components', (signal) => client.components({ signal }), { every: 10_000 });
   const figures = stats.data?.stats ?? null;
   const states = Object.entries(figures?.states ?? {}).toSorted(([, a], [, b]) => b - a);
 
@@ -75,7 +55,7 @@ export function OverviewView({ query }: { readonly query: URLSearchParams }) {
           </a>
         ))}
       </ViewHead>
-      <Attention findings={findings} isKnown={health.data !== null && components.data !== null} />
+      <Attention components={components.data} at={components.at} isStale={components.error !== null} />
       <Sources sources={stats.data?.sources} />
       <Tiles health={health.data} components={components.data} workers={workers.data?.workers ?? null} />
       {stats.error !== null && <Problem error={stats.error} retry={stats.reload} />}

@@ -1,0 +1,139 @@
+import { mkdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { MemorySources } from '../../src/memory.ts';
+import { memorySources } from '../../src/memory.ts';
+import type { MonitorSources, TaskSource } from '../../src/source.ts';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { serve } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, type LookOptions, look } from './browser.ts';
+
+const [major] = EXPRESS_MAJORS;
+if (major === undefined) throw new Error('there is no Express');
+const MINUTE = 60_000;
+/** Where to write what was seen; unset: nowhere. */
+const SHOTS = process.env.SCREENSHOTS;
+
+async function open(sources: MonitorSources, options: LookOptions = {}) {
+  const host = await serve(major as NonNullable<typeof major>, { sources });
+  return { ...host, ...(await look(host.base, '#/', options)) };
+}
+
+/** Two hours of payments, one in a minute, and nothing wrong. */
+function calm(): { readonly queue: MemorySources; readonly ago: (minutes: number) => number } {
+  const queue = memorySources({ name: 'shop' });
+  const now = Date.now();
+  const ago = (minutes: number): number => now - minutes * MINUTE;
+  for (let minute = 120; minute > 0; minute--) run(queue, `pay ${minute}`, ago(minute), 'SUCCESS');
+  queue.recordWorker({ hostname: 'w2@h', concurrency: 4, active: 0, interval: 3_600 });
+  return { queue, ago };
+}
+
+function run(queue: MemorySources, id: string, at: number, state: 'SUCCESS' | 'FAILURE'): void {
+  const task = { id, name: 'payments.charge', queue: 'payments', worker: 'w2@h' };
+  queue.record({ ...task, state: 'PENDING', timestamp: at });
+  queue.record({ ...task, state: 'STARTED', timestamp: at + 5 });
+  queue.record({
+    ...task,
+    state,
+    timestamp: at + 905,
+    runtime: 0.9,
+    error: state === 'FAILURE' ? 'CardDeclined' : null,
+  });
+}
+
+/** The incident of the issue: one name fails, one worker hangs, one queue waits. */
+function incident(): MemorySources {
+  const { queue, ago } = calm();
+  for (let minute = 20; minute > 0; minute--) {
+    for (let more = 0; more < 5; more++)
+      run(queue, `x ${minute} ${more}`, ago(minute), more === 0 ? 'FAILURE' : 'SUCCESS');
+  }
+  for (let slot = 0; slot < 4; slot++) {
+    queue.record({
+      id: `hangs ${slot}`,
+      state: 'STARTED',
+      name: 'video.encode',
+      worker: 'w2@h',
+      timestamp: ago(49),
+    });
+  }
+  for (let waiting = 0; waiting < 3_000; waiting++) {
+    queue.record({
+      id: `waits ${waiting}`,
+      state: 'PENDING',
+      name: 'mail.send',
+      queue: 'default',
+      timestamp: ago(25),
+    });
+  }
+  queue.recordWorker({ hostname: 'w2@h', concurrency: 4, active: 4, interval: 3_600 });
+  return queue;
+}
+
+describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the overview'), () => {
+  it('is green only when every rule has looked and found nothing', async () => {
+    const { page } = await open(calm().queue);
+    const verdict = page.locator('.verdict-text');
+    await page.getByText('No problem found. 9 of 9 checks ran.').waitFor();
+    expect(await verdict.getAttribute('class')).toContain('tone-success');
+  });
+
+  it('names what is wrong, since when, and leads there', async () => {
+    const { page, settled } = await open(incident());
+    await page.getByText('3 problems. 8 of 9 checks ran.').waitFor();
+    const problems = page.getByRole('list', { name: 'Problems' }).getByRole('listitem');
+    const texts = await problems.allTextContents();
+    expect(texts).toHaveLength(3);
+    expect(texts.join('\n')).toMatch(/w2@h: 4 of 4 slots hold the same tasks, 49 min/);
+    expect(texts.join('\n')).toMatch(/payments\.charge fails 1\d % \(before 0 %\) since \d\d:\d\d/);
+    expect(texts.join('\n')).toMatch(/Queue default: oldest due 25 min ago, 3,000 tasks waiting/);
+    await page.getByText('reason why not everything was checked').click();
+    await page.getByText('Long runs: It needs 20 runs within a day of video.encode.').waitFor();
+    await page.getByRole('link', { name: /^Failures: payments.charge/ }).click();
+    await settled();
+    expect(page.url()).toContain('#/tasks?name=payments.charge&state=FAILURE&since=');
+    await page.getByText('20 tasks', { exact: true }).waitFor();
+  });
+
+  it('is not green while rules lack data, and names them', async () => {
+    const { page } = await open(memorySources());
+    await page.getByText(/No problem found; \d of \d checks lack data\./).waitFor();
+    expect(await page.locator('.verdict-text').getAttribute('class')).toContain('tone-waiting');
+    await page.getByText(/reasons? why not everything was checked/).click();
+    await page.getByText(/Failure rates: It compares with the hour before\./).waitFor();
+  });
+
+  it('says that nothing has been checked of a source without data for the rules', async () => {
+    const tasks: TaskSource = {
+      name: 'mine',
+      listTasks: () => ({ tasks: [], next: null, total: 0 }),
+      getTask: () => null,
+    };
+    const { page } = await open({ tasks }, { expected: /501/ });
+    await page.getByText('Nothing has been checked: the rules have no data.').waitFor();
+    expect(await page.locator('.tone-success.verdict-text').count()).toBe(0);
+  });
+
+  it.skipIf(SHOTS === undefined)(
+    'looks as it should',
+    async () => {
+      mkdirSync(SHOTS as string, { recursive: true });
+      const stories = { incident: incident(), calm: calm().queue, young: memorySources() };
+      for (const [story, sources] of Object.entries(stories)) {
+        for (const colorScheme of ['light', 'dark'] as const) {
+          for (const [width, height] of [
+            [1440, 900],
+            [390, 844],
+          ] as const) {
+            const { page, settled } = await open(sources, { colorScheme, viewport: { width, height } });
+            await settled();
+            if (story === 'young') await page.getByText('why not everything was checked').click();
+            await page.screenshot({ path: `${SHOTS}/${story}-${colorScheme}-${width}.png` });
+            expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+          }
+        }
+      }
+    },
+    240_000,
+  );
+});
