@@ -109,6 +109,31 @@ describe('the summary of open tasks', () => {
     expect(overdue).toEqual({ count: 1, since: at(4), states: ['PENDING'], examples: ['1'] });
   });
 
+  it('counts a task that waits for its retry as lost with its worker, and as overdue', async () => {
+    const { history, moveTo, open } = historyAt(1);
+    const { writer } = history;
+    writer.recordTask(told({ type: 'received', worker: 'w', time: at(0), name: 'n' }));
+    writer.recordTask(told({ type: 'started', worker: 'w', time: at(0) + 1 }));
+    writer.recordTask(told({ type: 'retried', worker: 'w', time: at(1) }));
+    writer.recordTask(
+      told({ type: 'received', worker: 'w', time: at(1), retries: 1, eta: at(5), name: 'n' }),
+    );
+    expect((await open()).open).toMatchObject({ lost: [], overdue: null });
+    moveTo(20);
+    expect((await open()).open).toMatchObject({
+      lost: [{ worker: 'w', count: 1, states: ['RETRY'] }],
+      overdue: { count: 1, since: at(5), states: ['RETRY'] },
+    });
+  });
+
+  it('counts no task that has ended unseen', async () => {
+    const { history, moveTo, open } = historyAt(1);
+    history.writer.recordTask(told({ type: 'started', worker: 'w', time: at(0) }));
+    history.writer.recordEndUnseen('a', true);
+    moveTo(20);
+    expect((await open()).open).toMatchObject({ running: [], lost: [], missing: null });
+  });
+
   it('counts what was sent and is nowhere apart', async () => {
     const { history, open } = historyAt(10);
     history.writer.recordTask(told({ id: '1', type: 'sent', queue: 'q', time: at(1) }));
