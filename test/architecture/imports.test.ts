@@ -64,6 +64,7 @@ const CELERY_RANKS: Readonly<Record<string, number>> = {
   queues: 3,
   schedules: 3,
   hints: 3,
+  'broker-watch': 3,
   'task-watch': 3,
   intake: 4,
   collector: 4,

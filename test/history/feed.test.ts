@@ -57,6 +57,31 @@ describe('the feed', () => {
     });
   });
 
+  it('of a fresh instance has a gap until it fills the page', async () => {
+    const { history, send, read } = feedOf();
+    expect((await read({ limit: 2 })).gap).toBe(true);
+    send(1);
+    expect((await read({ limit: 2 })).gap).toBe(true);
+    send(1);
+    expect((await read({ limit: 2 })).gap).toBe(false);
+    history.writer.recordGap();
+    expect((await read({ limit: 2 })).gap).toBe(true);
+    send(2);
+    expect((await read({ limit: 3 })).gap).toBe(true);
+    expect((await read({ limit: 2 })).gap).toBe(false);
+  });
+
+  it('has none where everything that happens is recorded', async () => {
+    const history = createMemoryHistory({ backdated: true, maxEvents: 2 });
+    const read = async () =>
+      (await history.reader.listEvents({ limit: 9, since: null, states: [], workers: [], tasks: [] }, CONTEXT)).gap;
+    expect(await read()).toBe(false);
+    for (const id of ['a', 'b']) history.writer.recordTask(told({ id, type: 'sent', time: T0 }));
+    expect(await read()).toBe(false);
+    history.writer.recordTask(told({ id: 'c', type: 'sent', time: T0 }));
+    expect(await read()).toBe(true);
+  });
+
   it('goes on from a cursor, oldest first, until nothing is left', async () => {
     const { send, read } = feedOf();
     send(1);

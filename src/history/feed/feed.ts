@@ -52,6 +52,7 @@ interface FeedState {
   readonly startedAt: number;
   readonly nameOf: (taskId: string) => string | null;
   readonly redactor: Redactor | null;
+  readonly isFirst: boolean;
   /** Sequence number of the last item before the latest gap; −1: no gap. */
   gapAfter: number;
   gapAt: number;
@@ -62,12 +63,14 @@ interface FeedState {
  * @param now milliseconds
  * @param nameOf name of a task that had none yet when its item was added
  * @param redactor removes secrets from details when they are first listed; `null`: they stay as they are
+ * @param isFirst whether nothing has happened before the first item
  */
 export function createFeed(
   maxEvents: number,
   now: () => number,
   nameOf: (taskId: string) => string | null,
   redactor: Redactor | null,
+  isFirst = false,
 ): Feed {
   const ring = createFeedRing(maxEvents);
   const state: FeedState = {
@@ -76,6 +79,7 @@ export function createFeed(
     startedAt: now(),
     nameOf,
     redactor,
+    isFirst,
     gapAfter: -1,
     gapAt: Number.NEGATIVE_INFINITY,
   };
@@ -93,13 +97,20 @@ export function createFeed(
   };
 }
 
+/**
+ * A page that is not full ends where this instance begins: items before that, or dropped since, are missing in it.
+ * So a reader that polls without a cursor notices a restart.
+ */
 function listNewest(state: FeedState, query: TaskEventQuery): Steps<TaskEventPage> {
-  const { ring } = state;
+  const { ring, isFirst, gapAfter } = state;
   const found: number[] = [];
   for (let sequence = ring.newest; sequence >= oldestIn(ring) && found.length < query.limit; sequence--) {
     if (matches(state, sequence, query)) found.push(sequence);
   }
-  return pageOf(state, found, ring.newest, false);
+  const isWhole = isFirst && oldestIn(ring) === 1;
+  const isFull = found.length >= query.limit;
+  const gap = isFull ? gapAfter >= (found.at(-1) ?? 0) : !isWhole || gapAfter >= 0;
+  return pageOf(state, found, ring.newest, gap);
 }
 
 /** Reads on, oldest first: what does not fit into the page comes with the next. */

@@ -71,7 +71,7 @@ export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
     aggregate,
     coverage: createCoverage(startedAt),
     isBackdated: backdated,
-    feed: createFeed(retention.maxEvents, clock, (id) => nameOf(tables, id), redactor),
+    feed: createFeed(retention.maxEvents, clock, (id) => nameOf(tables, id), redactor, backdated),
     counts: { evicted: 0, received: 0, dropped: 0 },
     revisions: { tasks: 0, workers: 0, events: 0 },
     frozenAt: null,

@@ -19,7 +19,10 @@ export interface Broker {
   readonly queues: QueueReader | null;
   /** The data of the component `broker`. Never contains a password. */
   describe(): BrokerDescription;
-  /** Asks the broker for a sign of life: what is wrong, or `null`. Never rejects. */
+  /**
+   * Asks the broker for a sign of life, and whether it takes writes: what is wrong, or `null`. The code of a broker that
+   * takes none is `READONLY`. Never rejects.
+   */
   check(signal: AbortSignal): Promise<Problem | null>;
   /** The hint for a right that our user lacks, with what to run; `null` where the transport has no such rights. */
   deniedHint(access: BrokerAccess): Hint | null;

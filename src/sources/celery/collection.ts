@@ -5,6 +5,7 @@
 import type { History } from '../../history/history.ts';
 import type { Redactor } from '../../redact.ts';
 import type { Broker } from './broker.ts';
+import { createBrokerWatch } from './broker-watch.ts';
 import { type Collector, createCollector } from './collector.ts';
 import { createWorkerControl, type WorkerControl } from './control/worker-control.ts';
 import { createHints, type Hints } from './hints/hints.ts';
@@ -91,6 +92,8 @@ export function createCollection(options: CollectionOptions, history: History): 
     intake,
   });
   const hints = hintsOf(options, observer, collector);
+  const brokerWatch =
+    broker === null ? null : createBrokerWatch(broker, (problem) => observer.access('broker', problem));
   const taskWatch =
     control === null ? null : taskWatchOf(parts, history, control, hints, broker?.events ?? null);
   collector.start((server, again) => onConnected(parts, taskWatch, server, again));
@@ -106,6 +109,7 @@ export function createCollection(options: CollectionOptions, history: History): 
     blind: () => blindness(collector, observer, hints),
     async close() {
       taskWatch?.close();
+      brokerWatch?.close();
       results?.stop();
       queues?.stop();
       schedules.close();

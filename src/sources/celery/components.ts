@@ -47,15 +47,15 @@ function brokerComponent(
 ): Component {
   const label = { key: 'broker', name: 'Broker', enabled: true };
   const hints = snapshot.hints.broker;
-  const { events, queues } = snapshot;
+  const { events, queues, readOnly } = snapshot;
   if (broker === null || events === null) {
     return { ...label, status: 'unknown', config: { transport: foreignBroker, hints } };
   }
   const { url, config } = broker.describe();
-  const error = events.problem?.sentence ?? null;
+  const error = (events.problem ?? readOnly)?.sentence ?? null;
   return {
     ...label,
-    status: statusOf([events]),
+    status: readOnly === null ? statusOf([events]) : 'down',
     url,
     config: { ...config, error, unreadable_messages: queues.unreadable, hints },
   };

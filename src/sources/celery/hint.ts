@@ -1,6 +1,7 @@
 /** What a hint consists of, and how its sentences show names. */
 /** Stable codes of the hints. Hints are shown in this order: what hides most comes first. */
 export const HINT_CODES = [
+  'broker_read_only',
   'acl_events',
   'foreign_broker',
   'wrong_channel',

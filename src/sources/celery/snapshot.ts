@@ -6,6 +6,7 @@ import type { HintComponent } from './hint.ts';
 import type { Hints } from './hints/hints.ts';
 import type { Observer } from './hints/observer.ts';
 import type { Intake } from './intake.ts';
+import type { Problem } from './problem.ts';
 import type { Queues } from './queues/queues.ts';
 import type { Results, ResultsProgress } from './results/results.ts';
 import type { Schedules } from './schedules/schedules.ts';
@@ -23,6 +24,8 @@ export interface DeploymentSnapshot {
   /** Progress of reading stored results; `null` without a readable result backend. */
   readonly stored: ResultsProgress | null;
   readonly queues: QueuesSnapshot;
+  /** Why the broker takes no writes; `null`: it takes them, or that is not known. */
+  readonly readOnly: Problem | null;
   /** `null` where the host does not want remote control. */
   readonly control: ControlSnapshot | null;
   /** Which settings hide data, by component. */
@@ -91,6 +94,7 @@ export function snapshotOf(parts: SnapshotParts): DeploymentSnapshot {
       ok: queues?.ok() ?? true,
       unreadable: queues?.counts().unreadable ?? 0,
     },
+    readOnly: observer.facts().problems.broker,
     control:
       control === null
         ? null

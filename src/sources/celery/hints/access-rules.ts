@@ -1,11 +1,26 @@
-/** Hints about what the user of a broker or backend may not do, and about a broker that is not read. */
+/** Hints about what the user of a broker or backend may not do, and about a broker that takes no writes or is not read. */
 import type { Hint } from '../hint.ts';
 import { shown } from '../hint.ts';
 import type { HintInput } from './input.ts';
 
 /** Evidence: the answer NOPERM, or the options alone. */
 export function accessHints(input: HintInput): Hint[] {
-  return [...foreignBroker(input), ...denied(input)];
+  return [...readOnlyBroker(input), ...foreignBroker(input), ...denied(input)];
+}
+
+function readOnlyBroker({ facts }: HintInput): Hint[] {
+  if (facts.problems.broker === null) return [];
+  const line = 'REPLICAOF NO ONE';
+  return [
+    {
+      code: 'broker_read_only',
+      component: 'broker',
+      sentence:
+        'The broker is a read-only replica: no task can be sent, and no worker can take one. Give the address of ' +
+        `its master, or make it a master, which discards what it would still get from the other: ${line}.`,
+      line,
+    },
+  ];
 }
 
 function foreignBroker({ options }: HintInput): Hint[] {

@@ -21,8 +21,8 @@ export interface HintOptions {
   readonly backendHint?: ((access: BackendAccess) => Hint | null) | undefined;
 }
 
-/** What the user of the broker or backend may lack, besides subscriptions. */
-export type AccessPlace = 'results' | 'queues' | 'schedules' | 'control';
+/** What may be refused, besides subscriptions. `broker`: it takes no writes. */
+export type AccessPlace = 'broker' | 'results' | 'queues' | 'schedules' | 'control';
 
 /** The kinds of messages that may use another serializer than JSON. */
 export type WrittenPlace = 'event' | 'result';

@@ -88,7 +88,7 @@ function newState(): State {
   return {
     workers: new Map(),
     sent: createSentWatch(),
-    problems: { results: null, queues: null, schedules: null, control: null },
+    problems: { broker: null, results: null, queues: null, schedules: null, control: null },
     unreadable: { event: newUnreadable(), result: newUnreadable() },
     results: newResults(),
     events: 0,

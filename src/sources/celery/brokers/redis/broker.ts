@@ -7,6 +7,7 @@ import { diagnoseEvents } from './diagnose.ts';
 import { createRedisEvents } from './events.ts';
 import { createRedisMailbox } from './mailbox.ts';
 import { createRedisQueueReader } from './queues/queue-reader.ts';
+import { checkWritable } from './replica.ts';
 
 /** How long a diagnosis listens, in milliseconds: workers send a heartbeat every two seconds. */
 const LISTEN_MS = 8000;
@@ -38,7 +39,7 @@ export function createRedisBroker({ endpoint, reader, settings, queues }: RedisB
         transport_options: Object.keys(settings.broker_transport_options ?? {}),
       },
     }),
-    check: (signal) => reader.check(signal),
+    check: (signal) => checkWritable(reader, signal),
     deniedHint: (access) => deniedHint(access, settings, endpoint.database),
     diagnose: (signal) => diagnoseEvents(endpoint, settings, LISTEN_MS, signal),
     async close() {

@@ -1,0 +1,38 @@
+/** Asks the broker now and then whether it takes writes, so that a hint says when it does not. */
+import type { Broker } from './broker.ts';
+import type { Problem } from './problem.ts';
+
+const FIRST_MS = 1_000;
+const INTERVAL_MS = 15_000;
+
+/** Runs periodically until it is closed. */
+export interface BrokerWatch {
+  close(): void;
+}
+
+/** @param report is called with the problem of a broker that takes no writes; `null`: it takes them, or is away */
+export function createBrokerWatch(
+  broker: Pick<Broker, 'check'>,
+  report: (problem: Problem | null) => void,
+): BrokerWatch {
+  const closing = new AbortController();
+  let isBusy = false;
+
+  async function look(): Promise<void> {
+    if (isBusy) return;
+    isBusy = true;
+    const problem = await broker.check(closing.signal);
+    isBusy = false;
+    if (!closing.signal.aborted) report(problem?.code === 'READONLY' ? problem : null);
+  }
+
+  const first = setTimeout(() => void look(), FIRST_MS).unref();
+  const ticker = setInterval(() => void look(), INTERVAL_MS).unref();
+  return {
+    close() {
+      closing.abort();
+      clearTimeout(first);
+      clearInterval(ticker);
+    },
+  };
+}
