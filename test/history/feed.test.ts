@@ -74,7 +74,12 @@ describe('the feed', () => {
   it('has none where everything that happens is recorded', async () => {
     const history = createMemoryHistory({ backdated: true, maxEvents: 2 });
     const read = async () =>
-      (await history.reader.listEvents({ limit: 9, since: null, states: [], workers: [], tasks: [] }, CONTEXT)).gap;
+      (
+        await history.reader.listEvents(
+          { limit: 9, since: null, states: [], workers: [], tasks: [] },
+          CONTEXT,
+        )
+      ).gap;
     expect(await read()).toBe(false);
     for (const id of ['a', 'b']) history.writer.recordTask(told({ id, type: 'sent', time: T0 }));
     expect(await read()).toBe(false);
