@@ -168,3 +168,43 @@ describe('a message that was read, not heard', () => {
     expect(history.reader.freshness('tasks').revision).toBe(before);
   });
 });
+
+describe('a task that was retried before anybody listened', () => {
+  const retried = read({ type: 'retried', heardAt: T0 - 5_000 });
+  const started = told({ type: 'started', time: T0, worker: W1 });
+  const published = told({ type: 'started', time: null, origin: 'result', worker: W1 });
+  const succeeded = told({ type: 'succeeded', time: T0 + 50, worker: W1, runtime: 0.05 });
+
+  /** Any order in which the backend's messages keep theirs. */
+  const ordersOf = (changes: readonly TaskChange[]) =>
+    orders(changes).filter((order) => {
+      const results = order.filter(({ origin }) => origin === 'result');
+      return results.every(({ type }, at) => (type === 'retried') === (at === 0));
+    });
+
+  it('runs once its worker says so, though no message numbers its attempts', async () => {
+    expect(await taskOf([retried])).toMatchObject({ state: 'RETRY', retries: null });
+    for (const order of ordersOf([retried, started, published])) {
+      expect(await taskOf(order)).toMatchObject({ state: 'STARTED', started: new Date(T0), retries: null });
+    }
+    for (const order of ordersOf([retried, started, published, succeeded])) {
+      const task = await taskOf(order);
+      expect(task.state).toBe('SUCCESS');
+      expect(task.timeline?.map(({ state }) => state)).toEqual(['RETRY', 'STARTED', 'SUCCESS']);
+    }
+  });
+
+  it('waits for the attempt that a worker has received, and has its number', async () => {
+    for (const numbered of [retried, { ...retried, retries: 2 }]) {
+      const received = told({ type: 'received', time: T0 - 10, worker: W1, retries: 3 });
+      for (const order of ordersOf([numbered, received])) {
+        expect(await taskOf(order)).toMatchObject({ state: 'RETRY', retries: 3, received: new Date(T0 - 10) });
+      }
+      for (const order of ordersOf([numbered, received, started, published])) {
+        const task = await taskOf(order);
+        expect(task).toMatchObject({ state: 'STARTED', retries: 3 });
+        expect(task.timeline?.map(({ state }) => state)).toEqual(['RETRY', 'RECEIVED', 'STARTED']);
+      }
+    }
+  });
+});

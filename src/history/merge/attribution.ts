@@ -206,7 +206,7 @@ function shiftOf({ runs, attempt }: Attribution, entries: readonly TaskEntry[]):
   for (const { kind, retries, isCounted } of entries) {
     if (retries === null) continue;
     if (!isCounted) isNumbered = true;
-    else counted = Math.max(counted, kind === 'retried' ? retries + 1 : 0);
+    else counted = Math.max(counted, kind === 'retried' ? retries + 1 : retries);
   }
   if (counted < 0 || !isNumbered) return 0;
   const hasBegun = runs.some(
