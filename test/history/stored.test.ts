@@ -198,7 +198,11 @@ describe('a task that was retried before anybody listened', () => {
     for (const numbered of [retried, { ...retried, retries: 2 }]) {
       const received = told({ type: 'received', time: T0 - 10, worker: W1, retries: 3 });
       for (const order of ordersOf([numbered, received])) {
-        expect(await taskOf(order)).toMatchObject({ state: 'RETRY', retries: 3, received: new Date(T0 - 10) });
+        expect(await taskOf(order)).toMatchObject({
+          state: 'RETRY',
+          retries: 3,
+          received: new Date(T0 - 10),
+        });
       }
       for (const order of ordersOf([numbered, received, started, published])) {
         const task = await taskOf(order);
