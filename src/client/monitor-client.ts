@@ -77,7 +77,7 @@ export interface MonitorClient {
   ): Promise<HealthBody>;
   components(options?: CallOptions): Promise<ComponentsBody>;
   tasks(query?: TaskListQuery, options?: CallOptions): Promise<TasksBody>;
-  /** All tasks of a list, page by page. */
+  /** All tasks of a list, page by page, each once for each source. */
   eachTask(query?: Omit<TaskListQuery, 'cursor' | 'stats'>, options?: CallOptions): AsyncGenerator<TaskBody>;
   task(id: string, options?: CallOptions): Promise<TaskDetailBody>;
   relations(id: string, options?: CallOptions): Promise<RelationsBody>;
@@ -143,9 +143,16 @@ export function createMonitorClient(
     tasks: (query, call) => json('api/tasks/', { ...query }, call),
     async *eachTask(query, call) {
       let cursor: string | null = null;
+      const seen = new Set<string>();
       do {
         const page: TasksBody = await client.tasks({ ...query, cursor }, call);
-        yield* page.tasks;
+        for (const row of page.tasks) {
+          // Another instance of the monitor repeats what the one before has listed.
+          const key = JSON.stringify([row.source, row.task_id]);
+          if (seen.has(key)) continue;
+          seen.add(key);
+          yield row;
+        }
         cursor = page.next_cursor;
       } while (cursor !== null);
     },

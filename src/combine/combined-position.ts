@@ -12,39 +12,54 @@ const KIND = 'combined';
 // A cursor of more than 8,192 characters is refused, and its encoding adds a third to its length.
 const LONGEST_MARK = 5_000;
 const ENDED = 0;
+const INEXACT = 1;
+
+/** The position of each part, in their order. */
+interface PartPositions {
+  readonly positions: readonly PartPosition[];
+  /** Whether no page before was one that may miss rows, see `TaskPage.cursorExact`. */
+  readonly isExact: boolean;
+}
 
 /** Reads the position of each part. A part that the mark does not name continues after the last listed row. */
-export function readPartPositions(
-  after: TaskPosition | null,
-  names: readonly string[],
-): readonly PartPosition[] {
-  if (after === null) return names.map(() => null);
-  const entries = readEntries(after.mark);
+export function readPartPositions(after: TaskPosition | null, names: readonly string[]): PartPositions {
+  if (after === null) return { positions: names.map(() => null), isExact: true };
+  const [entries, inexact] = readEntries(after.mark);
   const { key, id } = after;
   const common = entries !== null && id === '' ? null : { key, id };
-  return names.map((name) =>
+  const positions = names.map((name) =>
     entries !== null && Object.hasOwn(entries, name) ? readEntry(entries[name], common) : common,
   );
+  return { positions, isExact: inexact !== INEXACT };
 }
 
 /**
  * Writes one position for all parts.
  *
  * @param last the last listed row; parts that do not fit into the mark continue after it
+ * @param wasExact whether no page so far was one that may miss rows
  */
 export function writePartPositions(
   last: Pick<TaskPosition, 'key' | 'id'> | null,
   positions: readonly (readonly [name: string, PartPosition])[],
-): TaskPosition {
+  wasExact: boolean,
+): { readonly position: TaskPosition; readonly isExact: boolean } {
   const entries = positions.map(([name, position]) => [name, writeEntry(position)] as const);
-  let mark = writeMark(KIND, [Object.fromEntries(entries)]);
+  let isExact = wasExact;
+  let mark = markOf(entries, isExact);
   // The longest entries are left out first: most of their length is a mark of their own.
   const byLength = entries.toSorted((a, b) => lengthOf(a) - lengthOf(b));
   while (lengthOf(mark) > LONGEST_MARK && byLength.length > 0) {
     byLength.pop();
-    mark = writeMark(KIND, [Object.fromEntries(byLength)]);
+    isExact = false;
+    mark = markOf(byLength, isExact);
   }
-  return { key: last?.key ?? null, id: last?.id ?? '', mark };
+  return { position: { key: last?.key ?? null, id: last?.id ?? '', mark }, isExact };
+}
+
+function markOf(entries: readonly (readonly [name: string, unknown])[], isExact: boolean): string {
+  const positions = Object.fromEntries(entries);
+  return writeMark(KIND, isExact ? [positions] : [positions, INEXACT]);
 }
 
 function lengthOf(entry: unknown): number {
@@ -68,7 +83,10 @@ function readEntry(entry: unknown, common: TaskPosition | null): PartPosition {
 }
 
 /** Clients can change a mark, so its shape is unknown. */
-function readEntries(mark: string | undefined): Readonly<Record<string, unknown>> | null {
-  const [entries] = (mark === undefined ? null : readMark(KIND, mark)) ?? [];
-  return typeof entries === 'object' ? (entries as Readonly<Record<string, unknown>> | null) : null;
+function readEntries(
+  mark: string | undefined,
+): readonly [entries: Readonly<Record<string, unknown>> | null, inexact: unknown] {
+  const [entries, inexact] = (mark === undefined ? null : readMark(KIND, mark)) ?? [];
+  const isRecord = typeof entries === 'object';
+  return [isRecord ? (entries as Readonly<Record<string, unknown>> | null) : null, inexact];
 }

@@ -30,7 +30,7 @@ export async function listAllTasks(
 ): Promise<TaskPage> {
   const fanOut = fanOutOf(context);
   const names = parts.map(({ name }) => name);
-  const starts = readPartPositions(query.after, names);
+  const { positions: starts, isExact: wasExact } = readPartPositions(query.after, names);
   const open = starts.filter((start) => start !== 'ended').length;
   // The scan limit is for the whole answer: the parts share it.
   const scan = Math.max(1, Math.floor(query.scan / Math.max(1, open)));
@@ -51,10 +51,13 @@ export async function listAllTasks(
     (part, index) => [part.part.name, positionAfter(part, taken[index] as number)] as const,
   );
   const isEnd = query.limit === 0 || positions.every(([, position]) => position === 'ended');
+  const areExact = wasExact && listed.every(({ page }) => page?.cursorExact !== false);
+  const next = isEnd ? null : writePartPositions(rows.at(-1)?.position ?? query.after, positions, areExact);
   return {
     tasks: rows.map(({ item }) => item),
-    next: isEnd ? null : writePartPositions(rows.at(-1)?.position ?? query.after, positions),
+    next: next?.position ?? null,
     total: totalOf(replies),
+    cursorExact: next?.isExact ?? areExact,
   };
 }
 

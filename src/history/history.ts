@@ -114,6 +114,11 @@ export interface HistoryIndex {
  * when the `signal` of the context aborts; one in memory answers at once.
  */
 export interface HistoryReader {
+  /**
+   * Identifies this history in cursors, at most 32 characters. Histories that always list the same rows in the
+   * same order share it; one that was created anew has another.
+   */
+  readonly instance: string;
   listTasks(query: TaskQuery, context: ReadContext): Awaitable<TaskPage>;
   getTask(id: string, context: ReadContext): Awaitable<TaskDetail | null>;
   getTaskTree(id: string, context: ReadContext): Awaitable<TaskTree | null>;

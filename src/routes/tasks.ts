@@ -138,7 +138,7 @@ function statsDocument(request: ListRequest, minutes: number): Respond {
   });
 }
 
-/** The members `tasks`, `next_cursor` and `total` of a response body. */
+/** The members `tasks`, `next_cursor`, `cursor_exact` and `total` of a response body. */
 function* listBody(
   { monitor: { serializer }, list, query }: ListRequest,
   page: TaskPage,
@@ -146,7 +146,8 @@ function* listBody(
 ): Steps<ListBody> {
   if (!isTaskPage(page)) throw new TypeError('listTasks() must return { tasks, next, total }.');
   const nextCursor = page.next === null ? null : encodeTaskCursor({ list, position: page.next });
-  const after = `],"next_cursor":${JSON.stringify(nextCursor)},"total":${page.total}`;
+  const isExact = page.cursorExact !== false;
+  const after = `],"next_cursor":${JSON.stringify(nextCursor)},"cursor_exact":${isExact},"total":${page.total}`;
   const { shown: rows, unreadable } = yield* readItems<Task, string>(
     page.tasks,
     query.limit,

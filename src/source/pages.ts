@@ -15,11 +15,12 @@ export function isTaskPosition(value: unknown): value is TaskPosition {
 /** Whether a value is a page of tasks; its rows are not looked at. */
 export function isTaskPage(page: unknown): page is TaskPage {
   if (typeof page !== 'object' || page === null) return false;
-  const { tasks: rows, next, total } = page as Partial<Record<keyof TaskPage, unknown>>;
+  const { tasks: rows, next, total, cursorExact } = page as Partial<Record<keyof TaskPage, unknown>>;
   return (
     Array.isArray(rows) &&
     (next === null || isTaskPosition(next)) &&
-    (total === null || (Number.isSafeInteger(total) && Number(total) >= 0))
+    (total === null || (Number.isSafeInteger(total) && Number(total) >= 0)) &&
+    (cursorExact === undefined || typeof cursorExact === 'boolean')
   );
 }
 

@@ -69,6 +69,10 @@ export interface TaskPage {
   readonly next: TaskPosition | null;
   /** How many tasks match; `null` when that is not known cheaply. */
   readonly total: number | null;
+  /**
+   * False when a walk to this page, or from it to the last one, may miss rows that do not change. Default: true.
+   */
+  readonly cursorExact?: boolean;
 }
 
 /** Which tasks to sum up: the filters of a {@link TaskQuery}, over the last `minutes`. */

@@ -70,7 +70,12 @@ const position = record({
 /** One check per returned value. */
 export const SHAPES = {
   task,
-  taskPage: record({ tasks: listOf(task), next: nullable(position), total: nullable(count) }),
+  taskPage: record({
+    tasks: listOf(task),
+    next: nullable(position),
+    total: nullable(count),
+    cursorExact: optional(boolean),
+  }),
   taskDetail: record({
     ...TASK_FIELDS,
     children: optional(listOf(id)),

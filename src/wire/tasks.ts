@@ -96,6 +96,11 @@ export interface TasksBody {
   tasks: TaskBody[];
   /** Send it as `cursor` to get the next page; `null` on the last page. */
   next_cursor: string | null;
+  /**
+   * False when a walk to this page, or from it to the last one, may miss tasks that do not change, because too many
+   * instances of the monitor have answered it.
+   */
+  cursor_exact: boolean;
   /** Number of matching tasks; `null` when counting them would cost too much. */
   total: Integer | null;
   /** When this answer was made, or last found unchanged. */

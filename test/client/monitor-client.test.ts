@@ -42,6 +42,29 @@ describe.each(EXPRESS_MAJORS)('on $name, the client', (major) => {
     );
   });
 
+  it('lists a row once, whichever instance answers a page', async () => {
+    const hosts = [await served(), await served()] as const;
+    const now = Date.now();
+    for (let index = 0; index < 60; index += 1) {
+      const task = { id: String(index), state: 'SUCCESS' } as const;
+      // The second instance has them in the opposite order.
+      hosts[0].queue.record({ ...task, timestamp: now - index * 1_000 });
+      hosts[1].queue.record({ ...task, timestamp: now - 60_000 + index * 1_000 });
+    }
+    let asked = 0;
+    const client = createMonitorClient(hosts[0].base, {
+      fetch(input, init) {
+        asked += 1;
+        return fetch(String(input).replace(hosts[0].base, hosts[asked % 2 === 0 ? 1 : 0].base), init);
+      },
+    });
+    const ids: string[] = [];
+    for await (const task of client.eachTask({ limit: 10 })) ids.push(task.task_id);
+    expect(asked).toBeGreaterThan(6);
+    expect(ids).toHaveLength(60);
+    expect(new Set(ids).size).toBe(60);
+  });
+
   it('rejects with the problem, or with what it knows of one', async () => {
     const { base, client } = await served();
     const failure = async (asked: Promise<unknown>): Promise<MonitorClientError> => {

@@ -54,6 +54,7 @@ describe.each(EXPRESS_MAJORS)('on $name', (major) => {
       truncated: [],
     });
     expect(body.total).toBe(25);
+    expect(body.cursor_exact).toBe(true);
     expect(body.generated_at).toBe('2026-11-21T02:01:00.000Z');
     expect(body.sources).toEqual([
       { name: 'shop', ok: true, as_of: '2026-11-21T02:01:00.000Z', error: null },

@@ -23,6 +23,7 @@ export function createMemoryReader(state: MemoryState, lag: () => number | null)
   }
 
   return {
+    instance: state.instance,
     listTasks(query, context) {
       // Roots are derived as the indexes catch up.
       if (query.rootId !== null) catchUp(state);

@@ -1,5 +1,5 @@
 /** What a history in memory holds, shared by its writer, index and reader. */
-
+import { randomBytes } from 'node:crypto';
 import type { Redactor } from '../../redact.ts';
 import { turnNow } from '../../turn-clock.ts';
 import { createMinuteAggregate, type MinuteAggregate } from '../aggregate/minute-aggregate.ts';
@@ -25,6 +25,8 @@ export interface MemoryHistoryOptions extends RetentionOptions {
    * process counts as seen then, from the earliest record on. Default: false.
    */
   readonly backdated?: boolean;
+  /** Identifies this history in cursors, at most 32 characters. Default: a new random text. */
+  readonly instance?: string;
 }
 
 /** Part of the bytes that the per-minute aggregate may take. */
@@ -32,6 +34,7 @@ const AGGREGATE_SHARE = 1 / 16;
 
 /** Everything that is held, and what was counted. Times in milliseconds since 1970. */
 export interface MemoryState {
+  readonly instance: string;
   readonly clock: () => number;
   readonly startedAt: number;
   readonly maxAgeMs: number;
@@ -53,7 +56,13 @@ export interface MemoryState {
 
 /** @throws TypeError for an option out of its bounds */
 export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
-  const { now: clock = turnNow, redactor = null, backdated = false, ...bounds } = options;
+  const {
+    now: clock = turnNow,
+    redactor = null,
+    backdated = false,
+    instance = newInstance(),
+    ...bounds
+  } = options;
   const retention = resolveRetention(bounds, 'createMemoryHistory');
   const startedAt = clock();
   const shownNow = () => state.frozenAt ?? clock();
@@ -62,6 +71,7 @@ export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
   const flags = { now: shownNow, isLost: workers.isLost };
   const tables = createTables(retention, clock, flags, redactor, () => aggregate.bytes);
   const state: MemoryState = {
+    instance,
     clock,
     startedAt,
     maxAgeMs: retention.maxAgeMs,
@@ -78,6 +88,10 @@ export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
     isClosed: false,
   };
   return state;
+}
+
+function newInstance(): string {
+  return randomBytes(6).toString('base64url');
 }
 
 /** Updates the indexes, then evicts what is beyond the bounds. Every read does so first. */

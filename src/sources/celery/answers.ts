@@ -1,6 +1,7 @@
 /** The answering half of the source: its parts, made of the history and of the collector's snapshot. */
 import type { HistoryIndex, HistoryReader } from '../../history/history.ts';
 import { historySources } from '../../history/history-sources.ts';
+import { withInstanceWalks } from '../../history/instance-walks.ts';
 import { redactSchedule } from '../../redact.ts';
 import type { MonitorSources, QueueSource } from '../../source.ts';
 import { readActivity } from './activity.ts';
@@ -37,7 +38,7 @@ export function createAnswers(options: AnswersOptions): CeleryParts {
       ...known.history,
       getActivity: (context) => readActivity({ reader, index, collection }, context),
     },
-    tasks: queues === null ? found : withWaiting(found, queues, reader),
+    tasks: withInstanceWalks(queues === null ? found : withWaiting(found, queues, reader), reader.instance),
     workers: control?.inspection.withInspection(workers) ?? workers,
     schedules: {
       ...schedules.source,

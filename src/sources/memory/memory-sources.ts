@@ -1,5 +1,6 @@
 import type { HistoryReader, WorkerChange } from '../../history/history.ts';
 import { type HistorySources, historySources } from '../../history/history-sources.ts';
+import { withInstanceWalks } from '../../history/instance-walks.ts';
 import { createMemoryHistory } from '../../history/memory-history.ts';
 import type { WorkerHealthCheck } from '../../model.ts';
 import { redactSchedule } from '../../redact.ts';
@@ -61,8 +62,10 @@ export function memorySources(options: MemorySourcesOptions = {}): MemorySources
     }
   }
 
+  const parts = historySources(name, reader, () => ({ ok: true, asOf: new Date(now()) }));
   return {
-    ...historySources(name, reader, () => ({ ok: true, asOf: new Date(now()) })),
+    ...parts,
+    tasks: withInstanceWalks(parts.tasks, reader.instance),
     ...schedulePart(resolved),
     health: { name, checkWorkers: (context) => checkWorkers(reader, context) },
     record: (record) => guarded(() => writer.recordTask(toTaskChange(record, now))),

@@ -1,0 +1,84 @@
+/**
+ * Walks over a task list whose pages are answered by different instances, or before and after a restart.
+ *
+ * Two instances know different values of one task: one has heard its events, the other has only read its stored
+ * result. A position in the list of one instance therefore means little in the list of the other. So a walk
+ * keeps a position for each instance that has answered, and it ends when one of them has listed all that it
+ * knows. Rows are repeated, and none that is known to all of them is missed.
+ */
+import { MonitorError } from '../errors.ts';
+import { comparePositions, sortKeyOf } from '../select/task-order.ts';
+import type { ReadContext, TaskPage, TaskPosition, TaskQuery, TaskSource } from '../source.ts';
+import { type InstanceProgress, MOST_INSTANCES, readProgress, writeProgress } from './instance-position.ts';
+
+/**
+ * Lets walks over a task list go on at any instance.
+ *
+ * @param tasks lists the tasks of this instance; continues exactly after each of its own positions
+ * @param instance identifies this instance
+ */
+export function withInstanceWalks<Source extends TaskSource>(tasks: Source, instance: string): Source {
+  return {
+    ...tasks,
+    listTasks: (query, context) => listTasks(tasks, instance, query, context),
+  };
+}
+
+async function listTasks(
+  tasks: TaskSource,
+  instance: string,
+  query: TaskQuery,
+  context: ReadContext,
+): Promise<TaskPage> {
+  const progress = query.after === null ? [] : progressAt(query.after);
+  const others = progress?.filter((one) => one.instance !== instance) ?? [];
+  const own = progress?.find((one) => one.instance === instance) ?? null;
+  // Without the progress of each instance this is a walk by key and id alone, which always ends.
+  if (progress === null || (own === null && others.length >= MOST_INSTANCES)) {
+    const after = progress === null ? query.after : (progress.at(-1)?.after ?? null);
+    return { ...(await tasks.listTasks({ ...query, after }, context)), cursorExact: false };
+  }
+  const start = own ?? joinAfter(instance, progress.at(-1)?.after ?? null);
+  const page = await tasks.listTasks({ ...query, after: start.after }, context);
+  const end = query.limit === 0 ? null : moveOn(start, page.next, query.order);
+  if (end === null) return { ...page, next: null };
+  const next = writeProgress([...others, end], end.after ?? lastOf(page, query));
+  return next === null ? { ...page, next: end.after, cursorExact: false } : { ...page, next };
+}
+
+function progressAt(after: TaskPosition): readonly InstanceProgress[] | null {
+  const progress = readProgress(after);
+  if (progress !== 'invalid') return progress;
+  const detail = 'Write a cursor that this list returned, unchanged.';
+  throw new MonitorError('invalid_parameter', undefined, [{ parameter: 'cursor', detail }]);
+}
+
+/**
+ * An instance that joins a walk continues where the latest has stopped, so that new rows come first, and lists
+ * what is before that position afterwards. A mark means something to the instance that wrote it only.
+ */
+function joinAfter(instance: string, latest: TaskPosition | null): InstanceProgress {
+  const joined = latest?.mark === undefined ? latest : null;
+  return { instance, after: joined, joined, isBefore: false };
+}
+
+/** The progress behind a page; `null` when the instance has listed all that it knows. */
+function moveOn(
+  start: InstanceProgress,
+  next: TaskPosition | null,
+  order: TaskQuery['order'],
+): InstanceProgress | null {
+  const { joined, isBefore } = start;
+  if (next === null) {
+    return joined === null || isBefore ? null : { ...start, after: null, isBefore: true };
+  }
+  // Rows with a mark are behind all others.
+  const isBack = next.mark !== undefined || (joined !== null && comparePositions(next, joined, order) >= 0);
+  return isBefore && isBack ? null : { ...start, after: next };
+}
+
+/** Key and id of the last row of a page: whoever merges lists reads no rows behind it yet. */
+function lastOf({ tasks }: TaskPage, { sort, after }: TaskQuery): Pick<TaskPosition, 'key' | 'id'> {
+  const last = tasks.at(-1);
+  return last === undefined ? (after ?? { key: null, id: '' }) : { key: sortKeyOf(last, sort), id: last.id };
+}
