@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMonitorClient, MonitorClientError } from '../../src/client.ts';
 import { memorySources } from '../../src/memory.ts';
+import type { TaskSource } from '../../src/source.ts';
 import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
 import { serve, until } from '../router/host-kit.ts';
 
@@ -43,23 +44,25 @@ describe.each(EXPRESS_MAJORS)('on $name, the client', (major) => {
   });
 
   it('lists a row once, whichever instance answers a page', async () => {
-    const hosts = [await served(), await served()] as const;
+    const instances = [memorySources(), memorySources()] as const;
     const now = Date.now();
     for (let index = 0; index < 60; index += 1) {
       const task = { id: String(index), state: 'SUCCESS' } as const;
       // The second instance has them in the opposite order.
-      hosts[0].queue.record({ ...task, timestamp: now - index * 1_000 });
-      hosts[1].queue.record({ ...task, timestamp: now - 60_000 + index * 1_000 });
+      instances[0].record({ ...task, timestamp: now - index * 1_000 });
+      instances[1].record({ ...task, timestamp: now - 60_000 + index * 1_000 });
     }
     let asked = 0;
-    const client = createMonitorClient(hosts[0].base, {
-      fetch(input, init) {
+    const tasks: TaskSource = {
+      ...instances[0].tasks,
+      listTasks(query, context) {
         asked += 1;
-        return fetch(String(input).replace(hosts[0].base, hosts[asked % 2 === 0 ? 1 : 0].base), init);
+        return instances[asked % 2 === 0 ? 1 : 0].tasks.listTasks(query, context);
       },
-    });
+    };
+    const { base } = await serve(major, { sources: { tasks } });
     const ids: string[] = [];
-    for await (const task of client.eachTask({ limit: 10 })) ids.push(task.task_id);
+    for await (const task of createMonitorClient(base).eachTask({ limit: 10 })) ids.push(task.task_id);
     expect(asked).toBeGreaterThan(6);
     expect(ids).toHaveLength(60);
     expect(new Set(ids).size).toBe(60);

@@ -193,46 +193,6 @@ describe.each(EXPRESS_MAJORS)('on $name, a monitor of two sources', (major) => {
     expect(second.total).toBe(6);
   });
 
-  it('says from then on that a walk is not exact, when one of them says so of a page', async () => {
-    const [east, west] = [branch('east', 1), branch('west', 30)];
-    const { tasks } = east.sources;
-    const inexact: Bundle['tasks'] = {
-      ...tasks,
-      listTasks: async (query, context) => ({
-        ...(await tasks.listTasks(query, context)),
-        cursorExact: query.limit === 0,
-      }),
-    };
-    const sources = combineSources({ ...east.sources, tasks: inexact }, west.sources);
-    const { get } = await serve(major, { sources });
-    let path = '/api/tasks/?limit=12';
-    const pages: TasksBody[] = [];
-    do {
-      pages.push((await get<TasksBody>(path)).body);
-      path = `/api/tasks/?limit=12&cursor=${pages.at(-1)?.next_cursor}`;
-    } while (pages.at(-1)?.next_cursor !== null);
-    expect(pages.flatMap((page) => page.tasks)).toHaveLength(31);
-    expect(pages.map(({ cursor_exact: isExact }) => isExact)).toEqual([false, false, false]);
-    expect((await get<TasksBody>('/api/tasks/?limit=0&stats=5')).body.cursor_exact).toBe(true);
-  });
-
-  it('says that a walk is not exact when its cursor has no room for all positions', async () => {
-    const [east, west] = [branch('east'), branch('west')];
-    const { tasks } = west.sources;
-    const marked: Bundle['tasks'] = {
-      ...tasks,
-      async listTasks(query, context) {
-        const page = await tasks.listTasks(query, context);
-        return { ...page, next: page.next && { ...page.next, mark: 'x'.repeat(5_000) } };
-      },
-    };
-    const sources = combineSources(east.sources, { ...west.sources, tasks: marked });
-    const { get } = await serve(major, { sources });
-    const first = (await get<TasksBody>('/api/tasks/?limit=2')).body;
-    const rest = (await get<TasksBody>(`/api/tasks/?cursor=${first.next_cursor}`)).body;
-    expect([first.cursor_exact, rest.cursor_exact]).toEqual([false, false]);
-  });
-
   it('answers from what it has while both say that nothing has changed, and 304', async () => {
     const [east, west] = [branch('east'), branch('west')];
     for (const { shop } of [east, west]) shop.status = { ok: true, asOf: at(30), revision: 1 };

@@ -24,14 +24,7 @@ export function createMemoryReader(state: MemoryState, lag: () => number | null)
 
   return {
     instance: state.instance,
-    listTasks(query, context) {
-      // Roots are derived as the indexes catch up.
-      if (query.rootId !== null) catchUp(state);
-      const passing = query.rootId === null ? null : tables.roots.passing();
-      return passing === null
-        ? listTasks(state, query, context)
-        : passing.then(() => listTasks(state, query, context));
-    },
+    listTasks: (query, context) => listTasks(state, query, context),
     getTask(id) {
       const slot = slotOf(id);
       return slot === undefined ? null : rows.detail(slot, childrenOf(id, tables));
@@ -75,6 +68,16 @@ export function createMemoryReader(state: MemoryState, lag: () => number | null)
 }
 
 function listTasks(state: MemoryState, query: TaskQuery, context: ReadContext): Awaitable<TaskPage> {
+  if (query.rootId === null) return listMatching(state, query, context);
+  // Roots are derived as the indexes catch up.
+  catchUp(state);
+  const passing = state.tables.roots.passing();
+  return passing === null
+    ? listMatching(state, query, context)
+    : passing.then(() => listMatching(state, query, context));
+}
+
+function listMatching(state: MemoryState, query: TaskQuery, context: ReadContext): Awaitable<TaskPage> {
   const { sort, q } = query;
   const { list, index } = state.tables;
   const kind = q !== null ? 'search' : sort === 'timestamp' ? 'list' : 'sort';
@@ -88,7 +91,7 @@ function listTasks(state: MemoryState, query: TaskQuery, context: ReadContext): 
   function orBuilt(answer: TaskPage | null): Awaitable<TaskPage> {
     if (answer !== null || sort === 'timestamp') return answer as TaskPage;
     const building = index.sorts.build(sort);
-    const again = (): Awaitable<TaskPage> => listTasks(state, query, context);
+    const again = (): Awaitable<TaskPage> => listMatching(state, query, context);
     return building === undefined ? again() : building.then(again);
   }
 }

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { combineSources } from '../../src/index.ts';
+import type { TaskPage, TaskQuery } from '../../src/source.ts';
+import type { TasksBody } from '../../src/wire.ts';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { serve } from '../router/host-kit.ts';
+import { createShop, type Shop } from '../router/shop-sources.ts';
+
+/** A shop of another name. @param change what it answers in place of its pages */
+function branch(
+  name: string,
+  count: number,
+  change: (page: TaskPage, query: TaskQuery) => TaskPage = (page) => page,
+): Shop['sources'] {
+  const shop = createShop(count);
+  shop.tasks = shop.tasks.map((task) => ({ ...task, id: `${name}-${task.id}` }));
+  const { tasks } = shop.sources;
+  return Object.fromEntries(
+    Object.entries({
+      ...shop.sources,
+      tasks: {
+        ...tasks,
+        listTasks: async (query: TaskQuery, context: never) =>
+          change(await tasks.listTasks(query, context), query),
+      },
+    }).map(([kind, part]) => [kind, { ...part, name }]),
+  ) as unknown as Shop['sources'];
+}
+
+describe.each(EXPRESS_MAJORS)('on $name, a list of two sources', (major) => {
+  it('says from then on that a walk is not exact, when one of them says so of a page', async () => {
+    const east = branch('east', 1, (page, { limit }) => ({ ...page, cursorExact: limit === 0 }));
+    const { get } = await serve(major, { sources: combineSources(east, branch('west', 30)) });
+    let path = '/api/tasks/?limit=12';
+    const pages: TasksBody[] = [];
+    do {
+      pages.push((await get<TasksBody>(path)).body);
+      path = `/api/tasks/?limit=12&cursor=${pages.at(-1)?.next_cursor}`;
+    } while (pages.at(-1)?.next_cursor !== null);
+    expect(pages.flatMap((page) => page.tasks)).toHaveLength(31);
+    expect(pages.map(({ cursor_exact: isExact }) => isExact)).toEqual([false, false, false]);
+    expect((await get<TasksBody>('/api/tasks/?limit=0&stats=5')).body.cursor_exact).toBe(true);
+  });
+
+  it('says that a walk is not exact when its cursor has no room for all positions', async () => {
+    const west = branch('west', 3, (page) => ({
+      ...page,
+      next: page.next && { ...page.next, mark: 'x'.repeat(5_000) },
+    }));
+    const { get } = await serve(major, { sources: combineSources(branch('east', 3), west) });
+    const first = (await get<TasksBody>('/api/tasks/?limit=2')).body;
+    const rest = (await get<TasksBody>(`/api/tasks/?cursor=${first.next_cursor}`)).body;
+    expect([first.cursor_exact, rest.cursor_exact]).toEqual([false, false]);
+  });
+});
