@@ -47,6 +47,14 @@ describe('queue_waiting', () => {
     );
   });
 
+  it('finds it where workers report nothing, as long as the queues can be read', async () => {
+    const blind = { ...(await activity({ tasks: [sent('1', 12)] })), blind: 'Workers send no events.' };
+    expect(
+      judge(queueWaiting, source({ activity: blind, queues: [queue('mail', 1, null)] }))?.findings,
+    ).toHaveLength(1);
+    expect(judge(queueWaiting, source({ activity: blind }))).toEqual({ findings: [], unknown: blind.blind });
+  });
+
   it('finds nothing in what waits for its eta, for a short time, or not in the queue any more', async () => {
     const tasks = [sent('1', 9), sent('2', 60, { eta: NOW + 60_000 })];
     expect(judge(queueWaiting, source({ activity: await activity({ tasks }) }))).toEqual(CLEAR);

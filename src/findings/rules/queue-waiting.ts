@@ -1,3 +1,4 @@
+import type { Steps } from '../../scheduler.ts';
 import type { Activity } from '../../source.ts';
 import type { QueueBody } from '../../wire.ts';
 import {
@@ -15,6 +16,8 @@ const MINUTE_MS = 60_000;
 /** Longer than what a schedule that sends many tasks at once takes to be worked off. */
 const LATE_MS = 10 * MINUTE_MS;
 const CRITICAL_MS = 30 * MINUTE_MS;
+/** Whether clients report what they send is seen in what they sent within this time. */
+const SEEN_MS = 24 * 60 * MINUTE_MS;
 
 interface Waiting {
   readonly queue: string;
@@ -37,14 +40,16 @@ export const queueWaiting: Rule = {
   *judge(source, now) {
     if (!source.hasTasks && source.queues === undefined) return null;
     if (source.queues === null) return clear('The queues could not be read.');
-    const { activity, unknown } = activityOf(source);
-    if (activity === null && source.queues === undefined) return clear(unknown);
+    const { unknown } = activityOf(source);
+    if (unknown !== '' && source.queues === undefined) return clear(unknown);
+    // What is in a queue is seen also where workers report nothing.
+    const activity = source.activity ?? null;
     const rows = rowsOf(activity, source.queues, now);
     yield;
     const findings = rows
       .flatMap((row) => findingOf(row, now))
       .sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
-    return { findings, unknown: unknownOf(rows, source, activity, now) };
+    return { findings, unknown: yield* unknownOf(rows, source, activity, now) };
   },
 };
 
@@ -89,16 +94,19 @@ function findingOf({ queue, count, since, isAtLeast }: Waiting, now: number): Fi
   ];
 }
 
-function unknownOf(
+function* unknownOf(
   rows: readonly Waiting[],
   { queues }: SourceSituation,
   activity: Activity | null,
   now: number,
-): string | null {
+): Steps<string | null> {
   const undated = rows.filter(({ count, since }) => count === null || (count > 0 && since === null));
   if (undated.length > 0) return `It is not known how long tasks wait in ${undated[0]?.queue}.`;
   if (queues !== undefined || rows.length > 0 || activity === null) return null;
   const { counts } = activity;
-  const isSent = counts.names().some((name) => counts.counts(name, counts.since, now + MINUTE_MS).sent > 0);
-  return isSent ? null : 'No queue is listed, and no task was seen to be sent.';
+  for (const name of counts.names()) {
+    if (counts.counts(name, now - SEEN_MS, now + MINUTE_MS).sent > 0) return null;
+    yield;
+  }
+  return 'No queue is listed, and no task was seen to be sent.';
 }
