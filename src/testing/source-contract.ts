@@ -1,5 +1,6 @@
 /** The contract suite: everything that `createMonitorRouter` expects from a source. */
 import type { MonitorSources } from '../source.ts';
+import { ACTIVITY_CHECKS } from './activity-cases.ts';
 import { type Bench, type ContractPart, type ContractSetup, onBench, partsOf } from './bench.ts';
 import type { Checks } from './checks.ts';
 import { CONDUCT_CHECKS } from './conduct-cases.ts';
@@ -40,7 +41,7 @@ const CHECKS_OF: Readonly<Record<ContractPart, Checks>> = {
   health: HEALTH_CHECKS,
   queues: QUEUE_CHECKS,
   components: COMPONENT_CHECKS,
-  history: HISTORY_CHECKS,
+  history: { ...HISTORY_CHECKS, ...ACTIVITY_CHECKS },
 };
 
 function partsIn(sources: MonitorSources): readonly string[] {

@@ -57,7 +57,12 @@ function workersTile(health: HealthBody | null, workers: readonly WorkerBody[] |
   const online = workers.filter(({ status }) => status === 'online');
   const slots = online.reduce((sum, { concurrency }) => sum + (concurrency ?? 0), 0);
   const active = online.reduce((sum, worker) => sum + (worker.active ?? 0), 0);
-  const ok = health?.checks.workers?.ok ?? online.length > 0;
+  const checked = health?.checks.workers?.ok ?? null;
+  // A queue within the app's process has no workers of its own.
+  if (workers.length === 0 && checked !== false) {
+    return { name: 'Workers', tone: 'waiting', word: 'none seen', detail: '', link };
+  }
+  const ok = checked ?? online.length > 0;
   return {
     name: 'Workers',
     tone: ok ? (online.length < workers.length ? 'retry' : 'success') : 'failure',

@@ -1,0 +1,88 @@
+/** Cases on `getActivity` of the part `history`. */
+import type { TaskCounts } from '../source.ts';
+import type { Checks } from './checks.ts';
+import {
+  anything,
+  boolean,
+  count,
+  fail,
+  filled,
+  id,
+  listOf,
+  nullable,
+  number,
+  record,
+  text,
+} from './shape.ts';
+
+const MINUTE_MS = 60_000;
+
+const GROUP = {
+  count,
+  since: nullable(number),
+  states: listOf(filled),
+  examples: listOf(id),
+};
+
+const ACTIVITY = record({
+  since: number,
+  blind: nullable(text),
+  counts: anything,
+  open: record({
+    running: listOf(record({ id, name: nullable(text), worker: nullable(text), startedAt: number })),
+    isWhole: boolean,
+    lost: listOf(record({ ...GROUP, worker: filled, isWorkerOnline: boolean })),
+    overdue: nullable(record(GROUP)),
+    missing: nullable(record(GROUP)),
+    waiting: listOf(record({ ...GROUP, queue: filled })),
+  }),
+  silent: listOf(record({ hostname: filled, heardAt: number })),
+});
+
+const COUNTS = record({
+  sent: count,
+  received: count,
+  started: count,
+  succeeded: count,
+  failed: count,
+  retried: count,
+  revoked: count,
+  rejected: count,
+});
+
+/** Cases on what rules judge. A source without `getActivity` passes them. */
+export const ACTIVITY_CHECKS: Checks = {
+  'reports what happens, and the tasks that have not ended, longest running first': async (bench) => {
+    const activity = await bench.read('getActivity', (context) =>
+      bench.sources.history?.getActivity?.(context),
+    );
+    if (activity === undefined) return;
+    ACTIVITY(activity, 'getActivity');
+    const starts = activity.open.running.map(({ startedAt }) => startedAt);
+    if (starts.some((start, index) => start < (starts[index - 1] ?? start))) {
+      fail('getActivity().open.running', 'the task that started first at first', starts);
+    }
+  },
+
+  'counts by minute, so that two spans add up to one': async (bench) => {
+    const activity = await bench.read('getActivity', (context) =>
+      bench.sources.history?.getActivity?.(context),
+    );
+    if (activity === undefined) return;
+    const { counts } = activity;
+    const now = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
+    const [from, middle, to] = [now - 60 * MINUTE_MS, now - 20 * MINUTE_MS, now + MINUTE_MS];
+    for (const name of counts.names().slice(0, 20)) {
+      const path = `getActivity().counts.counts(${JSON.stringify(name)})`;
+      const whole = counts.counts(name, from, to);
+      COUNTS(whole, path);
+      const parts = [counts.counts(name, from, middle), counts.counts(name, middle, to)];
+      for (const outcome of Object.keys(whole) as (keyof TaskCounts)[]) {
+        const sum = parts.reduce((total, part) => total + part[outcome], 0);
+        if (sum !== whole[outcome]) fail(`${path}.${outcome}`, `the ${sum} of both halves`, whole[outcome]);
+      }
+      const median = counts.quantile('run', name, from, to, 0.5);
+      nullable(number)(median, `getActivity().counts.quantile(${JSON.stringify(name)})`);
+    }
+  },
+};
