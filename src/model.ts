@@ -25,6 +25,11 @@ export interface Task {
   /** Opaque id: a non-empty string of at most 512 characters. */
   readonly id: string;
   readonly state: TaskState;
+  /**
+   * The engine's own word for the state, where it has finer ones than {@link TASK_STATES}: `delayed` or `prioritized`
+   * of BullMQ. Default: it has none.
+   */
+  readonly engineState?: string | null;
   readonly name?: string | null;
   /** Hostname of the worker that runs or ran the task, such as `celery@host`. */
   readonly worker?: string | null;

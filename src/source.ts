@@ -72,6 +72,8 @@ export interface SourceStatus {
 export interface SourcePart {
   /** Name of the source in `sources` and in each row, such as `celery`. 1 to 64 of `A-Z a-z 0-9 _ -`. */
   readonly name: string;
+  /** The queueing system that it reads, such as `celery` or `bullmq`: whose terms clients use. Default: unknown. */
+  readonly engine?: string;
   /** Default: `ok`, current at the moment of each read. */
   status?(): SourceStatus;
 }

@@ -30,6 +30,7 @@ export interface TaskListQuery {
   readonly limit?: number;
   readonly cursor?: string | null;
   readonly state?: string | readonly string[];
+  readonly engine_state?: string | readonly string[];
   readonly name?: string | readonly string[];
   readonly worker?: string | readonly string[];
   readonly queue?: string | readonly string[];

@@ -24,8 +24,9 @@ export function render(
   etag?: string,
 ): AnswerEntry {
   const sources = freshness.sources.map(
-    ({ name, ok, asOf, error }): SourceBody => ({
+    ({ name, engine, ok, asOf, error }): SourceBody => ({
       name,
+      engine,
       ok,
       as_of: asOf === null ? null : new Date(asOf).toISOString(),
       error: error ?? (content.unreadable?.has(name) ? 'source_invalid' : null),

@@ -18,7 +18,7 @@ const TASK_ID: JsonObject = {
   name: 'task_id',
   in: 'path',
   required: true,
-  description: 'Any text of 1 to 512 characters without control characters; a slash in it is `%2F`.',
+  description: 'Any text of 1 to 512 characters; a slash in it is `%2F`, a tab is `%09`.',
   schema: { type: 'string', minLength: 1, maxLength: 512 },
 };
 

@@ -8,6 +8,8 @@ import type { Report } from './report.ts';
 /** How fresh the data of one source is. */
 export interface SourceFreshness {
   readonly name: string;
+  /** The queueing system that it reads; `null` if unknown. */
+  readonly engine: string | null;
   readonly ok: boolean;
   /** When it was last fresh, in milliseconds since 1970; `null` if it never was. */
   readonly asOf: number | null;
@@ -102,7 +104,7 @@ function freshnessFrom(
   parts: readonly SourceFreshness[],
   { revision, changesAt }: Pick<Freshness, 'revision' | 'changesAt'>,
 ): Freshness {
-  const sources = parts.map(({ name, ok, asOf, error }) => ({ name, ok, asOf, error }));
+  const sources = parts.map(({ name, engine, ok, asOf, error }) => ({ name, engine, ok, asOf, error }));
   const away = sources.filter(({ ok }) => !ok);
   return {
     sources,
@@ -115,8 +117,9 @@ function freshnessFrom(
 
 function partFreshnessOf(part: SourcePart, now: number, report: Report): PartFreshness {
   const { name } = part;
+  const engine = typeof part.engine === 'string' ? part.engine : null;
   if (part.status === undefined) {
-    return { name, ok: true, asOf: now, error: null, revision: null, changesAt: Infinity };
+    return { name, engine, ok: true, asOf: now, error: null, revision: null, changesAt: Infinity };
   }
   try {
     const { ok, asOf, error, reason, revision, changesAt } = part.status();
@@ -130,6 +133,7 @@ function partFreshnessOf(part: SourcePart, now: number, report: Report): PartFre
     }
     return {
       name,
+      engine,
       ok,
       // A source that is fresh now has a time at which it was.
       asOf: ok ? (at ?? now) : at,
@@ -139,7 +143,15 @@ function partFreshnessOf(part: SourcePart, now: number, report: Report): PartFre
     };
   } catch (error) {
     report(error, { code: 'source_unavailable', source: name, call: 'status' });
-    return { name, ok: false, asOf: null, error: 'source_unavailable', revision: null, changesAt: Infinity };
+    return {
+      name,
+      engine,
+      ok: false,
+      asOf: null,
+      error: 'source_unavailable',
+      revision: null,
+      changesAt: Infinity,
+    };
   }
 }
 

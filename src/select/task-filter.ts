@@ -5,6 +5,7 @@ import type { TaskQuery } from '../source.ts';
 export function passesFilters(task: Task, query: TaskQuery): boolean {
   return (
     isOneOf(task.state, query.states) &&
+    isOneOf(task.engineState, query.engineStates) &&
     isOneOf(task.name, query.names) &&
     isOneOf(task.worker, query.workers) &&
     isOneOf(task.queue, query.queues) &&

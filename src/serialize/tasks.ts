@@ -33,6 +33,7 @@ export function taskBody(task: Task, source: string, show: ShowText): TaskBody |
     task_id: id,
     name: label(task.name),
     state,
+    engine_state: label(task.engineState),
     worker: label(task.worker),
     queue: label(task.queue),
     sent: isoTime(task.sent),

@@ -21,6 +21,8 @@ export interface TaskQuery {
   readonly after: TaskPosition | null;
   /** Any of them matches. */
   readonly states: readonly string[];
+  /** On `engineState`. A source whose tasks have none answers with no task. */
+  readonly engineStates: readonly string[];
   readonly names: readonly string[];
   readonly workers: readonly string[];
   readonly queues: readonly string[];
@@ -48,6 +50,7 @@ export interface TaskQuery {
 export const ALL_TASKS: Omit<TaskQuery, 'limit' | 'scan'> = {
   after: null,
   states: [],
+  engineStates: [],
   names: [],
   workers: [],
   queues: [],

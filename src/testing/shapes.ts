@@ -26,6 +26,7 @@ import {
 const TASK_FIELDS = {
   id,
   state: filled,
+  engineState: maybe(filled),
   name: maybe(text),
   worker: maybe(text),
   queue: maybe(text),

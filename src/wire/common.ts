@@ -20,6 +20,8 @@ export type SourceErrorCode = 'source_unavailable' | 'source_timeout' | 'source_
 export interface SourceBody {
   /** Name of the source, as in the `source` field of each row. */
   name: string;
+  /** The queueing system that it reads, such as `celery` or `bullmq`; `null` if the source does not name one. */
+  engine: string | null;
   /** False while the source cannot reach the system it reads from. Its data is then as old as `as_of`. */
   ok: boolean;
   /** When the data was last known to be fresh; `null` if it never was. */

@@ -9,6 +9,8 @@ export interface TaskBody {
    * `PENDING RECEIVED STARTED RETRY SUCCESS FAILURE REVOKED REJECTED`, or a custom state that a worker sets.
    */
   state: string;
+  /** The engine's own word for the state, such as BullMQ's `delayed`; `null` where it has no finer one. */
+  engine_state: string | null;
   /** Hostname of the worker that runs or ran the task. */
   worker: string | null;
   queue: string | null;

@@ -35,13 +35,14 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       return (await worker.getNextJob(TOKEN)) as Job;
     }
 
-    /** As the list and as its own page show it, which must agree. */
+    /** As the list and as its own page show it, which must agree but for the options. */
     async function shown(job: Job): Promise<Task> {
       const id = `mail:${job.id}`;
       const { tasks } = await page(sources, { limit: 1000 });
       const row = tasks.find((task) => task.id === id);
-      const { children, timeline, ...own } = (await detail(sources, id)) ?? { id: '', state: '' };
-      expect(own).toEqual(row);
+      const { children, timeline, kwargs, ...own } = (await detail(sources, id)) ?? { id: '', state: '' };
+      expect({ ...own, kwargs: null }).toEqual(row);
+      expect(JSON.parse(String(kwargs))).toEqual(JSON.parse(JSON.stringify((await queue.getJob(job.id ?? ''))?.opts)));
       expect(children).toEqual([]);
       expect(timeline?.at(-1)?.state).toBe(row?.state);
       return row as Task;
@@ -65,6 +66,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       expect(await shown(job)).toMatchObject({
         ...(await told(job)),
         state: 'PENDING',
+        engineState: 'waiting',
         worker: null,
         timestamp: new Date(job.timestamp),
         retries: 0,
@@ -81,7 +83,11 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     it('that has a priority is PENDING', async () => {
       const job = await queue.add('send', { to: 'bob' }, { priority: 3 });
       expect(await job.getState()).toBe('prioritized');
-      expect(await shown(job)).toMatchObject({ ...(await told(job)), state: 'PENDING' });
+      expect(await shown(job)).toMatchObject({
+        ...(await told(job)),
+        state: 'PENDING',
+        engineState: 'prioritized',
+      });
       await job.remove();
     });
 
@@ -90,6 +96,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       expect(await shown(job)).toMatchObject({
         ...(await told(job)),
         state: 'PENDING',
+        engineState: 'delayed',
         eta: new Date(job.timestamp + 3_600_000),
         timestamp: new Date(job.timestamp),
         flags: [],
@@ -108,7 +115,11 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     it('of a paused queue is PENDING', async () => {
       await queue.pause();
       const job = await queue.add('send', { to: 'dee' });
-      expect(await shown(job)).toMatchObject({ ...(await told(job)), state: 'PENDING' });
+      expect(await shown(job)).toMatchObject({
+        ...(await told(job)),
+        state: 'PENDING',
+        engineState: 'paused',
+      });
       await job.remove();
       await queue.resume();
     });
@@ -122,9 +133,14 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       expect(await job.getState()).toBe('waiting-children');
       const id = `mail:${job.id}`;
       const row = (await page(sources)).tasks.find((task) => task.id === id);
-      expect(row).toMatchObject({ ...(await told(job)), state: 'PENDING' });
-      const { children, timeline: _, ...own } = (await detail(sources, id)) ?? { id: '', state: '' };
-      expect(own).toEqual(row);
+      expect(row).toMatchObject({
+        ...(await told(job)),
+        state: 'PENDING',
+        engineState: 'waiting-children',
+      });
+      const { children, timeline: _, kwargs, ...own } = (await detail(sources, id)) ?? { id: '', state: '' };
+      expect({ ...own, kwargs: null }).toEqual(row);
+      expect(kwargs).toBe('{"attempts":0}');
       expect(children).toEqual([`elsewhere:${child?.job.id}`]);
       await job.remove();
     });

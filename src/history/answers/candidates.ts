@@ -67,7 +67,9 @@ function accessPaths(query: TaskQuery, records: Records, index: TaskIndex): Acce
       lists: () => numbers.flatMap((number) => list(number) ?? []),
     });
   }
-  const { rootId, parentId, groupId } = query;
+  const { rootId, parentId, groupId, engineStates } = query;
+  // No recorded task has a state of its engine.
+  if (engineStates.length > 0) paths.push({ size: 0, lists: () => [] });
   if (rootId !== null) {
     paths.push({ size: index.roots.size(rootId) + 1, lists: () => rootLists(rootId, records, index) });
   }
@@ -95,6 +97,7 @@ function sorted(slots: readonly number[], records: Records, index: TaskIndex): O
 }
 
 function passesFilters(slot: number, query: TaskQuery, records: Records, index: TaskIndex): boolean {
+  if (query.engineStates.length > 0) return false;
   for (const column of INDEXED_COLUMNS) {
     const values = VALUES_OF[column](query);
     if (values.length === 0) continue;

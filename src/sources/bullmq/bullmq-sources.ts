@@ -1,3 +1,4 @@
+import { withEngine } from '../../source/engine.ts';
 import type {
   ComponentSource,
   HealthSource,
@@ -54,7 +55,7 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   const { name } = resolved;
   const access = createQueueAccess(resolved);
   const portions = createPortionCache();
-  return {
+  const parts = {
     tasks: taskSource(name, access, portions),
     schedules: createScheduleSource(name, access),
     workers: createWorkerSource(name, access),
@@ -62,6 +63,9 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
     queues: createQueueSource(name, access),
     components: createComponentSource(name, access),
     events: eventSource(name, access),
+  };
+  return {
+    ...withEngine(parts, 'bullmq'),
     close() {
       portions.clear();
       access.close();

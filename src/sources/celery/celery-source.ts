@@ -1,5 +1,6 @@
 import { createMemoryHistory } from '../../history/memory-history.ts';
 import type { RetentionOptions } from '../../history/retention.ts';
+import { withEngine } from '../../source/engine.ts';
 import { type CeleryParts, createAnswers } from './answers.ts';
 import { type CollectionOptions, createCollection } from './collection.ts';
 
@@ -41,7 +42,7 @@ export function createCelerySource(options: CelerySourceOptions): CeleryParts & 
   }
 
   return {
-    ...parts,
+    ...withEngine(parts, 'celery'),
     close() {
       closing ??= close();
       return closing;

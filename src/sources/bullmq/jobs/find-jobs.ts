@@ -8,6 +8,7 @@ import type { JobRef } from '../access/queue-ref.ts';
 import { factsCommand, factsOf, type JobFacts } from './job-facts.ts';
 import { type KnownJob, knownJob } from './job-row.ts';
 import { JOB_SETS, type JobSet, type SetPart } from './job-sets.ts';
+import { withPaused } from './paused-queues.ts';
 
 /** How far a list is searched from each end: less than a millisecond of Redis' time. */
 const LONGEST_SEARCH = 20_000;
@@ -58,7 +59,7 @@ export async function findJobs(
   );
   const lost = refs.filter((_, index) => rest[index] !== null && others[index] === null);
   const waiting = new Set(isSure ? await deepInLists(access, lost, options) : lost);
-  return refs.map((ref, index) => {
+  const jobs = refs.map((ref, index) => {
     const known = facts[index] ?? null;
     if (known === null) return null;
     const found =
@@ -70,6 +71,12 @@ export async function findJobs(
           { facts: known, values: null, size: null },
         );
   });
+  const found = await withPaused(
+    (commands) => access.read(commands, options),
+    jobs.filter((job) => job !== null),
+  );
+  let next = 0;
+  return jobs.map((job) => (job === null ? null : (found[next++] ?? null)));
 }
 
 /** Jobs whose waiting lists are too long to be searched whole. */

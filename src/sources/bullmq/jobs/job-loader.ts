@@ -9,7 +9,7 @@ import { type JobContent, readFacts, readSmallJobs } from './job-content.ts';
 import type { SetEntry } from './job-facts.ts';
 import { rootsOf } from './job-family.ts';
 import { fieldsToShow, type KnownJob, knownJob, taskOf } from './job-row.ts';
-import { type JobValues, readValues, type ValueBounds } from './job-values.ts';
+import { type JobValues, readValues, type ValueBounds, type ValueField } from './job-values.ts';
 import { findLostJobs } from './lost-jobs.ts';
 
 /** A job that was found in a set. */
@@ -71,16 +71,21 @@ export function bareTask(access: QueueAccess, job: KnownJob, now: number): Task 
   return taskOf(job, { parentId, rootId: null }, {}, now);
 }
 
-/** Reads tasks as they are shown, in the order of the jobs. */
+/**
+ * Reads tasks as they are shown, in the order of the jobs.
+ *
+ * @param more texts to read beside those that a row shows
+ */
 export async function loadTasks(
   access: QueueAccess,
   jobs: readonly KnownJob[],
   bounds: ValueBounds,
   options: ReadOptions,
+  more: readonly ValueField[] = [],
 ): Promise<readonly { readonly task: Task; readonly values: JobValues }[]> {
   const requests = jobs.map((job) => ({
     job,
-    fields: job.values === null ? fieldsToShow(job) : [],
+    fields: job.values === null ? [...fieldsToShow(job), ...more] : [],
     size: job.size,
   }));
   const [values, roots, lost] = await Promise.all([

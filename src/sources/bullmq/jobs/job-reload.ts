@@ -1,10 +1,12 @@
 /** Brings jobs that were read some time ago up to date. */
 import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
+import type { ReadCommands } from '../access/queue-reads.ts';
 import { findJobs } from './find-jobs.ts';
 import { readSmallJobs } from './job-content.ts';
 import { FACT_NAMES, type JobFacts } from './job-facts.ts';
 import { type KnownJob, knownJob } from './job-row.ts';
+import { withPaused } from './paused-queues.ts';
 
 /**
  * Reads jobs again, small ones with their texts, and finds the sets that they are in by now. A job that has been
@@ -15,7 +17,8 @@ export async function reloadJobs(
   jobs: readonly KnownJob[],
   options: ReadOptions,
 ): Promise<readonly KnownJob[]> {
-  const contents = await readSmallJobs((commands) => access.read(commands, options), jobs);
+  const read: ReadCommands = (commands) => access.read(commands, options);
+  const contents = await readSmallJobs(read, jobs);
   const moved: KnownJob[] = [];
   const reloaded = jobs.map((job, index) => {
     const content = contents[index] ?? null;
@@ -26,7 +29,10 @@ export async function reloadJobs(
   });
   const found = await findJobs(access, moved, false, options);
   const current = new Map(moved.map((job, index) => [job, found[index] ?? null]));
-  return reloaded.flatMap((job) => (job === null ? [] : ((current.has(job) ? current.get(job) : job) ?? [])));
+  const known = reloaded.flatMap((job) =>
+    job === null ? [] : ((current.has(job) ? current.get(job) : job) ?? []),
+  );
+  return withPaused(read, known);
 }
 
 /**

@@ -1,6 +1,7 @@
 /** A job as a task. */
 import type { Task, TaskFlag, TaskTextField } from '../../../model.ts';
 import { waitBetween } from '../../../select/task-wait.ts';
+import { isRecord } from '../../../values.ts';
 import { taskIdOf } from '../access/queue-ref.ts';
 import type { JobContent } from './job-content.ts';
 import { type JobFacts, lastChange, type SetEntry } from './job-facts.ts';
@@ -52,14 +53,16 @@ export function taskOf(job: KnownJob, context: JobContext, values: JobValues, no
   const retries = Math.max(0, facts.attemptsMade - (isDone ? 1 : 0));
   const due = set.part === 'delayed' && score !== null ? dueTime(score) : null;
   const traceback = lastTrace(values.stacktrace);
-  const { args, result, exception } = {
+  const { args, kwargs, result, exception } = {
     args: values.data,
+    kwargs: shownOptions(values.opts),
     result: plain(values.returnvalue),
     exception: values.failedReason,
   };
   return {
     id: job.taskId,
     state,
+    engineState: set.engineState,
     name: facts.name,
     worker: facts.worker,
     queue: job.queue.name,
@@ -74,7 +77,7 @@ export function taskOf(job: KnownJob, context: JobContext, values: JobValues, no
     runtimeSource: 'derived',
     waitSeconds: waitOf(facts, retries),
     args: args?.text ?? null,
-    kwargs: null,
+    kwargs: kwargs?.text ?? null,
     result: result?.text ?? null,
     exception: exception?.text ?? null,
     traceback: traceback?.text ?? null,
@@ -86,7 +89,7 @@ export function taskOf(job: KnownJob, context: JobContext, values: JobValues, no
     groupId: null,
     chordId: null,
     flags: flagsOf(context, due, now),
-    truncated: cutFields({ args, result, exception, traceback }),
+    truncated: cutFields({ args, kwargs, result, exception, traceback }),
   };
 }
 
@@ -95,10 +98,10 @@ function flagsOf({ isLost }: JobContext, due: number | null, now: number): reado
   return due !== null && due < now ? ['overdue'] : [];
 }
 
-function cutFields(
-  values: Readonly<Record<'args' | 'result' | 'exception' | 'traceback', JobValue | undefined>>,
-): readonly TaskTextField[] {
-  return (['args', 'result', 'exception', 'traceback'] as const).filter((field) => values[field]?.isCut);
+function cutFields(values: Readonly<Record<TaskTextField, JobValue | undefined>>): readonly TaskTextField[] {
+  return (['args', 'kwargs', 'result', 'exception', 'traceback'] as const).filter(
+    (field) => values[field]?.isCut,
+  );
 }
 
 /** Seconds from the start of the last run to its end, as BullMQ recorded them. */
@@ -114,6 +117,27 @@ function waitOf({ addedAt, processedAt, delay }: JobFacts, retries: number): num
 
 function dateOf(time: number | null): Date | null {
   return time === null ? null : new Date(time);
+}
+
+/** BullMQ stores some options under shorter names (bullmq, utils/optsDecodeMap). */
+const OPTION_NAMES: Readonly<Record<string, string>> = {
+  cpof: 'continueParentOnFailure',
+  de: 'deduplication',
+  fpof: 'failParentOnFailure',
+  idof: 'ignoreDependencyOnFailure',
+  kl: 'keepLogs',
+  rdof: 'removeDependencyOnFailure',
+};
+
+/** The options of a job under the names by which they were given. */
+function shownOptions(value: JobValue | undefined): JobValue | undefined {
+  const stored = value === undefined || value.isCut ? null : parse(value.text);
+  if (!isRecord(stored) || value === undefined) return value;
+  const named = Object.entries(stored).map(([name, option]) => [
+    Object.hasOwn(OPTION_NAMES, name) ? OPTION_NAMES[name] : name,
+    option,
+  ]);
+  return { ...value, text: JSON.stringify(Object.fromEntries(named)) };
 }
 
 /** Text is shown without quotes, as everywhere. */

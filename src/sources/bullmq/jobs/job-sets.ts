@@ -2,7 +2,7 @@
  * The sets of a queue that hold its jobs, each job in one of them, and the states that they mean
  * (bullmq, commands/*.lua).
  *
- * | BullMQ | key | kind, in the order of | state |
+ * | BullMQ, as `engineState` | key | kind, in the order of | state |
  * |---|---|---|---|
  * | waiting | `wait` | list: newest on the left, next to run on the right | PENDING |
  * | paused | `paused` | list, the same: the waiting jobs of a paused queue (5.x) | PENDING |
@@ -13,10 +13,13 @@
  * | completed | `completed` | sorted: when it ended | SUCCESS |
  * | failed | `failed` | sorted: when it ended | FAILURE |
  *
+ * BullMQ 6 leaves the waiting jobs of a paused queue in `wait`; they are `paused`, too ({@link setIn}).
+ *
  * A PENDING job that has made an attempt (`attemptsMade` > 0) is RETRY: it failed and waits again, or somebody
  * retried it by hand. A job that stalled or was given back has made none.
  */
 import type { TaskState } from '../../../model.ts';
+import type { TaskQuery } from '../../../source.ts';
 
 /** One of the sets, by the end of its key. */
 export type SetPart =
@@ -32,6 +35,8 @@ export type SetPart =
 /** What is known of a set. */
 export interface JobSet {
   readonly part: SetPart;
+  /** What BullMQ calls a job in it. */
+  readonly engineState: string;
   readonly kind: 'list' | 'sorted';
   /** Whether its score is the time of the last change, so that Redis itself keeps it in that order. */
   readonly isByTime: boolean;
@@ -43,14 +48,20 @@ const WAITING = ['PENDING', 'RETRY'] as const;
 
 /** In the order in which a job passes through them: a read in this order misses none that moves on. */
 export const JOB_SETS: readonly JobSet[] = [
-  { part: 'delayed', kind: 'sorted', isByTime: false, states: WAITING },
-  { part: 'waiting-children', kind: 'sorted', isByTime: true, states: WAITING },
-  { part: 'prioritized', kind: 'sorted', isByTime: false, states: WAITING },
-  { part: 'paused', kind: 'list', isByTime: false, states: WAITING },
-  { part: 'wait', kind: 'list', isByTime: false, states: WAITING },
-  { part: 'active', kind: 'list', isByTime: false, states: ['STARTED'] },
-  { part: 'failed', kind: 'sorted', isByTime: true, states: ['FAILURE'] },
-  { part: 'completed', kind: 'sorted', isByTime: true, states: ['SUCCESS'] },
+  { part: 'delayed', engineState: 'delayed', kind: 'sorted', isByTime: false, states: WAITING },
+  {
+    part: 'waiting-children',
+    engineState: 'waiting-children',
+    kind: 'sorted',
+    isByTime: true,
+    states: WAITING,
+  },
+  { part: 'prioritized', engineState: 'prioritized', kind: 'sorted', isByTime: false, states: WAITING },
+  { part: 'paused', engineState: 'paused', kind: 'list', isByTime: false, states: WAITING },
+  { part: 'wait', engineState: 'waiting', kind: 'list', isByTime: false, states: WAITING },
+  { part: 'active', engineState: 'active', kind: 'list', isByTime: false, states: ['STARTED'] },
+  { part: 'failed', engineState: 'failed', kind: 'sorted', isByTime: true, states: ['FAILURE'] },
+  { part: 'completed', engineState: 'completed', kind: 'sorted', isByTime: true, states: ['SUCCESS'] },
 ];
 
 /** The state of a job in this set. */
@@ -59,11 +70,27 @@ export function stateIn(set: JobSet, attemptsMade: number): TaskState {
   return state === 'PENDING' && attemptsMade > 0 ? 'RETRY' : state;
 }
 
-/** The sets that hold jobs in any of these states; all sets if no state is given. */
-export function setsOf(states: readonly string[]): readonly JobSet[] {
-  return states.length === 0
-    ? JOB_SETS
-    : JOB_SETS.filter((set) => set.states.some((state) => states.includes(state)));
+/** The waiting jobs of a paused queue. */
+const WAITING_PAUSED = JOB_SETS.filter(({ part }) => part === 'wait').map(
+  (set): JobSet => ({ ...set, engineState: 'paused' }),
+);
+
+/** The set as it is in a queue that is paused or not. */
+export function setIn(set: JobSet, isPaused: boolean): JobSet {
+  return (isPaused && set.part === 'wait' ? WAITING_PAUSED[0] : undefined) ?? set;
+}
+
+/** The sets that may hold jobs in any of these states; all sets if no state is given. */
+export function setsOf({
+  states,
+  engineStates,
+}: Pick<TaskQuery, 'states' | 'engineStates'>): readonly JobSet[] {
+  return JOB_SETS.filter(
+    (set) =>
+      (states.length === 0 || set.states.some((state) => states.includes(state))) &&
+      (engineStates.length === 0 ||
+        [set, setIn(set, true)].some(({ engineState }) => engineStates.includes(engineState))),
+  );
 }
 
 /** When a job of the delayed set is due, in milliseconds: its score has a count in the lowest twelve bits. */

@@ -79,9 +79,11 @@ export function createPortionCache(): PortionCache {
 }
 
 function keyOf(query: TaskQuery, start: TaskPosition | null): string {
-  const { states, names, workers, queues, parentId, q, since, until, sort, order, scan } = query;
+  const { states, engineStates, names, workers, queues, parentId, q, since, until, sort, order, scan } =
+    query;
   return JSON.stringify([
     states,
+    engineStates,
     names,
     workers,
     queues,

@@ -29,7 +29,7 @@ export async function readTaskDetail(
   const [job = null] = await findJobs(access, [ref], true, options);
   if (job === null) return null;
   const [[loaded], [children], log] = await Promise.all([
-    loadTasks(access, [job], DETAIL_BOUNDS, options),
+    loadTasks(access, [job], DETAIL_BOUNDS, options, ['opts']),
     childrenOf(access, [job], MOST_CHILDREN, options),
     readLog(access, job, options),
   ]);

@@ -73,9 +73,10 @@ function rowsFor(missing: number, found: number, scanned: number): number {
 
 /** Whether all jobs of the sets that are listed match. */
 function matchesWholeSets(query: TaskQuery): boolean {
-  const { states, since, until, q } = query;
+  const { states, engineStates, since, until, q } = query;
   const isWhole =
-    states.length === 0 || setsOf(states).every((set) => set.states.every((state) => states.includes(state)));
+    states.length === 0 ||
+    setsOf({ states, engineStates }).every((set) => set.states.every((state) => states.includes(state)));
   return isWhole && showsMostJobs(query) && since === null && until === null && q === null;
 }
 

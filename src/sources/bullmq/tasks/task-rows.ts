@@ -23,7 +23,9 @@ export async function walkOfQuery(
   const all = await access.queues(options);
   const queues = query.queues.length === 0 ? all : all.filter(({ name }) => query.queues.includes(name));
   const [since, until] = [query.since?.getTime() ?? null, query.until?.getTime() ?? null];
-  return createWalk(access, { ...plan, queues, sets: setsOf(query.states), since, until }, options);
+  const { engineStates } = query;
+  const sets = setsOf(query);
+  return createWalk(access, { ...plan, queues, sets, engineStates, since, until }, options);
 }
 
 /** Whether no filter drops a large part of the jobs before their texts are needed. */

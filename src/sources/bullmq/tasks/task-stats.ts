@@ -47,7 +47,8 @@ export async function readTaskStats(
     access,
     {
       queues: filter.queues.length === 0 ? all : all.filter(({ name }) => filter.queues.includes(name)),
-      sets: setsOf(filter.states),
+      sets: setsOf(filter),
+      engineStates: filter.engineStates,
       order: 'desc',
       after: null,
       since,

@@ -6,7 +6,8 @@
 import { asCount } from '../../../redis/replies.ts';
 import type { ReadCommands } from '../access/queue-reads.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
-import type { JobSet } from '../jobs/job-sets.ts';
+import { type JobSet, setIn } from '../jobs/job-sets.ts';
+import { findPaused } from '../jobs/paused-queues.ts';
 import { readPriorities } from '../jobs/priorities.ts';
 import { type IndexedSet, indexedList, indexedSortedSet } from './indexed-set.ts';
 import type { JobSequence, RowPosition, SequenceRange } from './job-sequence.ts';
@@ -40,21 +41,35 @@ export function allSets(queues: readonly QueueRef[], sets: readonly JobSet[]): r
   return queues.flatMap((queue) => sets.map((set) => ({ queue, set })));
 }
 
-/** Counts the jobs of each of these sets of the queues. */
+/**
+ * Counts the jobs of each of these sets of the queues, without those whose jobs are in none of the wanted states.
+ *
+ * @param engineStates in BullMQ's words; empty: all
+ */
 export async function countSets(
   read: ReadCommands,
   queues: readonly QueueRef[],
   sets: readonly JobSet[],
+  engineStates: readonly string[],
 ): Promise<readonly CountedSet[]> {
   const all = allSets(queues, sets);
-  const replies = await read(
-    all.map(({ queue, set: { part, kind } }) => ({
-      queue,
-      command: [kind === 'list' ? 'LLEN' : 'ZCARD', queue.key(part)] as const,
-    })),
-  );
-  return all.map((each, index) => ({ ...each, count: asCount(replies[index]) }));
+  const [replies, paused] = await Promise.all([
+    read(
+      all.map(({ queue, set: { part, kind } }) => ({
+        queue,
+        command: [kind === 'list' ? 'LLEN' : 'ZCARD', queue.key(part)] as const,
+      })),
+    ),
+    sets.some(({ part }) => part === 'wait') ? findPaused(read, queues) : NONE,
+  ]);
+  return all
+    .map(({ queue, set }, index) => {
+      return { queue, set: setIn(set, paused.has(queue)), count: asCount(replies[index]) };
+    })
+    .filter(({ set }) => engineStates.length === 0 || engineStates.includes(set.engineState));
 }
+
+const NONE: ReadonlySet<QueueRef> = new Set();
 
 /**
  * @param sets that may hold jobs; those that time does not sort have been counted

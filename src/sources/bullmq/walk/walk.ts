@@ -15,6 +15,8 @@ import { positionOf, progressAt, progressBehind, rowPositionOf, type WalkProgres
 export interface WalkPlan {
   readonly queues: readonly QueueRef[];
   readonly sets: readonly JobSet[];
+  /** In BullMQ's words; empty: all. */
+  readonly engineStates: readonly string[];
   readonly order: 'asc' | 'desc';
   /** A position that a walk gave, or the time and id of a row alone. */
   readonly after: TaskPosition | null;
@@ -54,7 +56,7 @@ interface WalkState {
 export async function createWalk(access: QueueAccess, plan: WalkPlan, options: ReadOptions): Promise<Walk> {
   const { order, since, until, after } = plan;
   const read = batchReads(access, options);
-  const counting = countSets(read, plan.queues, plan.sets);
+  const counting = countSets(read, plan.queues, plan.sets, plan.engineStates);
   // Sets that time sorts are read however many jobs they have, and the count comes with the first read of them.
   const isByTime = plan.sets.every((set) => set.isByTime);
   const present = isByTime

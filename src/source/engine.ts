@@ -1,0 +1,11 @@
+/** Names the queueing system of a source. */
+import type { MonitorSources, SourcePart } from '../source.ts';
+
+/** The same parts, each of which names its queueing system. */
+export function withEngine<Sources extends MonitorSources>(sources: Sources, engine: string): Sources {
+  const named = Object.entries(sources).map(([name, part]) => [
+    name,
+    typeof part === 'object' ? { ...(part as SourcePart), engine } : part,
+  ]);
+  return Object.fromEntries(named) as Sources;
+}
