@@ -79,7 +79,7 @@ function combine<Kind extends PartKind>(
   parts: readonly NonNullable<MonitorSources[Kind]>[],
   make: (
     parts: readonly NonNullable<MonitorSources[Kind]>[],
-  ) => Omit<NonNullable<MonitorSources[Kind]>, 'name'>,
+  ) => Omit<NonNullable<MonitorSources[Kind]>, 'name' | 'engine'>,
 ): Pick<MonitorSources, Kind> | undefined {
   const [first] = parts;
   if (first === undefined) return undefined;

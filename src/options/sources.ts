@@ -15,7 +15,7 @@ import { isRecord } from '../values.ts';
 import { CALLER } from './caller.ts';
 
 /** Methods of a part: `true` for required ones. */
-type Methods<Part extends SourcePart> = Readonly<Record<Exclude<keyof Part, 'name' | 'status'>, boolean>>;
+type Methods<Part extends SourcePart> = Readonly<Record<Exclude<keyof Part, keyof SourcePart>, boolean>>;
 
 const TASKS: Methods<TaskSource> = {
   listTasks: true,

@@ -111,7 +111,13 @@ export const TASK_CHECKS: Checks = {
 
   'filters by any of several states, names, workers and queues': async (bench) => {
     const { rows } = await held(bench);
-    const fields = { states: 'state', names: 'name', workers: 'worker', queues: 'queue' } as const;
+    const fields = {
+      states: 'state',
+      engineStates: 'engineState',
+      names: 'name',
+      workers: 'worker',
+      queues: 'queue',
+    } as const;
     for (const [filter, field] of Object.entries(fields)) {
       const values = valuesOf(rows, field);
       for (const wanted of [...values.map((value) => [value]), values, ['no-such-value']]) {

@@ -88,6 +88,16 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       expect((await get('/api/tasks/mail%3A1/')).status).toBe(404);
     });
 
+    it('name the engine and its word for a state, and find jobs by it', async () => {
+      const { get } = await host();
+      const { body } = await get<TasksBody>('/api/tasks/?engine_state=failed');
+      expect(body.sources).toMatchObject([{ name: 'bullmq', engine: 'bullmq', ok: true }]);
+      expect(body.tasks).toMatchObject([{ state: 'FAILURE', engine_state: 'failed', name: 'fail' }]);
+      const next = (await get<TasksBody>('/api/tasks/?engine_state=completed&limit=1')).body.next_cursor;
+      expect((await get(`/api/tasks/?engine_state=completed&limit=1&cursor=${next}`)).status).toBe(200);
+      expect((await get(`/api/tasks/?limit=1&cursor=${next}`)).status).toBe(400);
+    });
+
     it('show no secret of job data, results and reasons, and cut what is long', async () => {
       const { get } = await host();
       const list = await get<TasksBody>('/api/tasks/?stats=60');

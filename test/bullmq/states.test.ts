@@ -42,7 +42,9 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       const row = tasks.find((task) => task.id === id);
       const { children, timeline, kwargs, ...own } = (await detail(sources, id)) ?? { id: '', state: '' };
       expect({ ...own, kwargs: null }).toEqual(row);
-      expect(JSON.parse(String(kwargs))).toEqual(JSON.parse(JSON.stringify((await queue.getJob(job.id ?? ''))?.opts)));
+      expect(JSON.parse(String(kwargs))).toEqual(
+        JSON.parse(JSON.stringify((await queue.getJob(job.id ?? ''))?.opts)),
+      );
       expect(children).toEqual([]);
       expect(timeline?.at(-1)?.state).toBe(row?.state);
       return row as Task;
@@ -237,28 +239,8 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       await job.remove();
     });
 
-    it('whose worker has let go of it is STARTED and worker_lost', async () => {
-      const other = app.queue('left');
-      const own = bullmqSources({ queues: [other] });
-      const manual = app.worker('left', async () => {}, { autorun: false, lockDuration: 50 });
-      const job = await other.add('send', {});
-      await manual.getNextJob('token');
-      await until(async () => (await detail(own, `left:${job.id}`))?.flags?.[0] === 'worker_lost');
-      expect((await page(own)).tasks).toMatchObject([{ state: 'STARTED', flags: ['worker_lost'] }]);
-      own.close();
-    });
-
     it('that is not there is null', async () => {
-      for (const id of [
-        'mail:no',
-        'nowhere:1',
-        'mail',
-        'mail:',
-        ':1',
-        'mail:meta',
-        'mail:wait',
-        'mail:1:logs',
-      ]) {
+      for (const id of 'mail:no nowhere:1 mail mail: :1 mail:meta mail:wait mail:1:logs'.split(' ')) {
         expect([id, await detail(sources, id)]).toEqual([id, null]);
       }
     });

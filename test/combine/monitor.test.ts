@@ -112,7 +112,7 @@ describe.each(EXPRESS_MAJORS)('on $name, a monitor of two sources', (major) => {
     west.act(fails.act);
     const sources = combineSources(east.sources, west.sources);
     const { get } = await serve(major, { sources, timeoutMs: 200 });
-    const away = { name: 'west', ok: false, as_of: null, error: fails.error };
+    const away = { name: 'west', engine: null, ok: false, as_of: null, error: fails.error };
     const tasks = await get<TasksBody>('/api/tasks/?stats=60');
     expect(tasks.status).toBe(200);
     expect(tasks.text).not.toContain('hunter2');
@@ -150,6 +150,7 @@ describe.each(EXPRESS_MAJORS)('on $name, a monitor of two sources', (major) => {
     expect(during.body.tasks).toHaveLength(7);
     expect(during.body.sources[1]).toEqual({
       name: 'west',
+      engine: null,
       ok: false,
       as_of: '2026-11-21T02:00:30.000Z',
       error: 'source_unavailable',

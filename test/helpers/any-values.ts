@@ -73,7 +73,7 @@ export const ANY_VALUES: readonly (readonly [string, unknown])[] = [
 
 /** Fields of a task and of its detail. */
 export const TASK_FIELDS =
-  'id state name worker queue sent received started finished timestamp runtime args kwargs result exception traceback retries eta expires parentId rootId groupId chordId flags truncated children timeline stamps'.split(
+  'id state engineState name worker queue sent received started finished timestamp runtime args kwargs result exception traceback retries eta expires parentId rootId groupId chordId flags truncated children timeline stamps'.split(
     ' ',
   );
 

@@ -113,7 +113,7 @@ describe('the freshness of a part', () => {
 
   it('is that of the moment when the part does not say', () => {
     expect(freshnessOf({ name: 'a' }, NOW, () => {})).toEqual({
-      sources: [{ name: 'a', ok: true, asOf: NOW, error: null }],
+      sources: [{ name: 'a', engine: null, ok: true, asOf: NOW, error: null }],
       ok: true,
       outages: '',
       revision: null,
@@ -130,7 +130,7 @@ describe('the freshness of a part', () => {
       changesAt: THEN,
     });
     expect(freshnessOf({ name: 'a', status }, NOW, () => {})).toEqual({
-      sources: [{ name: 'a', ok: false, asOf: NOW - 60_000, error: 'source_timeout' }],
+      sources: [{ name: 'a', engine: null, ok: false, asOf: NOW - 60_000, error: 'source_timeout' }],
       ok: false,
       outages: 'a source_timeout',
       revision: 7,

@@ -142,29 +142,6 @@ describe.each(EXPRESS_MAJORS)('on $name, a client that asks again', (major) => {
     expect(one.headers.etag).toBe(two.headers.etag);
     expect([one, two].map(({ body }) => body.workers[1]?.last_seen_seconds)).toEqual([10, 15]);
   });
-
-  it('is told of a worker that started anew, and not of one that is up for longer', async () => {
-    const shop = createShop();
-    const { get } = await serve(major, { sources: shop.sources });
-    const upFor = async (uptimeSeconds: number) => {
-      shop.workers = shop.workers.map((worker) => ({ ...worker, uptimeSeconds }));
-      return get<WorkersBody>('/api/workers/');
-    };
-    setClock(70);
-    const one = await upFor(60);
-    setClock(75);
-    const two = await upFor(65);
-    setClock(80);
-    const anew = await upFor(4);
-    setClock(85);
-    const later = await upFor(9);
-    expect([one, two, anew, later].map(({ body }) => body.workers[0]?.uptime_seconds)).toEqual([
-      60, 65, 4, 9,
-    ]);
-    expect(two.headers.etag).toBe(one.headers.etag);
-    expect(anew.headers.etag).not.toBe(one.headers.etag);
-    expect(later.headers.etag).toBe(anew.headers.etag);
-  });
 });
 
 describe.each(EXPRESS_MAJORS)('on $name, a source that says when it changes', (major) => {

@@ -42,7 +42,13 @@ describe.each(EXPRESS_MAJORS)('on $name, a source that is away', (major) => {
     const { status, body } = await get<TasksBody>(path);
     expect(status).toBe(200);
     expect(body.sources).toEqual([
-      { name: 'shop', ok: false, as_of: '2026-11-21T02:00:30.000Z', error: 'source_timeout' },
+      {
+        name: 'shop',
+        engine: null,
+        ok: false,
+        as_of: '2026-11-21T02:00:30.000Z',
+        error: 'source_timeout',
+      },
     ]);
   });
 
@@ -91,7 +97,7 @@ describe.each(EXPRESS_MAJORS)('on $name, a source that is away', (major) => {
       const after = await get<TasksBody>(path);
       expect(after.status).toBe(200);
       expect(after.body.sources).toEqual([
-        { name: 'shop', ok: false, as_of: '2026-11-21T02:00:30.000Z', error },
+        { name: 'shop', engine: null, ok: false, as_of: '2026-11-21T02:00:30.000Z', error },
       ]);
       expect(after.headers.etag).not.toBe(before.headers.etag);
       expect(after.body.tasks).toEqual(before.body.tasks);

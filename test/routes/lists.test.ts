@@ -26,6 +26,7 @@ describe.each(EXPRESS_MAJORS)('on $name', (major) => {
       task_id: 'task-0025',
       name: 'shop.ship',
       state: 'SUCCESS',
+      engine_state: null,
       worker: 'celery@shop-1',
       queue: 'default',
       sent: null,
@@ -57,7 +58,7 @@ describe.each(EXPRESS_MAJORS)('on $name', (major) => {
     expect(body.cursor_exact).toBe(true);
     expect(body.generated_at).toBe('2026-11-21T02:01:00.000Z');
     expect(body.sources).toEqual([
-      { name: 'shop', ok: true, as_of: '2026-11-21T02:01:00.000Z', error: null },
+      { name: 'shop', engine: null, ok: true, as_of: '2026-11-21T02:01:00.000Z', error: null },
     ]);
     expect('stats' in body).toBe(false);
   });
@@ -74,12 +75,15 @@ describe.each(EXPRESS_MAJORS)('on $name', (major) => {
     const listTasks = vi.fn(() => ({ tasks: [], next: null, total: 0 }));
     const tasks = { ...createShop().sources.tasks, listTasks };
     const { get } = await serve(major, { sources: { tasks }, limits: { scan: 500 } });
-    await get('/api/tasks/?state=B&state=A&q=BluE&since=1795226400&root_id=r&order=asc&sort=runtime&limit=7');
+    await get(
+      '/api/tasks/?state=B&state=A&q=BluE&since=1795226400&root_id=r&order=asc&sort=runtime&limit=7&engine_state=paused',
+    );
     expect(listTasks).toHaveBeenCalledWith(
       {
         limit: 7,
         after: null,
         states: ['A', 'B'],
+        engineStates: ['paused'],
         names: [],
         workers: [],
         queues: [],

@@ -32,6 +32,7 @@ const full: Task = {
   rootId: 'r',
   groupId: 'g',
   chordId: 'c',
+  engineState: 'delayed',
   flags: ['overdue'],
 };
 
@@ -64,6 +65,7 @@ describe('a row', () => {
       root_id: 'r',
       group_id: 'g',
       chord_id: 'c',
+      engine_state: 'delayed',
       source: 'celery',
       flags: ['overdue'],
       truncated: [],

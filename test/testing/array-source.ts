@@ -31,6 +31,7 @@ function matches(task: Task, query: TaskQuery): boolean {
   const time = task.timestamp ?? null;
   return (
     among(query.states, task.state) &&
+    among(query.engineStates, task.engineState) &&
     among(query.names, task.name) &&
     among(query.workers, task.worker) &&
     among(query.queues, task.queue) &&

@@ -61,6 +61,7 @@ const never = () => new Promise<never>(() => {});
 /** Sources that are wrong in one way each. */
 export const BROKEN: Readonly<Record<string, Break>> = {
   'ignores the state filter': asking(() => ({ states: [] })),
+  'ignores the filter of engine states': asking(() => ({ engineStates: [] })),
   'ignores the name filter': asking(() => ({ names: [] })),
   'looks at the first of several workers only': asking(({ workers }) => ({ workers: workers.slice(0, 1) })),
   'ignores the queue filter': asking(() => ({ queues: [] })),

@@ -6,6 +6,7 @@ import { StateBadge } from '../parts/state-badge.tsx';
 import { ValueBlock } from '../parts/value-block.tsx';
 import { linkTo, taskLink } from '../route.ts';
 import { count, counted, duration } from '../text/numbers.ts';
+import type { Words } from '../text/words.ts';
 import { titleOf } from './looks.ts';
 import type { DrawnNode } from './structure.ts';
 
@@ -14,11 +15,12 @@ const MOST_LISTED = 100;
 interface DetailsProps {
   readonly drawn: DrawnNode;
   readonly nodes: ReadonlyMap<string, GraphNodeBody>;
+  readonly words: Words;
   readonly onExpand: (id: string) => void;
 }
 
 /** Details of the selected node. */
-export function Details({ drawn, nodes, onExpand }: DetailsProps) {
+export function Details({ drawn, nodes, words, onExpand }: DetailsProps) {
   const node = nodes.get(drawn.members[0] ?? '');
   if (drawn.kind === 'tasks') {
     const members = drawn.members.map((id) => nodes.get(id)).filter((member) => member !== undefined);
@@ -71,8 +73,8 @@ export function Details({ drawn, nodes, onExpand }: DetailsProps) {
         <a href={taskLink(node.id)}>All of this task</a>
       )}
       {node.traceback_preview !== null && <ValueBlock label="Error" text={node.traceback_preview} />}
-      {node.args_preview !== null && <ValueBlock label="Positional arguments" text={node.args_preview} />}
-      {node.kwargs_preview !== null && <ValueBlock label="Keyword arguments" text={node.kwargs_preview} />}
+      {node.args_preview !== null && <ValueBlock label={words.args} text={node.args_preview} />}
+      {node.kwargs_preview !== null && <ValueBlock label={words.kwargs} text={node.kwargs_preview} />}
       {node.result_preview !== null && <ValueBlock label="Result" text={node.result_preview} />}
       {node.stamps_preview !== null && <ValueBlock label="Stamps" text={node.stamps_preview} />}
     </>

@@ -4,6 +4,7 @@ import { Sources } from '../parts/age.tsx';
 import { Empty, isProblem, Loading, Problem } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { go, linkTo, taskLink } from '../route.ts';
+import { wordsFor } from '../text/words.ts';
 import { useMedia } from '../use-media.ts';
 import { CanvasGraph } from './canvas-graph.tsx';
 import { Details, Summary } from './details.tsx';
@@ -152,7 +153,12 @@ function Drawing(props: {
         {drawn === undefined ? (
           <Summary graph={graph} onPick={find} />
         ) : (
-          <Details drawn={drawn} nodes={nodes} onExpand={(key) => setExpanded(new Set([...expanded, key]))} />
+          <Details
+            drawn={drawn}
+            nodes={nodes}
+            words={wordsFor(graph.sources)}
+            onExpand={(key) => setExpanded(new Set([...expanded, key]))}
+          />
         )}
       </aside>
     </div>

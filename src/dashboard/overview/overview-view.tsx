@@ -57,7 +57,7 @@ export function OverviewView({ query }: { readonly query: URLSearchParams }) {
       </ViewHead>
       <Attention components={components.data} at={components.at} isStale={components.error !== null} />
       <Sources sources={stats.data?.sources} />
-      <Tiles health={health.data} components={components.data} workers={workers.data?.workers ?? null} />
+      <Tiles health={health.data} components={components.data} workers={workers.data} />
       {stats.error !== null && <Problem error={stats.error} retry={stats.reload} />}
       {figures !== null && (
         <section class="panel">

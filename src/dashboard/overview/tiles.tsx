@@ -1,6 +1,7 @@
-import type { ComponentsBody, HealthBody, WorkerBody } from '../../client.ts';
+import type { ComponentsBody, HealthBody, WorkerBody, WorkersBody } from '../../client.ts';
 import { linkTo } from '../route.ts';
 import { duration } from '../text/numbers.ts';
+import { areAllBullMQ } from '../text/words.ts';
 
 interface Tile {
   readonly name: string;
@@ -10,18 +11,21 @@ interface Tile {
   readonly link: string;
 }
 
-/** One line on the state of each part of the deployment. */
+/** One line on the state of each part that the deployment has. */
 export function Tiles(props: {
   readonly health: HealthBody | null;
   readonly components: ComponentsBody | null;
-  readonly workers: readonly WorkerBody[] | null;
+  readonly workers: WorkersBody | null;
 }) {
   const { health, components, workers } = props;
+  const isBullMQ = areAllBullMQ(workers?.sources ?? []);
+  const hasBackend = !isBullMQ && health?.checks.backend?.ok !== null;
+  const hasBeat = !isBullMQ && components?.beat?.status !== 'disabled';
   const tiles: Tile[] = [
     check('Broker', health, 'broker'),
-    check('Result backend', health, 'backend'),
-    workersTile(health, workers),
-    component('Beat', components, 'beat'),
+    ...(hasBackend ? [check('Result backend', health, 'backend')] : []),
+    workersTile(health, workers?.workers ?? null),
+    ...(hasBeat ? [component('Beat', components, 'beat')] : []),
     component('Metrics exporter', components, 'metrics'),
   ];
   return (

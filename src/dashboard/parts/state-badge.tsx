@@ -16,9 +16,24 @@ export const toneOf = (state: string | null): string => {
   return Object.hasOwn(TONES, state) ? (TONES[state] ?? 'running') : 'running';
 };
 
-/** A task state, as a colour and a word. */
-export function StateBadge({ state }: { readonly state: string }) {
-  return <span class={`badge tone-${toneOf(state)}`}>{state}</span>;
+/** A task state, as a colour and a word, and what the engine calls it where that says more. */
+export function StateBadge(props: { readonly state: string; readonly engineState?: string | null }) {
+  const { state, engineState = null } = props;
+  return (
+    <>
+      <span class={`badge tone-${toneOf(state)}`}>{state}</span>
+      <EngineState word={engineState} />
+    </>
+  );
+}
+
+/** Words of an engine that say no more than the state beside them. */
+const SAME = new Set(['waiting', 'active', 'completed', 'failed']);
+
+/** What the engine calls the state of a task, where that says more than the state. */
+export function EngineState({ word }: { readonly word: string | null }) {
+  if (word === null || SAME.has(word)) return null;
+  return <span class="badge tone-waiting outlined">{word}</span>;
 }
 
 const FLAGS: Readonly<Record<string, { readonly text: string; readonly title: string }>> = {

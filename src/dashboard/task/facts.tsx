@@ -4,6 +4,7 @@ import { CopyButton } from '../parts/copy-button.tsx';
 import { Ago, Moment } from '../parts/moment.tsx';
 import { linkTo, taskLink } from '../route.ts';
 import { seconds } from '../text/numbers.ts';
+import { wordsFor } from '../text/words.ts';
 
 /** The scalar fields of a task. */
 export function Facts({ task }: { readonly task: TaskDetailBody }) {
@@ -29,7 +30,9 @@ export function Facts({ task }: { readonly task: TaskDetailBody }) {
         </Fact>
       )}
       {task.expires !== null && <Fact name="Expires">{at(task.expires)}</Fact>}
-      {task.parent_id !== null && <Fact name="Sent by">{idLink(task.parent_id)}</Fact>}
+      {task.parent_id !== null && (
+        <Fact name={wordsFor(task.sources, task.source).parent}>{idLink(task.parent_id)}</Fact>
+      )}
       {task.root_id !== null && task.root_id !== task.task_id && (
         <Fact name="Root">{idLink(task.root_id)}</Fact>
       )}

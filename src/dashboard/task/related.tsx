@@ -5,11 +5,13 @@ import { Problem } from '../parts/problem.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { linkTo, taskLink } from '../route.ts';
 import { counted, seconds } from '../text/numbers.ts';
+import { type Words, wordsFor } from '../text/words.ts';
 
 const MOST_SHOWN = 50;
 
 /** Other tasks of the same workflow, each with its relation to this one. */
 export function Related({ task }: { readonly task: TaskDetailBody }) {
+  const words = wordsFor(task.sources, task.source);
   const root = task.root_id ?? task.task_id;
   const related = useResource(
     root,
@@ -28,14 +30,14 @@ export function Related({ task }: { readonly task: TaskDetailBody }) {
     <>
       {related.error !== null && <Problem error={related.error} />}
       {related.data !== null && rows.length === 0 && unlisted.length === 0 && (
-        <p class="dim">None: this task was sent alone.</p>
+        <p class="dim">{words.alone}</p>
       )}
       <ul class="related">
         {rows.map((row) => (
           <li key={row.task_id}>
-            <StateBadge state={row.state} />
+            <StateBadge state={row.state} engineState={row.engine_state} />
             <a href={taskLink(row.task_id)}>{row.name ?? row.task_id}</a>
-            <span class="dim">{roleOf(row, task)}</span>
+            <span class="dim">{roleOf(row, task, words)}</span>
             <span class="dim num">{row.runtime === null ? '' : seconds(row.runtime)}</span>
           </li>
         ))}
@@ -44,7 +46,7 @@ export function Related({ task }: { readonly task: TaskDetailBody }) {
             <a class="mono" href={taskLink(id)}>
               {id}
             </a>
-            <span class="dim">{id === task.parent_id ? 'sent this one' : 'related'}</span>
+            <span class="dim">{id === task.parent_id ? words.isParent : 'related'}</span>
           </li>
         ))}
       </ul>
@@ -57,9 +59,9 @@ export function Related({ task }: { readonly task: TaskDetailBody }) {
   );
 }
 
-function roleOf(row: TaskBody, task: TaskDetailBody): string {
-  if (row.task_id === task.parent_id) return 'sent this one';
-  if (row.parent_id === task.task_id || task.children.includes(row.task_id)) return 'sent by this one';
+function roleOf(row: TaskBody, task: TaskDetailBody, words: Words): string {
+  if (row.task_id === task.parent_id) return words.isParent;
+  if (row.parent_id === task.task_id || task.children.includes(row.task_id)) return words.isChild;
   if (row.task_id === task.chord_id) return "the chord's body";
   if (row.chord_id === task.task_id) return 'member of the chord that this one ends';
   if (row.group_id !== null && row.group_id === task.group_id) return 'same group';

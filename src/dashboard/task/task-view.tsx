@@ -8,6 +8,7 @@ import { ValueBlock } from '../parts/value-block.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { linkTo, workflowLink } from '../route.ts';
 import { curlOf } from '../tasks/export.ts';
+import { wordsFor } from '../text/words.ts';
 import { Facts } from './facts.tsx';
 import { LifeBar } from './life-bar.tsx';
 import { Related } from './related.tsx';
@@ -29,6 +30,7 @@ export function TaskView({ id }: { readonly id: string }) {
       </>
     );
   }
+  const words = wordsFor(data.sources, data.source);
   const cut = new Set(data.truncated);
   const hasFailed = data.exception !== null || data.traceback !== null;
   return (
@@ -45,7 +47,7 @@ export function TaskView({ id }: { readonly id: string }) {
         <CopyButton label="Copy as curl" text={() => curlOf(`api/tasks/${encodeURIComponent(id)}/`)} />
       </ViewHead>
       <div class="task-state">
-        <StateBadge state={data.state} />
+        <StateBadge state={data.state} engineState={data.engine_state} />
         <Flags flags={data.flags} />
         {data.exception !== null && <strong class="tone-failure wrap">{data.exception}</strong>}
       </div>
@@ -63,8 +65,8 @@ export function TaskView({ id }: { readonly id: string }) {
               missing="none was told: only the exception above"
             />
           )}
-          <ValueBlock label="Positional arguments" text={data.args} isCut={cut.has('args')} />
-          <ValueBlock label="Keyword arguments" text={data.kwargs} isCut={cut.has('kwargs')} />
+          <ValueBlock label={words.args} text={data.args} isCut={cut.has('args')} />
+          <ValueBlock label={words.kwargs} text={data.kwargs} isCut={cut.has('kwargs')} />
           <ValueBlock
             label="Result"
             text={data.result}

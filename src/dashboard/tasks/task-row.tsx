@@ -1,6 +1,6 @@
 import type { TaskBody } from '../../client.ts';
 import { Ago } from '../parts/moment.tsx';
-import { Flags, StateBadge } from '../parts/state-badge.tsx';
+import { EngineState, Flags, StateBadge } from '../parts/state-badge.tsx';
 import { go, taskLink } from '../route.ts';
 import { duration, seconds } from '../text/numbers.ts';
 
@@ -33,6 +33,7 @@ export function TaskRow(props: {
         <a href={taskLink(task.task_id)} tabIndex={isActive ? 0 : -1}>
           {task.name ?? 'unknown name'}
         </a>
+        <EngineState word={task.engine_state} />
         <Flags flags={task.flags} />
         {task.retries !== null && task.retries > 0 && (
           <span class="badge tone-retry outlined">{`retry ${task.retries}`}</span>

@@ -1,0 +1,43 @@
+/** Each queueing system's own terms. */
+import type { SourceBody } from '../../client.ts';
+
+/** The terms of a queueing system for the parts of a task. */
+export interface Words {
+  readonly args: string;
+  readonly kwargs: string;
+  readonly parent: string;
+  /** What its parent is to a task. */
+  readonly isParent: string;
+  /** What its children are to a task. */
+  readonly isChild: string;
+  readonly alone: string;
+}
+
+const CELERY: Words = {
+  args: 'Positional arguments',
+  kwargs: 'Keyword arguments',
+  parent: 'Sent by',
+  isParent: 'sent this one',
+  isChild: 'sent by this one',
+  alone: 'None: this task was sent alone.',
+};
+
+const BULLMQ: Words = {
+  args: 'Data',
+  kwargs: 'Options',
+  parent: 'Parent',
+  isParent: 'parent, waits for this one',
+  isChild: 'child of this one',
+  alone: 'None: this job is in no flow.',
+};
+
+/** The terms for the tasks of a source. @param name default: those of all sources, if they have one engine */
+export function wordsFor(sources: readonly SourceBody[], name?: string): Words {
+  const meant = sources.filter((source) => name === undefined || source.name === name);
+  return areAllBullMQ(meant) ? BULLMQ : CELERY;
+}
+
+/** Whether the deployment has BullMQ alone, and so neither beat nor a result backend of its own. */
+export function areAllBullMQ(sources: readonly SourceBody[]): boolean {
+  return sources.length > 0 && sources.every(({ engine }) => engine === 'bullmq');
+}
