@@ -14,8 +14,9 @@ export { isDone, TASK_STATES, type TaskState } from './model/task-state.ts';
  * - `overdue`: its eta has passed and it has not started
  * - `never_received`: sent, but found in no queue and on no worker
  * - `end_unseen`: it no longer runs, and its end was not seen; it does not count as running
+ * - `consequence`: it never ran, and failed because another task did; it does not count as a failure of its own
  */
-export type TaskFlag = 'worker_lost' | 'overdue' | 'never_received' | 'end_unseen';
+export type TaskFlag = 'worker_lost' | 'overdue' | 'never_received' | 'end_unseen' | 'consequence';
 
 /** Text fields of a task that may be truncated. */
 export type TaskTextField = 'args' | 'kwargs' | 'result' | 'exception' | 'traceback';

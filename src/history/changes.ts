@@ -52,6 +52,8 @@ export interface TaskChange {
    * ended the task. A task that has started counts as running until its worker reports otherwise.
    */
   readonly tentative?: boolean;
+  /** For `failed`: the task never ran. The failure is that of another task, on which it depended. */
+  readonly isConsequence?: boolean;
 
   readonly name?: string | null;
   readonly queue?: string | null;

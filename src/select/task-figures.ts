@@ -7,6 +7,8 @@ export interface TaskFigures {
   readonly state: string;
   /** It no longer runs, although its state says so: its end was not seen. */
   readonly isEndUnseen: boolean;
+  /** It never ran, and failed because another task did. */
+  readonly isConsequence: boolean;
   readonly name: string | null;
   readonly worker: string | null;
   readonly queue: string | null;
@@ -31,6 +33,7 @@ export function figuresOf(task: Task): TaskFigures {
   return {
     state: task.state,
     isEndUnseen: task.flags?.includes('end_unseen') === true,
+    isConsequence: task.flags?.includes('consequence') === true,
     name: task.name ?? null,
     worker: task.worker ?? null,
     queue: task.queue ?? null,

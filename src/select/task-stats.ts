@@ -65,6 +65,7 @@ export interface StatsAccumulator {
  * - `received`, `succeeded`, `failed` of a step: tasks that were received, that ended as SUCCESS or as FAILURE in
  *   that step; `retried`: attempts that ended with a retry in that step
  * - `states` leaves out tasks whose end was not seen: nobody knows the state that they are in now
+ * - `failed` of a step and of a name leaves out tasks that failed because another one did
  * - a wait is the time from when the last attempt was sent, or from its eta if that was later, to its start;
  *   where it is not known when it was sent, from when it was received
  * - percentiles by nearest rank
@@ -108,7 +109,7 @@ function addTask(sums: Sums, task: TaskFigures): void {
 }
 
 function addToSeries(sums: Sums, task: TaskFigures): void {
-  const { state, received, finished, timestamp, retriedAt } = task;
+  const { state, isConsequence, received, finished, timestamp, retriedAt } = task;
   const receivedIn = stepAt(sums, received);
   if (receivedIn !== undefined) receivedIn.received++;
   if (retriedAt === null) addUnknownRetries(sums, task);
@@ -116,7 +117,7 @@ function addToSeries(sums: Sums, task: TaskFigures): void {
   const changedIn = stepAt(sums, isDone(state) && !Number.isNaN(finished) ? finished : timestamp);
   if (changedIn === undefined) return;
   if (state === 'SUCCESS') changedIn.succeeded++;
-  else if (state === 'FAILURE') changedIn.failed++;
+  else if (state === 'FAILURE' && !isConsequence) changedIn.failed++;
 }
 
 function addUnknownRetries({ series, stepSeconds }: Sums, { sent, timestamp }: TaskFigures): void {
@@ -137,14 +138,14 @@ function stepAt({ start, end, series, stepSeconds }: Sums, time: number): ChartS
     : undefined;
 }
 
-function addToName({ names }: Sums, { state, runtime, wait }: TaskFigures, name: string): void {
+function addToName({ names }: Sums, { state, isConsequence, runtime, wait }: TaskFigures, name: string): void {
   let figures = names.get(name);
   if (figures === undefined) {
     figures = { name, count: 0, failed: 0, runtimes: [], waits: [] };
     names.set(name, figures);
   }
   figures.count++;
-  if (state === 'FAILURE') figures.failed++;
+  if (state === 'FAILURE' && !isConsequence) figures.failed++;
   if (!Number.isNaN(runtime)) figures.runtimes.push(runtime);
   if (!Number.isNaN(wait)) figures.waits.push(wait);
 }

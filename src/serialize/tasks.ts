@@ -8,7 +8,7 @@ import type { ShowText } from './shown-text.ts';
 // The node limit of the largest graph.
 const MOST_CHILDREN = 20_000;
 
-const FLAGS: readonly TaskFlag[] = ['worker_lost', 'overdue', 'never_received', 'end_unseen'];
+const FLAGS: readonly TaskFlag[] = ['worker_lost', 'overdue', 'never_received', 'end_unseen', 'consequence'];
 
 /** Serializes a row of the task list; `null` when the task has no id or no state. */
 export function taskBody(task: Task, source: string, show: ShowText): TaskBody | null {

@@ -50,7 +50,7 @@ const TASK_FIELDS = {
   rootId: maybe(id),
   groupId: maybe(id),
   chordId: maybe(id),
-  flags: optional(listOf(oneOf('worker_lost', 'overdue', 'never_received', 'end_unseen'))),
+  flags: optional(listOf(oneOf('worker_lost', 'overdue', 'never_received', 'end_unseen', 'consequence'))),
   truncated: optional(listOf(oneOf('args', 'kwargs', 'result', 'exception', 'traceback'))),
   kind: maybe(oneOf('map', 'starmap', 'chunks')),
   stamps: anything,

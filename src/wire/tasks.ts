@@ -51,7 +51,7 @@ export interface TaskBody {
   /** Name of the source that reports the task. */
   source: string;
   /** Known problems that the state does not show. */
-  flags: ('worker_lost' | 'overdue' | 'never_received' | 'end_unseen')[];
+  flags: ('worker_lost' | 'overdue' | 'never_received' | 'end_unseen' | 'consequence')[];
   /** Names of the fields that were truncated. */
   truncated: string[];
 }

@@ -106,5 +106,6 @@ function factsOfRow(slot: number, row: Task, records: Records): FlagFacts {
   // Few tasks wait for a retry, and their rows do not say who has them.
   if (state === 'RETRY') return flagFactsOf(readLife(records, slot), eta);
   const since = (row.received ?? row.timestamp)?.getTime() ?? Number.NaN;
-  return { state, since, eta, isOnWorker: state !== 'PENDING' };
+  // Only asked about tasks that have not ended.
+  return { state, since, eta, isOnWorker: state !== 'PENDING', isConsequence: false };
 }

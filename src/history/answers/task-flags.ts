@@ -21,6 +21,8 @@ export interface FlagFacts {
   readonly eta: number | null;
   /** Whether a worker has it that has not ended it. */
   readonly isOnWorker: boolean;
+  /** Whether it failed without having run, because another task did. */
+  readonly isConsequence: boolean;
 }
 
 /** @returns what flags depend on */
@@ -31,17 +33,18 @@ export function flagFactsOf(life: TaskLife, eta: number | null): FlagFacts {
     since: life.received ?? life.timestamp ?? Number.NaN,
     eta: etaOf(life, eta),
     isOnWorker: kind === 'retried' ? isHeld : state !== 'PENDING',
+    isConsequence: kind === 'propagated',
   };
 }
 
 /** @returns what is wrong with a task */
 export function flagsOf(
   slot: number,
-  { state, since, eta, isOnWorker }: FlagFacts,
+  { state, since, eta, isOnWorker, isConsequence }: FlagFacts,
   records: Records,
   { now, isLost }: FlagContext,
 ): readonly TaskFlag[] {
-  if (isDone(state)) return [];
+  if (isDone(state)) return isConsequence ? ['consequence'] : [];
   const isNowhere = isMissing(records, slot);
   // What became of its worker does not matter to a task that has ended.
   if (isNowhere && state !== 'PENDING') return ['end_unseen'];

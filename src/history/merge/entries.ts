@@ -75,8 +75,9 @@ function entryOf(change: TaskChange, arrivedAt: number): TaskEntry {
 }
 
 /** An unknown type counts as custom. */
-function kindOf({ type, tentative }: TaskChange): EntryKind {
+function kindOf({ type, tentative, isConsequence }: TaskChange): EntryKind {
   if (type === 'revoked' && tentative === true) return 'revoking';
+  if (type === 'failed' && isConsequence === true) return 'propagated';
   return KIND_ORDER[type] === undefined ? 'custom' : type;
 }
 

@@ -6,8 +6,11 @@ import type { TaskTextField } from '../../model.ts';
 import type { TaskChangeType } from '../history.ts';
 import type { Stamps } from './stamps.ts';
 
-/** What an entry reports. `revoking`: the command to revoke was written; no worker has confirmed it. */
-export type EntryKind = TaskChangeType | 'revoking';
+/**
+ * What an entry reports. `revoking`: the command to revoke was written; no worker has confirmed it. `propagated`: the
+ * task never ran, and the failure of another one is stored as its own.
+ */
+export type EntryKind = TaskChangeType | 'revoking' | 'propagated';
 
 /** Within one attempt the kind with the higher number decides the state. */
 export const KIND_ORDER: Readonly<Record<EntryKind, number>> = {
@@ -21,8 +24,9 @@ export const KIND_ORDER: Readonly<Record<EntryKind, number>> = {
   requeued: 6,
   revoked: 7,
   rejected: 8,
-  failed: 9,
-  succeeded: 10,
+  propagated: 9,
+  failed: 10,
+  succeeded: 11,
 };
 
 /** The state that each kind stands for; a custom entry has its own. */
@@ -36,6 +40,7 @@ export const STATE_OF_KIND: Readonly<Record<EntryKind, string>> = {
   requeued: 'PENDING',
   revoked: 'REVOKED',
   rejected: 'REJECTED',
+  propagated: 'FAILURE',
   failed: 'FAILURE',
   succeeded: 'SUCCESS',
 };

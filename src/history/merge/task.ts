@@ -37,6 +37,7 @@ export function toFigures(
     queue,
     state: life.state,
     isEndUnseen,
+    isConsequence: life.kind === 'propagated',
     worker: life.worker,
     sent: life.sent ?? Number.NaN,
     received: life.received ?? Number.NaN,

@@ -49,6 +49,7 @@ export function startOf(item: HeldItem, worker: string, retries: number | undefi
     worker,
     retries,
     tentative: undefined,
+    isConsequence: undefined,
     name,
     queue: queueOf(item.delivery_info),
     args,

@@ -41,6 +41,7 @@ export function taskChangeOf(event: CeleryEvent): TaskChange | null {
     worker: type === 'sent' ? undefined : workerName(event),
     retries: typeof event.retries === 'number' ? event.retries : undefined,
     tentative: undefined,
+    isConsequence: undefined,
     name,
     queue: text(event.queue),
     args: text(event.args),

@@ -3,6 +3,7 @@
  * of thread pools that lose events, of the steps after a failed step of a chain.
  */
 import type { TaskChange, TaskChangeType } from '../../../history/history.ts';
+import { failedHeaderTask } from './broken-chord.ts';
 import { storedException, storedReason } from './exceptions.ts';
 import { type FullChange, kindOf } from './full-change.ts';
 import { objectMembers, readString, stringEnd, valueEnd } from './json-text.ts';
@@ -78,6 +79,7 @@ function changeOf(
     // Celery 5.6.2 and later store this as soon as a revoke command arrives, even while the task runs.
     tentative:
       type === 'revoked' && result !== undefined ? storedReason(text, result) === 'revoked' : undefined,
+    isConsequence: undefined,
     name,
     queue: stringOf(text, members, 'queue'),
     args: textOf(text, members.get('args'), limit, pythonTupleText),
@@ -101,7 +103,19 @@ function changeOf(
         ? textOf(text, result, DETAIL_LENGTH, pythonText)?.slice(0, DETAIL_LENGTH)
         : undefined,
   };
+  if (type === 'failed' && neverRan(text, members, change)) change.isConsequence = true;
   return change as TaskChange;
+}
+
+/**
+ * Whether the failure of another task is stored as the one of this task: as a step of a chain behind a failed one, which
+ * an extended result shows by a name without a worker (celery/backends/base.py, `mark_as_failure`), or as the body of a
+ * chord. The result of a task that a worker does not know has no name either.
+ */
+function neverRan(text: string, members: Members, change: FullChange): boolean {
+  const worker = members.get('worker');
+  const hasNoWorker = worker !== undefined && text.startsWith('null', worker);
+  return (hasNoWorker && typeof change.name === 'string') || failedHeaderTask(change as TaskChange) !== null;
 }
 
 /**
