@@ -48,7 +48,7 @@ describe('tasks that never ran and failed because another one did', () => {
     expect(await flagsOf(history, 'culprit')).toEqual([]);
     const step = await history.reader.getTask('step', context);
     expect(step).toMatchObject({ state: 'FAILURE', exception: "ValueError('boom')", finished: new Date(T0) });
-    expect(step?.timeline.map(({ state }) => state)).toEqual(['FAILURE']);
+    expect(step?.timeline?.map(({ state }) => state)).toEqual(['FAILURE']);
   });
 
   it.each([
