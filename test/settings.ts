@@ -18,9 +18,11 @@ export const settings: NonNullable<ViteUserConfig['test']> = {
  */
 export const LIVE: readonly string[] = [
   'test/celery/control-encodings.test.ts',
+  'test/celery/ends-live.test.ts',
   'test/celery/hints-live.test.ts',
   'test/celery/live.test.ts',
   'test/celery/outage.test.ts',
+  'test/celery/replica.test.ts',
   'test/celery/schedules-live.test.ts',
   'test/dashboard/deployments.test.ts',
   'test/examples/both.test.ts',
