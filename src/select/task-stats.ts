@@ -138,7 +138,11 @@ function stepAt({ start, end, series, stepSeconds }: Sums, time: number): ChartS
     : undefined;
 }
 
-function addToName({ names }: Sums, { state, isConsequence, runtime, wait }: TaskFigures, name: string): void {
+function addToName(
+  { names }: Sums,
+  { state, isConsequence, runtime, wait }: TaskFigures,
+  name: string,
+): void {
   let figures = names.get(name);
   if (figures === undefined) {
     figures = { name, count: 0, failed: 0, runtimes: [], waits: [] };

@@ -15,7 +15,14 @@ const FAILED = {
 const EXTENDED = { name: 'lab.add', args: [3], kwargs: {}, worker: null, retries: 0, queue: null };
 /** Celery stores the failure of a step for the steps behind it, which no worker has. */
 const STEP = { ...FAILED, ...EXTENDED, task_id: 'step' };
-const CULPRIT = { ...FAILED, ...EXTENDED, name: 'lab.fail', worker: 'w1@a', queue: 'celery', task_id: 'culprit' };
+const CULPRIT = {
+  ...FAILED,
+  ...EXTENDED,
+  name: 'lab.fail',
+  worker: 'w1@a',
+  queue: 'celery',
+  task_id: 'culprit',
+};
 const BODY = {
   ...FAILED,
   result: {

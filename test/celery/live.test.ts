@@ -102,7 +102,9 @@ function checkDeployment(deployment: (typeof DEPLOYMENTS)[number]): void {
     expect(await wrong()).toEqual([]);
     expect((await allTasks()).map(({ id }) => id).sort()).toEqual([...truth.keys()].sort());
     // An extended result shows that no worker has run it.
-    const neverRan = submitted.filter((task) => task.never_ran === true && deployment.settings.result_extended);
+    const neverRan = submitted.filter(
+      (task) => task.never_ran === true && deployment.settings.result_extended,
+    );
     const consequences = (await allTasks()).filter(({ flags }) => flags?.includes('consequence') === true);
     expect(consequences.map(({ id }) => id).sort()).toEqual(neverRan.map(({ id }) => id).sort());
     // The client's view differs only where the backend is told nothing, or REJECTED has no word there.

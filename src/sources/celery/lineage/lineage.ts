@@ -1,10 +1,10 @@
 /** Derives the relations of tasks from all messages and results, and reports them to the history. */
 import type { CollectedHistory, TaskChange, TaskFacts } from '../../../history/history.ts';
+import { failedHeaderTask } from '../protocol/broken-chord.ts';
 import { firstTasks } from '../protocol/canvas-ends.ts';
 import { isId } from '../protocol/ids.ts';
 import type { QueuedTask, ResultNode, StoredResult } from '../protocol/messages.ts';
 import { recordExpected, takeAnnouncements } from './announcements.ts';
-import { failedHeaderTask } from '../protocol/broken-chord.ts';
 import { listChildren, listLastChildren } from './children.ts';
 import { addBody, addMember, decideBodies, setHeaderSize } from './chords.ts';
 import { listArgument, resultDigest } from './header-results.ts';
