@@ -39,6 +39,7 @@ export type {
   StatsStepBody,
   TaskBody,
   TaskDetailBody,
+  TaskMatchBody,
   TaskStatsBody,
   TasksBody,
   TimelineEntryBody,

@@ -24,6 +24,7 @@ export type {
   StatsStepBody,
   TaskBody,
   TaskDetailBody,
+  TaskMatchBody,
   TaskStatsBody,
   TasksBody,
   TimelineEntryBody,

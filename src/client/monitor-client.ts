@@ -51,6 +51,10 @@ export interface EventQuery {
   readonly limit?: number;
   /** `cursor` or `generated_at` of an earlier answer. */
   readonly since?: string;
+  /** Lists only this many of the items, the newest; `skipped` counts the others. */
+  readonly newest?: number;
+  /** For `watchEvents`: the changes of this many milliseconds come in one body. Default 250. */
+  readonly gather?: number;
   readonly state?: string | readonly string[];
   readonly worker?: string | readonly string[];
   readonly task?: string | readonly string[];

@@ -19,6 +19,8 @@ export interface StreamSpec<Since> {
   readonly key: string;
   /** `since` of the URL; `null`: the first message is the plain answer to the request. */
   readonly since: Since | null;
+  /** The changes of this many milliseconds come in one message. `null`: as often as streams are looked after. */
+  readonly gather?: number | null;
   /** Parses the id of a message; `null` when it is not valid. */
   readSince(id: string): Since | null;
   /** Reads the changes after `since`. */
@@ -79,6 +81,7 @@ export function createStreamChannel<Since>(
 
 async function advance<Since>(state: ChannelState<Since>): Promise<void> {
   if (state.isBusy || state.clients.size === 0) return;
+  if (performance.now() - state.readAt < (state.spec.gather ?? 0)) return;
   const now = Date.now();
   const freshness = freshnessOf(state.part, now, state.report);
   if (!freshness.ok) return endAll(state);

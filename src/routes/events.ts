@@ -23,6 +23,14 @@ const QUERY = {
     'A `cursor` or a `generated_at` of an earlier answer: lists the oldest items after it.',
     readSince,
   ),
+  newest: integer('Of these items, lists only this many, the newest; `skipped` counts the others.', {
+    minimum: 1,
+    maximum: 1_000,
+  }),
+  gather: integer('For a stream: the changes of this many milliseconds come in one message. Default 250.', {
+    minimum: 250,
+    maximum: 60_000,
+  }),
   state: texts('Only items with this state.'),
   worker: texts('Only items of the worker with this hostname.'),
   task: texts('Only items of tasks with this name.'),
@@ -48,6 +56,7 @@ export const events = defineRoute({
         part,
         key: keyOf('events', { ...asked, values: { ...asked.values, since: null } }),
         since: asked.values.since,
+        gather: asked.values.gather,
         readSince,
         read: (since, onLeave) => readAnswer(monitor, answerSince(since), onLeave),
       });
@@ -68,8 +77,10 @@ function documentOptions(
     *content(page, sourceOf) {
       if (!isTaskEventPage(page)) throw new TypeError('listEvents() must return { events, cursor, gap }.');
       const { events: list, gap } = cut(page, query);
+      const { newest } = asked.values;
+      const listed = newest === null ? list : list.slice(0, newest);
       const { shown: rows, unreadable } = yield* readItems<TaskEvent, string>(
-        list,
+        listed,
         query.limit,
         sourceOf,
         (event) => rowOf(monitor, event, sourceOf),
@@ -78,7 +89,7 @@ function documentOptions(
       return yield* contentOfList({
         before: '"events":[',
         rows,
-        after: `],"cursor":${JSON.stringify(nextSince)},"gap":${gap}`,
+        after: `],"cursor":${JSON.stringify(nextSince)},"gap":${gap},"skipped":${list.length - listed.length}`,
         generatedAt: true,
         unreadable,
         position: {

@@ -11,6 +11,7 @@ import type { ReadResult } from '../read.ts';
 import type { Steps } from '../scheduler.ts';
 import { isTaskPage } from '../source/pages.ts';
 import type { TaskPage, TaskQuery, TaskStats } from '../source.ts';
+import type { TaskMatchBody } from '../wire.ts';
 import { decodeTaskCursor, encodeTaskCursor, listNameOf } from './task-cursor.ts';
 
 const SORTS = ['timestamp', 'received', 'started', 'finished', 'runtime', 'name', 'state'] as const;
@@ -31,7 +32,7 @@ const QUERY = {
   parent_id: text('Only tasks that this task sent.'),
   group_id: text('Only members of this group.'),
   q: text(
-    'Only tasks whose id, name, worker, args or kwargs contain this text as shown, ignoring case.',
+    'Only tasks whose id, name, worker, args, kwargs, exception or result contain this text as shown, ignoring case. Adds `match` to each row.',
     200,
   ),
   since: moment('Only tasks whose last change is at or after this time.'),
@@ -148,15 +149,24 @@ function* listBody(
 ): Steps<ListBody> {
   if (!isTaskPage(page)) throw new TypeError('listTasks() must return { tasks, next, total }.');
   const nextCursor = page.next === null ? null : encodeTaskCursor({ list, position: page.next });
+  const find = query.q === null ? null : serializer.finder(query.q);
   const isExact = page.cursorExact !== false;
   const after = `],"next_cursor":${JSON.stringify(nextCursor)},"cursor_exact":${isExact},"total":${page.total}`;
   const { shown: rows, unreadable } = yield* readItems<Task, string>(
     page.tasks,
     query.limit,
     sourceOf,
-    (task) => serializer.taskRowJson(task, sourceOf(task)),
+    (task) => {
+      const row = serializer.taskRowJson(task, sourceOf(task));
+      return row === null || find === null ? row : withMatch(row, find(task));
+    },
   );
   return { before: '"tasks":[', rows, after, generatedAt: true, nextCursor, unreadable };
+}
+
+/** Rows are kept as JSON for all searches, so the match is added to the text. */
+function withMatch(row: string, match: TaskMatchBody | null): string {
+  return `${row.slice(0, -1)},"match":${JSON.stringify(match)}}`;
 }
 
 /** Checks that concern several parameters. */

@@ -27,13 +27,14 @@ import type {
   StateCountsBody,
   TaskBody,
   TaskDetailBody,
+  TaskMatchBody,
   TaskStatsBody,
   WorkerBody,
 } from '../wire.ts';
 import { componentBody, queueBody } from './components.ts';
 import { eventBody, scheduleBody, workerBody } from './deployment.ts';
+import { createFinder } from './finder.ts';
 import { findingBody, ruleBody } from './findings.ts';
-import { createMatcher } from './matcher.ts';
 import { createRowCache } from './row-cache.ts';
 import { wellFormed } from './scalars.ts';
 import { createShowText } from './shown-text.ts';
@@ -88,11 +89,13 @@ export interface Serializer {
   /** Redacts and truncates a sentence from a source. */
   sentence(text: string): string;
   /**
-   * Creates a test for whether a task contains a text in its id, name, worker, args or kwargs, as list rows
-   * show them.
+   * Creates a search for a text in id, name, worker, args, kwargs, exception and result of a task, as list rows
+   * show them. It returns the field that contains the text; `null`: none does.
    *
    * @param q search text in lower case
    */
+  finder(q: string): (task: Task) => TaskMatchBody | null;
+  /** The same search, for whether there is such a field. @param q search text in lower case */
   matcher(q: string): (task: Task) => boolean;
 }
 
@@ -144,7 +147,11 @@ export function createSerializer({
     finding: (finding) => findingBody(finding, redactor, sentence),
     rule: (outcome) => ruleBody(outcome, sentence),
     sentence,
-    matcher: (q) => createMatcher(q, showPreview),
+    finder: (q) => createFinder(q, showPreview),
+    matcher(q) {
+      const find = createFinder(q, showPreview);
+      return (task) => find(task) !== null;
+    },
   };
 }
 

@@ -183,6 +183,8 @@ export interface EventsBody {
   cursor: string;
   /** True when events after `since` were missed or are no longer kept. */
   gap: boolean;
+  /** Items after `since` that `newest` has left out. 0 without `newest`. */
+  skipped: Integer;
   generated_at: Timestamp;
   sources: SourceBody[];
 }

@@ -15,6 +15,5 @@ export const LONG_FUNCTIONS: Readonly<Record<string, string>> = {
   'src/dashboard/metrics/metrics-view.tsx#MetricsView': MARKUP,
   'src/dashboard/overview/names.tsx#Names': MARKUP,
   'src/dashboard/overview/overview-view.tsx#OverviewView': MARKUP,
-  'src/dashboard/parts/virtual-rows.tsx#VirtualRows': MARKUP,
   'src/dashboard/task/task-view.tsx#TaskView': MARKUP,
 };

@@ -109,6 +109,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'StatsStepBody',
     'TaskBody',
     'TaskDetailBody',
+    'TaskMatchBody',
     'TaskListQuery',
     'TaskStatsBody',
     'TasksBody',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { memorySources } from '../../src/memory.ts';
 import type { ProblemBody, TasksBody } from '../../src/wire.ts';
 import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
 import { type Host, serve } from './host-kit.ts';
@@ -128,5 +129,29 @@ describe.each(EXPRESS_MAJORS)('on $name, a walk over the list', (major) => {
     const { get } = await serve(major, { sources: createShop().sources });
     expect((await get<TasksBody>('/api/tasks/?q=BLUE')).body.total).toBe(25);
     expect((await get<TasksBody>('/api/tasks/?q=hunter2')).body.total).toBe(0);
+  });
+
+  it('finds errors and results, and says in each row what it has found', async () => {
+    const queue = memorySources();
+    const error = Object.assign(new Error('card 12 declined, token=hunter2'), { name: 'CardError' });
+    queue.record({ id: 'a', name: 'pay', state: 'FAILURE', error });
+    queue.record({ id: 'b', name: 'pay', state: 'SUCCESS', result: { code: 'DECLINED' } });
+    queue.record({ id: 'c', name: 'pay', state: 'SUCCESS', result: 1 });
+    const { get } = await serve(major, { sources: queue });
+    const matchesOf = async (query: string) =>
+      (await get<TasksBody>(`/api/tasks/?sort=name&${query}`)).body.tasks.map((task) => [
+        task.task_id,
+        task.match,
+      ]);
+    expect(await matchesOf('q=declined')).toEqual([
+      ['a', { field: 'exception', text: 'CardError: card 12 declined, token=***' }],
+      ['b', { field: 'result', text: '{"code":"DECLINED"}' }],
+    ]);
+    expect(await matchesOf('q=hunter2')).toEqual([]);
+    expect(await matchesOf('name=pay')).toEqual([
+      ['a', undefined],
+      ['b', undefined],
+      ['c', undefined],
+    ]);
   });
 });

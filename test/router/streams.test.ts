@@ -114,6 +114,39 @@ describe.each(EXPRESS_MAJORS)('on $name, a stream', (major) => {
     expect(idsOf(stream)).toEqual(['2']);
   });
 
+  it('lists only the newest of what happened where the client asks for few, and counts the others', async () => {
+    const { queue, get, open } = await served();
+    const stream = await open(`${FEED}?limit=100&newest=2`);
+    await until(() => stream.messages.length === 1);
+    const since = stream.messages[0]?.id ?? '';
+    for (const id of ['1', '2', '3', '4', '5']) queue.record({ id, state: 'STARTED' });
+    await until(() => stream.messages.length === 2);
+    const shown = { events: [{ task_id: '5' }, { task_id: '4' }], skipped: 3, gap: false };
+    expect(stream.messages[1]?.body).toMatchObject(shown);
+    expect((await get<EventsBody>(`${FEED}?limit=100&newest=2&since=${since}`)).body).toMatchObject(shown);
+    expect((await get<EventsBody>(`${FEED}?since=${since}`)).body).toMatchObject({ skipped: 0 });
+    queue.record({ id: '6', state: 'STARTED' });
+    await until(() => stream.messages.length === 3);
+    expect(stream.messages[2]?.body).toMatchObject({ events: [{ task_id: '6' }], skipped: 0 });
+  });
+
+  it('gathers changes for as long as the client asks', async () => {
+    const { queue, open } = await served();
+    const stream = await open(`${FEED}?limit=1000&gather=1500`);
+    const arrived: number[] = [];
+    let number = 0;
+    await until(() => {
+      queue.record({ id: String(number), state: 'STARTED' });
+      number += 1;
+      if (stream.messages.length > arrived.length) arrived.push(performance.now());
+      return arrived.length === 4;
+    });
+    // The first message is the answer to the request, the second one may follow at once.
+    const [, , third = 0, fourth = 0] = arrived;
+    expect(fourth - third).toBeGreaterThan(1_300);
+    expect(new Set(idsOf(stream)).size).toBe(idsOf(stream).length);
+  });
+
   it('follows a workflow: its nodes, its topology, its end, and stays open behind it', async () => {
     const { queue, get, open } = await served();
     queue.record({ id: 'a', state: 'STARTED', name: 'pay' });

@@ -13,20 +13,31 @@ const task: Task = {
   queue: 'orders',
   args: "('Größe', 12)",
   kwargs: "{'password': 'hunter2', 'note': 'a.*b', 'path': 'C:\\\\x'}",
-  result: 'invisible',
+  exception: "ValueError('blue')",
+  result: 'visible',
+  traceback: 'nowhere',
 };
 const finds = (q: string, given: Task = task): boolean => serializer.matcher(q.toLowerCase())(given);
 
 describe('a search', () => {
-  it.each(['abc-1', 'charge', 'CELERY@h', 'größe', '12', "'note': 'a.*b'", '***', "': '***'", 'c:\\\\x'])(
-    'finds %s',
-    (q) => {
-      expect(finds(q)).toBe(true);
-    },
-  );
+  it.each([
+    'abc-1',
+    'charge',
+    'CELERY@h',
+    'größe',
+    '12',
+    "'note': 'a.*b'",
+    '***',
+    "': '***'",
+    'c:\\\\x',
+    "error('BLUE",
+    'visible',
+  ])('finds %s', (q) => {
+    expect(finds(q)).toBe(true);
+  });
 
   it.each(
-    ['hunter2', 'hunter', 'orders', 'invisible', 'success', 'a..b', '.*', '^abc', 'zzz'].filter(
+    ['hunter2', 'hunter', 'orders', 'nowhere', 'success', 'a..b', '.*', '^abc', 'zzz'].filter(
       (q) => q !== '.*',
     ),
   )('does not find %s', (q) => {
@@ -74,6 +85,29 @@ describe('a search', () => {
     ],
   ])('finds nothing in %s', (_what, given) => {
     expect(finds('a', given as Task)).toBe(false);
+  });
+
+  it.each([
+    ['charge', { field: 'name', text: 'shop.Charge' }],
+    ['abc', { field: 'task_id', text: 'ABC-1' }],
+    ['celery', { field: 'worker', text: 'celery@Host' }],
+    ['größe', { field: 'args', text: "('Größe', 12)" }],
+    ['blue', { field: 'exception', text: "ValueError('blue')" }],
+    ['visible', { field: 'result', text: 'visible' }],
+    ['zzz', null],
+  ])('says where it has found %s', (q, match) => {
+    expect(serializer.finder(q)(task)).toEqual(match);
+  });
+
+  it('shows some text around what it has found, also where letters become longer in lower case', () => {
+    const { finder } = createSerializer({ redactor: createRedactor() });
+    const given = { ...task, result: `${'İ'.repeat(60)}needle${'y'.repeat(130)}` };
+    expect(finder('needle')(given)).toEqual({
+      field: 'result',
+      text: `…${'İ'.repeat(24)}needle${'y'.repeat(90)}…`,
+    });
+    const whole = { ...task, result: `${'x'.repeat(30)}${'z'.repeat(200)}` };
+    expect(finder('z'.repeat(200))(whole)?.text).toBe(`…${'x'.repeat(24)}${'z'.repeat(200)}`);
   });
 
   it('agrees with what rows show, for any text and any search', () => {

@@ -11,18 +11,33 @@ export interface Feed {
   readonly available: boolean;
 }
 
-const MOST_KEPT = 300;
+/** How many events the views list at most. */
+export const MOST_LISTED = 12;
+const MOST_KEPT = 100;
+/**
+ * Once a second, the newest events and how many others there were: views read what they show from the routes of
+ * their own, and all events of a busy queue would be more to transfer than that.
+ */
+const QUERY = { limit: 1_000, newest: MOST_LISTED, gather: 1_000 };
 const RESTART_MS = 5_000;
 /** Two comments of the stream: one that sends nothing for longer does not get through. */
 export const SILENT_MS = 30_000;
 
-/** The latest events; the 300 newest are kept. */
+/** The latest events. At most the {@link MOST_LISTED} newest of each second are among them. */
 export const feed = createStore<Feed>({ events: [], available: true });
 
-type Listener = (events: readonly EventBody[]) => void;
+/** What has happened in about a second. */
+export interface News {
+  /** Newest first. */
+  readonly events: readonly EventBody[];
+  /** Whether more has happened than `events` has. */
+  readonly isPartial: boolean;
+}
+
+type Listener = (news: News) => void;
 const listeners = new Set<Listener>();
 
-/** Calls `listener` with every batch of new events. @returns function that unsubscribes */
+/** Calls `listener` with all news. @returns function that unsubscribes */
 export function onNews(listener: Listener): () => void {
   listeners.add(listener);
   return () => void listeners.delete(listener);
@@ -31,13 +46,13 @@ export function onNews(listener: Listener): () => void {
 let cursor: string | null = null;
 let controller: AbortController | null = null;
 
-function take({ events, gap, cursor: next }: EventsBody): void {
+function take({ events, gap, skipped, cursor: next }: EventsBody): void {
   cursor = next;
   if (events.length === 0) return;
   const known = new Set(events.map(({ id }) => id));
   const before = gap ? [] : feed.get().events.filter(({ id }) => !known.has(id));
   feed.set({ available: true, events: [...events, ...before].slice(0, MOST_KEPT) });
-  for (const listener of listeners) listener(events);
+  for (const listener of listeners) listener({ events, isPartial: gap || skipped > 0 });
 }
 
 /** Follows the feed until it is aborted or known to be absent. */
@@ -64,7 +79,7 @@ async function followOnce(signal: AbortSignal): Promise<boolean> {
   }, 1_000);
   let isAvailable = true;
   try {
-    const query = cursor === null ? { limit: 200 } : { limit: 200, since: cursor };
+    const query = cursor === null ? QUERY : { ...QUERY, since: cursor };
     const onRetry = (error: unknown): void => {
       // A missing feed will not appear by retrying.
       isAvailable = !isAbsent(error);

@@ -19,8 +19,8 @@ export interface ResourceOptions {
   readonly every?: number;
   /** Whether an event makes the data stale. Default: none does. */
   readonly news?: (event: EventBody) => boolean;
-  /** Minimum number of milliseconds between two requests. Default 1,000. */
-  readonly gap?: number;
+  /** Minimum number of milliseconds between two requests, or a function that returns it. Default 1,000. */
+  readonly gap?: number | (() => number);
   /** Whether to show the data of the previous key until the new data is loaded. Default false. */
   readonly keep?: boolean;
 }
@@ -54,8 +54,9 @@ export function useResource<T>(
 ): Resource<T> {
   const [held, setHeld] = useState<Held<T>>({ key, data: null, error: null, at: null });
   const reload = useRef(() => {});
-  const latest = useRef({ load, news });
-  latest.current = { load, news };
+  const gapNow = typeof gap === 'number' ? () => gap : gap;
+  const latest = useRef({ load, news, gapNow });
+  latest.current = { load, news, gapNow };
 
   useEffect(() => {
     const controller = new AbortController();
@@ -86,22 +87,22 @@ export function useResource<T>(
         if (!signal.aborted) setHeld((before) => afterError(before, key, error));
       }
       isAsking = false;
-      if (!signal.aborted) plan(isDue ? gap : every);
+      if (!signal.aborted) plan(isDue ? latest.current.gapNow() : every);
     }
 
     function soon(): void {
       if (isDue) return;
       isDue = true;
-      if (!isAsking) plan(Math.max(0, askedAt + gap - Date.now()));
+      if (!isAsking) plan(Math.max(0, askedAt + latest.current.gapNow() - Date.now()));
     }
 
     function attend(): void {
-      if (!document.hidden && (isDue || Date.now() - askedAt > gap)) void ask();
+      if (!document.hidden && (isDue || Date.now() - askedAt > latest.current.gapNow())) void ask();
     }
 
-    const stopNews = onNews((events) => {
+    const stopNews = onNews(({ events, isPartial }) => {
       const { news: matters } = latest.current;
-      if (matters !== undefined && events.some(matters)) soon();
+      if (matters !== undefined && (isPartial || events.some(matters))) soon();
     });
     document.addEventListener('visibilitychange', attend);
     reload.current = () => void ask();
@@ -112,7 +113,7 @@ export function useResource<T>(
       stopNews();
       document.removeEventListener('visibilitychange', attend);
     };
-  }, [key, every, gap]);
+  }, [key, every]);
 
   const isOther = held.key !== key;
   return {

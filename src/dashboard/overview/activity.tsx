@@ -1,10 +1,8 @@
-import { feed } from '../live/feed.ts';
+import { feed, MOST_LISTED } from '../live/feed.ts';
 import { Ago } from '../parts/moment.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { linkTo, taskLink } from '../route.ts';
 import { useStore } from '../store.ts';
-
-const MOST_SHOWN = 14;
 
 /** The latest events, newest first. */
 export function Activity() {
@@ -15,7 +13,7 @@ export function Activity() {
       {!available && <p class="dim">The app has given this monitor no feed of events.</p>}
       {available && events.length === 0 && <p class="dim">Nothing has happened yet.</p>}
       <ul class="activity">
-        {events.slice(0, MOST_SHOWN).map((event) => (
+        {events.slice(0, MOST_LISTED).map((event) => (
           <li key={event.id}>
             <StateBadge state={event.state ?? event.type.replace(/^worker-/, '')} />
             {event.task_id === null ? (

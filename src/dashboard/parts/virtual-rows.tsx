@@ -1,6 +1,8 @@
 /** Renders only the visible rows of a list whose rows all have the same height. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useHold } from './use-hold.ts';
+import { useRowKeys } from './use-row-keys.ts';
 
 /** Properties of {@link VirtualRows}. */
 export interface VirtualRowsProps {
@@ -12,21 +14,58 @@ export interface VirtualRowsProps {
   readonly row: (index: number, isActive: boolean) => ComponentChildren;
   /** Called when the last rows become visible. */
   readonly onEnd: () => void;
-  readonly onTop: (isAtTop: boolean) => void;
+  /** Called when the rows must stay where they are, and when they may move again. */
+  readonly onHold: (isHeld: boolean) => void;
   /** Identifies the list: a new list starts at its top. */
   readonly listKey: string;
 }
 
 const OVERSCAN = 8;
+/** The next page is read this many rows before its beginning is visible. */
+const AHEAD = 4;
 
 /** A scrolling list. */
 export function VirtualRows(props: VirtualRowsProps) {
-  const { count, rowHeight, label, rowCount, head, row, onEnd, onTop, listKey } = props;
+  const { count, rowHeight, label, rowCount, head, row, onEnd, onHold, listKey } = props;
+  const { scroller, view, measure } = useView();
+  const { isHeld, holders } = useHold();
+  const [active, activate] = useActiveRow(scroller, count, rowHeight, measure);
+  const page = Math.max(1, Math.floor(view.height / rowHeight) - 2);
+  useRowKeys(count, page, activate);
+  useEffect(() => {
+    scroller.current?.scrollTo(0, 0);
+    activate(null);
+  }, [listKey]);
+  const mustStay = isHeld || view.top >= rowHeight;
+  useEffect(() => onHold(mustStay), [mustStay]);
+
+  const visible = Math.ceil((view.top + view.height) / rowHeight);
+  useEffect(() => {
+    if (visible >= count - AHEAD) onEnd();
+  }, [visible, count, onEnd]);
+
+  const from = Math.max(0, Math.floor(view.top / rowHeight) - OVERSCAN);
+  const to = Math.min(count, visible + OVERSCAN);
+  const rows = [];
+  for (let index = from; index < to; index += 1) rows.push(row(index, index === Math.min(active, count - 1)));
+  return (
+    <div class="scroller" ref={scroller} onScroll={measure} tabIndex={0} role="region" aria-label={label}>
+      <div role="table" aria-label={label} aria-rowcount={rowCount}>
+        {head}
+        <div role="rowgroup" class="rows" style={{ height: `${count * rowHeight}px` }} {...holders}>
+          <div class="window" style={{ transform: `translateY(${from * rowHeight}px)` }} role="presentation">
+            {rows}
+          </div>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** Which part of the list is visible. */
+function useView() {
   const scroller = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 800 });
-  const [active, setActive] = useState(0);
-  const wantsFocus = useRef(false);
-
   function measure(): void {
     const element = scroller.current;
     if (element === null) return;
@@ -36,34 +75,39 @@ export function VirtualRows(props: VirtualRowsProps) {
         ? before
         : { top: scrollTop, height: clientHeight },
     );
-    onTop(scrollTop < rowHeight);
   }
-
   useLayoutEffect(measure, []);
   useEffect(() => {
     const observer = new ResizeObserver(measure);
     if (scroller.current !== null) observer.observe(scroller.current);
     return () => observer.disconnect();
   }, []);
-  useEffect(() => {
-    scroller.current?.scrollTo(0, 0);
-    setActive(0);
-  }, [listKey]);
+  return { scroller, view, measure };
+}
 
-  const from = Math.max(0, Math.floor(view.top / rowHeight) - OVERSCAN);
-  const to = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + OVERSCAN);
+/** The row that keys have reached, and how to go on from it; `null` begins again at the first. */
+function useActiveRow(
+  scroller: { readonly current: HTMLDivElement | null },
+  count: number,
+  rowHeight: number,
+  measure: () => void,
+): readonly [active: number, move: (step: number | null) => void] {
+  const [active, setActive] = useState(0);
+  const [moves, setMoves] = useState(0);
+  const link = (): HTMLElement | null | undefined =>
+    scroller.current?.querySelector<HTMLElement>('[data-active] a');
   useEffect(() => {
-    if (to >= count - OVERSCAN) onEnd();
-  }, [to, count, onEnd]);
+    if (moves > 0) link()?.focus({ preventScroll: true });
+  }, [moves]);
 
-  useEffect(() => {
-    if (!wantsFocus.current) return;
-    wantsFocus.current = false;
-    scroller.current?.querySelector<HTMLElement>('[data-active] a')?.focus({ preventScroll: true });
-  }, [active]);
-
-  function move(step: number): void {
-    const next = Math.min(count - 1, Math.max(0, active + step));
+  function move(step: number | null): void {
+    if (step === null) {
+      setActive(0);
+      return;
+    }
+    // The first key only shows where one is.
+    const isFirst = Math.abs(step) === 1 && document.activeElement !== link();
+    const next = Math.min(count - 1, Math.max(0, active + (isFirst && active === 0 ? 0 : step)));
     if (next < 0) return;
     const element = scroller.current;
     if (element !== null) {
@@ -73,49 +117,9 @@ export function VirtualRows(props: VirtualRowsProps) {
       else if (top > element.scrollTop + room) element.scrollTop = top - room;
       measure();
     }
-    wantsFocus.current = true;
     setActive(next);
+    setMoves((before) => before + 1);
   }
 
-  function onKey(event: KeyboardEvent): void {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const page = Math.max(1, Math.floor(view.height / rowHeight) - 2);
-    const steps: Readonly<Record<string, number>> = {
-      ArrowDown: 1,
-      j: 1,
-      ArrowUp: -1,
-      k: -1,
-      PageDown: page,
-      PageUp: -page,
-      Home: -count,
-      End: count,
-    };
-    const step = steps[event.key];
-    if (step === undefined || event.target instanceof HTMLButtonElement) return;
-    event.preventDefault();
-    move(step);
-  }
-
-  const rows = [];
-  for (let index = from; index < to; index += 1) rows.push(row(index, index === Math.min(active, count - 1)));
-  return (
-    <div
-      class="scroller"
-      ref={scroller}
-      onScroll={measure}
-      onKeyDown={onKey}
-      tabIndex={0}
-      role="region"
-      aria-label={label}
-    >
-      <div role="table" aria-label={label} aria-rowcount={rowCount}>
-        {head}
-        <div role="rowgroup" class="rows" style={{ height: `${count * rowHeight}px` }}>
-          <div class="window" style={{ transform: `translateY(${from * rowHeight}px)` }} role="presentation">
-            {rows}
-          </div>
-        </div>
-      </div>
-    </div>
-  );
+  return [active, move];
 }

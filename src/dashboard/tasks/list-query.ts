@@ -50,6 +50,16 @@ export function listQuery(query: URLSearchParams, now: number): TaskListQuery {
   return asked;
 }
 
+/**
+ * Whether the tasks that changed after some time are all that has to be read again: a filter by something that
+ * changes also takes tasks out of the list.
+ */
+export function canAskForChanges(query: URLSearchParams): boolean {
+  const { sort, order } = orderOf(query);
+  const isFixed = !['state', 'worker', 'queue', 'until'].some((name) => query.has(name));
+  return sort === 'timestamp' && order === 'desc' && isFixed;
+}
+
 /** The query with one filter changed. The sort order is kept. */
 export function withFilter(query: URLSearchParams, name: string, values: readonly string[]): URLSearchParams {
   const next = new URLSearchParams(query);

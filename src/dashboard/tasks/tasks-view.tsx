@@ -10,14 +10,20 @@ import { ExportMenu } from './export-menu.tsx';
 import { ActiveFilters, Filters } from './filters.tsx';
 import { TaskHead } from './task-head.tsx';
 import { TaskRow } from './task-row.tsx';
-import { useTaskList } from './use-task-list.ts';
+import { type TaskList, useTaskList } from './use-task-list.ts';
+
+/** Height of all that is above the list, in pixels: at least. */
+const FRAME_HEIGHT = 220;
+/** Rows that are read although they do not fit on the screen. */
+const ROWS_AHEAD = 6;
 
 /** The task list with its filters. */
 export function TasksView({ query }: { readonly query: URLSearchParams }) {
-  const [isAtTop, setAtTop] = useState(true);
+  const [isHeld, setHeld] = useState(false);
   const isNarrow = useMedia('(max-width: 760px)');
-  const list = useTaskList(query, isAtTop);
-  const { rows, total, hasMore, error, isLoading, isBehind } = list;
+  const rowHeight = isNarrow ? 68 : 34;
+  const list = useTaskList(query, Math.ceil((innerHeight - FRAME_HEIGHT) / rowHeight) + ROWS_AHEAD, isHeld);
+  const { rows, total, hasMore, error, isLoading, news } = list;
   const isEmpty = rows.length === 0 && !isLoading && error === null && !hasMore;
 
   return (
@@ -32,32 +38,32 @@ export function TasksView({ query }: { readonly query: URLSearchParams }) {
       <ActiveFilters query={query} />
       {error !== null && <Problem error={error} retry={list.reload} />}
       <Sources sources={list.sources} />
-      {isBehind && (
-        <button
-          type="button"
-          class="news"
-          onClick={() => document.querySelector('.scroller')?.scrollTo(0, 0)}
-        >
-          There is news: back to the top
-        </button>
-      )}
       {isEmpty && <NoTasks query={query} />}
       {isLoading && rows.length === 0 && <Loading />}
       {rows.length > 0 && (
-        <VirtualRows
-          label="Tasks"
-          listKey={query.toString()}
-          count={rows.length}
-          rowCount={total === null ? -1 : total + 1}
-          rowHeight={isNarrow ? 68 : 34}
-          head={<TaskHead query={query} />}
-          onEnd={list.loadMore}
-          onTop={setAtTop}
-          row={(index, isActive) => {
-            const task = rows[index];
-            return task && <TaskRow key={task.task_id} task={task} index={index} isActive={isActive} />;
-          }}
-        />
+        <div class="held">
+          <News
+            news={news}
+            onClick={() => {
+              list.release();
+              document.querySelector('.scroller')?.scrollTo(0, 0);
+            }}
+          />
+          <VirtualRows
+            label="Tasks"
+            listKey={query.toString()}
+            count={rows.length}
+            rowCount={total === null ? -1 : total + 1}
+            rowHeight={rowHeight}
+            head={<TaskHead query={query} />}
+            onEnd={list.loadMore}
+            onHold={setHeld}
+            row={(index, isActive) => {
+              const task = rows[index];
+              return task && <TaskRow key={task.task_id} task={task} index={index} isActive={isActive} />;
+            }}
+          />
+        </div>
       )}
       {rows.length === 0 && hasMore && (
         <Empty title="None among the newest tasks">
@@ -65,6 +71,20 @@ export function TasksView({ query }: { readonly query: URLSearchParams }) {
             Look further back
           </button>
         </Empty>
+      )}
+    </div>
+  );
+}
+
+/** What came while the rows are held. It lies over the list, so that no row moves for it. */
+function News(props: { readonly news: TaskList['news']; readonly onClick: () => void }) {
+  const { news, onClick } = props;
+  return (
+    <div class="news" role="status">
+      {news !== null && (
+        <button type="button" onClick={onClick}>
+          {`${news.isPartial ? 'over ' : ''}${count(news.count)} new`}
+        </button>
       )}
     </div>
   );

@@ -1,12 +1,21 @@
-/** Loads the pages of the task list. */
+/** Loads the task list, keeps its first rows fresh, and holds them while somebody points at them. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { SourceBody, TaskBody } from '../../client.ts';
+import type { SourceBody, TaskBody, TaskListQuery } from '../../client.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { listQuery, orderOf } from './list-query.ts';
+import { useChanges } from './changes.ts';
+import { canAskForChanges, listQuery } from './list-query.ts';
+import { inPlace, type Listed, unique, withChanges } from './task-list.ts';
 
-const PAGE = 200;
-const MORE = 500;
+const MORE = 200;
+/** The whole first page is asked for at least this often, in milliseconds, if anything happens. */
+const WHOLE_MS = 15_000;
+const SHORTEST_GAP_MS = 1_000;
+const LONGEST_GAP_MS = 6_000;
+/** What the list may transfer: 5 kB/s. */
+const BYTES_PER_MS = 5;
+/** More rows than this are asked for anew instead of kept. */
+const MOST_KEPT = 500;
 
 /** Result of {@link useTaskList}. */
 export interface TaskList {
@@ -17,51 +26,153 @@ export interface TaskList {
   readonly at: number | null;
   readonly isLoading: boolean;
   readonly sources: readonly SourceBody[] | undefined;
-  /** Whether newer data is held back because the reader has scrolled down. */
-  readonly isBehind: boolean;
+  /** Tasks that came while the rows are held; `null`: none. */
+  readonly news: { readonly count: number; readonly isPartial: boolean } | null;
   readonly loadMore: () => void;
   readonly reload: () => void;
-}
-
-interface Further {
-  /** The first page that these pages continue. */
-  readonly of: unknown;
-  readonly rows: readonly TaskBody[];
-  readonly next: string | null;
-  readonly error: unknown;
+  /** Shows what came while the rows were held. */
+  readonly release: () => void;
 }
 
 /**
  * Loads the list and keeps its first page fresh.
  *
- * @param isAtTop false keeps the displayed rows unchanged while the reader scrolls
+ * @param rowCount how many rows fit on the screen
+ * @param isHeld whether the rows must stay where they are
  */
-export function useTaskList(query: URLSearchParams, isAtTop: boolean): TaskList {
+export function useTaskList(query: URLSearchParams, rowCount: number, isHeld: boolean): TaskList {
   const key = query.toString();
-  const first = useResource(
-    key,
-    async (signal) => {
-      const asked = listQuery(query, Date.now());
-      return { key, asked, page: await client.tasks({ ...asked, limit: PAGE }, { signal }) };
-    },
-    { keep: true, news: () => true, every: 10_000 },
-  );
-  const [held, setHeld] = useState(first.data);
+  const first = useFirstRows(key, query, rowCount);
+  const { shown, news, release } = useHeld(first.data, isHeld);
+  const further = useFurther(shown);
+  const rows = shown === null ? [] : unique([...shown.rows, ...further.rows]);
+  return {
+    rows: shown === first.data || first.data === null ? rows : inPlace(rows, first.data.rows),
+    total: shown?.total ?? null,
+    hasMore: further.next !== null,
+    error: first.error ?? further.error,
+    at: shown === null ? null : first.at,
+    isLoading: first.data?.key !== key && first.error === null,
+    sources: first.data?.sources,
+    news,
+    loadMore: further.load,
+    reload: first.reload,
+    release,
+  };
+}
+
+/** The rows that are at the top now. Asks for what has changed, and for all of them where that is not known. */
+function useFirstRows(key: string, query: URLSearchParams, rowCount: number) {
+  const changes = useChanges();
+  const latest = useRef<{ listed: Listed | null; wholeAt: number; gap: number }>({
+    listed: null,
+    wholeAt: 0,
+    gap: SHORTEST_GAP_MS,
+  });
+
+  async function load(signal: AbortSignal): Promise<Listed> {
+    const now = Date.now();
+    const { listed: before, wholeAt } = latest.current;
+    const { since, isPartial } = changes.take();
+    const asked: TaskListQuery = { ...listQuery(query, now), limit: rowCount };
+    const known =
+      before?.key === key && before.rows.length < MOST_KEPT && now - wholeAt < WHOLE_MS && !isPartial
+        ? before
+        : null;
+    const isPart = known !== null && since !== null && canAskForChanges(query);
+    try {
+      const page = await client.tasks(isPart ? { ...asked, since: laterOf(asked.since, since) } : asked, {
+        signal,
+      });
+      const { tasks: rows, next_cursor: next, total, sources } = page;
+      // A list that was cut may miss changes: the next request asks for all of it.
+      if (isPart && next !== null) changes.lose();
+      const listed = isPart
+        ? { ...withChanges(known, rows), sources }
+        : { key, asked, rows, next, total, sources };
+      const gap = JSON.stringify(page).length / BYTES_PER_MS;
+      latest.current = {
+        listed,
+        wholeAt: isPart ? wholeAt : now,
+        gap: Math.min(Math.max(gap, SHORTEST_GAP_MS), LONGEST_GAP_MS),
+      };
+      return listed;
+    } catch (error) {
+      changes.lose();
+      throw error;
+    }
+  }
+
+  return useResource(key, load, { keep: true, news: isTask, every: WHOLE_MS, gap: () => latest.current.gap });
+}
+
+const isTask = ({ task_id }: { readonly task_id: string | null }): boolean => task_id !== null;
+
+function laterOf(filter: TaskListQuery['since'], since: number): string {
+  const from = filter === undefined ? Number.NEGATIVE_INFINITY : new Date(filter).getTime();
+  return new Date(Math.max(from, since)).toISOString();
+}
+
+interface Held {
+  readonly shown: Listed | null;
+  /** What came since it is held. */
+  readonly fresh: ReadonlySet<string>;
+  readonly isPartial: boolean;
+}
+
+/** More tasks than this are not counted. */
+const MOST_COUNTED = 1_000;
+
+/** Keeps what is shown while it is held, and counts what came meanwhile. */
+function useHeld(latest: Listed | null, isHeld: boolean) {
+  const [held, setHeld] = useState<Held>({ shown: latest, fresh: new Set(), isPartial: false });
+  const [released, release] = useState<Listed | null>(null);
+  const { shown, fresh, isPartial } = held;
+  const mayReplace = !isHeld || shown === null || shown.key !== latest?.key || released === shown;
+  useEffect(() => {
+    setHeld((before) => {
+      if (before.shown === latest) return before;
+      return mayReplace ? { shown: latest, fresh: new Set(), isPartial: false } : withFresh(before, latest);
+    });
+  }, [latest, mayReplace]);
+  return {
+    shown: mayReplace ? latest : shown,
+    news: mayReplace || fresh.size === 0 ? null : { count: fresh.size, isPartial },
+    release: () => release(shown),
+  };
+}
+
+function withFresh({ shown, fresh, isPartial }: Held, latest: Listed | null): Held {
+  const known = new Set(shown?.rows.map(({ task_id }) => task_id));
+  const rows = latest?.rows ?? [];
+  const come = rows.map(({ task_id }) => task_id).filter((id) => !known.has(id));
+  // Where none of the rows is known, there may be others between them and those that are.
+  const hasGap = come.length > 0 && come.every((id) => !fresh.has(id)) && come.length === rows.length;
+  const isFull = fresh.size >= MOST_COUNTED;
+  return {
+    shown,
+    fresh: isFull ? fresh : new Set([...fresh, ...come]),
+    isPartial: isPartial || hasGap || isFull,
+  };
+}
+
+interface Further {
+  /** The rows that these continue. */
+  readonly of: Listed | null;
+  readonly rows: readonly TaskBody[];
+  readonly next: string | null;
+  readonly error: unknown;
+}
+
+/** The rows behind those at the top, read page by page. */
+function useFurther(shown: Listed | null) {
   const [further, setFurther] = useState<Further>({ of: null, rows: [], next: null, error: null });
   const loading = useRef<AbortController | null>(null);
-
-  // Do not move rows under the reader: a newer first page waits until the reader is back at the top.
-  const mayReplace = held === null || held.key !== first.data?.key || isAtTop;
-  const shown = mayReplace ? first.data : held;
-  useEffect(() => {
-    if (shown !== held) setHeld(shown);
-  }, [shown, held]);
   useEffect(() => () => loading.current?.abort(), [shown]);
-
   const isOwn = further.of === shown;
-  const next = isOwn ? further.next : (shown?.page.next_cursor ?? null);
+  const next = isOwn ? further.next : (shown?.next ?? null);
 
-  async function loadMore(): Promise<void> {
+  async function load(): Promise<void> {
     if (shown === null || next === null || loading.current?.signal.aborted === false) return;
     const controller = new AbortController();
     loading.current = controller;
@@ -78,23 +189,11 @@ export function useTaskList(query: URLSearchParams, isAtTop: boolean): TaskList 
     controller.abort();
   }
 
-  const rows = shown?.page.tasks ?? [];
+  const none: readonly TaskBody[] = [];
   return {
-    rows: isOwn && further.rows.length > 0 ? unique([...rows, ...further.rows]) : rows,
-    total: shown?.page.total ?? null,
-    hasMore: next !== null,
-    error: first.error ?? (isOwn ? further.error : null),
-    at: shown === null ? null : first.at,
-    isLoading: first.data?.key !== key && first.error === null,
-    sources: shown?.page.sources,
-    isBehind: shown !== first.data && orderOf(query).sort === 'timestamp',
-    loadMore: () => void loadMore(),
-    reload: first.reload,
+    rows: isOwn ? further.rows : none,
+    next,
+    error: isOwn ? further.error : null,
+    load: () => void load(),
   };
-}
-
-/** A task that changed between two pages may appear on both. The first one is newer. */
-function unique(rows: readonly TaskBody[]): readonly TaskBody[] {
-  const seen = new Set<string>();
-  return rows.filter(({ task_id }) => !seen.has(task_id) && seen.add(task_id));
 }

@@ -10,14 +10,19 @@ import type { Text } from '../table/values.ts';
  * @param isRedacted whether the texts have no secrets
  */
 export function readTexts(records: Records, slot: number, isRedacted: boolean): Task {
+  const state = records.states.text(records.state[slot] as number);
+  const isSuccess = state === 'SUCCESS';
+  const read = (text: Text | null | undefined): string | null => records.values.read(text ?? null).text;
   return {
     id: records.ids[slot] as string,
-    state: records.states.text(records.state[slot] as number),
+    state,
     name: textOf(records.names, records.name[slot] as number),
     worker: textOf(records.workers, records.worker[slot] as number),
     queue: textOf(records.queues, records.queue[slot] as number),
-    args: records.values.read(records.args[slot] ?? null).text,
-    kwargs: records.values.read(records.kwargs[slot] ?? null).text,
+    args: read(records.args[slot]),
+    kwargs: read(records.kwargs[slot]),
+    result: isSuccess ? read(records.results[slot]) : null,
+    exception: isSuccess ? null : read(records.extras.get(slot)?.exception),
     redacted: isRedacted,
   };
 }

@@ -14,7 +14,7 @@ import type { Text } from './values.ts';
 
 /** Removes secrets from texts of a table. */
 export interface TableRedaction {
-  /** Redacts what a search reads of a task: arguments and keyword arguments. */
+  /** Redacts what a search reads of a task: all texts but the traceback. */
   searched(slot: number): void;
   /** The record of a task, without secrets. It must not be changed. */
   record(slot: number): MutableRecord;
@@ -29,6 +29,7 @@ const FACT_OF: Readonly<Record<TaskTextField, number>> = {
   exception: FACT.EXCEPTION_REDACTED,
   traceback: FACT.TRACEBACK_REDACTED,
 };
+const SEARCHED: readonly TaskTextField[] = ['args', 'kwargs', 'exception', 'result'];
 const FIELDS = Object.keys(FACT_OF) as TaskTextField[];
 
 /** @param redactor `null`: texts stay as they are */
@@ -39,8 +40,7 @@ export function createTableRedaction(records: Records, redactor: Redactor | null
   return {
     isActive: true,
     searched(slot) {
-      redactField(records, slot, 'args', redactor);
-      redactField(records, slot, 'kwargs', redactor);
+      for (const field of SEARCHED) redactField(records, slot, field, redactor);
     },
     record(slot) {
       for (const field of FIELDS) redactField(records, slot, field, redactor);

@@ -1,0 +1,58 @@
+import type { Task } from '../model.ts';
+import type { TaskMatchBody } from '../wire.ts';
+import { label, wellFormed } from './scalars.ts';
+import type { ShowText } from './shown-text.ts';
+
+/** Fields that are searched, in this order, by their names in the body. */
+const FIELDS = ['name', 'task_id', 'worker', 'args', 'kwargs', 'exception', 'result'] as const;
+
+/** Characters of an excerpt before the match, and from its beginning on. */
+const BEFORE = 24;
+const BEHIND = 96;
+
+/**
+ * Creates the test of the parameter `q`: which field of a task contains it, as list rows show them.
+ *
+ * Each text is shown before it is compared, whether or not it contains `q`: if the work depended on what the
+ * unredacted text contains, its duration would confirm guesses of a masked secret.
+ *
+ * @param q search text in lower case
+ * @param show must show texts as list rows do, because a search in hidden text would reveal secrets to anyone
+ * who guesses them
+ */
+export function createFinder(q: string, show: ShowText): (task: Task) => TaskMatchBody | null {
+  return function find(task) {
+    try {
+      for (const field of FIELDS) {
+        const text = textOf(task, field, show);
+        const at = text?.toLowerCase().indexOf(q) ?? -1;
+        if (text !== null && at !== -1) return { field, text: excerpt(text, at, q.length) };
+      }
+    } catch {
+      // A throwing getter. The list cannot show this task either.
+    }
+    return null;
+  };
+}
+
+function textOf(task: Task, field: (typeof FIELDS)[number], show: ShowText): string | null {
+  if (field === 'task_id') return label(task.id);
+  if (field === 'name' || field === 'worker') return label(task[field]);
+  const isCut = Array.isArray(task.truncated) && task.truncated.includes(field);
+  return show(task[field], field, isCut, task.redacted === true).text;
+}
+
+/** The match with some text around it. @param at where the match begins in the text in lower case */
+function excerpt(text: string, at: number, length: number): string {
+  const match = indexIn(text, at);
+  const from = Math.max(0, match - BEFORE);
+  const to = Math.min(text.length, Math.max(match + BEHIND, indexIn(text, at + length)));
+  return wellFormed(`${from > 0 ? '…' : ''}${text.slice(from, to)}${to < text.length ? '…' : ''}`);
+}
+
+/** Where a position of the text in lower case is in the text itself: a few letters become two in lower case. */
+function indexIn(text: string, position: number): number {
+  let index = Math.min(position, text.length);
+  while (index > 0 && text.slice(0, index).toLowerCase().length > position) index -= 1;
+  return index;
+}
