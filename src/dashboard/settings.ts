@@ -6,7 +6,7 @@ export type Theme = 'auto' | 'light' | 'dark';
 /** Zone in which times are shown. */
 export type Zone = 'local' | 'utc';
 
-const KEYS = { theme: 'task-monitor.theme', zone: 'task-monitor.zone' };
+const KEYS = { theme: 'task-monitor.theme', zone: 'task-monitor.zone', dismissed: 'task-monitor.dismissed' };
 
 function recall<T extends string>(key: string, known: readonly T[], fallback: T): T {
   try {
@@ -44,6 +44,29 @@ theme.subscribe(() => {
   remember(KEYS.theme, theme.get());
 });
 zone.subscribe(() => remember(KEYS.zone, zone.get()));
+
+/** More hints than any deployment has. */
+const MOST_DISMISSED = 50;
+
+function readDismissed(): readonly string[] {
+  try {
+    const value: unknown = JSON.parse(localStorage.getItem(KEYS.dismissed) ?? '[]');
+    return Array.isArray(value) ? value.filter((hint) => typeof hint === 'string') : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Hints that the reader has dismissed from the overview. */
+export const dismissed = createStore<readonly string[]>(readDismissed());
+dismissed.subscribe(() => remember(KEYS.dismissed, JSON.stringify(dismissed.get())));
+
+/** Dismisses a hint from the overview, or shows it there again. */
+export function toggleDismissed(hint: string): void {
+  const others = dismissed.get().filter((other) => other !== hint);
+  const isNew = others.length === dismissed.get().length;
+  dismissed.set(isNew ? [hint, ...others].slice(0, MOST_DISMISSED) : others);
+}
 
 /** Switches to the next colour scheme. */
 export function nextTheme(): void {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { layOut } from '../../src/dashboard/graph/layout.ts';
 import { failedPath, structureOf } from '../../src/dashboard/graph/structure.ts';
+import { titlesOf } from '../../src/dashboard/graph/titles.ts';
 import type { GraphEdgeBody, GraphNodeBody } from '../../src/wire.ts';
 
 const node = (id: string, name: string | null, more: Partial<GraphNodeBody> = {}): GraphNodeBody => ({
@@ -73,6 +74,38 @@ describe('the structure of a drawing', () => {
     const kept = failedPath(nodes, [edge('a', 'b'), edge('b', 'a'), edge('b', 'c'), edge('c', 'd')]);
     expect(kept.nodes.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
     expect(kept.edges).toHaveLength(3);
+  });
+});
+
+describe('the titles of a drawing', () => {
+  const titles = (...names: string[]) => {
+    const nodes = names.map((name, index) => node(`n${index}`, name));
+    return [...titlesOf(structureOf(nodes, [], new Set()).nodes, 25).values()];
+  };
+
+  it('are whole names where there is room, else their ends', () => {
+    expect(titles('shop.orders.place', 'shop.billing.invoices.render_document')).toEqual([
+      'shop.orders.place',
+      '….render_document',
+    ]);
+    expect(titles('warehouse.billing.invoices.process')).toEqual(['….invoices.process']);
+  });
+
+  it('tell names apart that end alike', () => {
+    expect(
+      titles('warehouse.importer.process', 'warehouse.exporter.process', 'warehouse.imports.v2.process'),
+    ).toEqual(['….importer.process', '….exporter.process', '….imports.v2.process']);
+    const [one, other] = titles(
+      'warehouse.importer.process_all_of_the_documents',
+      'warehouse.exporter.process_all_of_the_documents',
+    );
+    expect([one, other]).toEqual(['importer…of_the_documents', 'exporter…of_the_documents']);
+  });
+
+  it('have room in a node, whatever the names are', () => {
+    for (const title of titles('x'.repeat(80), `${'y'.repeat(40)}.z`, 'a.b.'.repeat(30), '.'.repeat(40))) {
+      expect(title.length).toBeLessThanOrEqual(25);
+    }
   });
 });
 

@@ -8,6 +8,8 @@ import { Moment } from '../parts/moment.tsx';
 import { Loading, Problem } from '../parts/problem.tsx';
 import { Status } from '../parts/state-badge.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
+import { dismissed, toggleDismissed } from '../settings.ts';
+import { useStore } from '../store.ts';
 import { bytes, count, counted } from '../text/numbers.ts';
 
 /** Lists every known component of the deployment with its settings. */
@@ -32,6 +34,7 @@ export function ComponentsView() {
 function Component({ name: key, component }: { readonly name: string; readonly component: ComponentBody }) {
   const { name, status, pid, url, config, queues } = component;
   const hints = hintsOf(config);
+  const hidden = useStore(dismissed);
   const settings = Object.entries(config ?? {}).filter(([setting]) => setting !== 'hints');
   return (
     <section class="panel" aria-label={key}>
@@ -44,6 +47,11 @@ function Component({ name: key, component }: { readonly name: string; readonly c
         <div key={hint} class="notice tone-retry">
           <div>{hint}</div>
           <CopyButton text={hint} what="hint" />
+          {hidden.includes(hint) && (
+            <button type="button" class="small" onClick={() => toggleDismissed(hint)}>
+              Show on the overview
+            </button>
+          )}
         </div>
       ))}
       <dl class="facts wide">

@@ -1,9 +1,10 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { theme } from '../settings.ts';
 import { useStore } from '../store.ts';
-import { lookOf, short, titleOf } from './looks.ts';
+import { lookOf } from './looks.ts';
 import { NODE } from './points.ts';
 import type { DrawingProps } from './svg-graph.tsx';
+import { short, TITLE_LENGTH, titlesOf } from './titles.ts';
 import type { PanZoom } from './use-pan-zoom.ts';
 
 const TONES = ['success', 'failure', 'retry', 'running', 'waiting', 'revoked'];
@@ -16,6 +17,7 @@ export function CanvasGraph(props: DrawingProps & { readonly pan: PanZoom }) {
   const { view, size } = pan;
   const ref = useRef<HTMLCanvasElement>(null);
   const chosen = useStore(theme);
+  const titles = useMemo(() => titlesOf(structure.nodes, TITLE_LENGTH), [structure]);
 
   useEffect(() => {
     const canvas = ref.current;
@@ -76,7 +78,7 @@ export function CanvasGraph(props: DrawingProps & { readonly pan: PanZoom }) {
           context.fillRect(x, y, 5, NODE.height);
           context.font = '600 12px system-ui, sans-serif';
           context.fillStyle = text ?? '';
-          context.fillText(short(titleOf(node), 25), x + 14, y + 19);
+          context.fillText(titles.get(node.id) ?? '', x + 14, y + 19);
           context.font = '11px system-ui, sans-serif';
           context.fillStyle = tone;
           context.fillText(short(look.line, 30), x + 14, y + 35);

@@ -7,8 +7,8 @@ import { ValueBlock } from '../parts/value-block.tsx';
 import { linkTo, taskLink } from '../route.ts';
 import { count, counted, duration } from '../text/numbers.ts';
 import type { Words } from '../text/words.ts';
-import { titleOf } from './looks.ts';
 import type { DrawnNode } from './structure.ts';
+import { titleOf } from './titles.ts';
 
 const MOST_LISTED = 100;
 

@@ -53,15 +53,3 @@ function lookOfMany(states: readonly (string | null)[]): Look {
     line: `${count(succeeded)} of ${count(states.length)} done${failed > 0 ? `, ${count(failed)} failed` : ''}`,
   };
 }
-
-/** The title of a node in the drawing. */
-export const titleOf = ({ kind, name, members }: DrawnNode): string =>
-  kind === 'tasks' ? `${count(members.length)} × ${name}` : name;
-
-/** Keeps the last part of a dotted name, which is the most specific. */
-export function short(text: string, most: number): string {
-  if (text.length <= most) return text;
-  const last = text.slice(text.lastIndexOf('.') + 1);
-  if (last.length + 2 <= most && last !== text) return `….${last}`.slice(0, most);
-  return `${text.slice(0, most - 1)}…`;
-}

@@ -1,7 +1,8 @@
 import type { GraphNodeBody } from '../../client.ts';
-import { lookOf, short, titleOf } from './looks.ts';
+import { lookOf } from './looks.ts';
 import { type Layout, NODE } from './points.ts';
 import type { DrawnEdge, DrawnNode, Structure } from './structure.ts';
+import { short, TITLE_LENGTH, titleOf, titlesOf } from './titles.ts';
 
 /** Properties of both drawings, SVG and canvas. */
 export interface DrawingProps {
@@ -17,6 +18,7 @@ export interface DrawingProps {
 
 /** Draws up to some hundred nodes. Each can be reached by keyboard and read by a screen reader. */
 export function SvgGraph({ structure, layout, nodes, asked, selected, matches, onPick }: DrawingProps) {
+  const titles = titlesOf(structure.nodes, TITLE_LENGTH);
   return (
     <>
       {structure.edges.map((edge) => (
@@ -28,6 +30,7 @@ export function SvgGraph({ structure, layout, nodes, asked, selected, matches, o
           <Node
             key={node.id}
             node={node}
+            label={titles.get(node.id) ?? ''}
             x={(layout.points.get(node.id)?.x ?? 0) - NODE.width / 2}
             y={(layout.points.get(node.id)?.y ?? 0) - NODE.height / 2}
             tone={look.tone}
@@ -85,6 +88,8 @@ function curve(
 
 interface NodeProps {
   readonly node: DrawnNode;
+  /** The title, as far as there is room for it. */
+  readonly label: string;
   readonly x: number;
   readonly y: number;
   readonly tone: string;
@@ -95,7 +100,7 @@ interface NodeProps {
   readonly onPick: (id: string) => void;
 }
 
-function Node({ node, x, y, tone, line, isAsked, isSelected, isFaded, onPick }: NodeProps) {
+function Node({ node, label, x, y, tone, line, isAsked, isSelected, isFaded, onPick }: NodeProps) {
   const title = titleOf(node);
   return (
     <g
@@ -118,7 +123,7 @@ function Node({ node, x, y, tone, line, isAsked, isSelected, isFaded, onPick }: 
       <rect width={NODE.width} height={NODE.height} rx={6} />
       <path class="node-tone" d={`M0 6a6 6 0 0 1 5-6v${NODE.height}a6 6 0 0 1-5-6z`} />
       <text class="node-name" x={14} y={19}>
-        {short(title, 25)}
+        {label}
       </text>
       <text class="node-line" x={14} y={35}>
         {short(line, 30)}

@@ -1,18 +1,22 @@
 import { feed, MOST_LISTED } from '../live/feed.ts';
 import { Ago } from '../parts/moment.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
+import { useHeldValue } from '../parts/use-held.ts';
+import { useHold } from '../parts/use-hold.ts';
 import { linkTo, taskLink } from '../route.ts';
 import { useStore } from '../store.ts';
 
 /** The latest events, newest first. */
 export function Activity() {
-  const { events, available } = useStore(feed);
+  const { events: latest, available } = useStore(feed);
+  const { isHeld, holders } = useHold();
+  const events = useHeldValue(latest, isHeld);
   return (
     <section class="panel">
       <h2>Live activity</h2>
       {!available && <p class="dim">The app has given this monitor no feed of events.</p>}
       {available && events.length === 0 && <p class="dim">Nothing has happened yet.</p>}
-      <ul class="activity">
+      <ul class="activity" {...holders}>
         {events.slice(0, MOST_LISTED).map((event) => (
           <li key={event.id}>
             <StateBadge state={event.state ?? event.type.replace(/^worker-/, '')} />

@@ -1,7 +1,7 @@
 import type { ComponentsBody, FindingBody } from '../../client.ts';
 import { Moment } from '../parts/moment.tsx';
 import { linkTo } from '../route.ts';
-import { zone } from '../settings.ts';
+import { dismissed, toggleDismissed, zone } from '../settings.ts';
 import { useStore } from '../store.ts';
 import { clockTime } from '../text/moments.ts';
 import { counted } from '../text/numbers.ts';
@@ -75,7 +75,9 @@ function Problem({ finding }: { readonly finding: FindingBody }) {
 }
 
 /** Settings that hide data are no problem of the deployment, but keep it from being seen. */
-function Hints({ hints }: { readonly hints: readonly (readonly [string, string])[] }) {
+function Hints({ hints: all }: { readonly hints: readonly (readonly [string, string])[] }) {
+  const hidden = useStore(dismissed);
+  const hints = all.filter(([, hint]) => !hidden.includes(hint));
   if (hints.length === 0) return null;
   return (
     <details>
@@ -83,7 +85,15 @@ function Hints({ hints }: { readonly hints: readonly (readonly [string, string])
       <ul>
         {hints.map(([key, hint]) => (
           <li key={`${key} ${hint}`}>
-            {hint} <a href={linkTo('components')}>{key}</a>
+            {hint} <a href={linkTo('components')}>{key}</a>{' '}
+            <button
+              type="button"
+              class="small"
+              aria-label={`Dismiss: ${hint}`}
+              onClick={() => toggleDismissed(hint)}
+            >
+              Dismiss
+            </button>
           </li>
         ))}
       </ul>

@@ -1,5 +1,8 @@
 import { useState } from 'preact/hooks';
 import type { StatsNameBody } from '../../client.ts';
+import { Name } from '../parts/name.tsx';
+import { useHeldValue } from '../parts/use-held.ts';
+import { useHold } from '../parts/use-hold.ts';
 import { linkTo } from '../route.ts';
 import { count, percent, seconds } from '../text/numbers.ts';
 
@@ -22,7 +25,14 @@ export function Names({
   readonly minutes: number;
 }) {
   const [order, setOrder] = useState<OrderName>('count');
-  const rows = names.toSorted((a, b) => ORDERS[order].of(b) - ORDERS[order].of(a)).slice(0, MOST_SHOWN);
+  const { isHeld, holders } = useHold();
+  const sorted = names.toSorted((a, b) => ORDERS[order].of(b) - ORDERS[order].of(a));
+  const first = sorted.slice(0, MOST_SHOWN).map(({ name }) => name);
+  // Under the pointer the figures change and the rows stay.
+  const held = useHeldValue({ order, first }, isHeld);
+  const rows = (held.order === order ? held.first : first).flatMap(
+    (name) => names.find((row) => row.name === name) ?? [],
+  );
   const last = String(minutes);
   return (
     <section class="panel">
@@ -40,8 +50,8 @@ export function Names({
           </button>
         ))}
       </div>
-      <div class="table-scroll">
-        <table>
+      <div class="table-scroll" {...holders}>
+        <table class="named">
           <thead>
             <tr>
               <th scope="col">Name</th>
@@ -51,13 +61,13 @@ export function Names({
               <th scope="col" class="num">
                 Failed
               </th>
-              <th scope="col" class="num" title="Half of them ran at most this long">
+              <th scope="col" class="num extra" title="Half of them ran at most this long">
                 Ran, median
               </th>
               <th scope="col" class="num" title="95 of 100 ran at most this long">
                 Ran, p95
               </th>
-              <th scope="col" class="num">
+              <th scope="col" class="num extra">
                 Waited, median
               </th>
               <th scope="col" class="num">
@@ -69,7 +79,9 @@ export function Names({
             {rows.map((row) => (
               <tr key={row.name}>
                 <th scope="row">
-                  <a href={linkTo('tasks', { name: row.name, last })}>{row.name}</a>
+                  <a href={linkTo('tasks', { name: row.name, last })}>
+                    <Name text={row.name} />
+                  </a>
                 </th>
                 <td class="num">{count(row.count)}</td>
                 <td class="num">
@@ -84,9 +96,9 @@ export function Names({
                     </a>
                   )}
                 </td>
-                <td class="num">{seconds(row.runtime_p50)}</td>
+                <td class="num extra">{seconds(row.runtime_p50)}</td>
                 <td class="num">{seconds(row.runtime_p95)}</td>
-                <td class="num">{seconds(row.wait_p50)}</td>
+                <td class="num extra">{seconds(row.wait_p50)}</td>
                 <td class="num">{seconds(row.wait_p95)}</td>
               </tr>
             ))}

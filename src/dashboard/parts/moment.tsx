@@ -2,7 +2,7 @@ import { clock } from '../live/clock.ts';
 import { zone } from '../settings.ts';
 import { useStore } from '../store.ts';
 import { fullMoment, millis, moment } from '../text/moments.ts';
-import { duration } from '../text/numbers.ts';
+import { coarse, duration } from '../text/numbers.ts';
 
 /** A time in the reader's choice of zone. The tooltip has the full time. */
 export function Moment({ at, missing = '–' }: { readonly at: string | null; readonly missing?: string }) {
@@ -17,15 +17,29 @@ export function Moment({ at, missing = '–' }: { readonly at: string | null; re
   );
 }
 
-/** A relative time (`12 s ago`, `in 3 min`) that updates itself. */
-export function Ago({ at, missing = '–' }: { readonly at: string | null; readonly missing?: string }) {
+/**
+ * A relative time (`12 s ago`, `in 3 min`) that updates itself.
+ *
+ * @param isShort whether to show the largest unit alone (`3 min`), for columns
+ */
+export function Ago({
+  at,
+  missing = '–',
+  isShort = false,
+}: {
+  readonly at: string | null;
+  readonly missing?: string;
+  readonly isShort?: boolean;
+}) {
   const now = useStore(clock);
   const chosen = useStore(zone);
   const value = millis(at);
   if (value === null || at === null) return <span class="dim">{missing}</span>;
   const ms = now - value;
   // Server and browser clocks differ slightly.
-  const text = Math.abs(ms) < 1_500 ? 'now' : ms > 0 ? `${rounded(ms)} ago` : `in ${rounded(-ms)}`;
+  const length = isShort ? coarse(Math.abs(ms)) : rounded(Math.abs(ms));
+  const past = isShort ? length : `${length} ago`;
+  const text = Math.abs(ms) < 1_500 ? 'now' : ms > 0 ? past : `in ${length}`;
   return (
     <time dateTime={at} title={fullMoment(new Date(value), chosen)}>
       {text}

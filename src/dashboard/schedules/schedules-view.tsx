@@ -36,7 +36,7 @@ export function SchedulesView() {
       )}
       {rows.length > 0 && (
         <div class="panel table-scroll">
-          <table>
+          <table class="stacked">
             <thead>
               <tr>
                 <th scope="col">Name</th>
@@ -80,11 +80,11 @@ function Row({ row, isOneOfSeveral }: { readonly row: ScheduleBody; readonly isO
         {call !== '' && <div class="mono dim wrap">{call}</div>}
         {isOneOfSeveral && <div class="dim small-text">{row.source}</div>}
       </th>
-      <td>
+      <td data-label="Schedule">
         {row.schedule ?? <span class="dim">not readable</span>}
         {row.timezone !== null && <div class="dim small-text">{row.timezone}</div>}
       </td>
-      <td>
+      <td data-label="Next run">
         {row.enabled === false ? 'off, or over' : <Countdown at={row.next_run_at} />}
         {row.enabled !== false && row.next_run_at !== null && (
           <div class="dim small-text">
@@ -93,11 +93,13 @@ function Row({ row, isOneOfSeveral }: { readonly row: ScheduleBody; readonly isO
           </div>
         )}
       </td>
-      <td>
+      <td data-label="Last run">
         <Ago at={row.last_run_at} missing="never seen" />
       </td>
-      <td class="num">{row.total_run_count === null ? '–' : count(row.total_run_count)}</td>
-      <td>{row.queue ?? <span class="dim">default</span>}</td>
+      <td class="num" data-label="Runs">
+        {row.total_run_count === null ? '–' : count(row.total_run_count)}
+      </td>
+      <td data-label="Queue">{row.queue ?? <span class="dim">default</span>}</td>
     </tr>
   );
 }

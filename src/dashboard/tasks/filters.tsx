@@ -1,8 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
+import { Moment } from '../parts/moment.tsx';
 import { toneOf } from '../parts/state-badge.tsx';
 import { go, linkTo } from '../route.ts';
+import { useMedia } from '../use-media.ts';
 import { withFilter, withToggled } from './list-query.ts';
 
 const STATES = ['PENDING', 'RECEIVED', 'STARTED', 'RETRY', 'SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED'];
@@ -16,8 +18,28 @@ const SPANS: readonly (readonly [minutes: string, text: string])[] = [
 ];
 const TYPING_MS = 250;
 
+/** Filters that are folded away on a phone. */
+const FOLDED = ['name', 'queue', 'worker', 'last', 'state'];
+
 /** Every filter of the list. Each change is a new URL. */
 export function Filters({ query }: { readonly query: URLSearchParams }) {
+  const isNarrow = useMedia('(max-width: 760px)');
+  const [isOpen, setOpen] = useState(false);
+  const active = FOLDED.reduce((sum, name) => sum + query.getAll(name).length, 0);
+  return (
+    <div class="filters" role="search">
+      <SearchField query={query} />
+      {isNarrow && (
+        <button type="button" class="fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {active === 0 ? 'Filter' : `Filter (${active})`}
+        </button>
+      )}
+      {(!isNarrow || isOpen) && <FoldedFilters query={query} />}
+    </div>
+  );
+}
+
+function FoldedFilters({ query }: { readonly query: URLSearchParams }) {
   const facets = useResource(
     'facets',
     async (signal) => (await client.tasks({ limit: 0, stats: 1_440 }, { signal })).stats ?? null,
@@ -29,8 +51,7 @@ export function Filters({ query }: { readonly query: URLSearchParams }) {
   const show = (next: URLSearchParams): void => go(linkTo('tasks', next));
 
   return (
-    <div class="filters" role="search">
-      <SearchField query={query} />
+    <>
       <Choice query={query} name="name" label="Name" options={(stats?.names ?? []).map(({ name }) => name)} />
       <Choice query={query} name="queue" label="Queue" options={stats?.queues ?? []} />
       <Choice query={query} name="worker" label="Worker" options={stats?.workers ?? []} />
@@ -64,7 +85,7 @@ export function Filters({ query }: { readonly query: URLSearchParams }) {
           </button>
         ))}
       </fieldset>
-    </div>
+    </>
   );
 }
 
@@ -87,7 +108,7 @@ function SearchField({ query }: { readonly query: URLSearchParams }) {
         type="search"
         value={text}
         maxLength={200}
-        placeholder="id, name, worker, arguments  ( / )"
+        placeholder="id, name, worker, arguments, error, result  ( / )"
         onInput={(event) => {
           const { value } = event.currentTarget;
           setText(value);
@@ -156,7 +177,10 @@ export function ActiveFilters({ query }: { readonly query: URLSearchParams }) {
           href={linkTo('tasks', withToggled(query, name, value))}
           title="Take this filter out"
         >
-          <span class="dim">{NAMES[name]}</span> <span class="chip-value">{value}</span>{' '}
+          <span class="dim">{NAMES[name]}</span>{' '}
+          <span class="chip-value">
+            {name === 'since' || name === 'until' ? <Moment at={value} /> : value}
+          </span>{' '}
           <span aria-hidden="true">×</span>
         </a>
       ))}

@@ -1,5 +1,7 @@
 import type { TaskBody } from '../../client.ts';
+import { Marked } from '../parts/marked.tsx';
 import { Ago } from '../parts/moment.tsx';
+import { Name } from '../parts/name.tsx';
 import { EngineState, Flags, StateBadge } from '../parts/state-badge.tsx';
 import { go, taskLink } from '../route.ts';
 import { duration, seconds } from '../text/numbers.ts';
@@ -7,13 +9,33 @@ import { duration, seconds } from '../text/numbers.ts';
 const callOf = ({ args, kwargs }: TaskBody): string =>
   [args, kwargs].filter((text) => text !== null && !/^(?:\(\)|\[\]|\{\})$/.test(text)).join(' ');
 
+/** Names of the fields that have no column of their own. */
+const FIELDS: Readonly<Record<string, string>> = { task_id: 'id', result: 'result', worker: 'worker' };
+
+/** The text that was searched for, else the error or the arguments. */
+function Said({ task, search }: { readonly task: TaskBody; readonly search: string }) {
+  const { match, exception } = task;
+  if (match == null || match.field === 'name') {
+    return <span class={exception === null ? undefined : 'tone-failure'}>{exception ?? callOf(task)}</span>;
+  }
+  const label = FIELDS[match.field];
+  return (
+    <span class={match.field === 'exception' ? 'tone-failure' : undefined}>
+      {label !== undefined && <span class="match-field">{label}</span>}
+      <Marked text={match.text} part={search} />
+    </span>
+  );
+}
+
 /** One row of the task list. */
 export function TaskRow(props: {
   readonly task: TaskBody;
   readonly index: number;
   readonly isActive: boolean;
+  /** What was searched for; empty: nothing. */
+  readonly search: string;
 }) {
-  const { task, index, isActive } = props;
+  const { task, index, isActive, search } = props;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the link in it is what keys reach
     <div
@@ -31,7 +53,11 @@ export function TaskRow(props: {
       </div>
       <div role="cell" class="c-name">
         <a href={taskLink(task.task_id)} tabIndex={isActive ? 0 : -1}>
-          {task.name ?? 'unknown name'}
+          {task.match?.field === 'name' ? (
+            <Marked text={task.name ?? ''} part={search} />
+          ) : (
+            <Name text={task.name ?? 'unknown name'} />
+          )}
         </a>
         <EngineState word={task.engine_state} />
         <Flags flags={task.flags} />
@@ -40,7 +66,7 @@ export function TaskRow(props: {
         )}
       </div>
       <div role="cell" class="c-args mono dim" title={callOf(task)}>
-        {task.exception === null ? callOf(task) : <span class="tone-failure">{task.exception}</span>}
+        <Said task={task} search={search} />
       </div>
       <div role="cell" class="c-worker" title={task.worker ?? undefined}>
         {task.worker ?? <span class="dim">–</span>}
@@ -55,7 +81,7 @@ export function TaskRow(props: {
         {task.runtime === null ? <span class="dim">–</span> : seconds(task.runtime)}
       </div>
       <div role="cell" class="c-when num">
-        <Ago at={task.timestamp} missing="in queue" />
+        <Ago at={task.timestamp} missing="in queue" isShort />
       </div>
     </div>
   );

@@ -21,9 +21,9 @@ const ROWS_AHEAD = 6;
 export function TasksView({ query }: { readonly query: URLSearchParams }) {
   const [isHeld, setHeld] = useState(false);
   const isNarrow = useMedia('(max-width: 760px)');
-  const rowHeight = isNarrow ? 68 : 34;
+  const rowHeight = isNarrow ? 58 : 34;
   const list = useTaskList(query, Math.ceil((innerHeight - FRAME_HEIGHT) / rowHeight) + ROWS_AHEAD, isHeld);
-  const { rows, total, hasMore, error, isLoading, news } = list;
+  const { rows, total, hasMore, error, isLoading } = list;
   const isEmpty = rows.length === 0 && !isLoading && error === null && !hasMore;
 
   return (
@@ -40,31 +40,7 @@ export function TasksView({ query }: { readonly query: URLSearchParams }) {
       <Sources sources={list.sources} />
       {isEmpty && <NoTasks query={query} />}
       {isLoading && rows.length === 0 && <Loading />}
-      {rows.length > 0 && (
-        <div class="held">
-          <News
-            news={news}
-            onClick={() => {
-              list.release();
-              document.querySelector('.scroller')?.scrollTo(0, 0);
-            }}
-          />
-          <VirtualRows
-            label="Tasks"
-            listKey={query.toString()}
-            count={rows.length}
-            rowCount={total === null ? -1 : total + 1}
-            rowHeight={rowHeight}
-            head={<TaskHead query={query} />}
-            onEnd={list.loadMore}
-            onHold={setHeld}
-            row={(index, isActive) => {
-              const task = rows[index];
-              return task && <TaskRow key={task.task_id} task={task} index={index} isActive={isActive} />;
-            }}
-          />
-        </div>
-      )}
+      {rows.length > 0 && <Rows query={query} list={list} rowHeight={rowHeight} onHold={setHeld} />}
       {rows.length === 0 && hasMore && (
         <Empty title="None among the newest tasks">
           <button type="button" onClick={list.loadMore}>
@@ -72,6 +48,41 @@ export function TasksView({ query }: { readonly query: URLSearchParams }) {
           </button>
         </Empty>
       )}
+    </div>
+  );
+}
+
+function Rows(props: {
+  readonly query: URLSearchParams;
+  readonly list: TaskList;
+  readonly rowHeight: number;
+  readonly onHold: (isHeld: boolean) => void;
+}) {
+  const { query, list, rowHeight, onHold } = props;
+  const { rows, total, news } = list;
+  const search = query.get('q')?.trim() ?? '';
+  function showNews(): void {
+    list.release();
+    document.querySelector('.scroller')?.scrollTo(0, 0);
+  }
+  return (
+    <div class="held">
+      <News news={news} onClick={showNews} />
+      <VirtualRows
+        label="Tasks"
+        listKey={query.toString()}
+        count={rows.length}
+        rowCount={total === null ? -1 : total + 1}
+        rowHeight={rowHeight}
+        head={<TaskHead query={query} />}
+        onEnd={list.loadMore}
+        onHold={onHold}
+        row={(index, isActive) => {
+          const task = rows[index];
+          if (task === undefined) return null;
+          return <TaskRow key={task.task_id} task={task} index={index} isActive={isActive} search={search} />;
+        }}
+      />
     </div>
   );
 }

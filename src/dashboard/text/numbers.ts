@@ -24,6 +24,15 @@ export function duration(ms: number): string {
   return `${sign}${pair(Math.floor(hours / 24), 'd', hours % 24, 'h')}`;
 }
 
+/** The largest unit of a duration alone: `12 s`, `3 min`, `2 h`, `3 d`. */
+export function coarse(ms: number): string {
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)} h`;
+  return `${count(Math.floor(seconds / 86_400))} d`;
+}
+
 function pair(much: number, unit: string, little: number, smallUnit: string): string {
   return little === 0 ? `${much} ${unit}` : `${much} ${unit} ${little} ${smallUnit}`;
 }
