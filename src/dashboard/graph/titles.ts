@@ -7,7 +7,7 @@ export const titleOf = ({ kind, name, members }: DrawnNode): string =>
   kind === 'tasks' ? `${count(members.length)} × ${name}` : name;
 
 /** Characters of a title that fit into a node. */
-export const TITLE_LENGTH = 25;
+export const TITLE_LENGTH = 23;
 
 /** Cuts a text at its end. */
 export function short(text: string, most: number): string {
@@ -45,10 +45,11 @@ const lastOf = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
 /** @param rivals other names with the same last segment */
 function distinct(name: string, rivals: readonly string[], most: number): string {
   const parts = name.split('.');
-  const ends = parts.map((_, index) => `.${parts.slice(index).join('.')}`).slice(1);
-  const end = ends.find(({ length }) => length < most);
-  if (end !== undefined && !rivals.some((rival) => `.${rival}`.endsWith(end))) return `…${end}`;
-  const others = rivals.map((rival) => rival.split('.'));
+  const ends = parts.map((_, index) => parts.slice(index).join('.')).slice(1);
+  const end = ends.find(({ length }) => length < most) ?? '';
+  const alike = rivals.filter((rival) => `.${rival}`.endsWith(end === '' ? '' : `.${end}`));
+  if (end !== '' && alike.length === 0) return `…${end}`;
+  const others = alike.map((rival) => rival.split('.'));
   const differing = parts.findLast((part, index) =>
     others.some((other) => other[other.length - parts.length + index] !== part),
   );

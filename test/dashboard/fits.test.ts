@@ -1,0 +1,130 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { serve, until } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, look } from './browser.ts';
+import { createShop } from './shop.ts';
+
+const [major] = EXPRESS_MAJORS;
+if (major === undefined) throw new Error('there is no Express');
+
+const PHONE = { viewport: { width: 390, height: 844 } };
+const WIDE = { viewport: { width: 1_440, height: 900 } };
+const LONG = 'warehouse.billing.invoices.importers.quarterly.render_and_send_all_documents_of_every_customer';
+
+async function open(hash: string, options: object, extra = 0) {
+  const shop = createShop(extra);
+  const now = Date.now();
+  shop.run('long', LONG, { args: [1] }, 'SUCCESS', now - 754_000);
+  const hint = 'Set `worker_send_task_events = True` in its settings.';
+  const sources = {
+    ...shop.queue,
+    components: {
+      name: 'shop',
+      listComponents: () => [
+        {
+          key: 'broker',
+          name: 'Broker',
+          enabled: true,
+          status: 'up' as const,
+          url: null,
+          config: { hints: [hint] },
+        },
+      ],
+    },
+  };
+  const { base } = await serve(major as NonNullable<typeof major>, { sources });
+  const view = await look(base, hash, options);
+  await view.settled();
+  return { ...shop, ...view, hint, now };
+}
+
+/** Texts of the elements that do not have the room that they need. */
+const cutOff = (page: Page, selector: string): Promise<unknown> =>
+  page.evaluate(
+    `[...document.querySelectorAll(${JSON.stringify(selector)})].filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)`,
+  );
+
+/** Texts of the elements that are not wholly on the screen from left to right. */
+const outside = (page: Page, selector: string): Promise<unknown> =>
+  page.evaluate(
+    `[...document.querySelectorAll(${JSON.stringify(selector)})].filter((cell) => { const { left, right } = cell.getBoundingClientRect(); return left < 0 || right > innerWidth; }).map((cell) => cell.textContent)`,
+  );
+
+describe.skipIf(browserMissing)(browserTitle('in a browser, what people read fits'), () => {
+  it('the columns of the list at 1440 px, that of times included', async () => {
+    const { page } = await open('#/tasks', WIDE);
+    await page.getByText('12 min', { exact: true }).waitFor();
+    expect(await cutOff(page, '.rows .c-when, .rows .c-ran, .rows .c-wait, .rows .c-state')).toEqual([]);
+  });
+
+  it.each([WIDE, PHONE])('the columns of names beside a long one, in %j', async (size) => {
+    const { page } = await open('#/', size);
+    const table = page.locator('table.named');
+    await table.getByText(LONG).waitFor();
+    expect(await outside(page, 'table.named td.num, table.named thead th.num')).toEqual([]);
+    expect(await page.evaluate("getComputedStyle(document.querySelector('.named .cut')).direction")).toBe(
+      'rtl',
+    );
+  });
+
+  it('the error or the arguments of each row on a phone', async () => {
+    const { page } = await open('#/tasks', PHONE);
+    await page.locator('.rows .row', { hasText: 'FAILURE' }).getByText('CardError: card declined').waitFor();
+    await page.getByText('[1]', { exact: true }).first().waitFor();
+    expect(await outside(page, '.rows .c-args, .rows .c-when')).toEqual([]);
+  });
+
+  it('filters on a phone, folded until they are wanted', async () => {
+    const { page } = await open('#/tasks?state=FAILURE', PHONE);
+    const share = (await page.evaluate(
+      "document.querySelector('.filters').getBoundingClientRect().height / innerHeight",
+    )) as number;
+    expect(share).toBeLessThan(0.1);
+    expect(await page.getByLabel('Queue').count()).toBe(0);
+    await page.getByRole('button', { name: 'Filter (1)' }).click();
+    await page.getByLabel('Queue').selectOption('orders');
+    await page.getByRole('button', { name: 'Filter (2)' }).click();
+    expect(await page.getByLabel('Queue').count()).toBe(0);
+  });
+
+  it('schedules on a phone', async () => {
+    const { page } = await open('#/schedules', PHONE);
+    await page.getByText('Nightly report').waitFor();
+    await page.getByText(/^in 59 min/).waitFor();
+    expect(await outside(page, 'table.stacked th, table.stacked td')).toEqual([]);
+    expect(await cutOff(page, '.table-scroll')).toEqual([]);
+  });
+
+  it('times in filters, in the chosen zone', async () => {
+    const since = '2026-01-02T03:04:05.000Z';
+    const { page } = await open(`#/tasks?since=${since}`, { ...WIDE, timezoneId: 'Asia/Tokyo' });
+    const chip = page.locator('.active-filters .chip').first();
+    expect(await chip.textContent()).toContain('2026-01-02 12:04:05');
+    await page.getByRole('button', { name: 'Times: Local' }).click();
+    await until(async () => (await chip.textContent())?.includes('2026-01-02 03:04:05') === true);
+  });
+
+  it('a hint can be dismissed, and asked for again', async () => {
+    const { page, go, hint } = await open('#/', WIDE);
+    await page.getByRole('button', { name: `Dismiss: ${hint}` }).click();
+    expect(await page.getByText(hint).count()).toBe(0);
+    await page.reload();
+    await page.getByText('1 of 1 online').waitFor();
+    await page.getByText('Schedule Missed one was missed').waitFor();
+    expect(await page.getByText(hint).count()).toBe(0);
+    await go('#/components');
+    await page.getByText(hint).waitFor();
+    await page.getByRole('button', { name: 'Show on the overview' }).click();
+    await go('#/');
+    await page.getByText(hint).waitFor();
+  });
+
+  it('what was found, marked in its row', async () => {
+    const { page } = await open('#/tasks?q=DECLINED', PHONE);
+    expect(await page.locator('.rows mark').allTextContents()).toEqual(['declined']);
+    await page.getByLabel('Search').fill('paid');
+    await page.locator('.rows .match-field').getByText('result').first().waitFor();
+    await until(async () => (await page.locator('.rows mark').first().textContent()) === 'paid');
+  });
+});
