@@ -9,14 +9,14 @@ import { useStore } from '../store.ts';
 /** The latest events, newest first. */
 export function Activity() {
   const { events: latest, available } = useStore(feed);
-  const { isHeld, holders } = useHold();
+  const { isHeld, pointer, focus } = useHold();
   const events = useHeldValue(latest, isHeld);
   return (
     <section class="panel">
       <h2>Live activity</h2>
       {!available && <p class="dim">The app has given this monitor no feed of events.</p>}
       {available && events.length === 0 && <p class="dim">Nothing has happened yet.</p>}
-      <ul class="activity" {...holders}>
+      <ul class="activity" {...pointer} {...focus}>
         {events.slice(0, MOST_LISTED).map((event) => (
           <li key={event.id}>
             <StateBadge state={event.state ?? event.type.replace(/^worker-/, '')} />

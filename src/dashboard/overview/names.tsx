@@ -25,7 +25,7 @@ export function Names({
   readonly minutes: number;
 }) {
   const [order, setOrder] = useState<OrderName>('count');
-  const { isHeld, holders } = useHold();
+  const { isHeld, pointer, focus } = useHold();
   const sorted = names.toSorted((a, b) => ORDERS[order].of(b) - ORDERS[order].of(a));
   const first = sorted.slice(0, MOST_SHOWN).map(({ name }) => name);
   // Under the pointer the figures change and the rows stay.
@@ -50,7 +50,7 @@ export function Names({
           </button>
         ))}
       </div>
-      <div class="table-scroll" {...holders}>
+      <div class="table-scroll" {...pointer} {...focus}>
         <table class="named">
           <thead>
             <tr>

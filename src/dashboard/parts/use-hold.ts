@@ -1,23 +1,41 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+/** Handlers for the element that has the rows in it. */
+export interface FocusHolders {
+  readonly onFocusIn: (event: FocusEvent) => void;
+  readonly onFocusOut: () => void;
+}
 
 /** Whether a reader points at some rows or has the focus in them, so that they must not move. */
 export function useHold() {
   const [isHovered, setHovered] = useState(false);
   const [isFocused, setFocused] = useState(false);
+  const rows = useRef<EventTarget | null>(null);
+  const hovered = useRef<EventTarget | null>(null);
+  useEffect(() => {
+    // An element that is taken away loses the pointer and the focus without an event.
+    if (isHovered && !(hovered.current instanceof Node && hovered.current.isConnected)) setHovered(false);
+    const isGone = !(rows.current instanceof Node && rows.current.contains(document.activeElement));
+    if (isFocused && isGone) setFocused(false);
+  });
+  const focus: FocusHolders = {
+    onFocusIn(event) {
+      rows.current = event.currentTarget;
+      setFocused(true);
+    },
+    onFocusOut: () => setFocused(false),
+  };
   return {
     isHeld: isHovered || isFocused,
-    /** For the element that has the rows in it. */
-    holders: {
-      // A finger that has left the screen does not leave the element.
-      onPointerEnter: (event: PointerEvent) => setHovered(event.pointerType !== 'touch'),
+    /** For the element that has the rows in it, and what is offered to do with them. */
+    pointer: {
+      onPointerEnter(event: PointerEvent) {
+        hovered.current = event.currentTarget;
+        // A finger that has left the screen does not leave the element.
+        setHovered(event.pointerType !== 'touch');
+      },
       onPointerLeave: () => setHovered(false),
-      onFocusIn: () => setFocused(true),
-      onFocusOut: (event: FocusEvent) =>
-        setFocused(
-          event.currentTarget instanceof Node &&
-            event.relatedTarget instanceof Node &&
-            event.currentTarget.contains(event.relatedTarget),
-        ),
     },
+    focus,
   };
 }

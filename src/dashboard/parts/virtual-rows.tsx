@@ -1,7 +1,7 @@
 /** Renders only the visible rows of a list whose rows all have the same height. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { useHold } from './use-hold.ts';
+import type { FocusHolders } from './use-hold.ts';
 import { useRowKeys } from './use-row-keys.ts';
 
 /** Properties of {@link VirtualRows}. */
@@ -14,8 +14,10 @@ export interface VirtualRowsProps {
   readonly row: (index: number, isActive: boolean) => ComponentChildren;
   /** Called when the last rows become visible. */
   readonly onEnd: () => void;
-  /** Called when the rows must stay where they are, and when they may move again. */
-  readonly onHold: (isHeld: boolean) => void;
+  /** Called when the reader has scrolled, and when the top of the list is visible again. */
+  readonly onScrolled: (isScrolled: boolean) => void;
+  /** Handlers for the element that has the rows in it. */
+  readonly focus: FocusHolders;
   /** Identifies the list: a new list starts at its top. */
   readonly listKey: string;
 }
@@ -26,9 +28,8 @@ const AHEAD = 4;
 
 /** A scrolling list. */
 export function VirtualRows(props: VirtualRowsProps) {
-  const { count, rowHeight, label, rowCount, head, row, onEnd, onHold, listKey } = props;
+  const { count, rowHeight, label, rowCount, head, row, onEnd, onScrolled, focus, listKey } = props;
   const { scroller, view, measure } = useView();
-  const { isHeld, holders } = useHold();
   const [active, activate] = useActiveRow(scroller, count, rowHeight, measure);
   const page = Math.max(1, Math.floor(view.height / rowHeight) - 2);
   useRowKeys(count, page, activate);
@@ -36,8 +37,8 @@ export function VirtualRows(props: VirtualRowsProps) {
     scroller.current?.scrollTo(0, 0);
     activate(null);
   }, [listKey]);
-  const mustStay = isHeld || view.top >= rowHeight;
-  useEffect(() => onHold(mustStay), [mustStay]);
+  const isScrolled = view.top >= rowHeight;
+  useEffect(() => onScrolled(isScrolled), [isScrolled]);
 
   const visible = Math.ceil((view.top + view.height) / rowHeight);
   useEffect(() => {
@@ -52,7 +53,7 @@ export function VirtualRows(props: VirtualRowsProps) {
     <div class="scroller" ref={scroller} onScroll={measure} tabIndex={0} role="region" aria-label={label}>
       <div role="table" aria-label={label} aria-rowcount={rowCount}>
         {head}
-        <div role="rowgroup" class="rows" style={{ height: `${count * rowHeight}px` }} {...holders}>
+        <div role="rowgroup" class="rows" style={{ height: `${count * rowHeight}px` }} {...focus}>
           <div class="window" style={{ transform: `translateY(${from * rowHeight}px)` }} role="presentation">
             {rows}
           </div>

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Sources } from '../parts/age.tsx';
 import { Empty, Loading, Problem } from '../parts/problem.tsx';
+import { useHold } from '../parts/use-hold.ts';
 import { ViewHead } from '../parts/view-head.tsx';
 import { VirtualRows } from '../parts/virtual-rows.tsx';
 import { linkTo } from '../route.ts';
@@ -19,10 +20,15 @@ const ROWS_AHEAD = 6;
 
 /** The task list with its filters. */
 export function TasksView({ query }: { readonly query: URLSearchParams }) {
-  const [isHeld, setHeld] = useState(false);
+  const [isScrolled, setScrolled] = useState(false);
+  const { isHeld, pointer, focus } = useHold();
   const isNarrow = useMedia('(max-width: 760px)');
   const rowHeight = isNarrow ? 58 : 34;
-  const list = useTaskList(query, Math.ceil((innerHeight - FRAME_HEIGHT) / rowHeight) + ROWS_AHEAD, isHeld);
+  const list = useTaskList(
+    query,
+    Math.ceil((innerHeight - FRAME_HEIGHT) / rowHeight) + ROWS_AHEAD,
+    isHeld || isScrolled,
+  );
   const { rows, total, hasMore, error, isLoading } = list;
   const isEmpty = rows.length === 0 && !isLoading && error === null && !hasMore;
 
@@ -40,7 +46,15 @@ export function TasksView({ query }: { readonly query: URLSearchParams }) {
       <Sources sources={list.sources} />
       {isEmpty && <NoTasks query={query} />}
       {isLoading && rows.length === 0 && <Loading />}
-      {rows.length > 0 && <Rows query={query} list={list} rowHeight={rowHeight} onHold={setHeld} />}
+      {rows.length > 0 && (
+        <Rows
+          query={query}
+          list={list}
+          rowHeight={rowHeight}
+          onScrolled={setScrolled}
+          holders={{ pointer, focus }}
+        />
+      )}
       {rows.length === 0 && hasMore && (
         <Empty title="None among the newest tasks">
           <button type="button" onClick={list.loadMore}>
@@ -56,9 +70,10 @@ function Rows(props: {
   readonly query: URLSearchParams;
   readonly list: TaskList;
   readonly rowHeight: number;
-  readonly onHold: (isHeld: boolean) => void;
+  readonly onScrolled: (isScrolled: boolean) => void;
+  readonly holders: Pick<ReturnType<typeof useHold>, 'pointer' | 'focus'>;
 }) {
-  const { query, list, rowHeight, onHold } = props;
+  const { query, list, rowHeight, onScrolled, holders } = props;
   const { rows, total, news } = list;
   const search = query.get('q')?.trim() ?? '';
   function showNews(): void {
@@ -66,7 +81,7 @@ function Rows(props: {
     document.querySelector('.scroller')?.scrollTo(0, 0);
   }
   return (
-    <div class="held">
+    <div class="held" {...holders.pointer}>
       <News news={news} onClick={showNews} />
       <VirtualRows
         label="Tasks"
@@ -76,7 +91,8 @@ function Rows(props: {
         rowHeight={rowHeight}
         head={<TaskHead query={query} />}
         onEnd={list.loadMore}
-        onHold={onHold}
+        onScrolled={onScrolled}
+        focus={holders.focus}
         row={(index, isActive) => {
           const task = rows[index];
           if (task === undefined) return null;
