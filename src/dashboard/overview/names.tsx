@@ -70,7 +70,7 @@ export function Names({
               <th scope="col" class="num extra">
                 Waited, median
               </th>
-              <th scope="col" class="num">
+              <th scope="col" class="num extra">
                 Waited, p95
               </th>
             </tr>
@@ -99,7 +99,7 @@ export function Names({
                 <td class="num extra">{seconds(row.runtime_p50)}</td>
                 <td class="num">{seconds(row.runtime_p95)}</td>
                 <td class="num extra">{seconds(row.wait_p50)}</td>
-                <td class="num">{seconds(row.wait_p95)}</td>
+                <td class="num extra">{seconds(row.wait_p95)}</td>
               </tr>
             ))}
           </tbody>
