@@ -78,6 +78,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a session that ends'
     isAllowed = false;
     await page.getByText("The app's authorize function refused it.").waitFor();
     expect(await page.getByRole('region', { name: 'celery@one' }).count()).toBe(0);
+    expect(await page.getByText('1 of 1 online').count()).toBe(0);
     await go('#/tasks');
     await page.getByText('23 tasks').waitFor();
   });

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { GraphState } from '../../client.ts';
-import { client } from '../live/connection.ts';
+import { client, isRefusal } from '../live/connection.ts';
 
 /** Result of {@link useGraph}. */
 export interface LiveGraph {
@@ -19,7 +19,8 @@ export function useGraph(id: string): LiveGraph {
   useEffect(() => {
     let controller: AbortController | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const failed = (error: unknown): void => setHeld((before) => ({ ...before, error }));
+    const failed = (error: unknown): void =>
+      setHeld((before) => (isRefusal(error) ? { graph: null, error, at: null } : { ...before, error }));
 
     async function follow(signal: AbortSignal): Promise<void> {
       try {

@@ -1,5 +1,5 @@
 /** Sends requests to the monitor, and records whether it answers and still lets this reader in. */
-import { createMonitorClient } from '../../client.ts';
+import { createMonitorClient, MonitorClientError } from '../../client.ts';
 import { createStore } from '../store.ts';
 
 /** Whether the monitor answers, and whether this reader may see it. */
@@ -24,6 +24,10 @@ export const base = new URL('.', location.href).pathname;
 
 /** Whether data of the monitor may be shown to a reader. */
 export const isShut = ({ state }: Connection): boolean => state === 'signed-out' || state === 'refused';
+
+/** Whether the reader may not see what was asked for: what was shown of it must go. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof MonitorClientError && (error.status === 401 || error.status === 403);
 
 /** After this time without an answer, one is asked for: a lost session is noticed within it. */
 const QUIET_MS = 5_000;

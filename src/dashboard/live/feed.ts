@@ -1,7 +1,7 @@
 /** The event stream that all views of a tab share. It is closed while the tab is hidden. */
 import { type EventBody, type EventsBody, MonitorClientError } from '../../client.ts';
 import { createStore } from '../store.ts';
-import { client, connection, isShut, lose, streamedAt } from './connection.ts';
+import { client, connection, isRefusal, isShut, lose, streamedAt } from './connection.ts';
 
 /** The latest events. */
 export interface Feed {
@@ -87,9 +87,10 @@ async function followOnce(signal: AbortSignal): Promise<boolean> {
       else if (!(error instanceof MonitorClientError)) lose();
     };
     for await (const body of client.watchEvents(query, { signal: inner.signal, onRetry })) take(body);
-  } catch {
+  } catch (error) {
     // The cursor belongs to another feed, or the reader has lost access to the feed.
     cursor = null;
+    if (isRefusal(error)) feed.set({ events: [], available: true });
   } finally {
     clearInterval(watchdog);
     signal.removeEventListener('abort', leave);

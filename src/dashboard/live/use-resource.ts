@@ -1,6 +1,7 @@
 /** Loads the data of a view and refreshes it: on new events, and in an interval when there are none. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type EventBody, MonitorClientError } from '../../client.ts';
+import type { EventBody } from '../../client.ts';
+import { isRefusal } from './connection.ts';
 import { onNews } from './feed.ts';
 
 /** Result of {@link useResource}. */
@@ -31,9 +32,6 @@ interface Held<T> {
   readonly error: unknown;
   readonly at: number | null;
 }
-
-const isRefusal = (error: unknown): boolean =>
-  error instanceof MonitorClientError && (error.status === 401 || error.status === 403);
 
 /** A failed attempt leaves the old data, but for a reader who may not see it any more. */
 function afterError<T>(before: Held<T>, key: string, error: unknown): Held<T> {
