@@ -107,16 +107,18 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, what people read fit
 
   it('a hint can be dismissed, and asked for again', async () => {
     const { page, go, hint } = await open('#/', WIDE);
+    await page.getByText('1 hint on settings').click();
     await page.getByRole('button', { name: `Dismiss: ${hint}` }).click();
     expect(await page.getByText(hint).count()).toBe(0);
     await page.reload();
     await page.getByText('1 of 1 online').waitFor();
-    await page.getByText('Schedule Missed one was missed').waitFor();
+    await page.getByRole('region', { name: 'Verdict' }).waitFor();
     expect(await page.getByText(hint).count()).toBe(0);
     await go('#/components');
     await page.getByText(hint).waitFor();
     await page.getByRole('button', { name: 'Show on the overview' }).click();
     await go('#/');
+    await page.getByText('1 hint on settings').click();
     await page.getByText(hint).waitFor();
   });
 
