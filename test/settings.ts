@@ -19,6 +19,7 @@ export const settings: NonNullable<ViteUserConfig['test']> = {
 export const LIVE: readonly string[] = [
   'test/celery/control-encodings.test.ts',
   'test/celery/ends-live.test.ts',
+  'test/celery/fields-live.test.ts',
   'test/celery/hints-live.test.ts',
   'test/celery/live.test.ts',
   'test/celery/outage.test.ts',
