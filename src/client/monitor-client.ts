@@ -11,10 +11,12 @@ import type {
   TasksBody,
   WorkersBody,
 } from '../wire.ts';
+import { eachTask, type TaskListQuery } from './each-task.ts';
 import { applyGraphUpdates, type GraphState } from './graph-state.ts';
 import { type QueryValues, request, type Transport, urlOf } from './request.ts';
 import { follow, persist, type WatchOptions } from './watch.ts';
 
+export type { TaskListQuery } from './each-task.ts';
 export type { WatchOptions } from './watch.ts';
 
 /** Options of {@link createMonitorClient}. */
@@ -23,27 +25,6 @@ export interface MonitorClientOptions {
   readonly fetch?: typeof fetch;
   /** Sent with every request, such as `{ authorization: 'Bearer …' }`. */
   readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** Parameters of `tasks()`, which are those of `/api/tasks/`. */
-export interface TaskListQuery {
-  readonly limit?: number;
-  readonly cursor?: string | null;
-  readonly state?: string | readonly string[];
-  readonly engine_state?: string | readonly string[];
-  readonly name?: string | readonly string[];
-  readonly worker?: string | readonly string[];
-  readonly queue?: string | readonly string[];
-  readonly root_id?: string;
-  readonly parent_id?: string;
-  readonly group_id?: string;
-  readonly q?: string;
-  readonly since?: string | Date;
-  readonly until?: string | Date;
-  readonly sort?: 'timestamp' | 'received' | 'started' | 'finished' | 'runtime' | 'name' | 'state';
-  readonly order?: 'asc' | 'desc';
-  /** Length of the statistics in minutes. Adds `stats` to the answer. */
-  readonly stats?: number;
 }
 
 /** Parameters of `events()`, which are those of `/api/events/latest/`. */
@@ -82,7 +63,10 @@ export interface MonitorClient {
   ): Promise<HealthBody>;
   components(options?: CallOptions): Promise<ComponentsBody>;
   tasks(query?: TaskListQuery, options?: CallOptions): Promise<TasksBody>;
-  /** All tasks of a list, page by page, each once for each source. */
+  /**
+   * All tasks of a list, each once, page by page. Tasks that changed while the pages were read are found, too: after the
+   * last page, those that have changed since the first one are read again.
+   */
   eachTask(query?: Omit<TaskListQuery, 'cursor' | 'stats'>, options?: CallOptions): AsyncGenerator<TaskBody>;
   task(id: string, options?: CallOptions): Promise<TaskDetailBody>;
   relations(id: string, options?: CallOptions): Promise<RelationsBody>;
@@ -146,21 +130,7 @@ export function createMonitorClient(
     health: ({ checks, ...call } = {}) => json('healthcheck', { checks: checks?.join(',') }, call, [503]),
     components: (call) => json('api/components/', {}, call),
     tasks: (query, call) => json('api/tasks/', { ...query }, call),
-    async *eachTask(query, call) {
-      let cursor: string | null = null;
-      const seen = new Set<string>();
-      do {
-        const page: TasksBody = await client.tasks({ ...query, cursor }, call);
-        for (const row of page.tasks) {
-          // Another instance of the monitor repeats what the one before has listed.
-          const key = JSON.stringify([row.source, row.task_id]);
-          if (seen.has(key)) continue;
-          seen.add(key);
-          yield row;
-        }
-        cursor = page.next_cursor;
-      } while (cursor !== null);
-    },
+    eachTask: (query = {}, call = {}) => eachTask((page) => client.tasks(page, call), query),
     task: (id, call) => json(task(id), {}, call),
     relations: (id, call) => json(task(id, 'relations/'), {}, call),
     graph: (id, query, call) => json(task(id, 'graph/'), { ...query }, call),

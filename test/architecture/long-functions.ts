@@ -5,7 +5,6 @@ const EFFECT = 'listeners, timers and their clean-up share local variables';
 
 /** Functions of more than 60 lines, as `path#name`, and why each is still one function. */
 export const LONG_FUNCTIONS: Readonly<Record<string, string>> = {
-  'src/client/monitor-client.ts#createMonitorClient': 'one short method for each route',
   'src/dashboard/graph/canvas-graph.tsx#CanvasGraph': EFFECT,
   'src/dashboard/graph/canvas-graph.tsx#requestAnimationFrame()': EFFECT,
   'src/dashboard/graph/canvas-graph.tsx#useEffect()': EFFECT,

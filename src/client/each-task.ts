@@ -1,0 +1,77 @@
+/** Reads a whole list of tasks while they change. */
+import type { TaskBody, TasksBody } from '../wire.ts';
+
+/** Parameters of `tasks()`, which are those of `/api/tasks/`. */
+export interface TaskListQuery {
+  readonly limit?: number;
+  readonly cursor?: string | null;
+  readonly state?: string | readonly string[];
+  readonly engine_state?: string | readonly string[];
+  readonly name?: string | readonly string[];
+  readonly worker?: string | readonly string[];
+  readonly queue?: string | readonly string[];
+  readonly root_id?: string;
+  readonly parent_id?: string;
+  readonly group_id?: string;
+  readonly q?: string;
+  readonly since?: string | Date;
+  readonly until?: string | Date;
+  readonly sort?: 'timestamp' | 'received' | 'started' | 'finished' | 'runtime' | 'name' | 'state';
+  readonly order?: 'asc' | 'desc';
+  /** Length of the statistics in minutes. Adds `stats` to the answer. */
+  readonly stats?: number;
+}
+
+/** What a task changed before the list was made, and reached the monitor later, in milliseconds. */
+const LATENESS_MS = 10_000;
+/** While tasks arrive all the time, a walk has to end. */
+const MOST_PASSES = 20;
+
+/**
+ * All tasks of a list, each once. A task that changes moves to the front of the list, past the page that is read. So
+ * after the last page, what has changed since the first one is read again, until no task of that time is new.
+ */
+export async function* eachTask(
+  readPage: (query: TaskListQuery) => Promise<TasksBody>,
+  query: TaskListQuery,
+): AsyncGenerator<TaskBody> {
+  const seen = new Set<string>();
+  const asked = timeOf(query.since) ?? Number.NEGATIVE_INFINITY;
+  const until = timeOf(query.until) ?? Number.POSITIVE_INFINITY;
+  let since: number | null = null;
+  let begunAt: number | null = null;
+  for (let pass = 0; pass < MOST_PASSES; pass += 1) {
+    let cursor: string | null = null;
+    let next: number | null = null;
+    let hasMissed = pass === 0;
+    do {
+      const page: TasksBody = await readPage({
+        ...query,
+        ...(since !== null && { since: new Date(Math.max(since, asked)) }),
+        cursor,
+      });
+      next ??= Date.parse(page.generated_at) - LATENESS_MS;
+      begunAt ??= Date.parse(page.generated_at);
+      for (const task of page.tasks) {
+        const key = JSON.stringify([task.source, task.task_id]);
+        // Another instance of the monitor repeats what the one before has listed.
+        if (seen.has(key)) continue;
+        seen.add(key);
+        // A task that was sent later was not missed: more of them may follow for ever.
+        if (task.sent === null || Date.parse(task.sent) < begunAt) hasMissed = true;
+        yield task;
+      }
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+    since = next;
+    if (!hasMissed || next >= until) return;
+  }
+}
+
+/** Milliseconds since 1970; `null` for none. */
+function timeOf(time: string | Date | undefined): number | null {
+  if (time === undefined) return null;
+  const text = String(time);
+  const parsed = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1_000 : new Date(time).getTime();
+  return Number.isNaN(parsed) ? null : parsed;
+}
