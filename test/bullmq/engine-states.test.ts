@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bullmqSources } from '../../src/bullmq.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
-import { detail, page, walk } from '../helpers/bullmq-read.ts';
+import { context, detail, page, queryOf, walk } from '../helpers/bullmq-read.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 
@@ -51,6 +51,32 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       expect((await detail(own, 'stopped:p1'))?.engineState).toBe('paused');
       await stopped.resume();
       expect((await page(own, { engineStates: ['paused'] })).tasks).toEqual([]);
+      own.close();
+    });
+
+    it('that failed because its child did is a consequence, and no failure of its own in figures', async () => {
+      const [parts, albums] = [app.queue('parts'), app.queue('albums')];
+      const own = bullmqSources({ queues: [parts, albums] });
+      const fail = async (): Promise<never> => {
+        throw new Error('torn');
+      };
+      app.worker('parts', fail);
+      app.worker('albums', fail);
+      await app.flow().add({
+        name: 'album',
+        queueName: 'albums',
+        children: [{ name: 'part', queueName: 'parts', opts: { failParentOnFailure: true } }],
+      });
+      await until(async () => (await page(own, { states: ['FAILURE'] })).tasks.length === 2);
+      const { tasks } = await page(own);
+      expect(Object.fromEntries(tasks.map(({ name, flags }) => [name, flags]))).toEqual({
+        album: ['consequence'],
+        part: [],
+      });
+      const filter = queryOf();
+      const stats = await own.tasks.getTaskStats?.({ minutes: 5, now: new Date(), filter }, context);
+      expect(stats?.series.reduce((sum, { failed }) => sum + (failed ?? 0), 0)).toBe(1);
+      expect(stats?.names.find(({ name }) => name === 'album')?.failed).toBe(0);
       own.close();
     });
 

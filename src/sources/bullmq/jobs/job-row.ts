@@ -3,6 +3,7 @@ import type { Task, TaskFlag, TaskTextField } from '../../../model.ts';
 import { waitBetween } from '../../../select/task-wait.ts';
 import { isRecord } from '../../../values.ts';
 import { taskIdOf } from '../access/queue-ref.ts';
+import { isOfChild } from './failed-child.ts';
 import type { JobContent } from './job-content.ts';
 import { type JobFacts, lastChange, type SetEntry } from './job-facts.ts';
 import { dueTime, stateIn } from './job-sets.ts';
@@ -88,12 +89,18 @@ export function taskOf(job: KnownJob, context: JobContext, values: JobValues, no
     rootId: context.rootId,
     groupId: null,
     chordId: null,
-    flags: flagsOf(context, due, now),
+    flags: flagsOf(context, due, now, state === 'FAILURE' && isOfChild(exception?.text)),
     truncated: cutFields({ args, kwargs, result, exception, traceback }),
   };
 }
 
-function flagsOf({ isLost }: JobContext, due: number | null, now: number): readonly TaskFlag[] {
+function flagsOf(
+  { isLost }: JobContext,
+  due: number | null,
+  now: number,
+  isConsequence: boolean,
+): readonly TaskFlag[] {
+  if (isConsequence) return ['consequence'];
   if (isLost) return ['worker_lost'];
   return due !== null && due < now ? ['overdue'] : [];
 }

@@ -6,6 +6,7 @@ import { passesFilters } from '../../../select/task-filter.ts';
 import { createStatsAccumulator } from '../../../select/task-stats.ts';
 import type { TaskStats, TaskStatsQuery } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
+import { flagConsequences } from '../jobs/consequences.ts';
 import { bareTask, loadKnown, loadTasks } from '../jobs/job-loader.ts';
 import type { KnownJob } from '../jobs/job-row.ts';
 import { setsOf } from '../jobs/job-sets.ts';
@@ -74,7 +75,8 @@ async function tasksOf(
   options: ReadOptions,
 ): Promise<readonly Task[]> {
   if (filter.rootId === null && filter.q === null) {
-    return jobs.map((job) => bareTask(access, job, now.getTime()));
+    const tasks = jobs.map((job) => bareTask(access, job, now.getTime()));
+    return flagConsequences(access, jobs, tasks, options);
   }
   const loaded = await loadTasks(access, jobs, ROW_BOUNDS, options);
   return loaded.map(({ task }) => task);
