@@ -3,10 +3,14 @@ import type { ViteUserConfig } from 'vitest/config';
 /** Where the counts go, for `.ci/run`. */
 const report = process.env.TASK_MONITOR_REPORT;
 
+/** Hosts of tests without `onError` make the mistakes of which the library warns. */
+export const execArgv = ['--disable-warning=ExpressTaskMonitorWarning'];
+
 /** What every configuration of tests has in common. */
 export const settings: NonNullable<ViteUserConfig['test']> = {
   root: new URL('..', import.meta.url).pathname,
   setupFiles: ['test/setup.ts'],
+  execArgv,
   testTimeout: 60_000,
   hookTimeout: 120_000,
   ...(report ? { reporters: ['default', 'json'], outputFile: { json: report } } : {}),

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './longest-first.ts';
-import { FAULTS, LIVE, settings } from './settings.ts';
+import { execArgv, FAULTS, LIVE, settings } from './settings.ts';
 
 /**
  * Files that change what a whole process has in common (what `redis` is, how much heap is in use, which
@@ -22,7 +22,7 @@ export default defineConfig({
   test: {
     ...settings,
     // What tests make is mostly short-lived: collecting it less often saves a twelfth of their CPU.
-    execArgv: ['--max-semi-space-size=64'],
+    execArgv: [...execArgv, '--max-semi-space-size=64'],
     // Most of them wait for servers most of the time: two cores carry five of them.
     maxWorkers: 5,
     sequence: { sequencer: LongestFirst },

@@ -101,6 +101,7 @@ describe.each(EXPRESS_MAJORS)('on $name, a monitor of two sources', (major) => {
       'beat',
       'history',
       'queues',
+      'findings',
       'east.broker',
       'west.broker',
     ]);
