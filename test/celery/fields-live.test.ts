@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CelerySettings, type CelerySources, celerySources } from '../../src/celery.ts';
 import { type CeleryApp, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
-import { allTasksOf, differencesOf, FIELDS, sharesOf, type Truth } from './fields-truth.ts';
+import { allTasksOf, differencesOf, sharesOf, type Truth } from './fields-truth.ts';
 
 const missing = redisMissing ?? celeryMissing;
 

@@ -5,7 +5,7 @@ import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import type { Activity } from '../../src/source.ts';
 import type { ComponentBody, QueueBody, ScheduleBody, WorkerBody } from '../../src/wire.ts';
 
-export const MINUTE = 60_000;
+const MINUTE = 60_000;
 /** The moment at which rules judge. */
 export const NOW = Date.UTC(2026, 10, 21, 12, 0, 30);
 /** So many minutes before {@link NOW}. */
