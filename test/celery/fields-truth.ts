@@ -35,7 +35,7 @@ export interface Truth {
 }
 
 /** The fields that are compared. */
-export const FIELDS = [
+const FIELDS = [
   ...['state', 'name', 'args', 'kwargs', 'queue', 'worker', 'retries', 'eta'],
   ...['sent', 'started', 'finished', 'runtime', 'result', 'exception', 'waitSeconds'],
 ] as const;
