@@ -18,6 +18,11 @@ export { isDone, TASK_STATES, type TaskState } from './model/task-state.ts';
  */
 export type TaskFlag = 'worker_lost' | 'overdue' | 'never_received' | 'end_unseen' | 'consequence';
 
+/** Whether a task has this flag. False where `flags` is no array, which a source in JavaScript may return. */
+export function hasFlag({ flags }: Pick<Task, 'flags'>, flag: TaskFlag): boolean {
+  return Array.isArray(flags) && flags.includes(flag);
+}
+
 /** Text fields of a task that may be truncated. */
 export type TaskTextField = 'args' | 'kwargs' | 'result' | 'exception' | 'traceback';
 

@@ -45,8 +45,8 @@ function countMembers(ids: readonly string[], { tasks }: ReadableTree): Steps<St
 
 function* isComplete({ tasks }: ReadableTree, { unseen }: GraphShape): Steps<boolean> {
   let count = 0;
-  for (const { state, task } of tasks.values()) {
-    if (!isDone(state) && task.flags?.includes('end_unseen') !== true) return false;
+  for (const { state, isEndUnseen } of tasks.values()) {
+    if (!isDone(state) && !isEndUnseen) return false;
     if (++count % ITEMS_PER_STEP === 0) yield;
   }
   for (const { source, kind } of unseen) {

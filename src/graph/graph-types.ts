@@ -53,6 +53,8 @@ export interface ReadableTask {
   readonly task: Task;
   readonly state: string;
   readonly links: Links;
+  /** Whether it has ended although nobody reported how. */
+  readonly isEndUnseen: boolean;
 }
 
 /** A node without the state of its task. */

@@ -1,4 +1,4 @@
-import type { Task, TaskRelation, TaskTree } from '../model.ts';
+import { hasFlag, type Task, type TaskRelation, type TaskTree } from '../model.ts';
 import type { Steps } from '../scheduler.ts';
 import { LONGEST_LABEL } from '../text.ts';
 import type { GraphNodeKind, Links, ReadableTask } from './graph-types.ts';
@@ -37,9 +37,19 @@ function readTask(given: unknown): ReadableTask | null {
   try {
     const task = given as Task;
     const [id, state] = [idOf(task.id), idOf(task.state)];
-    return id === null || state === null ? null : { task, state, links: linksOf(id, task) };
+    if (id === null || state === null) return null;
+    return { task, state, links: linksOf(id, task), isEndUnseen: isEndUnseen(task) };
   } catch {
     return null;
+  }
+}
+
+/** A flag that cannot be read is not set. */
+function isEndUnseen(task: Task): boolean {
+  try {
+    return hasFlag(task, 'end_unseen');
+  } catch {
+    return false;
   }
 }
 

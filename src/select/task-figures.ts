@@ -1,5 +1,5 @@
 /** What statistics are made of: one task in numbers. */
-import type { Task } from '../model.ts';
+import { hasFlag, type Task } from '../model.ts';
 import { waitSecondsOf } from './task-wait.ts';
 
 /** What is summed up of a task. Times in milliseconds since 1970, `NaN` where unknown. */
@@ -32,8 +32,8 @@ export interface TaskFigures {
 export function figuresOf(task: Task): TaskFigures {
   return {
     state: task.state,
-    isEndUnseen: task.flags?.includes('end_unseen') === true,
-    isConsequence: task.flags?.includes('consequence') === true,
+    isEndUnseen: hasFlag(task, 'end_unseen'),
+    isConsequence: hasFlag(task, 'consequence'),
     name: task.name ?? null,
     worker: task.worker ?? null,
     queue: task.queue ?? null,

@@ -71,12 +71,14 @@ faultCase(3, 'each method of a source that never settles, until it is asked no m
     const { broken, host } = await hostOf(bench, method, timeoutMs);
     broken.act = () => new Promise(() => {});
     const late = { ...statusFor(method, 'source_timeout'), aimMs: timeoutMs + 1_000 };
-    for (let round = 1; round <= 3; round += 1) {
+    // For the rules of findings, it is read once more.
+    const more = method[1] === 'listComponents' ? 1 : 0;
+    for (let round = 1; round <= 3 - more; round += 1) {
       const start = performance.now();
       await bench.expectAnswer(host, method[2], late);
       // The clock of timers and this one may differ by a millisecond.
       expect(performance.now() - start).toBeGreaterThanOrEqual(timeoutMs - 2);
-      expect(broken.calls).toBe(round);
+      expect(broken.calls).toBe(round + more);
     }
     // Three are outstanding: the fourth is not even begun.
     await bench.expectAnswer(host, method[2], { ...statusFor(method, 'source_unavailable'), ...PROMPT });
@@ -143,15 +145,17 @@ faultCase(5, 'each method of a source that calls back after close()', async (ben
       const late = deferred<unknown>();
       broken.act = () => late.promise;
       const waiting = bench.expectAnswer(host, method[2], statusFor(method, 'overloaded'));
-      await until(() => broken.calls === 1);
+      // The components are read for the rules of findings, too.
+      await until(() => broken.calls > 0);
       await host.router.close();
       await waiting;
+      const { calls } = broken;
       if (settle === 'resolve') late.resolve([]);
       else late.reject(new Error('late'));
       await new Promise(setImmediate);
       expect(onError).not.toHaveBeenCalled();
       await bench.expectAnswer(host, method[2], { status: 503, code: 'overloaded', ...PROMPT });
-      expect(broken.calls).toBe(1);
+      expect(broken.calls).toBe(calls);
     }
   }
 });

@@ -52,7 +52,9 @@ export async function runChild(
   symlinkSync(installed(express.name === 'Express 4' ? 'express4' : 'express'), join(modules, 'express'));
   const file = join(folder, 'program.mjs');
   writeFileSync(file, program.startsWith('./') ? readFileSync(new URL(program, PROGRAMS), 'utf8') : program);
-  const line = [...flags, '--preserve-symlinks', file, ...args];
+  // Programs print JSON; a host without `onError` would get warnings beside it.
+  const silent = '--disable-warning=ExpressTaskMonitorWarning';
+  const line = [...flags, silent, '--preserve-symlinks', file, ...args];
   const [command, given] =
     openFiles === undefined
       ? [process.execPath, line]
