@@ -14,3 +14,13 @@ export function recordOf(value: unknown): Readonly<Record<string, unknown>> | nu
 export function filledString(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
+
+/** Whether a value is a promise or behaves like one. */
+export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  const kind = typeof value;
+  return (
+    (kind === 'object' || kind === 'function') &&
+    value !== null &&
+    typeof (value as PromiseLike<T>).then === 'function'
+  );
+}

@@ -8,7 +8,8 @@
  */
 import { MonitorError } from '../errors.ts';
 import { comparePositions, sortKeyOf } from '../select/task-order.ts';
-import type { ReadContext, TaskPage, TaskPosition, TaskQuery, TaskSource } from '../source.ts';
+import type { Awaitable, ReadContext, TaskPage, TaskPosition, TaskQuery, TaskSource } from '../source.ts';
+import { isThenable } from '../values.ts';
 import { type InstanceProgress, MOST_INSTANCES, readProgress, writeProgress } from './instance-position.ts';
 
 /**
@@ -24,26 +25,32 @@ export function withInstanceWalks<Source extends TaskSource>(tasks: Source, inst
   };
 }
 
-async function listTasks(
+/** Answers at once where the list does: a promise for each request would cost the reads of a busy page. */
+function listTasks(
   tasks: TaskSource,
   instance: string,
   query: TaskQuery,
   context: ReadContext,
-): Promise<TaskPage> {
+): Awaitable<TaskPage> {
   const progress = query.after === null ? [] : progressAt(query.after);
   const others = progress?.filter((one) => one.instance !== instance) ?? [];
   const own = progress?.find((one) => one.instance === instance) ?? null;
   // Without the progress of each instance this is a walk by key and id alone, which always ends.
   if (progress === null || (own === null && others.length >= MOST_INSTANCES)) {
     const after = progress === null ? query.after : (progress.at(-1)?.after ?? null);
-    return { ...(await tasks.listTasks({ ...query, after }, context)), cursorExact: false };
+    return mapped(tasks.listTasks({ ...query, after }, context), (page) => ({ ...page, cursorExact: false }));
   }
   const start = own ?? joinAfter(instance, progress.at(-1)?.after ?? null);
-  const page = await tasks.listTasks({ ...query, after: start.after }, context);
-  const end = query.limit === 0 ? null : moveOn(start, page.next, query.order);
-  if (end === null) return { ...page, next: null };
-  const next = writeProgress([...others, end], end.after ?? lastOf(page, query));
-  return next === null ? { ...page, next: end.after, cursorExact: false } : { ...page, next };
+  return mapped(tasks.listTasks({ ...query, after: start.after }, context), (page) => {
+    const end = query.limit === 0 ? null : moveOn(start, page.next, query.order);
+    if (end === null) return { ...page, next: null };
+    const next = writeProgress([...others, end], end.after ?? lastOf(page, query));
+    return next === null ? { ...page, next: end.after, cursorExact: false } : { ...page, next };
+  });
+}
+
+function mapped(page: Awaitable<TaskPage>, map: (page: TaskPage) => TaskPage): Awaitable<TaskPage> {
+  return isThenable(page) ? page.then(map) : map(page);
 }
 
 function progressAt(after: TaskPosition): readonly InstanceProgress[] | null {

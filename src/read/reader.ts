@@ -2,6 +2,7 @@ import { isMonitorError, MonitorError } from '../errors.ts';
 import type { Waiter } from '../scheduler.ts';
 import { type PartRead, partsOf } from '../source/combined-part.ts';
 import type { Awaitable, SourcePart } from '../source.ts';
+import { isThenable } from '../values.ts';
 import { type Aborting, createContext } from './context.ts';
 import { codeOf } from './failure.ts';
 import { createFanOut } from './fan-out.ts';
@@ -212,13 +213,4 @@ function mapRaw<Raw, Result>(
   } catch (error) {
     return fail(error);
   }
-}
-
-function isThenable<T>(value: Awaitable<T>): value is PromiseLike<T> {
-  const kind = typeof value;
-  return (
-    (kind === 'object' || kind === 'function') &&
-    value !== null &&
-    typeof (value as PromiseLike<T>).then === 'function'
-  );
 }

@@ -210,7 +210,7 @@ describe('a walk that cannot be exact', () => {
     `instances1[${Array.from({ length: 9 }, (_, index) => `["${index}",0]`).join()}]`,
   ])('is refused for a made-up position: %s', async (mark) => {
     const after = { key: null, id: 'a', mark };
-    await expect(one.listTasks(query({ after }), CONTEXT)).rejects.toMatchObject({
+    await expect(async () => one.listTasks(query({ after }), CONTEXT)).rejects.toMatchObject({
       code: 'invalid_parameter',
       faults: [{ parameter: 'cursor' }],
     });
