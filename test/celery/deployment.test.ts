@@ -1,28 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CelerySources, celerySources } from '../../src/celery.ts';
-import type { Task } from '../../src/model.ts';
-import type { TaskPosition } from '../../src/source.ts';
 import { createAclUsers, urlAs } from '../helpers/acl-users.ts';
 import { type CeleryApp, celeryApp, celeryMissing, type Submitted } from '../helpers/celery-app.ts';
 import { componentOf, context } from '../helpers/celery-events.ts';
 import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
-import { query } from '../history/telling.ts';
 import { recordCommands } from './commands.ts';
+import { allTasksOf } from './fields-truth.ts';
 
 const missing = redisMissing ?? celeryMissing;
-
-/** Every task, by walking the pages. */
-async function allTasks(sources: CelerySources): Promise<Map<string, Task>> {
-  const tasks = new Map<string, Task>();
-  let after: TaskPosition | null = null;
-  do {
-    const page = await sources.tasks.listTasks(query({ after }), context);
-    for (const task of page.tasks) tasks.set(task.id, task);
-    after = page.next;
-  } while (after !== null);
-  return tasks;
-}
 
 describe.skipIf(missing !== null)(titleUnless(missing, 'one run of a running Celery'), () => {
   let redis: RedisServer;
@@ -75,7 +61,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'one run of a running Cel
     ]);
     const run = app.submit();
     // In the middle of it, one monitor is closed and another one takes its place.
-    await until(async () => (await allTasks(interrupted)).size > 100);
+    await until(async () => (await allTasksOf(interrupted)).size > 100);
     await interrupted.close();
     all['that was restarted in the middle'] = open('read');
     submitted = await run;
@@ -96,7 +82,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'one run of a running Cel
     async (monitor) => {
       const sources = all[monitor] as CelerySources;
       const wrong = async (): Promise<string[]> => {
-        const seen = await allTasks(sources);
+        const seen = await allTasksOf(sources);
         return submitted.flatMap(({ id, name, state }) => {
           const task = seen.get(id);
           return task?.state === state && task.name === name
@@ -118,8 +104,8 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'one run of a running Cel
       const { results } = (await componentOf(sources, 'backend')).config as { results: { done: boolean } };
       return results.done;
     });
-    const seen = await allTasks(sources);
-    const complete = await allTasks(all['who may only read'] as CelerySources);
+    const seen = await allTasksOf(sources);
+    const complete = await allTasksOf(all['who may only read'] as CelerySources);
     const wrong: string[] = [];
     for (const { id, name, state, never_ran: neverRan } of submitted) {
       const task = seen.get(id);

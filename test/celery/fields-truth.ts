@@ -43,7 +43,7 @@ const FIELDS = [
 /** How long a message may be under way on a busy machine, in seconds. */
 const LATE = 10;
 
-/** Every task, by its id, with the fields of its own page. */
+/** Every task by its id, by walking the pages. */
 export async function allTasksOf(sources: CelerySources): Promise<Map<string, Task>> {
   const tasks = new Map<string, Task>();
   let after: TaskPosition | null = null;
