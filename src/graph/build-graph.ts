@@ -1,7 +1,7 @@
 import { isDone, type TaskTree } from '../model.ts';
 import type { Steps } from '../scheduler.ts';
 import { hasShape, shapeOf } from './graph-shape.ts';
-import type { Graph, GraphNode, GraphShape, StateCounts } from './graph-types.ts';
+import type { Graph, GraphNode, GraphShape, ReadableTask, StateCounts } from './graph-types.ts';
 import { ITEMS_PER_STEP, type ReadableTree, readTree } from './readable-tree.ts';
 import { countStates } from './state-counts.ts';
 
@@ -32,7 +32,7 @@ export function* buildGraph(
     rootId: tree.rootId,
     tasks: readable.tasks,
     nodes,
-    counts: yield* countStates(Array.from(readable.tasks.values(), ({ state }) => state)),
+    counts: yield* countStates(Array.from(readable.tasks.values(), countedState)),
     isPartial: tree.truncated === true,
     isComplete: tree.truncated !== true && (yield* isComplete(readable, shape)),
     shape,
@@ -40,7 +40,12 @@ export function* buildGraph(
 }
 
 function countMembers(ids: readonly string[], { tasks }: ReadableTree): Steps<StateCounts> {
-  return countStates(ids.map((id) => tasks.get(id)?.state));
+  return countStates(ids.map((id) => countedState(tasks.get(id))));
+}
+
+/** Nobody knows the state that a task is in whose end was not seen: least of all does it run. */
+function countedState(task: ReadableTask | undefined): string | undefined {
+  return task === undefined || task.isEndUnseen ? undefined : task.state;
 }
 
 function* isComplete({ tasks }: ReadableTree, { unseen }: GraphShape): Steps<boolean> {

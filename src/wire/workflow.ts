@@ -20,7 +20,7 @@ export interface RelationsBody {
   sources: SourceBody[];
 }
 
-/** Number of tasks per state bucket. */
+/** Number of tasks per state bucket. A task with the flag `end_unseen` is in none of them. */
 export interface StateCountsBody {
   /** Sum of all buckets. */
   total: Integer;

@@ -27,7 +27,14 @@ describe('the graph of a workflow', () => {
     expect(graphOf(treeOf([started])).isComplete).toBe(false);
     const graph = graphOf(treeOf([{ ...started, flags: ['end_unseen'] }, task('b', { parentId: 'a' })]));
     expect(graph.isComplete).toBe(true);
-    expect(graph.counts.running).toBe(1);
+  });
+
+  it('counts a task whose end was not seen in no state, nor does its group', () => {
+    const member = task('a', { state: 'STARTED', groupId: 'g' });
+    const tree = treeOf([{ ...member, flags: ['end_unseen'] }, task('b', { groupId: 'g' })]);
+    const { counts, nodes } = graphOf(tree);
+    expect(counts).toMatchObject({ total: 1, running: 0, success: 1 });
+    expect(nodes.find(({ id }) => id === 'g')?.members).toMatchObject({ total: 1, running: 0, success: 1 });
   });
 
   it('names an edge by the most telling relation known', () => {

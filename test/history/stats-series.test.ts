@@ -88,6 +88,13 @@ describe('the series of stats', () => {
     expect((await series()).get(9)?.received).toBeNull();
   });
 
+  it('does not know what nobody reports, but for results', async () => {
+    const { record, series } = tenMinutes({ eventless: true });
+    record(told({ type: 'succeeded', origin: 'result', time: at(2) }));
+    const steps = await series();
+    expect(steps.get(2)).toMatchObject({ received: null, succeeded: 1, failed: null, retried: null });
+  });
+
   it('knows what a host reports later', async () => {
     const { record, series } = tenMinutes({ backdated: true });
     record(told({ type: 'received', name: 'pay', worker: 'w', time: at(-5) }));

@@ -114,9 +114,9 @@ function* activityOf({ tables, workers, flags, coverage, aggregate }: MemoryStat
   };
 }
 
-/** Nothing is seen while the source is disconnected. */
-function isWhole({ coverage, frozenAt }: MemoryState, from: number, to: number): boolean {
-  return (frozenAt === null || to <= frozenAt) && coverage.isWhole(from, to);
+/** Nothing is seen while the source is disconnected, or where nobody reports events. */
+function isWhole({ coverage, frozenAt, isEventless }: MemoryState, from: number, to: number): boolean {
+  return !isEventless && (frozenAt === null || to <= frozenAt) && coverage.isWhole(from, to);
 }
 
 function statsOf(

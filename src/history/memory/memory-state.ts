@@ -25,6 +25,11 @@ export interface MemoryHistoryOptions extends RetentionOptions {
    * process counts as seen then, from the earliest record on. Default: false.
    */
   readonly backdated?: boolean;
+  /**
+   * Whether events are not reported at all, but only states that are stored: then nothing counts as seen. Default:
+   * false.
+   */
+  readonly eventless?: boolean;
   /** Identifies this history in cursors, at most 32 characters. Default: a new random text. */
   readonly instance?: string;
 }
@@ -46,6 +51,7 @@ export interface MemoryState {
   readonly aggregate: MinuteAggregate;
   readonly coverage: Coverage;
   readonly isBackdated: boolean;
+  readonly isEventless: boolean;
   readonly counts: { evicted: number; received: number; dropped: number };
   /** Of each part: goes up with every change of an answer. */
   readonly revisions: Record<HistoryPart, number>;
@@ -60,6 +66,7 @@ export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
     now: clock = turnNow,
     redactor = null,
     backdated = false,
+    eventless = false,
     instance = newInstance(),
     ...bounds
   } = options;
@@ -81,6 +88,7 @@ export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
     aggregate,
     coverage: createCoverage(startedAt),
     isBackdated: backdated,
+    isEventless: eventless,
     feed: createFeed(retention.maxEvents, clock, (id) => nameOf(tables, id), redactor, backdated),
     counts: { evicted: 0, received: 0, dropped: 0 },
     revisions: { tasks: 0, workers: 0, events: 0 },

@@ -18,7 +18,11 @@ export interface CelerySourceOptions extends Omit<CollectionOptions, 'valueLengt
 /** A Celery source: a history, what collects into it, and what answers from it. */
 export function createCelerySource(options: CelerySourceOptions): CeleryParts & { close(): Promise<void> } {
   const { name, retention, broker, backend, foreignBroker, foreignBackend } = options;
-  const history = createMemoryHistory({ ...retention, redactor: options.redactor ?? null });
+  const history = createMemoryHistory({
+    ...retention,
+    redactor: options.redactor ?? null,
+    eventless: broker === null,
+  });
   const valueLength = retention.maxValueLength ?? VALUE_LENGTH;
   const collection = createCollection({ ...options, valueLength }, history);
   const { reader, index } = history;

@@ -20,7 +20,7 @@ import type { CelerySettings } from './settings.ts';
 import { type DeploymentSnapshot, snapshotOf } from './snapshot.ts';
 import { createTaskWatch, type TaskWatch } from './task-watch.ts';
 
-/** Milliseconds that a look-up of stored results may take. */
+/** Milliseconds that one look-up may take. */
 const LOOKUP_MS = 5_000;
 
 /** What is collected, and from where. */
@@ -154,18 +154,11 @@ function queuesOf(
 }
 
 function resultsOf(options: CollectionOptions, history: History, lineage: Lineage): Results | null {
-  const { backend, settings, valueLength, readResults, redactor = null } = options;
+  const { backend, settings, valueLength, readResults: readsStored, redactor = null } = options;
   if (backend === null) return null;
-  const { stored } = backend;
-  return createResults({
-    stored,
-    settings,
-    history,
-    lineage,
-    valueLength,
-    redactor,
-    readsStored: readResults,
-  });
+  const { stored, published } = backend;
+  const from = { stored, published, settings, readsStored };
+  return createResults({ ...from, history, lineage, valueLength, redactor });
 }
 
 function watchOf({ observer, lineage, control, schedules }: Parts): IntakeWatch {
@@ -244,7 +237,7 @@ function onConnected(
 ): void {
   observer.connected(server);
   if (server === 'broker') void schedules.refresh();
-  if (!again) return;
-  results?.onGap();
-  taskWatch?.askSoon();
+  if (server === 'backend') results?.onListening();
+  else if (again) results?.onGap();
+  if (again) taskWatch?.askSoon();
 }

@@ -3,8 +3,9 @@
 import type { History } from '../../../history/history.ts';
 import type { HistorySources } from '../../../history/history-sources.ts';
 import type { Redactor } from '../../../redact.ts';
+import { pause } from '../../../waiting.ts';
 import type { Lineage } from '../lineage/lineage.ts';
-import type { StoredResults } from '../result-backend.ts';
+import type { PublishedResults, StoredResults } from '../result-backend.ts';
 import type { CelerySettings } from '../settings.ts';
 import { createDating } from './dating.ts';
 import { createFoundTasks } from './found-tasks.ts';
@@ -14,6 +15,10 @@ import { createResultLookup, type ResultLookup } from './result-lookup.ts';
 import { createResultScan, type ScanProgress } from './result-scan.ts';
 import { withTaskLookup } from './task-lookup.ts';
 
+/** How long reading waits for the subscription, and how often it looks whether that has failed, in milliseconds. */
+const LONGEST_WAIT_MS = 5_000;
+const WAIT_STEP_MS = 50;
+
 /** Progress of reading, and its cost. */
 export interface ResultsProgress extends ScanProgress {
   /** Commands or queries sent so far, those of look-ups included. */
@@ -22,8 +27,13 @@ export interface ResultsProgress extends ScanProgress {
 
 /** Reads stored results into a history. */
 export interface Results {
-  /** Begins to read what is stored, and to ask about tasks that have not ended. */
+  /**
+   * Begins to read what is stored, and to ask about tasks that have not ended, once published results are heard or
+   * cannot be heard: what is stored in between is then either read or heard.
+   */
   start(): void;
+  /** To be called whenever published results begin to be heard. */
+  onListening(): void;
   /** Asks for everything again, since something may have been missed. */
   onGap(): void;
   readonly lookup: ResultLookup;
@@ -37,6 +47,8 @@ export interface Results {
 /** What reading needs. */
 export interface ResultsOptions {
   readonly stored: StoredResults;
+  /** The published results. Default: none are heard. */
+  readonly published?: Pick<PublishedResults, 'state'> | null;
   readonly settings: CelerySettings;
   readonly history: History;
   readonly lineage: Lineage;
@@ -60,21 +72,40 @@ export function createResults(options: ResultsOptions): Results {
   const lookup = createResultLookup({ intake, aside: found.add, signal });
   let started = false;
 
+  function begin(): void {
+    if (started || signal.aborted) return;
+    started = true;
+    if (readsStored) scan.start();
+    reconciler.start();
+  }
+
+  function onGap(): void {
+    if (!started || signal.aborted) return;
+    if (readsStored) scan.start();
+    reconciler.askAll();
+  }
+
   return {
-    start() {
-      if (started || signal.aborted) return;
-      started = true;
-      if (readsStored) scan.start();
-      reconciler.start();
+    start: () => void listening(options.published ?? null, signal).then(begin),
+    onListening() {
+      // What was read before may have been stored again since.
+      if (started) onGap();
+      else begin();
     },
-    onGap() {
-      if (!started || signal.aborted) return;
-      if (readsStored) scan.start();
-      reconciler.askAll();
-    },
+    onGap,
     lookup,
     withLookup: (tasks) => withTaskLookup(tasks, { reader: history.reader, lineage, lookup, found }),
     progress: () => ({ ...scan.progress(), commands: stored.requests() }),
     stop: () => stopping.abort(),
   };
+}
+
+/** Resolves once published results are heard, or the first attempt to hear them has failed. */
+async function listening(published: ResultsOptions['published'], signal: AbortSignal): Promise<void> {
+  const end = performance.now() + LONGEST_WAIT_MS;
+  const isTrying = (): boolean => {
+    const { up, problem } = published?.state() ?? { up: true, problem: null };
+    return !up && problem === null;
+  };
+  while (isTrying() && performance.now() < end && !signal.aborted) await pause(WAIT_STEP_MS, signal);
 }
