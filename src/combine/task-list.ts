@@ -132,7 +132,10 @@ async function settle(
   const exact = await Promise.all(
     parts.map(async (rows, index): Promise<PartRows> => {
       const limit = first.taken[index] as number;
-      if (!needsMark(rows, limit)) return { ...rows, items: rows.items.slice(0, limit), rest: null };
+      const items = rows.items.slice(0, limit);
+      if (!needsMark(rows, limit)) return { ...rows, items, rest: null };
+      const end = endOf(rows, limit);
+      if (end !== null) return { ...rows, page: end, items, size: limit, rest: null };
       const { part, start } = rows;
       const asked = { ...query, after: start === 'ended' ? null : start, limit, scan };
       const reply = await pageOf(part, asked, fanOut, `first ${limit}`);
@@ -145,6 +148,16 @@ async function settle(
     position,
   }));
   return { parts: exact, taken: exact.map(({ items: own }) => own.length), rows };
+}
+
+/** The page as if it had only its first `taken` rows; `null` when the part cannot tell. */
+function endOf({ page, items }: PartRows, taken: number): TaskPage | null {
+  // A row that was left out shifts the others.
+  if (page?.endAt === undefined || page.tasks[taken - 1] !== items[taken - 1]?.item) return null;
+  const end = page.endAt(taken);
+  if (end === null || !(end.next === null || isTaskPosition(end.next))) return null;
+  const { next, cursorExact = page.cursorExact ?? true } = end;
+  return { ...page, next, cursorExact };
 }
 
 /** Whether the position after this many rows may need a mark in addition to key and id. */

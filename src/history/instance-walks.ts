@@ -7,7 +7,9 @@
  * knows. Rows are repeated, and none that is known to all of them is missed.
  */
 import { MonitorError } from '../errors.ts';
+import type { Task } from '../model.ts';
 import { comparePositions, sortKeyOf } from '../select/task-order.ts';
+import type { PageEnd } from '../source/task-query.ts';
 import type { Awaitable, ReadContext, TaskPage, TaskPosition, TaskQuery, TaskSource } from '../source.ts';
 import { isThenable } from '../values.ts';
 import { type InstanceProgress, MOST_INSTANCES, readProgress, writeProgress } from './instance-position.ts';
@@ -38,15 +40,34 @@ function listTasks(
   // Without the progress of each instance this is a walk by key and id alone, which always ends.
   if (progress === null || (own === null && others.length >= MOST_INSTANCES)) {
     const after = progress === null ? query.after : (progress.at(-1)?.after ?? null);
-    return mapped(tasks.listTasks({ ...query, after }, context), (page) => ({ ...page, cursorExact: false }));
+    return mapped(tasks.listTasks({ ...query, after }, context), (page) => ({
+      ...page,
+      cursorExact: false,
+      endAt: (count) => ({ next: positionAt(page, count, query), cursorExact: false }),
+    }));
   }
   const start = own ?? joinAfter(instance, progress.at(-1)?.after ?? null);
   return mapped(tasks.listTasks({ ...query, after: start.after }, context), (page) => {
-    const end = query.limit === 0 ? null : moveOn(start, page.next, query.order);
-    if (end === null) return { ...page, next: null };
-    const next = writeProgress([...others, end], end.after ?? lastOf(page, query));
-    return next === null ? { ...page, next: end.after, cursorExact: false } : { ...page, next };
+    const endBehind = (position: TaskPosition | null): PageEnd => {
+      const end = query.limit === 0 ? null : moveOn(start, position, query.order);
+      if (end === null) return { next: null };
+      const next = writeProgress([...others, end], end.after ?? lastOf(page, query));
+      return next === null ? { next: end.after, cursorExact: false } : { next };
+    };
+    return {
+      ...page,
+      ...endBehind(page.next),
+      endAt: (count) => endBehind(positionAt(page, count, query)),
+    };
   });
+}
+
+/** The position of the list of one instance behind the first `count` rows of a page. */
+function positionAt(page: TaskPage, count: number, { sort }: TaskQuery): TaskPosition | null {
+  const end = page.endAt?.(count);
+  if (end !== undefined && end !== null) return end.next;
+  const row = page.tasks[count - 1] as Task;
+  return { key: sortKeyOf(row, sort), id: row.id };
 }
 
 function mapped(page: Awaitable<TaskPage>, map: (page: TaskPage) => TaskPage): Awaitable<TaskPage> {

@@ -15,12 +15,13 @@ export function isTaskPosition(value: unknown): value is TaskPosition {
 /** Whether a value is a page of tasks; its rows are not looked at. */
 export function isTaskPage(page: unknown): page is TaskPage {
   if (typeof page !== 'object' || page === null) return false;
-  const { tasks: rows, next, total, cursorExact } = page as Partial<Record<keyof TaskPage, unknown>>;
+  const { tasks: rows, next, total, cursorExact, endAt } = page as Partial<Record<keyof TaskPage, unknown>>;
   return (
     Array.isArray(rows) &&
     (next === null || isTaskPosition(next)) &&
     (total === null || (Number.isSafeInteger(total) && Number(total) >= 0)) &&
-    (cursorExact === undefined || typeof cursorExact === 'boolean')
+    (cursorExact === undefined || typeof cursorExact === 'boolean') &&
+    (endAt === undefined || typeof endAt === 'function')
   );
 }
 

@@ -76,7 +76,15 @@ export interface TaskPage {
    * False when a walk to this page, or from it to the last one, may miss rows that do not change. Default: true.
    */
   readonly cursorExact?: boolean;
+  /**
+   * `next` and `cursorExact` of the page with only the first `count` of these rows: at least 1, fewer than all.
+   * `null`: not known. Default: a list of several sources asks for that page, where positions have marks.
+   */
+  endAt?(count: number): PageEnd | null;
 }
+
+/** How a page of tasks ends. */
+export type PageEnd = Pick<TaskPage, 'next' | 'cursorExact'>;
 
 /** Which tasks to sum up: the filters of a {@link TaskQuery}, over the last `minutes`. */
 export interface TaskStatsQuery {

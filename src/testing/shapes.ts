@@ -76,6 +76,7 @@ export const SHAPES = {
     next: nullable(position),
     total: nullable(count),
     cursorExact: optional(boolean),
+    endAt: optional(shape('a function', (value) => typeof value === 'function')),
   }),
   taskDetail: record({
     ...TASK_FIELDS,

@@ -205,6 +205,22 @@ export const TASK_CHECKS: Checks = {
     }
   },
 
+  'continues behind a row where the page says so of it': async (bench) => {
+    for (const sort of SORTS) {
+      const query = taskQuery({ sort, limit: 7 });
+      const { tasks, endAt } = await page(bench, query);
+      const expected = idsOf(await walk(bench, query, 20)).slice(0, 14);
+      for (const count of endAt === undefined ? [] : [1, 4, 6].filter((one) => one < tasks.length)) {
+        const after = endAt?.(count)?.next ?? null;
+        if (after === null) continue;
+        const { tasks: next } = await page(bench, taskQuery({ ...query, after }));
+        const rows = [...tasks.slice(0, count), ...next];
+        const what = `listTasks by ${sort} behind row ${count} of a page`;
+        expectIds(what, idsOf(rows), expected.slice(0, rows.length));
+      }
+    }
+  },
+
   'marks the last page as the last': async (bench) => {
     const { rows, since } = await held(bench);
     // The page is exactly full, which exposes a source that only compares its length with the limit.

@@ -8,8 +8,13 @@ export { queryOf } from './task-query.ts';
 /** Never aborted. */
 export const context = { signal: new AbortController().signal };
 
-export async function page(sources: BullMQSources, part: Partial<TaskQuery> = {}): Promise<TaskPage> {
-  return sources.tasks.listTasks(queryOf(part), context);
+/** Without `endAt`, so that pages can be compared. */
+export async function page(
+  sources: BullMQSources,
+  part: Partial<TaskQuery> = {},
+): Promise<Omit<TaskPage, 'endAt'>> {
+  const { endAt: _, ...answer } = await sources.tasks.listTasks(queryOf(part), context);
+  return answer;
 }
 
 /** All rows, page after page; `between` is waited for after each. Places travel as they do in a cursor. */

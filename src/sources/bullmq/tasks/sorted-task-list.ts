@@ -7,6 +7,7 @@ import type { Task } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { passesFilters } from '../../../select/task-filter.ts';
 import { comparePositions } from '../../../select/task-order.ts';
+import type { PageEnd } from '../../../source/task-query.ts';
 import type { TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { bareTask, loadTasks } from '../jobs/job-loader.ts';
@@ -29,19 +30,27 @@ export async function listSorted(
   if (kept === null) portions.set(query, start, portion);
   const { rows, end } = portion;
   const tasks: Task[] = [];
-  let at = after === null ? 0 : firstBehind(rows, after, order);
+  const mark = portionMark(start);
+  const begin = after === null ? 0 : firstBehind(rows, after, order);
+  let at = begin;
   while (tasks.length < limit && at < rows.length) {
     const part = rows.slice(at, at + limit - tasks.length);
     at += part.length;
     tasks.push(...(await loadRows(access, part, query, kept !== null, options)));
   }
+  // A page that is kept must not keep the whole portion.
+  const passed = rows.slice(begin, at).map(({ key, id }) => ({ key, id, mark }));
+  const endAt = (count: number): PageEnd | null => {
+    const next = passed.find(({ id }) => id === tasks[count - 1]?.id);
+    return next === undefined ? null : { next };
+  };
   const total = start === null && end === null ? rows.length : null;
   const last = rows[at - 1];
   if (limit > 0 && last !== undefined && at < rows.length) {
-    return { tasks, next: { key: last.key, id: last.id, mark: portionMark(start) }, total };
+    return { tasks, next: { key: last.key, id: last.id, mark }, total, endAt };
   }
   const next = end !== null && limit > 0 ? { key: null, id: '', mark: portionMark(end) } : null;
-  return { tasks, next, total };
+  return { tasks, next, total, endAt };
 }
 
 /** Index of the first row behind a position. */

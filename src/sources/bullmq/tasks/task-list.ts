@@ -1,7 +1,8 @@
 import type { Task } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { selectTasks } from '../../../select/select-tasks.ts';
-import type { TaskPage, TaskQuery } from '../../../source.ts';
+import type { PageEnd } from '../../../source/task-query.ts';
+import type { TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { loadKnown, loadTasks } from '../jobs/job-loader.ts';
 import { setsOf } from '../jobs/job-sets.ts';
@@ -45,24 +46,33 @@ async function listByTime(access: QueueAccess, query: TaskQuery, options: ReadOp
   const isWhole = matchesWholeSets(query);
   const withTexts = showsMostJobs(query);
   const walk = await walkOfQuery(access, query, { after, order, withTexts }, options);
-  const total = async (): Promise<number | null> => (isWhole ? walk.count() : null);
   const tasks: Task[] = [];
+  const batches: (readonly SequenceRow[])[] = [];
+  const endAt = (count: number): PageEnd | null => {
+    // The walk knows positions in its last batch only.
+    const row = batches.length > 1 ? undefined : batches[0]?.find(({ taskId }) => taskId === tasks[count - 1]?.id);
+    return row === undefined ? null : { next: walk.positionBehind(row) };
+  };
+  const pageWith = async (next: TaskPosition | null): Promise<TaskPage> => {
+    return { tasks, next, total: isWhole ? await walk.count() : null, endAt };
+  };
   let last: SequenceRow | undefined;
   for (let scanned = 0; tasks.length < limit && (isWhole || scanned < scan); ) {
     const missing = limit - tasks.length;
     const most = isWhole ? missing : Math.min(rowsFor(missing, tasks.length, scanned), scan - scanned);
     const rows = await walk.next(most);
-    if (rows.length === 0) return { tasks, next: null, total: await total() };
+    batches.push(rows);
+    if (rows.length === 0) return pageWith(null);
     scanned += rows.length;
     const jobs = await loadKnown(access, rows, withTexts, options);
     tasks.push(...(await loadMatching(access, jobs, query, missing, options)));
     last = tasks.length < limit ? rows.at(-1) : rows.find(({ taskId }) => taskId === tasks.at(-1)?.id);
     if (last !== rows.at(-1) && last !== undefined) {
-      return { tasks, next: walk.positionBehind(last), total: await total() };
+      return pageWith(walk.positionBehind(last));
     }
   }
-  if (last === undefined || !(await walk.hasMore())) return { tasks, next: null, total: await total() };
-  return { tasks, next: walk.positionBehind(last), total: await total() };
+  if (last === undefined || !(await walk.hasMore())) return pageWith(null);
+  return pageWith(walk.positionBehind(last));
 }
 
 /** How many rows to read for the tasks that are missing, if as many match as before. */

@@ -48,8 +48,22 @@ async function listByTime(
   const room = query.limit - page.tasks.length;
   if (page.next !== null || query.limit === 0 || count === 0) return { ...page, total };
   if (after === null && room <= 0) return { ...page, next: positionOf(FIRST_POSITION), total };
-  const { rows, next } = collect(messages, query, after ?? FIRST_POSITION, room, matching);
-  return { tasks: [...page.tasks, ...rows], next: next === null ? null : positionOf(next), total };
+  const { listed, next } = collect(messages, query, after ?? FIRST_POSITION, room, matching);
+  const known = page.tasks.length;
+  return {
+    tasks: [...page.tasks, ...listed.map(({ row }) => row)],
+    next: next === null ? null : positionOf(next),
+    total,
+    endAt: (count) => {
+      const message = listed[count - known - 1]?.message;
+      return { next: message === undefined ? rowPosition(page.tasks[count - 1] as Task, query) : positionOf(message) };
+    },
+  };
+}
+
+interface Listed {
+  readonly row: Task;
+  readonly message: WaitingMessage;
 }
 
 /** One page. Looks at no more messages than `query.scan`. */
@@ -59,17 +73,17 @@ function collect(
   after: MessagePosition,
   room: number,
   matching: Matcher,
-): { rows: Task[]; next: MessagePosition | null } {
-  const rows: Task[] = [];
+): { listed: Listed[]; next: MessagePosition | null } {
+  const listed: Listed[] = [];
   let last = after;
   const start = indexBehind(messages, after);
   for (const message of messages.slice(start, start + query.scan)) {
     const row = matching(message);
-    if (row !== null && rows.length >= room) return { rows, next: last };
-    if (row !== null) rows.push(row);
+    if (row !== null && listed.length >= room) return { listed, next: last };
+    if (row !== null) listed.push({ row, message });
     last = message;
   }
-  return { rows, next: start + query.scan < messages.length ? last : null };
+  return { listed, next: start + query.scan < messages.length ? last : null };
 }
 
 /** `null` when that is not known. */
@@ -138,8 +152,8 @@ async function listBySort(
   if (rows.length === 0) return page;
   const total = page.total === null ? null : page.total + rows.length;
   if (query.limit === 0) return { ...page, total };
-  const { sort, order, limit } = query;
-  const place = (task: Task): TaskPosition => ({ key: sortKeyOf(task, sort), id: task.id });
+  const { order, limit } = query;
+  const place = (task: Task): TaskPosition => rowPosition(task, query);
   const compare = (a: TaskPosition, b: TaskPosition): number => comparePositions(a, b, order);
   const waiting = selectTasks(rows, { ...query, q: null });
   const end = page.next;
@@ -156,6 +170,10 @@ async function listBySort(
 function mayWait({ states, workers, since, until }: TaskQuery): boolean {
   const isPending = states.length === 0 || states.includes('PENDING');
   return isPending && workers.length === 0 && since === null && until === null;
+}
+
+function rowPosition(task: Task, { sort }: TaskQuery): TaskPosition {
+  return { key: sortKeyOf(task, sort), id: task.id };
 }
 
 function positionOf(position: MessagePosition): TaskPosition {
