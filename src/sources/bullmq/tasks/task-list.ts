@@ -50,7 +50,8 @@ async function listByTime(access: QueueAccess, query: TaskQuery, options: ReadOp
   const batches: (readonly SequenceRow[])[] = [];
   const endAt = (count: number): PageEnd | null => {
     // The walk knows positions in its last batch only.
-    const row = batches.length > 1 ? undefined : batches[0]?.find(({ taskId }) => taskId === tasks[count - 1]?.id);
+    const row =
+      batches.length > 1 ? undefined : batches[0]?.find(({ taskId }) => taskId === tasks[count - 1]?.id);
     return row === undefined ? null : { next: walk.positionBehind(row) };
   };
   const pageWith = async (next: TaskPosition | null): Promise<TaskPage> => {

@@ -56,7 +56,9 @@ async function listByTime(
     total,
     endAt: (count) => {
       const message = listed[count - known - 1]?.message;
-      return { next: message === undefined ? rowPosition(page.tasks[count - 1] as Task, query) : positionOf(message) };
+      return {
+        next: message === undefined ? rowPosition(page.tasks[count - 1] as Task, query) : positionOf(message),
+      };
     },
   };
 }
