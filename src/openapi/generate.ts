@@ -25,8 +25,8 @@ function openapi(): string {
       version,
       license: { name: license, identifier: license },
       description: [
-        'Read-only. HEAD is answered as GET is, without the body.',
-        'Every documented field is always present; `null` means "cannot tell", `[]` means "none".',
+        'Read-only. HEAD is answered like GET, without the body.',
+        'Every documented field is always present; `null` means "unknown", `[]` means "none".',
         'Times are ISO 8601 in UTC with milliseconds.',
         'Errors are `application/problem+json` with a stable `code`.',
       ].join('\n\n'),

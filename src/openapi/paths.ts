@@ -32,7 +32,7 @@ const IF_NONE_MATCH: JsonObject = {
 const LAST_EVENT_ID: JsonObject = {
   name: 'Last-Event-ID',
   in: 'header',
-  description: 'Of a stream: the `id` of the last message, to go on behind it. It wins over `since`.',
+  description: 'For a stream: the `id` of the last message, after which it continues. Takes precedence over `since`.',
   schema: { type: 'string' },
 };
 
@@ -40,7 +40,7 @@ const STREAM: JsonObject = {
   schema: {
     type: 'string',
     description:
-      'Server-Sent Events, to a request whose `Accept` names this type: the `data` of each message is a body of this route, as `since` with the `id` before it would answer it; its `id` is the cursor of that body.',
+      'Server-Sent Events, if the `Accept` header names this type. The `data` of each message is a body of this route, as a request with the previous `id` as `since` would return it; its `id` is the cursor of that body.',
   },
 };
 

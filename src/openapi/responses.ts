@@ -42,16 +42,16 @@ const EXTRA_HEADERS: Readonly<Record<number, JsonObject>> = {
 };
 
 const REASONS: Readonly<Record<MonitorErrorCode, string>> = {
-  invalid_parameter: 'A query parameter or the task id cannot be read; `errors` has every fault.',
-  unauthorized: "The host's `authorize` wants the client to sign in.",
-  forbidden: "The host's `authorize` said no.",
+  invalid_parameter: 'A query parameter or the task id is invalid; `errors` lists every fault.',
+  unauthorized: "The host's `authorize` requires a login.",
+  forbidden: "The host's `authorize` refused the request.",
   task_not_found: 'No source knows this id.',
   metrics_disabled: 'No exporter is configured.',
-  method_not_allowed: 'Any method but GET, HEAD and OPTIONS.',
-  source_not_configured: 'The host gave no source for this route.',
-  source_invalid: 'The source returned something that is not of its type.',
-  exporter_invalid: 'The exporter answered with an error, a redirect, no metrics, a cut body or too much.',
-  source_unavailable: 'The source cannot be reached and has nothing older to show.',
+  method_not_allowed: 'The method is not GET, HEAD or OPTIONS.',
+  source_not_configured: 'The host has configured no source for this route.',
+  source_invalid: 'The source returned data of the wrong type.',
+  exporter_invalid: 'The exporter answered with an error, a redirect, no metrics, a truncated or too large body.',
+  source_unavailable: 'The source cannot be reached, and there is no older data.',
   exporter_unavailable: 'The exporter cannot be reached.',
   overloaded: 'Too many requests at once, or the monitor was closed.',
   source_timeout: 'The source did not answer in time.',
@@ -110,7 +110,7 @@ export const SHARED_RESPONSES: JsonObject = {
     headers: { ETag: header('ETag'), 'Cache-Control': header('CacheControl') },
   },
   OtherSlash: {
-    description: 'Asked with the other form of the slash at the end.',
+    description: 'The path has the other form of the trailing slash.',
     headers: { Location: header('Location') },
   },
 };

@@ -27,7 +27,7 @@ const QUERY = {
     minimum: 1,
     maximum: 1_000,
   }),
-  gather: integer('For a stream: the changes of this many milliseconds come in one message. Default 250.', {
+  gather: integer('For a stream: combine the changes of this many milliseconds into one message. Default 250.', {
     minimum: 250,
     maximum: 60_000,
   }),

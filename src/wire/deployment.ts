@@ -53,35 +53,35 @@ export interface QueueBody {
   source: string;
 }
 
-/** Something that is wrong, found by a rule. */
+/** A problem that a rule has found. */
 export interface FindingBody {
-  /** Stable: which rule found it. */
+  /** Name of the rule. Stable. */
   code: string;
   severity: 'critical' | 'warning';
-  /** Since when, as far as it is known; else since when it has been found. */
+  /** Start of the problem if known, else the time at which it was first found. */
   since: Timestamp;
-  /** Name of the source; `null` where it is about several, or about the monitor itself. */
+  /** Name of the source; `null` if the finding concerns several, or the monitor itself. */
   source: string | null;
-  /** The task name, queue, worker, schedule or server that it is about; `null`: the whole source. */
+  /** The affected task name, queue, worker, schedule or server; `null`: the whole source. */
   subject: string | null;
   /** One sentence for people. Its wording may change. */
   summary: string;
-  /** Figures and names that show it, by the rule. */
+  /** Figures and names behind the finding; they depend on the rule. */
   evidence: { [key: string]: unknown };
-  /** Where to look: path and query of this API. */
+  /** Path and query of this API that list the affected items. */
   look: string;
 }
 
-/** Whether a rule has looked at a source, and what it found. */
+/** The result of one rule for one source. */
 export interface RuleBody {
   code: string;
-  /** `null`: the rule is about all sources together. */
+  /** `null`: the rule covers all sources together. */
   source: string | null;
-  /** `unknown`: it has found nothing, and could not look at everything. */
+  /** `unknown`: the rule found nothing, but lacked some data. */
   status: 'found' | 'clear' | 'unknown';
-  /** Why it could not look at everything; `null`: it could. */
+  /** What data was missing; `null`: none. */
   reason: string | null;
-  /** How many problems it found; `findings` lists at most 20 of them. */
+  /** Number of problems found; `findings` lists at most 20 of them. */
   found: Integer;
 }
 
@@ -102,9 +102,9 @@ export interface ComponentBody {
   queues?: QueueBody[];
   /** Present on the component `findings` only, like the next two. The worst first. */
   findings?: FindingBody[];
-  /** One for each rule and source that it can be about. All is well only if every one is `clear`. */
+  /** One for each rule and source to which it applies. All is well only if every one is `clear`. */
   rules?: RuleBody[];
-  /** When the rules last looked. */
+  /** When the rules last ran. */
   checked_at?: Timestamp;
 }
 

@@ -54,11 +54,11 @@ export interface TaskBody {
   flags: ('worker_lost' | 'overdue' | 'never_received' | 'end_unseen' | 'consequence')[];
   /** Names of the fields that were truncated. */
   truncated: string[];
-  /** What contains the text that was searched for. Only in lists with `q`. */
+  /** The field that matches the search. Only in lists with `q`. */
   match?: TaskMatchBody | null;
 }
 
-/** The text of a task that contains what was searched for. */
+/** The field of a task that matches the search. */
 export interface TaskMatchBody {
   field: 'name' | 'task_id' | 'worker' | 'args' | 'kwargs' | 'exception' | 'result';
   /** The match with some text around it, at most about 300 characters; it begins or ends in `…` where it is cut. */

@@ -85,7 +85,7 @@ describe('what is told of a task', () => {
     expect((await taskOf([{ ...sent, parentId: 'a', rootId: 'a' }])).parentId).toBeNull();
   });
 
-  it('tells once what both the worker and the backend tell', async () => {
+  it('is listed once if both the worker and the backend report it', async () => {
     const result = told({ type: 'succeeded', time: T0 + 29, origin: 'result', result: '4' });
     for (const order of orders([sent, received, started, succeeded, result])) {
       const { timeline, finished } = await taskOf(order);

@@ -22,7 +22,7 @@ const shownOf = async (history: History, id: string): Promise<string[]> =>
     .sort();
 
 describe('a relation', () => {
-  it('is told once, however often and whether its tasks are known or not', async () => {
+  it('is listed once, however often it is reported and whether its tasks are known or not', async () => {
     for (const order of orders(['a', 'b', 'chain', 'again'])) {
       const history = historyOf([]);
       for (const step of order) {

@@ -13,7 +13,7 @@ function setClock(seconds: number): void {
 }
 
 describe.each(EXPRESS_MAJORS)('on $name, a client that knows the workers', (major) => {
-  it('is told of a worker that started anew, and not of one that is up for longer', async () => {
+  it('gets a new answer when a worker was restarted, and a 304 while only its uptime grows', async () => {
     const shop = createShop();
     const { get } = await serve(major, { sources: shop.sources });
     const upFor = async (uptimeSeconds: number) => {

@@ -33,7 +33,7 @@ describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
     expect(body.beat).toMatchObject({ enabled: true, status: 'unknown' });
   });
 
-  it('and the list of schedules tell when a source says that no beat is used', async () => {
+  it('and the list of schedules are disabled when a source uses no beat', async () => {
     const schedules = { name: 'shop', listSchedules: () => null };
     const { get } = await serve(major, { sources: { schedules } });
     expect((await get<ComponentsBody>('/api/components/')).body.beat).toMatchObject({

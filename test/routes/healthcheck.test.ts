@@ -33,7 +33,7 @@ describe.each(EXPRESS_MAJORS)('on $name, /healthcheck', (major) => {
     });
   });
 
-  it('passes with nothing to tell when nothing is configured', async () => {
+  it('passes with null checks when nothing is configured', async () => {
     const { get } = await serve(major, {});
     const { status, body } = await get<HealthBody>('/healthcheck');
     expect(status).toBe(200);
