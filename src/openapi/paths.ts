@@ -32,7 +32,8 @@ const IF_NONE_MATCH: JsonObject = {
 const LAST_EVENT_ID: JsonObject = {
   name: 'Last-Event-ID',
   in: 'header',
-  description: 'For a stream: the `id` of the last message, after which it continues. Takes precedence over `since`.',
+  description:
+    'For a stream: the `id` of the last message, after which it continues. Takes precedence over `since`.',
   schema: { type: 'string' },
 };
 

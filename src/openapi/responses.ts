@@ -50,7 +50,8 @@ const REASONS: Readonly<Record<MonitorErrorCode, string>> = {
   method_not_allowed: 'The method is not GET, HEAD or OPTIONS.',
   source_not_configured: 'The host has configured no source for this route.',
   source_invalid: 'The source returned data of the wrong type.',
-  exporter_invalid: 'The exporter answered with an error, a redirect, no metrics, a truncated or too large body.',
+  exporter_invalid:
+    'The exporter answered with an error, a redirect, no metrics, a truncated or too large body.',
   source_unavailable: 'The source cannot be reached, and there is no older data.',
   exporter_unavailable: 'The exporter cannot be reached.',
   overloaded: 'Too many requests at once, or the monitor was closed.',

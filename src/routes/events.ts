@@ -27,10 +27,13 @@ const QUERY = {
     minimum: 1,
     maximum: 1_000,
   }),
-  gather: integer('For a stream: combine the changes of this many milliseconds into one message. Default 250.', {
-    minimum: 250,
-    maximum: 60_000,
-  }),
+  gather: integer(
+    'For a stream: combine the changes of this many milliseconds into one message. Default 250.',
+    {
+      minimum: 250,
+      maximum: 60_000,
+    },
+  ),
   state: texts('Only items with this state.'),
   worker: texts('Only items of the worker with this hostname.'),
   task: texts('Only items of tasks with this name.'),
