@@ -10,6 +10,7 @@ import {
   settle,
   watchEvents,
 } from './client.ts';
+import { createPacedReads, type PacedReads } from './paced-reads.ts';
 import { importPackage } from './problems.ts';
 import type { RedisAddress } from './urls.ts';
 
@@ -46,6 +47,8 @@ export interface OpenedClient {
   readonly client: CeleryRedisConnection;
   /** To be called once it is connected: rejects if it is connected to the wrong server. */
   readonly verify?: () => Promise<void>;
+  /** To be called once it has subscribed: from then on it reads messages together. */
+  readonly onSubscribed?: (() => void) | undefined;
 }
 
 /**
@@ -131,11 +134,13 @@ export function sendCommand(
  * Makes a client of our own. It never reconnects by itself: node-redis gives up for good after some errors and
  * waits for ever after others, so the connection that uses it opens the next one.
  *
+ * @param reads paces its reads; by default, it reads what has arrived at once
  * @throws RedisError if the package is not installed
  */
 export async function createOwnClient(
   address: RedisAddress,
   signal: AbortSignal,
+  reads: PacedReads | null = null,
 ): Promise<CeleryRedisConnection> {
   const { database, username, password, tls } = address;
   const { createClient } = await importPackage('redis', () => import('redis'));
@@ -143,7 +148,7 @@ export async function createOwnClient(
     socket: {
       ...address.socket,
       ...(tls === null ? {} : { tls: true as const, ...nodeTls(tls) }),
-      ...socketOptions(signal),
+      ...socketOptions(signal, reads),
     },
     database,
     ...(username === null ? {} : { username }),
@@ -173,13 +178,17 @@ function templateOf(createClient: CreateClient): ReturnType<CreateClient> {
 
 /** Opens clients of our own. */
 export function clientsOf(address: RedisAddress): OpenClient {
-  return async (signal) => ({ client: await createOwnClient(address, signal) });
+  return async (signal, use) => {
+    const reads = use === 'commands' ? null : createPacedReads();
+    return { client: await createOwnClient(address, signal, reads), onSubscribed: reads?.start };
+  };
 }
 
 /** Opens duplicates of the host's client. */
 export function duplicatesOf(client: CeleryRedisClient): OpenClient {
   return async (signal, use) => {
     const socket = (client.options as { socket?: unknown } | undefined)?.socket;
+    const reads = use === 'commands' ? null : createPacedReads();
     const overrides = {
       // The cache belongs to the host's client: the end of a duplicate would empty it.
       clientSideCache: undefined,
@@ -187,14 +196,14 @@ export function duplicatesOf(client: CeleryRedisClient): OpenClient {
       // A client of Sentinels has no socket of its own and ignores these options.
       ...(typeof socket === 'object' && socket !== null
         ? {
-            socket: { ...socket, ...socketOptions(signal) },
+            socket: { ...socket, ...socketOptions(signal, reads) },
             disableOfflineQueue: true,
             ...(use === 'commands' ? { maintNotifications: 'disabled', emitInvalidate: false } : {}),
           }
         : {}),
     };
     const host = client as unknown as { duplicate(overrides: object): CeleryRedisConnection };
-    return { client: host.duplicate(overrides) };
+    return { client: host.duplicate(overrides), onSubscribed: reads?.start };
   };
 }
 
@@ -207,12 +216,11 @@ export function destroyClient(client: CeleryRedisConnection): void {
   }
 }
 
-function socketOptions(signal: AbortSignal): {
-  connectTimeout: number;
-  reconnectStrategy: false;
-  signal: AbortSignal;
-} {
-  return { connectTimeout: CONNECT_TIMEOUT, reconnectStrategy: false, signal };
+function socketOptions(
+  signal: AbortSignal,
+  reads: PacedReads | null,
+): { connectTimeout: number; reconnectStrategy: false; signal: AbortSignal } {
+  return { connectTimeout: CONNECT_TIMEOUT, reconnectStrategy: false, signal, ...reads?.socketOptions };
 }
 
 function nodeTls(tls: NonNullable<RedisAddress['tls']>): object {

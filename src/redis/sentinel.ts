@@ -12,6 +12,7 @@ import {
   type OpenClient,
   sendCommand,
 } from './node-redis.ts';
+import { createPacedReads } from './paced-reads.ts';
 import { describeError, redisError } from './problems.ts';
 import type { SentinelAddress } from './sentinel-urls.ts';
 
@@ -27,10 +28,12 @@ const ROLE_HIDDEN = new Set(['NOPERM', 'UNKNOWNCOMMAND']);
 export function mastersOf(address: SentinelAddress): OpenClient {
   // A Sentinel that does not answer moves to the end, so that the next attempt begins with another.
   const sentinels = [...address.sentinels];
-  return async (signal) => {
+  return async (signal, use) => {
     const socket = await findMaster(address, sentinels, signal);
-    const client = await createOwnClient({ ...address.login, socket, database: address.database }, signal);
-    return { client, verify: () => verifyMaster(client) };
+    const master = { ...address.login, socket, database: address.database };
+    const reads = use === 'commands' ? null : createPacedReads();
+    const client = await createOwnClient(master, signal, reads);
+    return { client, verify: () => verifyMaster(client), onSubscribed: reads?.start };
   };
 }
 

@@ -85,7 +85,7 @@ async function run(state: State): Promise<never> {
 
 async function handshake(state: State, signal: AbortSignal): Promise<void> {
   const { open, prepare } = state.options;
-  const { client, verify } = await open(signal);
+  const { client, verify, onSubscribed } = await open(signal);
   state.client = client;
   // The session may have ended while the package was loading.
   if (signal.aborted) return destroyClient(client);
@@ -101,6 +101,7 @@ async function handshake(state: State, signal: AbortSignal): Promise<void> {
   await prepare?.(client, () => {
     state.silentIntervals = 0;
   });
+  onSubscribed?.();
 }
 
 /** Silence is counted in intervals: a host that blocks its event loop loses one of them, not the connection. */
