@@ -38,7 +38,7 @@ function View({ here }: { readonly here: Place }) {
     case 'tasks':
       return <TasksView query={here.query} />;
     case 'task':
-      return <TaskView key={here.id} id={here.id} />;
+      return <TaskView key={here.id} id={here.id} source={here.query.get('source')} />;
     case 'workflow':
       return <WorkflowView id={here.id} query={here.query} />;
     default:

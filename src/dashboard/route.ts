@@ -69,8 +69,9 @@ export function linkTo(path: string, query: QueryInput = {}): string {
   return `#/${path}${text === '' ? '' : `?${text}`}`;
 }
 
-/** The link to the page of a task. */
-export const taskLink = (id: string): string => linkTo(`tasks/${encodeURIComponent(id)}`);
+/** The link to the page of a task. @param source that it is of, where several may have this id. Default: any */
+export const taskLink = (id: string, source: string | null = null): string =>
+  linkTo(`tasks/${encodeURIComponent(id)}`, source === null ? {} : { source });
 /** The link to the workflow of a task. */
 export const workflowLink = (id: string): string => linkTo(`workflow/${encodeURIComponent(id)}`);
 

@@ -1,17 +1,28 @@
 import type { ComponentsBody } from '../../client.ts';
+import { useHeldRows } from '../parts/use-held.ts';
+import { useHold } from '../parts/use-hold.ts';
 import { linkTo } from '../route.ts';
 import { count } from '../text/numbers.ts';
 
 const shown = (value: number | null): string => (value === null ? '–' : count(value));
 
+interface QueueKey {
+  readonly source: string;
+  readonly name: string;
+}
+
+const keyOf = ({ source, name }: QueueKey): string => `${source} ${name}`;
+
 /** Number of waiting messages per queue. */
 export function Queues({ components }: { readonly components: ComponentsBody | null }) {
-  const queues = (components?.queues?.queues ?? []).toSorted((a, b) => (b.waiting ?? 0) - (a.waiting ?? 0));
+  const { isHeld, pointer, focus } = useHold();
+  const sorted = (components?.queues?.queues ?? []).toSorted((a, b) => (b.waiting ?? 0) - (a.waiting ?? 0));
+  const queues = useHeldRows(sorted, keyOf, isHeld);
   if (queues.length === 0) return null;
   return (
     <section class="panel">
       <h2>Queues</h2>
-      <div class="table-scroll">
+      <div class="table-scroll" {...pointer} {...focus}>
         <table>
           <thead>
             <tr>
@@ -29,7 +40,7 @@ export function Queues({ components }: { readonly components: ComponentsBody | n
           </thead>
           <tbody>
             {queues.map(({ name, source, waiting, reserved, consumers }) => (
-              <tr key={`${source} ${name}`}>
+              <tr key={keyOf({ name, source })}>
                 <th scope="row">
                   <a href={linkTo('tasks', { queue: name })}>{name}</a>
                 </th>

@@ -5,18 +5,24 @@ import { useResource } from '../live/use-resource.ts';
 import { Sources } from '../parts/age.tsx';
 import { Ago, Moment } from '../parts/moment.tsx';
 import { Empty, Loading, Problem } from '../parts/problem.tsx';
+import { useHeldRows } from '../parts/use-held.ts';
+import { useHold } from '../parts/use-hold.ts';
 import { ViewHead } from '../parts/view-head.tsx';
 import { linkTo } from '../route.ts';
 import { useStore } from '../store.ts';
 import { millis } from '../text/moments.ts';
 import { count, duration } from '../text/numbers.ts';
 
+const keyOf = ({ source, id }: ScheduleBody): string => `${source} ${id}`;
+
 /** Lists the periodic schedules. */
 export function SchedulesView() {
   const { data, error, at, reload } = useResource('schedules', (signal) => client.schedules({ signal }));
-  const rows = (data?.schedules ?? []).toSorted(
+  const { isHeld, pointer, focus } = useHold();
+  const sorted = (data?.schedules ?? []).toSorted(
     (a, b) => dueAt(a) - dueAt(b) || a.name.localeCompare(b.name),
   );
+  const rows = useHeldRows(sorted, keyOf, isHeld);
   return (
     <>
       <ViewHead title="Schedules" at={at}>
@@ -35,7 +41,7 @@ export function SchedulesView() {
         <Empty title="There are no schedules">They appear here once beat or a job scheduler has one.</Empty>
       )}
       {rows.length > 0 && (
-        <div class="panel table-scroll">
+        <div class="panel table-scroll" {...pointer} {...focus}>
           <table class="stacked">
             <thead>
               <tr>
@@ -51,7 +57,7 @@ export function SchedulesView() {
             </thead>
             <tbody>
               {rows.map((row) => (
-                <Row key={`${row.source} ${row.id}`} row={row} isOneOfSeveral={data?.sources.length !== 1} />
+                <Row key={keyOf(row)} row={row} isOneOfSeveral={data?.sources.length !== 1} />
               ))}
             </tbody>
           </table>

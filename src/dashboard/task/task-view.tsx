@@ -15,7 +15,12 @@ import { Related } from './related.tsx';
 import { Timeline } from './timeline.tsx';
 
 /** The page of one task. */
-export function TaskView({ id }: { readonly id: string }) {
+export function TaskView(props: {
+  readonly id: string;
+  /** The source that the reader means; `null`: any. */
+  readonly source: string | null;
+}) {
+  const { id, source } = props;
   const { data, error, at, reload } = useResource(id, (signal) => client.task(id, { signal }), {
     news: (event) => event.task_id === id,
     gap: 500,
@@ -53,6 +58,11 @@ export function TaskView({ id }: { readonly id: string }) {
       </div>
       {error !== null && <Problem error={error} retry={reload} />}
       <Sources sources={data.sources} />
+      {source !== null && source !== data.source && (
+        <p class="notice tone-retry" role="status">
+          {`The sources ${data.source} and ${source} both have a task with this id. This is the one of ${data.source}.`}
+        </p>
+      )}
       <LifeBar task={data} />
       <div class="columns">
         <div class="column-main">

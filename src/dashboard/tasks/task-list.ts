@@ -13,6 +13,9 @@ export interface Listed {
   readonly sources: readonly SourceBody[];
 }
 
+/** Identifies a task: two sources may have tasks of the same id. */
+export const keyOf = ({ source, task_id }: TaskBody): string => `${source} ${task_id}`;
+
 /** By time of the last change, newest first, as the API lists them. */
 function newestFirst(a: TaskBody, b: TaskBody): number {
   if (a.timestamp !== b.timestamp) {
@@ -20,7 +23,7 @@ function newestFirst(a: TaskBody, b: TaskBody): number {
     if (b.timestamp === null) return -1;
     return a.timestamp < b.timestamp ? 1 : -1;
   }
-  return a.task_id < b.task_id ? -1 : 1;
+  return a.task_id < b.task_id ? -1 : Number(a.task_id > b.task_id);
 }
 
 /**
@@ -29,23 +32,17 @@ function newestFirst(a: TaskBody, b: TaskBody): number {
  * @param changed rows of the same list, newest first
  */
 export function withChanges(before: Listed, changed: readonly TaskBody[]): Listed {
-  const ids = new Set(changed.map(({ task_id }) => task_id));
+  const keys = new Set(changed.map(keyOf));
   const last = before.rows.at(-1);
-  const rows = [...changed, ...before.rows.filter(({ task_id }) => !ids.has(task_id))].toSorted(newestFirst);
+  const rows = [...changed, ...before.rows.filter((row) => !keys.has(keyOf(row)))].toSorted(newestFirst);
   // What comes behind the last row is on the next page.
   const listed =
     before.next === null || last === undefined ? rows : rows.filter((row) => newestFirst(row, last) <= 0);
   return { ...before, rows: listed, total: before.next === null ? listed.length : before.total };
 }
 
-/** Rows that stay where they are; what is known anew of them is filled in. */
-export function inPlace(rows: readonly TaskBody[], latest: readonly TaskBody[]): readonly TaskBody[] {
-  const known = new Map(latest.map((row) => [row.task_id, row]));
-  return rows.map((row) => known.get(row.task_id) ?? row);
-}
-
 /** A task that changed between two pages may appear on both. The first one is newer. */
 export function unique(rows: readonly TaskBody[]): readonly TaskBody[] {
   const seen = new Set<string>();
-  return rows.filter(({ task_id }) => !seen.has(task_id) && seen.add(task_id));
+  return rows.filter((row) => !seen.has(keyOf(row)) && seen.add(keyOf(row)));
 }

@@ -3,7 +3,7 @@ import { Marked } from '../parts/marked.tsx';
 import { Ago } from '../parts/moment.tsx';
 import { Name } from '../parts/name.tsx';
 import { EngineState, Flags, StateBadge } from '../parts/state-badge.tsx';
-import { go, taskLink } from '../route.ts';
+import { go } from '../route.ts';
 import { duration, seconds } from '../text/numbers.ts';
 
 const callOf = ({ args, kwargs }: TaskBody): string =>
@@ -34,8 +34,10 @@ export function TaskRow(props: {
   readonly isActive: boolean;
   /** What was searched for; empty: nothing. */
   readonly search: string;
+  /** To the page of the task. */
+  readonly link: string;
 }) {
-  const { task, index, isActive, search } = props;
+  const { task, index, isActive, search, link } = props;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the link in it is what keys reach
     <div
@@ -45,14 +47,14 @@ export function TaskRow(props: {
       data-active={isActive ? '' : undefined}
       onClick={(event) => {
         if (!(event.target instanceof HTMLElement) || event.target.closest('a') !== null) return;
-        if (getSelection()?.isCollapsed !== false) go(taskLink(task.task_id));
+        if (getSelection()?.isCollapsed !== false) go(link);
       }}
     >
       <div role="cell" class="c-state">
         <StateBadge state={task.state} />
       </div>
       <div role="cell" class="c-name">
-        <a href={taskLink(task.task_id)} tabIndex={isActive ? 0 : -1}>
+        <a href={link} tabIndex={isActive ? 0 : -1}>
           {task.match?.field === 'name' ? (
             <Marked text={task.name ?? ''} part={search} />
           ) : (

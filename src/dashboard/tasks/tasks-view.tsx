@@ -4,12 +4,13 @@ import { Empty, Loading, Problem } from '../parts/problem.tsx';
 import { useHold } from '../parts/use-hold.ts';
 import { ViewHead } from '../parts/view-head.tsx';
 import { VirtualRows } from '../parts/virtual-rows.tsx';
-import { linkTo } from '../route.ts';
+import { linkTo, taskLink } from '../route.ts';
 import { count, counted } from '../text/numbers.ts';
 import { useMedia } from '../use-media.ts';
 import { ExportMenu } from './export-menu.tsx';
 import { ActiveFilters, Filters } from './filters.tsx';
 import { TaskHead } from './task-head.tsx';
+import { keyOf } from './task-list.ts';
 import { TaskRow } from './task-row.tsx';
 import { type TaskList, useTaskList } from './use-task-list.ts';
 
@@ -75,6 +76,7 @@ function Rows(props: {
 }) {
   const { query, list, rowHeight, onScrolled, holders } = props;
   const { rows, total, news } = list;
+  const isOneOfSeveral = (list.sources?.length ?? 0) > 1;
   const search = query.get('q')?.trim() ?? '';
   function showNews(): void {
     list.release();
@@ -96,7 +98,13 @@ function Rows(props: {
         row={(index, isActive) => {
           const task = rows[index];
           if (task === undefined) return null;
-          return <TaskRow key={task.task_id} task={task} index={index} isActive={isActive} search={search} />;
+          return (
+            <TaskRow
+              key={keyOf(task)}
+              {...{ task, index, isActive, search }}
+              link={taskLink(task.task_id, isOneOfSeveral ? task.source : null)}
+            />
+          );
         }}
       />
     </div>

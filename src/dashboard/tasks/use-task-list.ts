@@ -3,9 +3,10 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { SourceBody, TaskBody, TaskListQuery } from '../../client.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
+import { inPlace } from '../parts/use-held.ts';
 import { useChanges } from './changes.ts';
 import { canAskForChanges, listQuery } from './list-query.ts';
-import { inPlace, type Listed, unique, withChanges } from './task-list.ts';
+import { keyOf, type Listed, unique, withChanges } from './task-list.ts';
 
 const MORE = 200;
 /** The whole first page is asked for at least this often, in milliseconds, if anything happens. */
@@ -47,7 +48,7 @@ export function useTaskList(query: URLSearchParams, rowCount: number, isHeld: bo
   const further = useFurther(shown);
   const rows = shown === null ? [] : unique([...shown.rows, ...further.rows]);
   return {
-    rows: shown === first.data || first.data === null ? rows : inPlace(rows, first.data.rows),
+    rows: shown === first.data || first.data === null ? rows : inPlace(rows, first.data.rows, keyOf),
     total: shown?.total ?? null,
     hasMore: further.next !== null,
     error: first.error ?? further.error,
@@ -143,11 +144,11 @@ function useHeld(latest: Listed | null, isHeld: boolean) {
 }
 
 function withFresh({ shown, fresh, isPartial }: Held, latest: Listed | null): Held {
-  const known = new Set(shown?.rows.map(({ task_id }) => task_id));
+  const known = new Set(shown?.rows.map(keyOf));
   const rows = latest?.rows ?? [];
-  const come = rows.map(({ task_id }) => task_id).filter((id) => !known.has(id));
+  const come = rows.map(keyOf).filter((key) => !known.has(key));
   // Where none of the rows is known, there may be others between them and those that are.
-  const hasGap = come.length > 0 && come.every((id) => !fresh.has(id)) && come.length === rows.length;
+  const hasGap = come.length > 0 && come.every((key) => !fresh.has(key)) && come.length === rows.length;
   const isFull = fresh.size >= MOST_COUNTED;
   return {
     shown,

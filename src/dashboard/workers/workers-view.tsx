@@ -5,9 +5,13 @@ import { Sources } from '../parts/age.tsx';
 import { Ago } from '../parts/moment.tsx';
 import { Empty, Loading, Problem } from '../parts/problem.tsx';
 import { Status } from '../parts/state-badge.tsx';
+import { useHeldRows } from '../parts/use-held.ts';
+import { useHold } from '../parts/use-hold.ts';
 import { ViewHead } from '../parts/view-head.tsx';
 import { linkTo } from '../route.ts';
 import { count, counted, duration } from '../text/numbers.ts';
+
+const keyOf = ({ source, hostname }: WorkerBody): string => `${source} ${hostname}`;
 
 /** Lists the workers. */
 export function WorkersView() {
@@ -15,7 +19,8 @@ export function WorkersView() {
     every: 5_000,
     news: (event) => event.task_id === null,
   });
-  const workers = data?.workers ?? [];
+  const { isHeld, pointer, focus } = useHold();
+  const workers = useHeldRows(data?.workers ?? [], keyOf, isHeld);
   return (
     <>
       <ViewHead title="Workers" at={at}>
@@ -32,13 +37,9 @@ export function WorkersView() {
           <code>--without-heartbeat</code>.
         </Empty>
       )}
-      <div class="cards">
+      <div class="cards" {...pointer} {...focus}>
         {workers.map((worker) => (
-          <Worker
-            key={`${worker.source} ${worker.hostname}`}
-            worker={worker}
-            at={Date.parse(data?.generated_at ?? '')}
-          />
+          <Worker key={keyOf(worker)} worker={worker} at={Date.parse(data?.generated_at ?? '')} />
         ))}
       </div>
     </>

@@ -1,0 +1,122 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { combineSources } from '../../src/index.ts';
+import { memorySources } from '../../src/memory.ts';
+import type { Queue, Schedule, Worker } from '../../src/model.ts';
+import type { MonitorSources } from '../../src/source.ts';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { serve, until } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, look } from './browser.ts';
+
+const [major] = EXPRESS_MAJORS;
+if (major === undefined) throw new Error('there is no Express');
+
+const textsOf = (page: Page, selector: string) => page.locator(selector).allTextContents();
+
+/** Asks again now, as it does when its tab is shown. */
+const refresh = (page: Page) =>
+  page.evaluate("document.dispatchEvent(new Event('visibilitychange'))") as Promise<void>;
+
+/** What changes the rows, where they are, and the order before and after the change. */
+interface Table {
+  readonly hash: string;
+  readonly rows: string;
+  readonly before: readonly string[];
+  /** While they are held. */
+  readonly held: readonly string[];
+  readonly after: readonly string[];
+}
+
+const queue = (name: string, waiting: number): Queue => ({
+  ...{ name, waiting, consumers: null, oldestDueAt: null, asOf: null },
+});
+const schedule = (id: string, minutes: number): Schedule => ({
+  ...{ id, name: id, task: 'a.b', schedule: 'daily', enabled: true },
+  nextRunAt: new Date(Date.now() + minutes * 60_000),
+});
+const worker = (hostname: string): Worker => ({ hostname, status: 'online', lastHeartbeat: new Date() });
+
+function changingSources() {
+  const state = {
+    queues: [queue('mail', 50), queue('video', 20), queue('shop', 10)],
+    schedules: [schedule('first', 1), schedule('second', 2), schedule('third', 3)],
+    workers: [worker('b@one'), worker('c@one')],
+  };
+  const name = 'shop';
+  const sources: MonitorSources = {
+    ...memorySources({ name }),
+    queues: { name, listQueues: () => state.queues },
+    schedules: { name, listSchedules: () => state.schedules },
+    workers: { name, listWorkers: () => state.workers },
+  };
+  return { state, sources };
+}
+
+const TABLES: Readonly<Record<string, Table>> = {
+  queues: {
+    hash: '',
+    rows: 'section:has(h2:text-is("Queues")) tbody th',
+    before: ['mail', 'video', 'shop'],
+    held: ['mail', 'video', 'shop', 'new'],
+    after: ['shop', 'new', 'mail'],
+  },
+  schedules: {
+    hash: '#/schedules',
+    rows: 'tbody th .wrap',
+    before: ['first', 'second', 'third'],
+    held: ['first', 'second', 'third', 'new'],
+    after: ['new', 'third', 'second'],
+  },
+  workers: {
+    hash: '#/workers',
+    rows: '.worker h2',
+    before: ['b@one', 'c@one'],
+    held: ['b@one', 'c@one', 'a@one'],
+    after: ['a@one', 'c@one'],
+  },
+};
+
+describe.skipIf(browserMissing)(browserTitle('in a browser, tables of'), () => {
+  it.each(Object.entries(TABLES))('%s keep their order under the pointer', async (_, table) => {
+    const { state, sources } = changingSources();
+    const { base } = await serve(major, { sources });
+    const { page, settled } = await look(base, table.hash);
+    const rows = () => textsOf(page, table.rows);
+    await until(async () => (await rows()).length === table.before.length);
+    await settled();
+    expect(await rows()).toEqual(table.before);
+    await page.locator(table.rows).nth(1).hover();
+    state.queues = [queue('shop', 90), queue('new', 60), queue('mail', 40)];
+    state.schedules = [schedule('new', 1), schedule('third', 2), schedule('second', 3)];
+    state.workers = [worker('a@one'), worker('c@one')];
+    await until(async () => {
+      await refresh(page);
+      return (await rows()).length === table.held.length;
+    });
+    expect(await rows()).toEqual(table.held);
+    await page.mouse.move(2, 2);
+    await until(async () => (await rows()).length === table.after.length);
+    expect(await rows()).toEqual(table.after);
+  });
+
+  it('tasks show both of two tasks that have the same id in two sources', async () => {
+    const [east, west] = [memorySources({ name: 'east' }), memorySources({ name: 'west' })];
+    const timestamp = Date.now() - 1_000;
+    east.record({ id: 'same', name: 'east.task', state: 'STARTED', timestamp });
+    west.record({ id: 'same', name: 'west.task', state: 'STARTED', timestamp });
+    const { base } = await serve(major, { sources: combineSources(east, west) });
+    const { page } = await look(base, '#/tasks');
+    const rows = async () => (await textsOf(page, '.rows .c-name a')).toSorted();
+    await until(async () => (await rows()).length === 2);
+    expect(await rows()).toEqual(['east.task', 'west.task']);
+    await page.locator('.rows .row').first().hover();
+    west.record({ id: 'same', name: 'west.task', state: 'SUCCESS', result: 1 });
+    await page.locator('.rows .row', { hasText: 'west.task' }).getByText('SUCCESS').waitFor();
+    expect(await page.locator('.rows .row', { hasText: 'east.task' }).textContent()).toContain('STARTED');
+    expect(await page.locator('.news').textContent()).toBe('');
+    await page.getByRole('link', { name: 'west.task' }).click();
+    await page
+      .getByText('The sources east and west both have a task with this id. This is the one of east.')
+      .waitFor();
+  });
+});
