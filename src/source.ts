@@ -21,6 +21,7 @@ import type { TaskPage, TaskQuery, TaskStats, TaskStatsQuery } from './source/ta
 export type {
   Activity,
   DurationKind,
+  LostTasks,
   MinuteCounts,
   OpenTaskSummary,
   RunningTask,
@@ -88,6 +89,10 @@ export interface TaskSource extends SourcePart {
   getTaskTree?(id: string, context: ReadContext): Awaitable<TaskTree | null>;
   /** Called for `stats`. Absent: `stats` is `null`. `summarizeTasks` answers it from an array. */
   getTaskStats?(query: TaskStatsQuery, context: ReadContext): Awaitable<TaskStats>;
+  /**
+   * Called for the component `findings`, at most every few seconds. Absent: the rules that need it say `unknown`.
+   */
+  getActivity?(context: ReadContext): Awaitable<Activity>;
 }
 
 /** Workers, called for `/api/workers/`. */
@@ -174,10 +179,6 @@ export interface HistoryStats {
 /** Called for the `history` component. */
 export interface HistorySource extends SourcePart {
   getHistoryStats(context: ReadContext): Awaitable<HistoryStats>;
-  /**
-   * Called for the component `findings`, at most every few seconds. Absent: the rules that need it say `unknown`.
-   */
-  getActivity?(context: ReadContext): Awaitable<Activity>;
 }
 
 /**

@@ -3,10 +3,10 @@ import type { HistoryPart, HistoryReader } from './history.ts';
 
 /** The parts of a source that a history answers. */
 export interface HistorySources {
-  readonly tasks: TaskSource & Required<Pick<TaskSource, 'getTaskTree' | 'getTaskStats'>>;
+  readonly tasks: TaskSource & Required<Pick<TaskSource, 'getTaskTree' | 'getTaskStats' | 'getActivity'>>;
   readonly workers: WorkerSource;
   readonly events: TaskEventSource;
-  readonly history: Required<Pick<HistorySource, 'getActivity'>> & HistorySource;
+  readonly history: HistorySource;
 }
 
 /** Nothing that was shown before is there any more. */
@@ -36,6 +36,7 @@ export function historySources(
       getTask: (id, context) => reader.getTask(id, context),
       getTaskTree: (id, context) => reader.getTaskTree(id, context),
       getTaskStats: (query, context) => reader.getTaskStats(query, context),
+      getActivity: (context) => reader.getActivity(context),
     },
     workers: { name, status: status('workers'), listWorkers: (context) => reader.listWorkers(context) },
     events: {
@@ -43,10 +44,6 @@ export function historySources(
       status: status('events'),
       listEvents: (query, context) => reader.listEvents(query, context),
     },
-    history: {
-      name,
-      getHistoryStats: (context) => reader.getStats(context),
-      getActivity: (context) => reader.getActivity(context),
-    },
+    history: { name, getHistoryStats: (context) => reader.getStats(context) },
   };
 }

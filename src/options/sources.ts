@@ -22,6 +22,7 @@ const TASKS: Methods<TaskSource> = {
   getTask: true,
   getTaskTree: false,
   getTaskStats: false,
+  getActivity: false,
 };
 const WORKERS: Methods<WorkerSource> = { listWorkers: true };
 const EVENTS: Methods<TaskEventSource> = { listEvents: true };
@@ -29,7 +30,7 @@ const SCHEDULES: Methods<ScheduleSource> = { listSchedules: true };
 const HEALTH: Methods<HealthSource> = { checkBroker: false, checkBackend: false, checkWorkers: false };
 const QUEUES: Methods<QueueSource> = { listQueues: true };
 const COMPONENTS: Methods<ComponentSource> = { listComponents: true };
-const HISTORY: Methods<HistorySource> = { getHistoryStats: true, getActivity: false };
+const HISTORY: Methods<HistorySource> = { getHistoryStats: true };
 
 const PARTS: Readonly<Record<Exclude<keyof MonitorSources, 'close'>, Readonly<Record<string, boolean>>>> = {
   tasks: TASKS,

@@ -49,7 +49,7 @@ export async function readSituation(monitor: Monitor, name: string, parts: Parts
     readQueues(reads, parts.queues),
     readSchedules(reads, parts.schedules),
     readComponents(reads, parts.components),
-    readActivity(reads, parts.history),
+    readActivity(reads, parts.tasks),
   ]);
   const { error, asOf } = freshnessIn(monitor, parts);
   return {
@@ -161,7 +161,7 @@ function readComponents(
   );
 }
 
-function readActivity(reads: SourceReads, part: Parts['history']): Promise<Known<Activity>> {
+function readActivity(reads: SourceReads, part: Parts['tasks']): Promise<Known<Activity>> {
   return readPart(
     reads,
     part?.getActivity === undefined ? undefined : part,

@@ -42,6 +42,8 @@ export interface RunningTask {
   readonly name: string | null;
   readonly worker: string | null;
   readonly startedAt: number;
+  /** The queue that it was taken from. Needed only where {@link Activity.workersPull}. */
+  readonly queue?: string | null;
 }
 
 /** Some tasks with the same problem. */
@@ -55,6 +57,16 @@ export interface TaskGroup {
   readonly examples: readonly string[];
 }
 
+/** Tasks of a worker that is gone. */
+export interface LostTasks extends TaskGroup {
+  /** `null`: its name is not known. */
+  readonly worker: string | null;
+  /** Whether a worker of that name is online again. */
+  readonly isWorkerOnline: boolean;
+  /** Whether another worker is online that takes these tasks over. Default: none does. */
+  readonly isTakenOver?: boolean;
+}
+
 /** All tasks that have not ended, summed up. */
 export interface OpenTaskSummary {
   /** Those that have run for longest, first: at most 2,000. */
@@ -62,11 +74,11 @@ export interface OpenTaskSummary {
   /** Whether `running` has all of them. */
   readonly isWhole: boolean;
   /** By worker: tasks that it had when it fell silent, or when its process was replaced by another. */
-  readonly lost: readonly (TaskGroup & { readonly worker: string; readonly isWorkerOnline: boolean })[];
+  readonly lost: readonly LostTasks[];
   /** Tasks whose eta has passed and that have not started; `null`: none. */
   readonly overdue: TaskGroup | null;
-  /** Tasks that were sent and are in no queue and on no worker; `null`: none. */
-  readonly missing: TaskGroup | null;
+  /** Tasks that were sent and are in no queue and on no worker; `null`: none. Absent: the engine cannot lose one. */
+  readonly missing?: TaskGroup | null;
   /** By queue: tasks that could start and wait. `since`: for how long the first has, at least. */
   readonly waiting: readonly (TaskGroup & { readonly queue: string })[];
 }
@@ -86,5 +98,10 @@ export interface Activity {
   readonly blind: string | null;
   readonly counts: MinuteCounts;
   readonly open: OpenTaskSummary;
+  /**
+   * Whether a worker takes a task only when it can run it at once. Tasks that wait in a queue then show that the
+   * workers of the queue are full, however many slots they have. Default: workers may reserve tasks.
+   */
+  readonly workersPull?: boolean;
   readonly silent: readonly SilentWorker[];
 }

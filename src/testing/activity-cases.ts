@@ -1,4 +1,4 @@
-/** Cases on `getActivity` of the part `history`. */
+/** Cases on `getActivity` of the part `tasks`. */
 import type { TaskCounts } from '../source.ts';
 import type { Checks } from './checks.ts';
 import {
@@ -9,8 +9,10 @@ import {
   filled,
   id,
   listOf,
+  maybe,
   nullable,
   number,
+  optional,
   record,
   text,
 } from './shape.ts';
@@ -29,13 +31,29 @@ const ACTIVITY = record({
   blind: nullable(text),
   counts: anything,
   open: record({
-    running: listOf(record({ id, name: nullable(text), worker: nullable(text), startedAt: number })),
+    running: listOf(
+      record({
+        id,
+        name: nullable(text),
+        worker: nullable(text),
+        startedAt: number,
+        queue: maybe(text),
+      }),
+    ),
     isWhole: boolean,
-    lost: listOf(record({ ...GROUP, worker: filled, isWorkerOnline: boolean })),
+    lost: listOf(
+      record({
+        ...GROUP,
+        worker: nullable(filled),
+        isWorkerOnline: boolean,
+        isTakenOver: optional(boolean),
+      }),
+    ),
     overdue: nullable(record(GROUP)),
-    missing: nullable(record(GROUP)),
+    missing: maybe(record(GROUP)),
     waiting: listOf(record({ ...GROUP, queue: filled })),
   }),
+  workersPull: optional(boolean),
   silent: listOf(record({ hostname: filled, heardAt: number })),
 });
 
@@ -54,7 +72,7 @@ const COUNTS = record({
 export const ACTIVITY_CHECKS: Checks = {
   'reports what happens, and the tasks that have not ended, longest running first': async (bench) => {
     const activity = await bench.read('getActivity', (context) =>
-      bench.sources.history?.getActivity?.(context),
+      bench.sources.tasks?.getActivity?.(context),
     );
     if (activity === undefined) return;
     ACTIVITY(activity, 'getActivity');
@@ -66,7 +84,7 @@ export const ACTIVITY_CHECKS: Checks = {
 
   'counts by minute, so that two spans add up to one': async (bench) => {
     const activity = await bench.read('getActivity', (context) =>
-      bench.sources.history?.getActivity?.(context),
+      bench.sources.tasks?.getActivity?.(context),
     );
     if (activity === undefined) return;
     const { counts } = activity;

@@ -88,6 +88,7 @@ const BULLMQ_RANKS: Readonly<Record<string, number>> = {
   schedules: 2,
   walk: 2,
   workers: 2,
+  activity: 3,
   components: 3,
   tasks: 3,
   health: 4,

@@ -130,6 +130,37 @@ describe('worker_stuck', () => {
   });
 });
 
+describe('worker_stuck where workers take a task only as they can run it', () => {
+  const situation = async (minutes: number, waiting: number, isWhole = true) => {
+    const quiet = await activity({ tasks: runs('sync', 170, 70, { perMinute: 1, seconds: 2 }) });
+    const running = [minutes + 30, minutes].map((age) => ({
+      ...{ id: `${age}`, name: 'sync', worker: null, startedAt: ago(age), queue: 'mail' },
+    }));
+    const open = { ...quiet.open, running, isWhole };
+    return source({ activity: { ...quiet, workersPull: true, open }, queues: [queue('mail', waiting, 7)] });
+  };
+
+  it('finds a queue whose workers all hold what they have held for long, while tasks wait', async () => {
+    expect(judge(workerStuck, await situation(8, 3))).toMatchObject({
+      unknown: null,
+      findings: [
+        { severity: 'critical', subject: 'mail', since: ago(8), evidence: { slots: 2, waiting: 3 } },
+      ],
+    });
+  });
+
+  it('finds nothing while a worker is free or has just taken a task', async () => {
+    expect(judge(workerStuck, await situation(8, 0))).toEqual(CLEAR);
+    expect(judge(workerStuck, await situation(4, 3))).toEqual(CLEAR);
+  });
+
+  it('does not know where more tasks run than are listed, or no queue can be read', async () => {
+    expect(judge(workerStuck, await situation(4, 3, false))?.unknown).toMatch(/More tasks run/);
+    const unread = { ...(await situation(8, 3)), queues: null };
+    expect(judge(workerStuck, unread)?.unknown).toMatch(/queues could not be read/);
+  });
+});
+
 describe('workers_silent', () => {
   it('finds that no worker is online', () => {
     expect(

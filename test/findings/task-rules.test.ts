@@ -138,6 +138,26 @@ describe('tasks_lost', () => {
     expect(judge(tasksLost, source({ activity: await activity({ tasks: again, workers }) }))).toEqual(CLEAR);
   });
 
+  it('warns of tasks that another worker takes over, also of a worker without a name', async () => {
+    const quiet = await activity({});
+    const lost = [
+      {
+        ...{ worker: null, isWorkerOnline: false, isTakenOver: true, count: 2, since: null },
+        ...{ states: ['STARTED'], examples: ['1'] },
+      },
+    ];
+    expect(
+      judge(tasksLost, source({ activity: { ...quiet, open: { ...quiet.open, lost } } }))?.findings,
+    ).toMatchObject([
+      {
+        severity: 'warning',
+        subject: null,
+        summary: '2 tasks were on a worker without a name when it fell silent; another worker takes over',
+        look: '/api/tasks/?state=STARTED',
+      },
+    ]);
+  });
+
   it('finds nothing while the worker is heard', async () => {
     const workers = [{ hostname: 'w', type: 'heartbeat', time: NOW } as const];
     expect(
@@ -147,6 +167,12 @@ describe('tasks_lost', () => {
 });
 
 describe('tasks_missing', () => {
+  it('has nothing to judge where the engine cannot lose a task', async () => {
+    const quiet = await activity({});
+    const { missing: _missing, ...open } = quiet.open;
+    expect(judge(tasksMissing, source({ activity: { ...quiet, open } }))).toBeNull();
+  });
+
   const tasks = [{ id: '1', type: 'sent', queue: 'q', time: ago(5) } as const];
 
   it('finds tasks that are nowhere', async () => {

@@ -95,14 +95,14 @@ describe('the component findings', () => {
   it('looks once in some seconds, however many ask', async () => {
     const queue = backlog();
     let reads = 0;
-    const history = {
-      ...queue.history,
-      getActivity: (context: Parameters<typeof queue.history.getActivity>[0]) => {
+    const tasks = {
+      ...queue.tasks,
+      getActivity: (context: Parameters<typeof queue.tasks.getActivity>[0]) => {
         reads += 1;
-        return queue.history.getActivity(context);
+        return queue.tasks.getActivity(context);
       },
     };
-    const host = await serveSources({ ...queue, history });
+    const host = await serveSources({ ...queue, tasks });
     await Promise.all(Array.from({ length: 64 }, () => host.get('/api/components/')));
     expect(reads).toBe(1);
   });

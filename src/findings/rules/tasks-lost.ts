@@ -4,7 +4,7 @@ import { activityOf, clear, counted, type Finding, lookAtTasks, type Rule } from
 /**
  * `tasks_lost`: tasks that a worker had when it went away, all of them, by worker. Critical while that worker is gone;
  * a warning where it is online again with another process, since the broker may deliver its tasks once more
- * (`acks_late`). A task that the new process has touched is not lost.
+ * (`acks_late`), and where another worker takes its tasks over (BullMQ). A task that the new process has touched is not lost.
  */
 export const tasksLost: Rule = {
   code: 'tasks_lost',
@@ -20,14 +20,16 @@ export const tasksLost: Rule = {
 };
 
 function findingOf(lost: OpenTaskSummary['lost'][number]): Finding {
-  const { worker, isWorkerOnline, count, since, states, examples } = lost;
-  const had = `${counted(count, 'task')} ${count === 1 ? 'was' : 'were'} on ${worker} when it`;
+  const { worker, isWorkerOnline, isTakenOver = false, count, since, states, examples } = lost;
+  const name = worker ?? 'a worker without a name';
+  const had = `${counted(count, 'task')} ${count === 1 ? 'was' : 'were'} on ${name} when it`;
+  const takeover = isTakenOver ? '; another worker takes over' : '';
   return {
-    severity: isWorkerOnline ? 'warning' : 'critical',
+    severity: isWorkerOnline || isTakenOver ? 'warning' : 'critical',
     since,
     subject: worker,
-    summary: isWorkerOnline ? `${had} was restarted` : `${had} fell silent`,
+    summary: isWorkerOnline ? `${had} was restarted` : `${had} fell silent${takeover}`,
     evidence: { tasks: count, states, task_ids: examples, worker_online: isWorkerOnline },
-    look: lookAtTasks({ worker, state: states }),
+    look: lookAtTasks({ ...(worker === null ? {} : { worker }), state: states }),
   };
 }

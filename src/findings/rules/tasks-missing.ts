@@ -2,7 +2,8 @@ import { activityOf, clear, counted, lookAtTasks, type Rule } from '../finding.t
 
 /**
  * `tasks_missing`: tasks that were sent, are in no queue and on no worker and have no result. They will not run.
- * The source looks 30 seconds after it last heard of a task, if it can ask queues, workers and result backend.
+ * The source looks 30 seconds after it last heard of a task, if it can ask queues, workers and result backend. An
+ * engine that cannot lose a task between queue and worker has nothing to judge.
  */
 export const tasksMissing: Rule = {
   code: 'tasks_missing',
@@ -12,6 +13,7 @@ export const tasksMissing: Rule = {
     if (activity === null) return clear(unknown);
     yield;
     const { missing } = activity.open;
+    if (missing === undefined) return null;
     if (missing === null) return clear();
     const { count, since, examples } = missing;
     return {

@@ -1,6 +1,18 @@
+import type { Steps } from '../../scheduler.ts';
 import type { Activity, RunningTask } from '../../source.ts';
 import type { WorkerBody } from '../../wire.ts';
-import { activityOf, clear, type Finding, inWords, listed, lookAtTasks, type Rule } from '../finding.ts';
+import {
+  activityOf,
+  clear,
+  counted,
+  type Finding,
+  inWords,
+  type Judgement,
+  listed,
+  lookAtTasks,
+  type Rule,
+  type SourceSituation,
+} from '../finding.ts';
 import { p99Of } from './running.ts';
 
 const MINUTE_MS = 60_000;
@@ -17,15 +29,19 @@ const MOST_EXAMPLES = 5;
  * times the 99th percentile of that task's name, so the worker takes nothing else. Where one of the names has fewer
  * than 20 runs in the last day: for more than 15 minutes, as a warning.
  *
+ * Where workers take a task only when they can run it, a queue is judged instead: tasks wait in it, and every task that
+ * was taken from it has run for that long.
+ *
  * Unknown where the slots of an online worker are not known.
  */
 export const workerStuck: Rule = {
   code: 'worker_stuck',
   *judge(source, now) {
     if (!source.hasTasks && source.workers === undefined) return null;
+    const { activity, unknown } = activityOf(source);
+    if (activity?.workersPull) return yield* judgeQueues(source, activity, now);
     if (source.workers === undefined) return clear('The source lists no workers.');
     if (source.workers === null) return clear('The workers could not be read.');
-    const { activity, unknown } = activityOf(source);
     if (activity === null) return clear(unknown);
     const byWorker = tasksByWorker(activity);
     const findings: Finding[] = [];
@@ -43,6 +59,40 @@ export const workerStuck: Rule = {
     };
   },
 };
+
+/** Tasks wait, and no worker of the queue is free: all that they run began long ago. */
+function* judgeQueues({ queues }: SourceSituation, activity: Activity, now: number): Steps<Judgement> {
+  if (queues == null) return clear('The queues could not be read.');
+  const { running, isWhole } = activity.open;
+  const findings: Finding[] = [];
+  for (const queue of queues) {
+    if (queue.waiting === null || queue.waiting < 1) continue;
+    const tasks = running.filter((task) => task.queue === queue.name);
+    yield;
+    const since = tasks.at(-1)?.startedAt;
+    const limit = limitOf(tasks, activity, now);
+    if (since === undefined || now - since <= (limit ?? UNUSUAL_MS)) continue;
+    findings.push({
+      severity: limit === null ? 'warning' : 'critical',
+      since,
+      subject: queue.name,
+      summary: `Queue ${queue.name}: all workers hold the same tasks, ${inWords(now - since)}, and ${counted(queue.waiting, 'task')} ${queue.waiting === 1 ? 'waits' : 'wait'}`,
+      evidence: { ...evidenceOf(tasks), waiting: queue.waiting },
+      look: lookAtTasks({ queue: queue.name, state: 'STARTED', sort: 'started', order: 'asc' }),
+    });
+  }
+  findings.sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
+  return { findings, unknown: isWhole ? null : `More tasks run than are examined: ${running.length}.` };
+}
+
+function evidenceOf(tasks: readonly RunningTask[]): Finding['evidence'] {
+  const names = [...new Set(tasks.flatMap(({ name }) => name ?? []))];
+  return {
+    slots: tasks.length,
+    names: names.slice(0, MOST_EXAMPLES),
+    task_ids: tasks.slice(0, MOST_EXAMPLES).map(({ id }) => id),
+  };
+}
 
 function tasksByWorker({ open }: Activity): Map<string, RunningTask[]> {
   const workers = new Map<string, RunningTask[]>();
@@ -68,18 +118,13 @@ function findingOf(
   const since = (tasks.at(-1) as RunningTask).startedAt;
   const limit = limitOf(tasks, activity, now);
   if (now - since <= (limit ?? UNUSUAL_MS)) return [];
-  const names = [...new Set(tasks.flatMap(({ name }) => name ?? []))];
   return [
     {
       severity: limit === null ? 'warning' : 'critical',
       since,
       subject: hostname,
       summary: `${hostname}: ${slots} of ${slots} slots hold the same tasks, ${inWords(now - since)}`,
-      evidence: {
-        slots,
-        names: names.slice(0, MOST_EXAMPLES),
-        task_ids: tasks.slice(0, MOST_EXAMPLES).map(({ id }) => id),
-      },
+      evidence: evidenceOf(tasks),
       look: lookAtTasks({ worker: hostname, state: 'STARTED', sort: 'started', order: 'asc' }),
     },
   ];

@@ -11,8 +11,10 @@ import type {
 } from '../../source.ts';
 import { type BullMQSourcesOptions, resolveOptions } from './access/options.ts';
 import { createQueueAccess, type QueueAccess } from './access/queue-access.ts';
+import { createActivity } from './activity/activity.ts';
 import { createComponentSource } from './components/component-source.ts';
 import { createEventFeed } from './events/event-feed.ts';
+import { createFeedTails, type FeedTails } from './events/feed-tails.ts';
 import { createHealth } from './health.ts';
 import { createQueueSource } from './queues/queue-source.ts';
 import { createScheduleSource } from './schedules/schedules.ts';
@@ -55,14 +57,15 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   const { name } = resolved;
   const access = createQueueAccess(resolved);
   const portions = createPortionCache();
+  const tails = createFeedTails(access);
   const parts = {
-    tasks: taskSource(name, access, portions),
+    tasks: { ...taskSource(name, access, portions), getActivity: createActivity(access, tails) },
     schedules: createScheduleSource(name, access),
     workers: createWorkerSource(name, access),
     health: createHealth(name, access),
     queues: createQueueSource(name, access),
     components: createComponentSource(name, access),
-    events: eventSource(name, access),
+    events: eventSource(name, access, tails),
   };
   return {
     ...withEngine(parts, 'bullmq'),
@@ -84,8 +87,8 @@ function taskSource(name: string, access: QueueAccess, portions: PortionCache): 
   };
 }
 
-function eventSource(name: string, access: QueueAccess): TaskEventSource {
-  const feed = createEventFeed(access);
+function eventSource(name: string, access: QueueAccess, tails: FeedTails): TaskEventSource {
+  const feed = createEventFeed(access, tails);
   return {
     name,
     status: feed.status,

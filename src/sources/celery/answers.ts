@@ -34,11 +34,10 @@ export function createAnswers(options: AnswersOptions): CeleryParts {
   const found = results?.withLookup(known.tasks) ?? known.tasks;
   return {
     ...known,
-    history: {
-      ...known.history,
+    tasks: {
+      ...withInstanceWalks(queues === null ? found : withWaiting(found, queues, reader), reader.instance),
       getActivity: (context) => readActivity({ reader, index, collection }, context),
     },
-    tasks: withInstanceWalks(queues === null ? found : withWaiting(found, queues, reader), reader.instance),
     workers: control?.inspection.withInspection(workers) ?? workers,
     schedules: {
       ...schedules.source,

@@ -17,7 +17,7 @@ import {
 } from './feed-cursor.ts';
 import { matcherOf } from './feed-filter.ts';
 import { createFeedStream, type FeedStream, itemsBehind, takeItem } from './feed-stream.ts';
-import { createFeedTails, type FeedTails, FRESH_MS } from './feed-tails.ts';
+import { type FeedTails, FRESH_MS } from './feed-tails.ts';
 import { listNewest } from './newest-events.ts';
 import { BEGINNING } from './stream-entry.ts';
 import type { StreamPosition } from './stream-reads.ts';
@@ -45,8 +45,12 @@ interface Start {
   readonly cursor: string | null;
 }
 
-export function createEventFeed(access: QueueAccess, now: () => number = Date.now): EventFeed {
-  const tails = createFeedTails(access, now);
+/** @param tails of the queues of `access` */
+export function createEventFeed(
+  access: QueueAccess,
+  tails: FeedTails,
+  now: () => number = Date.now,
+): EventFeed {
   return {
     async list(query, options) {
       const queues = await access.queues(options);

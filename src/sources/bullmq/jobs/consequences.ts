@@ -3,21 +3,20 @@ import type { Task } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
+import type { JobRef } from '../access/queue-ref.ts';
 import { isOfChild } from './failed-child.ts';
 import type { KnownJob } from './job-row.ts';
 import { ROW_BOUNDS, readValues } from './job-values.ts';
 
 /**
- * Flags those of the tasks that failed because of a child, of which no text has been read. That takes one command for
- * each failed job, and two more for each that has a failed child.
+ * Those of the failed jobs that failed because of a child. That takes one command for each of them, and two more for
+ * each that has a failed child.
  */
-export async function flagConsequences(
+export async function findConsequences<Job extends JobRef>(
   access: QueueAccess,
-  jobs: readonly KnownJob[],
-  tasks: readonly Task[],
+  failed: readonly Job[],
   options: ReadOptions,
-): Promise<readonly Task[]> {
-  const failed = jobs.filter(({ set }) => set.part === 'failed');
+): Promise<ReadonlySet<Job>> {
   const replies = await access.read(
     failed.map(({ queue, id }) => ({ queue, command: ['EXISTS', queue.key(`${id}:unsuccessful`)] as const })),
     options,
@@ -25,7 +24,18 @@ export async function flagConsequences(
   const parents = failed.filter((_, index) => asCount(replies[index]) > 0);
   const requests = parents.map((job) => ({ job, fields: ['failedReason'] as const }));
   const values = await readValues(access, requests, ROW_BOUNDS, options);
-  const flagged = new Set(parents.filter((_, index) => isOfChild(values[index]?.failedReason?.text)));
+  return new Set(parents.filter((_, index) => isOfChild(values[index]?.failedReason?.text)));
+}
+
+/** Flags those of the tasks that failed because of a child, of which no text has been read. */
+export async function flagConsequences(
+  access: QueueAccess,
+  jobs: readonly KnownJob[],
+  tasks: readonly Task[],
+  options: ReadOptions,
+): Promise<readonly Task[]> {
+  const failed = jobs.filter(({ set }) => set.part === 'failed');
+  const flagged = await findConsequences(access, failed, options);
   return tasks.map((task, index) => {
     const job = jobs[index];
     return job !== undefined && flagged.has(job) ? { ...task, flags: ['consequence'] } : task;

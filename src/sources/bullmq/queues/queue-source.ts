@@ -28,7 +28,26 @@ export function createQueueSource(name: string, access: QueueAccess): QueueSourc
   };
 }
 
+/** How often a queue is read in which jobs were counted and then none was found: workers had just taken them. */
+const MOST_READS = 3;
+
 async function readQueues(
+  access: QueueAccess,
+  server: RedisServer,
+  options: ReadOptions,
+  reads = 1,
+): Promise<readonly Queue[]> {
+  const rows = await readOnce(access, server, options);
+  const isMoving = ({ waiting = null, oldestDueAt = null }: Queue): boolean =>
+    waiting !== null && waiting > 0 && oldestDueAt === null;
+  if (reads >= MOST_READS || !rows.some(isMoving)) return rows;
+  const queues = server.queues.filter((_, index) => isMoving(rows[index] as Queue));
+  const again = await readQueues(access, { ...server, queues }, options, reads + 1);
+  const byName = new Map(again.map((row) => [row.name, row]));
+  return rows.map((row) => byName.get(row.name) ?? row);
+}
+
+async function readOnce(
   access: QueueAccess,
   server: RedisServer,
   options: ReadOptions,

@@ -1,10 +1,11 @@
 /** The jobs that workers hold now, up to a limit. */
 
 import type { ReadOptions } from '../../../redis/reader.ts';
-import { asCount, asText, asTexts } from '../../../redis/replies.ts';
+import { asCount, asFields, asTexts } from '../../../redis/replies.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { QueueCommand } from '../access/queue-reads.ts';
 import type { JobRef, QueueRef } from '../access/queue-ref.ts';
+import { shortText, timeOf } from '../jobs/job-facts.ts';
 import { isMarker } from '../jobs/job-sets.ts';
 import { findLostJobs } from '../jobs/lost-jobs.ts';
 
@@ -12,6 +13,10 @@ import { findLostJobs } from '../jobs/lost-jobs.ts';
 export interface ActiveJob extends JobRef {
   /** Name of the worker that took it; `null` if the worker has none. */
   readonly worker: string | null;
+  /** `null`: not known. */
+  readonly name: string | null;
+  /** When its run began, in milliseconds since 1970; `null`: not known. */
+  readonly startedAt: number | null;
   /** Whether the worker's lock on it has expired: BullMQ calls such a job stalled. */
   readonly isLost: boolean;
 }
@@ -74,16 +79,24 @@ async function withWorkers(
   jobs: readonly JobRef[],
   options: ReadOptions,
 ): Promise<readonly ActiveJob[]> {
-  const [names, lost] = await Promise.all([
+  const [fields, lost] = await Promise.all([
     access.read(
-      jobs.map(({ queue, id }) => ({ queue, command: ['HGET', queue.key(id), 'pb'] })),
+      jobs.map(({ queue, id }) => ({
+        queue,
+        command: ['HMGET', queue.key(id), 'pb', 'name', 'processedOn'],
+      })),
       options,
     ),
     findLostJobs(access, jobs, options),
   ]);
-  return jobs.map((job, index) => ({
-    ...job,
-    worker: asText(names[index]) || null,
-    isLost: lost.has(job),
-  }));
+  return jobs.map((job, index) => {
+    const [worker, name, processedOn] = asFields(fields[index]);
+    return {
+      ...job,
+      worker: shortText(worker) || null,
+      name: shortText(name),
+      startedAt: timeOf(processedOn),
+      isLost: lost.has(job),
+    };
+  });
 }

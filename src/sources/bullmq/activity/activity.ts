@@ -1,0 +1,96 @@
+/**
+ * What the rules judge. BullMQ has no collector that listens all the time: events are counted when somebody asks, from
+ * where the last count ended. Streams keep the last 10,000 events or so of a queue; what was removed from them is
+ * counted by the jobs that the queue still has.
+ */
+import { createMinuteAggregate } from '../../../history/aggregate/minute-aggregate.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { shareCalls } from '../../../single-flight.ts';
+import type { Activity } from '../../../source.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import type { QueueRef } from '../access/queue-ref.ts';
+import type { FeedTails } from '../events/feed-tails.ts';
+import type { StreamTail } from '../events/stream-tail.ts';
+import { countEnded } from './count-ended.ts';
+import { type Counting, countEvents } from './count-events.ts';
+import { countedSince, type FollowedQueue, followQueue } from './followed-queue.ts';
+import { summarizeOpen } from './open-jobs.ts';
+
+/** Bounds of one answer. What is left is read for the next one. */
+const MOST_ENTRIES = 40_000;
+const MOST_CHARACTERS = 16_000_000;
+const MOST_ENDED = 5_000;
+const MOST_MS = 2_000;
+/** Time limit of a read in milliseconds. */
+const READ_MS = 4_000;
+/** Memory for counts, in bytes: some 300 names for an hour and a half, or 20 for a day. */
+const COUNTS_BYTES = 16_777_216;
+
+const READING = 'The event streams are still being read.';
+
+/** Creates the reader of the activity. Calls while one runs share its answer. */
+export function createActivity(
+  access: QueueAccess,
+  tails: FeedTails,
+  now: () => number = Date.now,
+): () => Promise<Activity> {
+  const counting: Counting = { access, tails, counts: createMinuteAggregate(COUNTS_BYTES), now };
+  const queues = new Map<string, FollowedQueue>();
+  return shareCalls(() => readActivity(counting, queues));
+}
+
+async function readActivity(counting: Counting, followed: Map<string, FollowedQueue>): Promise<Activity> {
+  const { access, tails, counts, now } = counting;
+  const options = { timeoutMs: READ_MS };
+  const queues = await access.queues(options);
+  const all = await tails.update(queues, options);
+  const [isWhole, open] = await Promise.all([
+    countAll(counting, followAll(followed, all, now()), options),
+    summarizeOpen(access, queues, now(), options),
+  ]);
+  return {
+    since: Math.max(0, ...[...followed.values()].map(countedSince)),
+    blind: isWhole ? null : READING,
+    counts,
+    open,
+    workersPull: true,
+    silent: [],
+  };
+}
+
+/** The queues that there are, each with its stream. Queues that are gone are forgotten. */
+function followAll(
+  followed: Map<string, FollowedQueue>,
+  tails: readonly StreamTail[],
+  now: number,
+): readonly (readonly [FollowedQueue, StreamTail])[] {
+  const names = new Set(tails.map(({ queue }) => queue.name));
+  for (const name of followed.keys()) if (!names.has(name)) followed.delete(name);
+  return tails.map((tail) => [followedOf(followed, tail.queue, now), tail]);
+}
+
+function followedOf(followed: Map<string, FollowedQueue>, queue: QueueRef, now: number): FollowedQueue {
+  const known = followed.get(queue.name) ?? followQueue(queue, now);
+  followed.set(queue.name, known);
+  return known;
+}
+
+/** @returns whether all events have been counted */
+async function countAll(
+  counting: Counting,
+  followed: readonly (readonly [FollowedQueue, StreamTail])[],
+  options: ReadOptions,
+): Promise<boolean> {
+  const count = Math.max(1, followed.length);
+  const until = performance.now() + MOST_MS;
+  const outcomes = await Promise.all(
+    followed.map(([queue, tail]) => {
+      const budget = { entries: MOST_ENTRIES / count, size: MOST_CHARACTERS / count, until };
+      return countEvents(counting, queue, tail, budget, options);
+    }),
+  );
+  const gaps = followed.filter(([{ gap }]) => gap !== null);
+  const most = Math.max(1, Math.floor(MOST_ENDED / Math.max(1, gaps.length)));
+  await Promise.all(gaps.map(([queue]) => countEnded(counting, queue, most, options)));
+  return outcomes.every((isWhole) => isWhole);
+}

@@ -1,0 +1,117 @@
+/**
+ * Counts the jobs that ended while events were removed from the stream: those that the queue still has in its sets of
+ * completed and failed jobs. BullMQ drops the oldest of a set first, unless a job is removed as it ends.
+ */
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { asCount, asFields, asScored } from '../../../redis/replies.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import type { JobRef } from '../access/queue-ref.ts';
+import { findConsequences } from '../jobs/consequences.ts';
+import { shortText, timeOf } from '../jobs/job-facts.ts';
+import type { Counting } from './count-events.ts';
+import { closeGap, type EndedJob, type FollowedQueue, type Gap } from './followed-queue.ts';
+
+/** The rules compare with this time before now at most; for the run times of a day, a few jobs are enough. */
+const NEEDED_MS = 80 * 60_000;
+const ENOUGH_JOBS = 5_000;
+/** More jobs of one gap are not read. */
+const MOST_JOBS = 100_000;
+
+const PARTS = ['completed', 'failed'] as const;
+type Part = (typeof PARTS)[number];
+
+/**
+ * Reads a part of a queue's gap, newest jobs first.
+ *
+ * @param most jobs of each set
+ */
+export async function countEnded(
+  counting: Counting,
+  followed: FollowedQueue,
+  most: number,
+  options: ReadOptions,
+): Promise<void> {
+  const { access } = counting;
+  const { queue, gap } = followed;
+  if (gap === null) return;
+  const oldest = await readOldest(access, followed, options);
+  if (!(await keepsJobs(access, followed, oldest, options))) {
+    closeGap(followed);
+    return;
+  }
+  const lists = await access.read(
+    PARTS.map((part) => ({ queue, command: rangeCommand(queue.key(part), gap, part, most) })),
+    options,
+  );
+  let reached = gap.from;
+  let isRead = true;
+  for (const [index, part] of PARTS.entries()) {
+    const found = asScored(lists[index]).map(({ member, score }) => ({ queue, id: member, time: score }));
+    const uncounted = found.filter(({ id }) => !gap.counted.has(id));
+    await countJobs(counting, part, uncounted, options);
+    gap.read[part] += found.length;
+    // The next part of the list may have jobs of the same moment.
+    if (found.length >= most) {
+      isRead = false;
+      reached = Math.max(reached, (found.at(-1)?.time ?? gap.to) + 1);
+    } else if (part === 'completed') reached = Math.max(reached, oldest.completed ?? gap.to);
+  }
+  gap.reached = Math.min(gap.to, reached);
+  const read = gap.read.completed + gap.read.failed;
+  const isEnough = counting.now() - reached > NEEDED_MS && read >= ENOUGH_JOBS;
+  if (isRead || isEnough || read >= MOST_JOBS) closeGap(followed);
+}
+
+function rangeCommand(key: string, { from, edge, read }: Gap, part: Part, most: number): readonly string[] {
+  const [max, min] = [String(edge), String(from)];
+  return ['ZREVRANGEBYSCORE', key, max, min, 'WITHSCORES', 'LIMIT', String(read[part]), String(most)];
+}
+
+/** When the oldest job of each set ended. */
+async function readOldest(
+  access: QueueAccess,
+  { queue }: FollowedQueue,
+  options: ReadOptions,
+): Promise<Readonly<Record<Part, number | null>>> {
+  const [completed, failed] = await access.read(
+    PARTS.map((part) => ({ queue, command: ['ZRANGE', queue.key(part), '0', '0', 'WITHSCORES'] })),
+    options,
+  );
+  return { completed: asScored(completed)[0]?.score ?? null, failed: asScored(failed)[0]?.score ?? null };
+}
+
+/** Whether the jobs of which an end was seen are still there, except for those that are older than a whole set. */
+async function keepsJobs(
+  access: QueueAccess,
+  { queue, samples }: FollowedQueue,
+  oldest: Readonly<Record<Part, number | null>>,
+  options: ReadOptions,
+): Promise<boolean> {
+  const isTrimmed = ({ part, time }: EndedJob): boolean => oldest[part] !== null && time < oldest[part];
+  const ended = [...samples.values()].flat().filter((job) => !isTrimmed(job));
+  const replies = await access.read(
+    ended.map(({ jobId }) => ({ queue, command: ['EXISTS', queue.key(jobId)] })),
+    options,
+  );
+  return replies.every((reply) => asCount(reply) > 0);
+}
+
+async function countJobs(
+  { access, counts, now }: Counting,
+  part: Part,
+  jobs: readonly (JobRef & { readonly time: number })[],
+  options: ReadOptions,
+): Promise<void> {
+  const replies = await access.read(
+    jobs.map(({ queue, id }) => ({ queue, command: ['HMGET', queue.key(id), 'name', 'processedOn'] })),
+    options,
+  );
+  const consequences = part === 'failed' ? await findConsequences(access, jobs, options) : null;
+  for (const [index, job] of jobs.entries()) {
+    if (consequences?.has(job)) continue;
+    const [name, processedOn] = asFields(replies[index]);
+    const began = timeOf(processedOn);
+    const ran = began === null ? Number.NaN : job.time - began;
+    counts.count(part === 'failed' ? 'failed' : 'succeeded', shortText(name), job.time, ran, now());
+  }
+}

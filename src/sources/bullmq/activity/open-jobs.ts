@@ -1,0 +1,116 @@
+/** The jobs that have not ended, as the rules judge them. */
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { asCount, asScored } from '../../../redis/replies.ts';
+import type { LostTasks, OpenTaskSummary, TaskGroup } from '../../../source.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import type { QueueCommand } from '../access/queue-reads.ts';
+import { type QueueRef, taskIdOf } from '../access/queue-ref.ts';
+import { serversOf } from '../access/redis-servers.ts';
+import { dueTime } from '../jobs/job-sets.ts';
+import { type ActiveJob, readActiveJobs } from '../workers/active-jobs.ts';
+import { readWorkerConnections } from '../workers/worker-connections.ts';
+
+/** Most ids of tasks with the same problem. */
+const MOST_EXAMPLES = 3;
+/** Scores of delayed jobs are milliseconds times this. */
+const SCORE_SPAN = 4_096;
+
+/**
+ * Sums up the open jobs of all queues. What waits is a matter of the queues, and BullMQ moves a job from its queue to
+ * a worker in one step, so none is missing in between.
+ *
+ * @param now in milliseconds since 1970
+ */
+export async function summarizeOpen(
+  access: QueueAccess,
+  queues: readonly QueueRef[],
+  now: number,
+  options: ReadOptions,
+): Promise<OpenTaskSummary> {
+  const [active, overdue] = await Promise.all([
+    readActiveJobs(access, queues, options),
+    readOverdue(access, queues, now, options),
+  ]);
+  const held = [...active.values()];
+  const jobs = held.flatMap((one) => one.jobs);
+  const running = jobs.flatMap(({ queue, id, name, worker, startedAt, isLost }) =>
+    isLost || startedAt === null
+      ? []
+      : [{ id: taskIdOf(queue.name, id), name, worker, startedAt, queue: queue.name }],
+  );
+  return {
+    running: running.sort((a, b) => a.startedAt - b.startedAt),
+    isWhole: held.every(({ isWhole }) => isWhole),
+    lost: await groupLost(
+      access,
+      jobs.filter(({ isLost }) => isLost),
+      options,
+    ),
+    overdue,
+    waiting: [],
+  };
+}
+
+/** Delayed jobs whose moment has passed. */
+async function readOverdue(
+  access: QueueAccess,
+  queues: readonly QueueRef[],
+  now: number,
+  options: ReadOptions,
+): Promise<TaskGroup | null> {
+  const max = String(now * SCORE_SPAN);
+  const replies = await access.read(
+    queues.flatMap((queue): QueueCommand[] => {
+      const [key, most] = [queue.key('delayed'), String(MOST_EXAMPLES)];
+      return [
+        { queue, command: ['ZCOUNT', key, '-inf', max] },
+        { queue, command: ['ZRANGEBYSCORE', key, '-inf', max, 'WITHSCORES', 'LIMIT', '0', most] },
+      ];
+    }),
+    options,
+  );
+  const oldest = queues.flatMap((queue, index) =>
+    asScored(replies[2 * index + 1]).map(({ member, score }) => ({
+      id: taskIdOf(queue.name, member),
+      due: dueTime(score),
+    })),
+  );
+  oldest.sort((a, b) => a.due - b.due);
+  const [first] = oldest;
+  if (first === undefined) return null;
+  return {
+    count: queues.reduce((sum, _, index) => sum + asCount(replies[2 * index]), 0),
+    since: first.due,
+    states: ['PENDING', 'RETRY'],
+    examples: oldest.slice(0, MOST_EXAMPLES).map(({ id }) => id),
+  };
+}
+
+/** By worker. BullMQ gives a job whose lock has expired to another worker, if there is one. */
+async function groupLost(
+  access: QueueAccess,
+  lost: readonly ActiveJob[],
+  options: ReadOptions,
+): Promise<readonly LostTasks[]> {
+  if (lost.length === 0) return [];
+  const servers = serversOf(access, [...new Set(lost.map(({ queue }) => queue))]);
+  const connections = await Promise.all(servers.map((server) => readWorkerConnections(server, options)));
+  const online = new Set<string>();
+  const served = new Set<QueueRef>();
+  for (const [queue, workers] of connections.flatMap((found) => [...(found ?? [])])) {
+    if (workers.length > 0) served.add(queue);
+    for (const { worker } of workers) if (worker !== null) online.add(worker);
+  }
+  const groups = new Map<string | null, ActiveJob[]>();
+  for (const job of lost) groups.set(job.worker, [...(groups.get(job.worker) ?? []), job]);
+  return [...groups].map(([worker, jobs]) => ({
+    worker,
+    isWorkerOnline: worker !== null && online.has(worker),
+    isTakenOver: jobs.every(({ queue }) => served.has(queue)),
+    count: jobs.length,
+    // When a lock expired is not recorded.
+    since: null,
+    states: ['STARTED'],
+    examples: jobs.slice(0, MOST_EXAMPLES).map(({ queue, id }) => taskIdOf(queue.name, id)),
+  }));
+}
