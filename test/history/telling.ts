@@ -35,6 +35,19 @@ export async function taskOf(changes: readonly TaskChange[], id = 'a'): Promise<
   return task;
 }
 
+/** The same of many lists of messages. Each is a task of its own in one history: to make one costs more than to ask it. */
+export async function tasksOf(lists: readonly (readonly TaskChange[])[]): Promise<TaskDetail[]> {
+  const history = historyOf(
+    lists.flatMap((changes, at) => changes.map((change) => ({ ...change, id: `a-${at}` }))),
+  );
+  const tasks = await Promise.all(lists.map((_, at) => history.reader.getTask(`a-${at}`, CONTEXT)));
+  history.close();
+  return tasks.map((task) => {
+    if (task === null) throw new Error('a task is not known');
+    return { ...task, id: 'a' };
+  });
+}
+
 /** Every order of a few messages. */
 export function orders<T>(items: readonly T[]): T[][] {
   if (items.length <= 1) return [[...items]];

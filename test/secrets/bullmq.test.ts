@@ -1,7 +1,6 @@
 import type { Queue } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bullmqSources } from '../../src/bullmq.ts';
-import { keepAlive } from '../helpers/ask.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
@@ -9,7 +8,7 @@ import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
 import { type Host, serve } from '../router/host-kit.ts';
 import { HARMLESS_TEXTS, leakIn } from './corpus/index.ts';
 import { leakFinder } from './leaks.ts';
-import { listAll, SECRET_TEXTS } from './places.ts';
+import { listAll, readEach, SECRET_TEXTS } from './places.ts';
 
 const leaksIn = leakFinder(SECRET_TEXTS);
 
@@ -48,29 +47,32 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
         ...(redact?.router === false && { redact: false }),
       });
 
-    // What redacts is the same code for each version of BullMQ.
+    // What redacts is the same code for each version of BullMQ, and where both redact, either has done it alone.
     const redactors = [
-      ['', {}],
-      [' that the source alone redacts', { router: false }],
-      [' that the router alone redacts', { source: false }],
+      { title: '', redact: {}, step: 10 },
+      { title: ' that the source alone redacts', redact: { router: false }, step: 1 },
+      { title: ' that the router alone redacts', redact: { source: false }, step: 1 },
     ] as const;
     it.each(bullmq === BULLMQ_VERSIONS[0]?.bullmq ? redactors : redactors.slice(0, 1))(
-      'no secret is on any route%s',
-      async (_, redact) => {
+      'no secret is on any route$title',
+      async ({ redact, step }) => {
         const served = await host(redact);
         const list = await listAll(served);
         expect(list.tasks.length).toBe(2 * (SECRET_TEXTS.length + HARMLESS_TEXTS.length));
         expect(leaksIn(list.text)).toEqual([]);
-        for (const [index, entry] of SECRET_TEXTS.entries()) {
-          for (const id of [`mail:fail-${index}`, `mail:done-${index}`]) {
-            for (const part of index % 10 === 0 ? ['', 'graph/'] : ['']) {
-              const path = `/api/tasks/${encodeURIComponent(id)}/${part}`;
-              const { status, text } = await served.get(path, { agent: keepAlive });
-              expect(status).toBe(200);
-              expect(leakIn(text, entry), `${entry.rest}\n${text}`).toBeNull();
-            }
-          }
-        }
+        const pathsOf = (index: number): string[] =>
+          [`mail:fail-${index}`, `mail:done-${index}`].flatMap((id) => {
+            const path = `/api/tasks/${encodeURIComponent(id)}/`;
+            return index % 10 === 0 ? [path, `${path}graph/`] : [path];
+          });
+        const checked = SECRET_TEXTS.flatMap((entry, index) =>
+          index % step === 0 ? pathsOf(index).map((path) => ({ path, entry })) : [],
+        );
+        const leaks: string[] = [];
+        await readEach(served, checked, ({ entry }, { status, text }) => {
+          if (status !== 200 || leakIn(text, entry) !== null) leaks.push(`${entry.rest}\n${text}`);
+        });
+        expect(leaks).toEqual([]);
       },
     );
 

@@ -1,6 +1,7 @@
 /** Puts the corpus wherever a source may put a text of its users, and reads back everything that the routes answer. */
 import type { MemorySources } from '../../src/memory.ts';
 import type { TasksBody } from '../../src/wire.ts';
+import { type Answer, keepAlive } from '../helpers/ask.ts';
 import { askStream } from '../helpers/ask-stream.ts';
 import { until } from '../helpers/redis-server.ts';
 import type { Host } from '../router/host-kit.ts';
@@ -72,6 +73,19 @@ export async function listAll(host: Host): Promise<{ text: string; tasks: TasksB
     cursor = answer.body.next_cursor;
   }
   return { text, tasks };
+}
+
+/** Reads the path of each row, several at a time, and hands its answer over. */
+export async function readEach<Row extends { readonly path: string }>(
+  host: Host,
+  rows: readonly Row[],
+  read: (row: Row, answer: Answer) => void,
+): Promise<void> {
+  const left = rows.values();
+  const work = async (): Promise<void> => {
+    for (const row of left) read(row, await host.get(row.path, { agent: keepAlive }));
+  };
+  await Promise.all(Array.from({ length: 8 }, work));
 }
 
 /** What each route but the list and the single task answers, by its path. */
