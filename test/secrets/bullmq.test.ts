@@ -49,13 +49,13 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
 
     // What redacts is the same code for each version of BullMQ, and where both redact, either has done it alone.
     const redactors = [
-      { title: '', redact: {}, step: 10 },
-      { title: ' that the source alone redacts', redact: { router: false }, step: 1 },
-      { title: ' that the router alone redacts', redact: { source: false }, step: 1 },
+      ['', {}, 10],
+      [' that the source alone redacts', { router: false }, 1],
+      [' that the router alone redacts', { source: false }, 1],
     ] as const;
     it.each(bullmq === BULLMQ_VERSIONS[0]?.bullmq ? redactors : redactors.slice(0, 1))(
-      'no secret is on any route$title',
-      async ({ redact, step }) => {
+      'no secret is on any route%s',
+      async (_, redact, step) => {
         const served = await host(redact);
         const list = await listAll(served);
         expect(list.tasks.length).toBe(2 * (SECRET_TEXTS.length + HARMLESS_TEXTS.length));
