@@ -39,7 +39,7 @@ export function createPacedReads(): PacedReads {
     Socket.prototype._read.call(this, size);
     const arrived = this.bytesRead - taken;
     taken = this.bytesRead;
-    if (!isStarted || isPaused || arrived <= 0 || arrived > MUCH) return;
+    if (!isStarted || isPaused || !(arrived > 0 && arrived <= MUCH)) return;
     isPaused = true;
     this.pause();
     setTimeout(resume, PAUSE_MS, this).unref();

@@ -155,7 +155,10 @@ async function readBehind(
     const size = mirror.window.size(wanted - messages.length) + messages.length - start;
     const elements = await reading.range(mirror, start, size);
     mirror.window.saw(elements);
-    const at = elements.findLastIndex((raw) => decode(mirror, raw).tag === last);
+    const isLast = (raw: string): boolean => decode(mirror, raw).tag === last;
+    // As long as no worker has taken a message meanwhile, it is the first; the others need not be decoded for that.
+    const [first] = elements;
+    const at = overlap === 1 && first !== undefined && isLast(first) ? 0 : elements.findLastIndex(isLast);
     if (at >= 0) return elements.slice(at + 1);
   }
   return [];
