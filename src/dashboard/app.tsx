@@ -5,7 +5,7 @@ import { MetricsView } from './metrics/metrics-view.tsx';
 import { OverviewView } from './overview/overview-view.tsx';
 import { Empty } from './parts/problem.tsx';
 import { ViewHead } from './parts/view-head.tsx';
-import { linkTo, type Place, place } from './route.ts';
+import { currentRoute, linkTo, type Route } from './route.ts';
 import { SchedulesView } from './schedules/schedules-view.tsx';
 import { Shell } from './shell.tsx';
 import { useStore } from './store.ts';
@@ -15,7 +15,7 @@ import { WorkersView } from './workers/workers-view.tsx';
 
 /** The page: the frame and the current view. */
 export function App({ branding }: { readonly branding: Branding }) {
-  const here = useStore(place);
+  const here = useStore(currentRoute);
   return (
     <Shell branding={branding} view={here.view}>
       <View here={here} />
@@ -23,7 +23,7 @@ export function App({ branding }: { readonly branding: Branding }) {
   );
 }
 
-function View({ here }: { readonly here: Place }) {
+function View({ here }: { readonly here: Route }) {
   switch (here.view) {
     case 'overview':
       return <OverviewView query={here.query} />;
@@ -45,7 +45,7 @@ function View({ here }: { readonly here: Place }) {
       return (
         <>
           <ViewHead title="Not found" />
-          <Empty title="There is no such view">
+          <Empty title="This page does not exist">
             <a href={linkTo('')}>Overview</a>
           </Empty>
         </>

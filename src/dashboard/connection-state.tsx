@@ -1,4 +1,4 @@
-/** What the frame says about the connection: the indicator, the banner, and the view's place while none may be shown. */
+/** The state of the connection: the indicator, the banner, and what replaces the view while none may be shown. */
 import type { ComponentChildren } from 'preact';
 import { clock } from './live/clock.ts';
 import { type Connection, connection, isShut, streamedAt } from './live/connection.ts';
@@ -58,10 +58,10 @@ function indicatorOf(
   if (state !== 'ok') return INDICATORS[state];
   const polling = { tone: 'waiting', word: 'Polling' };
   if (!hasFeed) {
-    return { ...polling, title: 'There is no feed of events: views are read again every 15 s.' };
+    return { ...polling, title: 'No event feed: the page reloads its data every 15 s.' };
   }
   if (now - (at ?? openedAt) > SILENT_MS) {
-    return { ...polling, title: 'The stream of events sends nothing: views are read again every 15 s.' };
+    return { ...polling, title: 'The event stream is silent: the page reloads its data every 15 s.' };
   }
   return at === null ? INDICATORS.connecting : { tone: 'success', word: 'Live' };
 }
@@ -88,10 +88,10 @@ export function Lost() {
   const age =
     answeredAt === null
       ? ''
-      : ` What is shown is ${duration(Math.max(0, Math.round((now - answeredAt) / 1_000)) * 1_000)} old.`;
+      : ` The data shown is ${duration(Math.max(0, Math.round((now - answeredAt) / 1_000)) * 1_000)} old.`;
   return (
     <div class="lost" role="alert">
-      {`The monitor does not answer; it is asked again by itself.${age}`}
+      {`The monitor does not answer; the page retries automatically.${age}`}
     </div>
   );
 }

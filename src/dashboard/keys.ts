@@ -27,10 +27,10 @@ export const SHORTCUTS: readonly (readonly [keys: string, meaning: string])[] = 
   ['/', 'Search'],
   ['↓ ↑ or j k', 'Next and previous row of a list'],
   ['Enter', 'Open the row'],
-  ['Esc', 'Leave a field, close this'],
+  ['Esc', 'Leave a field, close this list'],
   ['d', 'Theme: system, light, dark'],
   ['u', 'Times: local, UTC'],
-  ['?', 'This list'],
+  ['?', 'Keyboard shortcuts'],
 ];
 
 let wentAt = 0;

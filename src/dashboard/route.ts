@@ -14,7 +14,7 @@ export type ViewName =
   | 'unknown';
 
 /** A view with its parameters. */
-export interface Place {
+export interface Route {
   readonly view: ViewName;
   /** Task id; empty for views without a task. */
   readonly id: string;
@@ -24,7 +24,7 @@ export interface Place {
 const LISTS: ReadonlySet<string> = new Set(['tasks', 'workers', 'schedules', 'components', 'metrics']);
 
 /** @param hash `#/tasks?state=FAILURE`, `#/tasks/<id>`, `#/workflow/<id>` */
-function readPlace(hash: string): Place {
+function parseRoute(hash: string): Route {
   const [path = '', search = ''] = split(hash.replace(/^#\/?/, ''), '?');
   const query = new URLSearchParams(search);
   const [head = '', rest = ''] = split(path, '/');
@@ -41,7 +41,7 @@ function split(text: string, mark: string): [before: string, after: string] {
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** Links in a host's logs may contain an id that was not encoded. */
+/** Links in a host's logs may contain an unencoded id. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -50,10 +50,10 @@ function decode(text: string): string {
   }
 }
 
-/** The current view. */
-export const place = createStore<Place>(readPlace(location.hash));
+/** The current view and its parameters. */
+export const currentRoute = createStore<Route>(parseRoute(location.hash));
 
-addEventListener('hashchange', () => place.set(readPlace(location.hash)));
+addEventListener('hashchange', () => currentRoute.set(parseRoute(location.hash)));
 
 type QueryInput = Readonly<Record<string, string | readonly string[]>> | URLSearchParams;
 
@@ -79,6 +79,6 @@ export const workflowLink = (id: string): string => linkTo(`workflow/${encodeURI
 export function go(link: string, replace = false): void {
   if (replace) {
     history.replaceState(null, '', link);
-    place.set(readPlace(link));
+    currentRoute.set(parseRoute(link));
   } else location.hash = link;
 }

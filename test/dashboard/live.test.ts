@@ -65,7 +65,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a page that stays op
     await page.getByText('23 tasks').waitFor();
     await stop();
     await page.getByText('Disconnected').waitFor();
-    await page.getByText(/does not answer; it is asked again by itself\. What is shown is/).waitFor();
+    await page.getByText(/does not answer; the page retries automatically\. The data shown is/).waitFor();
     expect(await page.locator('.rows .row').count()).toBeGreaterThan(10);
     stop = await start();
     await page.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 });

@@ -76,7 +76,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a session that ends'
     const { page, go } = await look(base, '#/workers', { expected: /403/ });
     await page.getByRole('region', { name: 'celery@one' }).waitFor();
     isAllowed = false;
-    await page.getByText("The app's authorize function refused it.").waitFor();
+    await page.getByText("The app's authorize function refused this request.").waitFor();
     expect(await page.getByRole('region', { name: 'celery@one' }).count()).toBe(0);
     expect(await page.getByText('1 of 1 online').count()).toBe(0);
     await go('#/tasks');

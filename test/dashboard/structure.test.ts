@@ -49,24 +49,24 @@ const wide = {
 
 describe('the structure of a drawing', () => {
   it('folds many tasks of one name in one group into one node with one edge each way', () => {
-    const { nodes, edges, placeOf } = structureOf(wide.nodes, wide.edges, new Set());
+    const { nodes, edges, drawnIdOf } = structureOf(wide.nodes, wide.edges, new Set());
     expect(nodes.map(({ name, kind, members }) => [name, kind, members.length])).toEqual([
       ['a', 'task', 1],
       ['group', 'group', 1],
       ['z', 'task', 1],
       ['m', 'tasks', 20],
     ]);
-    const place = placeOf.get('m7') ?? '';
+    const drawnId = drawnIdOf.get('m7') ?? '';
     expect(edges.map(({ source, target }) => [source, target])).toEqual([
-      ['root', place],
-      ['g', place],
-      [place, 'body'],
+      ['root', drawnId],
+      ['g', drawnId],
+      [drawnId, 'body'],
     ]);
   });
 
   it('draws each of them when the reader asks for it', () => {
-    const place = structureOf(wide.nodes, wide.edges, new Set()).placeOf.get('m7') ?? '';
-    expect(structureOf(wide.nodes, wide.edges, new Set([place])).nodes).toHaveLength(23);
+    const drawnId = structureOf(wide.nodes, wide.edges, new Set()).drawnIdOf.get('m7') ?? '';
+    expect(structureOf(wide.nodes, wide.edges, new Set([drawnId])).nodes).toHaveLength(23);
   });
 
   it('keeps what failed and what led to it, also round a cycle', () => {

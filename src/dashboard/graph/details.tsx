@@ -68,9 +68,9 @@ export function Details({ drawn, nodes, words, onExpand }: DetailsProps) {
         {node.retries !== null && node.retries > 0 && <Fact name="Retries" value={count(node.retries)} />}
       </dl>
       {node.kind === 'group' ? (
-        <a href={linkTo('tasks', { group_id: node.id })}>Its members as a list</a>
+        <a href={linkTo('tasks', { group_id: node.id })}>List the members</a>
       ) : (
-        <a href={taskLink(node.id)}>All of this task</a>
+        <a href={taskLink(node.id)}>Open the task</a>
       )}
       {node.traceback_preview !== null && <ValueBlock label="Error" text={node.traceback_preview} />}
       {node.args_preview !== null && <ValueBlock label={words.args} text={node.args_preview} />}
@@ -127,7 +127,7 @@ export function Summary({
   return (
     <>
       <h2>{counted(counts.total, 'task')}</h2>
-      <p class="dim">{graph.complete ? 'All of them have ended.' : 'The workflow is not at its end.'}</p>
+      <p class="dim">{graph.complete ? 'All tasks have ended.' : 'Some tasks have not ended.'}</p>
       <ul class="graph-counts">
         {rows
           .filter(([, number]) => number > 0)
@@ -138,7 +138,7 @@ export function Summary({
           ))}
       </ul>
       {truncated && (
-        <p class="notice tone-retry">{`Only the ${count(node_count)} nearest nodes are drawn.`}</p>
+        <p class="notice tone-retry">{`Only the nearest ${count(node_count)} nodes are shown.`}</p>
       )}
       {failed.length > 0 && <h3>Failed</h3>}
       <ul class="related">
@@ -151,7 +151,7 @@ export function Summary({
           </li>
         ))}
       </ul>
-      <p class="dim">Pick a node to see more of it. Drag to move, turn the wheel to zoom.</p>
+      <p class="dim">Select a node for details. Drag to move, scroll to zoom.</p>
     </>
   );
 }

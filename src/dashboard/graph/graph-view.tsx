@@ -85,13 +85,13 @@ function Drawing(props: {
     setSelected(node === selected ? null : node);
   }
   function find(node: string): void {
-    const place = structure.placeOf.get(node) ?? node;
-    setSelected(place);
-    const point = layout.points.get(place);
+    const drawnId = structure.drawnIdOf.get(node) ?? node;
+    setSelected(drawnId);
+    const point = layout.points.get(drawnId);
     if (point !== undefined) pan.centre(point);
   }
 
-  const asked = structure.placeOf.get(taskId) ?? taskId;
+  const asked = structure.drawnIdOf.get(taskId) ?? taskId;
   const drawing = { structure, layout, nodes, asked, selected, matches, onPick: pick };
   // Panning moves the whole drawing, so the nodes need not be rendered again.
   const svg = useMemo(

@@ -26,7 +26,7 @@ export interface Structure {
   readonly nodes: readonly DrawnNode[];
   readonly edges: readonly DrawnEdge[];
   /** Id of the drawn node for each node of the workflow. */
-  readonly placeOf: ReadonlyMap<string, string>;
+  readonly drawnIdOf: ReadonlyMap<string, string>;
 }
 
 /** Maximum number of siblings with the same name that are drawn separately. */
@@ -42,18 +42,18 @@ export function structureOf(
   edges: readonly GraphEdgeBody[],
   expanded: ReadonlySet<string>,
 ): Structure {
-  const placeOf = fold(nodes, edges, expanded);
+  const drawnIdOf = fold(nodes, edges, expanded);
   const drawn = new Map<string, { node: GraphNodeBody; members: string[] }>();
   for (const node of nodes) {
-    const place = placeOf.get(node.id) ?? node.id;
-    const before = drawn.get(place);
-    if (before === undefined) drawn.set(place, { node, members: [node.id] });
+    const drawnId = drawnIdOf.get(node.id) ?? node.id;
+    const before = drawn.get(drawnId);
+    if (before === undefined) drawn.set(drawnId, { node, members: [node.id] });
     else before.members.push(node.id);
   }
   const seen = new Set<string>();
   const drawnEdges = edges.flatMap(({ source, target, kind }) => {
-    const from = placeOf.get(source) ?? source;
-    const to = placeOf.get(target) ?? target;
+    const from = drawnIdOf.get(source) ?? source;
+    const to = drawnIdOf.get(target) ?? target;
     const key = `${from}\n${to}`;
     if (from === to || seen.has(key)) return [];
     seen.add(key);
@@ -67,7 +67,7 @@ export function structureOf(
       kind: kindOf(node, members.length),
     })),
     edges: drawnEdges,
-    placeOf,
+    drawnIdOf,
   };
 }
 
@@ -97,12 +97,12 @@ function fold(
     if (group === undefined) siblings.set(key, [id]);
     else group.push(id);
   }
-  const placeOf = new Map<string, string>();
+  const drawnIdOf = new Map<string, string>();
   for (const [key, ids] of siblings) {
     if (ids.length <= MOST_SIBLINGS || expanded.has(key)) continue;
-    for (const id of ids) placeOf.set(id, key);
+    for (const id of ids) drawnIdOf.set(id, key);
   }
-  return placeOf;
+  return drawnIdOf;
 }
 
 /** The failed nodes and all nodes from which a failed node is reachable. */

@@ -47,7 +47,7 @@ export function MetricsView() {
           <input
             type="search"
             value={filter}
-            placeholder="words that a line must have"
+            placeholder="words in a line"
             onInput={(event) => setFilter(event.currentTarget.value)}
           />
         </label>
@@ -62,7 +62,7 @@ export function MetricsView() {
       </div>
       {error !== null && <Problem error={error} retry={reload} />}
       {data === null && error === null && <Loading />}
-      {data !== null && lines.length === 0 && <Empty title="No line has these words" />}
+      {data !== null && lines.length === 0 && <Empty title="No line matches" />}
       {lines.length > 0 && (
         <pre class="metrics" tabIndex={0} role="region" aria-label="Series">
           {lines.slice(0, MOST_SHOWN).join('\n')}

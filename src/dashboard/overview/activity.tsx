@@ -14,7 +14,7 @@ export function Activity() {
   return (
     <section class="panel">
       <h2>Live activity</h2>
-      {!available && <p class="dim">The app has given this monitor no feed of events.</p>}
+      {!available && <p class="dim">The app has configured no event feed for this monitor.</p>}
       {available && events.length === 0 && <p class="dim">Nothing has happened yet.</p>}
       <ul class="activity" {...pointer} {...focus}>
         {events.slice(0, MOST_LISTED).map((event) => (

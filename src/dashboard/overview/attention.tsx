@@ -74,7 +74,7 @@ function Problem({ finding }: { readonly finding: FindingBody }) {
   );
 }
 
-/** Settings that hide data are no problem of the deployment, but keep it from being seen. */
+/** Settings that hide data: no problem of the deployment, but they make the monitor incomplete. */
 function Hints({ hints: all }: { readonly hints: readonly (readonly [string, string])[] }) {
   const hidden = useStore(dismissed);
   const hints = all.filter(([, hint]) => !hidden.includes(hint));

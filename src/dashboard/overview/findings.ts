@@ -27,7 +27,7 @@ const NAMES: Readonly<Record<string, string>> = {
   schedule_missed: 'Missed schedules',
 };
 
-/** The verdict of the component `findings`; of none, when the server or all of its sources have no rules. */
+/** The verdict on the component `findings`, which is absent if the server or all of its sources have no rules. */
 export function verdictOf(component: ComponentBody | undefined): Verdict {
   const findings = component?.findings ?? [];
   const rules = component?.rules ?? [];
@@ -41,7 +41,7 @@ export function verdictOf(component: ComponentBody | undefined): Verdict {
     const text = `${counted(Math.max(found, findings.length), 'problem')}. ${ran} of ${total} ran.`;
     return { ...base, tone: isCritical ? 'failure' : 'retry', text };
   }
-  // That a source says to be up says nothing about its tasks.
+  // A source that is up proves nothing about its tasks.
   if (rules.every(({ source, status }) => source === null || status === 'unknown')) {
     return { ...base, tone: 'waiting', text: 'Nothing has been checked: the rules have no data.' };
   }
@@ -52,18 +52,18 @@ export function verdictOf(component: ComponentBody | undefined): Verdict {
   return { ...base, tone: 'waiting', text: `No problem found; ${unknown.length} of ${total} ${lack} data.` };
 }
 
-/** One line for each reason, with the rules that it keeps from looking. */
+/** One line for each reason, with the rules that it blocks. */
 function reasonsOf(unknown: readonly RuleBody[], all: readonly RuleBody[]): string[] {
   const isSeveral = new Set(all.flatMap(({ source }) => source ?? [])).size > 1;
   const rules = new Map<string, string[]>();
   for (const { code, source, reason } of unknown) {
-    const key = `${isSeveral && source !== null ? `${source}: ` : ''}${reason ?? 'Not known.'}`;
+    const key = `${isSeveral && source !== null ? `${source}: ` : ''}${reason ?? 'Unknown reason.'}`;
     rules.set(key, [...(rules.get(key) ?? []), NAMES[code] ?? code]);
   }
   return [...rules].map(([reason, names]) => `${names.join(', ')}: ${reason}`);
 }
 
-/** Where a finding leads, and the words for it. */
+/** The link of a finding and its text. */
 export function lookOf({ code, look }: FindingBody): { readonly link: string; readonly text: string } {
   const { pathname, searchParams } = new URL(look, 'http://monitor');
   if (pathname.startsWith('/api/tasks/')) {

@@ -22,7 +22,7 @@ export function History({ components }: { readonly components: ComponentsBody | 
           since <Moment at={since} />
         </>
       )}
-      {evicted !== null && (evicted > 0 ? `, ${counted(evicted, 'older one')} let go` : ', none let go')}
+      {evicted !== null && (evicted > 0 ? `, ${counted(evicted, 'older task')} evicted` : ', none evicted')}
       {dropped !== null && dropped > 0 && `, ${counted(dropped, 'message')} could not be read`}.
     </p>
   );

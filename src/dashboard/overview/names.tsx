@@ -61,7 +61,7 @@ export function Names({
               <th scope="col" class="num">
                 Failed
               </th>
-              <th scope="col" class="num extra" title="Half of them ran at most this long">
+              <th scope="col" class="num extra" title="Half of the runs took at most this long">
                 Ran, median
               </th>
               <th scope="col" class="num" title="95 of 100 ran at most this long">

@@ -72,11 +72,11 @@ export function OverviewView({ query }: { readonly query: URLSearchParams }) {
               </li>
             ))}
           </ul>
-          {states.length === 0 && <Empty title="No task changed in this time" />}
+          {states.length === 0 && <Empty title="No task changed in this period" />}
         </section>
       )}
       {stats.data !== null && figures === null && (
-        <Empty title="No figures">The source of tasks does not count them; the list is below Tasks.</Empty>
+        <Empty title="No statistics">The task source provides none. Tasks has the list.</Empty>
       )}
       <div class="columns">
         <div class="column-side">

@@ -48,7 +48,7 @@ function check(name: string, health: HealthBody | null, key: 'broker' | 'backend
   const link = linkTo('components');
   if (found === undefined) return { name, tone: 'waiting', word: '…', detail: '', link };
   if (found.ok === null)
-    return { name, tone: 'waiting', word: 'not checked', detail: 'none is configured', link };
+    return { name, tone: 'waiting', word: 'not checked', detail: 'none configured', link };
   const latency = found.latency_ms === null ? '' : `answers in ${duration(found.latency_ms)}`;
   return found.ok
     ? { name, tone: 'success', word: 'up', detail: latency, link }
@@ -64,7 +64,7 @@ function workersTile(health: HealthBody | null, workers: readonly WorkerBody[] |
   const checked = health?.checks.workers?.ok ?? null;
   // A queue within the app's process has no workers of its own.
   if (workers.length === 0 && checked !== false) {
-    return { name: 'Workers', tone: 'waiting', word: 'none seen', detail: '', link };
+    return { name: 'Workers', tone: 'waiting', word: 'none known', detail: '', link };
   }
   const ok = checked ?? online.length > 0;
   return {

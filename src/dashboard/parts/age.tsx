@@ -7,8 +7,8 @@ import { Ago } from './moment.tsx';
 const WHY: Readonly<Record<string, string>> = {
   source_unavailable: 'cannot be reached',
   source_timeout: 'does not answer in time',
-  source_invalid: 'returned data that cannot be read',
-  overloaded: 'is asked too much at once',
+  source_invalid: 'returned invalid data',
+  overloaded: 'has too many requests',
 };
 
 /** Shows the age of the displayed data. */
@@ -33,7 +33,7 @@ export function Sources({ sources }: { readonly sources: readonly SourceBody[] |
       <div>
         {away.map(({ name, error, as_of }) => (
           <div key={name}>
-            Source <b>{name}</b> {WHY[error ?? ''] ?? 'is not current'}: its data is{' '}
+            Source <b>{name}</b> {WHY[error ?? ''] ?? 'is not up to date'}: its data is{' '}
             {as_of === null ? (
               'missing'
             ) : (

@@ -19,15 +19,17 @@ export function Problem({ error, retry }: { readonly error: unknown; readonly re
   );
 }
 
+const RETRIES = 'The page retries automatically.';
+
 const HINTS: Readonly<Record<string, string>> = {
   source_not_configured:
-    'The app has given this monitor nothing to read this from: add it to sources in createMonitorRouter.',
+    'The app has configured no source for this data: add it to sources in createMonitorRouter.',
   metrics_disabled: 'Set metrics in createMonitorRouter to the URL of the exporter.',
-  source_unavailable: 'It is asked again by itself.',
-  source_timeout: 'It is asked again by itself.',
-  overloaded: 'It is asked again by itself.',
+  source_unavailable: RETRIES,
+  source_timeout: RETRIES,
+  overloaded: RETRIES,
   unauthorized: 'Sign in to the app, then load this page again.',
-  forbidden: "The app's authorize function refused it.",
+  forbidden: "The app's authorize function refused this request.",
 };
 
 function describe(error: unknown): { readonly title: string; readonly hint: string | null } {
@@ -36,7 +38,7 @@ function describe(error: unknown): { readonly title: string; readonly hint: stri
   if (error.status === null) {
     return {
       title: 'The monitor cannot be reached.',
-      hint: 'It is asked again by itself; what is shown may be old.',
+      hint: 'The page retries automatically; the data shown may be old.',
     };
   }
   const faults = error.problem?.errors?.map(({ parameter, detail }) => `${parameter}: ${detail}`).join(' ');

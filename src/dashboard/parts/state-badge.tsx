@@ -37,11 +37,14 @@ export function EngineState({ word }: { readonly word: string | null }) {
 }
 
 const FLAGS: Readonly<Record<string, { readonly text: string; readonly title: string }>> = {
-  worker_lost: { text: 'worker lost', title: 'The heartbeats of its worker have stopped.' },
-  overdue: { text: 'overdue', title: 'Its eta has passed and it has not started.' },
-  never_received: { text: 'never received', title: 'It was sent, yet is in no queue and on no worker.' },
-  consequence: { text: 'consequence', title: 'It never ran: a task on which it depended has failed.' },
-  end_unseen: { text: 'end unseen', title: 'Its worker no longer runs it. How it ended was not seen.' },
+  worker_lost: { text: 'worker lost', title: 'The heartbeats of its worker stopped.' },
+  overdue: { text: 'overdue', title: 'Its eta has passed, and it has not started.' },
+  never_received: { text: 'never received', title: 'It was sent, but is in no queue and on no worker.' },
+  consequence: { text: 'consequence', title: 'It never ran, because a task that it depends on failed.' },
+  end_unseen: {
+    text: 'end unseen',
+    title: 'Its worker no longer runs it, and nothing reported how it ended.',
+  },
 };
 
 /** Known problems that the state of a task does not show. */

@@ -35,7 +35,7 @@ export function ValueBlock(props: {
         {isCut && <span class="badge tone-retry outlined">cut</span>}
         {isLong && (
           <button type="button" class="small" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-            {isOpen ? 'Fold' : `Show all ${count(full.length)} characters`}
+            {isOpen ? 'Collapse' : `Show all ${count(full.length)} characters`}
           </button>
         )}
         <CopyButton text={text} what={label.toLowerCase()} />

@@ -32,13 +32,13 @@ export function SchedulesView() {
       <Sources sources={data?.sources} />
       {data === null && error === null && <Loading />}
       {data !== null && !data.enabled && (
-        <Empty title="No schedules are read">
-          Give <code>createMonitorRouter</code> a source of schedules to see periodic tasks and when they run
-          next.
+        <Empty title="No source of schedules">
+          Add one to <code>sources</code> in <code>createMonitorRouter</code> to see periodic tasks and their
+          next runs.
         </Empty>
       )}
       {data?.enabled === true && rows.length === 0 && (
-        <Empty title="There are no schedules">They appear here once beat or a job scheduler has one.</Empty>
+        <Empty title="No schedules">Schedules of beat and of job schedulers appear here.</Empty>
       )}
       {rows.length > 0 && (
         <div class="panel table-scroll" {...pointer} {...focus}>
@@ -91,7 +91,7 @@ function Row({ row, isOneOfSeveral }: { readonly row: ScheduleBody; readonly isO
         {row.timezone !== null && <div class="dim small-text">{row.timezone}</div>}
       </td>
       <td data-label="Next run">
-        {row.enabled === false ? 'off, or over' : <Countdown at={row.next_run_at} />}
+        {row.enabled === false ? 'disabled or finished' : <Countdown at={row.next_run_at} />}
         {row.enabled !== false && row.next_run_at !== null && (
           <div class="dim small-text">
             <Moment at={row.next_run_at} />
@@ -100,7 +100,7 @@ function Row({ row, isOneOfSeveral }: { readonly row: ScheduleBody; readonly isO
         )}
       </td>
       <td data-label="Last run">
-        <Ago at={row.last_run_at} missing="never seen" />
+        <Ago at={row.last_run_at} missing="none seen" />
       </td>
       <td class="num" data-label="Runs">
         {row.total_run_count === null ? '–' : count(row.total_run_count)}

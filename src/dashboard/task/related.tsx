@@ -63,8 +63,8 @@ function roleOf(row: TaskBody, task: TaskDetailBody, words: Words): string {
   if (row.task_id === task.parent_id) return words.isParent;
   if (row.parent_id === task.task_id || task.children.includes(row.task_id)) return words.isChild;
   if (row.task_id === task.chord_id) return "the chord's body";
-  if (row.chord_id === task.task_id) return 'member of the chord that this one ends';
+  if (row.chord_id === task.task_id) return 'member of this chord';
   if (row.group_id !== null && row.group_id === task.group_id) return 'same group';
-  if (row.task_id === task.root_id) return 'began the workflow';
+  if (row.task_id === task.root_id) return 'root of the workflow';
   return 'same workflow';
 }

@@ -72,7 +72,7 @@ export function TaskView(props: {
               text={data.traceback}
               isCut={cut.has('traceback')}
               fromEnd
-              missing="none was told: only the exception above"
+              missing="none available; see the exception above"
             />
           )}
           <ValueBlock label={words.args} text={data.args} isCut={cut.has('args')} />
@@ -81,7 +81,7 @@ export function TaskView(props: {
             label="Result"
             text={data.result}
             isCut={cut.has('result')}
-            missing={data.done ? 'none was kept' : 'not yet'}
+            missing={data.done ? 'not stored' : 'none yet'}
           />
           <section class="panel">
             <h2>Timeline</h2>
@@ -108,9 +108,8 @@ function Unknown({ id }: { readonly id: string }) {
     <Empty title="No task with this id is known">
       <p class="mono wrap">{id}</p>
       <p>
-        It may have been forgotten: how far back the history goes is below{' '}
-        <a href={linkTo('components')}>Components</a>. A task that was never seen has no name here either.{' '}
-        <a href={linkTo('tasks', { q: id })}>Search for it</a>
+        The history may have evicted it. <a href={linkTo('components')}>Components</a> shows how far back the
+        history reaches. <a href={linkTo('tasks', { q: id })}>Search for the id</a>
       </p>
     </Empty>
   );

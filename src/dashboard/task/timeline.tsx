@@ -7,7 +7,7 @@ import { duration } from '../text/numbers.ts';
 /** Every observed change, with the exception of each attempt. */
 export function Timeline({ entries }: { readonly entries: readonly TimelineEntryBody[] }) {
   if (entries.length === 0)
-    return <p class="dim">No change was seen: the task is known from its result alone.</p>;
+    return <p class="dim">No changes were recorded: only the stored result of this task is known.</p>;
   let attempt = 1;
   const rows = entries.map((entry, index) => {
     const mine = entry.retries === null ? attempt : entry.retries + 1;
@@ -23,7 +23,7 @@ export function Timeline({ entries }: { readonly entries: readonly TimelineEntry
         <li key={index}>
           <div class="timeline-line">
             <StateBadge state={entry.state} />
-            <Moment at={entry.timestamp} missing="time not known" />
+            <Moment at={entry.timestamp} missing="unknown time" />
             {after !== null && <span class="dim">{`+${duration(after)}`}</span>}
             {attempt > 1 && <span class="dim">{`attempt ${mine}`}</span>}
             {entry.worker !== null && <span class="dim">{entry.worker}</span>}

@@ -175,7 +175,7 @@ export function ActiveFilters({ query }: { readonly query: URLSearchParams }) {
           key={`${name}=${value}`}
           class="chip"
           href={linkTo('tasks', withToggled(query, name, value))}
-          title="Take this filter out"
+          title="Remove this filter"
         >
           <span class="dim">{NAMES[name]}</span>{' '}
           <span class="chip-value">

@@ -57,9 +57,9 @@ export function TasksView({ query }: { readonly query: URLSearchParams }) {
         />
       )}
       {rows.length === 0 && hasMore && (
-        <Empty title="None among the newest tasks">
+        <Empty title="No match among the newest tasks">
           <button type="button" onClick={list.loadMore}>
-            Look further back
+            Search older tasks
           </button>
         </Empty>
       )}
@@ -141,7 +141,7 @@ function NoTasks({ query }: { readonly query: URLSearchParams }) {
   }
   return (
     <Empty title="No tasks yet">
-      Tasks appear here as soon as one is sent. If some were, look at{' '}
+      Tasks appear here as soon as one is sent. If you have sent some, see{' '}
       <a href={linkTo('components')}>Components</a> for settings that hide them.
     </Empty>
   );

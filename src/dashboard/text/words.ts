@@ -17,18 +17,18 @@ const CELERY: Words = {
   args: 'Positional arguments',
   kwargs: 'Keyword arguments',
   parent: 'Sent by',
-  isParent: 'sent this one',
-  isChild: 'sent by this one',
-  alone: 'None: this task was sent alone.',
+  isParent: 'sent this task',
+  isChild: 'sent by this task',
+  alone: 'None: this task is not part of a workflow.',
 };
 
 const BULLMQ: Words = {
   args: 'Data',
   kwargs: 'Options',
   parent: 'Parent',
-  isParent: 'parent, waits for this one',
-  isChild: 'child of this one',
-  alone: 'None: this job is in no flow.',
+  isParent: 'parent, waits for this job',
+  isChild: 'child of this job',
+  alone: 'None: this job is not part of a flow.',
 };
 
 /** The terms for the tasks of a source. @param name default: those of all sources, if they have one engine */

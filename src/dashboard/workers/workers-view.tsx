@@ -32,8 +32,8 @@ export function WorkersView() {
       <Sources sources={data?.sources} />
       {data === null && error === null && <Loading />}
       {data !== null && workers.length === 0 && (
-        <Empty title="No worker is known">
-          A worker appears with its first heartbeat. Celery's send them unless they were started with{' '}
+        <Empty title="No workers yet">
+          A worker appears with its first heartbeat. Celery workers send heartbeats unless you start them with{' '}
           <code>--without-heartbeat</code>.
         </Empty>
       )}
@@ -49,7 +49,7 @@ export function WorkersView() {
 /** Engines do not always report how many tasks a worker runs, or its capacity. */
 function busy(active: number | null, slots: number | null): string {
   if (slots !== null) return `${active === null ? '–' : count(active)} of ${count(slots)} busy`;
-  return active === null ? 'tasks not told' : `${count(active)} running`;
+  return active === null ? 'running tasks unknown' : `${count(active)} running`;
 }
 
 /** How long a worker is up by now. An answer stays valid while only this changes. @param at when it was answered */
@@ -76,15 +76,15 @@ function Worker({ worker, at }: { readonly worker: WorkerBody; readonly at: numb
           <meter min={0} max={slots} value={active} aria-label="Busy slots" />
         )}
         <span class="num">{busy(active, slots)}</span>
-        <a href={linkTo('tasks', { worker: hostname, state: ['STARTED', 'RECEIVED'] })}>What it has now</a>
-        <a href={linkTo('tasks', { worker: hostname })}>All its tasks</a>
+        <a href={linkTo('tasks', { worker: hostname, state: ['STARTED', 'RECEIVED'] })}>Current tasks</a>
+        <a href={linkTo('tasks', { worker: hostname })}>All tasks</a>
       </div>
       <dl class="facts">
         <Fact name="Queues" value={queues === null ? null : queues.join(', ') || 'none'} />
         <Fact name="Processed" value={worker.processed === null ? null : counted(worker.processed, 'task')} />
         <Fact name="Pool" value={worker.pool} />
         <Fact name="Load" value={worker.load_average?.map((load) => load.toFixed(2)).join(' · ') ?? null} />
-        <Fact name="Up for" value={uptime === null ? null : duration(uptime)} />
+        <Fact name="Uptime" value={uptime === null ? null : duration(uptime)} />
         <Fact name="Process" value={worker.pid === null ? null : String(worker.pid)} />
         <Fact name="Software" value={worker.software} />
       </dl>
