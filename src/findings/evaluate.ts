@@ -94,7 +94,7 @@ function* judge(
   try {
     const judgement = yield* rule.judge(source, now);
     const isStale = source.error !== null && judgement !== null;
-    return isStale ? clear('The source is away.') : judgement;
+    return isStale ? clear('The source is down.') : judgement;
   } catch (error) {
     onError(error, source);
     return clear('The data of the source cannot be read.');

@@ -121,8 +121,8 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       expect(await hintsOf(sources)).toEqual([]);
       await admin.del(`bull:stuck:${job.id}:lock`);
       expect(await hintsOf(sources)).toEqual([
-        'The queue "stuck" has 1 job stalled: taken, and let go of by the worker. ' +
-          'Start one, which puts them back: new Worker("stuck", processor, { connection }).',
+        'The queue "stuck" has 1 job stalled: taken by a worker that then lost its lock. ' +
+          'Start one; it puts them back: new Worker("stuck", processor, { connection }).',
       ]);
       end();
     });
@@ -158,7 +158,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       expect(config?.hints).toEqual(
         expect.arrayContaining([
           'This Redis user may not list clients, so workers are not shown. Run ACL SETUSER <user> +client|list',
-          "This Redis user may not ask for the server's version and memory policy. Run ACL SETUSER <user> +info",
+          "This Redis user may not read the server's version and memory policy. Run ACL SETUSER <user> +info",
         ]),
       );
       expect(String(config?.hints)).not.toContain('No worker');

@@ -123,7 +123,9 @@ describe('a hint that sent events are off', () => {
     expect(hint('sent_events_off')).toMatchObject({
       component: 'collector',
       line: 'task_send_sent_event = True',
-      sentence: expect.stringMatching(/^Tasks such as shop\.pay are received .* in the configuration of/),
+      sentence: expect.stringMatching(
+        /^Workers receive tasks such as shop\.pay without .* in the configuration of/,
+      ),
     });
     for (let count = 0; count < 20; count += 1) {
       event(observer, 'sent', { id: `s${count}`, worker: null });

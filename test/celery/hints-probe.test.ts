@@ -84,9 +84,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a source that 
       {
         code: 'wrong_channel',
         line: "settings: { broker_transport_options: { global_keyprefix: 'shop:' } }",
-        sentence: expect.stringMatching(
-          /^Database 0 has no queues of Celery without a prefix, but .* 'shop:'/,
-        ),
+        sentence: expect.stringMatching(/^Database 0 has no Celery queues without a prefix, but .* 'shop:'/),
       },
     ]);
     await client.flushAll();
@@ -104,7 +102,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a source that 
     await until(() => watched.codes().includes('wrong_result_prefix'));
     expect(watched.hints()).toEqual([
       'Results are stored as acme_celery-task-meta-* and other:celery-task-meta-*, and none as ' +
-        'celery-task-meta-*. If they are of this app, write settings: { result_backend_transport_options: ' +
+        'celery-task-meta-*. If they belong to this app, write settings: { result_backend_transport_options: ' +
         "{ global_keyprefix: 'acme_' } } or settings: { result_backend_transport_options: " +
         "{ global_keyprefix: 'other:' } }.",
     ]);

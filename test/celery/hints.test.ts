@@ -26,7 +26,7 @@ describe('a hint about the workers', () => {
     beat(0, 'w1@alpha', -3_600_000);
     expect(codes()).toEqual([]);
     beat(0, 'w1@alpha', -3_600_000);
-    expect(hint('clock_skew')?.sentence).toContain('w1@alpha differs from the one here by 3600 s');
+    expect(hint('clock_skew')?.sentence).toContain("w1@alpha differs from this monitor's by 3600 s");
     beat(0);
     expect(codes()).toEqual([]);
   });

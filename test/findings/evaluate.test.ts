@@ -59,7 +59,7 @@ describe('source_down', () => {
     ]);
     const others = rules.filter(({ code }) => code !== 'source_down');
     expect(new Set(others.map(({ status, reason }) => `${status} ${reason}`))).toEqual(
-      new Set(['unknown The source is away.']),
+      new Set(['unknown The source is down.']),
     );
   });
 

@@ -56,10 +56,10 @@ function unattended({ name, waiting }: QueueReport): string {
 function stalledJobs({ name, stalled, isWhole, consumers }: QueueReport): string {
   const remedy =
     consumers === 0
-      ? `Start one, which puts them back: new Worker(${quoted(name)}, processor, { connection }).`
-      : 'Workers put them back within their stalledInterval, 30 s by default; if they stay, processors block the ' +
-        'event loop: give Worker a longer lockDuration, or a file as its processor.';
-  return `The queue ${quoted(name)} has ${isWhole ? '' : 'at least '}${jobs(stalled)} stalled: taken, and let go of by the worker. ${remedy}`;
+      ? `Start one; it puts them back: new Worker(${quoted(name)}, processor, { connection }).`
+      : 'Workers put them back within their stalledInterval (default 30 s). If they stay, a processor blocks the ' +
+        'event loop: give the Worker a longer lockDuration, or a file as its processor.';
+  return `The queue ${quoted(name)} has ${isWhole ? '' : 'at least '}${jobs(stalled)} stalled: taken by a worker that then lost its lock. ${remedy}`;
 }
 
 function paused({ name, waiting }: QueueReport): string {
@@ -77,9 +77,7 @@ function accessHints({ workers, facts }: HintInput): readonly string[] {
         ]
       : []),
     ...(facts === null
-      ? [
-          "This Redis user may not ask for the server's version and memory policy. Run ACL SETUSER <user> +info",
-        ]
+      ? ["This Redis user may not read the server's version and memory policy. Run ACL SETUSER <user> +info"]
       : []),
   ];
 }
@@ -88,8 +86,8 @@ function scheduleHints({ queues }: HintInput): readonly string[] {
   const count = queues.reduce((sum, { schedules }) => sum + schedules, 0);
   if (count <= MOST_ENTRIES) return [];
   return [
-    `There are ${count} schedules, and ${MOST_ENTRIES} are listed: of queues with many, those that are due first. ` +
-      "Give such a queue a source of its own: bullmqSources({ name: 'other', queues }).",
+    `There are ${count} schedules, and only ${MOST_ENTRIES} are listed: those that are due first in large queues. ` +
+      "Make a separate source for such a queue: bullmqSources({ name: 'other', queues }).",
   ];
 }
 
@@ -101,7 +99,7 @@ function queueHints(
   const concerned = queues.filter(isConcerned);
   const rest = concerned.length - MOST_QUEUES;
   const sentences = concerned.slice(0, MOST_QUEUES).map(sentence);
-  return rest > 0 ? [...sentences, `The same is so for ${rest} more queues.`] : sentences;
+  return rest > 0 ? [...sentences, `The same applies to ${rest} more queues.`] : sentences;
 }
 
 function jobs(count: number): string {

@@ -16,8 +16,8 @@ function readOnlyBroker({ facts }: HintInput): Hint[] {
       code: 'broker_read_only',
       component: 'broker',
       sentence:
-        'The broker is a read-only replica: no task can be sent, and no worker can take one. Give the address of ' +
-        `its master, or make it a master, which discards what it would still get from the other: ${line}.`,
+        'The broker is a read-only replica: clients cannot send tasks, and workers cannot take them. Use the ' +
+        `address of its master, or promote it, which discards data that it has not replicated yet: ${line}.`,
       line,
     },
   ];
@@ -32,8 +32,8 @@ function foreignBroker({ options }: HintInput): Hint[] {
       code: 'foreign_broker',
       component: 'broker',
       sentence:
-        `The broker is ${shown(foreignBroker)}, which is not read: events, queues and workers are not shown, ` +
-        `only what results tell. Only Redis is read: ${line}.`,
+        `The broker is ${shown(foreignBroker)}, which this monitor cannot read: it shows results only, without ` +
+        `events, queues and workers. It reads only Redis: ${line}.`,
       line,
     },
   ];

@@ -74,8 +74,8 @@ function sentEventsOff({ facts, broker }: HintInput): Hint[] {
       code: 'sent_events_off',
       component: 'collector',
       sentence:
-        `Tasks${such} are received that no event had announced, so it is not known when they were sent. ` +
-        `Set ${line} in the configuration of whatever sends them.`,
+        `Workers receive tasks${such} without a task-sent event, so it is not known when they were sent. ` +
+        `Set ${line} in the configuration of their clients.`,
       line,
     },
   ];
@@ -97,7 +97,7 @@ function noWorkers({ facts, broker, now }: HintInput): Hint[] {
     {
       code: 'no_workers',
       component: 'collector',
-      sentence: `Tasks wait in ${listed(names)}, and no worker has been heard of for 30 s. Start one: ${line}`,
+      sentence: `Tasks wait in ${listed(names)}, and no worker has reported for 30 s. Start one: ${line}`,
       line,
     },
   ];
@@ -117,8 +117,8 @@ function clockSkew({ facts, now }: HintInput): Hint[] {
       code: 'clock_skew',
       component: 'collector',
       sentence:
-        `The clock of ${listed(names)} differs from the one here by ${Math.round(worst / 1000)} s, so times ` +
-        `and orders may be wrong. Synchronize the clocks, as with ${line}.`,
+        `The clock of ${listed(names)} differs from this monitor's by ${Math.round(worst / 1000)} s, so times ` +
+        `and orders may be wrong. Synchronize the clocks, for example with ${line}.`,
       line,
     },
   ];
@@ -141,15 +141,15 @@ function otherSerializers({ facts, now }: HintInput): Hint[] {
   const { event } = facts.unreadable;
   if (areUnreadable(event, now)) {
     const line = "event_serializer = 'json'";
-    const sentence = `Events come that are not written as JSON and are not read. Set ${line}.`;
+    const sentence = `Some events are not in JSON and cannot be read. Set ${line}.`;
     hints.push({ code: 'event_serializer', component: 'collector', sentence, line });
   }
   if (facts.repliesUnreadable) {
     const writers = facts.repliers.length === 0 ? 'Workers' : listed(facts.repliers);
     const line = "task_serializer = 'json'";
     const sentence =
-      `${writers} answer questions in another serializer than JSON, so their pool, queues and tasks are not ` +
-      `shown. Set ${line}, which their answers are written with.`;
+      `${writers} reply to remote control with another serializer than JSON, so their pool, queues and tasks are ` +
+      `not shown. Set ${line}, which also applies to their replies.`;
     hints.push({ code: 'control_serializer', component: 'collector', sentence, line });
   }
   return hints;

@@ -41,7 +41,7 @@ function trackStartedOff(input: HintInput): Hint[] {
       code: 'track_started_off',
       component: 'backend',
       sentence:
-        `Results tell of tasks when they end, never when they start, and no events do. Set ${line}, ` +
+        `Results report only the end of tasks, not their start, and workers send no events. Set ${line}, ` +
         'or start the workers with -E.',
       line,
     },
@@ -66,9 +66,9 @@ function resultExtendedOff(input: HintInput): Hint[] {
       code: isHiding ? 'result_extended_off' : 'result_extended_off_restart',
       component: 'backend',
       sentence: isHiding
-        ? `Results are stored without name, arguments and worker, and for some tasks nothing else tells. Set ${line}.`
-        : 'Results are stored without name, arguments and worker, so tasks that have ended are shown ' +
-          `without them once this monitor has been restarted. Set ${line}.`,
+        ? `Results are stored without name, arguments and worker, and for some tasks nothing else has them. Set ${line}.`
+        : 'Results are stored without name, arguments and worker. After a restart of this monitor, tasks ' +
+          `that have ended lack them. Set ${line}.`,
       line,
     },
   ];
@@ -88,8 +88,8 @@ function noResults({ facts, found, options, backend, now }: HintInput): Hint[] {
       code: 'no_results',
       component: 'backend',
       sentence:
-        'Tasks succeed, yet not one result has come. Either the app stores them elsewhere, then write ' +
-        `${line}; or it stores none, then history does not survive a restart: set task_ignore_result = False.`,
+        'Tasks succeed, but no result has arrived. If the app stores results elsewhere, write ' +
+        `${line}. If it stores none, history does not survive a restart: set task_ignore_result = False.`,
       line,
     },
   ];
@@ -104,8 +104,8 @@ function withoutBackend({ options }: HintInput): Hint[] {
         code: 'foreign_backend',
         component: 'backend',
         sentence:
-          `Results in ${shown(options.foreignBackend)} are not read: states come from events alone, and history ` +
-          `does not survive a restart. Only results in Redis are read: ${line}.`,
+          `Results in ${shown(options.foreignBackend)} cannot be read: states come from events only, and history ` +
+          `does not survive a restart. This monitor reads only results in Redis: ${line}.`,
         line,
       },
     ];
@@ -118,7 +118,7 @@ function withoutBackend({ options }: HintInput): Hint[] {
       component: 'backend',
       sentence:
         'No result backend is read, so history does not survive a restart and results of lost events are ' +
-        `missing. Write ${line} with the app's result_backend, which must be set.`,
+        `missing. Write ${line}, and set result_backend in the app if it has none.`,
       line,
     },
   ];
@@ -127,6 +127,6 @@ function withoutBackend({ options }: HintInput): Hint[] {
 function otherSerializer({ facts, now }: HintInput): Hint[] {
   if (!areUnreadable(facts.unreadable.result, now)) return [];
   const line = "result_serializer = 'json'";
-  const sentence = `Results come that are not written as JSON and are not read. Set ${line}.`;
+  const sentence = `Some results are not in JSON and cannot be read. Set ${line}.`;
   return [{ code: 'result_serializer', component: 'backend', sentence, line }];
 }

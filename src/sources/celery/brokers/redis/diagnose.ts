@@ -105,7 +105,7 @@ function channelHint(
     component: 'broker',
     sentence:
       `Events are published on ${listed(names)}, and none on ${ourChannels(settings, endpoint)}, where this source ` +
-      `listens. If they are of this app, write ${names.map((name) => lines.get(name)).join(' or ')}.`,
+      `listens. If they belong to this app, write ${names.map((name) => lines.get(name)).join(' or ')}.`,
     line,
   };
 }
@@ -121,7 +121,7 @@ function ourChannels(settings: CelerySettings, { database }: RedisEndpoint): str
 function keyHint(found: BrokerKeys, endpoint: RedisEndpoint, settings: CelerySettings): Hint | null {
   if (found.isHere) return null;
   const own = keyPrefixOf(settings);
-  const here = `Database ${endpoint.database} has no queues of Celery`;
+  const here = `Database ${endpoint.database} has no Celery queues`;
   const prefixes = found.prefixes.slice(0, MOST);
   if (prefixes.length > 0) {
     const under = own === '' ? ' without a prefix' : ` under the prefix ${quoted(own)}`;
@@ -166,8 +166,8 @@ function forbiddenHint(
     code: 'acl_probe',
     component: 'broker',
     sentence:
-      `Nothing is heard on ${ourChannels(settings, endpoint)}, and this Redis user may not listen elsewhere to find ` +
-      `out which prefix and database are right. Compare them with the app's broker_url, or run ${line}`,
+      `No event arrives on ${ourChannels(settings, endpoint)}, and this Redis user may not subscribe to other ` +
+      `channels to find the right prefix and database. Compare them with the app's broker_url, or run ${line}`,
     line,
   };
 }
