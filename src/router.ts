@@ -78,7 +78,7 @@ function endPlainly(response: Response): NextFunction {
 function refuseRequest(options: unknown): void {
   if (isRecord(options) && 'method' in options && 'headers' in options && 'url' in options) {
     throw new TypeError(
-      'createMonitorRouter was given to app.use without being called. Write app.use(createMonitorRouter({ … })).',
+      'createMonitorRouter was passed to app.use without being called. Write app.use(createMonitorRouter({ … })).',
     );
   }
 }
@@ -89,7 +89,7 @@ function warnUnguarded(): void {
   if (warned || process.env.NODE_ENV !== 'production') return;
   warned = true;
   process.emitWarning(
-    'Everybody who reaches this monitor sees all of it. Give createMonitorRouter an authorize function, or authorize: false when the host guards the mount.',
+    'Everybody who can reach this monitor sees everything. Pass createMonitorRouter an authorize function, or authorize: false if the host guards the mount.',
     { type: 'ExpressTaskMonitorWarning', code: 'EXPRESS_TASK_MONITOR_UNGUARDED' },
   );
 }

@@ -77,9 +77,8 @@ export function activityOf(source: SourceSituation): {
   readonly unknown: string;
 } {
   const { activity } = source;
-  if (activity === undefined)
-    return { activity: null, unknown: 'The source keeps no counts of what happens.' };
-  if (activity === null) return { activity: null, unknown: 'What happens could not be read.' };
+  if (activity === undefined) return { activity: null, unknown: 'The source has no activity counts.' };
+  if (activity === null) return { activity: null, unknown: 'The activity counts could not be read.' };
   return activity.blind === null ? { activity, unknown: '' } : { activity: null, unknown: activity.blind };
 }
 

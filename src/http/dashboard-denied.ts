@@ -46,7 +46,7 @@ function deniedHtml(title: string, isSignedOut: boolean, detail: string): string
     ? ['You are signed out', 'Sign in to the app, then load this page again.']
     : [
         'You may not see this monitor',
-        'The app refused you. Ask whoever runs it for access, then load this page again.',
+        'The app denied you access. Ask its administrator for it, then load this page again.',
       ];
   return `<!doctype html>
 <html lang="en">

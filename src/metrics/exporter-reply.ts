@@ -61,7 +61,7 @@ const CUT = 'The connection to the metrics exporter broke before the end of its 
 const UNKNOWN_TYPE =
   'The metrics exporter did not answer with a content type of Prometheus text, OpenMetrics or protobuf.';
 const UNFRAMED =
-  'The metrics exporter sends neither Content-Length nor chunks, so an incomplete answer could not be recognized.';
+  'The metrics exporter sends neither Content-Length nor chunks, so an incomplete answer could not be detected.';
 const CRUMBS = 'The metrics exporter sends its answer in too many chunks of a few bytes.';
 
 function tooLarge(maxBytes: number): string {

@@ -28,7 +28,7 @@ function idsOf(events: readonly TaskEvent[]): readonly string[] {
 /** The newest items, newest first. Fails when there are none. */
 async function newest(bench: Bench): Promise<readonly TaskEvent[]> {
   const { events } = await feed(bench);
-  if (events.length === 0) fail('listEvents', 'an item at least to check with', events);
+  if (events.length === 0) fail('listEvents', 'at least one item', events);
   return events;
 }
 

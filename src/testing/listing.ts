@@ -58,15 +58,16 @@ function travelled(position: TaskPosition): TaskPosition {
 /** Reads all rows of a query, page by page. */
 export async function walk(bench: Bench, query: TaskQuery, mostRows = Infinity): Promise<readonly Task[]> {
   const rows: Task[] = [];
-  const places = new Set<string>();
+  const positions = new Set<string>();
   let after: TaskPosition | null = query.after;
   do {
     const answer: TaskPage = await page(bench, taskQuery({ ...query, after }));
     rows.push(...answer.tasks);
     after = answer.next && travelled(answer.next);
-    const place = JSON.stringify(after);
-    if (after && places.has(place)) fail('listTasks().next', 'a place that was not given before', after);
-    places.add(place);
+    const position = JSON.stringify(after);
+    if (after && positions.has(position))
+      fail('listTasks().next', 'a position that was not returned before', after);
+    positions.add(position);
   } while (after && rows.length < mostRows);
   return rows;
 }
@@ -79,11 +80,7 @@ export async function held(
   const ids = new Set(rows.map((row) => row.id));
   if (ids.size < rows.length) fail('listTasks', 'each id once', duplicates(rows));
   if (rows.length === 0) {
-    fail(
-      'listTasks',
-      'a task at least to check with; give create() a seed, or let the source hold some',
-      rows,
-    );
+    fail('listTasks', 'at least one task; return a seed from create(), or let the source hold some', rows);
   }
   if (rows.length <= MOST_ROWS) return { rows, since: null };
   const since = rows[MOST_ROWS - 1]?.timestamp ?? null;

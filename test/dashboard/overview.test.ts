@@ -86,7 +86,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
     expect(texts.join('\n')).toMatch(/payments\.charge fails 1\d % \(before 0 %\) since \d\d:\d\d/);
     expect(texts.join('\n')).toMatch(/Queue default: oldest due 25 min ago, 3,000 tasks waiting/);
     await page.getByText('reason why not everything was checked').click();
-    await page.getByText('Long runs: It needs 20 runs within a day of video.encode.').waitFor();
+    await page.getByText('Long runs: It needs 20 runs of video.encode within a day.').waitFor();
     await page.getByRole('link', { name: /^Failures: payments.charge/ }).click();
     await settled();
     expect(page.url()).toContain('#/tasks?name=payments.charge&state=FAILURE&since=');
@@ -98,7 +98,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
     await page.getByText(/No problem found; \d of \d checks lack data\./).waitFor();
     expect(await page.locator('.verdict-text').getAttribute('class')).toContain('tone-waiting');
     await page.getByText(/reasons? why not everything was checked/).click();
-    await page.getByText(/Failure rates: It compares with the hour before\./).waitFor();
+    await page.getByText(/Failure rates: It needs data of the hour before\./).waitFor();
   });
 
   it('says that nothing has been checked of a source without data for the rules', async () => {

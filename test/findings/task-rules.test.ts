@@ -71,7 +71,7 @@ describe('failure_rate', () => {
     const young = await activity({ begun: 60, tasks: runs('pay', 30, -1, { perMinute: 5 }) });
     expect(judge(failureRate, source({ activity: young }))).toEqual({
       findings: [],
-      unknown: 'It compares with the hour before.',
+      unknown: 'It needs data of the hour before.',
     });
     const failing = await activity({ begun: 60, tasks: runs('pay', 30, -1, { perMinute: 5, failed: 1 }) });
     expect(judge(failureRate, source({ activity: failing }))?.findings).toHaveLength(1);
@@ -107,7 +107,7 @@ describe('task_overrun', () => {
     const tasks = [started('1', 'new', 5)];
     expect(judge(taskOverrun, source({ activity: await activity({ tasks, workers }) }))).toEqual({
       findings: [],
-      unknown: 'It needs 20 runs within a day of new.',
+      unknown: 'It needs 20 runs of new within a day.',
     });
   });
 });

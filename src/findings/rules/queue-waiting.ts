@@ -101,12 +101,12 @@ function* unknownOf(
   now: number,
 ): Steps<string | null> {
   const undated = rows.filter(({ count, since }) => count === null || (count > 0 && since === null));
-  if (undated.length > 0) return `It is not known how long tasks wait in ${undated[0]?.queue}.`;
+  if (undated.length > 0) return `The waiting time of tasks in ${undated[0]?.queue} is not known.`;
   if (queues !== undefined || rows.length > 0 || activity === null) return null;
   const { counts } = activity;
   for (const name of counts.names()) {
     if (counts.counts(name, now - SEEN_MS, now + MINUTE_MS).sent > 0) return null;
     yield;
   }
-  return 'No queue is listed, and no task was seen to be sent.';
+  return 'No queue is listed, and no sent task is known.';
 }

@@ -81,5 +81,5 @@ function findingOf(name: string, tasks: readonly RunningTask[], p99: number, now
 
 function unknownOf({ open }: Activity, unjudged: readonly string[]): string | null {
   if (!open.isWhole) return `More tasks run than are examined: ${open.running.length}.`;
-  return unjudged.length === 0 ? null : `It needs 20 runs within a day of ${listed(unjudged)}.`;
+  return unjudged.length === 0 ? null : `It needs 20 runs of ${listed(unjudged)} within a day.`;
 }

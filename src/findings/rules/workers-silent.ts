@@ -29,7 +29,7 @@ export const workersSilent: Rule = {
       severity: 'warning',
       since: Math.min(...silent.map(({ heardAt }) => heardAt)),
       subject: null,
-      summary: `${counted(silent.length, 'worker')} fell silent without a goodbye: ${listed(names)}`,
+      summary: `${counted(silent.length, 'worker')} fell silent without shutting down: ${listed(names)}`,
       evidence: { workers: names.slice(0, MOST_NAMED), silent: silent.length },
       look: LOOK,
     };

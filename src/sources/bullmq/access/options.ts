@@ -140,7 +140,7 @@ function checkQueues(queues: unknown): readonly GivenQueue[] {
   if (twice !== undefined) {
     throw new TypeError(
       `${CALLER}: two queues are called ${JSON.stringify(twice.slice(0, 80))}, so ids of their jobs could be equal. ` +
-        "Give one of them a source of its own, with a name: bullmqSources({ name: 'other', queues }).",
+        "Make a separate source with its own name for one of them: bullmqSources({ name: 'other', queues }).",
     );
   }
   return given;

@@ -82,17 +82,17 @@ function hintsOf(
 ): string[] {
   if (unreadableRedbeat !== null) return [unreadableRedbeat];
   if (foreign !== null && scheduler !== 'redbeat') {
-    return [`beat_scheduler is ${foreign}, whose entries are in a database that is not read.`];
+    return [`beat_scheduler is ${foreign}, whose entries are in a database that this monitor cannot read.`];
   }
   if (scheduler === 'redbeat' && age === null && (redbeat?.lockMs ?? null) !== null) {
     return [
-      'How long ago beat last looked at its schedule is not known: write settings: { redbeat_lock_timeout: 1500 }, ' +
-        'or what the app sets it to.',
+      'It is not known when beat last checked its schedule: write settings: { redbeat_lock_timeout: 1500 }, ' +
+        "with the app's value.",
     ];
   }
   if (scheduler !== 'static' || isAlive) return [];
   return [
-    'Beat stores this schedule in a local file, so runs are recognized by their tasks only. That needs ' +
+    'Beat stores this schedule in a local file, so the monitor recognizes runs only by their tasks. This needs ' +
       'task_send_sent_event = True where beat runs, or workers with -E.',
   ];
 }

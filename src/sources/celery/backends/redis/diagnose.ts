@@ -40,7 +40,7 @@ export async function diagnoseResults(
   if (line === undefined) return [];
   const sentence =
     `Results are stored as ${listed(prefixes.map((other) => `${other}${RESULT}*`))}, and none as ${prefix}*. ` +
-    `If they are of this app, write ${lines.join(' or ')}.`;
+    `If they belong to this app, write ${lines.join(' or ')}.`;
   return [{ code: 'wrong_result_prefix', component: 'backend', sentence, line }];
 }
 

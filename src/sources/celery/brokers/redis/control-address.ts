@@ -68,7 +68,7 @@ export function controlAddress(settings: CelerySettings, database: number): Cont
     fault: isHeard
       ? null
       : 'Workers cannot read remote control messages with this fanout_prefix or control_exchange: ' +
-        'a fanout_prefix begins with / and ends in the only dot that it has, a control_exchange has no /.',
+        'fanout_prefix must start with / and have its only dot at the end, control_exchange must not contain /.',
   });
 }
 

@@ -34,7 +34,7 @@ const MAX_AGE_MS = 5 * 60_000;
 const OTHER_SEPARATOR: ControlProblem = {
   code: 'UNSAFE',
   sentence:
-    'Workers use another separator than this monitor: set settings.broker_transport_options.sep as the app has it.',
+    "Workers use another separator than this monitor: set settings.broker_transport_options.sep to the app's value.",
   missingRights: null,
 };
 
