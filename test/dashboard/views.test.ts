@@ -70,7 +70,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
       .getByText('CardError: card declined')
       .first()
       .waitFor();
-    await page.getByText('sent this one').waitFor();
+    await page.getByText('sent this task').waitFor();
     const shown = await text();
     for (const part of [
       'FAILURE',
