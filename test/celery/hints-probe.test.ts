@@ -58,7 +58,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a source that 
     expect(watched.byComponent()).toEqual({
       broker: [
         'Events are published on shop:/1.celeryev, and none on /0.celeryev, where this source listens. If they ' +
-          `are of this app, write ${line}.`,
+          `belong to this app, write ${line}.`,
       ],
       backend: [],
       collector: [],

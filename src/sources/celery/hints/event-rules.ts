@@ -145,11 +145,11 @@ function otherSerializers({ facts, now }: HintInput): Hint[] {
     hints.push({ code: 'event_serializer', component: 'collector', sentence, line });
   }
   if (facts.repliesUnreadable) {
-    const writers = facts.repliers.length === 0 ? 'Workers' : listed(facts.repliers);
+    const writers = facts.repliers.length === 0 ? 'workers' : listed(facts.repliers);
     const line = "task_serializer = 'json'";
     const sentence =
-      `${writers} reply to remote control with another serializer than JSON, so their pool, queues and tasks are ` +
-      `not shown. Set ${line}, which also applies to their replies.`;
+      `Remote control replies of ${writers} are not in JSON, so their pool, queues and tasks are not shown. ` +
+      `Set ${line}, which also applies to replies.`;
     hints.push({ code: 'control_serializer', component: 'collector', sentence, line });
   }
   return hints;
