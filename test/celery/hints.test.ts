@@ -39,7 +39,9 @@ describe('a hint about the workers', () => {
     observer.replies({ values: new Map([['w1@alpha', null]]), unreadable: 1 });
     expect(codes()).toEqual(['event_serializer', 'control_serializer']);
     expect(hint('event_serializer')?.line).toBe("event_serializer = 'json'");
-    expect(hint('control_serializer')?.sentence).toMatch(/^Remote control replies of w1@alpha .*task_serializer = 'json'/);
+    expect(hint('control_serializer')?.sentence).toMatch(
+      /^Remote control replies of w1@alpha .*task_serializer = 'json'/,
+    );
     observer.replies({ values: new Map([['w1@alpha', {}]]), unreadable: 0 });
     expect(codes()).toEqual(['event_serializer']);
   });
