@@ -117,9 +117,13 @@ export type TaskRelationKind =
   | 'link'
   | 'link_error'
   | 'child'
+  | 'flow'
   | (string & {});
 
-/** One relation. `parent` is a task id, for `group` the group id, and `null` when unknown. */
+/**
+ * One relation. `parent` is a task id, for `group` the group id, and `null` when unknown. In a `flow`, `parent` is the
+ * task that runs first, although the other one created it: a child of a BullMQ flow.
+ */
 export interface TaskRelation {
   readonly parent: string | null;
   readonly child: string;

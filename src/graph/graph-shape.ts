@@ -2,7 +2,7 @@ import type { TaskRelation } from '../model.ts';
 import type { Steps } from '../scheduler.ts';
 import type { GraphEdge, GraphShape, Links, ShapeEdge, ShapeNode } from './graph-types.ts';
 import { ITEMS_PER_STEP, type ReadableTree } from './readable-tree.ts';
-import { relationsOf } from './relations.ts';
+import { FLOW, relationsOf } from './relations.ts';
 
 /**
  * The shape of a workflow. The same tree always has the same shape; cycles are followed once.
@@ -48,7 +48,7 @@ export function* shapeOf(tree: ReadableTree, askedId: string, most: number): Ste
     edgeCounts: countByLimit(between, ids.length),
     isCut,
     // A missing parent does not count: it has ended and was evicted.
-    unseen: edges.filter(({ target }) => !tasks.has(target)),
+    unseen: edges.filter(({ target, kind }) => kind !== FLOW && !tasks.has(target)),
   };
 }
 

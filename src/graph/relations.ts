@@ -3,7 +3,10 @@ import type { Steps } from '../scheduler.ts';
 import { ITEMS_PER_STEP, type ReadableTree } from './readable-tree.ts';
 
 /** Relation kinds from least to most specific. */
-const BY_SPECIFICITY = ['child', 'chunks', 'starmap', 'map', 'chain', 'link', 'link_error', 'chord'];
+const BY_SPECIFICITY = ['child', 'chunks', 'starmap', 'map', 'flow', 'chain', 'link', 'link_error', 'chord'];
+
+/** From a task to the one that runs after it and had created it, as in flows of BullMQ. */
+export const FLOW = 'flow';
 
 /**
  * How specific a kind of relation is. Of two relations between the same tasks the more specific one is kept.
@@ -17,10 +20,12 @@ export function specificityOf(relation: string): number {
 /**
  * Every relation of a workflow, without duplicates: those that the source lists, and those that follow from
  * the parents, groups and chords of the tasks. Of several relations between the same two tasks the most
- * specific one is kept. Group membership, whose parent is the group id, is kept in addition.
+ * specific one is kept. Group membership, whose parent is the group id, is kept in addition. A `flow` from a task to its
+ * parent, which runs after it, takes the place of the relation from that parent.
  */
 export function* relationsOf(tree: ReadableTree): Steps<readonly TaskRelation[]> {
   const bodies = yield* bodiesByGroup(tree);
+  const flows = yield* flowsOf(tree);
   const kept = new Map<string, TaskRelation>();
   let count = 0;
 
@@ -35,7 +40,7 @@ export function* relationsOf(tree: ReadableTree): Steps<readonly TaskRelation[]>
 
   for (const { links } of tree.tasks.values()) {
     const { id, parentId, groupId, chordId } = links;
-    if (parentId !== null) add(parentId, id, 'child');
+    if (parentId !== null && flows.get(id)?.has(parentId) !== true) add(parentId, id, 'child');
     // Celery 5.6 gives a chord body the group id of its header, although the body is not a member of that
     // group.
     if (groupId !== null && bodies.get(groupId)?.has(id) !== true) add(groupId, id, 'group');
@@ -48,6 +53,20 @@ export function* relationsOf(tree: ReadableTree): Steps<readonly TaskRelation[]>
     if (++count % ITEMS_PER_STEP === 0) yield;
   }
   return [...kept.values()];
+}
+
+/** By task, those that run after it although they are its parents. */
+function* flowsOf({ relations }: ReadableTree): Steps<ReadonlyMap<string, ReadonlySet<string>>> {
+  const flows = new Map<string, Set<string>>();
+  let count = 0;
+  for (const { parent, child, relation } of relations) {
+    if (++count % ITEMS_PER_STEP === 0) yield;
+    if (relation !== FLOW || parent === null) continue;
+    const known = flows.get(parent);
+    if (known === undefined) flows.set(parent, new Set([child]));
+    else known.add(child);
+  }
+  return flows;
 }
 
 /** Ids of the chord bodies by the group id of their header, from both task fields and listed relations. */

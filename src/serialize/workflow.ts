@@ -56,7 +56,8 @@ function readable<Body>(node: GraphNode, bodyOf: (node: GraphNode) => Body): Bod
 
 function nodeBody(node: GraphNode, show: ShowText, redactor: Redactor): GraphNodeBody {
   const { task } = node;
-  const { id, state, duration_ms, retries, started_at, finished_at, worker, members } = nodeUpdate(node);
+  const update = nodeUpdate(node);
+  const { id, state, engine_state, duration_ms, retries, started_at, finished_at, worker, members } = update;
   const parentId = label(task?.parentId);
   const isRedacted = task?.redacted === true;
   const text = (value: unknown, field: string) => show(value, field, false, isRedacted).text;
@@ -64,6 +65,7 @@ function nodeBody(node: GraphNode, show: ShowText, redactor: Redactor): GraphNod
     id,
     task_name: label(task?.name),
     state,
+    engine_state,
     started_at,
     finished_at,
     duration_ms,
@@ -86,6 +88,7 @@ function nodeUpdate({ id, task, members }: GraphNode): GraphNodeUpdateBody {
   return {
     id: wellFormed(id),
     state: label(task?.state),
+    engine_state: label(task?.engineState),
     duration_ms: task === null ? null : durationOf(task),
     retries: whole(task?.retries),
     started_at: isoTime(task?.started),

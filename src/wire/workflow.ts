@@ -6,7 +6,7 @@ export interface RelationBody {
   /** A task id. For `group` it is the group id. */
   parent: string | null;
   child: string;
-  /** `chain group chord map starmap chunks link link_error child`, or the engine's own name, verbatim. */
+  /** `chain group chord map starmap chunks link link_error child flow`, or the engine's own name, verbatim. */
   relation: string;
 }
 
@@ -42,6 +42,8 @@ export interface GraphNodeBody {
   task_name: string | null;
   /** `null` for a virtual node and for a task known only by reference. */
   state: string | null;
+  /** The engine's own word for the state, where it distinguishes more; `null` elsewhere. */
+  engine_state: string | null;
   started_at: Timestamp | null;
   finished_at: Timestamp | null;
   /** The engine's run time; without it, `finished_at` minus `started_at`. */
@@ -96,6 +98,7 @@ export interface GraphBody {
 export interface GraphNodeUpdateBody {
   id: string;
   state: string | null;
+  engine_state: string | null;
   duration_ms: number | null;
   retries: Integer | null;
   started_at: Timestamp | null;

@@ -8,6 +8,7 @@ const node = (id: string, name: string | null, more: Partial<GraphNodeBody> = {}
   id,
   task_name: name,
   state: 'SUCCESS',
+  engine_state: null,
   started_at: null,
   finished_at: null,
   duration_ms: null,
@@ -62,6 +63,17 @@ describe('the structure of a drawing', () => {
       ['g', drawnId],
       [drawnId, 'body'],
     ]);
+  });
+
+  it('folds the children of a flow, which run before their parent', () => {
+    const children = range(20).map((n) => node(`c${n}`, 'child'));
+    const edges = children.map(({ id }) => edge(id, 'p', 'flow'));
+    const drawn = structureOf([node('p', 'parent'), ...children], edges, new Set());
+    expect(drawn.nodes.map(({ name, members }) => [name, members.length])).toEqual([
+      ['parent', 1],
+      ['child', 20],
+    ]);
+    expect(drawn.edges).toMatchObject([{ target: 'p', kind: 'flow' }]);
   });
 
   it('draws each of them when the reader asks for it', () => {

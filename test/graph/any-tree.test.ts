@@ -16,7 +16,9 @@ const task: fc.Arbitrary<Task> = fc.record({
   groupId: fc.option(fc.constantFrom('a', 'G1', 'G2'), { nil: null, freq: 2 }),
   chordId: reference,
 });
-const kind = fc.constantFrom('chain', 'link', 'link_error', 'group', 'chord', 'map', 'child', 'sibling');
+const kind = fc.constantFrom(
+  ...['chain', 'link', 'link_error', 'group', 'chord', 'map', 'child', 'flow', 'sibling'],
+);
 const relation: fc.Arbitrary<TaskRelation> = fc.record({ parent: reference, child: id, relation: kind });
 const tree: fc.Arbitrary<TaskTree> = fc.record({
   rootId: id,

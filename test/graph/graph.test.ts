@@ -185,6 +185,20 @@ describe('states', () => {
   });
 });
 
+describe('a flow', () => {
+  const tasks: Task[] = [
+    { id: 'parent', state: 'PENDING' },
+    { id: 'one', state: 'SUCCESS', parentId: 'parent' },
+    { id: 'two', state: 'STARTED', parentId: 'parent' },
+  ];
+
+  it('leads from children to their parent, which runs after them', () => {
+    const relations = [{ parent: 'one', child: 'parent', relation: 'flow' }];
+    const { edges } = buildGraph({ rootId: 'parent', tasks, relations }, 'parent', 10);
+    expect(edges.map(({ id }) => id).toSorted()).toEqual(['one->parent:flow', 'parent->two:child']);
+  });
+});
+
 describe('a workflow of which something has not been seen', () => {
   const a = (state: string): Task => ({ id: 'a', state });
   const isOver = (state: string, relation: string): boolean => {
@@ -203,6 +217,8 @@ describe('a workflow of which something has not been seen', () => {
     ['STARTED', 'link_error', false],
     ['SUCCESS', 'child', false],
     ['FAILURE', 'child', false],
+    ['SUCCESS', 'flow', true],
+    ['STARTED', 'flow', false],
   ])('of a task in %s, over a %s: ended is %s', (state, relation, expected) => {
     expect(isOver(state, relation)).toBe(expected);
   });

@@ -2,7 +2,7 @@
 import { isDone, type Task, type TaskRelation, type TaskTree } from '../../src/model.ts';
 import type { LimitedGraph } from './graph-kit.ts';
 
-const KINDS = ['child', 'chunks', 'starmap', 'map', 'chain', 'link', 'link_error', 'chord'];
+const KINDS = ['child', 'chunks', 'starmap', 'map', 'flow', 'chain', 'link', 'link_error', 'chord'];
 const rank = (kind: string): number => (KINDS.includes(kind) ? KINDS.indexOf(kind) : 0.5);
 
 function relationsOf({ tasks, relations = [] }: TaskTree): TaskRelation[] {
@@ -19,7 +19,10 @@ function relationsOf({ tasks, relations = [] }: TaskTree): TaskRelation[] {
     );
   const all: TaskRelation[] = [];
   for (const { id, parentId = null, groupId = null, chordId = null } of tasks) {
-    if (parentId !== null) all.push({ parent: parentId, child: id, relation: 'child' });
+    const runsAfter = relations.some(
+      (one) => one.relation === 'flow' && one.parent === id && one.child === parentId,
+    );
+    if (parentId !== null && !runsAfter) all.push({ parent: parentId, child: id, relation: 'child' });
     if (groupId !== null && !isBody(groupId, id)) all.push({ parent: groupId, child: id, relation: 'group' });
     if (chordId !== null) all.push({ parent: id, child: chordId, relation: 'chord' });
   }
@@ -73,7 +76,7 @@ export function plainGraph(tree: TaskTree, askedId: string, limit: number): Limi
   const states = [...tasks.values()].map(({ state }) => state);
   const mayRun = ({ source, target, kind }: (typeof edges)[number]): boolean => {
     const [state] = stateOf(source);
-    if (tasks.has(target)) return false;
+    if (tasks.has(target) || kind === 'flow') return false;
     if (state === undefined || !isDone(state)) return true;
     if (kind === 'link_error') return state === 'FAILURE';
     return state === 'SUCCESS' || !['link', 'chain'].includes(kind);

@@ -10,6 +10,7 @@ const counts = { total: 1, pending: 0, running: 0, retry: 0, success: 1, failure
 const task: Task = {
   id: 'a',
   state: 'SUCCESS',
+  engineState: 'completed',
   name: 'shop.charge',
   worker: 'celery@host',
   queue: 'orders',
@@ -41,6 +42,7 @@ describe('a graph', () => {
           id: 'a',
           task_name: 'shop.charge',
           state: 'SUCCESS',
+          engine_state: 'completed',
           started_at: '1970-01-01T00:00:01.000Z',
           finished_at: '1970-01-01T00:00:03.500Z',
           duration_ms: 290,
@@ -61,6 +63,7 @@ describe('a graph', () => {
           id: 'g',
           task_name: null,
           state: null,
+          engine_state: null,
           started_at: null,
           finished_at: null,
           duration_ms: null,
@@ -97,6 +100,7 @@ describe('a graph', () => {
     expect(serializer.nodeUpdate(real)).toEqual({
       id: 'a',
       state: 'SUCCESS',
+      engine_state: 'completed',
       duration_ms: 290,
       retries: 1,
       started_at: '1970-01-01T00:00:01.000Z',

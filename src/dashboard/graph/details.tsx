@@ -42,7 +42,7 @@ export function Details({ drawn, nodes, words, onExpand }: DetailsProps) {
       <h2 class="wrap">{node.task_name ?? drawn.name}</h2>
       {node.state !== null && (
         <p>
-          <StateBadge state={node.state} />
+          <StateBadge state={node.state} engineState={node.engine_state} />
         </p>
       )}
       <dl class="facts">

@@ -86,7 +86,9 @@ function fold(
   const parentOf = new Map<string, string>();
   // For folding, membership of a group is more useful than the sender of a task.
   for (const { source, target, kind } of edges) {
-    if (kind === 'group' || !parentOf.has(target)) parentOf.set(target, source);
+    // The parent in a flow runs after its children.
+    const [parent, child] = kind === 'flow' ? [target, source] : [source, target];
+    if (kind === 'group' || !parentOf.has(child)) parentOf.set(child, parent);
   }
   const siblings = new Map<string, string[]>();
   for (const { id, task_name, kind } of nodes) {

@@ -19,7 +19,7 @@ export interface Flow {
   readonly jobs: readonly KnownJob[];
   /** The task that it begins with, or the requested one. */
   readonly rootId: string;
-  /** Children that only their parent names: they are gone, or name another parent. */
+  /** Also those from children that only their parent names: they are gone, or name another parent. */
   readonly relations: readonly TaskRelation[];
   readonly isCut: boolean;
 }
@@ -77,17 +77,23 @@ export async function readFlow(
   };
 }
 
+/** A parent runs after its children, so relations lead from child to parent. */
 function relationsOf(
   access: QueueAccess,
   jobs: readonly KnownJob[],
   links: readonly { readonly parent: KnownJob; readonly childKey: string }[],
 ): readonly TaskRelation[] {
+  const known = jobs.flatMap(({ taskId, facts: { parentKey } }): TaskRelation[] => {
+    const parent = parentKey === null ? null : access.taskIdOfKey(parentKey);
+    return parent === null ? [] : [{ parent: taskId, child: parent, relation: 'flow' }];
+  });
   const parentOf = new Map(jobs.map(({ queue, id, facts }) => [queue.key(id), facts.parentKey]));
-  return links.flatMap(({ parent, childKey }) => {
+  const byReference = links.flatMap(({ parent, childKey }): TaskRelation[] => {
     if (parentOf.get(childKey) === parent.queue.key(parent.id)) return [];
     const child = access.taskIdOfKey(childKey);
-    return child === null ? [] : [{ parent: parent.taskId, child, relation: 'child' }];
+    return child === null ? [] : [{ parent: child, child: parent.taskId, relation: 'flow' }];
   });
+  return [...known, ...byReference];
 }
 
 /** Answers `getTaskTree`: the flow of a job across queues. Children that are gone are known by reference. */
