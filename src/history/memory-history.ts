@@ -2,7 +2,7 @@
 import type { History } from './history.ts';
 import { createMemoryIndex } from './memory/memory-index.ts';
 import { createMemoryReader } from './memory/memory-reader.ts';
-import { catchUp, clear, createMemoryState, type MemoryHistoryOptions } from './memory/memory-state.ts';
+import { catchUp, clear, createMemoryState, type MemoryHistoryOptions, packOldest } from './memory/memory-state.ts';
 import { createMemoryWriter } from './memory/memory-writer.ts';
 import { createRecorder } from './memory/task-recorder.ts';
 
@@ -18,7 +18,7 @@ const EVICTION_INTERVAL_MS = 10_000;
  */
 export function createMemoryHistory(options: MemoryHistoryOptions = {}): History {
   const state = createMemoryState(options);
-  const recorder = createRecorder({ ...state, catchUp: () => catchUp(state) });
+  const recorder = createRecorder({ ...state, packOldest: () => packOldest(state) });
   const timer = setInterval(() => catchUp(state), EVICTION_INTERVAL_MS);
   timer.unref();
   return {

@@ -122,7 +122,7 @@ describe('the per-minute aggregate', () => {
 /** A history's state with these messages recorded; its aggregate is not part of the interface of a history. */
 function aggregateOf(changes: readonly TaskChange[]) {
   const state = createMemoryState({ now: () => at(10) });
-  const writer = createMemoryWriter(state, createRecorder({ ...state, catchUp: () => {} }));
+  const writer = createMemoryWriter(state, createRecorder({ ...state, packOldest: () => {} }));
   for (const change of changes) writer.recordTask(change);
   return state.aggregate;
 }

@@ -68,7 +68,7 @@ export function createRows(records: Records, redaction: TableRedaction, context:
   return {
     get,
     state(slot) {
-      if (records.waiting[slot] === 0) return records.states.text(records.state[slot] as number);
+      if (!records.held.records.has(slot)) return records.states.text(records.state[slot] as number);
       return readLife(records, slot).state;
     },
     attempt(slot) {

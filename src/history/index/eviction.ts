@@ -16,29 +16,38 @@ export interface Eviction {
   wouldKeep(time: number): boolean;
   /** Whether a task has become too old. */
   isOverdue(): boolean;
-  /** Drops the tasks that exceed a bound. The indexes must have caught up. @returns how many tasks */
+  /**
+   * Drops the tasks that exceed a bound. Those that are in no index yet do not count.
+   *
+   * @returns how many tasks
+   */
   evict(): number;
   /** Drops everything. */
   clear(): void;
 }
 
-/**
- * @param beside bytes of what is held beside the tasks and counts towards their bound
- * @param clock milliseconds
- * @param dropped called before a task is dropped
- */
-export function createEviction(
-  records: Records,
-  index: TaskIndex,
-  beside: () => number,
-  retention: Retention,
-  clock: () => number,
-  dropped: (slot: number) => void,
-): Eviction {
+/** What is bounded, and by what. */
+interface EvictionContext {
+  readonly records: Records;
+  readonly index: TaskIndex;
+  readonly retention: Retention;
+  /** Milliseconds. */
+  clock(): number;
+  /** Bytes of what is held beside the tasks and counts towards their bound. */
+  beside(): number;
+  /** Updates the indexes of a task that has changed since. @returns whether it has changed */
+  packHeld(slot: number): boolean;
+  /** Called before a task is dropped. */
+  dropped(slot: number): void;
+}
+
+/** @param context is changed by what is dropped */
+export function createEviction(context: EvictionContext): Eviction {
+  const { records, index, retention, clock } = context;
   const arrivals = createArrivals();
   /** Tasks known from their queue alone, whose age no message tells. */
   const undated = createArrivals();
-  const bytes = (): number => bytesOf(records) + beside();
+  const bytes = (): number => bytesOf(records) + context.beside();
   const isOverdue = (): boolean => arrivals.oldestAt() < clock() - retention.maxAgeMs;
 
   /** By its last change, or by when it was first found. */
@@ -48,14 +57,14 @@ export function createEviction(
 
   /** The task to drop next; −1 when all may stay. */
   function surplus(left: number): number {
-    if (records.slots.size > retention.maxTasks) return oldest();
-    if (left === 0 || records.slots.size === 0) return -1;
+    if (index.all.size > retention.maxTasks) return oldest();
+    if (left === 0 || index.all.size === 0) return -1;
     if (isOverdue()) return arrivals.oldest();
     return bytes() > retention.maxBytes ? oldest() : -1;
   }
 
   function drop(slot: number): void {
-    dropped(slot);
+    context.dropped(slot);
     arrivals.remove(slot);
     undated.remove(slot);
     index.drop(slot);
@@ -76,10 +85,13 @@ export function createEviction(
     isOverdue,
     evict() {
       let count = 0;
-      for (; ; count++) {
+      for (;;) {
         const slot = surplus(Math.max(0, MAX_EVICTED - count));
         if (slot === -1) return count;
+        // One that has changed is not the oldest any more.
+        if (context.packHeld(slot)) continue;
         drop(slot);
+        count++;
       }
     },
     clear() {

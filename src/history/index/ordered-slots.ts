@@ -34,7 +34,6 @@ export interface OrderedSlots {
 /** @param compare order of slots with equal keys */
 export function createOrderedSlots(compare: CompareSlots): OrderedSlots {
   const blocks: SlotBlock[] = [];
-  let size = 0;
   // Reused for every insertion and removal, which are too many for an object each.
   const entry = { key: 0, slot: 0, compare: (other: number) => compare(other, entry.slot) };
 
@@ -44,17 +43,16 @@ export function createOrderedSlots(compare: CompareSlots): OrderedSlots {
     return entry;
   }
 
-  return {
-    get size() {
-      return size;
-    },
+  // The size is a field: with a getter, V8 would give each list a shape of its own and look up its methods.
+  const list: OrderedSlots & { size: number } = {
+    size: 0,
     insert(key, slot) {
       insertEntry(blocks, targetOf(key, slot), slot);
-      size++;
+      list.size++;
     },
     remove(key, slot) {
       const isRemoved = removeEntry(blocks, targetOf(key, slot), slot);
-      if (isRemoved) size--;
+      if (isRemoved) list.size--;
       return isRemoved;
     },
     countBefore(target) {
@@ -72,7 +70,8 @@ export function createOrderedSlots(compare: CompareSlots): OrderedSlots {
         return slots.slice(block === start.block ? start.index : 0, block === end.block ? end.index : used);
       });
     },
-    first: () => (size === 0 ? -1 : ((blocks[0] as SlotBlock).slots[0] as number)),
-    firstKey: () => (size === 0 ? NO_KEY : ((blocks[0] as SlotBlock).keys[0] as number)),
+    first: () => (list.size === 0 ? -1 : ((blocks[0] as SlotBlock).slots[0] as number)),
+    firstKey: () => (list.size === 0 ? NO_KEY : ((blocks[0] as SlotBlock).keys[0] as number)),
   };
+  return list;
 }

@@ -89,8 +89,7 @@ function setRoot({ records, roots }: IndexState, slot: number, root: string | nu
 }
 
 function updateTask(index: IndexState, slot: number, record: TaskRecord): void {
-  const { records, all, sorts } = index;
-  const { states, names, workers, queues } = records;
+  const { records, all, columns, sorts } = index;
   const life = lifeOf(record.entries, record.runtime);
   const isIndexed = records.indexed[slot] === 1;
   const from = keyOf(records, slot);
@@ -98,10 +97,11 @@ function updateTask(index: IndexState, slot: number, record: TaskRecord): void {
   sorts.remove(slot);
   if (isIndexed && from !== to) all.remove(from, slot);
   if (!isIndexed || from !== to) all.insert(to, slot);
-  move(index, 'state', slot, states.intern(life.state), from, to);
-  move(index, 'name', slot, record.name === null ? 0 : names.intern(record.name), from, to);
-  move(index, 'worker', slot, life.worker === null ? 0 : workers.intern(life.worker), from, to);
-  move(index, 'queue', slot, record.queue === null ? 0 : queues.intern(record.queue), from, to);
+  const change: Move = { slot, isIndexed, from, to };
+  move(columns.state, records.state, life.state, change);
+  move(columns.name, records.name, record.name, change);
+  move(columns.worker, records.worker, life.worker, change);
+  move(columns.queue, records.queue, record.queue, change);
   records.timestamp[slot] = life.timestamp ?? Number.NaN;
   const root = records.roots[slot];
   if (root != null && root !== records.ids[slot] && from !== to) index.roots.move(root, slot, from, to);
@@ -111,22 +111,28 @@ function updateTask(index: IndexState, slot: number, record: TaskRecord): void {
   index.etas.set(slot, hasStarted ? null : etaOf(life, record.eta));
 }
 
-/** Moves a task from its old string and time to the present ones. */
+/** From which time to which a task moves. */
+interface Move {
+  readonly slot: number;
+  /** Whether the task is in the indexes at all. */
+  readonly isIndexed: boolean;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Moves a task from its old string and time to the present ones. @param strings those of the column, by slot */
 function move(
-  { records, columns }: IndexState,
-  column: IndexedColumn,
-  slot: number,
-  string: number,
-  from: number,
-  to: number,
+  column: ColumnIndex,
+  strings: Uint32Array,
+  text: string | null,
+  { slot, isIndexed, from, to }: Move,
 ): void {
-  const values = records[column];
-  const old = values[slot] as number;
-  const isIndexed = records.indexed[slot] === 1;
+  const string = text === null ? 0 : column.strings.intern(text);
+  const old = strings[slot] as number;
   if (isIndexed && old === string && from === to) return;
-  columns[column].enter(string, to, slot);
-  if (isIndexed) columns[column].leave(old, from, slot);
-  values[slot] = string;
+  column.enter(string, to, slot);
+  if (isIndexed) column.leave(old, from, slot);
+  strings[slot] = string;
 }
 
 function dropTask(index: IndexState, slot: number): void {

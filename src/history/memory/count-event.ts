@@ -49,6 +49,8 @@ function isCounted({ isStored, kind, timeSource }: TaskEntry): boolean {
 
 /** Worker and backend each report each change once: the one that has reported it more often is the first. */
 function isFirst(entries: readonly TaskEntry[], { kind, origin }: TaskEntry): boolean {
+  // Most tasks are reported by one origin only.
+  if (entries.every((other) => other.origin === origin)) return true;
   let lead = 0;
   for (const other of entries) {
     if (other.kind === kind && isCounted(other)) lead += other.origin === origin ? 1 : -1;

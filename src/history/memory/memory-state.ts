@@ -103,8 +103,18 @@ function newInstance(): string {
 }
 
 /** Updates the indexes, then evicts what is beyond the bounds. Every read does so first. */
-export function catchUp({ tables, counts, revisions }: MemoryState): void {
-  tables.catchUp();
+export function catchUp(state: MemoryState): void {
+  state.tables.catchUp();
+  evict(state);
+}
+
+/** The same for the tasks that have been held for longest: those that still change are packed later. */
+export function packOldest(state: MemoryState): void {
+  state.tables.packOldest();
+  evict(state);
+}
+
+function evict({ tables, counts, revisions }: MemoryState): void {
   const evicted = tables.eviction.evict();
   counts.evicted += evicted;
   revisions.tasks += evicted;

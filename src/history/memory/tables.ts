@@ -7,6 +7,7 @@ import { createOpenTasks } from '../index/open-tasks.ts';
 import { createRoots } from '../index/roots.ts';
 import { createTaskIndex, type TaskIndex } from '../index/task-index.ts';
 import type { Retention } from '../retention.ts';
+import type { MutableRecord } from '../merge/record.ts';
 import { releaseHeld } from '../table/held-records.ts';
 import { writeRecord } from '../table/record-table.ts';
 import { createRecords } from '../table/records.ts';
@@ -45,34 +46,44 @@ export function createTables(
   );
   const roots = createRoots(records, index, relations, rows.forget);
   const isKnown = (id: string): boolean => records.slots.has(id);
-  const eviction = createEviction(
+  const eviction = createEviction({
     records,
     index,
-    () => relations.bytes + relativeBytes(index) + beside(),
     retention,
     clock,
-    (slot) => {
+    beside: () => relations.bytes + relativeBytes(index) + beside(),
+    packHeld(slot) {
+      const record = records.held.records.get(slot);
+      if (record === undefined) return false;
+      pack(slot, record);
+      return records.held.records.delete(slot);
+    },
+    dropped(slot) {
       rows.forget(slot);
       open.remove(slot);
       const id = records.ids[slot] as string;
       if (relations.has(id)) relations.release(id, isKnown);
     },
-  );
+  });
+  const related = { records, index, roots, changed: rows.forget };
 
-  /** Packs the records that have changed, and updates their indexes. */
-  function catchUp(): void {
-    releaseHeld(records, (slot, record) => {
-      writeRecord(records, slot, record);
-      relate({ records, index, roots, changed: rows.forget }, slot, record);
-      index.update(slot, record);
-      rows.forget(slot);
-      open.settle(slot);
-      eviction.heardOf(slot);
-    });
+  /** Packs a record that has changed, and updates its indexes. */
+  function pack(slot: number, record: MutableRecord): void {
+    writeRecord(records, slot, record);
+    relate(related, slot, record);
+    index.update(slot, record);
+    rows.forget(slot);
+    open.settle(slot);
+    eviction.heardOf(slot);
   }
 
+  /** Packs all records that have changed. */
+  const catchUp = (): void => releaseHeld(records.held, 0, pack);
+  /** Packs half of them. The others have changed last, and most of them will soon change again. */
+  const packOldest = (): void => releaseHeld(records.held, records.held.records.size >> 1, pack);
+
   const list = createTaskList({ records, index, rows, catchUp });
-  return { records, rows, open, relations, eviction, index, roots, list, catchUp };
+  return { records, rows, open, relations, eviction, index, roots, list, catchUp, packOldest };
 }
 
 /** Estimate of the memory of the ids of relatives. */

@@ -35,8 +35,8 @@ export interface RecorderContext {
   readonly maxAgeMs: number;
   /** Milliseconds. */
   clock(): number;
-  /** Updates the indexes and drops what is too much. */
-  catchUp(): void;
+  /** Packs the tasks that have been held for longest, and drops what is too much. */
+  packOldest(): void;
 }
 
 /** The part of a history that records tasks. */
@@ -100,13 +100,13 @@ function recordTask(state: RecorderState, change: TaskChange): void {
   if (isStored) noteStoredWorker(state, change, added);
   else noteSign(state, change, arrivedAt);
   if (added.isChanged) {
-    holdRecord(records, slot, record, bytesOf(change));
+    holdRecord(records.held, slot, record, bytesOf(change));
     revisions.tasks++;
   }
   if (added.outcome === 'added') open.heardOf(slot, arrivedAt);
   else open.lookedAt(slot, arrivedAt);
   if (added.isNews) publish(state, slot, change, added.entry, record.name, arrivedAt);
-  if (isFull(records)) state.catchUp();
+  if (isFull(records.held)) state.packOldest();
 }
 
 /** About what a message adds to a record. */
@@ -193,9 +193,9 @@ function recordFacts(state: RecorderState, slot: number, facts: TaskFacts): void
   const record = readRecord(records, slot);
   tables.open.lookedAt(slot, state.clock());
   if (!applyFacts(record, facts)) return;
-  holdRecord(records, slot, record, (facts.args?.length ?? 0) + (facts.kwargs?.length ?? 0));
+  holdRecord(records.held, slot, record, (facts.args?.length ?? 0) + (facts.kwargs?.length ?? 0));
   revisions.tasks++;
-  if (isFull(records)) state.catchUp();
+  if (isFull(records.held)) state.packOldest();
 }
 
 function recordRelation(state: RecorderState, { parent, child, relation }: TaskRelation): void {
@@ -210,12 +210,12 @@ function recordRelation(state: RecorderState, { parent, child, relation }: TaskR
   if (!relations.add(from, shared(records, child), relation)) return;
   if (slot !== undefined) setRelations(tables, slot);
   revisions.tasks++;
-  if (isFull(records)) state.catchUp();
+  if (isFull(records.held)) state.packOldest();
 }
 
 function setRelations({ records, relations, roots }: Tables, slot: number): void {
   const record = readRecord(records, slot);
-  if (applyRelations(record, canvasOf(record.id, relations))) holdRecord(records, slot, record, 0);
+  if (applyRelations(record, canvasOf(record.id, relations))) holdRecord(records.held, slot, record, 0);
   roots.derive(slot);
 }
 
@@ -233,7 +233,7 @@ function recordMissing(
   if (!isPossible(readLife(records, slot).state) || missing === record.isMissing) return;
   record.isMissing = missing;
   if (!missing) tables.open.heardOf(slot, state.clock());
-  holdRecord(records, slot, record, 0);
+  holdRecord(records.held, slot, record, 0);
   revisions.tasks++;
-  if (isFull(records)) state.catchUp();
+  if (isFull(records.held)) state.packOldest();
 }

@@ -54,10 +54,11 @@ function isLater(run: Run, than: Run): boolean {
 
 /** The entry that decides the state of a run: the one of the highest kind. */
 export function decidingEntry({ entries }: Run): TaskEntry {
-  return entries.reduce((top, entry) => {
-    const higher = KIND_ORDER[entry.kind] - KIND_ORDER[top.kind];
-    return higher > 0 || (higher === 0 && isBetter(entry, top)) ? entry : top;
-  });
+  let top = entries[0] as TaskEntry;
+  for (const entry of entries) {
+    if (entry.kind === top.kind ? isBetter(entry, top) : KIND_ORDER[entry.kind] > KIND_ORDER[top.kind]) top = entry;
+  }
+  return top;
 }
 
 /** When the run started, as well as it is known. */

@@ -125,6 +125,8 @@ function countRetries(entries: readonly TaskEntry[]): number {
  * once, so the one that has reported it as often as the other is the first with the next.
  */
 function isFirstReport(entries: readonly TaskEntry[], entry: TaskEntry): boolean {
+  // Most tasks are reported by one origin only.
+  if (entries.every(({ origin }) => origin === entry.origin)) return true;
   let lead = 1;
   for (const other of entries) {
     if (!other.isStored && isSameState(other, entry)) lead += other.origin === entry.origin ? 1 : -1;

@@ -51,8 +51,8 @@ export function lifeOf(entries: readonly TaskEntry[], runtime: number | null): T
   const lastChange = Math.floor(top.time);
   const finished = hasEnded(top.kind) && top.timeSource !== 'reading' ? lastChange : null;
   const started = startedAt(current, finished);
-  const derived = derivedRuntime(current, top);
   const reported = hasEnded(top.kind) ? runtime : null;
+  const derived = reported === null ? derivedRuntime(current, top) : null;
   return {
     kind: top.kind,
     state: stateOf(top),

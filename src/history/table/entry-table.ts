@@ -144,29 +144,37 @@ export function releaseEntries(table: EntryTable, head: number): void {
 }
 
 function writeEntry(table: EntryTable, at: number, entry: TaskEntry): void {
-  const worker = entry.worker === null ? 0 : table.workerStrings.intern(entry.worker);
-  const state = entry.state === null ? 0 : table.stateStrings.intern(entry.state);
-  // In this order, so that a string that stays is held throughout.
-  table.workerStrings.retain(worker);
-  table.stateStrings.retain(state);
-  table.workerStrings.release(table.workers[at] as number);
-  table.stateStrings.release(table.states[at] as number);
+  setString(table.workerStrings, table.workers, at, entry.worker);
+  setString(table.stateStrings, table.states, at, entry.state);
   table.times[at] = entry.time;
   table.infos[at] =
     KIND_ORDER[entry.kind] |
     (entry.origin === 'result' ? FROM_RESULT : 0) |
     (entry.isStored ? STORED : 0) |
     (entry.isCounted ? RETRIES_COUNTED : 0) |
-    (TIME_SOURCES.indexOf(entry.timeSource) << SOURCE_SHIFT) |
+    (sourceNumber(entry.timeSource) << SOURCE_SHIFT) |
     (entry.retries === null ? 0 : RETRIES_KNOWN | (Math.min(entry.retries, MAX_RETRIES) << RETRIES_SHIFT));
-  table.workers[at] = worker;
-  table.states[at] = state;
   if (entry.detail === null) {
     if (table.details.size > 0) deleteDetail(table, at);
   } else if (table.details.get(at) !== entry.detail) {
     table.details.set(at, entry.detail);
     table.redactedDetails.delete(at);
   }
+}
+
+/** Stores the number of a text, which is held from then on. */
+function setString(strings: InternedStrings, numbers: Uint32Array, at: number, text: string | null): void {
+  const old = numbers[at] as number;
+  const number = text === null ? 0 : strings.intern(text);
+  if (number === old) return;
+  numbers[at] = number;
+  strings.retain(number);
+  strings.release(old);
+}
+
+/** The position in {@link TIME_SOURCES}, which is searched for with every entry. */
+function sourceNumber(source: TaskEntry['timeSource']): number {
+  return source === 'sender' ? 0 : source === 'arrival' ? 1 : 2;
 }
 
 function deleteDetail(table: EntryTable, at: number): void {

@@ -28,16 +28,13 @@ export function createInternedStrings(): InternedStrings {
   const texts: string[] = [''];
   const references: number[] = [0];
   const free: number[] = [];
-  let length = 0;
   // Messages come in bursts of one worker or name.
   let lastText = '';
   let lastNumber = 0;
   let forgotten: (number: number) => void = () => {};
 
-  return {
-    get bytes() {
-      return length * 2 + numbers.size * BYTES_PER_STRING;
-    },
+  const strings: InternedStrings & { bytes: number } = {
+    bytes: 0,
     intern(text) {
       if (lastNumber !== 0 && text === lastText) return lastNumber;
       let number = numbers.get(text);
@@ -46,7 +43,7 @@ export function createInternedStrings(): InternedStrings {
         texts[number] = text;
         references[number] = 0;
         numbers.set(text, number);
-        length += text.length;
+        strings.bytes += bytesOf(text);
       }
       lastText = text;
       lastNumber = number;
@@ -65,7 +62,7 @@ export function createInternedStrings(): InternedStrings {
       forgotten(number);
       if (number === lastNumber) lastNumber = 0;
       numbers.delete(texts[number] as string);
-      length -= (texts[number] as string).length;
+      strings.bytes -= bytesOf(texts[number] as string);
       texts[number] = '';
       free.push(number);
     },
@@ -74,6 +71,11 @@ export function createInternedStrings(): InternedStrings {
       forgotten = callback;
     },
   };
+  return strings;
+}
+
+function bytesOf(text: string): number {
+  return BYTES_PER_STRING + 2 * text.length;
 }
 
 /** @returns the text as it is stored here, if it is: one copy of it is enough */

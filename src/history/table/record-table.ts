@@ -2,7 +2,6 @@
 import { lifeOf, retriesIn, type TaskLife } from '../merge/life.ts';
 import type { MutableRecord, Ranks, TaskRecord } from '../merge/record.ts';
 import { hasKind, readEntries, writeEntries } from './entry-table.ts';
-import { heldRecord } from './held-records.ts';
 import { extraOf, FACT, inlineBytes, type Records } from './records.ts';
 import type { Text } from './values.ts';
 
@@ -11,7 +10,7 @@ const RANK_MASK = 0x7;
 
 /** @returns the record of a task as it is now; if it is not held, the caller owns it */
 export function readRecord(records: Records, slot: number): MutableRecord {
-  return heldRecord(records, slot) ?? unpackRecord(records, slot);
+  return records.held.records.get(slot) ?? unpackRecord(records, slot);
 }
 
 function unpackRecord(records: Records, slot: number): MutableRecord {
@@ -47,14 +46,14 @@ function unpackRecord(records: Records, slot: number): MutableRecord {
 
 /** @returns state, worker and times of a task */
 export function readLife(records: Records, slot: number): TaskLife {
-  const held = heldRecord(records, slot);
+  const held = records.held.records.get(slot);
   if (held !== undefined) return lifeOf(held.entries, held.runtime);
   return lifeOf(readEntries(records.entries, records.heads[slot] as number), runtimeOf(records, slot));
 }
 
 /** @returns when each attempt of a task ended that was retried */
 export function readRetries(records: Records, slot: number): readonly number[] {
-  const held = heldRecord(records, slot);
+  const held = records.held.records.get(slot);
   if (held !== undefined) return retriesIn(held.entries);
   const head = records.heads[slot] as number;
   // Few tasks are retried, so that no entries are unpacked.

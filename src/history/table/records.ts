@@ -71,8 +71,6 @@ export interface Records {
   worker: Uint32Array;
   queue: Uint32Array;
   timestamp: Float64Array;
-  /** Whether {@link Records.held} has a newer record, as its position there plus one; 0: none. */
-  waiting: Uint32Array;
   indexed: Uint8Array;
   /** Slots used so far, and those of them that are free again. */
   used: number;
@@ -113,7 +111,6 @@ export function createRecords(maxValueBytes: number, maxValueLength: number): Re
     worker: new Uint32Array(capacity),
     queue: new Uint32Array(capacity),
     timestamp: new Float64Array(capacity),
-    waiting: new Uint32Array(capacity),
     indexed: new Uint8Array(capacity),
     used: 0,
     free: [],
@@ -166,7 +163,6 @@ export function freeSlot(records: Records, slot: number): void {
   records.name[slot] = 0;
   records.worker[slot] = 0;
   records.queue[slot] = 0;
-  records.waiting[slot] = 0;
   records.indexed[slot] = 0;
   records.free.push(slot);
 }
@@ -207,7 +203,6 @@ function grow(records: Records): void {
   records.worker = widen(records.worker, new Uint32Array(capacity));
   records.queue = widen(records.queue, new Uint32Array(capacity));
   records.timestamp = widen(records.timestamp, new Float64Array(capacity));
-  records.waiting = widen(records.waiting, new Uint32Array(capacity));
   records.indexed = widen(records.indexed, new Uint8Array(capacity));
 }
 

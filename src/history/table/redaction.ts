@@ -7,7 +7,6 @@ import type { TaskTextField } from '../../model.ts';
 import { type Redactor, redactValue } from '../../redact.ts';
 import type { MutableRecord, TaskEntry } from '../merge/record.ts';
 import { entriesAt, setRedactedDetail } from './entry-table.ts';
-import { heldRecord } from './held-records.ts';
 import { readRecord } from './record-table.ts';
 import { FACT, inlineBytes, type Records } from './records.ts';
 import type { Text } from './values.ts';
@@ -46,7 +45,7 @@ export function createTableRedaction(records: Records, redactor: Redactor | null
       for (const field of FIELDS) redactField(records, slot, field, redactor);
       redactDetails(records, slot, redactor);
       redactStamps(records, slot, redactor);
-      const held = heldRecord(records, slot);
+      const held = records.held.records.get(slot);
       return held === undefined ? readRecord(records, slot) : redactedCopy(records, slot, held, redactor);
     },
   };

@@ -15,22 +15,19 @@ const BYTES_PER_KEY = 200;
 /** @returns an empty table */
 export function createSlotGroups(): SlotGroups {
   const groups = new Map<string, number | Set<number>>();
-  let length = 0;
 
   function forget(key: string): void {
     groups.delete(key);
-    length -= key.length;
+    slotGroups.bytes -= BYTES_PER_KEY + key.length;
   }
 
-  return {
-    get bytes() {
-      return length + groups.size * BYTES_PER_KEY;
-    },
+  const slotGroups: SlotGroups & { bytes: number } = {
+    bytes: 0,
     add(key, slot) {
       const group = groups.get(key);
       if (group === undefined) {
         groups.set(key, slot);
-        length += key.length;
+        slotGroups.bytes += BYTES_PER_KEY + key.length;
       } else if (typeof group === 'object') group.add(slot);
       else if (group !== slot) groups.set(key, new Set([group, slot]));
     },
@@ -51,4 +48,5 @@ export function createSlotGroups(): SlotGroups {
       return group === undefined ? [] : typeof group === 'object' ? [...group] : [group];
     },
   };
+  return slotGroups;
 }
