@@ -2,7 +2,13 @@
 import type { History } from './history.ts';
 import { createMemoryIndex } from './memory/memory-index.ts';
 import { createMemoryReader } from './memory/memory-reader.ts';
-import { catchUp, clear, createMemoryState, type MemoryHistoryOptions, packOldest } from './memory/memory-state.ts';
+import {
+  catchUp,
+  clear,
+  createMemoryState,
+  type MemoryHistoryOptions,
+  packOldest,
+} from './memory/memory-state.ts';
 import { createMemoryWriter } from './memory/memory-writer.ts';
 import { createRecorder } from './memory/task-recorder.ts';
 

@@ -56,7 +56,8 @@ function isLater(run: Run, than: Run): boolean {
 export function decidingEntry({ entries }: Run): TaskEntry {
   let top = entries[0] as TaskEntry;
   for (const entry of entries) {
-    if (entry.kind === top.kind ? isBetter(entry, top) : KIND_ORDER[entry.kind] > KIND_ORDER[top.kind]) top = entry;
+    if (entry.kind === top.kind ? isBetter(entry, top) : KIND_ORDER[entry.kind] > KIND_ORDER[top.kind])
+      top = entry;
   }
   return top;
 }
