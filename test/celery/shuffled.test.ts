@@ -13,7 +13,7 @@ import {
   randomOf,
 } from '../helpers/celery-recordings.ts';
 
-const ORDERS = 200;
+const ORDERS = 100;
 const META = 'celery-task-meta-';
 
 /** Nobody else looks at what comes in. */
