@@ -42,7 +42,7 @@ export function combineSources(...bundles: readonly MonitorSources[]): MonitorSo
     throw new TypeError('combineSources: write one or more sources, such as combineSources(celery, bullmq).');
   }
   for (const [index, bundle] of bundles.entries()) {
-    checkSources(bundle, { caller: 'combineSources', place: `sources[${index}]` });
+    checkSources(bundle, { caller: 'combineSources', option: `sources[${index}]` });
   }
   const all = <Kind extends PartKind>(kind: Kind): NonNullable<MonitorSources[Kind]>[] =>
     partsOfKind(bundles, kind);

@@ -7,7 +7,7 @@ import { createStore } from './store.ts';
 export const helpOpen = createStore(false);
 
 /** Views by the key after `g`. */
-const PLACES: Readonly<Record<string, string>> = {
+const PATHS: Readonly<Record<string, string>> = {
   o: '',
   t: 'tasks',
   w: 'workers',
@@ -49,7 +49,7 @@ function onKey(event: KeyboardEvent): void {
   const { key } = event;
   const isSecond = Date.now() - wentAt < 1_500;
   wentAt = key === 'g' ? Date.now() : 0;
-  const path = PLACES[key];
+  const path = PATHS[key];
   if (isSecond && path !== undefined) go(linkTo(path));
   else if (key === '/') focusSearch();
   else if (key === '?') helpOpen.set(true);

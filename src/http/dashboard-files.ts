@@ -39,21 +39,21 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 // Next to the built library, or in `dist` when the library runs from `src`.
-const PLACES = ['./dashboard/', '../../dist/dashboard/'];
+const FOLDERS = ['./dashboard/', '../../dist/dashboard/'];
 
 const pack = promisify(gzip);
 
 export function createPackageFiles(): PackageFiles {
-  let found: { readonly place: URL; readonly manifest: PackageManifest } | null = null;
+  let found: { readonly folder: URL; readonly manifest: PackageManifest } | null = null;
   const kept = new Map<string, Promise<PackageFile>>();
 
-  function find(): { readonly place: URL; readonly manifest: PackageManifest } {
-    found ??= findPlace();
+  function find(): { readonly folder: URL; readonly manifest: PackageManifest } {
+    found ??= findFolder();
     return found;
   }
 
   async function load(name: string): Promise<PackageFile> {
-    const plain = await readFile(new URL(name, find().place));
+    const plain = await readFile(new URL(name, find().folder));
     const type = TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
     return { type, plain, packed: await pack(plain, { level: 9 }) };
   }
@@ -79,12 +79,12 @@ export function createPackageFiles(): PackageFiles {
   };
 }
 
-function findPlace(): { readonly place: URL; readonly manifest: PackageManifest } {
-  for (const path of PLACES) {
-    const place = new URL(path, import.meta.url);
+function findFolder(): { readonly folder: URL; readonly manifest: PackageManifest } {
+  for (const path of FOLDERS) {
+    const folder = new URL(path, import.meta.url);
     try {
-      const manifest = JSON.parse(readFileSync(new URL('manifest.json', place), 'utf8')) as PackageManifest;
-      return { place, manifest };
+      const manifest = JSON.parse(readFileSync(new URL('manifest.json', folder), 'utf8')) as PackageManifest;
+      return { folder, manifest };
     } catch (error) {
       if (isExhausted(error)) throw error;
       // Try the next folder.

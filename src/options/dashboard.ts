@@ -41,10 +41,10 @@ function readLinks(value: unknown): readonly DashboardLink[] {
   const expected = `an array of at most ${MOST_LINKS} links such as { text: 'Runbook', url: 'https://example.com' }`;
   if (!Array.isArray(value) || value.length > MOST_LINKS) throw wrong('dashboard.links', expected, value);
   return value.map((link: unknown, index) => {
-    const place = `dashboard.links[${index}]`;
-    if (!isRecord(link)) throw wrong(place, "an object such as { text: 'Admin', url: '/admin' }", link);
-    refuseUnknownKeys(CALLER, link, LINK, `${place}.`);
-    return { text: readText(`${place}.text`, link.text), url: readUrl(`${place}.url`, link.url) };
+    const option = `dashboard.links[${index}]`;
+    if (!isRecord(link)) throw wrong(option, "an object such as { text: 'Admin', url: '/admin' }", link);
+    refuseUnknownKeys(CALLER, link, LINK, `${option}.`);
+    return { text: readText(`${option}.text`, link.text), url: readUrl(`${option}.url`, link.url) };
   });
 }
 

@@ -50,12 +50,12 @@ interface Checked {
   /** Name of the function that was called. */
   readonly caller: string;
   /** Path of the checked value, such as `sources`. */
-  readonly place: string;
+  readonly option: string;
 }
 
 /** Checks the sources of a router. Default: an empty bundle. */
 export function resolveSources(value: unknown): MonitorSources {
-  return value === undefined ? {} : checkSources(value, { caller: CALLER, place: 'sources' });
+  return value === undefined ? {} : checkSources(value, { caller: CALLER, option: 'sources' });
 }
 
 /**
@@ -65,16 +65,16 @@ export function resolveSources(value: unknown): MonitorSources {
  * @throws TypeError that says what to write
  */
 export function checkSources(value: unknown, checked: Checked): MonitorSources {
-  const { caller, place } = checked;
+  const { caller, option } = checked;
   if (Array.isArray(value)) {
     throw new TypeError(
-      `${caller}: '${place}' must be one source, not an array. Write combineSources(a, b), from 'express-task-monitor'.`,
+      `${caller}: '${option}' must be one source, not an array. Write combineSources(a, b), from 'express-task-monitor'.`,
     );
   }
   if (!isRecord(value)) {
     throw wrongOption(
       caller,
-      place,
+      option,
       'an object such as { tasks, workers } or what memorySources() returns',
       value,
     );
@@ -83,33 +83,35 @@ export function checkSources(value: unknown, checked: Checked): MonitorSources {
     if (key === 'close' || Object.hasOwn(PARTS, key)) continue;
     const meant = nearestWord(key, Object.keys(PARTS));
     if (meant !== null) {
-      throw new TypeError(`${caller}: '${place}.${key}' is not a part of a source. Did you mean '${meant}'?`);
+      throw new TypeError(
+        `${caller}: '${option}.${key}' is not a part of a source. Did you mean '${meant}'?`,
+      );
     }
   }
   for (const [key, methods] of Object.entries(PARTS)) {
-    if (value[key] !== undefined) checkPart({ caller, place: `${place}.${key}` }, value[key], methods);
+    if (value[key] !== undefined) checkPart({ caller, option: `${option}.${key}` }, value[key], methods);
   }
   if (value.close !== undefined && typeof value.close !== 'function') {
-    throw wrongOption(caller, `${place}.close`, 'a function', value.close);
+    throw wrongOption(caller, `${option}.close`, 'a function', value.close);
   }
   return value;
 }
 
 function checkPart(
-  { caller, place }: Checked,
+  { caller, option }: Checked,
   part: unknown,
   methods: Readonly<Record<string, boolean>>,
 ): void {
   if (!isRecord(part)) {
-    throw wrongOption(caller, place, `an object with a name and ${Object.keys(methods).join(', ')}`, part);
+    throw wrongOption(caller, option, `an object with a name and ${Object.keys(methods).join(', ')}`, part);
   }
   if (typeof part.name !== 'string' || !NAME.test(part.name)) {
-    throw wrongOption(caller, `${place}.name`, "1 to 64 of A-Z a-z 0-9 _ -, such as 'celery'", part.name);
+    throw wrongOption(caller, `${option}.name`, "1 to 64 of A-Z a-z 0-9 _ -, such as 'celery'", part.name);
   }
   for (const [method, required] of Object.entries({ ...methods, status: false })) {
     const given = part[method];
     if (typeof given !== 'function' && (required || given !== undefined)) {
-      throw wrongOption(caller, `${place}.${method}`, 'a function', given);
+      throw wrongOption(caller, `${option}.${method}`, 'a function', given);
     }
   }
 }

@@ -57,18 +57,18 @@ export function createFanOut(
   const leftOut = new Map<string, number>();
   const origins = new Map<unknown, string>();
 
-  async function askFresh<Raw>(ask: PartRead<Raw>, place: string): Promise<Raw> {
+  async function askFresh<Raw>(ask: PartRead<Raw>, readKey: string): Promise<Raw> {
     const freshness = freshnessOf(ask.part, Date.now(), report);
     const [source] = freshness.sources;
     if (!hasData(freshness)) throw new MonitorError(source?.error ?? 'source_unavailable');
     const raw = await read(ask);
     const size = (ask.count(raw) + 1) * ITEM_BYTES;
-    if (ask.mayBeOld !== false) lastAnswers?.set(place, { raw, asOf: source?.asOf ?? null, size });
+    if (ask.mayBeOld !== false) lastAnswers?.set(readKey, { raw, asOf: source?.asOf ?? null, size });
     return raw;
   }
 
-  function standIn<Raw>({ part, mayBeOld }: PartRead<Raw>, error: MonitorError, place: string): Reply<Raw> {
-    const last = mayBeOld !== false && AWAY.has(error.code) ? lastAnswers?.get(place) : undefined;
+  function standIn<Raw>({ part, mayBeOld }: PartRead<Raw>, error: MonitorError, readKey: string): Reply<Raw> {
+    const last = mayBeOld !== false && AWAY.has(error.code) ? lastAnswers?.get(readKey) : undefined;
     const [source] = freshnessOf(part, Date.now(), report).sources;
     // When a source reports to be fresh but fails, the time of its last success is unknown.
     const asOf = last?.asOf ?? (source?.ok === false ? source.asOf : null);
@@ -80,12 +80,12 @@ export function createFanOut(
   return {
     fanOut: {
       async ask(ask) {
-        const place = `${ask.part.name} ${ask.call} ${ask.which ?? ''} ${key}`;
+        const readKey = `${ask.part.name} ${ask.call} ${ask.which ?? ''} ${key}`;
         try {
-          return { raw: await askFresh(ask, place) };
+          return { raw: await askFresh(ask, readKey) };
         } catch (error) {
           if (!isMonitorError(error) || OF_THE_REQUEST.has(error.code)) throw error;
-          return standIn(ask, error, place);
+          return standIn(ask, error, readKey);
         }
       },
       attribute(item, { name }) {

@@ -25,7 +25,7 @@ export interface MinuteCounts {
   readonly since: number;
   /** Names with counts. Of very many names, the later ones are counted together as {@link MinuteCounts.others}. */
   names(): readonly string[];
-  /** The name of what is counted of names beyond the bound; never the name of a task. */
+  /** The name under which names beyond the limit are counted; never the name of a task. */
   readonly others: string;
   /** What tasks of this name did from `from` to before `to`. */
   counts(name: string, from: number, to: number): TaskCounts;
@@ -49,11 +49,11 @@ export interface RunningTask {
 /** Some tasks with the same problem. */
 export interface TaskGroup {
   readonly count: number;
-  /** Since when the first of them has had it; `null` if that is not known. */
+  /** When the first task got the problem; `null` if unknown. */
   readonly since: number | null;
   /** States of these tasks. */
   readonly states: readonly string[];
-  /** Ids of some of them, oldest first. */
+  /** Ids of some of these tasks, oldest first. */
   readonly examples: readonly string[];
 }
 
@@ -71,7 +71,7 @@ export interface LostTasks extends TaskGroup {
 export interface OpenTaskSummary {
   /** Those that have run for longest, first: at most 2,000. */
   readonly running: readonly RunningTask[];
-  /** Whether `running` has all of them. */
+  /** Whether `running` is complete. */
   readonly isWhole: boolean;
   /** By worker: tasks that it had when it fell silent, or when its process was replaced by another. */
   readonly lost: readonly LostTasks[];
@@ -83,10 +83,10 @@ export interface OpenTaskSummary {
   readonly waiting: readonly (TaskGroup & { readonly queue: string })[];
 }
 
-/** A worker that fell silent without a goodbye. */
+/** A worker that fell silent without reporting its shutdown. */
 export interface SilentWorker {
   readonly hostname: string;
-  /** When it was last heard. */
+  /** When it was last known to be alive. */
   readonly heardAt: number;
 }
 

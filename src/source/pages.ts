@@ -28,6 +28,6 @@ export function isTaskPage(page: unknown): page is TaskPage {
 /** Whether a value is a page of the feed; its items are not looked at. */
 export function isTaskEventPage(page: unknown): page is TaskEventPage {
   if (typeof page !== 'object' || page === null) return false;
-  const { events: list, cursor: place, gap } = page as Partial<Record<keyof TaskEventPage, unknown>>;
-  return Array.isArray(list) && typeof place === 'string' && typeof gap === 'boolean';
+  const { events: list, cursor, gap } = page as Partial<Record<keyof TaskEventPage, unknown>>;
+  return Array.isArray(list) && typeof cursor === 'string' && typeof gap === 'boolean';
 }

@@ -39,12 +39,12 @@ async function follow(
   limit: number,
 ): Promise<readonly TaskEvent[]> {
   const items: TaskEvent[] = [];
-  let place = since;
+  let position = since;
   for (;;) {
-    const { events, cursor } = await feed(bench, { since: place, limit });
+    const { events, cursor } = await feed(bench, { since: position, limit });
     items.push(...events.toReversed());
     if (events.length === 0 || items.length > 20_000) return items;
-    place = { cursor };
+    position = { cursor };
   }
 }
 
@@ -71,8 +71,8 @@ export const EVENT_CHECKS: Checks = {
 
   'reports every seeded task': async (bench) => {
     if (!bench.seeded) return;
-    const told = new Set((await newest(bench)).map((event) => event.taskId));
-    const missing = bench.seeded.filter((task) => !told.has(task.id));
+    const listed = new Set((await newest(bench)).map((event) => event.taskId));
+    const missing = bench.seeded.filter((task) => !listed.has(task.id));
     if (missing.length > 0) {
       fail(
         'listEvents',

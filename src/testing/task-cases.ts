@@ -43,9 +43,9 @@ function expectOrder(
 ) {
   const loose = (row: Task) =>
     sort === 'timestamp' ? sortKey(row, sort) === null || !bench.seeded : !bench.seeded && isTime(row, sort);
-  const place = (row: Task) => [loose(row), sortKey(row, sort), loose(row) || row.id].join();
+  const sortPosition = (row: Task) => [loose(row), sortKey(row, sort), loose(row) || row.id].join();
   expectIds(what, idsOf(rows).toSorted(), idsOf(expected).toSorted());
-  const at = rows.findIndex((row, index) => place(row) !== place(expected[index] as Task));
+  const at = rows.findIndex((row, index) => sortPosition(row) !== sortPosition(expected[index] as Task));
   if (at >= 0) fail(`${what}, row ${at}`, `${expected[at]?.id} (order)`, rows[at]?.id);
 }
 
@@ -205,7 +205,7 @@ export const TASK_CHECKS: Checks = {
     }
   },
 
-  'continues behind a row where the page says so of it': async (bench) => {
+  'continues after a row at the position that endAt() returns': async (bench) => {
     for (const sort of SORTS) {
       const query = taskQuery({ sort, limit: 7 });
       const { tasks, endAt } = await page(bench, query);
@@ -215,7 +215,7 @@ export const TASK_CHECKS: Checks = {
         if (after === null) continue;
         const { tasks: next } = await page(bench, taskQuery({ ...query, after }));
         const rows = [...tasks.slice(0, count), ...next];
-        const what = `listTasks by ${sort} behind row ${count} of a page`;
+        const what = `listTasks by ${sort} after row ${count} of a page`;
         expectIds(what, idsOf(rows), expected.slice(0, rows.length));
       }
     }

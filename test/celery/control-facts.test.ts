@@ -136,17 +136,17 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'what running workers tel
     const later = { name: 'shop.add', args: [1, 2], queue: 'lone', countdown: 60 };
     await app.send(slow, slow, slow, slow, later);
     let found = await running({ scheduled: true });
-    const places = (): string[] => [...(found?.tasks.values() ?? [])].map(({ place }) => place).sort();
+    const lists = (): string[] => [...(found?.tasks.values() ?? [])].map(({ list }) => list).sort();
     await until(async () => {
       found = await running({ scheduled: true });
-      return places().join() === 'active,active,reserved,reserved,scheduled';
+      return lists().join() === 'active,active,reserved,reserved,scheduled';
     });
     expect(found?.complete).toEqual(['scheduled', 'reserved', 'active']);
     expect(await running()).toMatchObject({ complete: ['reserved', 'active'], tasks: { size: 4 } });
-    for (const [id, { place, worker }] of found?.tasks ?? []) {
-      expect(worker).toBe(place === 'scheduled' ? 'w3@c' : 'w1@a');
+    for (const [id, { list, worker }] of found?.tasks ?? []) {
+      expect(worker).toBe(list === 'scheduled' ? 'w3@c' : 'w1@a');
       const task = await history.reader.getTask(id, context);
-      if (place !== 'active') {
+      if (list !== 'active') {
         expect(task).toBeNull();
         continue;
       }
@@ -181,7 +181,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'what running workers tel
     const times: (Task | null)[] = [];
     for (const told of [unheard, overtaken]) {
       const running = createRunning(control, told);
-      await until(async () => (await running())?.tasks.get(start.id)?.place === 'active');
+      await until(async () => (await running())?.tasks.get(start.id)?.list === 'active');
       times.push(await told.reader.getTask(start.id, context));
     }
     const [asked, heard] = times;

@@ -73,7 +73,7 @@ describe('a task that was sent', () => {
     expect(await flags()).toEqual([]);
   });
 
-  const holder: HeldTask = { worker: 'w1@a', place: 'active' };
+  const holder: HeldTask = { worker: 'w1@a', list: 'active' };
   it.each<[string, () => void]>([
     ['waits in a queue', () => (queued = true)],
     ['may wait in a queue that is too long to be known', () => (queued = null)],

@@ -108,7 +108,7 @@ describe('a task that a worker has taken', () => {
     expect(await flags()).toEqual(['end_unseen']);
   });
 
-  const holder: HeldTask = { worker: 'w1@a', place: 'active' };
+  const holder: HeldTask = { worker: 'w1@a', list: 'active' };
   it.each<[string, () => void]>([
     [
       'is in the reply',

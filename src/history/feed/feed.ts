@@ -208,17 +208,17 @@ function* redactAll(
   let pauseAt = performance.now() + REDACTION_MS;
   for (const [at, sequence] of found.entries()) {
     const event = events[at] as TaskEvent;
-    const place = sequence % ring.capacity;
+    const slot = sequence % ring.capacity;
     const isHeld = sequence >= oldestIn(ring);
-    if (isHeld && ring.redacted[place] === true) {
-      events[at] = { ...event, detail: ring.details[place] ?? null, redacted: true };
+    if (isHeld && ring.redacted[slot] === true) {
+      events[at] = { ...event, detail: ring.details[slot] ?? null, redacted: true };
       continue;
     }
     const shown = redactEvent(event, redactor);
     events[at] = shown;
     if (isHeld) {
-      ring.details[place] = shown.detail ?? null;
-      ring.redacted[place] = true;
+      ring.details[slot] = shown.detail ?? null;
+      ring.redacted[slot] = true;
     }
     if (performance.now() < pauseAt) continue;
     yield;

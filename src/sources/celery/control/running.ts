@@ -7,7 +7,7 @@ import { type HeldItem, heldItems, startOf } from './held-tasks.ts';
 export interface HeldTask {
   readonly worker: string;
   /** `scheduled`: it waits for its eta; `reserved`: it is next; `active`: it runs. */
-  readonly place: 'scheduled' | 'reserved' | 'active';
+  readonly list: 'scheduled' | 'reserved' | 'active';
 }
 
 /** The tasks that workers have. */
@@ -15,10 +15,10 @@ export interface Running {
   /** By task id. */
   readonly tasks: ReadonlyMap<string, HeldTask>;
   /**
-   * The places that every worker has reported. `reserved` and `scheduled` are missing where a worker
+   * The lists that every worker has reported. `reserved` and `scheduled` are missing where a worker
    * accepts other encodings than JSON, so that it cannot be asked; its messages are in the broker.
    */
-  readonly complete: readonly HeldTask['place'][];
+  readonly complete: readonly HeldTask['list'][];
   /** Workers that have reported all tasks that they run. */
   readonly reporters: ReadonlySet<string>;
   /** Milliseconds since 1970, by this process's clock. */
@@ -36,7 +36,7 @@ export interface RunningOptions {
 }
 
 /** In the order in which a task passes them, so that none is missed while it moves on. */
-const PLACES = ['scheduled', 'reserved', 'active'] as const;
+const LISTS = ['scheduled', 'reserved', 'active'] as const;
 
 /** States in which a task may be shown that has started, if the event of its start was missed. */
 const BEFORE_START: ReadonlySet<string> = new Set(['PENDING', 'RECEIVED', 'RETRY', 'REVOKED']);
@@ -59,10 +59,10 @@ export function createRunning(control: Control, history: CollectedHistory) {
     const { scheduled = false, signal = new AbortController().signal } = options;
     const tasks = new Map<string, HeldTask>();
     const askedAt = Date.now();
-    const complete: HeldTask['place'][] = [];
+    const complete: HeldTask['list'][] = [];
     const reporters = new Set<string>();
-    for (const place of scheduled ? PLACES : PLACES.slice(1)) {
-      const replies = await control.ask(place, { signal });
+    for (const list of scheduled ? LISTS : LISTS.slice(1)) {
+      const replies = await control.ask(list, { signal });
       if (replies === null) return null;
       let isComplete = isWhole(replies);
       for (const [worker, value] of replies.values) {
@@ -71,13 +71,13 @@ export function createRunning(control: Control, history: CollectedHistory) {
         if (dropped > 0) {
           isComplete = false;
           history.writer.recordDropped(dropped);
-        } else if (place === 'active') reporters.add(worker);
+        } else if (list === 'active') reporters.add(worker);
         for (const item of items) {
-          tasks.set(item.id, { worker, place });
-          if (place === 'active') record(item, worker);
+          tasks.set(item.id, { worker, list });
+          if (list === 'active') record(item, worker);
         }
       }
-      if (isComplete) complete.push(place);
+      if (isComplete) complete.push(list);
     }
     return { tasks, complete, reporters, askedAt };
   };

@@ -22,10 +22,10 @@ export interface HintOptions {
 }
 
 /** What may be refused, besides subscriptions. `broker`: it takes no writes. */
-export type AccessPlace = 'broker' | 'results' | 'queues' | 'schedules' | 'control';
+export type AccessArea = 'broker' | 'results' | 'queues' | 'schedules' | 'control';
 
 /** The kinds of messages that may use another serializer than JSON. */
-export type WrittenPlace = 'event' | 'result';
+export type MessageKind = 'event' | 'result';
 
 /** One worker, since its first message, since it came online, or since we connected. */
 export interface WorkerFacts {
@@ -83,7 +83,7 @@ export interface Facts {
   readonly workers: ReadonlyMap<string, Readonly<WorkerFacts>>;
   readonly results: Readonly<ResultFacts>;
   readonly sent: SentFacts;
-  readonly unreadable: Readonly<Record<WrittenPlace, Readonly<UnreadableFacts>>>;
+  readonly unreadable: Readonly<Record<MessageKind, Readonly<UnreadableFacts>>>;
   /** Messages on the channels of events since we were connected, readable or not. */
   readonly events: number;
   /** Events of workers about tasks since then. */
@@ -95,7 +95,7 @@ export interface Facts {
   readonly lastWorker: number | null;
   /** Depths of the queues; `null` while they have not been read. */
   readonly queues: readonly QueueCounts[] | null;
-  readonly problems: Readonly<Record<AccessPlace, Problem | null>>;
+  readonly problems: Readonly<Record<AccessArea, Problem | null>>;
   /** Whether workers last answered in another serializer, and which, as far as they are known. */
   readonly repliesUnreadable: boolean;
   readonly repliers: readonly string[];

@@ -4,14 +4,14 @@ import { turnNow } from '../../../turn-clock.ts';
 import type { QueueCounts } from '../broker.ts';
 import type { Problem } from '../problem.ts';
 import {
-  type AccessPlace,
+  type AccessArea,
   type Facts,
+  type MessageKind,
   newResults,
   newUnreadable,
   type ResultFacts,
   type UnreadableFacts,
   type WorkerFacts,
-  type WrittenPlace,
 } from './facts.ts';
 import { createSentWatch, type SentWatch } from './sent-watch.ts';
 import { takeHeartbeat, workerOf } from './worker-facts.ts';
@@ -33,13 +33,13 @@ export interface Observer {
    * @param message of a result, the whole message; of an event, its content type, empty when it names
    *   none. Broken JSON is counted elsewhere, since no setting repairs it
    */
-  unreadable(place: WrittenPlace, message: string): void;
+  unreadable(kind: MessageKind, message: string): void;
   /** Replies of workers by hostname; `null` for a reply that could not be read. */
   replies(replies: { readonly values: ReadonlyMap<string, unknown>; readonly unreadable: number }): void;
   /** A connection is up, perhaps again. Counts that missed messages would falsify start again. */
-  connected(place: 'broker' | 'backend'): void;
+  connected(server: 'broker' | 'backend'): void;
   /** The outcome of reading or asking: what is wrong, or `null`. */
-  access(place: AccessPlace, problem: Problem | null): void;
+  access(area: AccessArea, problem: Problem | null): void;
   /** The depths of the known queues. */
   queues(depths: readonly QueueCounts[]): void;
   facts(): Facts;
@@ -49,8 +49,8 @@ export interface Observer {
 interface State {
   readonly workers: Map<string, WorkerFacts>;
   readonly sent: SentWatch;
-  readonly problems: Record<AccessPlace, Problem | null>;
-  readonly unreadable: Record<WrittenPlace, UnreadableFacts>;
+  readonly problems: Record<AccessArea, Problem | null>;
+  readonly unreadable: Record<MessageKind, UnreadableFacts>;
   readonly results: ResultFacts;
   events: number;
   taskEvents: number;
@@ -73,11 +73,11 @@ export function createObserver(clock: () => number = turnNow): Observer {
       else takeResult(state, change, clock());
     },
     worker: (change) => takeWorker(state, change, clock()),
-    unreadable: (place, message) => takeUnreadable(state, place, message, clock()),
+    unreadable: (kind, message) => takeUnreadable(state, kind, message, clock()),
     replies: (replies) => takeReplies(state, replies),
-    connected: (place) => startAgain(state, place, clock()),
-    access(place, problem) {
-      state.problems[place] = problem;
+    connected: (server) => startAgain(state, server, clock()),
+    access(area, problem) {
+      state.problems[area] = problem;
     },
     queues: (depths) => takeQueues(state, depths, clock()),
     facts: () => ({ ...state, sent: state.sent.facts(clock()) }),
@@ -183,10 +183,10 @@ function takeWorker(state: State, change: WorkerChange, now: number): void {
   else if (type === 'online') facts.processed = change.processed ?? null;
 }
 
-function takeUnreadable(state: State, place: WrittenPlace, message: string, now: number): void {
-  if (place === 'event') state.events += 1;
-  if (!isOtherSerializer(place, message)) return;
-  const facts = state.unreadable[place];
+function takeUnreadable(state: State, kind: MessageKind, message: string, now: number): void {
+  if (kind === 'event') state.events += 1;
+  if (!isOtherSerializer(kind, message)) return;
+  const facts = state.unreadable[kind];
   facts.count += 1;
   facts.last = now;
   facts.readSince = 0;
@@ -203,10 +203,10 @@ function takeReplies(
     : [];
 }
 
-function startAgain(state: State, place: 'broker' | 'backend', now: number): void {
+function startAgain(state: State, server: 'broker' | 'backend', now: number): void {
   state.finished = 0;
   state.firstFinished = null;
-  if (place === 'backend') return;
+  if (server === 'backend') return;
   state.workers.clear();
   state.sent.clear();
   state.events = 0;
@@ -225,7 +225,7 @@ function takeQueues(state: State, queues: readonly QueueCounts[], now: number): 
  * Whether an unreadable message uses another serializer and is not just broken. An event names its content
  * type; a stored result is judged by its first character.
  */
-function isOtherSerializer(place: WrittenPlace, message: string): boolean {
-  if (place === 'result') return message !== '' && !/^\s*[[{"\d-]/.test(message);
+function isOtherSerializer(kind: MessageKind, message: string): boolean {
+  if (kind === 'result') return message !== '' && !/^\s*[[{"\d-]/.test(message);
   return message !== '' && message !== 'application/json';
 }

@@ -155,16 +155,16 @@ async function listBySort(
   const total = page.total === null ? null : page.total + rows.length;
   if (query.limit === 0) return { ...page, total };
   const { order, limit } = query;
-  const place = (task: Task): TaskPosition => rowPosition(task, query);
+  const positionOf = (task: Task): TaskPosition => rowPosition(task, query);
   const compare = (a: TaskPosition, b: TaskPosition): number => comparePositions(a, b, order);
   const waiting = selectTasks(rows, { ...query, q: null });
   const end = page.next;
   // After the position that the history has reached, one of its own rows may come first.
-  const fitting = waiting.tasks.filter((task) => end === null || compare(place(task), end) <= 0);
-  const merged = [...page.tasks, ...fitting].sort((a, b) => compare(place(a), place(b)));
+  const fitting = waiting.tasks.filter((task) => end === null || compare(positionOf(task), end) <= 0);
+  const merged = [...page.tasks, ...fitting].sort((a, b) => compare(positionOf(a), positionOf(b)));
   const tasks = merged.slice(0, limit);
   const last = tasks.at(-1);
-  if (merged.length > limit && last !== undefined) return { tasks, next: place(last), total };
+  if (merged.length > limit && last !== undefined) return { tasks, next: positionOf(last), total };
   return { tasks, next: end ?? waiting.next, total };
 }
 
