@@ -26,6 +26,7 @@ export const LIVE: readonly string[] = [
   'test/celery/fields-live.test.ts',
   'test/celery/hints-live.test.ts',
   'test/celery/live.test.ts',
+  'test/celery/never-ran-live.test.ts',
   'test/celery/outage.test.ts',
   'test/celery/replica.test.ts',
   'test/celery/schedules-live.test.ts',

@@ -70,6 +70,7 @@ const CELERY_RANKS: Readonly<Record<string, number>> = {
   collector: 4,
   health: 4,
   snapshot: 4,
+  'collection-hints': 5,
   collection: 5,
   connect: 6,
   options: 7,

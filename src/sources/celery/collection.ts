@@ -6,14 +6,16 @@ import type { History } from '../../history/history.ts';
 import type { Redactor } from '../../redact.ts';
 import type { Broker } from './broker.ts';
 import { createBrokerWatch } from './broker-watch.ts';
+import { blindness, hintsOf, isDeaf } from './collection-hints.ts';
 import { type Collector, createCollector } from './collector.ts';
 import { createWorkerControl, type WorkerControl } from './control/worker-control.ts';
-import { createHints, type Hints } from './hints/hints.ts';
+import type { Hints } from './hints/hints.ts';
 import { createObserver, type Observer } from './hints/observer.ts';
 import { createIntake, type IntakeWatch } from './intake.ts';
 import { createLineage, type Lineage } from './lineage/lineage.ts';
 import { createQueues, type Queues } from './queues/queues.ts';
 import type { ResultBackend } from './result-backend.ts';
+import { createPropagatedFailures, type PropagatedFailures } from './results/propagated-failures.ts';
 import { createResults, type Results } from './results/results.ts';
 import { createSchedules, type RedbeatOptions, type Schedules } from './schedules/schedules.ts';
 import type { CelerySettings } from './settings.ts';
@@ -71,6 +73,7 @@ interface Parts {
   readonly queues: Queues | null;
   readonly results: Results | null;
   readonly schedules: Schedules;
+  readonly propagated: PropagatedFailures;
 }
 
 /** Connects at once, and continues until it is closed. */
@@ -83,7 +86,16 @@ export function createCollection(options: CollectionOptions, history: History): 
   const { name, settings, redbeat, broker, backend } = options;
   const conf = async () => (await control?.conf()) ?? null;
   const schedules = createSchedules({ name, settings, redbeat, conf });
-  const parts: Parts = { observer, lineage, control, queues, results, schedules };
+  const propagated = createPropagatedFailures({
+    index: history.index,
+    isDeaf: () => isDeaf(broker?.events ?? null, collector, observer, hints),
+    release(result) {
+      history.writer.recordTask(result.change);
+      lineage.stored(result);
+    },
+    found: lineage.neverRan,
+  });
+  const parts: Parts = { observer, lineage, control, queues, results, schedules, propagated };
   const intake = createIntake(history.writer, watchOf(parts), options.valueLength);
   const collector = createCollector({
     events: broker?.events ?? null,
@@ -113,6 +125,7 @@ export function createCollection(options: CollectionOptions, history: History): 
       results?.stop();
       queues?.stop();
       schedules.close();
+      propagated.close();
       await Promise.all([hints.close(), control?.close()]);
     },
   };
@@ -161,9 +174,12 @@ function resultsOf(options: CollectionOptions, history: History, lineage: Lineag
   return createResults({ ...from, history, lineage, valueLength, redactor });
 }
 
-function watchOf({ observer, lineage, control, schedules }: Parts): IntakeWatch {
+function watchOf({ observer, lineage, control, schedules, propagated }: Parts): IntakeWatch {
   return {
+    held: propagated.take,
+    missed: propagated.missed,
     changed(change) {
+      propagated.heard(change.id);
       lineage.changed(change);
       observer.task(change);
       schedules.observe(change);
@@ -180,25 +196,6 @@ function watchOf({ observer, lineage, control, schedules }: Parts): IntakeWatch 
     unreadableEvent: (contentType) => observer.unreadable('event', contentType ?? ''),
     unreadableResult: (message) => observer.unreadable('result', message),
   };
-}
-
-function hintsOf(options: CollectionOptions, observer: Observer, collector: Collector): Hints {
-  const { broker, backend, control, enableEvents, foreignBroker, foreignBackend } = options;
-  return createHints({
-    options: {
-      control,
-      enableEvents,
-      foreignBroker,
-      foreignBackend,
-      hasBackend: backend !== null,
-      brokerHint: broker?.deniedHint,
-      backendHint: backend?.deniedHint,
-    },
-    observer,
-    events: collector.events,
-    results: collector.results,
-    diagnoses: { events: broker?.diagnose, results: backend?.diagnose, database: backend?.locate },
-  });
 }
 
 function taskWatchOf(
@@ -219,14 +216,6 @@ function taskWatchOf(
       return hints.silentWorkers().length > 0 || (taskEvents === 0 && workers.size > 0);
     },
   });
-}
-
-function blindness({ events }: Collector, observer: Observer, hints: Hints): string | null {
-  if (events === null) return 'The events of this broker cannot be read.';
-  const silent = hints.silentWorkers();
-  if (silent.length > 0) return `${silent.length} of the workers send no events, such as ${silent[0]}.`;
-  const { taskEvents } = observer.facts();
-  return taskEvents === 0 ? 'No worker has reported a task yet.' : null;
 }
 
 function onConnected(

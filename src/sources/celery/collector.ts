@@ -59,18 +59,13 @@ export function createCollector(options: CollectorOptions): Collector {
     }
   }
 
-  function lost(): void {
-    writer.recordDropped(1);
-    writer.recordGap();
-  }
-
   function start(onConnected: OnConnected): void {
     // Before the first connection, no worker counts as silent.
     if (events !== null) writer.freezeAt(new Date());
     events?.start({
       message: (body, isContinued) =>
         guarded(() => intake.events.message(body), isContinued === true ? 0 : 1),
-      lost,
+      lost: () => recordLost(writer),
       unreadable: (contentType) => guarded(() => intake.events.unreadable(contentType)),
       up(again) {
         writer.freezeAt(null);
@@ -82,11 +77,15 @@ export function createCollector(options: CollectorOptions): Collector {
     results?.start({
       up(again) {
         if (again) writer.recordGap();
+        intake.missResult();
         onConnected('backend', again);
       },
       task: (value, taskId) => guarded(() => intake.takeResult(value, taskId)),
       group: (value) => guarded(() => intake.takeGroup(value)),
-      lost,
+      lost() {
+        recordLost(writer);
+        intake.missResult();
+      },
       chordSize: (groupId, size) => guarded(() => intake.takeChordSize(groupId, size)),
     });
   }
@@ -104,4 +103,9 @@ export function createCollector(options: CollectorOptions): Collector {
     workerStatus: () =>
       statusOfConnections((events === null ? connections : [events]).map((connection) => connection.state())),
   };
+}
+
+function recordLost(writer: HistoryWriter): void {
+  writer.recordDropped(1);
+  writer.recordGap();
 }

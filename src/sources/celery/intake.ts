@@ -13,8 +13,12 @@ const JSON_TYPE = 'application/json';
 export interface IntakeWatch {
   /** A task has changed, as an event reports. */
   changed(change: TaskChange): void;
+  /** A published result, before it is recorded. @returns whether it is not to be recorded now, but later */
+  held?(result: StoredResult): boolean;
   /** A published result. */
   stored(result: StoredResult): void;
+  /** A published result may have been missed. */
+  missed?(): void;
   /** A published group. */
   saved(group: ResultNode): void;
   /** The published size of a chord's header. */
@@ -37,6 +41,8 @@ export interface Intake {
   takeGroup(message: string): void;
   /** The published size of a chord's header. */
   takeChordSize(groupId: string, size: number): void;
+  /** A published result may have been missed. */
+  missResult(): void;
   /** Messages and events that could not be read. */
   dropped(): number;
 }
@@ -90,6 +96,7 @@ export function createIntake(writer: HistoryWriter, watch: IntakeWatch, valueLen
         drop();
         return watch.unreadableResult(message);
       }
+      if (watch.held?.(result) === true) return;
       writer.recordTask(result.change);
       watch.stored(result);
     },
@@ -98,6 +105,7 @@ export function createIntake(writer: HistoryWriter, watch: IntakeWatch, valueLen
       if (group !== null) watch.saved(group);
     },
     takeChordSize: (groupId, size) => watch.sized(groupId, size),
+    missResult: () => watch.missed?.(),
     dropped: () => dropped,
   };
 }

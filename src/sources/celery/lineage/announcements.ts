@@ -48,6 +48,16 @@ export function recordExpected({ history }: Linking, task: LinkedTask): void {
   });
 }
 
+/** Takes in the steps of a chain behind a failed task. */
+export function takeNeverRan(linking: Linking, failedId: string, steps: readonly string[]): void {
+  // Messages that announced them say more.
+  if (!isId(failedId) || steps.some((id) => (linking.links.tasks.get(id)?.expected ?? null) !== null)) return;
+  const relations: TaskRelation[] = steps.map((child, index) => {
+    return { parent: steps[index - 1] ?? failedId, child, relation: 'chain' };
+  });
+  takeRelations(linking, relations, null);
+}
+
 function takeRelations(linking: Linking, relations: readonly TaskRelation[], root: string | null): void {
   for (const { parent, child, relation } of relations) {
     if (parent === null) continue;

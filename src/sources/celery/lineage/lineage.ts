@@ -4,7 +4,7 @@ import { failedHeaderTask } from '../protocol/broken-chord.ts';
 import { firstTasks } from '../protocol/canvas-ends.ts';
 import { isId } from '../protocol/ids.ts';
 import type { QueuedTask, ResultNode, StoredResult } from '../protocol/messages.ts';
-import { recordExpected, takeAnnouncements } from './announcements.ts';
+import { recordExpected, takeAnnouncements, takeNeverRan } from './announcements.ts';
 import { listChildren, listLastChildren } from './children.ts';
 import { addBody, addMember, decideBodies, setHeaderSize } from './chords.ts';
 import { listArgument, resultDigest } from './header-results.ts';
@@ -35,6 +35,8 @@ export interface Lineage {
    * (`celery-taskset-meta-<id>.s`, celery/backends/redis.py, `set_chord_size`).
    */
   sized(groupId: string, size: number): void;
+  /** Steps of a chain that never ran because a task failed: those behind it, in the order of the chain. */
+  neverRan(failedId: string, steps: readonly string[]): void;
   /** Ids in relations or results of which nothing else is known, and which are worth looking up. */
   unknownRelatives(id: string, limit: number): string[];
 }
@@ -56,6 +58,7 @@ export function createLineage(history: CollectedHistory): Lineage {
     sized(groupId, size) {
       if (isId(groupId) && Number.isSafeInteger(size) && size > 0) setHeaderSize(linking, groupId, size);
     },
+    neverRan: (failedId, steps) => takeNeverRan(linking, failedId, steps),
     unknownRelatives: (id, limit) =>
       unknownRelatives(links, id, limit, (other) => history.index.stateOf(other) !== null),
   };

@@ -1,0 +1,56 @@
+/** What a collection knows of what it cannot see. */
+import type { Broker } from './broker.ts';
+import type { Collector } from './collector.ts';
+import { createHints, type Hints } from './hints/hints.ts';
+import type { Observer } from './hints/observer.ts';
+import type { ResultBackend } from './result-backend.ts';
+
+/** What hints depend on of the options of a collection. */
+interface HintedOptions {
+  readonly broker: Broker | null;
+  readonly backend: ResultBackend | null;
+  readonly control: boolean;
+  readonly enableEvents: boolean;
+  readonly foreignBroker: string | null;
+  readonly foreignBackend: string | null;
+}
+
+/** Makes the hints of a collection. */
+export function hintsOf(options: HintedOptions, observer: Observer, collector: Collector): Hints {
+  const { broker, backend, control, enableEvents, foreignBroker, foreignBackend } = options;
+  return createHints({
+    options: {
+      control,
+      enableEvents,
+      foreignBroker,
+      foreignBackend,
+      hasBackend: backend !== null,
+      brokerHint: broker?.deniedHint,
+      backendHint: backend?.deniedHint,
+    },
+    observer,
+    events: collector.events,
+    results: collector.results,
+    diagnoses: { events: broker?.diagnose, results: backend?.diagnose, database: backend?.locate },
+  });
+}
+
+/** Why tasks may happen unseen; `null`: nothing is known to hide them. */
+export function blindness({ events }: Collector, observer: Observer, hints: Hints): string | null {
+  if (events === null) return 'The events of this broker cannot be read.';
+  const silent = hints.silentWorkers();
+  if (silent.length > 0) return `${silent.length} of the workers send no events, such as ${silent[0]}.`;
+  const { taskEvents } = observer.facts();
+  return taskEvents === 0 ? 'No worker has reported a task yet.' : null;
+}
+
+/** Whether tasks may run that no event has reported yet. */
+export function isDeaf(
+  events: Broker['events'] | null,
+  collector: Collector,
+  observer: Observer,
+  hints: Hints,
+): boolean {
+  if (events === null || !events.state().up || events.isBehind?.() === true) return true;
+  return blindness(collector, observer, hints) !== null;
+}

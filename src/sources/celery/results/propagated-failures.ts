@@ -1,0 +1,183 @@
+/**
+ * Recognizes failures that Celery stored for tasks that never ran. When a step of a chain fails, its worker stores the
+ * same exception and traceback for each step behind it, right after the failure of the step itself, the last step
+ * first (celery/backends/base.py, `mark_as_failure`). Nothing in such a result names the failed step, and without
+ * `result_extended` nothing shows that its task never ran.
+ *
+ * It follows from what was heard: a task whose failure repeats that of another one, and that no message has mentioned,
+ * never ran, if tasks of the same code are heard when they run. Equal tracebacks prove that it would be the same code.
+ */
+import { createHash } from 'node:crypto';
+import type { HistoryIndex, TaskChange } from '../../../history/history.ts';
+import type { StoredResult } from '../protocol/messages.ts';
+
+/** How long after its last failure a burst is judged: events may arrive after results. Milliseconds. */
+const SETTLED_MS = 1_500;
+/** How long a result is held at most, in milliseconds. */
+const LONGEST_MS = 5_000;
+const TICK_MS = 250;
+/** Most bursts and most failures of one that are remembered. */
+const MAX_BURSTS = 2_000;
+const MAX_FAILURES = 500;
+
+/** What is needed to judge. */
+export interface PropagatedFailuresOptions {
+  readonly index: Pick<HistoryIndex, 'stateOf'>;
+  /** Whether tasks may run unheard, or what was heard is not recorded yet: then nothing follows from silence. */
+  readonly isDeaf: () => boolean;
+  /** Records a result that was held. */
+  readonly release: (result: StoredResult) => void;
+  /** Receives the steps that never ran because a task failed, in the order of their chain. */
+  readonly found: (failedId: string, steps: readonly string[]) => void;
+}
+
+/** Judges published results before they are recorded. */
+export interface PropagatedFailures {
+  /**
+   * @param result a published result
+   * @returns whether it is held, to be released within seconds. Any other must be recorded now
+   */
+  take(result: StoredResult): boolean;
+  /** A task was heard of by an event. */
+  heard(id: string): void;
+  /** Results may have been missed: what was published before and after does not belong together. */
+  missed(): void;
+  /** Releases nothing more. */
+  close(): void;
+}
+
+/** A failure of a burst. */
+interface Failure {
+  readonly id: string;
+  /** A message has mentioned its task beside this result, so it ran. */
+  isHeard: boolean;
+  /** Its result may be that of a task that never ran. */
+  readonly isStep: boolean;
+  /** The result, while it is held. */
+  readonly held: StoredResult | null;
+}
+
+/** Failures with the same exception and traceback, one soon after another, in the order in which they were stored. */
+interface Burst {
+  readonly failures: Map<string, Failure>;
+  readonly beganAt: number;
+  lastAt: number;
+  isWhole: boolean;
+}
+
+interface State {
+  readonly options: PropagatedFailuresOptions;
+  readonly bursts: Map<string, Burst>;
+  /** Failures that were not heard of, by the id of their task. */
+  readonly unheard: Map<string, Failure>;
+  timer: NodeJS.Timeout | undefined;
+}
+
+export function createPropagatedFailures(options: PropagatedFailuresOptions): PropagatedFailures {
+  const state: State = { options, bursts: new Map(), unheard: new Map(), timer: undefined };
+  return {
+    take: (result) => take(state, result),
+    heard(id) {
+      const failure = state.unheard.get(id);
+      if (failure !== undefined) failure.isHeard = true;
+    },
+    missed() {
+      for (const burst of state.bursts.values()) burst.isWhole = false;
+    },
+    close() {
+      clearInterval(state.timer);
+      state.bursts.clear();
+      state.unheard.clear();
+    },
+  };
+}
+
+function take(state: State, result: StoredResult): boolean {
+  const { change } = result;
+  const key = change.type === 'failed' && change.time !== null ? keyOf(change) : null;
+  if (key === null) return false;
+  const known = state.bursts.get(key);
+  const isHeard = state.options.index.stateOf(change.id) !== null;
+  const isStep = !isHeard && mayNeverHaveRun(result);
+  // The failure that is repeated is stored first.
+  if (known === undefined && isStep && change.isConsequence === true) return false;
+  const burst = known ?? begin(state, key);
+  const before = burst.failures.get(change.id);
+  if (before !== undefined) return before.held !== null;
+  const isHeld = isStep && known !== undefined && change.isConsequence !== true;
+  const failure: Failure = { id: change.id, isHeard, isStep, held: isHeld ? result : null };
+  burst.failures.set(change.id, failure);
+  burst.lastAt = performance.now();
+  if (!isHeard) state.unheard.set(change.id, failure);
+  return isHeld;
+}
+
+/** @returns `null` for a failure that may be equal to that of other code */
+function keyOf({ exception, traceback }: TaskChange): string | null {
+  if (typeof exception !== 'string') return null;
+  const isUnique =
+    typeof traceback === 'string' || (exception.startsWith('WorkerLostError(') && JOB.test(exception));
+  if (!isUnique) return null;
+  return createHash('sha1')
+    .update(exception)
+    .update('\0')
+    .update(traceback ?? '')
+    .digest('base64');
+}
+
+/** A worker reports by its number which of its jobs was lost, and has no traceback of it. */
+const JOB = /\bJob: \d+/;
+
+/** Celery stores no worker, parent or children for such a task, and the worker only with `result_extended`. */
+function mayNeverHaveRun({ change, children }: StoredResult): boolean {
+  const { worker, parentId, name, isConsequence } = change;
+  if (worker != null || parentId != null || children.length > 0) return false;
+  return isConsequence === true || name == null;
+}
+
+function begin(state: State, key: string): Burst {
+  const now = performance.now();
+  const burst: Burst = { failures: new Map(), beganAt: now, lastAt: now, isWhole: true };
+  state.bursts.set(key, burst);
+  const [oldest] = state.bursts.keys();
+  if (state.bursts.size > MAX_BURSTS && oldest !== undefined) end(state, oldest);
+  state.timer ??= setInterval(() => tick(state), TICK_MS).unref();
+  return burst;
+}
+
+function tick(state: State): void {
+  const now = performance.now();
+  for (const [key, { failures, beganAt, lastAt }] of state.bursts) {
+    const isLong = now - beganAt >= LONGEST_MS || failures.size >= MAX_FAILURES;
+    if (isLong || now - lastAt >= SETTLED_MS) end(state, key);
+  }
+  if (state.bursts.size > 0) return;
+  clearInterval(state.timer);
+  state.timer = undefined;
+}
+
+/** Judges a burst, and releases what was held of it. */
+function end(state: State, key: string): void {
+  const { options, bursts, unheard } = state;
+  const burst = bursts.get(key);
+  bursts.delete(key);
+  if (burst === undefined) return;
+  const failures = [...burst.failures.values()];
+  for (const failure of failures) {
+    unheard.delete(failure.id);
+    if (failure.held !== null && options.index.stateOf(failure.id) !== null) failure.isHeard = true;
+  }
+  const ran = failures.filter(({ isStep, isHeard }) => !isStep || isHeard);
+  const areHeard = ran.length > 0 && ran.every(({ isHeard }) => isHeard) && !options.isDeaf();
+  for (const { held, isHeard } of failures) {
+    if (held === null) continue;
+    const isConsequence = areHeard && !isHeard;
+    options.release(isConsequence ? { ...held, change: { ...held.change, isConsequence } } : held);
+  }
+  const [failed, ...steps] = failures;
+  // Of several tasks that failed in the same way, nothing shows which one a step was behind.
+  if (failed === undefined || steps.length === 0 || ran.length > 1 || !burst.isWhole) return;
+  if (areHeard && ran[0] === failed) {
+    options.found(failed.id, steps.map(({ id }) => id).reverse());
+  }
+}
