@@ -102,7 +102,7 @@ function differencesOfTask(truth: CanvasTask, task: Task, sawWaiting: boolean): 
   };
   const isUnseen = truth.never_sent === true && !sawWaiting;
   compare('state', task.state, truth.state);
-  compare('name', task.name, truth.name, ...(truth.never_sent === true ? [null] : []));
+  compare('name', task.name, truth.name, ...(isUnseen ? [null] : []));
   compare('parent', task.parentId, truth.parent, ...(isUnseen ? [null] : []));
   // Of a body that never ran nothing tells a root.
   compare('root', task.rootId, truth.root, ...(isUnseen || truth.root === truth.id ? [null] : []));

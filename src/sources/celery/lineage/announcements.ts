@@ -18,10 +18,11 @@ import { type Linking, relate } from './relate.ts';
 
 /** Takes in what the message of a task announces. */
 export function takeAnnouncements(linking: Linking, queued: QueuedTask, task: LinkedTask): void {
-  const { relations, behindChord, groups, errbacks } = readAnnounced(queued);
+  const { relations, behindChord, groups, errbacks, names } = readAnnounced(queued);
   takeRelations(linking, relations, queued.facts.rootId ?? null);
   takeRelations(linking, behindChord, null);
   for (const { id, groupId } of groups) expectFacts(linking, id, { group: groupId });
+  for (const { id, name } of names) expectFacts(linking, id, { name });
   for (const { parent, child } of errbacks) addErrback(linking, parent, child);
 
   const { callbacks, chain } = queued;
@@ -39,9 +40,10 @@ export function takeAnnouncements(linking: Linking, queued: QueuedTask, task: Li
  */
 export function recordExpected({ history }: Linking, task: LinkedTask): void {
   if (task.expected === null) return;
-  const { parent, root, group } = task.expected;
+  const { parent, root, group, name } = task.expected;
   history.writer.recordFacts({
     id: task.id,
+    ...(name === null ? {} : { name }),
     ...(parent === null ? {} : { parentId: parent }),
     ...(root === null ? {} : { rootId: root }),
     ...(group === null ? {} : { groupId: group }),
@@ -74,7 +76,8 @@ function expectFacts(linking: Linking, id: string, facts: Partial<ExpectedFacts>
     const value = facts[field] ?? null;
     return value === null ? (task.expected?.[field] ?? null) : ownId(links, value);
   };
-  task.expected = { parent: own('parent'), root: own('root'), group: own('group') };
+  const name = facts.name ?? task.expected?.name ?? null;
+  task.expected = { parent: own('parent'), root: own('root'), group: own('group'), name };
   if (facts.parent != null) addNext(links, linkedTask(links, facts.parent), task.id);
   recordExpected(linking, task);
 }

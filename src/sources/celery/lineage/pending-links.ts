@@ -71,6 +71,7 @@ export interface ExpectedFacts {
   readonly parent: string | null;
   readonly root: string | null;
   readonly group: string | null;
+  readonly name: string | null;
 }
 
 /** A group of tasks. */

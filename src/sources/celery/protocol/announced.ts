@@ -19,12 +19,15 @@ export interface Announced {
   /** Bodies of chords that belong to the group of their header, as in Celery 5.3 and later. */
   readonly groups: readonly { readonly id: string; readonly groupId: string }[];
   readonly errbacks: readonly { readonly parent: string; readonly child: string }[];
+  /** Names of the tasks that will be sent. */
+  readonly names: readonly { readonly id: string; readonly name: string }[];
 }
 
 /** The state of reading one message. */
 interface Reading {
   readonly groups: { id: string; groupId: string }[];
   readonly errbacks: { parent: string; child: string }[];
+  readonly names: { id: string; name: string }[];
   /** The list that relations are added to. */
   relations: TaskRelation[];
   /** How many more relations may be added. */
@@ -35,7 +38,7 @@ interface Reading {
 export function readAnnounced(task: QueuedTask): Announced {
   const relations: TaskRelation[] = [];
   const behindChord: TaskRelation[] = [];
-  const reading: Reading = { relations, groups: [], errbacks: [], left: MAX_RELATIONS };
+  const reading: Reading = { relations, groups: [], errbacks: [], names: [], left: MAX_RELATIONS };
   const { id } = task.facts;
   readSteps(reading, [id], task.chain, 0);
   readCallbacks(reading, [id], task.callbacks, 0);
@@ -45,7 +48,8 @@ export function readAnnounced(task: QueuedTask): Announced {
     reading.relations = behindChord;
     readCanvas(reading, task.chord, 1);
   }
-  return { relations, behindChord, groups: reading.groups, errbacks: reading.errbacks };
+  const { groups, errbacks, names } = reading;
+  return { relations, behindChord, groups, errbacks, names };
 }
 
 /** Adds the steps that follow these tasks, one after the other. */
@@ -77,7 +81,9 @@ function readCallbacks(
 /** Adds what runs inside and after a task or canvas that is not sent yet. */
 function readCanvas(reading: Reading, signature: Signature, depth: number): void {
   if (depth > MAX_CANVAS_DEPTH) return;
-  const { type, tasks, body } = signature;
+  const { type, tasks, body, taskId, name } = signature;
+  const isTask = type === null && taskId !== null && name !== null;
+  if (isTask && reading.names.length < MAX_RELATIONS) reading.names.push({ id: taskId, name });
   const ends = lastTasks(signature, depth);
   readCallbacks(reading, ends, signature.callbacks, depth);
   for (const end of ends) addErrbacks(reading, end, signature.errbacks, depth);
