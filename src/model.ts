@@ -31,10 +31,7 @@ export interface Task {
   /** Opaque id: a non-empty string of at most 512 characters. */
   readonly id: string;
   readonly state: TaskState;
-  /**
-   * The engine's own word for the state, where it has finer ones than {@link TASK_STATES}: `delayed` or `prioritized`
-   * of BullMQ. Default: it has none.
-   */
+  /** The engine's own state, if it has finer ones than {@link TASK_STATES}: BullMQ's `delayed`. Default: none. */
   readonly engineState?: string | null;
   readonly name?: string | null;
   /** Hostname of the worker that runs or ran the task, such as `celery@host`. */
@@ -47,10 +44,7 @@ export interface Task {
   readonly started?: Date | null;
   /** When the task ended; `null` while it has not ended. */
   readonly finished?: Date | null;
-  /**
-   * When the task last changed, by the sender's clock. The list is sorted by it. `null`: known only from its
-   * queue.
-   */
+  /** Last change by the sender's clock; the list is sorted by it. `null`: the task is known only from its queue. */
   readonly timestamp?: Date | null;
   /** Run time in seconds, as the engine reports it, else from `started` to `finished`. */
   readonly runtime?: number | null;
@@ -187,9 +181,7 @@ export interface TaskEvent {
   readonly state?: TaskState | null;
   readonly worker?: string | null;
   readonly timestamp?: Date | null;
-  /**
-   * When the source received the event. The feeds of several sources are merged by it. Default: `timestamp`.
-   */
+  /** When the source received the event. The feeds of several sources are merged by it. Default: `timestamp`. */
   readonly arrived?: Date | null;
   readonly detail?: string | null;
   /** Whether the source has removed the secrets from `detail`, as in {@link Task.redacted}. Default: false. */
