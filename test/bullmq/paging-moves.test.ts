@@ -1,69 +1,26 @@
-import { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
-import type { Task } from '../../src/model.ts';
-import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
-import { type Filling, fillQueues } from '../helpers/bullmq-fill.ts';
+import { describe, expect, it } from 'vitest';
+import type { Filling } from '../helpers/bullmq-fill.ts';
+import { expectOnce, pagesLab, rest } from '../helpers/bullmq-pages.ts';
 import { page, walk } from '../helpers/bullmq-read.ts';
-import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 
 const START = Date.UTC(2026, 9, 1);
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'pages of jobs that move'), () => {
-  let app: BullMQApp;
-  let redis: Redis;
-  let sources: BullMQSources;
-
-  beforeEach(async () => {
-    app = await startBullMQ(BULLMQ_VERSIONS[0]?.bullmq as (typeof BULLMQ_VERSIONS)[0]['bullmq']);
-    redis = new Redis(app.redis.port);
-    redis.on('error', () => {});
-    sources = bullmqSources({ connection: app.redis.url() });
-  });
-
-  afterEach(async () => {
-    sources.close();
-    redis.disconnect();
-    await app.close();
-  });
-
-  const fill = (...fillings: readonly Filling[]): Promise<void> => fillQueues(app.redis.port, ...fillings);
-
-  function idsOf(rows: readonly Task[]): readonly string[] {
-    return rows.map(({ id }) => id);
-  }
-
-  function expectOnce(rows: readonly Task[], stayed: readonly string[]): void {
-    const times = new Map<string, number>();
-    for (const id of idsOf(rows)) times.set(id, (times.get(id) ?? 0) + 1);
-    expect(stayed.filter((id) => times.get(id) !== 1)).toEqual([]);
-  }
-
-  /** Ids of a filling that are left after these have gone. */
-  function rest(
-    queue: string,
-    count: number,
-    gone: ReadonlySet<string> = new Set(),
-    first = 1,
-  ): readonly string[] {
-    return Array.from({ length: count }, (_, index) => `${queue}:${first + index}`).filter(
-      (id) => !gone.has(id),
-    );
-  }
+  const lab = pagesLab();
 
   it.each(['desc', 'asc'] as const)(
     'lose and repeat none of the waiting jobs, %s, while others come, are taken, and are removed',
     async (order) => {
-      await fill({ queue: 'a', part: 'wait', count: 4_000, time: START, step: 0.2 });
-      const queue = app.queue('a');
+      await lab.fill({ queue: 'a', part: 'wait', count: 4_000, time: START, step: 0.2 });
+      const queue = lab.app.queue('a');
       const gone = new Set<string>();
       let pages = 0;
-      const rows = await walk(sources, { limit: 100, order }, async (tasks) => {
+      const rows = await walk(lab.sources, { limit: 100, order }, async (tasks) => {
         pages += 1;
         if (pages > 60) return;
         await queue.addBulk(Array.from({ length: 30 }, (_, n) => ({ name: 'new', data: { n } })));
-        for (let n = 0; n < 11; n += 1) gone.add(`a:${await redis.rpop('bull:a:wait')}`);
+        for (let n = 0; n < 11; n += 1) gone.add(`a:${await lab.redis.rpop('bull:a:wait')}`);
         // Neighbours of where the next page begins, too.
         for (const { id } of [...tasks.slice(-1), ...tasks.slice(-9, -7)]) {
           gone.add(id);
@@ -80,7 +37,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'pages of jobs 
     'lose and repeat none, %s, while lists move as they are read',
     async (order) => {
       const names = Array.from({ length: 12 }, (_, n) => `q${n}`);
-      await fill(
+      await lab.fill(
         ...names.map((queue): Filling => ({ queue, part: 'wait', count: 1_500, time: START, step: 0.3 })),
       );
       const gone = new Set<string>();
@@ -88,7 +45,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'pages of jobs 
       let next = 1_501;
       async function move(): Promise<void> {
         for (; !isOver; next += 1) {
-          const batch = redis.pipeline();
+          const batch = lab.redis.pipeline();
           for (const queue of names) {
             batch.hset(`bull:${queue}:${next}`, { name: 'new', data: '{}', timestamp: Date.now() });
             batch.lpush(`bull:${queue}:wait`, next).rpop(`bull:${queue}:wait`);
@@ -98,7 +55,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'pages of jobs 
         }
       }
       const moving = move();
-      const rows = await walk(sources, { limit: 1_000, order });
+      const rows = await walk(lab.sources, { limit: 1_000, order });
       isOver = true;
       await moving;
       expect(next).toBeGreaterThan(1_530);
@@ -111,56 +68,56 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'pages of jobs 
   );
 
   it('lose and repeat none that stay while workers run through the others', async () => {
-    await fill(
+    await lab.fill(
       { queue: 'a', part: 'wait', count: 3_000, time: START },
       { queue: 'a', part: 'completed', first: 3_001, count: 3_000, time: START + 1_500 },
       { queue: 'b', part: 'delayed', count: 1_200, time: START, step: 2 },
     );
-    app.worker('a', async () => ({}), { concurrency: 20 });
-    const rows = await walk(sources, { limit: 100 });
+    lab.app.worker('a', async () => ({}), { concurrency: 20 });
+    const rows = await walk(lab.sources, { limit: 100 });
     const done = new Set(
-      (await redis.zrangebyscore('bull:a:completed', START + 1_000_000, '+inf')).map((id) => `a:${id}`),
+      (await lab.redis.zrangebyscore('bull:a:completed', START + 1_000_000, '+inf')).map((id) => `a:${id}`),
     );
     expect(done.size).toBeGreaterThan(0);
     expectOnce(rows, [...rest('a', 6_000, done), ...rest('b', 1_200)]);
   }, 60_000);
 
   it('end early, and without an exception, when a queue is obliterated or all is gone', async () => {
-    await fill(
+    await lab.fill(
       { queue: 'a', part: 'wait', count: 3_000, time: START },
       { queue: 'b', part: 'completed', count: 3_000, time: START },
     );
     let pages = 0;
-    const rows = await walk(sources, { limit: 500 }, async () => {
+    const rows = await walk(lab.sources, { limit: 500 }, async () => {
       pages += 1;
-      if (pages === 2) await app.queue('a').obliterate({ force: true });
+      if (pages === 2) await lab.app.queue('a').obliterate({ force: true });
     });
     expectOnce(rows, rest('b', 3_000));
     let left = 0;
-    await walk(sources, { limit: 500 }, async () => {
+    await walk(lab.sources, { limit: 500 }, async () => {
       left += 1;
-      if (left === 2) await redis.flushall();
+      if (left === 2) await lab.redis.flushall();
     });
     expect(left).toBeLessThan(5);
   }, 60_000);
 
   it('go on when Redis has been restarted in between', async () => {
     const aof = ['--appendonly', 'yes', '--appendfsync', 'always'];
-    await app.redis.kill();
-    await app.redis.start(...aof);
-    await fill(
+    await lab.app.redis.kill();
+    await lab.app.redis.start(...aof);
+    await lab.fill(
       { queue: 'a', part: 'wait', count: 2_000, time: START },
       { queue: 'b', part: 'completed', count: 2_000, time: START },
     );
     let pages = 0;
-    const rows = await walk(sources, { limit: 300 }, async () => {
+    const rows = await walk(lab.sources, { limit: 300 }, async () => {
       pages += 1;
       if (pages !== 4) return;
-      await app.redis.kill();
-      await expect(page(sources)).rejects.toThrow(/Redis/);
-      expect(sources.tasks.status?.().ok).toBe(false);
-      await app.redis.start(...aof);
-      await until(() => sources.tasks.status?.().ok === true);
+      await lab.app.redis.kill();
+      await expect(page(lab.sources)).rejects.toThrow(/Redis/);
+      expect(lab.sources.tasks.status?.().ok).toBe(false);
+      await lab.app.redis.start(...aof);
+      await until(() => lab.sources.tasks.status?.().ok === true);
     });
     expectOnce(rows, [...rest('a', 2_000), ...rest('b', 2_000)]);
   }, 60_000);

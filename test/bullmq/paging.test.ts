@@ -1,61 +1,18 @@
-import { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
+import { describe, expect, it } from 'vitest';
 import type { Task } from '../../src/model.ts';
-import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
-import { type Filling, fillQueues } from '../helpers/bullmq-fill.ts';
+import { expectOnce, idsOf, pagesLab, rest } from '../helpers/bullmq-pages.ts';
 import { misplaced, page, walk } from '../helpers/bullmq-read.ts';
-import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
 
 const START = Date.UTC(2026, 9, 1);
 
 describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'pages of jobs'), () => {
-  let app: BullMQApp;
-  let redis: Redis;
-  let sources: BullMQSources;
-
-  beforeEach(async () => {
-    app = await startBullMQ(BULLMQ_VERSIONS[0]?.bullmq as (typeof BULLMQ_VERSIONS)[0]['bullmq']);
-    redis = new Redis(app.redis.port);
-    redis.on('error', () => {});
-    sources = bullmqSources({ connection: app.redis.url() });
-  });
-
-  afterEach(async () => {
-    sources.close();
-    redis.disconnect();
-    await app.close();
-  });
-
-  const fill = (...fillings: readonly Filling[]): Promise<void> => fillQueues(app.redis.port, ...fillings);
-
-  function idsOf(rows: readonly Task[]): readonly string[] {
-    return rows.map(({ id }) => id);
-  }
-
-  function expectOnce(rows: readonly Task[], stayed: readonly string[]): void {
-    const times = new Map<string, number>();
-    for (const id of idsOf(rows)) times.set(id, (times.get(id) ?? 0) + 1);
-    expect(stayed.filter((id) => times.get(id) !== 1)).toEqual([]);
-  }
-
-  /** Ids of a filling that are left after these have gone. */
-  function rest(
-    queue: string,
-    count: number,
-    gone: ReadonlySet<string> = new Set(),
-    first = 1,
-  ): readonly string[] {
-    return Array.from({ length: count }, (_, index) => `${queue}:${first + index}`).filter(
-      (id) => !gone.has(id),
-    );
-  }
+  const lab = pagesLab();
 
   it.each(['desc', 'asc'] as const)(
     'list sets of any kind and size in one order, %s, each job once',
     async (order) => {
-      await fill(
+      await lab.fill(
         { queue: 'a', part: 'wait', count: 2_500, time: START },
         { queue: 'a', part: 'completed', first: 2_501, count: 1_200, time: START, step: 0 },
         { queue: 'b', part: 'delayed', count: 1_500, time: START },
@@ -65,7 +22,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'pages of jobs'
       );
       const all = [...rest('a', 3_700), ...rest('b', 3_300), ...rest('c', 600)];
       for (const limit of [137, 1_000]) {
-        const rows = await walk(sources, { limit, order });
+        const rows = await walk(lab.sources, { limit, order });
         expect(misplaced(rows, order)).toEqual([]);
         expect(idsOf(rows).toSorted()).toEqual(all.toSorted());
       }
@@ -74,36 +31,37 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'pages of jobs'
   );
 
   it('continue behind a position of only a time and an id', async () => {
-    await fill(
+    await lab.fill(
       { queue: 'a', part: 'wait', count: 3_000, time: START },
       { queue: 'b', part: 'prioritized', count: 1_500, time: START },
     );
-    const all = await walk(sources, { limit: 1_000 });
+    const all = await walk(lab.sources, { limit: 1_000 });
     for (const at of [0, 999, 2_222, 4_400]) {
       const { id, timestamp } = all[at] as Task;
-      const { tasks } = await page(sources, { limit: 50, after: { key: Number(timestamp), id } });
+      const { tasks } = await page(lab.sources, { limit: 50, after: { key: Number(timestamp), id } });
       expect(idsOf(tasks)).toEqual(idsOf(all.slice(at + 1, at + 51)));
     }
   });
 
   it('list jobs that were delayed before, or put in front, each once, though not by time', async () => {
-    await fill({ queue: 'a', part: 'wait', count: 3_000, time: START });
+    await lab.fill({ queue: 'a', part: 'wait', count: 3_000, time: START });
     // Every third one is of another time than its neighbours.
     for (let id = 1; id <= 3_000; id += 3)
-      await redis.hset(`bull:a:${id}`, 'timestamp', START - 5_000_000 + id);
-    for (let id = 2; id <= 3_000; id += 600) await redis.hset(`bull:a:${id}`, 'timestamp', START + 9_000_000);
+      await lab.redis.hset(`bull:a:${id}`, 'timestamp', START - 5_000_000 + id);
+    for (let id = 2; id <= 3_000; id += 600)
+      await lab.redis.hset(`bull:a:${id}`, 'timestamp', START + 9_000_000);
     for (const limit of [50, 999]) {
-      expectOnce(await walk(sources, { limit }), rest('a', 3_000));
-      expectOnce(await walk(sources, { limit, order: 'asc' }), rest('a', 3_000));
+      expectOnce(await walk(lab.sources, { limit }), rest('a', 3_000));
+      expectOnce(await walk(lab.sources, { limit, order: 'asc' }), rest('a', 3_000));
     }
   }, 60_000);
 
   it('list jobs of one millisecond by their ids, and in a large waiting set in its own order', async () => {
-    await fill(
+    await lab.fill(
       { queue: 'a', part: 'completed', count: 2_700, time: START, step: 0 },
       { queue: 'b', part: 'wait', count: 2_700, time: START, step: 0 },
     );
-    const rows = await walk(sources, { limit: 400 });
+    const rows = await walk(lab.sources, { limit: 400 });
     expectOnce(rows, [...rest('a', 2_700), ...rest('b', 2_700)]);
     const ended = rows.filter(({ queue }) => queue === 'a');
     expect(misplaced(ended)).toEqual([]);
@@ -112,11 +70,11 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'pages of jobs'
   }, 60_000);
 
   it('accept whatever a client makes of a position', async () => {
-    await fill(
+    await lab.fill(
       { queue: 'a', part: 'wait', count: 1_500, time: START },
       { queue: 'b', part: 'failed', count: 5, time: START },
     );
-    const { next } = await page(sources, { limit: 10 });
+    const { next } = await page(lab.sources, { limit: 10 });
     const marks = [
       '',
       ',',
@@ -143,7 +101,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'pages of jobs'
     ];
     for (const mark of marks) {
       for (const sort of ['timestamp', 'name'] as const) {
-        const { tasks } = await page(sources, {
+        const { tasks } = await page(lab.sources, {
           limit: 10,
           sort,
           after: { key: START + 700, id: 'a:\ud800', mark },
@@ -157,7 +115,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'pages of jobs'
       { key: 1e300, id: 'a:1' },
       { key: -1e300, id: '' },
     ]) {
-      expect((await page(sources, { limit: 10, after })).tasks.length).toBeLessThanOrEqual(10);
+      expect((await page(lab.sources, { limit: 10, after })).tasks.length).toBeLessThanOrEqual(10);
     }
   });
 });

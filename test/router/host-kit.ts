@@ -6,6 +6,8 @@ import type { MonitorRouter } from '../../src/router.ts';
 import { type Answer, type AskOptions, ask } from '../helpers/ask.ts';
 import { type ExpressMajor, listen } from '../helpers/hosts.ts';
 
+export { until } from '../helpers/redis-server.ts';
+
 /** A host that listens. */
 export interface Host {
   /** The address that the router is mounted at. */
@@ -63,17 +65,4 @@ export async function serve(
     errors,
     get: (target, init) => ask(base, target, init),
   };
-}
-
-/** Waits until something holds, for as long as a slow machine may need. */
-export async function until(holds: () => boolean | Promise<boolean>, milliseconds = 45_000): Promise<void> {
-  const end = performance.now() + milliseconds;
-  for (;;) {
-    const start = performance.now();
-    if (await holds()) return;
-    const now = performance.now();
-    if (now > end) throw new Error('It did not come to hold in time.');
-    // A look that takes long is taken less often.
-    await new Promise((resolve) => setTimeout(resolve, Math.min(100, Math.max(5, 3 * (now - start)))));
-  }
 }
