@@ -6,7 +6,6 @@ import { askStream } from '../helpers/ask-stream.ts';
 import { received } from '../helpers/celery-events.ts';
 import { startSentinel } from '../helpers/redis-sentinel.ts';
 import { redisMissing, until } from '../helpers/redis-server.ts';
-import { until as untilSoon } from '../router/host-kit.ts';
 import { faultCase } from './kit/fault-case.ts';
 import {
   admin,
@@ -161,8 +160,8 @@ redisCase(30, 'what was published while nobody listened is told as a gap', async
   expect(later.body.gap).toBe(true);
   expect(later.body.events.map(({ task_id }) => task_id)).not.toContain('missed');
   // The stream was ended when the source failed, or it has told the gap itself: never as if nothing was.
-  await untilSoon(() => stream.isOver() || stream.messages.some(({ body }) => body.gap));
+  await until(() => stream.isOver() || stream.messages.some(({ body }) => body.gap));
   stream.close();
-  await untilSoon(() => stream.isOver());
+  await until(() => stream.isOver());
   expect(await componentTexts(host)).toContain('"reconnects":1');
 });
