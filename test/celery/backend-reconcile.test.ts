@@ -8,6 +8,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'tasks that hav
   let redis: RedisServer;
   let writer: Writer;
   let monitor: Monitor;
+  const queued = new Set<string>();
 
   beforeAll(async () => {
     redis = await startRedis();
@@ -20,7 +21,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'tasks that hav
   beforeEach(async () => {
     writer = await writerOf(redis);
     await writer.send([['FLUSHALL'], ['CONFIG', 'RESETSTAT']]);
-    monitor = monitorOf(redis.url());
+    monitor = monitorOf(redis.url(), {}, {}, (id) => queued.has(id));
     monitor.backend.start();
     await until(() => monitor.backend.progress().done);
   });
@@ -51,6 +52,17 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'tasks that hav
     const feed = { limit: 100, since: null, states: [], workers: [], tasks: [] };
     const { events } = await monitor.history.reader.listEvents(feed, context);
     expect(events.map(({ type }) => type)).not.toContain('task-succeeded');
+  });
+
+  it('are not asked for while their messages wait in a queue', async () => {
+    for (const id of ['waits', 'taken']) queued.add(id);
+    hear('waits', 'sent');
+    hear('taken', 'received');
+    await writer.send([stored('waits'), stored('taken')]);
+    await until(() => stateOf('taken') === 'SUCCESS');
+    expect(stateOf('waits')).toBe('PENDING');
+    queued.clear();
+    await until(() => stateOf('waits') === 'SUCCESS');
   });
 
   it('are all asked for at once after a gap, however many they are', async () => {

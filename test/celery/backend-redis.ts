@@ -26,6 +26,7 @@ export function monitorOf(
   url: string,
   settings: CelerySettings = {},
   retention: RetentionOptions = {},
+  isWaiting: (id: string) => boolean = () => false,
 ): Monitor {
   const history = createMemoryHistory(retention);
   const { backend: endpoint } = backendEndpoint(url, settings);
@@ -33,7 +34,14 @@ export function monitorOf(
   const reader = createRedisReader('result backend', endpoint);
   const lineage = createLineage(history);
   const { stored } = createRedisResultBackend({ endpoint, reader, settings });
-  const backend = createResults({ stored, settings, history, lineage, valueLength: 65_536 });
+  const backend = createResults({
+    stored,
+    settings,
+    history,
+    lineage,
+    isWaiting,
+    valueLength: 65_536,
+  });
   return {
     history,
     backend,

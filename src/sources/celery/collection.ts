@@ -82,7 +82,7 @@ export function createCollection(options: CollectionOptions, history: History): 
   const lineage = observedLineage(createLineage(history), observer);
   const control = controlOf(options, history, observer);
   const queues = queuesOf(options, history, lineage, control);
-  const results = resultsOf(options, history, lineage);
+  const results = resultsOf(options, history, lineage, queues);
   const { name, settings, redbeat, broker, backend } = options;
   const conf = async () => (await control?.conf()) ?? null;
   const schedules = createSchedules({ name, settings, redbeat, conf });
@@ -166,12 +166,18 @@ function queuesOf(
   });
 }
 
-function resultsOf(options: CollectionOptions, history: History, lineage: Lineage): Results | null {
+function resultsOf(
+  options: CollectionOptions,
+  history: History,
+  lineage: Lineage,
+  queues: Queues | null,
+): Results | null {
   const { backend, settings, valueLength, readResults: readsStored, redactor = null } = options;
   if (backend === null) return null;
   const { stored, published } = backend;
   const from = { stored, published, settings, readsStored };
-  return createResults({ ...from, history, lineage, valueLength, redactor });
+  const isWaiting = (id: string): boolean => queues?.waits(id) === true;
+  return createResults({ ...from, history, lineage, isWaiting, valueLength, redactor });
 }
 
 function watchOf({ observer, lineage, control, schedules, propagated }: Parts): IntakeWatch {

@@ -54,6 +54,8 @@ export interface Queues {
   problem(): Problem | null;
   /** Whether a message of this task is in a queue or unacknowledged; `null` if that is not known. */
   holds(id: string): boolean | null;
+  /** Whether the last reading has found a message of this task that no worker had taken. */
+  waits(id: string): boolean;
   /** Changes whenever something that is shown has changed. */
   revision(): number;
   /** When the next waiting task becomes overdue; `null` when none will. */
@@ -112,6 +114,7 @@ export function createQueues(options: QueuesOptions): Queues {
     counts: intake.counts,
     problem: () => state.reading?.problem ?? null,
     holds: (id) => holds(state, id),
+    waits: (id) => state.reading?.ok === true && state.index.get(id)?.takenAt === null,
     revision: () => state.reading?.revision ?? 0,
     nextEta: () => nextEta(state),
     asked() {

@@ -29,6 +29,8 @@ export interface Reconciler {
 export interface ReconcilerOptions {
   readonly history: CollectedHistory;
   readonly intake: ResultIntake;
+  /** Whether a queue holds the message of this task, so that it has no result yet. */
+  readonly isWaiting: (id: string) => boolean;
   /** Ends it. */
   readonly signal: AbortSignal;
 }
@@ -70,7 +72,7 @@ async function run(options: ReconcilerOptions, state: State): Promise<void> {
   state.isRunning = true;
   state.isAllWanted = false;
   try {
-    const due = dueTasks(options.history, state, all);
+    const due = dueTasks(options, state, all);
     const count = all ? due.length : Math.min(due.length, BATCH);
     for (let at = 0; at < count; at += BATCH) await askAbout(options, state, due.slice(at, at + BATCH));
   } catch {
@@ -82,7 +84,7 @@ async function run(options: ReconcilerOptions, state: State): Promise<void> {
 }
 
 /** The tasks to ask about, those that most likely have ended first. */
-function dueTasks(history: CollectedHistory, state: State, all: boolean): string[] {
+function dueTasks({ history, isWaiting }: ReconcilerOptions, state: State, all: boolean): string[] {
   const now = Date.now();
   const limit = all ? MAX_TASKS : Math.min(MAX_TASKS, state.watched.size + BATCH);
   const open = history.index.listOpen(limit);
@@ -90,7 +92,7 @@ function dueTasks(history: CollectedHistory, state: State, all: boolean): string
   state.watched = new Map(open.map((task) => [task.id, watch(task, before.get(task.id))]));
   const due = open.filter(({ id }) => all || (state.watched.get(id)?.dueAt ?? 0) <= now);
   const taken = due.filter((task) => task.state !== 'PENDING');
-  const waiting = due.filter((task) => task.state === 'PENDING');
+  const waiting = due.filter((task) => task.state === 'PENDING' && (all || !isWaiting(task.id)));
   return [...taken, ...waiting].map(({ id }) => id);
 }
 

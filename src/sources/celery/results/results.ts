@@ -52,6 +52,8 @@ export interface ResultsOptions {
   readonly settings: CelerySettings;
   readonly history: History;
   readonly lineage: Lineage;
+  /** Whether the message of a task is seen in a queue. Default: not known. */
+  readonly isWaiting?: (id: string) => boolean;
   /** Longest text to make of one stored value, in characters. */
   readonly valueLength: number;
   /** Whether to read all stored results, and not only look single ones up. Default true. */
@@ -67,7 +69,8 @@ export function createResults(options: ResultsOptions): Results {
   const { signal } = stopping;
   const intake: ResultIntake = { stored, history, lineage, dating: createDating(settings), valueLength };
   const scan = createResultScan({ history, lineage, intake, signal });
-  const reconciler = createReconciler({ history, intake, signal });
+  const { isWaiting = () => false } = options;
+  const reconciler = createReconciler({ history, intake, isWaiting, signal });
   const found = createFoundTasks(valueLength, redactor);
   const lookup = createResultLookup({ intake, aside: found.add, signal });
   let started = false;

@@ -12,8 +12,11 @@ import { createWindow, type Window } from './window.ts';
 
 /** Pause between two complete readings of a list whose copy does not fit, in milliseconds. */
 const REREAD_MS = 3000;
-/** Messages that are read once more to find the place again after workers have taken some. */
-const OVERLAP = 100;
+/** Messages that are read once more to find the position again after workers have taken some: usually, and at most. */
+const OVERLAP = 10;
+const LARGE_OVERLAP = 100;
+/** A tag that is the same in JSON, such as kombu's UUIDs. */
+const PLAIN_TAG = /^[\w-]+$/;
 /** The newest messages of a list that is not copied whole: most in one look, and most that are kept. */
 const MOST_NEW = 100;
 const MOST_NEWEST = 500;
@@ -149,16 +152,17 @@ async function readBehind(
   messages: readonly WaitingMessage[],
   wanted: number,
 ): Promise<readonly string[]> {
-  const last = messages.at(-1)?.tag;
-  for (const overlap of [1, OVERLAP]) {
+  const last = messages.at(-1)?.tag ?? '';
+  const isPlain = PLAIN_TAG.test(last);
+  for (const overlap of [mirror.window.size(OVERLAP), LARGE_OVERLAP]) {
     const start = Math.max(0, messages.length - overlap);
     const size = mirror.window.size(wanted - messages.length) + messages.length - start;
     const elements = await reading.range(mirror, start, size);
     mirror.window.saw(elements);
-    const isLast = (raw: string): boolean => decode(mirror, raw).tag === last;
-    // As long as no worker has taken a message meanwhile, it is the first; the others need not be decoded for that.
-    const [first] = elements;
-    const at = overlap === 1 && first !== undefined && isLast(first) ? 0 : elements.findLastIndex(isLast);
+    // Looking for the text first saves decoding the others, which are decoded later.
+    const at = elements.findLastIndex(
+      (raw) => (!isPlain || raw.includes(last)) && decode(mirror, raw).tag === last,
+    );
     if (at >= 0) return elements.slice(at + 1);
   }
   return [];
