@@ -95,7 +95,10 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis'), () 
     for (const message of ['', '\u0080pickle', '3']) await publish('celery-task-meta-x', message);
     await publish('/0.celeryev/task.multi', received('d'));
     await until(async () => (await stateOf(sources, 'd')) === 'RECEIVED');
-    expect((await componentOf(sources, 'collector')).config).toMatchObject({ messages: 9, dropped: 8 });
+    // Results come over a connection of their own, and perhaps 100 ms later.
+    const config = async () => (await componentOf(sources, 'collector')).config;
+    await until(async () => (await config())?.messages === 9);
+    expect(await config()).toMatchObject({ messages: 9, dropped: 8 });
     expect((await sources.history.getHistoryStats(context)).dropped).toBe(8);
   });
 
