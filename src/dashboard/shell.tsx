@@ -27,6 +27,12 @@ export function Shell(props: {
   readonly children: ComponentChildren;
 }) {
   const { branding, view, children } = props;
+  const nav = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // On a phone the last views are out of sight.
+    const current = nav.current?.querySelector('[aria-current]');
+    current?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [view]);
   return (
     <>
       <button type="button" class="skip" onClick={() => document.getElementById('view-title')?.focus()}>
@@ -37,7 +43,7 @@ export function Shell(props: {
           {branding.logo !== null && <img src={branding.logo} alt="" height={22} />}
           <span>{branding.title}</span>
         </a>
-        <nav aria-label="Views">
+        <nav aria-label="Views" ref={nav}>
           {VIEWS.map(({ path, text, views }) => (
             <a key={path} href={linkTo(path)} aria-current={views.includes(view) ? 'page' : undefined}>
               {text}
