@@ -16,8 +16,18 @@ export interface Attack {
     /** Path behind the host's address; another one for each request. */
     target(request: number): string;
   };
-  /** Messages for the event channel of Celery, and how many events they hold. */
-  readonly events?: { readonly count: number; readonly seconds: number; messages(): Iterable<string> };
+  readonly events?: Publication;
+  /** Published before the clock starts. */
+  readonly fill?: Publication;
+  /** Whether requests are sent while events are published. Default: behind them. */
+  readonly isTogether?: boolean;
+}
+
+/** Messages for the event channel of Celery, and how many events they hold. */
+export interface Publication {
+  readonly count: number;
+  readonly seconds: number;
+  messages(): Iterable<string>;
 }
 
 const TASKS = '/monitor/api/tasks/';
@@ -62,6 +72,15 @@ export const ATTACKS: readonly Attack[] = [
       target: (n) => `${TASKS}?limit=1000&since=${n}&name=${Object.keys(HOSTILE)[n % 3]}`,
     },
     events: { count: 9_000, seconds: 5, messages: () => batches(hostileTexts(1_000), 100) },
+  },
+  {
+    name: 'findings',
+    label: '64 clients, each the components with their findings, during 10,000 events/s over 100,000 tasks',
+    host: 'celery',
+    requests: { clients: 64, seconds: 5, target: () => '/monitor/api/components/' },
+    fill: { count: 200_000, seconds: 8, messages: () => batches(openTasks(100_000), 100) },
+    events: { count: 50_000, seconds: 5, messages: () => batches(endsOf(50_000), 50) },
+    isTogether: true,
   },
   flood('batches', 'messages of 20,000 events', 20_000, 200_000, plainEvents),
   flood('names', '200,000 other names and hosts', 100, 200_000, distinctNames),
@@ -119,6 +138,27 @@ function received(id: string, fields: RawEvent): RawEvent {
 
 function* plainEvents(count: number): Generator<RawEvent> {
   for (let n = 0; n < count; n += 1) yield received(`plain-${n}`, { name: `shop.task${n % 20}` });
+}
+
+const shopTask = (n: number): RawEvent => ({
+  ...{ uuid: `open-${n}`, name: `shop.task${n % 200}`, hostname: `w${n % 20}@h` },
+});
+
+/** Tasks that run: two events each. */
+function* openTasks(count: number): Generator<RawEvent> {
+  for (let n = 0; n < count; n += 1) {
+    yield received(`open-${n}`, shopTask(n));
+    yield received(`open-${n}`, { ...shopTask(n), type: 'task-started' });
+  }
+}
+
+/** The ends of as many of them; a tenth fails. */
+function* endsOf(count: number): Generator<RawEvent> {
+  for (let n = 0; n < count; n += 1) {
+    const end =
+      n % 10 === 0 ? { type: 'task-failed', exception: "E('x')" } : { type: 'task-succeeded', runtime: 1 };
+    yield received(`open-${n}`, { ...shopTask(n), ...end });
+  }
 }
 
 function* distinctNames(count: number): Generator<RawEvent> {

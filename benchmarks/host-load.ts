@@ -1,12 +1,12 @@
 /**
  * The load of the host benchmark, in a process of its own: `node host-load.ts URL ATTACK` sends the requests of
- * an attack, `node host-load.ts REDIS ATTACK events` publishes its events. Prints a line when it begins, and
+ * an attack, `node host-load.ts REDIS ATTACK events` publishes its events, `fill` those before. Prints a line when it begins, and
  * another with what came of it as JSON.
  */
 import { Agent, get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'redis';
-import { ATTACKS, type Attack } from './host-attacks.ts';
+import { ATTACKS, type Attack, type Publication } from './host-attacks.ts';
 
 const [url = '', name = '', kind = 'requests'] = process.argv.slice(2);
 const attack = ATTACKS.find((one) => one.name === name);
@@ -42,7 +42,7 @@ function statusOf(address: string, agent: Agent): Promise<string> {
 }
 
 /** Publishes at an even rate. The messages are made before the clock starts. */
-async function publish({ seconds, messages }: NonNullable<Attack['events']>): Promise<void> {
+async function publish({ seconds, messages }: Publication): Promise<void> {
   const client = createClient({ url });
   client.on('error', () => {});
   await client.connect();
@@ -67,5 +67,6 @@ function report(counts: Readonly<Record<string, number>>): void {
   process.stdout.write(JSON.stringify(counts), () => process.exit(0));
 }
 
-if (kind === 'events' && attack?.events !== undefined) await publish(attack.events);
+const publication = kind === 'events' ? attack?.events : kind === 'fill' ? attack?.fill : undefined;
+if (publication !== undefined) await publish(publication);
 else if (attack?.requests !== undefined) await send(attack.requests);

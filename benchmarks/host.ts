@@ -73,10 +73,27 @@ async function end(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-/** Runs loads at one host, one after the other, and measures the host meanwhile. */
+interface Load {
+  readonly process: ChildProcess;
+  /** One when it begins, and one with what came of it. */
+  readonly lines: AsyncIterator<string>;
+}
+
+/** Starts a load and waits until it begins. */
+async function startLoad(args: readonly string[]): Promise<Load> {
+  const process_ = spawn(process.execPath, [...flags, fileOf('host-load'), ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  children.add(process_);
+  const lines = createInterface({ input: process_.stdout })[Symbol.asyncIterator]();
+  await lines.next();
+  return { process: process_, lines };
+}
+
+/** Runs loads at one host, round after round, and measures the host meanwhile. */
 async function measure(
   host: Host,
-  loads: readonly (readonly string[])[],
+  rounds: readonly (readonly (readonly string[])[])[],
   hasMonitor: boolean,
 ): Promise<Outcome> {
   const list = `${host.url}/monitor/api/tasks/?limit=1`;
@@ -86,20 +103,17 @@ async function measure(
   const others: number[] = [];
   let normal: number | null = null;
   command(host, 'start');
-  for (const args of loads) {
-    const load = spawn(process.execPath, [...flags, fileOf('host-load'), ...args], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    children.add(load);
-    const lines = createInterface({ input: load.stdout })[Symbol.asyncIterator]();
-    await lines.next();
+  for (const round of rounds) {
+    const loads = await Promise.all(round.map(startLoad));
     const stopCanary = askEvenly(`${host.url}/canary`, CANARY_MS);
     const stopOthers = hasMonitor ? askEvenly(`${host.url}/monitor/api/workers/`, OTHER_MS) : async () => [];
-    const { value = '{}' } = await lines.next();
-    for (const [key, count] of Object.entries(JSON.parse(value) as Record<string, number>)) {
-      counts[key] = (counts[key] ?? 0) + count;
+    for (const load of loads) {
+      const { value = '{}' } = await load.lines.next();
+      for (const [key, count] of Object.entries(JSON.parse(value) as Record<string, number>)) {
+        counts[key] = (counts[key] ?? 0) + count;
+      }
+      await end(load.process);
     }
-    await end(load);
     if (hasMonitor) normal = await secondsUntilNormal(list);
     canary.push(...(await stopCanary()));
     others.push(...(await stopOthers()));
@@ -113,27 +127,41 @@ async function measure(
 /** Requests: both sides at the same host. */
 async function sendRequests(attack: Attack, host: Host): Promise<void> {
   const { status, bytes } = await askOnce(`${host.url}${attack.requests?.target(0)}`);
-  const control = await measure(host, [[`${host.url}/bare/${status || 200}/${bytes}`, attack.name]], false);
-  const outcome = await measure(host, [[host.url, attack.name]], true);
+  const control = await measure(host, [[[`${host.url}/bare/${status || 200}/${bytes}`, attack.name]]], false);
+  const outcome = await measure(host, [[[host.url, attack.name]]], true);
   rows.push(rowOf(attack.label, outcome), rowOf(CONTROL, control));
 }
 
 /** Events, and requests behind them: each side has a host of its own, which begins with an empty history. */
 async function publishEvents(attack: Attack, redis: string): Promise<void> {
   const events = [redis, attack.name, 'events'];
-  const requests = (url: string): string[][] => (attack.requests === undefined ? [] : [[url, attack.name]]);
+  const roundsAt = (url: string): string[][][] => {
+    if (attack.requests === undefined) return [[events]];
+    const requests = [url, attack.name];
+    return attack.isTogether ? [[events, requests]] : [[events], [requests]];
+  };
+  const bytes = attack.isTogether ? 5_000 : 500_000;
   const bare = await startHost('bare', redis);
-  const control = await measure(bare, [events, ...requests(`${bare.url}/bare/200/500000`)], false);
+  const control = await measure(bare, roundsAt(`${bare.url}/bare/200/${bytes}`), false);
   await end(bare.process);
   const host = await startHost('celery', redis);
-  const outcome = await measure(host, [events, ...requests(host.url)], true);
+  if (attack.fill !== undefined) await fill(host, [redis, attack.name, 'fill']);
+  const outcome = await measure(host, roundsAt(host.url), true);
   rows.push(rowOf(attack.label, outcome), rowOf(CONTROL, control));
   await reportArrivals(attack, host);
   await end(host.process);
 }
 
-/** What became of the published events, once the host has taken in all that waits. */
-async function reportArrivals({ label, events }: Attack, host: Host): Promise<void> {
+/** Publishes what the host holds when the load begins. */
+async function fill(host: Host, args: readonly string[]): Promise<void> {
+  const load = await startLoad(args);
+  await load.lines.next();
+  await end(load.process);
+  await settled(host);
+}
+
+/** The figures of the history once the host has taken in all that waits. */
+async function settled(host: Host): Promise<Readonly<Record<string, number>>> {
   let config: Record<string, number> = {};
   for (let before = -1, tries = 0; tries < SETTLE_TRIES; tries += 1) {
     const answer = await fetch(`${host.url}/monitor/api/components/`, {
@@ -144,8 +172,13 @@ async function reportArrivals({ label, events }: Attack, host: Host): Promise<vo
     before = config.events_received ?? 0;
     await sleep(SETTLE_MS);
   }
-  const { events_received: received = 0, tasks = 0, evicted = 0, workers = 0 } = config;
-  arrivals.push([label, ...[events?.count ?? 0, received, tasks, evicted, workers].map(String)]);
+  return config;
+}
+
+async function reportArrivals({ label, events, fill: before }: Attack, host: Host): Promise<void> {
+  const { events_received: received = 0, tasks = 0, evicted = 0, workers = 0 } = await settled(host);
+  const published = (events?.count ?? 0) + (before?.count ?? 0);
+  arrivals.push([label, ...[published, received, tasks, evicted, workers].map(String)]);
 }
 
 function rowOf(label: string, { canary, others, counts, loop, cpu, rss, normal }: Outcome): string[] {
