@@ -3,14 +3,11 @@
  * bare Express route (or, for events, on a bare subscriber of Redis). Host and load are processes of their own;
  * this one asks the canary. `npm run bench -- host --only graphs` measures one of them. Ends after 3 minutes.
  */
-import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { ATTACKS, type Attack } from './host-attacks.ts';
 import { askEvenly, askOnce, PATIENCE_MS, secondsUntilNormal, watchMemory } from './host-probes.ts';
+import { end, type Host, startHost, startLoad, startRedis } from './host-processes.ts';
 import type { HostCommand, HostReport } from './host-server.ts';
 import { printTable } from './table.ts';
 
@@ -21,12 +18,6 @@ const OTHER_MS = 250;
 /** The events have arrived when their number has not grown for this long; answers are shared for a second. */
 const SETTLE_MS = 1_500;
 const SETTLE_TRIES = 10;
-
-/** A host that runs. */
-interface Host {
-  readonly process: ChildProcess;
-  readonly url: string;
-}
 
 /** What a load did to a host. */
 interface Outcome extends HostReport {
@@ -41,53 +32,8 @@ interface Outcome extends HostReport {
 }
 
 const endBy = performance.now() + TOTAL_MS;
-const children = new Set<ChildProcess>();
-const flags = ['--expose-gc', '--import', 'tsx'];
-process.on('exit', () => {
-  for (const child of children) child.kill('SIGKILL');
-});
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
-
-function fileOf(name: string): string {
-  return fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
-}
-
-async function startHost(kind: string, redis: string): Promise<Host> {
-  const child = fork(fileOf('host-server'), [kind, redis], { execArgv: flags });
-  children.add(child);
-  const [port] = (await once(child, 'message')) as [number];
-  const host = { process: child, url: `http://127.0.0.1:${port}` };
-  // What is loaded and compiled at the first request is no part of any figure.
-  for (let warm = 0; warm < 20; warm += 1) await askOnce(`${host.url}/monitor/api/tasks/?limit=1`);
-  return host;
-}
-
 function command(host: Host, text: HostCommand): void {
   host.process.send(text);
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  children.delete(child);
-  if (child.exitCode !== null) return;
-  child.kill('SIGKILL');
-  await once(child, 'exit');
-}
-
-interface Load {
-  readonly process: ChildProcess;
-  /** One when it begins, and one with what came of it. */
-  readonly lines: AsyncIterator<string>;
-}
-
-/** Starts a load and waits until it begins. */
-async function startLoad(args: readonly string[]): Promise<Load> {
-  const process_ = spawn(process.execPath, [...flags, fileOf('host-load'), ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  children.add(process_);
-  const lines = createInterface({ input: process_.stdout })[Symbol.asyncIterator]();
-  await lines.next();
-  return { process: process_, lines };
 }
 
 /** Runs loads at one host, round after round, and measures the host meanwhile. */
@@ -198,19 +144,6 @@ function rowOf(label: string, { canary, others, counts, loop, cpu, rss, normal }
     (cpu / Math.max(1, all)).toFixed(2),
     rss.toFixed(0),
   ];
-}
-
-/** Starts a Redis; `null` where none is installed. */
-async function startRedis(): Promise<string | null> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  const args = ['--port', String(port), '--save', '', '--bind', '127.0.0.1'];
-  const redis = spawn('redis-server', args, { stdio: 'ignore' });
-  children.add(redis);
-  const isMissing = await Promise.race([once(redis, 'error').then(() => true), sleep(500).then(() => false)]);
-  return isMissing ? null : `redis://127.0.0.1:${port}/0`;
 }
 
 const onlyAt = process.argv.indexOf('--only');
