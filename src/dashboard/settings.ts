@@ -1,10 +1,9 @@
 /** The reader's settings, stored in this browser if it permits. */
 import { createStore } from './store.ts';
+import type { Zone } from './text/moments.ts';
 
 /** Colour scheme; `auto` follows the browser. */
 export type Theme = 'auto' | 'light' | 'dark';
-/** Zone in which times are shown. */
-export type Zone = 'local' | 'utc';
 
 const KEYS = { theme: 'task-monitor.theme', zone: 'task-monitor.zone', dismissed: 'task-monitor.dismissed' };
 

@@ -1,5 +1,7 @@
 /** Formats times in the reader's zone or in UTC. */
-import type { Zone } from '../settings.ts';
+
+/** Zone in which times are shown. */
+export type Zone = 'local' | 'utc';
 
 const pad = (value: number, length = 2): string => String(value).padStart(length, '0');
 
