@@ -1,6 +1,6 @@
 /** The colour and the second line of a drawn node. */
 import type { GraphNodeBody } from '../../client.ts';
-import { toneOf } from '../parts/state-badge.tsx';
+import { saysMore, toneOf } from '../parts/state-badge.tsx';
 import { count, duration } from '../text/numbers.ts';
 import type { DrawnNode } from './structure.ts';
 
@@ -33,7 +33,8 @@ export function lookOf(drawn: DrawnNode, nodes: ReadonlyMap<string, GraphNodeBod
   if (node.state === null) return { tone: 'waiting', line: 'known only by reference' };
   const time = node.duration_ms === null ? '' : ` · ${duration(node.duration_ms)}`;
   const retries = node.retries !== null && node.retries > 0 ? ` · retry ${node.retries}` : '';
-  return { tone: toneOf(node.state), line: `${node.state}${time}${retries}` };
+  const own = saysMore(node.engine_state) ? ` · ${node.engine_state}` : '';
+  return { tone: toneOf(node.state), line: `${node.state}${own}${time}${retries}` };
 }
 
 function lookOfMany(states: readonly (string | null)[]): Look {

@@ -30,9 +30,12 @@ export function StateBadge(props: { readonly state: string; readonly engineState
 /** Words of an engine that say no more than the state beside them. */
 const SAME = new Set(['waiting', 'active', 'completed', 'failed']);
 
+/** Whether the engine's word for a state says more than the state. */
+export const saysMore = (word: string | null): word is string => word !== null && !SAME.has(word);
+
 /** What the engine calls the state of a task, where that says more than the state. */
 export function EngineState({ word }: { readonly word: string | null }) {
-  if (word === null || SAME.has(word)) return null;
+  if (!saysMore(word)) return null;
   return <span class="badge tone-waiting outlined">{word}</span>;
 }
 
@@ -40,7 +43,7 @@ const FLAGS: Readonly<Record<string, { readonly text: string; readonly title: st
   worker_lost: { text: 'worker lost', title: 'The heartbeats of its worker stopped.' },
   overdue: { text: 'overdue', title: 'Its eta has passed, and it has not started.' },
   never_received: { text: 'never received', title: 'It was sent, but is in no queue and on no worker.' },
-  consequence: { text: 'consequence', title: 'It never ran, because a task that it depends on failed.' },
+  consequence: { text: 'consequence', title: 'It failed only because a task that it depends on failed.' },
   end_unseen: {
     text: 'end unseen',
     title: 'Its worker no longer runs it, and nothing reported how it ended.',

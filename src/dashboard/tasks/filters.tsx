@@ -4,10 +4,10 @@ import { useResource } from '../live/use-resource.ts';
 import { Moment } from '../parts/moment.tsx';
 import { toneOf } from '../parts/state-badge.tsx';
 import { go, linkTo } from '../route.ts';
+import type { Words } from '../text/words.ts';
 import { useMedia } from '../use-media.ts';
 import { withFilter, withToggled } from './list-query.ts';
 
-const STATES = ['PENDING', 'RECEIVED', 'STARTED', 'RETRY', 'SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED'];
 const SPANS: readonly (readonly [minutes: string, text: string])[] = [
   ['', 'any time'],
   ['5', 'last 5 min'],
@@ -19,35 +19,33 @@ const SPANS: readonly (readonly [minutes: string, text: string])[] = [
 const TYPING_MS = 250;
 
 /** Filters that are folded away on a phone. */
-const FOLDED = ['name', 'queue', 'worker', 'last', 'state'];
+const FOLDED = ['name', 'queue', 'worker', 'last', 'state', 'engine_state'];
 
 /** Every filter of the list. Each change is a new URL. */
-export function Filters({ query }: { readonly query: URLSearchParams }) {
+export function Filters({ query, words }: { readonly query: URLSearchParams; readonly words: Words }) {
   const isNarrow = useMedia('(max-width: 760px)');
   const [isOpen, setOpen] = useState(false);
   const active = FOLDED.reduce((sum, name) => sum + query.getAll(name).length, 0);
   return (
     <div class="filters" role="search">
-      <SearchField query={query} />
+      <SearchField query={query} input={words.input} />
       {isNarrow && (
         <button type="button" class="fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           {active === 0 ? 'Filter' : `Filter (${active})`}
         </button>
       )}
-      {(!isNarrow || isOpen) && <FoldedFilters query={query} />}
+      {(!isNarrow || isOpen) && <FoldedFilters query={query} words={words} />}
     </div>
   );
 }
 
-function FoldedFilters({ query }: { readonly query: URLSearchParams }) {
+function FoldedFilters({ query, words }: { readonly query: URLSearchParams; readonly words: Words }) {
   const facets = useResource(
     'facets',
     async (signal) => (await client.tasks({ limit: 0, stats: 1_440 }, { signal })).stats ?? null,
     { every: 60_000 },
   );
   const stats = facets.data;
-  const chosen = query.getAll('state');
-  const states = [...new Set([...STATES, ...Object.keys(stats?.states ?? {}), ...chosen])];
   const show = (next: URLSearchParams): void => go(linkTo('tasks', next));
 
   return (
@@ -71,25 +69,41 @@ function FoldedFilters({ query }: { readonly query: URLSearchParams }) {
           ))}
         </select>
       </label>
-      <fieldset class="chips">
-        <legend class="offscreen">States</legend>
-        {states.map((state) => (
-          <button
-            key={state}
-            type="button"
-            class={`chip tone-${toneOf(state)}`}
-            aria-pressed={chosen.includes(state)}
-            onClick={() => show(withToggled(query, 'state', state))}
-          >
-            {state}
-          </button>
-        ))}
-      </fieldset>
+      <StateChips query={query} words={words} seen={Object.keys(stats?.states ?? {})} />
     </>
   );
 }
 
-function SearchField({ query }: { readonly query: URLSearchParams }) {
+/** A chip for each state, and for each of the engine's own. @param seen states that tasks have */
+function StateChips(props: {
+  readonly query: URLSearchParams;
+  readonly words: Words;
+  readonly seen: readonly string[];
+}) {
+  const { query, words, seen } = props;
+  const [chosen, own] = [query.getAll('state'), query.getAll('engine_state')];
+  const chips = (name: string, states: readonly string[], toneFor: (state: string) => string) =>
+    [...new Set(states)].map((state) => (
+      <button
+        key={state}
+        type="button"
+        class={`chip tone-${toneFor(state)}`}
+        aria-pressed={query.getAll(name).includes(state)}
+        onClick={() => go(linkTo('tasks', withToggled(query, name, state)))}
+      >
+        {state}
+      </button>
+    ));
+  return (
+    <fieldset class="chips">
+      <legend class="offscreen">States</legend>
+      {chips('state', [...words.states, ...seen, ...chosen], toneOf)}
+      {chips('engine_state', [...words.engineStates, ...own], () => 'waiting')}
+    </fieldset>
+  );
+}
+
+function SearchField({ query, input }: { readonly query: URLSearchParams; readonly input: string }) {
   const asked = query.get('q') ?? '';
   const [text, setText] = useState(asked);
   const timer = useRef<ReturnType<typeof setTimeout>>();
@@ -108,7 +122,7 @@ function SearchField({ query }: { readonly query: URLSearchParams }) {
         type="search"
         value={text}
         maxLength={200}
-        placeholder="id, name, worker, arguments, error, result  ( / )"
+        placeholder={`id, name, worker, ${input}, error, result  ( / )`}
         onInput={(event) => {
           const { value } = event.currentTarget;
           setText(value);
@@ -153,6 +167,7 @@ function Choice(props: {
 
 const NAMES: Readonly<Record<string, string>> = {
   state: 'state',
+  engine_state: 'state',
   name: 'name',
   worker: 'worker',
   queue: 'queue',

@@ -2,7 +2,7 @@
 import type { TaskListQuery } from '../../client.ts';
 
 /** Filters that accept several values. */
-const MANY = ['state', 'name', 'worker', 'queue'] as const;
+const MANY = ['state', 'engine_state', 'name', 'worker', 'queue'] as const;
 /** Filters that accept one value. */
 const ONE = ['q', 'last', 'since', 'until', 'root_id', 'parent_id', 'group_id'] as const;
 
@@ -56,7 +56,7 @@ export function listQuery(query: URLSearchParams, now: number): TaskListQuery {
  */
 export function canAskForChanges(query: URLSearchParams): boolean {
   const { sort, order } = orderOf(query);
-  const isFixed = !['state', 'worker', 'queue', 'until'].some((name) => query.has(name));
+  const isFixed = !['state', 'engine_state', 'worker', 'queue', 'until'].some((name) => query.has(name));
   return sort === 'timestamp' && order === 'desc' && isFixed;
 }
 

@@ -1,10 +1,11 @@
 import { go, linkTo } from '../route.ts';
+import type { Words } from '../text/words.ts';
 import { orderOf, type Sort, withFilter } from './list-query.ts';
 
 const COLUMNS: readonly { readonly kind: string; readonly text: string; readonly sort?: Sort }[] = [
   { kind: 'c-state', text: 'State', sort: 'state' },
   { kind: 'c-name', text: 'Task', sort: 'name' },
-  { kind: 'c-args', text: 'Arguments or error' },
+  { kind: 'c-args', text: '' },
   { kind: 'c-worker', text: 'Worker' },
   { kind: 'c-queue', text: 'Queue' },
   { kind: 'c-wait num', text: 'Waited' },
@@ -13,7 +14,7 @@ const COLUMNS: readonly { readonly kind: string; readonly text: string; readonly
 ];
 
 /** The column headings of the list. Those of sortable columns are buttons. */
-export function TaskHead({ query }: { readonly query: URLSearchParams }) {
+export function TaskHead({ query, words }: { readonly query: URLSearchParams; readonly words: Words }) {
   const { sort, order } = orderOf(query);
 
   function sortBy(column: Sort): void {
@@ -27,11 +28,12 @@ export function TaskHead({ query }: { readonly query: URLSearchParams }) {
   return (
     <div role="rowgroup" class="list-head">
       <div role="row" class="row" aria-rowindex={1}>
-        {COLUMNS.map(({ kind, text, sort: column }) => {
+        {COLUMNS.map(({ kind, text: own, sort: column }) => {
+          const text = own || `${words.input[0]?.toUpperCase()}${words.input.slice(1)} or error`;
           const isSorted = column !== undefined && column === sort;
           return (
             <div
-              key={text}
+              key={kind}
               role="columnheader"
               class={kind}
               aria-sort={isSorted ? (order === 'asc' ? 'ascending' : 'descending') : undefined}

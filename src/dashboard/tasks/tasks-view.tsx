@@ -6,6 +6,7 @@ import { ViewHead } from '../parts/view-head.tsx';
 import { VirtualRows } from '../parts/virtual-rows.tsx';
 import { linkTo, taskLink } from '../route.ts';
 import { count, counted } from '../text/numbers.ts';
+import { wordsFor } from '../text/words.ts';
 import { useMedia } from '../use-media.ts';
 import { ExportMenu } from './export-menu.tsx';
 import { ActiveFilters, Filters } from './filters.tsx';
@@ -31,6 +32,7 @@ export function TasksView({ query }: { readonly query: URLSearchParams }) {
     isHeld || isScrolled,
   );
   const { rows, total, hasMore, error, isLoading } = list;
+  const words = wordsFor(list.sources ?? []);
   const isEmpty = rows.length === 0 && !isLoading && error === null && !hasMore;
 
   return (
@@ -41,7 +43,7 @@ export function TasksView({ query }: { readonly query: URLSearchParams }) {
         </span>
         <ExportMenu query={query} />
       </ViewHead>
-      <Filters query={query} />
+      <Filters query={query} words={words} />
       <ActiveFilters query={query} />
       {error !== null && <Problem error={error} retry={list.reload} />}
       <Sources sources={list.sources} />
@@ -91,7 +93,7 @@ function Rows(props: {
         count={rows.length}
         rowCount={total === null ? -1 : total + 1}
         rowHeight={rowHeight}
-        head={<TaskHead query={query} />}
+        head={<TaskHead query={query} words={wordsFor(list.sources ?? [])} />}
         onEnd={list.loadMore}
         onScrolled={onScrolled}
         focus={holders.focus}

@@ -4,6 +4,8 @@ import type { SourceBody } from '../../client.ts';
 /** The terms of a queueing system for the parts of a task. */
 export interface Words {
   readonly args: string;
+  /** The same within a sentence, in one word. */
+  readonly input: string;
   readonly kwargs: string;
   readonly parent: string;
   /** What its parent is to a task. */
@@ -11,24 +13,34 @@ export interface Words {
   /** What its children are to a task. */
   readonly isChild: string;
   readonly alone: string;
+  /** States that its tasks can have, also if none has them now. */
+  readonly states: readonly string[];
+  /** Its own states beside them. */
+  readonly engineStates: readonly string[];
 }
 
 const CELERY: Words = {
   args: 'Positional arguments',
+  input: 'arguments',
   kwargs: 'Keyword arguments',
   parent: 'Sent by',
   isParent: 'sent this task',
   isChild: 'sent by this task',
   alone: 'None: this task is not part of a workflow.',
+  states: ['PENDING', 'RECEIVED', 'STARTED', 'RETRY', 'SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED'],
+  engineStates: [],
 };
 
 const BULLMQ: Words = {
   args: 'Data',
+  input: 'data',
   kwargs: 'Options',
   parent: 'Parent',
   isParent: 'parent, waits for this job',
   isChild: 'child of this job',
   alone: 'None: this job is not part of a flow.',
+  states: ['PENDING', 'STARTED', 'RETRY', 'SUCCESS', 'FAILURE'],
+  engineStates: ['delayed', 'prioritized', 'waiting-children', 'paused'],
 };
 
 /** The terms for the tasks of a source. @param name default: those of all sources, if they have one engine */

@@ -1,0 +1,47 @@
+import * as bullmq from 'bullmq';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { bullmqSources } from '../../src/bullmq.ts';
+import { startBullMQ } from '../helpers/bullmq-app.ts';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
+import { serve } from '../router/host-kit.ts';
+import { browserMissing, look } from './browser.ts';
+
+const missing = browserMissing ?? redisMissing;
+const [, express5] = EXPRESS_MAJORS;
+
+describe.skipIf(missing)(titleUnless(missing, 'the page over a running BullMQ'), () => {
+  it('is green where all is well, and speaks of jobs in the terms of BullMQ', async () => {
+    const app = await startBullMQ(bullmq);
+    onTestFinished(() => app.close());
+    const [mail, image] = [app.queue('mail'), app.queue('image')];
+    app.worker(mail.name, async () => 'sent', { name: 'mailer' });
+    await mail.addBulk(Array.from({ length: 30 }, () => ({ name: 'mail.send', data: { to: 'ann' } })));
+    await mail.add('mail.later', {}, { delay: 3_600_000 });
+    await app.settled(mail, 30, 'completed');
+    const flow = await app.flow().add({
+      name: 'album.print',
+      queueName: 'mail',
+      children: [{ name: 'album.page', queueName: 'image' }],
+    });
+    const { base } = await serve(express5 as NonNullable<typeof express5>, {
+      sources: bullmqSources({ queues: [mail, image] }),
+    });
+    const { page, go } = await look(base, '#/');
+    await page.getByText('No problem found. 9 of 9 checks ran.').waitFor();
+    expect(await page.locator('.verdict-text').getAttribute('class')).toContain('tone-success');
+
+    await go('#/tasks');
+    await page.getByText('Data or error').waitFor();
+    expect(await page.getByRole('button', { name: 'REVOKED' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'delayed' }).click();
+    await page.getByText('1 task', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'mail.later' }).waitFor();
+
+    await go(`#/workflow/${encodeURIComponent(`mail:${flow.job.id}`)}`);
+    await page.getByRole('button', { name: 'album.print, PENDING · waiting-children' }).waitFor();
+    const left = async (name: string): Promise<number> =>
+      (await page.getByRole('button', { name: new RegExp(`^${name},`) }).boundingBox())?.x ?? Number.NaN;
+    expect(await left('album.page')).toBeLessThan(await left('album.print'));
+  });
+});
