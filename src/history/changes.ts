@@ -101,6 +101,11 @@ export type TaskFacts = Pick<
   | 'truncated'
 >;
 
+/** Whether a task in this state may have ended without a message that reports it. */
+export function mayEndUnseen(state: TaskState): boolean {
+  return isTaken(state) || state === 'RETRY';
+}
+
 /** Whether a worker has taken a task in this state and has not reported its end. */
 export function isTaken(state: TaskState): boolean {
   return !isDone(state) && state !== 'PENDING' && state !== 'RETRY';

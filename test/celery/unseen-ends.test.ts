@@ -109,6 +109,38 @@ describe('a task that a worker has taken', () => {
   });
 
   const holder: HeldTask = { worker: 'w1@a', list: 'active' };
+
+  describe('and waits for a retry', () => {
+    beforeEach(() => {
+      tell('started');
+      tell('retried', { time: Date.now() + 1, eta: Date.now() + 5_000 });
+    });
+
+    it('has ended unseen when its message is in no queue and no worker has it, twice', async () => {
+      expect(history.index.stateOf('a')).toBe('RETRY');
+      await vi.advanceTimersByTimeAsync(4_000);
+      expect(await flags()).toEqual([]);
+      await vi.advanceTimersByTimeAsync(40_000);
+      expect(await flags()).toEqual(['end_unseen']);
+      const { running, overdue } = await activity();
+      expect([running, overdue]).toEqual([[], null]);
+      tell('succeeded', { origin: 'result' });
+      expect(await flags()).toEqual([]);
+    });
+
+    it.each<[string, () => void]>([
+      ['its message waits, or is held for its eta', () => (queued = true)],
+      ['queues cannot be read', () => (queued = null)],
+      ['a worker did not answer', () => (held = { ...NOWHERE, complete: ['reserved'] })],
+      ['a worker runs it', () => (held = { ...NOWHERE, tasks: new Map([['a', holder]]) })],
+      ['its next attempt is heard of', () => setTimeout(() => tell('received', { retries: 1 }), 30_000)],
+    ])('is not flagged when %s', async (_, arrange) => {
+      arrange();
+      await vi.advanceTimersByTimeAsync(43_000);
+      expect(await flags()).not.toContain('end_unseen');
+    });
+  });
+
   it.each<[string, () => void]>([
     [
       'is in the reply',

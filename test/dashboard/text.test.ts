@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { GraphNodeBody } from '../../src/client.ts';
+import { endText } from '../../src/dashboard/graph/end-text.ts';
 import { bytes, duration, percent } from '../../src/dashboard/text/numbers.ts';
 import { pretty } from '../../src/dashboard/text/pretty.ts';
 
@@ -60,5 +62,28 @@ describe('a value', () => {
     `${'['.repeat(100)}1${']'.repeat(100)}`,
   ])('that is broken or cut keeps every character: %#', (text) => {
     expect(pretty(text).replaceAll(/\s/g, '')).toBe(text.replaceAll(/\s/g, ''));
+  });
+});
+
+describe('the end of a workflow', () => {
+  const node = (id: string, state: string | null): GraphNodeBody =>
+    ({ id, state, kind: null, members: null }) as GraphNodeBody;
+  const edge = (source: string, target: string, kind: string) => ({
+    ...{ id: `${source}->${target}:${kind}`, source, target, kind },
+  });
+  const nodes = [node('a', 'SUCCESS'), node('b', 'FAILURE'), node('c', null)];
+
+  it('is that of the tasks that ran, where others never ran', () => {
+    const edges = [edge('a', 'b', 'chain'), edge('b', 'c', 'chain')];
+    expect(endText({ complete: true, nodes, edges })).toBe(
+      'All tasks that ran have ended. 1 more task never ran.',
+    );
+    expect(endText({ complete: false, nodes, edges })).toBe('Some tasks have not ended.');
+  });
+
+  it('is that of all tasks, where one is only known as a parent', () => {
+    expect(endText({ complete: true, nodes, edges: [edge('c', 'a', 'child')] })).toBe(
+      'All tasks have ended.',
+    );
   });
 });

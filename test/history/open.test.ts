@@ -202,7 +202,7 @@ describe('a task whose end was not seen', () => {
     expect(openOf(history)).toEqual(['a']);
   });
 
-  it.each(['sent', 'retried', 'succeeded'] as const)(
+  it.each(['sent', 'succeeded'] as const)(
     'was taken by a worker: one that was %s is not flagged',
     async (type) => {
       const history = historyOf([told({ type, worker: 'w@h' })]);
@@ -213,6 +213,13 @@ describe('a task whose end was not seen', () => {
       expect((await page(history)).tasks[0]?.flags).toEqual([]);
     },
   );
+
+  it('may be one that waited for a retry', async () => {
+    const history = historyOf([told({ type: 'retried', worker: 'w@h' })]);
+    history.writer.recordEndUnseen('a', true);
+    expect(openOf(history)).toEqual([]);
+    expect((await page(history)).tasks[0]).toMatchObject({ state: 'RETRY', flags: ['end_unseen'] });
+  });
 
   it('is in no state of the statistics', async () => {
     const history = historyOf([told({ id: 'a', type: 'started' }), told({ id: 'b', type: 'started' })]);

@@ -7,6 +7,7 @@ import { ValueBlock } from '../parts/value-block.tsx';
 import { linkTo, taskLink } from '../route.ts';
 import { count, counted, duration } from '../text/numbers.ts';
 import type { Words } from '../text/words.ts';
+import { endText } from './end-text.ts';
 import type { DrawnNode } from './structure.ts';
 import { titleOf } from './titles.ts';
 
@@ -127,7 +128,7 @@ export function Summary({
   return (
     <>
       <h2>{counted(counts.total, 'task')}</h2>
-      <p class="dim">{graph.complete ? 'All tasks have ended.' : 'Some tasks have not ended.'}</p>
+      <p class="dim">{endText(graph)}</p>
       <ul class="graph-counts">
         {rows
           .filter(([, number]) => number > 0)

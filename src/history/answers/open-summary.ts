@@ -102,6 +102,7 @@ function visitPending(sums: Sums, slot: number): void {
 
 /** A worker may have the next attempt of a task, which then waits there for its eta. */
 function visitRetry(sums: Sums, slot: number): void {
+  if (isMissing(sums.context.records, slot)) return;
   const life = readLife(sums.context.records, slot);
   if (life.isHeld) addLost(sums, slot, 'RETRY');
   if (life.isOpened) addOverdue(sums, slot, 'RETRY');

@@ -2,7 +2,7 @@
 
 import type { TaskRelation } from '../../model.ts';
 import type { MinuteAggregate } from '../aggregate/minute-aggregate.ts';
-import { isTaken } from '../changes.ts';
+import { mayEndUnseen } from '../changes.ts';
 import { FEED_TYPES, type Feed } from '../feed/feed.ts';
 import type { HistoryWriter, TaskChange, TaskFacts } from '../history.ts';
 import type { Added } from '../merge/entries.ts';
@@ -76,7 +76,7 @@ export function createRecorder(context: RecorderContext): Recorder {
     },
     recordEndUnseen(id, unseen) {
       const slot = slotOf(id);
-      if (slot !== undefined) recordMissing(state, slot, unseen, isTaken);
+      if (slot !== undefined) recordMissing(state, slot, unseen, mayEndUnseen);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Finds tasks that a worker has taken and no longer has, although no message reported their end. */
+/** Finds tasks that no worker has any more, although no message reported their end. */
 import { isTaken } from '../../../history/changes.ts';
 import type { CollectedHistory, OpenTask } from '../../../history/history.ts';
 import type { Running } from './running.ts';
@@ -50,7 +50,8 @@ interface State {
 
 /**
  * A task has ended unseen when the worker that took it has answered twice, some seconds apart, that it does not run
- * it, without any message of the task in between, and there is no stored result.
+ * it, without any message of the task in between, and there is no stored result. Which worker takes the next attempt of
+ * a task that waits for a retry is not known: all workers have answered, and its message is in no queue.
  */
 export function createUnseenEnds(options: UnseenEndsOptions): UnseenEnds {
   const state: State = { options, absent: new Map(), waits: new Map() };
@@ -68,7 +69,9 @@ function candidatesOf({ options: { history, isQueued }, absent, waits }: State):
   const settled = Date.now() - SETTLED_MS;
   const candidates = history.index.listOpen(MAX_OPEN).filter((task) => {
     const { id, state, worker, heardAt } = task;
-    if (worker === null || heardAt >= settled || !isTaken(state)) return false;
+    if (heardAt >= settled) return false;
+    if (state === 'RETRY') return isQueued(id) === false;
+    if (worker === null || !isTaken(state)) return false;
     // The message of a task that a worker holds back is unacknowledged.
     return state === 'RECEIVED' ? isQueued(id) === false : isQueued(id) !== true;
   });
@@ -80,13 +83,15 @@ function candidatesOf({ options: { history, isQueued }, absent, waits }: State):
 async function compare(
   state: State,
   candidates: readonly OpenTask[],
-  { tasks, reporters, askedAt }: Running,
+  { tasks, reporters, complete, askedAt }: Running,
 ): Promise<void> {
   const { absent } = state;
   const ended: OpenTask[] = [];
   for (const task of candidates) {
     const { id, worker } = task;
-    if (worker === null || tasks.has(id) || !reporters.has(worker)) {
+    const hasAnswered =
+      task.state === 'RETRY' ? complete.includes('active') : worker !== null && reporters.has(worker);
+    if (tasks.has(id) || !hasAnswered) {
       absent.delete(id);
       wait(state, id);
       continue;
@@ -114,7 +119,9 @@ async function record(
   if (isBehind()) return;
   for (const task of ended) {
     const now = history.index.openTask(task.id);
-    if (now === null || !isUnchanged(task, now) || isQueued(task.id) === true) continue;
+    if (now === null || !isUnchanged(task, now)) continue;
+    const queued = isQueued(task.id);
+    if (queued === true || (task.state === 'RETRY' && queued === null)) continue;
     history.writer.recordEndUnseen(task.id, true);
   }
 }
