@@ -95,7 +95,7 @@ describe('the per-minute aggregate', () => {
       for (const name of ['a', 'b', 'c'])
         aggregate.count('started', name, at(minute), Number.NaN, at(minute));
     }
-    expect(aggregate.bytes).toBeLessThanOrEqual(MIB + 1_000);
+    expect(aggregate.bytes()).toBeLessThanOrEqual(MIB + 1_000);
     expect(aggregate.since).toBeGreaterThan(at(100));
     const kept = (at(1_000) - aggregate.since) / MINUTE;
     expect(aggregate.counts('b', at(0), at(1_000)).started).toBe(kept);

@@ -31,7 +31,7 @@ export type Outcome = keyof typeof OUTCOMES;
 /** Counts events by name and minute. */
 export interface MinuteAggregate extends MinuteCounts {
   /** Estimate of the memory, in bytes. */
-  readonly bytes: number;
+  bytes(): number;
   /**
    * Counts an event.
    *
@@ -47,16 +47,14 @@ export interface MinuteAggregate extends MinuteCounts {
 /** @param maxBytes most memory; of more, the oldest minutes are dropped */
 export function createMinuteAggregate(maxBytes: number): MinuteAggregate {
   const state = createCells(maxBytes);
-  return {
+  // No getters: V8 would look up every member of the object in a table.
+  const aggregate: MinuteAggregate & { since: number } = {
     others: OTHERS_TEXT,
-    get bytes() {
-      return bytesOf(state);
-    },
-    get since() {
-      return state.oldest * MINUTE_MS;
-    },
+    since: 0,
+    bytes: () => bytesOf(state),
     count(outcome, name, time, ms, now) {
       const cell = cellFor(state, name, time, now);
+      aggregate.since = state.oldest * MINUTE_MS;
       if (cell < 0) return;
       add(state, cell, OUTCOMES[outcome]);
       if (ms >= 0) add(state, cell, HISTOGRAMS[outcome === 'started' ? 'wait' : 'run'] + bucketOf(ms));
@@ -64,8 +62,12 @@ export function createMinuteAggregate(maxBytes: number): MinuteAggregate {
     names: () => namesOf(state),
     counts: (name, from, to) => countsIn(state, name, from, to),
     quantile: (kind, name, from, to, share) => quantileIn(state, { kind, name, from, to, share }),
-    clear: () => clearCells(state),
+    clear() {
+      clearCells(state);
+      aggregate.since = 0;
+    },
   };
+  return aggregate;
 }
 
 function add({ columns }: AggregateState, cell: number, column: number): void {

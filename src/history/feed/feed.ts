@@ -32,7 +32,7 @@ export const FEED_TYPES: Readonly<Record<TaskChangeType, string>> = {
 
 /** The feed. */
 export interface Feed {
-  readonly size: number;
+  size(): number;
   /** @param arrivedAt milliseconds, our clock */
   add(item: FeedItem, arrivedAt: number): void;
   /** Notes that items may be missing before the next one. */
@@ -84,9 +84,7 @@ export function createFeed(
     gapAt: Number.NEGATIVE_INFINITY,
   };
   return {
-    get size() {
-      return ring.size;
-    },
+    size: () => ring.size,
     add: (item, arrivedAt) => addItem(ring, item, arrivedAt),
     markGap() {
       state.gapAfter = ring.newest;

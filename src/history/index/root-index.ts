@@ -29,22 +29,19 @@ const BYTES_PER_ROOT = 100;
 /** @param order of the tasks of one root */
 export function createRootIndex(order: MemberOrder): RootIndex {
   const roots = new Map<string, Members>();
-  let length = 0;
-  return {
-    get bytes() {
-      return length + roots.size * BYTES_PER_ROOT;
-    },
+  const index: RootIndex & { bytes: number } = {
+    bytes: 0,
     add(root, slot, key) {
       const members = roots.get(root);
       const more = addMember(members, slot, key, order);
       if (more !== members) roots.set(root, more);
-      if (members === undefined) length += root.length;
+      if (members === undefined) index.bytes += BYTES_PER_ROOT + root.length;
     },
     remove(root, slot, key) {
       const members = roots.get(root);
       if (members === undefined || removeMember(members, slot, key) !== undefined) return;
       roots.delete(root);
-      length -= root.length;
+      index.bytes -= BYTES_PER_ROOT + root.length;
     },
     move(root, slot, from, to) {
       const members = roots.get(root);
@@ -58,4 +55,5 @@ export function createRootIndex(order: MemberOrder): RootIndex {
     },
     size: (root) => countMembers(roots.get(root)),
   };
+  return index;
 }

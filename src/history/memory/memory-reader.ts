@@ -125,8 +125,8 @@ function statsOf(
 ): HistoryStats {
   return {
     tasks: tables.records.slots.size,
-    workers: workers.size,
-    events: feed.size,
+    workers: workers.size(),
+    events: feed.size(),
     since: new Date(startedAt),
     evicted: counts.evicted,
     bytes: tables.eviction.bytes(),

@@ -76,7 +76,7 @@ export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
   const workers = createWorkerTable(shownNow, retention.maxWorkers, retention.workerExpiryMs);
   const aggregate = createMinuteAggregate(retention.maxBytes * AGGREGATE_SHARE);
   const flags = { now: shownNow, isLost: workers.isLost };
-  const tables = createTables(retention, clock, flags, redactor, () => aggregate.bytes);
+  const tables = createTables(retention, clock, flags, redactor, aggregate.bytes);
   const state: MemoryState = {
     instance,
     clock,

@@ -51,7 +51,7 @@ export function createTables(
     index,
     retention,
     clock,
-    beside: () => relations.bytes + relativeBytes(index) + beside(),
+    beside: () => relations.bytes() + relativeBytes(index) + beside(),
     packHeld(slot) {
       const record = records.held.records.get(slot);
       if (record === undefined) return false;

@@ -10,7 +10,6 @@ import { applyChange, applyFacts, applyRelations } from '../merge/merge.ts';
 import { KIND_ORDER, stateOf, type TaskEntry } from '../merge/record.ts';
 import { isName } from '../names.ts';
 import { holdRecord, isFull } from '../table/held-records.ts';
-import { heldText } from '../table/interned-strings.ts';
 import { readLife, readRecord } from '../table/record-table.ts';
 import { allocateSlot } from '../table/records.ts';
 import type { WorkerTable } from '../workers/worker-table.ts';
@@ -169,11 +168,11 @@ function publish(
   feed.add(
     {
       type: feedTypeOf(change),
-      // The texts that the table holds, not the message's own copies.
-      task: name === null ? null : heldText(records.names, name),
+      task: name,
+      // The text that the table holds, not the message's own copy.
       taskId: records.ids[slot] as string,
       state: stateOf(entry),
-      worker: entry.worker === null ? null : heldText(records.workers, entry.worker),
+      worker: entry.worker,
       time: entry.time,
       detail: change.detail ?? change.exception ?? null,
     },

@@ -36,7 +36,7 @@ function isEnd({ kind, origin }: TaskEntry): boolean {
 
 /** Whether no other run ended later. */
 function isLastEnd({ entries }: MutableRecord, entry: TaskEntry): boolean {
-  return entries.every((other) => !isEnd(other) || other.time <= entry.time);
+  return entries.every((other) => other.time <= entry.time || !isEnd(other));
 }
 
 function reporterOf({ origin, truncated }: TaskChange): OutcomeReporter {

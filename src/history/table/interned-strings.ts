@@ -77,9 +77,3 @@ export function createInternedStrings(): InternedStrings {
 function bytesOf(text: string): number {
   return BYTES_PER_STRING + 2 * text.length;
 }
-
-/** @returns the text as it is stored here, if it is: one copy of it is enough */
-export function heldText(strings: InternedStrings, text: string): string {
-  const string = strings.find(text);
-  return string === 0 ? text : strings.text(string);
-}

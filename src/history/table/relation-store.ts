@@ -15,9 +15,8 @@ export type Edge = TaskRelation & { readonly parent: string };
 
 /** The relations. Between two ids there is one, and beside it membership of a group. */
 export interface RelationStore {
-  readonly size: number;
   /** Estimate in bytes. */
-  readonly bytes: number;
+  bytes(): number;
   /** @returns whether it is new, or more specific than the one before */
   add(parent: string, child: string, relation: string): boolean;
   /** Whether any relation names this id. */
@@ -51,12 +50,7 @@ export function createRelationStore(maxCount: number, maxBytes: number): Relatio
     ...{ size: 0, bytes: 0 },
   };
   return {
-    get size() {
-      return state.size;
-    },
-    get bytes() {
-      return state.bytes;
-    },
+    bytes: () => state.bytes,
     add(parent, child, relation) {
       const isChanged = addEdge(state, { parent, child, relation });
       while (state.size > 1 && (state.size > maxCount || state.bytes > maxBytes)) {

@@ -41,13 +41,12 @@ export interface ValueStore {
  * @param maxLength longest single value, in characters
  */
 export function createValueStore(maxBytes: number, maxLength: number): ValueStore {
-  let bytes = 0;
   let oldest: StoredValue | null = null;
   let newest: StoredValue | null = null;
 
   function unlink(value: StoredValue): void {
     if (value.whole === null) return;
-    bytes -= value.whole.length * 2;
+    store.bytes -= value.whole.length * 2;
     value.whole = null;
     if (value.older === null) oldest = value.newer;
     else value.older.newer = value.newer;
@@ -66,15 +65,13 @@ export function createValueStore(maxBytes: number, maxLength: number): ValueStor
     if (newest === null) oldest = value;
     else newest.newer = value;
     newest = value;
-    bytes += whole.length * 2;
-    while (bytes > maxBytes && oldest !== null) unlink(oldest);
+    store.bytes += whole.length * 2;
+    while (store.bytes > maxBytes && oldest !== null) unlink(oldest);
     return value;
   }
 
-  return {
-    get bytes() {
-      return bytes;
-    },
+  const store: ValueStore & { bytes: number } = {
+    bytes: 0,
     keep,
     drop(text) {
       if (text !== null && typeof text !== 'string') unlink(text);
@@ -83,11 +80,11 @@ export function createValueStore(maxBytes: number, maxLength: number): ValueStor
       if (typeof held === 'string') return keep(content);
       held.head = copyOf(content, INLINE);
       if (held.whole === null) return held;
-      bytes -= held.whole.length * 2;
+      store.bytes -= held.whole.length * 2;
       held.cut ||= content.length > maxLength;
       held.whole = content.length > maxLength ? copyOf(content, maxLength) : content;
-      bytes += held.whole.length * 2;
-      while (bytes > maxBytes && oldest !== null) unlink(oldest);
+      store.bytes += held.whole.length * 2;
+      while (store.bytes > maxBytes && oldest !== null) unlink(oldest);
       return held;
     },
     read(text) {
@@ -95,6 +92,7 @@ export function createValueStore(maxBytes: number, maxLength: number): ValueStor
       return { text: text.whole ?? text.head, cut: text.cut || text.whole === null };
     },
   };
+  return store;
 }
 
 /** Copies the first characters. A slice would keep the whole original in memory. */

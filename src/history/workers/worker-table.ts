@@ -15,7 +15,7 @@ import { isExpired, isMissing, nextChangeOf, statusOf } from './worker-status.ts
 
 /** The workers. */
 export interface WorkerTable {
-  readonly size: number;
+  size(): number;
   /** @returns whether the message belongs into the feed (the worker came or went), and whether its status changed */
   record(change: WorkerChange): { isNews: boolean; isChanged: boolean };
   /** A message about a task counts as a sign of life of its worker. @returns whether its status changed */
@@ -67,9 +67,7 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
   const workers = new Map<string, WorkerRecord>();
   const state: WorkerState = { workers, now, maxWorkers, last: null, oldest: [], hasEvicted: false };
   return {
-    get size() {
-      return workers.size;
-    },
+    size: () => workers.size,
     record: (change) => record(state, change),
     sign: (hostname, heardAt) => sign(state, hostname, heardAt),
     mention(hostname) {

@@ -6,6 +6,7 @@ import { eventException } from './exceptions.ts';
 import { type FullChange, kindOf } from './full-change.ts';
 import { parseMoment } from './moments.ts';
 import { pythonText } from './python-repr.ts';
+import { sharedText } from './shared-text.ts';
 import { wasCut } from './truncation.ts';
 
 /** A decoded event. Another process wrote it, so any field may be missing or of any type. */
@@ -28,7 +29,7 @@ export function taskChangeOf(event: CeleryEvent): TaskChange | null {
   const type = changeTypeOf(eventType, event);
   const exception = text(event.exception);
   const traceback = text(event.traceback);
-  const name = text(event.name);
+  const name = sharedText(text(event.name));
   const full: FullChange = {
     id: uuid,
     type,
@@ -38,12 +39,12 @@ export function taskChangeOf(event: CeleryEvent): TaskChange | null {
     origin: 'event',
     stored: undefined,
     heardAt: undefined,
-    worker: type === 'sent' ? undefined : workerName(event),
+    worker: type === 'sent' ? undefined : sharedText(workerName(event)),
     retries: typeof event.retries === 'number' ? event.retries : undefined,
     tentative: undefined,
     isConsequence: undefined,
     name,
-    queue: text(event.queue),
+    queue: sharedText(text(event.queue)),
     args: text(event.args),
     kwargs: text(event.kwargs),
     result: text(event.result),
