@@ -107,7 +107,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'a Redis'), () 
     expect(sources.health.checkBackend).toBeUndefined();
     expect(await componentOf(sources, 'backend')).toMatchObject({
       status: 'unknown',
-      config: { transport: 'db+sqlite', hints: [expect.stringMatching(/events alone/)] },
+      config: { transport: 'db+sqlite', hints: [expect.stringMatching(/events only/)] },
     });
     const without = start({ broker: redis.url() });
     expect((await componentOf(without, 'backend')).status).toBe('disabled');
