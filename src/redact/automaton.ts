@@ -82,9 +82,9 @@ export interface Found<Word> {
   readonly length: number;
 }
 
-/** The state after a character of a class. */
-export function nextState({ next }: Pick<Automaton<unknown>, 'next'>, state: number, known: number): number {
-  return next[state * WIDTH + known] as number;
+/** The state after a character. */
+export function nextState(next: Uint16Array, state: number, code: number): number {
+  return next[state * WIDTH + (CLASSES[code] as number)] as number;
 }
 
 interface Node<Word> {

@@ -112,7 +112,7 @@ function runAt(text: string, runs: Runs, alphabet: Alphabet, at: number, isCut: 
 
 /** The token of a form at an index; `null` when there is none. */
 export function tokenAt(text: string, form: Form, at: number, runs: Runs, isCut: boolean): Span | null {
-  if (!text.startsWith(form.prefix, at) || !isWordStart(text, at)) return null;
+  if (!isWordStart(text, at) || !isAt(text, form.prefix, at)) return null;
   let start = at;
   if (form.shown !== null) {
     form.shown.lastIndex = at + form.prefix.length;
@@ -122,6 +122,14 @@ export function tokenAt(text: string, form: Form, at: number, runs: Runs, isCut:
   const run = runAt(text, runs, form.alphabet, start, isCut);
   if (run.end <= start) return null;
   return isToken(form, run, start) || run.isCut ? { start, end: run.end } : null;
+}
+
+/** Whether a word is at an index. For short ones `startsWith` takes longer. */
+function isAt(text: string, word: string, at: number): boolean {
+  for (let index = 0; index < word.length; index++) {
+    if (text.charCodeAt(at + index) !== word.charCodeAt(index)) return false;
+  }
+  return true;
 }
 
 function isToken({ needs, atLeast, prefix }: Form, run: Run, start: number): boolean {

@@ -63,10 +63,9 @@ const QUERY_SECRET = /(?:[?&;]|%(?:25)*(?:26|3f)|\\u0026)(?:sig|signature)$/i;
 
 /** Whether a key is the signature in the query of a URL, which grants access. */
 export function isSignatureInQuery(text: string, start: number, end: number): boolean {
-  const last = text.charCodeAt(end - 1) | 32;
-  if (last !== 103 && last !== 101) return false;
+  if (end - start !== 'sig'.length && end - start !== 'signature'.length) return false;
   // `?`, `&`, `;`, or the last digit of one that is encoded.
   const before = text.charCodeAt(start - 1);
   if (before !== 63 && before !== 38 && before !== 59 && !isHex(before)) return false;
-  return end - start < 24 && QUERY_SECRET.test(text.slice(Math.max(0, start - 8), end));
+  return QUERY_SECRET.test(text.slice(Math.max(0, start - 8), end));
 }

@@ -1,5 +1,5 @@
 /** Finds secrets in a text: values of keys that name a secret, and texts with the form of a secret. */
-import { type Automaton, classOf, createAutomaton, type Found, nextState } from './automaton.ts';
+import { type Automaton, createAutomaton, type Found, nextState } from './automaton.ts';
 import { createJudge, type FinderOptions, type Judge, type Stem, stemsOf } from './finder-rules.ts';
 import { endsInForeignWord, hasForeignWord } from './foreign-words.ts';
 import { createRuns, privateKey, privateKeyTail, type Runs, schemeToken, tokenAt } from './forms.ts';
@@ -15,6 +15,10 @@ import { mayHaveValue } from './value-place.ts';
 interface Search {
   readonly text: string;
   readonly isCut: boolean;
+  /** Everything before this index is read. */
+  at: number;
+  /** The state of the automaton there. */
+  state: number;
   /** Everything before this index is written. */
   done: number;
   /** Keys before this index are judged. */
@@ -56,31 +60,41 @@ export function createSecretFinder(options: FinderOptions): SecretFinder {
 }
 
 function maskOnce({ automaton, ...rules }: Rules, text: string, isCut: boolean): string {
-  const search: Search = { text, isCut, done: 0, judged: 0, keys: 0, named: -1, runs: createRuns() };
-  const { firstFound } = automaton;
+  const search: Search = { text, isCut, at: 0, state: 0, done: 0, judged: 0, keys: 0, named: -1, runs: createRuns() };
   let shown = '';
-  let state = 0;
-  for (let at = 0; at < text.length; ) {
-    const code = text.charCodeAt(at);
-    if (code === BACKSLASH) {
-      const next = afterEscape(text, at);
-      if (next.code !== 0) state = nextState(automaton, state, classOf(next.code));
-      at = next.end;
-    } else {
-      state = nextState(automaton, state, classOf(code));
-      at++;
-    }
-    if (state < firstFound) continue;
-    const found = findAt(search, (automaton.found[state - firstFound] as Found<Stem>).words, at, rules);
+  for (let stems = nextStems(automaton, search); stems !== null; stems = nextStems(automaton, search)) {
+    const found = findAt(search, stems, search.at, rules);
     if (found === null) continue;
     const start = Math.max(found.start, search.done);
     // Two secrets side by side are one.
     const isNext = start === search.done && found.text === MASK && shown.endsWith(MASK);
     if (!isNext) shown += text.slice(search.done, start) + found.text;
-    search.done = at = Math.max(found.end, at);
-    state = 0;
+    search.done = search.at = Math.max(found.end, search.at);
+    search.state = 0;
   }
   return search.done === 0 ? text : shown + text.slice(search.done);
+}
+
+/** Reads on to the end of the next stems; `null` at the end of the text. Most time is spent here: it is kept small. */
+function nextStems({ next, firstFound, found }: Automaton<Stem>, search: Search): readonly Stem[] | null {
+  const { text } = search;
+  let { at, state } = search;
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (code === BACKSLASH) {
+      const unit = afterEscape(text, at);
+      if (unit.code !== 0) state = nextState(next, state, unit.code);
+      at = unit.end;
+    } else {
+      state = nextState(next, state, code);
+      at++;
+    }
+    if (state < firstFound) continue;
+    search.at = at;
+    search.state = state;
+    return (found[state - firstFound] as Found<Stem>).words;
+  }
+  return null;
 }
 
 const BACKSLASH = 92;

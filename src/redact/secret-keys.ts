@@ -131,6 +131,8 @@ export function judgeKey(text: string, start: number, end: number): Verdict {
   return judgeWords(wordsAt(text, start, end));
 }
 
+type Mutable<T> = { -readonly [Member in keyof T]: T[Member] };
+
 /** What counts of the words of a key. */
 export interface KeyWords {
   readonly count: number;
@@ -144,37 +146,38 @@ export interface KeyWords {
 
 /** Reads the words of the key between two indexes of a text. Its letters may be escaped. */
 export function wordsAt(text: string, start: number, end: number): KeyWords {
-  let [count, first, previous, last, isSecret] = [0, UNKNOWN, UNKNOWN, UNKNOWN, false];
+  const words: Mutable<KeyWords> = { count: 0, first: UNKNOWN, previous: UNKNOWN, last: UNKNOWN, isSecret: false };
   let state = 0;
   let length = 0;
   let isUpper = false;
   let beginsSecret = false;
-  for (let at = start, isEnd = false; !isEnd; ) {
-    isEnd = at >= end;
-    let code = isEnd ? END : text.charCodeAt(at);
-    let next = at + 1;
-    if (code === 92) ({ code, end: next } = unitAt(text, at));
-    at = next;
-    const known = classOf(code);
-    const isLetter = isLatin(known);
-    const wasUpper: boolean = isUpper;
-    isUpper = code < 128 ? code >= 65 && code <= 90 : wasUpper;
-    if (length > 0 && (!isLetter || (isUpper && (!wasUpper || isLower(text.charCodeAt(next)))))) {
-      previous = last;
-      last = wordAt(state, length, beginsSecret);
-      isSecret ||= last.secret || makeSecret(previous, last);
-      if (count++ === 0) first = last;
+  for (let at = start; at < end; ) {
+    let code = text.charCodeAt(at++);
+    if (code === BACKSLASH) ({ code, end: at } = unitAt(text, at - 1));
+    const isLetter = isLatin(classOf(code));
+    const wasUpper = isUpper;
+    if (code < 128) isUpper = code <= 90 && code >= 65;
+    if (length > 0 && (!isLetter || (isUpper && (!wasUpper || isLower(text.charCodeAt(at)))))) {
+      addWord(words, wordAt(state, length, beginsSecret));
       state = length = 0;
       beginsSecret = false;
     }
     if (!isLetter) continue;
-    state = nextState(automaton, state, known);
+    state = nextState(automaton.next, state, code);
     length++;
-    if ((length === 6 || length === 8) && state >= automaton.firstFound) {
+    if (state >= automaton.firstFound && (length === 6 || length === 8)) {
       beginsSecret ||= automaton.depths[state] === length && foundAt(state).words[0]?.beginsSecret === true;
     }
   }
-  return { count, first, previous, last, isSecret };
+  if (length > 0) addWord(words, wordAt(state, length, beginsSecret));
+  return words;
+}
+
+function addWord(words: Mutable<KeyWords>, word: Word): void {
+  if (words.count++ === 0) words.first = word;
+  words.previous = words.last;
+  words.last = word;
+  words.isSecret ||= word.secret || makeSecret(words.previous, word);
 }
 
 /** The words of a key that consists of two parts. */
@@ -189,8 +192,7 @@ export function joinWords(before: KeyWords, behind: KeyWords): KeyWords {
   };
 }
 
-/** Stands for the end of a key. */
-const END = 0;
+const BACKSLASH = 92;
 
 const isLower = (code: number): boolean => code >= 97 && code <= 122;
 

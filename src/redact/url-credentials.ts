@@ -1,5 +1,5 @@
 /** Finds user and password in URLs. */
-import { afterBackslashes, mayBeEntity, unitAt } from './units.ts';
+import { afterBackslashes, marksOf, mayBeEntity, unitAt } from './units.ts';
 
 /** A part of a text that is a secret. */
 export interface Span {
@@ -27,14 +27,12 @@ function dotsBefore(text: string, end: number): number {
 /** User and password of a URL, also when the text ends within them. */
 export function urlCredentials(text: string, start: number, isCut: boolean): Span | null {
   const end = regionEnd(text, start);
-  if (end === start) return null;
-  const region = text.slice(start, end);
-  const length = credentialsLength(region);
+  const until = credentialsEnd(text, start, end);
   // In a truncated URL the rest may be a password, even after an `@`.
-  if (length < region.length && pathStart(region, length) === region.length && isCutAt(text, end, isCut)) {
+  if (until < end && isCutAt(text, end, isCut) && pathStart(text, until, end) === end) {
     return { start, end: end - dotsBefore(text, end) };
   }
-  return length > 0 ? { start, end: start + length } : null;
+  return until > start ? { start, end: until } : null;
 }
 
 /** Index at which a URL ends at the latest: a blank, a quote, or the next URL. */
@@ -61,13 +59,13 @@ function beginsUrl(text: string, at: number): boolean {
   return text.charCodeAt(first) === 47 && text.charCodeAt(afterBackslashes(text, first + 1)) === 47;
 }
 
-/** Index of the first `/`, `?` or `#`, or the length. */
-function pathStart(address: string, from: number): number {
-  for (let at = from; at < address.length; at++) {
-    const code = address.charCodeAt(at);
+/** Index of the first `/`, `?` or `#` of a URL, or its end. */
+function pathStart(text: string, start: number, end: number): number {
+  for (let at = start; at < end; at++) {
+    const code = text.charCodeAt(at);
     if (code === 47 || code === 63 || code === 35) return at;
   }
-  return address.length;
+  return end;
 }
 
 /**
@@ -77,45 +75,69 @@ function pathStart(address: string, from: number): number {
  * is none, the URL was truncated and all of it is masked, because what looks like a path may be the password.
  */
 export function credentialsLength(address: string): number {
-  const authority = pathStart(address, 0);
-  const at = authority === 0 ? -1 : address.lastIndexOf('@', authority - 1);
-  const colon = address.indexOf(':');
-  const isPlain = at === -1 ? !hasPassword(address, authority) : colon === -1 || colon > at;
-  if (isPlain) return Math.max(0, at);
-  const last = address.lastIndexOf('@');
-  return last === -1 ? address.length : last;
+  return credentialsEnd(address, 0, address.length);
+}
+
+/** The same for a URL within a text: index at which its credentials end. */
+function credentialsEnd(text: string, start: number, end: number): number {
+  const path = pathStart(text, start, end);
+  const at = lastAt(text, start, path);
+  const isPlain = at === -1 ? !hasPassword(text, start, path, end) : !hasColon(text, start, at);
+  if (isPlain) return Math.max(start, at);
+  const last = lastAt(text, start, end);
+  return last === -1 ? end : last;
+}
+
+/** Index of the last `@` between two indexes; -1 when there is none. */
+function lastAt(text: string, start: number, end: number): number {
+  let at = end - 1;
+  while (at >= start && text.charCodeAt(at) !== 64) at--;
+  return at < start ? -1 : at;
+}
+
+function hasColon(text: string, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (text.charCodeAt(at) === 58) return true;
+  return false;
 }
 
 /** Whether a colon in a list of hosts is followed by anything but a port. */
-function hasPassword(address: string, end: number): boolean {
-  const colon = address.indexOf(':');
-  if (colon === -1 || colon >= end) return false;
-  if (colon === 0) return true;
-  let host = 0;
-  for (let at = 0; at < end; at++) {
-    const code = address.charCodeAt(at);
+function hasPassword(text: string, start: number, path: number, end: number): boolean {
+  let host = start;
+  for (let at = start; at < path; at++) {
+    const code = text.charCodeAt(at);
     if (code === 44 || code === 59) host = at + 1;
-    else if (code === 91 && at === host) at = afterAddress(address, at);
+    else if (code === 91 && at === host) at = afterAddress(text, at);
     else if (code === 58) {
-      if (isLetter(address.charCodeAt(at + 1))) return true;
-      PORT.lastIndex = at + 1;
-      if (!PORT.test(address)) return true;
-      at = PORT.lastIndex - 1;
+      const port = at === start ? -1 : portEnd(text, at + 1, end);
+      if (port === -1) return true;
+      at = port - 1;
     }
   }
   return false;
 }
 
-const isLetter = (code: number): boolean => (code | 32) >= 97 && (code | 32) <= 122;
+/** What may stand between a port and the end of a sentence. */
+const BEHIND_PORT = marksOf(')>]}.:!');
 
-/** A port or a mask, what may follow it in a sentence, and the next host. */
-const PORT = /(?:\d*|\*{3})[)>\]}.:!]*\\*(?=[,;/?#]|$)/y;
+/** Index after a port or a mask, and what may follow it in a sentence; -1 when there is neither. */
+function portEnd(text: string, start: number, end: number): number {
+  let at = start;
+  while (isDigit(text.charCodeAt(at))) at++;
+  if (at === start && text.startsWith('***', at)) at += 3;
+  while (BEHIND_PORT[text.charCodeAt(at)] === 1) at++;
+  at = Math.min(end, afterBackslashes(text, at));
+  const next = text.charCodeAt(at);
+  return at === end || next === 44 || next === 59 || next === 47 || next === 63 || next === 35 ? at : -1;
+}
+
+const isDigit = (code: number): boolean => code >= 48 && code <= 57;
+
 const IPV6 = /\[[\da-f:.]*\]/iy;
 
 /** Index of the last character of an address in brackets. */
-function afterAddress(address: string, at: number): number {
+function afterAddress(text: string, at: number): number {
   IPV6.lastIndex = at;
-  return IPV6.test(address) ? IPV6.lastIndex - 1 : at;
+  return IPV6.test(text) ? IPV6.lastIndex - 1 : at;
 }
 
 const ENCODED_AUTHORITY = /(?:(?!%(?:25)*(?:2f|3f|23|26|22|27))[^\s"'`&<>/?#]){1,2048}/iy;
