@@ -1,6 +1,6 @@
 /** Finds the word for password in scripts other than Latin. */
 import { isSameLetter } from './automaton.ts';
-import { backslashesBefore, escapedUnit } from './units.ts';
+import { backslashesBefore, codeAt, escapedUnit } from './units.ts';
 
 /** The word for password in scripts other than Latin. A key that contains one names a secret. `-`: may be left out. */
 const FOREIGN = `пароль пароля паролі гасло лозинка парола құпиясөз κωδικός-πρόσβασης συνθηματικό סיסמה סיסמא
@@ -37,9 +37,9 @@ export function hasForeignWord(text: string): boolean {
 export function endsInForeignWord(text: string, word: string, end: number): boolean {
   let at = end;
   for (let index = word.length - 1; index >= 0; index--) {
-    const escaped = text.charCodeAt(at - 6) === 92 ? escapedUnit(text, at - 5) : null;
+    const escaped = codeAt(text, at - 6) === 92 ? escapedUnit(text, at - 5) : null;
     const isEscaped = escaped?.end === at;
-    if (!isSameLetter(isEscaped ? escaped.code : text.charCodeAt(at - 1), word.charCodeAt(index)))
+    if (!isSameLetter(isEscaped ? escaped.code : codeAt(text, at - 1), codeAt(word, index)))
       return false;
     at = isEscaped ? backslashesBefore(text, at - 5) : at - 1;
   }

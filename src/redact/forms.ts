@@ -1,9 +1,22 @@
 /** Secrets that have a recognisable form, whatever their key: tokens, hashes of passwords, private keys. */
-import { isControlLetter, isHex } from './units.ts';
+import { codeAt, isControlLetter, isHex } from './units.ts';
 import { isCutAt, type Span } from './url-credentials.ts';
 
 /** The characters that a token consists of. */
-type Alphabet = 'word' | 'base64' | 'hash';
+interface Alphabet {
+  /** Place of its last run among {@link Runs}. */
+  readonly index: number;
+  readonly members: Uint8Array;
+}
+
+const alphabetOf = (index: number, pattern: RegExp): Alphabet => ({
+  index,
+  members: Uint8Array.from({ length: 128 }, (_, code) => Number(pattern.test(String.fromCharCode(code)))),
+});
+
+const WORD = alphabetOf(0, /[\w-]/);
+const BASE64 = alphabetOf(1, /[\w.+/=~-]/);
+const HASH = alphabetOf(2, /[\w.+/=~$,:@%-]/);
 
 /** A kind of token with a recognisable beginning. */
 export interface Form {
@@ -17,19 +30,23 @@ export interface Form {
   readonly shown: RegExp | null;
 }
 
-const tokens = (needs: Form['needs'], prefixes: string, alphabet: Alphabet = 'word', atLeast = 20): Form[] =>
+const tokens = (needs: Form['needs'], prefixes: string, alphabet: Alphabet = WORD, atLeast = 20): Form[] =>
   prefixes
     .trim()
     .split(/\s+/)
     .map((prefix) => ({ prefix, alphabet, needs, atLeast, shown: null }));
 
 const webhook = (prefix: string, shown: RegExp): Form => ({
-  ...{ prefix, alphabet: 'hash', needs: 'nothing', atLeast: 1, shown },
+  prefix,
+  alphabet: HASH,
+  needs: 'nothing',
+  atLeast: 1,
+  shown,
 });
 
 /** `mixed` asks for a capital and a digit, which `npm_lifecycle_script` and `sk-learn-feature-extraction` lack. */
 export const FORMS: readonly Form[] = [
-  ...tokens('dot', 'eyJ', 'base64', 16),
+  ...tokens('dot', 'eyJ', BASE64, 16),
   ...tokens(
     'length',
     `AKIA ASIA AIza ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- shpat_ shpca_ shppa_ shpss_ NRAK- NRII- NRRA- NRJS-
@@ -45,14 +62,14 @@ export const FORMS: readonly Form[] = [
     `whsec_ npm_ hf_ pypi- GOCSPX- glptt- glrt- gldt- glsoat- glcbt- glimt- glft- glagent- gloas- glffct- vca_ vci_
     vck_ vcp_ vcr_ vercel_ sbp_ gsk_ r8_ xai- pplx- lsv2_`,
   ),
-  ...tokens('mixed', 'EAAA', 'base64', 40),
-  ...tokens('mixed', 'secret_', 'word', 40),
-  ...tokens('mixed', 'SG. hvb. hvs. hvr. ya29. dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.', 'base64'),
+  ...tokens('mixed', 'EAAA', BASE64, 40),
+  ...tokens('mixed', 'secret_', WORD, 40),
+  ...tokens('mixed', 'SG. hvb. hvs. hvr. ya29. dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.', BASE64),
   ...tokens(
     'dollar',
     `$2$ $2a$ $2b$ $2x$ $2y$ $1$ $5$ $6$ $7$ $y$ $gy$ $P$ $H$ $apr1$ $argon2 $pbkdf2 $scrypt $sha1$ $md5 $bcrypt
     pbkdf2_sha pbkdf2:sha scrypt: scrypt$ argon2$ bcrypt_sha256$ bcrypt$`,
-    'hash',
+    HASH,
   ),
   webhook('hooks.slack.com/', /[a-z]{1,16}\//y),
   webhook('/webhooks/', /\d{5,24}\//y),
@@ -74,30 +91,27 @@ interface Run {
 }
 
 /** The last run of each alphabet: the tokens that begin in it end where it ends. */
-export type Runs = Readonly<Record<Alphabet, Run>>;
+export type Runs = readonly Run[];
 
 const emptyRun = (): Run => ({
-  ...{ start: -1, end: -1, lastDigit: -1, lastCapital: -1, lastDot: -1, lastDollar: -1, isCut: false },
+  start: -1,
+  end: -1,
+  lastDigit: -1,
+  lastCapital: -1,
+  lastDot: -1,
+  lastDollar: -1,
+  isCut: false,
 });
-export const createRuns = (): Runs => ({ word: emptyRun(), base64: emptyRun(), hash: emptyRun() });
-
-const alphabetOf = (pattern: RegExp): Uint8Array =>
-  Uint8Array.from({ length: 128 }, (_, code) => Number(pattern.test(String.fromCharCode(code))));
-const ALPHABETS: Readonly<Record<Alphabet, Uint8Array>> = {
-  word: alphabetOf(/[\w-]/),
-  base64: alphabetOf(/[\w.+/=~-]/),
-  hash: alphabetOf(/[\w.+/=~$,:@%-]/),
-};
+export const createRuns = (): Runs => [WORD, BASE64, HASH].map(emptyRun);
 
 /** The run that contains an index. */
-function runAt(text: string, runs: Runs, alphabet: Alphabet, at: number, isCut: boolean): Run {
-  const run = runs[alphabet];
+function runAt(text: string, runs: Runs, { index, members }: Alphabet, at: number, isCut: boolean): Run {
+  const run = runs[index] as Run;
   if (at >= run.start && at < run.end) return run;
-  const members = ALPHABETS[alphabet];
   let end = at;
   run.lastDigit = run.lastCapital = run.lastDot = run.lastDollar = -1;
   for (; end < text.length; end++) {
-    const code = text.charCodeAt(end);
+    const code = codeAt(text, end);
     if (code >= 128 || members[code] === 0) break;
     if (code <= 57 && code >= 48) run.lastDigit = end;
     else if (code <= 90 && code >= 65) run.lastCapital = end;
@@ -127,7 +141,7 @@ export function tokenAt(text: string, form: Form, at: number, runs: Runs, isCut:
 /** Whether a word is at an index. For short ones `startsWith` takes longer. */
 function isAt(text: string, word: string, at: number): boolean {
   for (let index = 0; index < word.length; index++) {
-    if (text.charCodeAt(at + index) !== word.charCodeAt(index)) return false;
+    if (codeAt(text, at + index) !== codeAt(word, index)) return false;
   }
   return true;
 }
@@ -144,7 +158,7 @@ function isToken({ needs, atLeast, prefix }: Form, run: Run, start: number): boo
 
 /** Whether a token may begin here: not within a word, where escapes and colours are no part of one. */
 function isWordStart(text: string, at: number): boolean {
-  if (!isAlphanumeric(text.charCodeAt(at)) || !isAlphanumeric(text.charCodeAt(at - 1))) return true;
+  if (!isAlphanumeric(codeAt(text, at)) || !isAlphanumeric(codeAt(text, at - 1))) return true;
   return endsNoise(text, at);
 }
 
@@ -158,14 +172,14 @@ const COLOUR_BEFORE = /\[[\d;]{0,12}m$/;
 
 /** Whether the letter or digit before an index belongs to an escape or a colour: `\n`, `%22`, `[32m`. */
 function endsNoise(text: string, at: number): boolean {
-  const last = text.charCodeAt(at - 1);
-  if (text.charCodeAt(at - 2) === 92) return isControlLetter(last | 32);
+  const last = codeAt(text, at - 1);
+  if (codeAt(text, at - 2) === 92) return isControlLetter(last | 32);
   if (last === 109) return COLOUR_BEFORE.test(text.slice(Math.max(0, at - 14), at));
-  if (!isHex(last) || !isHex(text.charCodeAt(at - 2))) return false;
-  const before = text.charCodeAt(at - 3);
+  if (!isHex(last) || !isHex(codeAt(text, at - 2))) return false;
+  const before = codeAt(text, at - 3);
   if (before === 37) return true;
-  if ((before | 32) === 120 && text.charCodeAt(at - 4) === 92) return true;
-  if (text.charCodeAt(at - 6) === 92 && ESCAPE.test(text.slice(at - 6, at))) return true;
+  if ((before | 32) === 120 && codeAt(text, at - 4) === 92) return true;
+  if (codeAt(text, at - 6) === 92 && ESCAPE.test(text.slice(at - 6, at))) return true;
   return before === 53 && ENCODED_BEFORE.test(text.slice(Math.max(0, at - 16), at));
 }
 
@@ -221,9 +235,9 @@ export function privateKeyTail(text: string, label: number, from: number): Span 
 
 /** Whether a character may be in the lines of a PEM block: base64, line breaks, and their escapes. */
 function isPemCode(text: string, at: number): boolean {
-  const code = text.charCodeAt(at);
+  const code = codeAt(text, at);
   if (isAlphanumeric(code) || code === 43 || code === 47 || code === 61 || code === 13 || code === 10)
     return true;
-  const next = text.charCodeAt(at + 1);
+  const next = codeAt(text, at + 1);
   return code === 92 && (next === 92 || next === 110 || next === 114);
 }

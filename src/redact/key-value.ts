@@ -3,7 +3,7 @@
 import { closesOuter } from './key-context.ts';
 import { keyStart } from './keys-in-text.ts';
 import { judgeKey } from './secret-keys.ts';
-import { afterBreak, isKeyCode, isQuoteCode, marksOf, skipBlanks } from './units.ts';
+import { NO_CODE, afterBreak, codeAt, isKeyCode, isQuoteCode, marksOf, skipBlanks } from './units.ts';
 import { isCutAt } from './url-credentials.ts';
 import {
   bracketEnd,
@@ -62,15 +62,15 @@ function maskAt(text: string, place: Place, key: Key): Masked | null {
 /** The opening quote of a string at an index; `null` when there is none. */
 function stringAt(text: string, at: number): Delimiter | null {
   const open = delimiterAt(text, at);
-  if (open !== null || MAY_BE_PREFIX[text.charCodeAt(at)] !== 1) return open;
-  if (BEHIND_PREFIX[text.charCodeAt(at + 1)] !== 1) return null;
+  if (open !== null || MAY_BE_PREFIX[codeAt(text, at)] !== 1) return open;
+  if (BEHIND_PREFIX[codeAt(text, at + 1)] !== 1) return null;
   STRING_PREFIX.lastIndex = at;
   return STRING_PREFIX.test(text) ? delimiterAt(text, STRING_PREFIX.lastIndex) : null;
 }
 
 /** Masks a string in triple quotes. */
 function maskTriple(text: string, open: Delimiter): Masked | null {
-  const next = text.charCodeAt(open.end);
+  const next = codeAt(text, open.end);
   if (next !== open.quote && next !== 92) return null;
   const mark = text.slice(open.start, open.end);
   if (!text.startsWith(mark + mark, open.end)) return null;
@@ -95,8 +95,8 @@ function maskCut(text: string, { end }: Delimiter): Masked | null {
 function maskString(text: string, { quotes, isPair }: Place, open: Delimiter): Masked | null {
   const { content, end, isClosed } = stringEnd(text, open, quotes === null ? 'text' : 'value');
   if (isPair && isClosed) {
-    const next = text.charCodeAt(skipBlanks(text, end));
-    if (next !== 41 && next !== 93 && !Number.isNaN(next)) return maskCut(text, open);
+    const next = codeAt(text, skipBlanks(text, end));
+    if (next !== 41 && next !== 93 && next !== NO_CODE) return maskCut(text, open);
     // `['password', 'token']` is a list of two names.
     if (NAME.test(text.slice(open.end, Math.min(content, open.end + 32)))) return null;
   }
@@ -112,7 +112,7 @@ function maskString(text: string, { quotes, isPair }: Place, open: Delimiter): M
  * on with one like it. The end of such a string is unclear.
  */
 function endsInKey(text: string, { end, quote }: Delimiter, content: number): boolean {
-  if (!isKeyCode(text.charCodeAt(content - 1))) return false;
+  if (!isKeyCode(codeAt(text, content - 1))) return false;
   const start = keyStart(text, content - 1);
   if (start <= end || judgeKey(text, start, content) !== 'secret') return false;
   const other = text.indexOf(quote === 34 ? "'" : '"', end);
@@ -131,12 +131,12 @@ function maskBare(text: string, { value, bare, quotes }: Place): Masked | null {
 
 /** Whether the value is `None`, `true` or the like, or a type. */
 function isNothing(text: string, at: number): boolean {
-  if (MAY_BE_NOTHING[text.charCodeAt(at)] !== 1) return false;
+  if (MAY_BE_NOTHING[codeAt(text, at)] !== 1) return false;
   TYPE.lastIndex = at;
   if (TYPE.test(text)) return true;
   NOTHING.lastIndex = at;
   if (!NOTHING.test(text)) return false;
-  const next = text.charCodeAt(NOTHING.lastIndex);
+  const next = codeAt(text, NOTHING.lastIndex);
   return (
     endsItem(next) ||
     isQuoteCode(next) ||
@@ -151,10 +151,10 @@ function isNothing(text: string, at: number): boolean {
 function bareEnd(text: string, value: number, bare: Place['bare'], quotes: Delimiter | null): number {
   if (bare === 'element') return elementEnd(text, value);
   if (bare === 'member') return memberEnd(text, value, quotes);
-  const first = text.charCodeAt(value);
+  const first = codeAt(text, value);
   if (bare === 'line' && (first === 40 || first === 91 || first === 123)) {
     const end = bracketEnd(text, value, quotes);
-    return isKeyCode(text.charCodeAt(end)) ? lineEnd(text, end) : end;
+    return isKeyCode(codeAt(text, end)) ? lineEnd(text, end) : end;
   }
   return bare === 'line' ? lineEnd(text, value) : wordEnd(text, value, quotes);
 }
@@ -181,9 +181,9 @@ const CODE = /[ \t]*(?:if|elif|else|while|for|with|def|class|try|except|return|a
 function isCode(text: string, at: number): boolean {
   let start = at;
   while (start > 0 && start > at - 128) {
-    const code = text.charCodeAt(start - 1);
+    const code = codeAt(text, start - 1);
     if (code === 10 || code === 13 || isQuoteCode(code)) break;
-    if (code === 92 && text.charCodeAt(start) === 110) {
+    if (code === 92 && codeAt(text, start) === 110) {
       start++;
       break;
     }
@@ -211,11 +211,11 @@ function maskBelow(text: string, place: Place, key: Key): Masked | null {
   if (open !== null) {
     const { content, isClosed, end } = stringEnd(text, open, 'text');
     // A key in quotes, and the quote that ends the string around the key.
-    if (isClosed && text.charCodeAt(end) === 58) return null;
+    if (isClosed && codeAt(text, end) === 58) return null;
     if (content === open.end || closesOuter(text, key.start, open) || isCode(text, key.start)) return null;
     return { start: open.end, end: content, text: MASK };
   }
-  if (NO_VALUE_LINE[text.charCodeAt(value)] === 1) return null;
+  if (NO_VALUE_LINE[codeAt(text, value)] === 1) return null;
   VALUE_LINE.lastIndex = value;
   if (!VALUE_LINE.test(text) || text.startsWith(MASK, value) || isNothing(text, value)) return null;
   // Below an empty line a word may begin a sentence.

@@ -1,5 +1,5 @@
 /** Finds the bounds of a key in a text, and whether it names a secret. */
-import { escapedUnit, isControlLetter, isHex, isKeyCode, unitAt } from './units.ts';
+import { codeAt, escapedUnit, isControlLetter, isHex, isKeyCode, unitAt } from './units.ts';
 
 const LONGEST_KEY = 128;
 const BACKSLASH = 92;
@@ -7,7 +7,7 @@ const BACKSLASH = 92;
 /** Index after the key that contains an index. Letters of a key may be escaped: `\u0070assword`. */
 export function keyEnd(text: string, at: number): number {
   for (let end = at; ; ) {
-    const code = text.charCodeAt(end);
+    const code = codeAt(text, end);
     if (isKeyCode(code)) end++;
     else if (code === BACKSLASH) {
       const unit = unitAt(text, end);
@@ -19,7 +19,7 @@ export function keyEnd(text: string, at: number): number {
 
 /** Whether the character at an index, perhaps escaped, belongs to the key before it. */
 export function continuesKey(text: string, at: number): boolean {
-  const code = text.charCodeAt(at);
+  const code = codeAt(text, at);
   return isKeyCode(code) || (code === BACKSLASH && isKeyCode(unitAt(text, at).code));
 }
 
@@ -28,12 +28,12 @@ export function keyStart(text: string, at: number): number {
   const first = Math.max(0, at - LONGEST_KEY);
   let start = at;
   while (start > first) {
-    const code = text.charCodeAt(start - 1);
+    const code = codeAt(text, start - 1);
     if (code === BACKSLASH) {
       const unit = escapedUnit(text, start);
       if (unit === null) return start;
       if (!isKeyCode(unit.code)) return unit.end;
-      while (text.charCodeAt(start - 2) === BACKSLASH) start--;
+      while (codeAt(text, start - 2) === BACKSLASH) start--;
     } else if (!isKeyCode(code)) return start;
     start--;
   }
@@ -44,8 +44,8 @@ const COLOUR = /\d{0,3}m/y;
 
 /** Number of characters at the beginning of a key that may belong to an escape or a colour: `\nkey`, `%22key`, `[32mkey`. */
 export function noiseAt(text: string, start: number): number {
-  const previous = text.charCodeAt(start - 1);
-  if (previous === BACKSLASH) return isControlLetter(text.charCodeAt(start)) ? 1 : 0;
+  const previous = codeAt(text, start - 1);
+  if (previous === BACKSLASH) return isControlLetter(codeAt(text, start)) ? 1 : 0;
   if (previous === 37) return unitAt(text, start - 1).end - start;
   if (previous !== 91 && previous !== 59) return 0;
   COLOUR.lastIndex = start;
@@ -54,8 +54,8 @@ export function noiseAt(text: string, start: number): number {
 
 /** Index at which a key of one more word begins: `API key: x`, `api.key=x`; -1 when there is none. */
 export function widerStart(text: string, start: number): number {
-  const previous = text.charCodeAt(start - 1);
-  if ((previous !== 32 && previous !== 46) || !isKeyCode(text.charCodeAt(start - 2))) return -1;
+  const previous = codeAt(text, start - 1);
+  if ((previous !== 32 && previous !== 46) || !isKeyCode(codeAt(text, start - 2))) return -1;
   return keyStart(text, start - 1);
 }
 
@@ -65,7 +65,7 @@ const QUERY_SECRET = /(?:[?&;]|%(?:25)*(?:26|3f)|\\u0026)(?:sig|signature)$/i;
 export function isSignatureInQuery(text: string, start: number, end: number): boolean {
   if (end - start !== 'sig'.length && end - start !== 'signature'.length) return false;
   // `?`, `&`, `;`, or the last digit of one that is encoded.
-  const before = text.charCodeAt(start - 1);
+  const before = codeAt(text, start - 1);
   if (before !== 63 && before !== 38 && before !== 59 && !isHex(before)) return false;
   return QUERY_SECRET.test(text.slice(Math.max(0, start - 8), end));
 }

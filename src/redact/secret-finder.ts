@@ -7,7 +7,7 @@ import { isNameOfValue } from './key-context.ts';
 import { keyValue, looksRandom, MASK, type Masked } from './key-value.ts';
 import { continuesKey, isSignatureInQuery, keyEnd, keyStart, noiseAt, widerStart } from './keys-in-text.ts';
 import { joinWords, type Verdict, wordsAt } from './secret-keys.ts';
-import { afterBackslashes, escapedUnit, isKeyCode, type Unit } from './units.ts';
+import { type Unit, afterBackslashes, codeAt, escapedUnit, isKeyCode } from './units.ts';
 import { encodedCredentials, oracleCredentials, type Span, urlCredentials } from './url-credentials.ts';
 import { mayHaveValue } from './value-place.ts';
 
@@ -80,7 +80,7 @@ function nextStems({ next, firstFound, found }: Automaton<Stem>, search: Search)
   const { text } = search;
   let { at, state } = search;
   while (at < text.length) {
-    const code = text.charCodeAt(at);
+    const code = codeAt(text, at);
     if (code === BACKSLASH) {
       const unit = afterEscape(text, at);
       if (unit.code !== 0) state = nextState(next, state, unit.code);
@@ -103,7 +103,7 @@ const BACKSLASH = 92;
 function afterEscape(text: string, at: number): Unit {
   const behind = afterBackslashes(text, at);
   // `\/` in JSON is a slash, which is read next.
-  if (text.charCodeAt(behind) === 47) return { code: 0, end: behind };
+  if (codeAt(text, behind) === 47) return { code: 0, end: behind };
   return escapedUnit(text, behind) ?? { code: BACKSLASH, end: behind };
 }
 
@@ -147,7 +147,7 @@ function spanAt({ text, isCut, done, runs }: Search, stem: Stem, at: number): Sp
 function keyAt(search: Search, stem: Stem, at: number, rules: KeyRules): Masked | null {
   const { text } = search;
   if (at <= search.judged || (stem.kind === 'value' && search.named === -1)) return null;
-  if (!isKeyCode(text.charCodeAt(at - 1))) return null;
+  if (!isKeyCode(codeAt(text, at - 1))) return null;
   if (stem.kind === 'value') return valueOfName(search, at);
   const end = keyEnd(text, at);
   search.judged = end;
@@ -207,7 +207,7 @@ function valueOfName(search: Search, end: number): Masked | null {
 
 /** Whether the value is a number of tokens, as in `tokens: 512`. */
 function isCount(text: string, keyEnd: number, { start, end }: Masked): boolean {
-  const first = text.charCodeAt(start);
+  const first = codeAt(text, start);
   if (first < 48 || first > 57 || !/^\d+$/.test(text.slice(start, Math.min(end, start + 16)))) return false;
   return /tokens$/i.test(text.slice(Math.max(0, keyEnd - 6), keyEnd));
 }
@@ -218,7 +218,7 @@ const DIRECTORY =
 
 /** Whether the value is the working directory of a shell: `PWD=/srv/app`. */
 function isDirectory(text: string, keyStart: number, keyEnd: number, { start, end }: Masked): boolean {
-  if (keyEnd - keyStart > 7 || (text.charCodeAt(keyEnd - 1) | 32) !== 100) return false;
+  if (keyEnd - keyStart > 7 || (codeAt(text, keyEnd - 1) | 32) !== 100) return false;
   if (!WORKING_DIRECTORY.test(text.slice(keyStart, keyEnd))) return false;
   return DIRECTORY.test(text.slice(start, Math.min(end, start + 256)));
 }

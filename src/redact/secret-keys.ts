@@ -10,7 +10,7 @@
  * `key` …
  */
 import { classOf, createAutomaton, type Found, isLatin, nextState } from './automaton.ts';
-import { unitAt } from './units.ts';
+import { codeAt, unitAt } from './units.ts';
 
 /** What a word says about the key that contains it. */
 type Role =
@@ -152,12 +152,12 @@ export function wordsAt(text: string, start: number, end: number): KeyWords {
   let isUpper = false;
   let beginsSecret = false;
   for (let at = start; at < end; ) {
-    let code = text.charCodeAt(at++);
+    let code = codeAt(text, at++);
     if (code === BACKSLASH) ({ code, end: at } = unitAt(text, at - 1));
     const isLetter = isLatin(classOf(code));
     const wasUpper = isUpper;
     if (code < 128) isUpper = code <= 90 && code >= 65;
-    if (length > 0 && (!isLetter || (isUpper && (!wasUpper || isLower(text.charCodeAt(at)))))) {
+    if (length > 0 && (!isLetter || (isUpper && (!wasUpper || isLower(codeAt(text, at)))))) {
       addWord(words, wordAt(state, length, beginsSecret));
       state = length = 0;
       beginsSecret = false;

@@ -10,6 +10,14 @@ export interface Unit {
 }
 
 const BACKSLASH = 92;
+
+/** Stands for what is before and behind a text. No character has this code. */
+export const NO_CODE = 0x10000;
+
+/** The code of the character at an index. `charCodeAt` is slow for ever once it has been asked beyond an end. */
+export function codeAt(text: string, at: number): number {
+  return at >= 0 && at < text.length ? text.charCodeAt(at) : NO_CODE;
+}
 const ENTITY = /&(?:amp;)*(?:#(\d{2,3})|#x([\da-f]{2})|(quot|apos|lt|gt|nbsp));/iy;
 const ENTITIES: Readonly<Record<string, number>> = { quot: 34, apos: 39, lt: 60, gt: 62, nbsp: 32 };
 
@@ -30,16 +38,16 @@ export function isHex(code: number): boolean {
 function hexNumber(text: string, at: number, digits: number): number {
   let number = 0;
   for (let index = at; index < at + digits; index++) {
-    const code = text.charCodeAt(index);
+    const code = codeAt(text, index);
     if (!isHex(code)) return -1;
     number = 16 * number + (HEX[code] as number);
   }
   return number;
 }
 
-/** Reads the character at an index. Past the end of the text its code is `NaN`. */
+/** Reads the character at an index. Past the end of the text its code is {@link NO_CODE}. */
 export function unitAt(text: string, at: number): Unit {
-  const code = text.charCodeAt(at);
+  const code = codeAt(text, at);
   if (code === BACKSLASH) return backslashUnit(text, at);
   if (code === 38 && mayBeEntity(text, at)) return entityUnit(text, at);
   return code === 37 ? percentUnit(text, at) : { code, end: at + 1 };
@@ -55,7 +63,7 @@ function percentUnit(text: string, at: number): Unit {
 
 /** Whether an entity such as `&quot;` may begin at an index. */
 export function mayBeEntity(text: string, at: number): boolean {
-  const next = text.charCodeAt(at + 1);
+  const next = codeAt(text, at + 1);
   return next === 35 || next === 97 || next === 113 || next === 103 || next === 108 || next === 110;
 }
 
@@ -73,7 +81,7 @@ function entityUnit(text: string, at: number): Unit {
 /** Any number of backslashes and what they escape. A backslash that escapes nothing is itself. */
 function backslashUnit(text: string, at: number): Unit {
   const behind = afterBackslashes(text, at);
-  const code = text.charCodeAt(behind);
+  const code = codeAt(text, behind);
   if (isQuoteCode(code) || code === 47) return { code, end: behind + 1 };
   if (code === 110) return { code: 10, end: behind + 1 };
   if (code === 114) return { code: 13, end: behind + 1 };
@@ -83,7 +91,7 @@ function backslashUnit(text: string, at: number): Unit {
 
 /** The character that `u0070` or `x70` at an index stands for; `null` when there is none. */
 export function escapedUnit(text: string, at: number): Unit | null {
-  const kind = text.charCodeAt(at);
+  const kind = codeAt(text, at);
   const digits = kind === 117 ? 4 : kind === 120 ? 2 : 0;
   const code = digits === 0 ? -1 : hexNumber(text, at + 1, digits);
   return code === -1 ? null : { code, end: at + 1 + digits };
@@ -97,14 +105,14 @@ export function isControlLetter(code: number): boolean {
 /** Index after the backslashes at an index. */
 export function afterBackslashes(text: string, at: number): number {
   let behind = at;
-  while (text.charCodeAt(behind) === BACKSLASH) behind++;
+  while (codeAt(text, behind) === BACKSLASH) behind++;
   return behind;
 }
 
 /** Index of the first of the backslashes directly before an index, not before `from`. */
 export function backslashesBefore(text: string, at: number, from = 0): number {
   let first = at;
-  while (first > from && text.charCodeAt(first - 1) === BACKSLASH) first--;
+  while (first > from && codeAt(text, first - 1) === BACKSLASH) first--;
   return first;
 }
 
@@ -137,7 +145,7 @@ const COLOUR = /(?:\\+(?:x1b|u001b|033|e))?\[[\d;]{0,16}m|\\+t/iy;
 /** Index after the blanks and colours at an index. */
 export function skipBlanks(text: string, at: number): number {
   for (let behind = at; ; ) {
-    const code = text.charCodeAt(behind);
+    const code = codeAt(text, behind);
     if (code === 32 || code === 9 || code === 0xa0 || code === 0x3000) behind++;
     else if (code === 27 || code === BACKSLASH) {
       COLOUR.lastIndex = code === 27 ? behind + 1 : behind;
@@ -159,7 +167,7 @@ export function afterBreak(text: string, at: number): number {
 /** Index after blanks and line breaks, plain or escaped. */
 export function skipSpace(text: string, at: number): number {
   for (let behind = skipBlanks(text, at); ; ) {
-    const code = text.charCodeAt(behind);
+    const code = codeAt(text, behind);
     const next = code === 10 || code === 13 || code === BACKSLASH ? afterBreak(text, behind) : -1;
     if (next === -1) return behind;
     behind = skipBlanks(text, next);

@@ -1,5 +1,5 @@
 /** Finds user and password in URLs. */
-import { afterBackslashes, marksOf, mayBeEntity, unitAt } from './units.ts';
+import { afterBackslashes, codeAt, marksOf, mayBeEntity, unitAt } from './units.ts';
 
 /** A part of a text that is a secret. */
 export interface Span {
@@ -11,7 +11,7 @@ export interface Span {
 export function isCutAt(text: string, end: number, isCut: boolean): boolean {
   if (end >= text.length && isCut) return true;
   if (end < text.length) {
-    const next = text.charCodeAt(end);
+    const next = codeAt(text, end);
     if (next === 0x2026 || (next === 46 && text.startsWith('...', end))) return true;
   }
   return dotsBefore(text, end) > 0;
@@ -19,7 +19,7 @@ export function isCutAt(text: string, end: number, isCut: boolean): boolean {
 
 /** Number of characters of the dots directly before an index that show that a text was cut there. */
 function dotsBefore(text: string, end: number): number {
-  const last = end > 0 ? text.charCodeAt(end - 1) : 0;
+  const last = codeAt(text, end - 1);
   if (last === 0x2026) return 1;
   return last === 46 && text.endsWith('...', end) ? 3 : 0;
 }
@@ -38,13 +38,13 @@ export function urlCredentials(text: string, start: number, isCut: boolean): Spa
 /** Index at which a URL ends at the latest: a blank, a quote, or the next URL. */
 function regionEnd(text: string, start: number): number {
   for (let at = start; at < text.length; at++) {
-    const code = text.charCodeAt(at);
+    const code = codeAt(text, at);
     // Letters, which most of it consists of.
     if (code > 96 && code < 0xa0) continue;
     if (code <= 32 || code === 34 || code === 39 || code === 96 || code === 0xa0 || code === 0x2028)
       return at;
     if (code !== 92 && code !== 38 && code !== 58) continue;
-    const next = text.charCodeAt(at + 1);
+    const next = codeAt(text, at + 1);
     if (code === 92 && (next === 110 || next === 114 || next === 116 || next === 34 || next === 39))
       return at;
     if (code === 38 && mayBeEntity(text, at) && unitAt(text, at).end > at + 1) return at;
@@ -56,13 +56,13 @@ function regionEnd(text: string, start: number): number {
 /** Whether the two slashes of a URL are at an index. In JSON they may be escaped. */
 function beginsUrl(text: string, at: number): boolean {
   const first = afterBackslashes(text, at);
-  return text.charCodeAt(first) === 47 && text.charCodeAt(afterBackslashes(text, first + 1)) === 47;
+  return codeAt(text, first) === 47 && codeAt(text, afterBackslashes(text, first + 1)) === 47;
 }
 
 /** Index of the first `/`, `?` or `#` of a URL, or its end. */
 function pathStart(text: string, start: number, end: number): number {
   for (let at = start; at < end; at++) {
-    const code = text.charCodeAt(at);
+    const code = codeAt(text, at);
     if (code === 47 || code === 63 || code === 35) return at;
   }
   return end;
@@ -91,12 +91,12 @@ function credentialsEnd(text: string, start: number, end: number): number {
 /** Index of the last `@` between two indexes; -1 when there is none. */
 function lastAt(text: string, start: number, end: number): number {
   let at = end - 1;
-  while (at >= start && text.charCodeAt(at) !== 64) at--;
+  while (at >= start && codeAt(text, at) !== 64) at--;
   return at < start ? -1 : at;
 }
 
 function hasColon(text: string, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if (text.charCodeAt(at) === 58) return true;
+  for (let at = start; at < end; at++) if (codeAt(text, at) === 58) return true;
   return false;
 }
 
@@ -104,7 +104,7 @@ function hasColon(text: string, start: number, end: number): boolean {
 function hasPassword(text: string, start: number, path: number, end: number): boolean {
   let host = start;
   for (let at = start; at < path; at++) {
-    const code = text.charCodeAt(at);
+    const code = codeAt(text, at);
     if (code === 44 || code === 59) host = at + 1;
     else if (code === 91 && at === host) at = afterAddress(text, at);
     else if (code === 58) {
@@ -122,11 +122,11 @@ const BEHIND_PORT = marksOf(')>]}.:!');
 /** Index after a port or a mask, and what may follow it in a sentence; -1 when there is neither. */
 function portEnd(text: string, start: number, end: number): number {
   let at = start;
-  while (isDigit(text.charCodeAt(at))) at++;
+  while (isDigit(codeAt(text, at))) at++;
   if (at === start && text.startsWith('***', at)) at += 3;
-  while (BEHIND_PORT[text.charCodeAt(at)] === 1) at++;
+  while (BEHIND_PORT[codeAt(text, at)] === 1) at++;
   at = Math.min(end, afterBackslashes(text, at));
-  const next = text.charCodeAt(at);
+  const next = codeAt(text, at);
   return at === end || next === 44 || next === 59 || next === 47 || next === 63 || next === 35 ? at : -1;
 }
 

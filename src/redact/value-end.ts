@@ -2,7 +2,7 @@
  * Finds the ends of values in JSON, Python reprs and plain text, even nested or truncated, in one forward scan.
  * Where an end is unclear the value extends to the end of the string around it: masking too much is harmless.
  */
-import { afterBackslashes, afterBreak, backslashesBefore, isQuoteCode, skipBlanks, unitAt } from './units.ts';
+import { marksOf, NO_CODE, afterBackslashes, afterBreak, backslashesBefore, codeAt, isKeyCode, isQuoteCode, skipBlanks, unitAt } from './units.ts';
 
 /** A quote as it is written: `"`, `\"`, `\\\"`, `&quot;`, `%22`. */
 export interface Delimiter {
@@ -22,7 +22,7 @@ const BACKSLASH = 92;
 /** Reads the quote at an index; `null` when there is none. */
 export function delimiterAt(text: string, at: number): Delimiter | null {
   const behind = afterBackslashes(text, at);
-  const quote = text.charCodeAt(behind);
+  const quote = codeAt(text, behind);
   if (isQuoteCode(quote)) {
     return { start: at, end: behind + 1, quote, backslashes: behind - at, notation: null };
   }
@@ -72,7 +72,7 @@ function notationEnd(text: string, open: Delimiter, notation: string): StringEnd
     close !== -1;
     close = text.indexOf(notation, close + 1)
   ) {
-    if (text.charCodeAt(close - 1) === BACKSLASH) continue;
+    if (codeAt(text, close - 1) === BACKSLASH) continue;
     return { content: close, end: close + notation.length, isClosed: true };
   }
   return openTo(text.length);
@@ -91,7 +91,7 @@ export function outerEnd(text: string, open: Delimiter, from: number): number {
 
 /** Whether the text at this index can follow a string. */
 function canFollow(text: string, at: number, open: Delimiter, context: StringContext): boolean {
-  const next = text.charCodeAt(at);
+  const next = codeAt(text, at);
   if (endsItem(next) || (next === 58 && context !== 'value')) return true;
   // The end of the string around this one.
   if (isQuoteCode(next)) return next !== open.quote || open.backslashes > 0;
@@ -114,12 +114,14 @@ export function endsItem(code: number): boolean {
     case 59:
       return true;
     default:
-      return Number.isNaN(code);
+      return code === NO_CODE;
   }
 }
 
+/** Whether a character is a letter, a digit or `_`. */
 function isWordCode(code: number): boolean {
-  return code < 128 ? /\w/.test(String.fromCharCode(code)) : /[\p{L}\p{N}]/u.test(String.fromCharCode(code));
+  if (code < 128) return isKeyCode(code) && code !== 36 && code !== 45;
+  return /[\p{L}\p{N}]/u.test(String.fromCharCode(code));
 }
 
 const isOpening = (code: number): boolean => code === 40 || code === 91 || code === 123;
@@ -128,7 +130,7 @@ const isClosing = (code: number): boolean => code === 41 || code === 93 || code 
 /** Reads the quote at an index with the backslashes before it. */
 function quoteAt(text: string, at: number, from: number): Delimiter {
   const start = backslashesBefore(text, at, from);
-  return { start, end: at + 1, quote: text.charCodeAt(at), backslashes: at - start, notation: null };
+  return { start, end: at + 1, quote: codeAt(text, at), backslashes: at - start, notation: null };
 }
 
 /**
@@ -140,7 +142,7 @@ function quoteAt(text: string, at: number, from: number): Delimiter {
 export function bracketEnd(text: string, start: number, outer: Delimiter | null): number {
   let depth = 0;
   for (let at = start; at < text.length; ) {
-    const code = text.charCodeAt(at);
+    const code = codeAt(text, at);
     if (code === 34 || code === 39) {
       const open = quoteAt(text, at, start);
       if (outer !== null && code === outer.quote && open.backslashes < outer.backslashes) return open.start;
@@ -160,7 +162,7 @@ export function bracketEnd(text: string, start: number, outer: Delimiter | null)
 export function memberEnd(text: string, start: number, outer: Delimiter | null): number {
   let at = start;
   while (at < text.length) {
-    const code = text.charCodeAt(at);
+    const code = codeAt(text, at);
     if (isOpening(code)) at = bracketEnd(text, at, outer);
     else if (code === 60) {
       const close = text.indexOf('>', at);
@@ -180,13 +182,13 @@ export function memberEnd(text: string, start: number, outer: Delimiter | null):
 export function wordEnd(text: string, start: number, outer: Delimiter | null): number {
   let at = start;
   while (at < text.length) {
-    const code = text.charCodeAt(at);
+    const code = codeAt(text, at);
     if (code === 32 || code === 9 || code === 13 || code === 10 || code === 38 || code === 59 || code === 60)
       break;
     if (isOpening(code)) at = bracketEnd(text, at, outer);
     else if (isQuoteCode(code)) {
       // A word may go on in quotes: `a"b c"`.
-      if (!isWordCode(text.charCodeAt(at + 1)) || !isWordCode(text.charCodeAt(at - 1) || 32)) {
+      if (!isWordCode(codeAt(text, at + 1)) || !isWordCode(codeAt(text, at - 1) || 32)) {
         return backslashesBefore(text, at, start);
       }
       at = stringEnd(text, quoteAt(text, at, start), 'text').end;
@@ -201,26 +203,28 @@ export function wordEnd(text: string, start: number, outer: Delimiter | null): n
 
 /** Whether a comma or closing bracket ends a word. A password may contain them. */
 function endsWord(text: string, at: number): boolean {
-  const next = text.charAt(at + 1);
-  return next === '' || ' \t\r\n,;&"\'`\\)]}.:'.includes(next);
+  const next = codeAt(text, at + 1);
+  return next === NO_CODE || BEHIND_WORD[next] === 1;
 }
+
+const BEHIND_WORD = marksOf(' \t\r\n,;&"\'`\\)]}.:');
 
 /** The end of a line, or of the string that contains it. */
 export function lineEnd(text: string, start: number): number {
   let inner: Delimiter | null = null;
   for (let at = start; at < text.length; at++) {
-    const code = text.charCodeAt(at);
+    const code = codeAt(text, at);
     if (isQuoteCode(code)) {
       const here: Delimiter = quoteAt(text, at, start);
       // A string inside the line, as in `username="ann", response="x"`: its closing quote does not end the line.
       if (inner !== null && here.quote === inner.quote && here.backslashes === inner.backslashes)
         inner = null;
       else if (endsOuterString(text, at + 1)) return here.start;
-      else if (inner === null && text.charCodeAt(here.start - 1) === 61 && here.start > start) inner = here;
+      else if (inner === null && codeAt(text, here.start - 1) === 61 && here.start > start) inner = here;
     } else if (code === 13 || code === 10) return withoutBlanks(text, start, at);
     else if (code === BACKSLASH) {
       const behind = afterBackslashes(text, at);
-      const next = text.charCodeAt(behind);
+      const next = codeAt(text, behind);
       if (next === 110 || next === 114) return withoutBlanks(text, start, at);
       at = behind - 1;
     }
@@ -229,12 +233,12 @@ export function lineEnd(text: string, start: number): number {
 }
 
 function endsOuterString(text: string, at: number): boolean {
-  const next = text.charCodeAt(skipBlanks(text, at));
-  return next === 44 || isClosing(next) || Number.isNaN(next);
+  const next = codeAt(text, skipBlanks(text, at));
+  return next === 44 || isClosing(next) || next === NO_CODE;
 }
 
 function withoutBlanks(text: string, start: number, end: number): number {
   let at = end;
-  while (at > start && (text.charCodeAt(at - 1) === 32 || text.charCodeAt(at - 1) === 9)) at--;
+  while (at > start && (codeAt(text, at - 1) === 32 || codeAt(text, at - 1) === 9)) at--;
   return at;
 }

@@ -1,15 +1,7 @@
 /** Finds where the value of a key begins: `'key': 'value'`, `key="value"`, `Key: value`, `<key>value</key>` … */
 
 import { isArgument, isNamedAttribute, opensElement, opensPair } from './key-context.ts';
-import {
-  afterBackslashes,
-  afterBreak,
-  isQuoteCode,
-  mayBeEntity,
-  skipBlanks,
-  skipSpace,
-  unitAt,
-} from './units.ts';
+import { afterBackslashes, afterBreak, codeAt, isQuoteCode, mayBeEntity, skipBlanks, skipSpace, unitAt } from './units.ts';
 import { type Delimiter, delimiterAt } from './value-end.ts';
 
 /** Where the value of a key is, and how it is written. */
@@ -47,7 +39,7 @@ function endsIn(text: string, { start, end }: Key, word: string): boolean {
   const first = end - word.length;
   if (first < start) return false;
   for (let at = end - 1; at >= first; at--) {
-    if ((text.charCodeAt(at) | 32) !== word.charCodeAt(at - first)) return false;
+    if ((codeAt(text, at) | 32) !== codeAt(word, at - first)) return false;
   }
   return true;
 }
@@ -95,12 +87,12 @@ function behind(pattern: RegExp, text: string, at: number): number | null {
 
 /** Whether a value can follow a key at all. Decides most cases by one character. */
 export function mayHaveValue(text: string, start: number, end: number): boolean {
-  const code = text.charCodeAt(end);
+  const code = codeAt(text, end);
   if (code === 38) return mayBeEntity(text, end);
   if (code !== 32 && code !== 9 && code < 128) return FOLLOWERS[code] === 1;
   const at = skipBlanks(text, end);
-  const next = text.charCodeAt(at);
-  if ((next === 78 || next === 69) && isQuoteCode(text.charCodeAt(afterBackslashes(text, at + 1))))
+  const next = codeAt(text, at);
+  if ((next === 78 || next === 69) && isQuoteCode(codeAt(text, afterBackslashes(text, at + 1))))
     return true;
   if (next >= 128) return next === 0xff1a || next === 0xff1d;
   // An option, and an element with attributes.
@@ -109,7 +101,7 @@ export function mayHaveValue(text: string, start: number, end: number): boolean 
 
 /** Whether a key is an option of a command: `--password`. */
 function isOption(text: string, start: number): boolean {
-  return text.charCodeAt(start) === 45 && text.charCodeAt(start + 1) === 45;
+  return codeAt(text, start) === 45 && codeAt(text, start + 1) === 45;
 }
 
 const FOLLOWERS = new Uint8Array(128);
@@ -132,12 +124,12 @@ export function findPlace(text: string, key: Key): Place | null {
   const mark = quotes === null ? skipBlanks(text, at) : skipSpace(text, at);
   const separator = separatorAt(text, mark);
   if (separator !== null) return behindSeparator(text, key, quotes, separator, mark > at);
-  if (quotes !== null && text.charCodeAt(mark) === 59) {
+  if (quotes !== null && codeAt(text, mark) === 59) {
     const value = behind(SERIALIZED, text, mark);
     return value === null ? null : placeAt(value, 'word');
   }
   const option = isOption(text, start);
-  if (quotes !== null && text.charCodeAt(mark) === 44) {
+  if (quotes !== null && codeAt(text, mark) === 44) {
     const isPair = !option && (opensPair(text, start) || isArgument(text, start));
     if (!option && !isPair) return null;
     const value = skipSpace(text, mark + 1);
@@ -151,7 +143,7 @@ export function findPlace(text: string, key: Key): Place | null {
 
 /** Whether a bracket may be at an index, perhaps encoded. */
 function mayBeBracket(text: string, at: number): boolean {
-  const code = text.charCodeAt(at);
+  const code = codeAt(text, at);
   return code === 91 || code === 93 || code === 37 || code === 92;
 }
 
@@ -164,7 +156,7 @@ interface Separator {
 /** The separator between a key and its value at an index: `=`, `:`, `=>`, `:=`, `==`, `!=`, `?=`. Excludes `::`, `:/`. */
 function separatorAt(text: string, at: number): Separator | null {
   // Most have blanks or a quote after the colon.
-  const behindColon = text.charCodeAt(at) === 58 ? text.charCodeAt(at + 1) : 0;
+  const behindColon = codeAt(text, at) === 58 ? codeAt(text, at + 1) : 0;
   if (behindColon === 32 || behindColon === 34 || behindColon === 39) return { end: at + 1, isColon: true };
   const first = unitAt(text, at);
   const isMark = first.code === 58 || first.code === 63 || first.code === 33;
@@ -201,15 +193,15 @@ const ENCODED_SEPARATOR =
   /(?:%(?:25)*5b)?%(?:25)*5d=|(?:(?:%(?:25)*5b)?%(?:25)*5d)?(?:%(?:25)*2[27])?%(?:25)*3[ad]/iy;
 
 function encodedPlace(text: string, end: number): Place | null {
-  if (text.charCodeAt(end) !== 37) return null;
+  if (codeAt(text, end) !== 37) return null;
   const separator = behind(ENCODED_SEPARATOR, text, end);
   return separator === null ? null : placeAt(separator, 'word');
 }
 
 /** The value of an XML element that is named by the key, or by the text of the element before. */
 function elementPlace(text: string, start: number, end: number): Place | null {
-  const previous = text.charCodeAt(start - 1);
-  const next = text.charCodeAt(end);
+  const previous = codeAt(text, start - 1);
+  const next = codeAt(text, end);
   if ((previous === 60 || previous === 58 || previous === 59) && opensElement(text, start)) {
     const value = behind(ELEMENT, text, end);
     if (value !== null) return placeAt(value, 'element');
@@ -221,7 +213,7 @@ function elementPlace(text: string, start: number, end: number): Place | null {
 
 /** A value that a quote or a line break separates from its key: parts of forms, attributes, messages of pydantic. */
 function marginPlace(text: string, start: number, end: number): Place | null {
-  const next = text.charCodeAt(end);
+  const next = codeAt(text, end);
   if (!isQuoteCode(next) && next !== 92 && next !== 13 && next !== 10) return null;
   if (isNamedAttribute(text, start)) {
     const part = behind(FORM_PART, text, end);

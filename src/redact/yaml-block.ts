@@ -1,21 +1,21 @@
 /** Finds the ends of YAML values that stand in the lines below their key. */
-import { afterBreak, isQuoteCode, skipBlanks } from './units.ts';
+import { NO_CODE, afterBreak, codeAt, isQuoteCode, skipBlanks } from './units.ts';
 import { lineEnd } from './value-end.ts';
 
 /** Number of characters of the indentation before an index, list marks included. */
 function indentOf(text: string, at: number): number {
   let start = at;
   while (start > at - 64 && start > 0 && ' \t-'.includes(text[start - 1] as string)) start--;
-  const previous = text.charCodeAt(start - 1);
-  const isEscaped = (previous === 110 || previous === 114) && text.charCodeAt(start - 2) === 92;
+  const previous = codeAt(text, start - 1);
+  const isEscaped = (previous === 110 || previous === 114) && codeAt(text, start - 2) === 92;
   const isLine =
-    Number.isNaN(previous) || previous === 10 || previous === 13 || isQuoteCode(previous) || isEscaped;
+    previous === NO_CODE || previous === 10 || previous === 13 || isQuoteCode(previous) || isEscaped;
   return isLine ? at - start : 0;
 }
 
 /** Beginning of a YAML block or list below a key: index after the line of the key; -1 when there is none. */
 function yamlBlockStart(text: string, from: number): number {
-  const code = text.charCodeAt(from);
+  const code = codeAt(text, from);
   if (code !== 124 && code !== 62 && code !== 33 && code !== 10 && code !== 13 && code !== 92) return -1;
   if (code === 10 || code === 13 || code === 92) {
     const line = afterBreak(text, from);
