@@ -8,6 +8,7 @@ import { hasWords, judgeWords, type KeyWords, keyStems, type Verdict, wordsOf } 
 export interface Stem {
   readonly kind:
     | 'key'
+    | 'host key'
     | 'foreign'
     | 'value'
     | 'form'
@@ -81,19 +82,22 @@ const FIXED: readonly (readonly [string, Stem['kind']])[] = [
   ['-----end ', 'pem end'],
 ];
 
+const KEY = stemOf('key');
+const HOST_KEY = stemOf('host key');
+
 export function* stemsOf({ keys, ownKeys, forms }: FinderOptions): Generator<readonly [string, Stem]> {
-  const key = stemOf('key');
   if (forms) {
     for (const [text, kind] of FIXED) yield [text, stemOf(kind)];
     for (const form of FORMS) yield [form.prefix, stemOf('form', form)];
   }
   if (ownKeys) {
-    for (const stem of [...keyStems(), 'sig']) yield [stem, key];
+    for (const stem of [...keyStems(), 'sig']) yield [stem, KEY];
     for (const word of foreignStems()) yield [word, stemOf('foreign', null, word)];
   }
-  for (const given of keys) if (typeof given === 'string') yield [wordsOf(given).at(-1) ?? '', key];
+  for (const given of keys) if (typeof given === 'string') yield [wordsOf(given).at(-1) ?? '', HOST_KEY];
   // A pattern may match any key: each one is looked at from its first character.
-  if (keys.some((given) => given instanceof RegExp)) for (const character of ANY_KEY) yield [character, key];
+  if (keys.some((given) => given instanceof RegExp))
+    for (const character of ANY_KEY) yield [character, HOST_KEY];
   if (ownKeys || keys.length > 0)
     for (const name of ['value', 'val', 'content']) yield [name, stemOf('value')];
 }

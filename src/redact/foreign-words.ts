@@ -39,8 +39,7 @@ export function endsInForeignWord(text: string, word: string, end: number): bool
   for (let index = word.length - 1; index >= 0; index--) {
     const escaped = codeAt(text, at - 6) === 92 ? escapedUnit(text, at - 5) : null;
     const isEscaped = escaped?.end === at;
-    if (!isSameLetter(isEscaped ? escaped.code : codeAt(text, at - 1), codeAt(word, index)))
-      return false;
+    if (!isSameLetter(isEscaped ? escaped.code : codeAt(text, at - 1), codeAt(word, index))) return false;
     at = isEscaped ? backslashesBefore(text, at - 5) : at - 1;
   }
   return true;

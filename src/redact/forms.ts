@@ -93,16 +93,11 @@ interface Run {
 /** The last run of each alphabet: the tokens that begin in it end where it ends. */
 export type Runs = readonly Run[];
 
-const emptyRun = (): Run => ({
-  start: -1,
-  end: -1,
-  lastDigit: -1,
-  lastCapital: -1,
-  lastDot: -1,
-  lastDollar: -1,
-  isCut: false,
-});
-export const createRuns = (): Runs => [WORD, BASE64, HASH].map(emptyRun);
+export const createRuns = (): Runs =>
+  [WORD, BASE64, HASH].map(() => {
+    const none = { lastDigit: -1, lastCapital: -1, lastDot: -1, lastDollar: -1 };
+    return { start: -1, end: -1, ...none, isCut: false };
+  });
 
 /** The run that contains an index. */
 function runAt(text: string, runs: Runs, { index, members }: Alphabet, at: number, isCut: boolean): Run {
@@ -124,9 +119,13 @@ function runAt(text: string, runs: Runs, { index, members }: Alphabet, at: numbe
   return run;
 }
 
-/** The token of a form at an index; `null` when there is none. */
+/** Whether a token of a form may begin at an index. */
+export function beginsToken(text: string, { prefix }: Form, at: number): boolean {
+  return isWordStart(text, at) && isAt(text, prefix, at);
+}
+
+/** The token of a form whose prefix is at an index; `null` when there is none. */
 export function tokenAt(text: string, form: Form, at: number, runs: Runs, isCut: boolean): Span | null {
-  if (!isWordStart(text, at) || !isAt(text, form.prefix, at)) return null;
   let start = at;
   if (form.shown !== null) {
     form.shown.lastIndex = at + form.prefix.length;
@@ -227,10 +226,16 @@ export function privateKey(text: string, label: number): Span | null {
 export function privateKeyTail(text: string, label: number, from: number): Span | null {
   if (!isPrivateKey(text, label)) return null;
   const last = label - '-----END '.length;
-  let start = last;
-  while (start > from && isPemCode(text, start - 1)) start--;
+  const start = pemStart(text, last, from);
   const close = text.indexOf('-----', label);
   return start === last ? null : { start, end: close === -1 ? text.length : close + 5 };
+}
+
+/** Index at which the lines of a PEM block before an index begin. */
+export function pemStart(text: string, end: number, from: number): number {
+  let start = end;
+  while (start > from && isPemCode(text, start - 1)) start--;
+  return start;
 }
 
 /** Whether a character may be in the lines of a PEM block: base64, line breaks, and their escapes. */

@@ -3,8 +3,7 @@
 import { closesOuter } from './key-context.ts';
 import { keyStart } from './keys-in-text.ts';
 import { judgeKey } from './secret-keys.ts';
-import { NO_CODE, afterBreak, codeAt, isKeyCode, isQuoteCode, marksOf, skipBlanks } from './units.ts';
-import { isCutAt } from './url-credentials.ts';
+import { afterBreak, codeAt, isKeyCode, isQuoteCode, marksOf, NO_CODE, skipBlanks } from './units.ts';
 import {
   bracketEnd,
   type Delimiter,
@@ -164,14 +163,6 @@ function elementEnd(text: string, value: number): number {
   close.lastIndex = value;
   const end = close.exec(text)?.index ?? text.length;
   return text.startsWith(']]>', end - 3) ? end - 3 : end;
-}
-
-/** Whether the masked text looks random, as signatures of requests do and those of functions do not. */
-export function looksRandom(text: string, { start, end }: Masked, isCut: boolean): boolean {
-  const value = text.slice(start, Math.min(end, start + 512)).replace(/^\w{2,12}=/, '');
-  if (isCutAt(text, end, isCut) && /^[\w+/=%-]+$/.test(value)) return true;
-  if (value.length < 16 || !/^[\w+/=%:-]+$/.test(value) || !/\d/.test(value)) return false;
-  return (/[a-z]/.test(value) && /[A-Z]/.test(value)) || /^[\da-fA-F]+$/.test(value);
 }
 
 /** A line that begins with these words is code, whose next line is no value. */

@@ -59,11 +59,21 @@ export function widerStart(text: string, start: number): number {
   return keyStart(text, start - 1);
 }
 
+/** Whether a key ends in a word, in any case. */
+export function endsIn(text: string, start: number, end: number, word: string): boolean {
+  const first = end - word.length;
+  if (first < start) return false;
+  for (let at = end - 1; at >= first; at--) {
+    if ((codeAt(text, at) | 32) !== word.charCodeAt(at - first)) return false;
+  }
+  return true;
+}
+
 const QUERY_SECRET = /(?:[?&;]|%(?:25)*(?:26|3f)|\\u0026)(?:sig|signature)$/i;
 
 /** Whether a key is the signature in the query of a URL, which grants access. */
 export function isSignatureInQuery(text: string, start: number, end: number): boolean {
-  if (end - start !== 'sig'.length && end - start !== 'signature'.length) return false;
+  if (!endsIn(text, start, end, 'sig') && !endsIn(text, start, end, 'signature')) return false;
   // `?`, `&`, `;`, or the last digit of one that is encoded.
   const before = codeAt(text, start - 1);
   if (before !== 63 && before !== 38 && before !== 59 && !isHex(before)) return false;

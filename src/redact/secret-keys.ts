@@ -131,22 +131,20 @@ export function judgeKey(text: string, start: number, end: number): Verdict {
   return judgeWords(wordsAt(text, start, end));
 }
 
-type Mutable<T> = { -readonly [Member in keyof T]: T[Member] };
-
 /** What counts of the words of a key. */
 export interface KeyWords {
-  readonly count: number;
-  readonly first: Word;
+  count: number;
+  first: Word;
   /** The last but one. */
-  readonly previous: Word;
-  readonly last: Word;
+  previous: Word;
+  last: Word;
   /** Whether one of them, or two side by side, name a secret anywhere in a key. */
-  readonly isSecret: boolean;
+  isSecret: boolean;
 }
 
 /** Reads the words of the key between two indexes of a text. Its letters may be escaped. */
 export function wordsAt(text: string, start: number, end: number): KeyWords {
-  const words: Mutable<KeyWords> = { count: 0, first: UNKNOWN, previous: UNKNOWN, last: UNKNOWN, isSecret: false };
+  const words: KeyWords = { count: 0, first: UNKNOWN, previous: UNKNOWN, last: UNKNOWN, isSecret: false };
   let state = 0;
   let length = 0;
   let isUpper = false;
@@ -173,7 +171,7 @@ export function wordsAt(text: string, start: number, end: number): KeyWords {
   return words;
 }
 
-function addWord(words: Mutable<KeyWords>, word: Word): void {
+function addWord(words: KeyWords, word: Word): void {
   if (words.count++ === 0) words.first = word;
   words.previous = words.last;
   words.last = word;

@@ -139,6 +139,12 @@ export function isKeyCode(code: number): boolean {
   );
 }
 
+/** Whether a character is a letter, a digit or `_`. */
+export function isWordCode(code: number): boolean {
+  if (code < 128) return isKeyCode(code) && code !== 36 && code !== 45;
+  return /[\p{L}\p{N}]/u.test(String.fromCharCode(code));
+}
+
 /** A colour of a terminal behind an escape character, or with one that is escaped itself, or an escaped tab. */
 const COLOUR = /(?:\\+(?:x1b|u001b|033|e))?\[[\d;]{0,16}m|\\+t/iy;
 

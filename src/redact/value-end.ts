@@ -2,7 +2,18 @@
  * Finds the ends of values in JSON, Python reprs and plain text, even nested or truncated, in one forward scan.
  * Where an end is unclear the value extends to the end of the string around it: masking too much is harmless.
  */
-import { marksOf, NO_CODE, afterBackslashes, afterBreak, backslashesBefore, codeAt, isKeyCode, isQuoteCode, skipBlanks, unitAt } from './units.ts';
+import {
+  afterBackslashes,
+  afterBreak,
+  backslashesBefore,
+  codeAt,
+  isQuoteCode,
+  isWordCode,
+  marksOf,
+  NO_CODE,
+  skipBlanks,
+  unitAt,
+} from './units.ts';
 
 /** A quote as it is written: `"`, `\"`, `\\\"`, `&quot;`, `%22`. */
 export interface Delimiter {
@@ -116,12 +127,6 @@ export function endsItem(code: number): boolean {
     default:
       return code === NO_CODE;
   }
-}
-
-/** Whether a character is a letter, a digit or `_`. */
-function isWordCode(code: number): boolean {
-  if (code < 128) return isKeyCode(code) && code !== 36 && code !== 45;
-  return /[\p{L}\p{N}]/u.test(String.fromCharCode(code));
 }
 
 const isOpening = (code: number): boolean => code === 40 || code === 91 || code === 123;

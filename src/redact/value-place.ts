@@ -1,7 +1,17 @@
 /** Finds where the value of a key begins: `'key': 'value'`, `key="value"`, `Key: value`, `<key>value</key>` … */
 
 import { isArgument, isNamedAttribute, opensElement, opensPair } from './key-context.ts';
-import { afterBackslashes, afterBreak, codeAt, isQuoteCode, mayBeEntity, skipBlanks, skipSpace, unitAt } from './units.ts';
+import { endsIn } from './keys-in-text.ts';
+import {
+  afterBackslashes,
+  afterBreak,
+  codeAt,
+  isQuoteCode,
+  mayBeEntity,
+  skipBlanks,
+  skipSpace,
+  unitAt,
+} from './units.ts';
 import { type Delimiter, delimiterAt } from './value-end.ts';
 
 /** Where the value of a key is, and how it is written. */
@@ -28,21 +38,13 @@ export interface Key {
 
 /** Whether the value of a key may contain blanks and semicolons. */
 const isHeader = (text: string, key: Key): boolean =>
-  endsIn(text, key, 'authorization') || endsIn(text, key, 'cookie');
+  endsIn(text, key.start, key.end, 'authorization') || endsIn(text, key.start, key.end, 'cookie');
 
 /** Whether a string may follow a key after a blank only: `PASSWORD 'x'`. */
 const isPassword = (text: string, key: Key): boolean =>
-  endsIn(text, key, 'password') || endsIn(text, key, 'passwd') || endsIn(text, key, 'passphrase');
-
-/** Whether a key ends in a word, in any case. */
-function endsIn(text: string, { start, end }: Key, word: string): boolean {
-  const first = end - word.length;
-  if (first < start) return false;
-  for (let at = end - 1; at >= first; at--) {
-    if ((codeAt(text, at) | 32) !== codeAt(word, at - first)) return false;
-  }
-  return true;
-}
+  endsIn(text, key.start, key.end, 'password') ||
+  endsIn(text, key.start, key.end, 'passwd') ||
+  endsIn(text, key.start, key.end, 'passphrase');
 
 /** A place after a key without quotes. */
 function placeAt(value: number, bare: Place['bare'], quotes: Delimiter | null = null): Place {
@@ -92,8 +94,7 @@ export function mayHaveValue(text: string, start: number, end: number): boolean 
   if (code !== 32 && code !== 9 && code < 128) return FOLLOWERS[code] === 1;
   const at = skipBlanks(text, end);
   const next = codeAt(text, at);
-  if ((next === 78 || next === 69) && isQuoteCode(codeAt(text, afterBackslashes(text, at + 1))))
-    return true;
+  if ((next === 78 || next === 69) && isQuoteCode(codeAt(text, afterBackslashes(text, at + 1)))) return true;
   if (next >= 128) return next === 0xff1a || next === 0xff1d;
   // An option, and an element with attributes.
   return FOLLOWERS[next] === 1 || isOption(text, start) || opensElement(text, start);

@@ -1,5 +1,5 @@
 /** Finds the ends of YAML values that stand in the lines below their key. */
-import { NO_CODE, afterBreak, codeAt, isQuoteCode, skipBlanks } from './units.ts';
+import { afterBreak, codeAt, isQuoteCode, NO_CODE, skipBlanks } from './units.ts';
 import { lineEnd } from './value-end.ts';
 
 /** Number of characters of the indentation before an index, list marks included. */

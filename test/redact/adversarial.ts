@@ -92,4 +92,16 @@ export const WORST_UNITS: readonly string[] = [
     '丆丁',
     '"name":"pw",valval',
   ],
+  ...[
+    '\\u0070w\\u0070wb$key ',
+    'SG.kesignaAKIAueyname="pw"npm_A1y ',
+    'SG.eysig=$',
+    'a://signature%3a%2f%2fa%3abcookiei.://(cosk-oAcookiei.://(cookie',
+    'pw: |\n a\n\\n\\pwthori\tattho rizatéotéon',
+    'keysk-`G %ctokens_',
+    's:(;s:1cookEAAA1pw1pw:ke?n"\n(pw 1?',
+    '{ask-a1name="pw";evals}rypt:yJ',
+    '--pw&lt;  ivalue=/phrasesksc)ypt:',
+    ' pwask-',
+  ],
 ];

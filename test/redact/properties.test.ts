@@ -215,6 +215,18 @@ describe('any text', () => {
     }
   });
 
+  it.each(['a b key=', 'key="x",', 'sk-', 'a://b:1/', '$6$ '])(
+    'masks the rest of a text in which there is always something to look at: %j',
+    (unit) => expect(redact(unit.repeat(400)).length).toBeLessThan(unit.length * 400),
+  );
+
+  it('shows no line of a private key above the point from which it masks everything', () => {
+    const tail = `${`\n${'EAAAnBgkqhkiG9w0B'.repeat(4)}`.repeat(20)}\n-----END PRIVATE KEY-----`;
+    for (let units = 0; units < 240; units++) {
+      expect(redact('key="x",'.repeat(units) + tail)).not.toContain('EAAA');
+    }
+  });
+
   it('shows harmless keys that resemble secrets, however many there are', () => {
     const row = { primary_key: 1, token_count: 5, sort_key: 'a', name: 'Ann Smith', prompt_tokens: 12 };
     const text = JSON.stringify(Array.from({ length: 2_000 }, () => row));
