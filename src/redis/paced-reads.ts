@@ -20,7 +20,7 @@ export interface PacedReads {
   start(): void;
 }
 
-/** Reads at once after silence, and then at most once in 50 ms. */
+/** Reads at once after silence, and then at most once in 100 ms. */
 export function createPacedReads(): PacedReads {
   let isStarted = false;
   let isPaused = false;
