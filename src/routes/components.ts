@@ -1,11 +1,9 @@
 import { isMonitorError } from '../errors.ts';
 import type { MonitorRequest } from '../http/exchange.ts';
 import type { Monitor } from '../http/monitor.ts';
-import { onLeave } from '../http/on-leave.ts';
 import { defineRoute } from '../http/route.ts';
-import { sendDocument, tagOf } from '../http/send.ts';
+import { type Document, sendDocument, tagOf } from '../http/send.ts';
 import type { Component } from '../model.ts';
-import type { OnLeave } from '../read.ts';
 import { errorOf, freshnessOf } from '../read.ts';
 import { wellFormed } from '../serialize/scalars.ts';
 import { partsOf } from '../source/combined-part.ts';
@@ -33,33 +31,73 @@ export const components = defineRoute({
     const readFindings = createFindingsComponent(monitor, async () => ({
       metrics: await describeMetrics(monitor),
     }));
-    return () => async (request, response) => {
-      const leave = onLeave(response);
+    const make = async (): Promise<Made> => {
       const [metrics, beat, history, queues, findings, others] = await Promise.all([
         describeMetrics(monitor),
-        describeBeat(monitor, leave),
-        describeHistory(monitor, leave),
-        readQueues(leave),
+        describeBeat(monitor),
+        describeHistory(monitor),
+        readQueues(),
         readFindings(),
-        Promise.all(readers.map((read) => read(leave))),
+        Promise.all(readers.map((read) => read())),
       ]);
-      // Sources choose the keys: without a prototype, `__proto__` is a plain key.
-      const body: ComponentsBody = Object.create(null);
-      body.web = describeWeb(monitor, request);
-      body.metrics = metrics;
-      body.beat = beat;
-      body.history = history;
-      body.queues = queues;
-      body.findings = findings;
-      for (const [key, component] of others.flat()) body[key] = component;
-      const json = JSON.stringify(body);
-      const etag = tagOf(
-        JSON.stringify({ ...body, queues: stableQueues(queues), findings: stableFindings(findings) }),
-      );
-      sendDocument(request, response, { body: Buffer.from(json), etag });
+      return {
+        own: { metrics, beat, history, queues, findings },
+        others: others.flat(),
+        documents: new Map(),
+      };
+    };
+    const share = shareBursts(make);
+    return () => async (request, response) => {
+      sendDocument(request, response, documentOf(await share(), describeWeb(monitor, request)));
     };
   },
 });
+
+/** The components of all sources, for several requests. */
+interface Made {
+  readonly own: Readonly<Record<'metrics' | 'beat' | 'history' | 'queues' | 'findings', ComponentBody>>;
+  readonly others: Entries;
+  /** By the URL of the router: Express may serve it below several. */
+  readonly documents: Map<string | null, Document>;
+}
+
+/** Within this time, in milliseconds, so many requests are answered anew. The others share the latest answer. */
+const BURST_MS = 100;
+const ANEW = 3;
+
+/** However many clients ask at once, the components are made and written a few times only. */
+function shareBursts(make: () => Promise<Made>): () => Promise<Made> {
+  let latest: Promise<Made> | null = null;
+  let begin = Number.NEGATIVE_INFINITY;
+  let count = 0;
+  return () => {
+    const now = performance.now();
+    if (now - begin >= BURST_MS) {
+      begin = now;
+      count = 0;
+    }
+    count += 1;
+    if (latest === null || count <= ANEW) latest = make();
+    return latest;
+  };
+}
+
+function documentOf({ own, others, documents }: Made, web: ComponentBody): Document {
+  const known = documents.get(web.url);
+  if (known !== undefined) return known;
+  // Sources choose the keys: without a prototype, `__proto__` is a plain key.
+  const body: ComponentsBody = Object.assign(Object.create(null), { web }, own);
+  for (const [key, component] of others) body[key] = component;
+  const { queues, findings } = own;
+  const document = {
+    body: Buffer.from(JSON.stringify(body)),
+    etag: tagOf(
+      JSON.stringify({ ...body, queues: stableQueues(queues), findings: stableFindings(findings) }),
+    ),
+  };
+  documents.set(web.url, document);
+  return document;
+}
 
 function describeWeb({ options }: Monitor, request: MonitorRequest): ComponentBody {
   return {
@@ -86,8 +124,8 @@ async function describeMetrics({ options, metrics }: Monitor): Promise<Component
 }
 
 /** The status is unknown: readable schedules do not prove that a beat process is running. */
-async function describeBeat(monitor: Monitor, leave: OnLeave): Promise<ComponentBody> {
-  const enabled = await hasBeat(monitor, leave);
+async function describeBeat(monitor: Monitor): Promise<ComponentBody> {
+  const enabled = await hasBeat(monitor);
   return {
     name: 'beat',
     enabled,
@@ -98,20 +136,20 @@ async function describeBeat(monitor: Monitor, leave: OnLeave): Promise<Component
   };
 }
 
-async function hasBeat({ sources, reader }: Monitor, leave: OnLeave): Promise<boolean> {
+async function hasBeat({ sources, reader }: Monitor): Promise<boolean> {
   const part = sources.schedules;
   if (part === undefined) return false;
   try {
     const read = (context: ReadContext) => part.listSchedules(context);
     const map = (list: unknown): boolean => list !== null;
-    return await reader.read({ part, call: 'listSchedules', key: 'beat', read, map }, leave);
+    return await reader.read({ part, call: 'listSchedules', key: 'beat', read, map });
   } catch (error) {
     if (!isMonitorError(error)) throw error;
     return true;
   }
 }
 
-async function describeHistory(monitor: Monitor, leave: OnLeave): Promise<ComponentBody> {
+async function describeHistory(monitor: Monitor): Promise<ComponentBody> {
   const part = monitor.sources.history;
   const body: ComponentBody = {
     name: 'history',
@@ -123,16 +161,13 @@ async function describeHistory(monitor: Monitor, leave: OnLeave): Promise<Compon
   };
   if (part === undefined) return body;
   try {
-    const { stats, failures } = await monitor.reader.read(
-      {
-        part,
-        call: 'getHistoryStats',
-        key: '',
-        read: (context) => part.getHistoryStats(context),
-        map: (raw, result) => ({ stats: readHistory(raw), failures: result.failures }),
-      },
-      leave,
-    );
+    const { stats, failures } = await monitor.reader.read({
+      part,
+      call: 'getHistoryStats',
+      key: '',
+      read: (context) => part.getHistoryStats(context),
+      map: (raw, result) => ({ stats: readHistory(raw), failures: result.failures }),
+    });
     const isUp = errorOf(freshnessOf(part, Date.now(), monitor.report)) === null;
     // Some sources have answered and others have failed.
     const [failure] = failures.values();
@@ -168,21 +203,18 @@ function readHistory(stats: HistoryStats): Readonly<Record<string, string | numb
 const MOST_COMPONENTS = 1_000;
 
 /** Reads the components of one source. In an outage its last components stay listed with the status `unknown`. */
-function componentReader(monitor: Monitor, part: ComponentSource): (leave: OnLeave) => Promise<Entries> {
+function componentReader(monitor: Monitor, part: ComponentSource): () => Promise<Entries> {
   let last: Entries = [];
 
-  return async (leave) => {
+  return async () => {
     try {
-      last = await monitor.reader.read(
-        {
-          part,
-          call: 'listComponents',
-          key: '',
-          read: (context) => part.listComponents(context),
-          map: (list) => readList(monitor, part, list),
-        },
-        leave,
-      );
+      last = await monitor.reader.read({
+        part,
+        call: 'listComponents',
+        key: '',
+        read: (context) => part.listComponents(context),
+        map: (list) => readList(monitor, part, list),
+      });
       return last;
     } catch (error) {
       if (!isMonitorError(error)) throw error;

@@ -3,7 +3,7 @@ import { isMonitorError, type MonitorErrorCode } from '../errors.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { readItems } from '../http/response-body.ts';
 import type { Queue } from '../model.ts';
-import { errorOf, freshnessOf, type OnLeave, type ReadResult } from '../read.ts';
+import { errorOf, freshnessOf, type ReadResult } from '../read.ts';
 import { type Steps, scheduler } from '../scheduler.ts';
 import type { ComponentBody, QueueBody, SourceErrorCode } from '../wire.ts';
 
@@ -11,7 +11,7 @@ import type { ComponentBody, QueueBody, SourceErrorCode } from '../wire.ts';
 const MOST_QUEUES = 10_000;
 
 /** Creates the reader of the component. In an outage the last queues stay listed, with status `down` and the error. */
-export function createQueuesComponent(monitor: Monitor): (leave: OnLeave) => Promise<ComponentBody> {
+export function createQueuesComponent(monitor: Monitor): () => Promise<ComponentBody> {
   const part = monitor.sources.queues;
   let last: QueueBody[] = [];
 
@@ -39,20 +39,17 @@ export function createQueuesComponent(monitor: Monitor): (leave: OnLeave) => Pro
     return [...failures.values()].at(0)?.code ?? null;
   }
 
-  return async (leave) => {
+  return async () => {
     if (part === undefined) return component('disabled', null);
     try {
-      const failed = await monitor.reader.read(
-        {
-          part,
-          call: 'listQueues',
-          key: '',
-          keepsLast: true,
-          read: (context) => part.listQueues(context),
-          map: (list, result, waiter) => scheduler.run('answer', show(list, result), waiter),
-        },
-        leave,
-      );
+      const failed = await monitor.reader.read({
+        part,
+        call: 'listQueues',
+        key: '',
+        keepsLast: true,
+        read: (context) => part.listQueues(context),
+        map: (list, result, waiter) => scheduler.run('answer', show(list, result), waiter),
+      });
       // Some sources have answered and another has failed.
       if (failed !== null) return component('unknown', failed);
       const away = errorOf(freshnessOf(part, Date.now(), monitor.report));

@@ -33,6 +33,20 @@ describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
     expect(body.beat).toMatchObject({ enabled: true, status: 'unknown' });
   });
 
+  it('are made a few times only for very many who ask at once', async () => {
+    let reads = 0;
+    const listComponents = () => {
+      reads += 1;
+      return [];
+    };
+    const { get } = await serve(major, { sources: { components: { name: 'shop', listComponents } } });
+    const ask = (): Promise<unknown> => get<ComponentsBody>('/api/components/');
+    // In steps, so that they do not all share one read that is under way.
+    for (let step = 0; step < 8; step += 1) await Promise.all(Array.from({ length: 64 }, ask));
+    expect(reads).toBeGreaterThan(0);
+    expect(reads).toBeLessThan(256);
+  });
+
   it('and the list of schedules are disabled when a source uses no beat', async () => {
     const schedules = { name: 'shop', listSchedules: () => null };
     const { get } = await serve(major, { sources: { schedules } });
