@@ -29,6 +29,7 @@ export const LIVE: readonly string[] = [
   'test/celery/never-ran-live.test.ts',
   'test/celery/outage.test.ts',
   'test/celery/replica.test.ts',
+  'test/celery/retries-live.test.ts',
   'test/celery/schedules-live.test.ts',
   'test/dashboard/deployments.test.ts',
   'test/examples/both.test.ts',

@@ -43,9 +43,12 @@ function countMembers(ids: readonly string[], { tasks }: ReadableTree): Steps<St
   return countStates(ids.map((id) => countedState(tasks.get(id))));
 }
 
-/** Nobody knows the state that a task is in whose end was not seen: least of all does it run. */
+/**
+ * Nobody knows the state of a task whose end was not seen: least of all does it run. A task that never ran is no
+ * second failure.
+ */
 function countedState(task: ReadableTask | undefined): string | undefined {
-  return task === undefined || task.isEndUnseen ? undefined : task.state;
+  return task === undefined || task.isEndUnseen || task.isConsequence ? undefined : task.state;
 }
 
 function* isComplete({ tasks }: ReadableTree, { unseen }: GraphShape): Steps<boolean> {

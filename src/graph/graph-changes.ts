@@ -116,8 +116,8 @@ function printOf({ task, members }: GraphNode): string {
   const known = frozenPrints.get(task);
   if (known !== undefined) return known;
   try {
-    const { state, engineState, runtime, retries, started, finished, worker } = task;
-    const print = `${state}\n${engineState}\n${runtime}\n${retries}\n${Number(started)}\n${Number(finished)}\n${worker}`;
+    const { state, engineState, flags, runtime, retries, started, finished, worker } = task;
+    const print = `${state}\n${engineState}\n${flags}\n${runtime}\n${retries}\n${Number(started)}\n${Number(finished)}\n${worker}`;
     if (Object.isFrozen(task)) frozenPrints.set(task, print);
     return print;
   } catch {

@@ -1,7 +1,7 @@
 /** The graph of a workflow, before it becomes JSON. */
 import type { Task, TaskRelation } from '../model.ts';
 
-/** Number of tasks per state bucket. A task whose end was not seen is in none of them. */
+/** Number of tasks per state bucket. A task whose end was not seen, or that never ran and failed, is in none of them. */
 export interface StateCounts {
   /** Sum of all buckets. */
   readonly total: number;
@@ -55,6 +55,8 @@ export interface ReadableTask {
   readonly links: Links;
   /** Whether it has ended although nobody reported how. */
   readonly isEndUnseen: boolean;
+  /** Whether it never ran, and failed because another task did. */
+  readonly isConsequence: boolean;
 }
 
 /** A node without the state of its task. */

@@ -1,4 +1,4 @@
-import { hasFlag, type Task, type TaskRelation, type TaskTree } from '../model.ts';
+import { hasFlag, type Task, type TaskFlag, type TaskRelation, type TaskTree } from '../model.ts';
 import type { Steps } from '../scheduler.ts';
 import { LONGEST_LABEL } from '../text.ts';
 import type { GraphNodeKind, Links, ReadableTask } from './graph-types.ts';
@@ -38,16 +38,17 @@ function readTask(given: unknown): ReadableTask | null {
     const task = given as Task;
     const [id, state] = [idOf(task.id), idOf(task.state)];
     if (id === null || state === null) return null;
-    return { task, state, links: linksOf(id, task), isEndUnseen: isEndUnseen(task) };
+    const [isEndUnseen, isConsequence] = [isFlagged(task, 'end_unseen'), isFlagged(task, 'consequence')];
+    return { task, state, links: linksOf(id, task), isEndUnseen, isConsequence };
   } catch {
     return null;
   }
 }
 
 /** A flag that cannot be read is not set. */
-function isEndUnseen(task: Task): boolean {
+function isFlagged(task: Task, flag: TaskFlag): boolean {
   try {
-    return hasFlag(task, 'end_unseen');
+    return hasFlag(task, flag);
   } catch {
     return false;
   }

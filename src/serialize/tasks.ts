@@ -100,7 +100,7 @@ function timelineEntry(entry: unknown, show: ShowText, isRedacted: boolean): Tim
   ];
 }
 
-function flagsOf(flags: unknown): TaskFlag[] {
+export function flagsOf(flags: unknown): TaskFlag[] {
   if (!Array.isArray(flags) || flags.length === 0) return [];
   return FLAGS.filter((flag) => flags.includes(flag));
 }

@@ -12,6 +12,7 @@ import type {
 import { isoTime } from './moments.ts';
 import { figure, label, wellFormed, whole } from './scalars.ts';
 import type { ShowText } from './shown-text.ts';
+import { flagsOf } from './tasks.ts';
 import { exceptionLine } from './traceback.ts';
 
 /** A relation, as clients see it. */
@@ -57,7 +58,8 @@ function readable<Body>(node: GraphNode, bodyOf: (node: GraphNode) => Body): Bod
 function nodeBody(node: GraphNode, show: ShowText, redactor: Redactor): GraphNodeBody {
   const { task } = node;
   const update = nodeUpdate(node);
-  const { id, state, engine_state, duration_ms, retries, started_at, finished_at, worker, members } = update;
+  const { id, state, engine_state, flags, duration_ms, retries, started_at, finished_at, worker, members } =
+    update;
   const parentId = label(task?.parentId);
   const isRedacted = task?.redacted === true;
   const text = (value: unknown, field: string) => show(value, field, false, isRedacted).text;
@@ -66,6 +68,7 @@ function nodeBody(node: GraphNode, show: ShowText, redactor: Redactor): GraphNod
     task_name: label(task?.name),
     state,
     engine_state,
+    flags,
     started_at,
     finished_at,
     duration_ms,
@@ -89,6 +92,7 @@ function nodeUpdate({ id, task, members }: GraphNode): GraphNodeUpdateBody {
     id: wellFormed(id),
     state: label(task?.state),
     engine_state: label(task?.engineState),
+    flags: flagsOf(task?.flags),
     duration_ms: task === null ? null : durationOf(task),
     retries: whole(task?.retries),
     started_at: isoTime(task?.started),

@@ -1,5 +1,6 @@
 /** Bodies that describe workflows: relations, the graph, updates to the graph. */
 import type { Integer, SourceBody, Timestamp } from './common.ts';
+import type { TaskBody } from './tasks.ts';
 
 /** One relation between two tasks. */
 export interface RelationBody {
@@ -20,7 +21,7 @@ export interface RelationsBody {
   sources: SourceBody[];
 }
 
-/** Number of tasks per state bucket. A task with the flag `end_unseen` is in none of them. */
+/** Number of tasks per state bucket. A task with the flag `end_unseen` or `consequence` is in none of them. */
 export interface StateCountsBody {
   /** Sum of all buckets. */
   total: Integer;
@@ -44,6 +45,7 @@ export interface GraphNodeBody {
   state: string | null;
   /** The engine's own word for the state, where it distinguishes more; `null` elsewhere. */
   engine_state: string | null;
+  flags: TaskBody['flags'];
   started_at: Timestamp | null;
   finished_at: Timestamp | null;
   /** The engine's run time; without it, `finished_at` minus `started_at`. */
@@ -81,7 +83,7 @@ export interface GraphBody {
     generated_at: Timestamp;
     /** Send it as `since` to `graph/updates/`. */
     cursor: string;
-    /** Counts over all nodes that have a state, including those cut by `limit`. */
+    /** Counts over all tasks of the workflow, including those cut by `limit`. */
     counts: StateCountsBody;
     /** Number of listed nodes. */
     node_count: Integer;
@@ -99,6 +101,7 @@ export interface GraphNodeUpdateBody {
   id: string;
   state: string | null;
   engine_state: string | null;
+  flags: TaskBody['flags'];
   duration_ms: number | null;
   retries: Integer | null;
   started_at: Timestamp | null;

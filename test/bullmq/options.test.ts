@@ -28,7 +28,7 @@ describe('bullmqSources({ … })', () => {
     [{ queues: [{ ...queue, name: 'other' }] }, /'queues\[0\]' must be a queue/],
     [
       { queues: [queue, { ...queue, qualifiedName: 'other:mail' }] },
-      /two queues are called "mail".*source of its own/,
+      /two queues are called "mail".*separate source/,
     ],
     [{ queues: [queue], prefix: 'bull' }, /remove 'prefix'/],
     [{ connection: '' }, /'connection' must be a URL/],

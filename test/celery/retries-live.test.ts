@@ -18,7 +18,14 @@ const DEPLOYMENTS = [
     hasSent: true,
     losesEvents: false,
   },
-  // Celery itself loses events of thread pools (celery#10434).
+  {
+    title: 'prefork, without',
+    pool: ['prefork', '-c', '4'],
+    settings: {},
+    hasSent: false,
+    losesEvents: false,
+  },
+  // Celery itself loses events of thread pools (celery#10434): some attempts are never reported to have started.
   {
     title: 'threads, without',
     pool: ['threads', '-c', '4'],
@@ -63,26 +70,32 @@ function checkDeployment(deployment: (typeof DEPLOYMENTS)[number]): void {
     await redis?.close();
   }, 30_000);
 
-  it('are STARTED while they run again, and RETRY with their eta while they wait', {
-    timeout: 60_000,
-  }, async () => {
-    await app.send(...again(2, 0, 5, 4), ...again(1, 60, 0, 10));
-    const isRunning = ({ state, retries, started }: Task) =>
-      state === 'STARTED' && retries === 2 && started !== null;
-    await until(async () => (await tasksIn('STARTED')).filter(isRunning).length === 4);
-    await until(async () => (await tasksIn('RETRY')).length === 10);
-    for (const waiting of await tasksIn('RETRY')) {
-      expect(waiting).toMatchObject({ retries: 1, started: null, finished: null, flags: [] });
-      expect(waiting.eta?.getTime()).toBeGreaterThan(Date.now());
-      const { timeline } = await detailOf(waiting.id);
-      expect(timeline?.filter(({ state }) => state === 'RETRY')).toHaveLength(1);
-    }
-    await until(async () => (await tasksIn('SUCCESS')).length === 4);
-  });
+  const alsoWhileTheyRun = deployment.losesEvents ? () => {} : it;
+  alsoWhileTheyRun(
+    'are STARTED while they run again, and RETRY with their eta while they wait',
+    {
+      timeout: 60_000,
+    },
+    async () => {
+      await app.send(...again(2, 0, 5, 4), ...again(1, 60, 0, 10));
+      const isRunning = ({ state, retries, started }: Task) =>
+        state === 'STARTED' && retries === 2 && started !== null;
+      await until(async () => (await tasksIn('STARTED')).filter(isRunning).length === 4);
+      await until(async () => (await tasksIn('RETRY')).length === 10);
+      for (const waiting of await tasksIn('RETRY')) {
+        expect(waiting).toMatchObject({ retries: 1, started: null, finished: null, flags: [] });
+        expect(waiting.eta?.getTime()).toBeGreaterThan(Date.now());
+        const { timeline } = await detailOf(waiting.id);
+        expect(timeline?.filter(({ state }) => state === 'RETRY')).toHaveLength(1);
+      }
+      await until(async () => (await tasksIn('SUCCESS')).length === 4);
+    },
+  );
 
   it('are each in the timeline once, one attempt after the other', { timeout: 60_000 }, async () => {
+    const before = (await tasksIn('SUCCESS')).length;
     await app.send(...again(2, 0, 0, QUICK));
-    await until(async () => (await tasksIn('SUCCESS')).length === QUICK + 4, 40_000);
+    await until(async () => (await tasksIn('SUCCESS')).length === before + QUICK, 40_000);
     // The last reports of a thread pool come up to a second late.
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     const attempt = [...(deployment.hasSent ? ['PENDING'] : []), 'RECEIVED', 'STARTED'];

@@ -9,6 +9,7 @@ const node = (id: string, name: string | null, more: Partial<GraphNodeBody> = {}
   task_name: name,
   state: 'SUCCESS',
   engine_state: null,
+  flags: [],
   started_at: null,
   finished_at: null,
   duration_ms: null,

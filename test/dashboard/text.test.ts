@@ -66,8 +66,8 @@ describe('a value', () => {
 });
 
 describe('the end of a workflow', () => {
-  const node = (id: string, state: string | null): GraphNodeBody =>
-    ({ id, state, kind: null, members: null }) as GraphNodeBody;
+  const node = (id: string, state: string | null, flags: GraphNodeBody['flags'] = []): GraphNodeBody =>
+    ({ id, state, flags, kind: null, members: null }) as unknown as GraphNodeBody;
   const edge = (source: string, target: string, kind: string) => ({
     ...{ id: `${source}->${target}:${kind}`, source, target, kind },
   });
@@ -79,6 +79,13 @@ describe('the end of a workflow', () => {
       'All tasks that ran have ended. 1 more task never ran.',
     );
     expect(endText({ complete: false, nodes, edges })).toBe('Some tasks have not ended.');
+  });
+
+  it('counts a task that failed because another one did as one that never ran', () => {
+    const failed = [node('a', 'FAILURE'), node('b', 'FAILURE', ['consequence'])];
+    expect(endText({ complete: true, nodes: failed, edges: [edge('a', 'b', 'chord')] })).toBe(
+      'All tasks that ran have ended. 1 more task never ran.',
+    );
   });
 
   it('is that of all tasks, where one is only known as a parent', () => {

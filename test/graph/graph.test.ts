@@ -37,6 +37,12 @@ describe('the graph of a workflow', () => {
     expect(nodes.find(({ id }) => id === 'g')?.members).toMatchObject({ total: 1, running: 0, success: 1 });
   });
 
+  it('counts a failure once where another task failed because of it', () => {
+    const failed = task('a', { state: 'FAILURE', groupId: 'g', chordId: 'body' });
+    const body = task('body', { state: 'FAILURE', flags: ['consequence'] });
+    expect(graphOf(treeOf([failed, body])).counts).toMatchObject({ total: 1, failure: 1 });
+  });
+
   it('names an edge by the most telling relation known', () => {
     const tasks = [task('a'), task('b', { parentId: 'a' }), task('c', { parentId: 'a' })];
     const relations = [

@@ -24,6 +24,7 @@ const task: Task = {
   parentId: 'a',
   rootId: 'r',
   stamps: { visitor: ['x'] },
+  flags: ['overdue'],
 };
 const real: GraphNode = { id: 'a', task, kind: null, members: null };
 const group: GraphNode = { id: 'g', task: null, kind: 'group', members: counts };
@@ -43,6 +44,7 @@ describe('a graph', () => {
           task_name: 'shop.charge',
           state: 'SUCCESS',
           engine_state: 'completed',
+          flags: ['overdue'],
           started_at: '1970-01-01T00:00:01.000Z',
           finished_at: '1970-01-01T00:00:03.500Z',
           duration_ms: 290,
@@ -64,6 +66,7 @@ describe('a graph', () => {
           task_name: null,
           state: null,
           engine_state: null,
+          flags: [],
           started_at: null,
           finished_at: null,
           duration_ms: null,
@@ -101,6 +104,7 @@ describe('a graph', () => {
       id: 'a',
       state: 'SUCCESS',
       engine_state: 'completed',
+      flags: ['overdue'],
       duration_ms: 290,
       retries: 1,
       started_at: '1970-01-01T00:00:01.000Z',

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { GraphNodeBody, GraphState } from '../../client.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Moment } from '../parts/moment.tsx';
-import { StateBadge } from '../parts/state-badge.tsx';
+import { Flags, StateBadge } from '../parts/state-badge.tsx';
 import { ValueBlock } from '../parts/value-block.tsx';
 import { linkTo, taskLink } from '../route.ts';
 import { count, counted, duration } from '../text/numbers.ts';
@@ -43,7 +43,7 @@ export function Details({ drawn, nodes, words, onExpand }: DetailsProps) {
       <h2 class="wrap">{node.task_name ?? drawn.name}</h2>
       {node.state !== null && (
         <p>
-          <StateBadge state={node.state} engineState={node.engine_state} />
+          <StateBadge state={node.state} engineState={node.engine_state} /> <Flags flags={node.flags} />
         </p>
       )}
       <dl class="facts">

@@ -2,6 +2,7 @@
 import type { GraphNodeBody } from '../../client.ts';
 import { saysMore, toneOf } from '../parts/state-badge.tsx';
 import { count, duration } from '../text/numbers.ts';
+import { isConsequence } from './end-text.ts';
 import type { DrawnNode } from './structure.ts';
 
 /** How a node is drawn. */
@@ -13,7 +14,7 @@ export interface Look {
 /** How a node is drawn in the current state of its tasks. */
 export function lookOf(drawn: DrawnNode, nodes: ReadonlyMap<string, GraphNodeBody>): Look {
   const node = nodes.get(drawn.members[0] ?? '');
-  if (drawn.kind === 'tasks') return lookOfMany(drawn.members.map((id) => nodes.get(id)?.state ?? null));
+  if (drawn.kind === 'tasks') return lookOfMany(drawn.members.map((id) => stateOf(nodes.get(id))));
   if (node === undefined) return { tone: 'waiting', line: '' };
   if (node.members !== null) {
     const { total, success, failure, running, retry } = node.members;
@@ -31,10 +32,16 @@ export function lookOf(drawn: DrawnNode, nodes: ReadonlyMap<string, GraphNodeBod
     };
   }
   if (node.state === null) return { tone: 'waiting', line: 'known only by reference' };
+  if (isConsequence(node)) return { tone: 'waiting', line: 'never ran' };
   const time = node.duration_ms === null ? '' : ` · ${duration(node.duration_ms)}`;
   const retries = node.retries !== null && node.retries > 0 ? ` · retry ${node.retries}` : '';
   const own = saysMore(node.engine_state) ? ` · ${node.engine_state}` : '';
   return { tone: toneOf(node.state), line: `${node.state}${own}${time}${retries}` };
+}
+
+/** A task that never ran counts as one that has not been sent. */
+function stateOf(node: GraphNodeBody | undefined): string | null {
+  return node === undefined || isConsequence(node) ? null : node.state;
 }
 
 function lookOfMany(states: readonly (string | null)[]): Look {
