@@ -16,7 +16,6 @@ const LONGEST = [
   'dashboard/views',
   'router/streams-faults',
   'bullmq/schedules',
-  'celery/retries-live',
   'celery/backend-reconcile',
   'celery/replay',
   'router/hostile-requests',
