@@ -2,7 +2,6 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** What takes longest, longest first. */
 const LONGEST = [
-  'packaging/consumers',
   'secrets/bullmq',
   'dashboard/signed-out',
   'dashboard/held',
@@ -11,7 +10,6 @@ const LONGEST = [
   'dashboard/live',
   'celery/contract',
   'celery/backend-scan',
-  'celery/canvas',
   'router/lifecycle',
   'dashboard/views',
   'router/streams-faults',
@@ -25,13 +23,10 @@ const LONGEST = [
   'bullmq/paging',
   'secrets/routes',
   'bullmq/scale',
-  'bullmq/live',
   'secrets/page',
   'dashboard/hostile',
   'dashboard/overview',
-  'celery/control-workers',
   'bullmq/events-hostile',
-  'celery/deployment',
   'packaging/types',
   'secrets/celery',
   'celery/shuffled',

@@ -17,11 +17,15 @@ export const settings: NonNullable<ViteUserConfig['test']> = {
 };
 
 /**
- * Live tests that take long: real deployments that are watched for minutes. `npm run test:live` runs them
+ * Live tests that take long: real deployments that are watched, and real projects that install the package. `npm run test:live` runs them
  * alone, and `.ci/run` does so too.
  */
 export const LIVE: readonly string[] = [
+  'test/bullmq/live.test.ts',
+  'test/celery/canvas.test.ts',
   'test/celery/control-encodings.test.ts',
+  'test/celery/control-workers.test.ts',
+  'test/celery/deployment.test.ts',
   'test/celery/ends-live.test.ts',
   'test/celery/fields-live.test.ts',
   'test/celery/hints-live.test.ts',
@@ -33,6 +37,7 @@ export const LIVE: readonly string[] = [
   'test/celery/schedules-live.test.ts',
   'test/dashboard/deployments.test.ts',
   'test/examples/both.test.ts',
+  'test/packaging/consumers.test.ts',
 ];
 
 /** Have a configuration of their own: `npm run test:faults`. */

@@ -23,8 +23,8 @@ export default defineConfig({
     ...settings,
     // What tests make is mostly short-lived: collecting it less often saves a twelfth of their CPU.
     execArgv: [...execArgv, '--max-semi-space-size=64'],
-    // Most of them wait for servers most of the time: two cores carry eight of them.
-    maxWorkers: 8,
+    // Most of them wait for servers most of the time: two cores carry six of them.
+    maxWorkers: 6,
     sequence: { sequencer: LongestFirst },
     projects: [
       // One process runs many files: what they import, and the servers that they share, start once.

@@ -3,7 +3,7 @@ import type { QueueRef } from '../access/queue-ref.ts';
 import type { StreamPosition } from '../events/stream-reads.ts';
 
 /** A day: what happened before is not counted. */
-export const COUNTED_MS = 24 * 60 * 60_000;
+const COUNTED_MS = 24 * 60 * 60_000;
 
 /** The end of a job may be dated this much before the event that reports it. */
 const EDGE_MS = 2_000;
