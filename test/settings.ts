@@ -17,8 +17,8 @@ export const settings: NonNullable<ViteUserConfig['test']> = {
 };
 
 /**
- * Live tests that take long: real deployments that are watched, and real projects that install the package. `npm run test:live` runs them
- * alone, and `.ci/run` does so too.
+ * Live tests that take long: real deployments that are watched, and real projects that install the package. `npm run
+ * test:live` runs them alone, and `.ci/run` does so too.
  */
 export const LIVE: readonly string[] = [
   'test/bullmq/live.test.ts',
