@@ -4,7 +4,7 @@ import { isCutAt, type Span } from './url-credentials.ts';
 
 /** The characters that a token consists of. */
 interface Alphabet {
-  /** Place of its last run among {@link Runs}. */
+  /** Position of its last run among {@link Runs}. */
   readonly index: number;
   readonly members: Uint8Array;
 }

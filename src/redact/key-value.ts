@@ -15,7 +15,7 @@ import {
   stringEnd,
   wordEnd,
 } from './value-end.ts';
-import { findPlace, type Key, type Place } from './value-place.ts';
+import { findPosition, type Key, type ValuePosition } from './value-position.ts';
 import { yamlBlockEnd } from './yaml-block.ts';
 
 /** A replacement for a part of a text. */
@@ -43,19 +43,19 @@ const BEHIND_PREFIX = marksOf('bBrRuUfF"\'`\\');
 
 /** @returns what to mask; `null` when the key has no value or the value is not a secret */
 export function keyValue(text: string, key: Key): Masked | null {
-  const place = findPlace(text, key);
-  if (place === null || place.value >= text.length) return null;
-  return place.isNextLine ? maskBelow(text, place, key) : maskAt(text, place, key);
+  const position = findPosition(text, key);
+  if (position === null || position.value >= text.length) return null;
+  return position.isNextLine ? maskBelow(text, position, key) : maskAt(text, position, key);
 }
 
-function maskAt(text: string, place: Place, key: Key): Masked | null {
-  const block = place.bare === 'line' ? yamlBlockEnd(text, place.value, key.start) : null;
-  if (block !== null) return { start: place.value, end: block, text: MASK };
-  const open = stringAt(text, place.value);
-  if (open === null) return place.onlyString ? null : maskBare(text, place);
+function maskAt(text: string, position: ValuePosition, key: Key): Masked | null {
+  const block = position.bare === 'line' ? yamlBlockEnd(text, position.value, key.start) : null;
+  if (block !== null) return { start: position.value, end: block, text: MASK };
+  const open = stringAt(text, position.value);
+  if (open === null) return position.onlyString ? null : maskBare(text, position);
   // In `"label": "Password:"` the quote ends the string that contains the key.
-  if (place.quotes === null && closesOuter(text, key.start, open)) return null;
-  return maskTriple(text, open) ?? maskString(text, place, open);
+  if (position.quotes === null && closesOuter(text, key.start, open)) return null;
+  return maskTriple(text, open) ?? maskString(text, position, open);
 }
 
 /** The opening quote of a string at an index; `null` when there is none. */
@@ -91,7 +91,7 @@ function maskCut(text: string, { end }: Delimiter): Masked | null {
 }
 
 /** Masks a string and keeps its quotes. */
-function maskString(text: string, { quotes, isPair }: Place, open: Delimiter): Masked | null {
+function maskString(text: string, { quotes, isPair }: ValuePosition, open: Delimiter): Masked | null {
   const { content, end, isClosed } = stringEnd(text, open, quotes === null ? 'text' : 'value');
   if (isPair && isClosed) {
     const next = codeAt(text, skipBlanks(text, end));
@@ -118,7 +118,7 @@ function endsInKey(text: string, { end, quote }: Delimiter, content: number): bo
   return other !== -1 && other < content;
 }
 
-function maskBare(text: string, { value, bare, quotes }: Place): Masked | null {
+function maskBare(text: string, { value, bare, quotes }: ValuePosition): Masked | null {
   if (bare !== 'element' && isNothing(text, value)) return null;
   const end = bareEnd(text, value, bare, quotes);
   if (end <= value) return null;
@@ -147,7 +147,7 @@ function isNothing(text: string, at: number): boolean {
   );
 }
 
-function bareEnd(text: string, value: number, bare: Place['bare'], quotes: Delimiter | null): number {
+function bareEnd(text: string, value: number, bare: ValuePosition['bare'], quotes: Delimiter | null): number {
   if (bare === 'element') return elementEnd(text, value);
   if (bare === 'member') return memberEnd(text, value, quotes);
   const first = codeAt(text, value);
@@ -192,10 +192,10 @@ const VALUE_LINE =
 const NO_VALUE_LINE = marksOf(' \t\r\n"\'`\\{}[]<>:');
 
 /** Masks a value on the line below its key: `password:`, line break, `hunter2`. */
-function maskBelow(text: string, place: Place, key: Key): Masked | null {
-  const block = yamlBlockEnd(text, place.value, key.start);
-  if (block !== null) return { start: place.value, end: block, text: MASK };
-  const below = skipBlanks(text, afterBreak(text, place.value));
+function maskBelow(text: string, position: ValuePosition, key: Key): Masked | null {
+  const block = yamlBlockEnd(text, position.value, key.start);
+  if (block !== null) return { start: position.value, end: block, text: MASK };
+  const below = skipBlanks(text, afterBreak(text, position.value));
   const blank = afterBreak(text, below);
   const value = blank === -1 ? below : skipBlanks(text, blank);
   const open = stringAt(text, value);

@@ -20,7 +20,7 @@ import { joinWords, type Verdict, wordsAt } from './secret-keys.ts';
 import { nextStems, type Reading } from './stem-reader.ts';
 import { codeAt, isKeyCode } from './units.ts';
 import { encodedCredentials, oracleCredentials, type Span, urlCredentials } from './url-credentials.ts';
-import { type Key, mayHaveValue } from './value-place.ts';
+import { type Key, mayHaveValue } from './value-position.ts';
 
 /** A search in one text. */
 interface Search extends Reading {

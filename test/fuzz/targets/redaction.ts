@@ -12,7 +12,9 @@ import { defineTarget } from '../target.ts';
 const redactor = createRedactor();
 
 const FILES = ['automaton', 'forms', 'key-value', 'keys-in-text', 'secret-finder', 'secret-keys', 'units'];
-const COVERED = [...FILES, 'url-credentials', 'value-end', 'value-place'].map((file) => `redact/${file}.ts`);
+const COVERED = [...FILES, 'url-credentials', 'value-end', 'value-position'].map(
+  (file) => `redact/${file}.ts`,
+);
 
 /** What comes before and behind a secret. */
 const FRAMES: readonly (readonly [string, string])[] = [

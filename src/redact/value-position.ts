@@ -15,7 +15,7 @@ import {
 import { type Delimiter, delimiterAt } from './value-end.ts';
 
 /** Where the value of a key is, and how it is written. */
-export interface Place {
+export interface ValuePosition {
   /** Index at which the value begins. */
   readonly value: number;
   /** How the value ends when it is neither a string nor in brackets. */
@@ -46,8 +46,12 @@ const isPassword = (text: string, key: Key): boolean =>
   endsIn(text, key.start, key.end, 'passwd') ||
   endsIn(text, key.start, key.end, 'passphrase');
 
-/** A place after a key without quotes. */
-function placeAt(value: number, bare: Place['bare'], quotes: Delimiter | null = null): Place {
+/** A position after a key without quotes. */
+function positionAt(
+  value: number,
+  bare: ValuePosition['bare'],
+  quotes: Delimiter | null = null,
+): ValuePosition {
   return { value, bare, quotes, onlyString: false, isPair: false, isNextLine: false };
 }
 
@@ -109,11 +113,11 @@ const FOLLOWERS = new Uint8Array(128);
 for (const follower of '\r\n\\"\'`:=!?>],%;<[\x1b') FOLLOWERS[follower.charCodeAt(0)] = 1;
 
 /** @returns `null` when the key has no value */
-export function findPlace(text: string, key: Key): Place | null {
+export function findPosition(text: string, key: Key): ValuePosition | null {
   const { start, end } = key;
-  const marked = elementPlace(text, start, end) ?? marginPlace(text, start, end);
+  const marked = elementPosition(text, start, end) ?? marginPosition(text, start, end);
   if (marked !== null) return marked;
-  const encoded = encodedPlace(text, end);
+  const encoded = encodedPosition(text, end);
   if (encoded !== null) return encoded;
   const quotes = delimiterAt(text, end);
   let at = quotes?.end ?? end;
@@ -127,7 +131,7 @@ export function findPlace(text: string, key: Key): Place | null {
   if (separator !== null) return behindSeparator(text, key, quotes, separator, mark > at);
   if (quotes !== null && codeAt(text, mark) === 59) {
     const value = behind(SERIALIZED, text, mark);
-    return value === null ? null : placeAt(value, 'word');
+    return value === null ? null : positionAt(value, 'word');
   }
   const option = isOption(text, start);
   if (quotes !== null && codeAt(text, mark) === 44) {
@@ -136,7 +140,7 @@ export function findPlace(text: string, key: Key): Place | null {
     const value = skipSpace(text, mark + 1);
     return { value, bare: 'word', quotes, onlyString: true, isPair, isNextLine: false };
   }
-  if (option && mark > at && text[mark] !== '-') return placeAt(mark, 'word');
+  if (option && mark > at && text[mark] !== '-') return positionAt(mark, 'word');
   if (quotes !== null || mark === at || !isPassword(text, key)) return null;
   if (behind(LONE_STRING, text, mark) === null) return null;
   return { value: mark, bare: 'word', quotes: null, onlyString: true, isPair: false, isNextLine: false };
@@ -177,8 +181,8 @@ function behindSeparator(
   quotes: Delimiter | null,
   { end, isColon }: Separator,
   isApart: boolean,
-): Place {
-  if (isColon && quotes !== null) return placeAt(skipSpace(text, end), 'member', quotes);
+): ValuePosition {
+  if (isColon && quotes !== null) return positionAt(skipSpace(text, end), 'member', quotes);
   const value = skipBlanks(text, end);
   const isLine = isColon || isApart || isHeader(text, key);
   const next = afterBreak(text, value);
@@ -186,42 +190,42 @@ function behindSeparator(
   if (next !== -1) {
     return { value, bare: 'line', quotes: null, onlyString: false, isPair: false, isNextLine: true };
   }
-  return placeAt(value, isLine ? 'line' : 'word');
+  return positionAt(value, isLine ? 'line' : 'word');
 }
 
 /** A percent-encoded separator, in a query inside a query: `token%3Dabc`, `%22token%22%3A%22abc%22`. */
 const ENCODED_SEPARATOR =
   /(?:%(?:25)*5b)?%(?:25)*5d=|(?:(?:%(?:25)*5b)?%(?:25)*5d)?(?:%(?:25)*2[27])?%(?:25)*3[ad]/iy;
 
-function encodedPlace(text: string, end: number): Place | null {
+function encodedPosition(text: string, end: number): ValuePosition | null {
   if (codeAt(text, end) !== 37) return null;
   const separator = behind(ENCODED_SEPARATOR, text, end);
-  return separator === null ? null : placeAt(separator, 'word');
+  return separator === null ? null : positionAt(separator, 'word');
 }
 
 /** The value of an XML element that is named by the key, or by the text of the element before. */
-function elementPlace(text: string, start: number, end: number): Place | null {
+function elementPosition(text: string, start: number, end: number): ValuePosition | null {
   const previous = codeAt(text, start - 1);
   const next = codeAt(text, end);
   if ((previous === 60 || previous === 58 || previous === 59) && opensElement(text, start)) {
     const value = behind(ELEMENT, text, end);
-    if (value !== null) return placeAt(value, 'element');
+    if (value !== null) return positionAt(value, 'element');
   }
   if (next !== 60 && next !== 38) return null;
   const value = behind(NEXT_ELEMENT, text, end);
-  return value === null ? null : placeAt(value, 'element');
+  return value === null ? null : positionAt(value, 'element');
 }
 
 /** A value that a quote or a line break separates from its key: parts of forms, attributes, messages of pydantic. */
-function marginPlace(text: string, start: number, end: number): Place | null {
+function marginPosition(text: string, start: number, end: number): ValuePosition | null {
   const next = codeAt(text, end);
   if (!isQuoteCode(next) && next !== 92 && next !== 13 && next !== 10) return null;
   if (isNamedAttribute(text, start)) {
     const part = behind(FORM_PART, text, end);
-    if (part !== null) return placeAt(part, 'line');
+    if (part !== null) return positionAt(part, 'line');
     const content = behind(REST_OF_TAG, text, end);
-    if (content !== null) return placeAt(content, 'element');
+    if (content !== null) return positionAt(content, 'element');
   }
   const input = isQuoteCode(next) ? null : behind(FAULTY_INPUT, text, end);
-  return input === null ? null : placeAt(input, 'word');
+  return input === null ? null : positionAt(input, 'word');
 }
