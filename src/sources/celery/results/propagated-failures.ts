@@ -9,6 +9,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { HistoryIndex, TaskChange } from '../../../history/history.ts';
+import { createMessageQueue, type MessageQueue } from '../message-queue.ts';
 import type { StoredResult } from '../protocol/messages.ts';
 
 /** How long after its last failure a burst is judged: events may arrive after results. Milliseconds. */
@@ -19,6 +20,9 @@ const TICK_MS = 250;
 /** Most bursts and most failures of one that are remembered. */
 const MAX_BURSTS = 2_000;
 const MAX_FAILURES = 500;
+/** Most that all of them may take, in characters: about 20,000 failures, or fewer results that are held. */
+const MAX_SIZE = 4 * 1024 * 1024;
+const FAILURE_SIZE = 200;
 
 /** What is needed to judge. */
 export interface PropagatedFailuresOptions {
@@ -55,6 +59,8 @@ interface Failure {
   readonly isStep: boolean;
   /** The result, while it is held. */
   readonly held: StoredResult | null;
+  /** In characters. */
+  readonly size: number;
 }
 
 /** Failures with the same exception and traceback, one soon after another, in the order in which they were stored. */
@@ -70,11 +76,29 @@ interface State {
   readonly bursts: Map<string, Burst>;
   /** Failures that were not heard of, by the id of their task. */
   readonly unheard: Map<string, Failure>;
+  /** Judged results on their way to the history: a burst may have many. */
+  readonly releases: MessageQueue<{ readonly result: StoredResult; readonly size: number }>;
+  /** What the failures take, in characters. */
+  size: number;
   timer: NodeJS.Timeout | undefined;
 }
 
 export function createPropagatedFailures(options: PropagatedFailuresOptions): PropagatedFailures {
-  const state: State = { options, bursts: new Map(), unheard: new Map(), timer: undefined };
+  const releases: State['releases'] = createMessageQueue({
+    kind: 'results',
+    // What waits counts as held, which is bounded already.
+    sizeOf: () => 0,
+    take({ result, size }) {
+      state.size -= size;
+      options.release(result);
+      return null;
+    },
+    lost() {},
+  });
+  const state: State = {
+    ...{ options, bursts: new Map(), unheard: new Map(), releases },
+    ...{ size: 0, timer: undefined },
+  };
   return {
     take: (result) => take(state, result),
     heard(id) {
@@ -86,6 +110,7 @@ export function createPropagatedFailures(options: PropagatedFailuresOptions): Pr
     },
     close() {
       clearInterval(state.timer);
+      releases.close();
       state.bursts.clear();
       state.unheard.clear();
     },
@@ -105,11 +130,21 @@ function take(state: State, result: StoredResult): boolean {
   const before = burst.failures.get(change.id);
   if (before !== undefined) return before.held !== null;
   const isHeld = isStep && known !== undefined && change.isConsequence !== true;
-  const failure: Failure = { id: change.id, isHeard, isStep, held: isHeld ? result : null };
+  const size = FAILURE_SIZE + (isHeld ? lengthOf(change) : 0);
+  if (burst.failures.size >= MAX_FAILURES || state.size + size > MAX_SIZE) {
+    burst.isWhole = false;
+    return false;
+  }
+  const failure: Failure = { id: change.id, isHeard, isStep, held: isHeld ? result : null, size };
   burst.failures.set(change.id, failure);
+  state.size += size;
   burst.lastAt = performance.now();
   if (!isHeard) state.unheard.set(change.id, failure);
   return isHeld;
+}
+
+function lengthOf({ exception, traceback }: TaskChange): number {
+  return (exception?.length ?? 0) + (traceback?.length ?? 0);
 }
 
 /** @returns `null` for a failure that may be equal to that of other code */
@@ -158,7 +193,7 @@ function tick(state: State): void {
 
 /** Judges a burst, and releases what was held of it. */
 function end(state: State, key: string): void {
-  const { options, bursts, unheard } = state;
+  const { options, bursts, unheard, releases } = state;
   const burst = bursts.get(key);
   bursts.delete(key);
   if (burst === undefined) return;
@@ -169,10 +204,14 @@ function end(state: State, key: string): void {
   }
   const ran = failures.filter(({ isStep, isHeard }) => !isStep || isHeard);
   const areHeard = ran.length > 0 && ran.every(({ isHeard }) => isHeard) && !options.isDeaf();
-  for (const { held, isHeard } of failures) {
-    if (held === null) continue;
+  for (const { held, isHeard, size } of failures) {
+    if (held === null) {
+      state.size -= size;
+      continue;
+    }
     const isConsequence = areHeard && !isHeard;
-    options.release(isConsequence ? { ...held, change: { ...held.change, isConsequence } } : held);
+    const result = isConsequence ? { ...held, change: { ...held.change, isConsequence } } : held;
+    releases.push({ result, size });
   }
   const [failed, ...steps] = failures;
   // Of several tasks that failed in the same way, nothing shows which one a step was behind.
