@@ -26,7 +26,19 @@ export interface Added {
  * @param arrivedAt milliseconds since 1970; dates messages without a time
  */
 export function addEntry(entries: TaskEntry[], change: TaskChange, arrivedAt: number): Added {
-  const reported = entryOf(change, arrivedAt);
+  return addReported(entries, entryOf(change, arrivedAt), change.detail);
+}
+
+/**
+ * Adds an entry as it was reported, in place.
+ *
+ * @param detail as reported; `undefined`: nothing was
+ */
+export function addReported(
+  entries: TaskEntry[],
+  reported: TaskEntry,
+  detail: string | null | undefined,
+): Added {
   if (isOutdated(entries, reported)) {
     return { entry: reported, outcome: 'known', isNews: false, isChanged: false };
   }
@@ -41,7 +53,7 @@ export function addEntry(entries: TaskEntry[], change: TaskChange, arrivedAt: nu
     return { entry, outcome: 'added', isNews, isChanged: true };
   }
   const heard = known.isStored && !entry.isStored ? { ...known, isStored: false } : known;
-  const better = improve(heard, entry, change.detail);
+  const better = improve(heard, entry, detail);
   entries[at] = better;
   return {
     entry,
