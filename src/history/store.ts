@@ -1,10 +1,13 @@
 /**
- * Where a history is kept beyond the memory of the process: a database that several instances share. The history
- * writes folded tasks to it, a moment after they have changed, and reads what memory no longer holds.
+ * Where a history is kept beyond the memory of the process: a database that several instances may share. These are the
+ * interfaces between the history (`stored/`), which knows records but no SQL, and the stores (`src/stores/`), which
+ * know SQL but not what a record means. Times are milliseconds since 1970, by the clock of the instance that writes
+ * unless it says otherwise.
  */
-import type { TaskQuery } from './../source.ts';
+import type { TaskRelation } from '../model.ts';
+import type { TaskQuery } from '../source.ts';
 
-/** What lists filter and sort by. Times in milliseconds since 1970, `runtime` in seconds; `null`: unknown. */
+/** What lists filter and sort by. `runtime` in seconds; `null`: unknown. */
 export interface StoredFields {
   readonly state: string;
   readonly name: string | null;
@@ -13,6 +16,7 @@ export interface StoredFields {
   readonly rootId: string | null;
   readonly parentId: string | null;
   readonly groupId: string | null;
+  readonly chordId: string | null;
   /** Of the last change. */
   readonly timestamp: number | null;
   readonly received: number | null;
@@ -54,7 +58,15 @@ export type StoredQuery = Pick<
 > & {
   /** Only tasks that have not ended. */
   readonly isOpen: boolean;
+  /**
+   * Only tasks whose stored texts or names may contain this lower-case text. It may let others pass, since the
+   * history decides; `null`: all.
+   */
+  readonly hint: string | null;
 };
+
+/** By what tasks of one workflow name each other. */
+export type StoredLink = 'rootId' | 'parentId' | 'groupId' | 'chordId';
 
 /** The stored tasks of one source. Every call rejects with a `StoreError` when the database cannot answer. */
 export interface TaskStore {
@@ -62,31 +74,174 @@ export interface TaskStore {
   write(tasks: readonly StoredTask[]): Promise<ReadonlySet<string>>;
   /** @returns those of the tasks that are stored, in no order, with all texts */
   read(ids: readonly string[]): Promise<readonly StoredTask[]>;
+  /** @returns the tasks that name one of these ids, `most` at most, in no order, without long texts */
+  linked(link: StoredLink, ids: readonly string[], most: number): Promise<readonly StoredTask[]>;
   /** @returns a page, in the order of the query, without long texts */
   list(query: StoredQuery): Promise<readonly StoredTask[]>;
   /** @returns how many tasks match, `most` at most */
   count(query: StoredQuery, most: number): Promise<number>;
-  /** Drops the tasks of the days before this one, except those that have not ended. */
+  /**
+   * Drops the tasks and relations of the days before this one. Tasks that have not ended are kept: they move to the
+   * present day. Also prepares what coming days need, such as partitions.
+   */
   dropBefore(day: number): Promise<void>;
 }
 
-/** Who may write for a source: one instance at a time, by the clock of the database. */
+/** How tasks are related that no record says: what collectors found out. */
+export interface RelationStore {
+  /** Each relation is kept once. */
+  write(relations: readonly TaskRelation[]): Promise<void>;
+  /** @returns the relations that lead from or to one of these ids, `most` at most */
+  read(ids: readonly string[], most: number): Promise<readonly TaskRelation[]>;
+}
+
+/** What one instance adds to the feed at once. */
+export interface FeedChunk {
+  /** Grows with each chunk of the source, whichever instance adds it. */
+  readonly number: number;
+  /** The instance that heard the items. */
+  readonly instance: string;
+  /** The items, as text that only the history reads. */
+  readonly items: string;
+  /** How many there are. */
+  readonly count: number;
+  /** When the chunk was added, by the clock of the database. */
+  readonly addedAt: number;
+}
+
+/** The feed of one source, in chunks. */
+export interface FeedStore {
+  /** @returns the number of the new chunk */
+  append(instance: string, items: string, count: number): Promise<number>;
+  /** @returns the chunks behind a number, oldest first, `most` at most */
+  read(after: number, most: number): Promise<readonly FeedChunk[]>;
+  /** @returns the newest chunks that hold at least `count` items together, oldest first */
+  newest(count: number): Promise<readonly FeedChunk[]>;
+  /** Drops the oldest chunks beyond the newest `count` items. */
+  trim(count: number): Promise<void>;
+}
+
+/** Texts that the instance which collects keeps up to date for the others: workers, queues, components and so on. */
+export interface SnapshotStore {
+  /** Replaces the texts of these kinds. */
+  write(texts: ReadonlyMap<string, string>): Promise<void>;
+  /** @returns the number of the last write of each kind; it grows with each write */
+  revisions(): Promise<ReadonlyMap<string, number>>;
+  read(kinds: readonly string[]): Promise<ReadonlyMap<string, string>>;
+}
+
+/** Counts of one span of time. Numbers as in the per-minute aggregate. */
+export interface StoredRollup {
+  /** Length of the span in seconds: a minute, an hour or a day. */
+  readonly span: 60 | 3_600 | 86_400;
+  /** Its start. */
+  readonly start: number;
+  /** Who counted: `''` where every instance hears everything, so that the fullest count holds. */
+  readonly writer: string;
+  readonly name: string;
+  readonly queue: string;
+  readonly worker: string;
+  /** By outcome, in the order of `OUTCOMES`. */
+  readonly counts: readonly number[];
+  /** Histograms of run and wait times, as text that only the history reads; `null`: nothing was measured. */
+  readonly times: string | null;
+}
+
+/** Which rollups to read. */
+export interface RollupQuery {
+  readonly span: StoredRollup['span'];
+  /** Inclusive. */
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
+  /** Any of them; empty: all. */
+  readonly names: readonly string[];
+  readonly queues: readonly string[];
+  readonly workers: readonly string[];
+}
+
+/** Counts over time. The text of the queues' depths is written under a name of its own. */
+export interface RollupStore {
+  /** Replaces cells; one with lower counts than the stored one of the same writer changes nothing. */
+  write(cells: readonly StoredRollup[]): Promise<void>;
+  read(query: RollupQuery, most: number): Promise<readonly StoredRollup[]>;
+  /** @returns sums over names, queues and workers of each start, oldest first */
+  sums(
+    query: RollupQuery,
+  ): Promise<readonly { readonly start: number; readonly counts: readonly number[] }[]>;
+  /** Drops the cells of a span that begin before a time. */
+  dropBefore(span: StoredRollup['span'], start: number): Promise<void>;
+}
+
+/** Who holds the lease of a source, after an attempt to take it. */
+export interface LeaseState {
+  /** Whether it is this instance. */
+  readonly isHeld: boolean;
+  /** The clock of the database. */
+  readonly now: number;
+  /** What the holder reported last, as text that only the history reads; `null`: nobody holds it. */
+  readonly report: string | null;
+  /** When another instance than the holder last tried to take it, by the clock of the database; `null`: none did. */
+  readonly contendedAt: number | null;
+}
+
+/** Who collects and writes for a source: one instance at a time, by the clock of the database. */
 export interface StoreLease {
   /**
-   * Takes or renews the lease.
+   * Takes or renews the lease, or notes that this instance wants it.
    *
    * @param holder identifies this instance
    * @param forMs how long it lasts, in milliseconds
-   * @returns whether this instance holds it now
+   * @param report what other instances learn of this one while it holds the lease
    */
-  acquire(holder: string, forMs: number): Promise<boolean>;
+  acquire(holder: string, forMs: number, report: string): Promise<LeaseState>;
+  /** Reads who holds it, without taking it. */
+  look(): Promise<LeaseState>;
   release(holder: string): Promise<void>;
 }
 
 /** An open store, for one source. */
 export interface StoreSession {
+  readonly isReadOnly: boolean;
   readonly tasks: TaskStore;
+  readonly relations: RelationStore;
+  readonly feed: FeedStore;
+  readonly snapshots: SnapshotStore;
+  readonly rollups: RollupStore;
   readonly lease: StoreLease;
   /** Bytes on disk. */
   size(): Promise<number>;
+}
+
+/** For how long a store keeps what is written, in days. */
+export interface StoreRetention {
+  /** Tasks, relations. Default 7. */
+  readonly taskDays: number;
+  /** Rollups. Default 90. */
+  readonly rollupDays: number;
+}
+
+/** What a source asks of a store. */
+export interface StoreOpening {
+  /** Name of the source, under which its rows are kept. */
+  readonly source: string;
+  /** Identifies the deployment that the source watches; `null`: it cannot be told. */
+  readonly deployment: string | null;
+  /** Nothing is created or written. */
+  readonly isReadOnly: boolean;
+}
+
+/** Where sources keep their history. Made by `sqliteStore` or `postgresStore`; several sources may share one. */
+export interface HistoryStore {
+  readonly engine: 'sqlite' | 'postgres';
+  readonly retention: StoreRetention;
+  /**
+   * Opens it for one source, and creates or migrates its tables first.
+   *
+   * @throws StoreError when the database cannot be reached, has a newer schema, or keeps another deployment under this
+   *   name
+   */
+  open(opening: StoreOpening): Promise<StoreSession>;
+  /** Ends what was opened for a source; after the last one, closes what the store itself opened. */
+  close(session: StoreSession): Promise<void>;
 }

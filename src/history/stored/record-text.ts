@@ -1,7 +1,15 @@
 /** Records as text, and back. Texts that are long stand apart, so that a list does not read them. */
-import { KIND_ORDER, type EntryKind, emptyRecord, type MutableRecord, type TaskEntry, type TaskRecord } from '../merge/record.ts';
+
 import type { TaskTextField } from '../../model.ts';
 import { isRecord } from '../../values.ts';
+import {
+  type EntryKind,
+  emptyRecord,
+  KIND_ORDER,
+  type MutableRecord,
+  type TaskEntry,
+  type TaskRecord,
+} from '../merge/record.ts';
 
 /** Longest text that stands in the record itself, in characters. */
 const LONGEST_INLINE = 2_048;
@@ -34,7 +42,9 @@ export function writeRecordText(record: TaskRecord): RecordText {
   }
   const text = { ...known, entries: entries.map(writeEntry), ranks: Object.values(ranks) };
   return {
-    record: JSON.stringify(text, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+    record: JSON.stringify(text, (_key, value: unknown) =>
+      typeof value === 'bigint' ? String(value) : value,
+    ),
     texts: Object.keys(long).length === 0 ? null : JSON.stringify(long),
   };
 }
@@ -75,7 +85,15 @@ function writeEntry(entry: TaskEntry): unknown[] {
     (entry.isStored ? 2 : 0) |
     (entry.isCounted ? 4 : 0) |
     (TIME_SOURCES.indexOf(entry.timeSource) << 3);
-  const row = [KIND_ORDER[entry.kind], entry.time, flags, entry.worker, entry.retries, entry.state, entry.detail];
+  const row = [
+    KIND_ORDER[entry.kind],
+    entry.time,
+    flags,
+    entry.worker,
+    entry.retries,
+    entry.state,
+    entry.detail,
+  ];
   while (row.at(-1) === null) row.pop();
   return row;
 }

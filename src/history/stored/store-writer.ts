@@ -2,11 +2,12 @@
  * Writes changed tasks behind the messages: about once a second, in batches, only what has changed since. Nothing that
  * records or answers waits for it. While the database is away the changes stay where they are, in memory.
  */
-import type { StoredTask, TaskStore } from '../store.ts';
+
+import { isDone } from '../../model.ts';
 import { lifeOf } from '../merge/life.ts';
 import { mergeRecords } from '../merge/merge-records.ts';
 import type { TaskRecord } from '../merge/record.ts';
-import { isDone } from '../../model.ts';
+import type { StoredTask, TaskStore } from '../store.ts';
 import { readRecordText, writeRecordText } from './record-text.ts';
 
 /** What the writer takes tasks from, and gives back what others have written. */
@@ -78,7 +79,11 @@ interface WriterState {
 }
 
 /** @param clock milliseconds since 1970 */
-export function createStoreWriter(store: TaskStore, history: WrittenHistory, clock: () => number): StoreWriter {
+export function createStoreWriter(
+  store: TaskStore,
+  history: WrittenHistory,
+  clock: () => number,
+): StoreWriter {
   const state: WriterState = {
     ...{ store, history, clock, changed: new Map(), dropped: new Map(), written: new Map() },
     ...{ lastWrite: null, error: null, lost: 0 },
@@ -90,12 +95,14 @@ export function createStoreWriter(store: TaskStore, history: WrittenHistory, clo
   function schedule(): void {
     timer ??= setTimeout(() => {
       timer = null;
-      void flush().then(
-        () => (wait = INTERVAL_MS),
-        () => (wait = Math.min(wait * 2, MOST_WAIT_MS)),
-      ).then(() => {
-        if (state.changed.size > 0) schedule();
-      });
+      void flush()
+        .then(
+          () => (wait = INTERVAL_MS),
+          () => (wait = Math.min(wait * 2, MOST_WAIT_MS)),
+        )
+        .then(() => {
+          if (state.changed.size > 0) schedule();
+        });
     }, wait);
     timer.unref();
   }
@@ -167,7 +174,10 @@ async function writeBatch(state: WriterState, ids: readonly string[]): Promise<v
   for (const id of ids) changed.delete(id);
   let open = [...ids];
   try {
-    await lookUp(state, open.filter((id) => !state.written.has(id)));
+    await lookUp(
+      state,
+      open.filter((id) => !state.written.has(id)),
+    );
     for (let attempt = 1; open.length > 0 && attempt <= ATTEMPTS; attempt++) {
       const tasks = open.flatMap((id) => storedTask(state, id) ?? []);
       const done = await state.store.write(tasks);
@@ -191,7 +201,10 @@ function requeue(changed: Map<string, number>, rest: readonly (readonly [string,
 }
 
 /** Reads what is stored of tasks, and takes it in. */
-async function lookUp({ store, history, written, dropped }: WriterState, ids: readonly string[]): Promise<void> {
+async function lookUp(
+  { store, history, written, dropped }: WriterState,
+  ids: readonly string[],
+): Promise<void> {
   const found = new Map((await store.read(ids)).map((task) => [task.id, task]));
   for (const id of ids) {
     const task = found.get(id);
@@ -220,9 +233,9 @@ function settle({ written, dropped }: WriterState, { id, day, version }: StoredT
 /** @param rootId of its workflow, derived if no message named it */
 function toStored(record: TaskRecord, rootId: string | null, day: number, version: number): StoredTask {
   const life = lifeOf(record.entries, record.runtime);
-  const { id, name, queue, parentId, groupId } = record;
+  const { id, name, queue, parentId, groupId, chordId } = record;
   return {
-    ...{ id, day, version, name, queue, rootId, parentId, groupId },
+    ...{ id, day, version, name, queue, rootId, parentId, groupId, chordId },
     isOpen: !isDone(life.state),
     state: life.state,
     worker: life.worker,

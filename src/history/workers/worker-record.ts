@@ -27,6 +27,9 @@ export interface WorkerRecord {
   facts: Omit<WorkerChange, 'hostname' | 'type' | 'time'>;
 }
 
+/** A worker as it is kept: what is written and read back as JSON. */
+export type StoredWorker = Readonly<WorkerRecord>;
+
 /** @param knownAt when it became known */
 export function newWorker(hostname: string, knownAt: number): WorkerRecord {
   return {

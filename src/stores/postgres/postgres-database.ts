@@ -10,7 +10,10 @@ export function createPostgresDatabase(run: RunQuery): SqlDatabase {
     insert({ into, columns, tail }, values) {
       const names = columns.map(([name]) => name).join(', ');
       const arrays = columns.map(([, type], at) => `$${at + 1}::${ARRAYS[type]}`).join(', ');
-      return run(`INSERT INTO ${into} (${names}) SELECT ${names} FROM unnest(${arrays}) AS given(${names}) ${tail}`, values);
+      return run(
+        `INSERT INTO ${into} (${names}) SELECT ${names} FROM unnest(${arrays}) AS given(${names}) ${tail}`,
+        values,
+      );
     },
     // Without values, the server takes the text as one transaction. So no connection has to be held.
     script: async (text) => void (await run(text, [])),

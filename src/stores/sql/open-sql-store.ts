@@ -1,9 +1,9 @@
 /** Opens the store in a SQL database: creates or checks the tables, and registers the source. */
-import type { StoreSession } from '../../history/store.ts';
-import { StoreError } from './store-error.ts';
+
 import { createStatements, SCHEMA_VERSION, schemaVersion, type TableNames } from './schema.ts';
 import type { SqlDatabase } from './sql-database.ts';
-import { createSqlSession } from './sql-session.ts';
+import { createSqlSession, type SqlSession } from './sql-session.ts';
+import { StoreError } from './store-error.ts';
 
 /** How a store is opened. */
 export interface OpenOptions {
@@ -25,7 +25,7 @@ const ATTEMPTS = 3;
  * @throws StoreError when the schema is newer than this code, is missing and may not be created, or when another
  *   deployment writes under this name
  */
-export async function openSqlStore(database: SqlDatabase, options: OpenOptions): Promise<StoreSession> {
+export async function openSqlStore(database: SqlDatabase, options: OpenOptions): Promise<SqlSession> {
   const { names, prefix, isReadOnly } = options;
   if (!isReadOnly) await create(database, names, prefix);
   await checkVersion(database, names);
@@ -45,7 +45,11 @@ async function create(database: SqlDatabase, names: TableNames, prefix: string):
 
 async function checkVersion(database: SqlDatabase, names: TableNames): Promise<void> {
   const version = await schemaVersion(database, names);
-  if (version === null) throw new StoreError('schema_missing', 'The database has no history yet. Start an instance that may create its tables.');
+  if (version === null)
+    throw new StoreError(
+      'schema_missing',
+      'The database has no history yet. Start an instance that may create its tables.',
+    );
   if (version > SCHEMA_VERSION) {
     throw new StoreError(
       'schema_newer',
@@ -59,7 +63,9 @@ async function registerSource(
   { names, source, deployment, isReadOnly }: OpenOptions,
 ): Promise<number> {
   for (let attempt = 1; ; attempt++) {
-    const [row] = await database.query(`SELECT id, deployment FROM ${names.source} WHERE name = $1`, [source]);
+    const [row] = await database.query(`SELECT id, deployment FROM ${names.source} WHERE name = $1`, [
+      source,
+    ]);
     if (row !== undefined) {
       const isOther = deployment !== null && row.deployment !== null && row.deployment !== deployment;
       if (!isOther) return Number(row.id);

@@ -18,6 +18,7 @@ export const TASK_COLUMNS = [
   ['root_id', 'text'],
   ['parent_id', 'text'],
   ['group_id', 'text'],
+  ['chord_id', 'text'],
   ['changed', 'real'],
   ['received', 'real'],
   ['started', 'real'],

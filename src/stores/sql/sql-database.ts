@@ -40,7 +40,10 @@ export interface SqlDatabase {
    * @param values by column, each with one value for each row
    * @returns what the tail returns
    */
-  insert(insert: SqlInsert, values: readonly (readonly (string | number | null)[])[]): Promise<readonly SqlRow[]>;
+  insert(
+    insert: SqlInsert,
+    values: readonly (readonly (string | number | null)[])[],
+  ): Promise<readonly SqlRow[]>;
   /** Runs several statements without values, all or none of them. */
   script(text: string): Promise<void>;
   close(): Promise<void>;

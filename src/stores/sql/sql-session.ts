@@ -1,8 +1,14 @@
 /** The session of one source in a SQL database. */
-import type { StoredQuery, StoredTask, StoreLease, StoreSession, TaskStore } from '../../history/store.ts';
+import type { StoredQuery, StoredTask, TaskStore } from '../../history/store.ts';
 import { TASK_COLUMNS, type TableNames, type TaskColumn } from './schema.ts';
 import type { SqlDatabase, SqlRow } from './sql-database.ts';
-import { countStatement, listStatement, readStatement, type Statement, taskInsert } from './task-statements.ts';
+import {
+  countStatement,
+  listStatement,
+  readStatement,
+  type Statement,
+  taskInsert,
+} from './task-statements.ts';
 import { fromColumn, toColumn } from './text-key.ts';
 
 /** A source in a database whose tables exist. */
@@ -14,7 +20,20 @@ export interface SqlSource {
   readonly sourceId: number;
 }
 
-export function createSqlSession(source: SqlSource): StoreSession {
+/** The parts of a session that are there. */
+export interface SqlSession {
+  readonly tasks: Omit<TaskStore, 'linked'>;
+  readonly lease: SqlLease;
+  size(): Promise<number>;
+}
+
+/** Who may write. */
+export interface SqlLease {
+  acquire(holder: string, forMs: number): Promise<boolean>;
+  release(holder: string): Promise<void>;
+}
+
+export function createSqlSession(source: SqlSource): SqlSession {
   const { database, prefix } = source;
   return {
     tasks: createTaskStore(source),
@@ -26,7 +45,7 @@ export function createSqlSession(source: SqlSource): StoreSession {
   };
 }
 
-function createTaskStore({ database, names, sourceId }: SqlSource): TaskStore {
+function createTaskStore({ database, names, sourceId }: SqlSource): Omit<TaskStore, 'linked'> {
   const { dialect } = database;
   const run = ({ text, values }: Statement): Promise<readonly SqlRow[]> => database.query(text, values);
   const page = async (
@@ -39,7 +58,7 @@ function createTaskStore({ database, names, sourceId }: SqlSource): TaskStore {
   return {
     async write(tasks) {
       if (tasks.length === 0) return new Set();
-      const columns = TASK_COLUMNS.map(([name]) => tasks.map((task) => valueOf(task, name, sourceId)));
+      const columns = TASK_COLUMNS.map(([name]) => tasks.map((task) => columnValue(task, name, sourceId)));
       const rows = await database.insert(taskInsert(names.task), columns);
       return new Set(rows.map(({ id }) => fromColumn(String(id))));
     },
@@ -67,7 +86,7 @@ function createTaskStore({ database, names, sourceId }: SqlSource): TaskStore {
   };
 }
 
-function createLease({ database, names, sourceId }: SqlSource): StoreLease {
+function createLease({ database, names, sourceId }: SqlSource): SqlLease {
   const { now } = database.dialect;
   return {
     async acquire(holder, forMs) {
@@ -81,12 +100,22 @@ function createLease({ database, names, sourceId }: SqlSource): StoreLease {
       return rows.length > 0;
     },
     async release(holder) {
-      await database.query(`DELETE FROM ${names.lease} WHERE source_id = $1 AND holder = $2`, [sourceId, holder]);
+      await database.query(`DELETE FROM ${names.lease} WHERE source_id = $1 AND holder = $2`, [
+        sourceId,
+        holder,
+      ]);
     },
   };
 }
 
-const TEXTS: Readonly<Partial<Record<TaskColumn, 'id' | 'state' | 'name' | 'worker' | 'queue' | 'rootId' | 'parentId' | 'groupId'>>> = {
+const TEXTS: Readonly<
+  Partial<
+    Record<
+      TaskColumn,
+      'id' | 'state' | 'name' | 'worker' | 'queue' | 'rootId' | 'parentId' | 'groupId' | 'chordId'
+    >
+  >
+> = {
   id: 'id',
   state: 'state',
   name: 'name',
@@ -95,9 +124,14 @@ const TEXTS: Readonly<Partial<Record<TaskColumn, 'id' | 'state' | 'name' | 'work
   root_id: 'rootId',
   parent_id: 'parentId',
   group_id: 'groupId',
+  chord_id: 'chordId',
 };
 
-const NUMBERS: Readonly<Partial<Record<TaskColumn, 'day' | 'version' | 'timestamp' | 'received' | 'started' | 'finished' | 'runtime'>>> = {
+const NUMBERS: Readonly<
+  Partial<
+    Record<TaskColumn, 'day' | 'version' | 'timestamp' | 'received' | 'started' | 'finished' | 'runtime'>
+  >
+> = {
   day: 'day',
   version: 'version',
   changed: 'timestamp',
@@ -107,7 +141,7 @@ const NUMBERS: Readonly<Partial<Record<TaskColumn, 'day' | 'version' | 'timestam
   runtime: 'runtime',
 };
 
-function valueOf(task: StoredTask, column: TaskColumn, sourceId: number): string | number | null {
+function columnValue(task: StoredTask, column: TaskColumn, sourceId: number): string | number | null {
   if (column === 'source_id') return sourceId;
   if (column === 'is_open') return task.isOpen ? 1 : 0;
   if (column === 'record') return task.record;
@@ -140,6 +174,7 @@ function taskOf(row: SqlRow): StoredTask {
     rootId: text('root_id'),
     parentId: text('parent_id'),
     groupId: text('group_id'),
+    chordId: text('chord_id'),
     timestamp: number('changed'),
     received: number('received'),
     started: number('started'),

@@ -3,7 +3,6 @@
  * both. Texts with one of them, or with a backslash, are stored with JSON's escapes; all others as they are.
  */
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what databases refuse.
 const NEEDS_ESCAPE = /[\0\\]|\p{Surrogate}/u;
 
 /** @returns the text as a column holds it */

@@ -44,7 +44,11 @@ function inTransaction<Result>(database: SqliteDatabase, work: () => Result): Re
   }
 }
 
-function answer(database: SqliteDatabase, statements: Map<string, SqliteStatement>, request: SqliteRequest): SqlRow[] {
+function answer(
+  database: SqliteDatabase,
+  statements: Map<string, SqliteStatement>,
+  request: SqliteRequest,
+): SqlRow[] {
   const { kind, text } = request;
   if (kind === 'script') {
     inTransaction(database, () => database.exec(text));

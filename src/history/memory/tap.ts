@@ -1,0 +1,59 @@
+/** What a history in memory passes on to whoever keeps it, and takes back from there. */
+import type { TaskRelation } from '../../model.ts';
+import type { FeedItem } from '../feed/feed-ring.ts';
+import type { TaskRecord } from '../merge/record.ts';
+import type { StoredWorker } from '../workers/worker-record.ts';
+
+/** Is called when something changes. Calls must be cheap and must not throw. */
+export interface HistoryTap {
+  /** A task has changed; called once its indexes have caught up. */
+  taskChanged(id: string): void;
+  /** A task is about to be dropped from memory; it can still be read. */
+  taskDropping(id: string): void;
+  relationAdded(relation: TaskRelation): void;
+  workerChanged(hostname: string): void;
+  /** @param number grows by 1 with each item */
+  eventAdded(number: number, item: FeedItem, arrivedAt: number): void;
+  /** Messages may have been missed before now. */
+  gapFound(): void;
+}
+
+/** A task as it is kept: without secrets. */
+export interface KeptTask {
+  readonly record: TaskRecord;
+  /** The reported root, or the one that follows from its parents. */
+  readonly rootId: string | null;
+}
+
+/** What a history in memory offers to whoever keeps it. Nothing here calls the tap, except where it says so. */
+export interface MemoryAccess {
+  /** Brings the indexes up to date, which reports the tasks that have changed. */
+  catchUp(): void;
+  /** `null`: the task is not in memory. Its texts are redacted. */
+  readTask(id: string): KeptTask | null;
+  readWorker(hostname: string): StoredWorker | null;
+  /**
+   * Takes in a task that was kept, possibly by another instance, and merges it with what is known. Not a message: it is
+   * neither counted nor listed in the feed, and is evicted before tasks that were heard of.
+   *
+   * @param heardAt when the task was last heard of
+   * @returns `'same'`: memory now holds what was given; `'merged'`: memory knew more, which is to be kept, too;
+   *   `'refused'`: it does not fit into memory
+   */
+  absorbTask(record: TaskRecord, heardAt: number): 'same' | 'merged' | 'refused';
+  absorbRelation(relation: TaskRelation): void;
+  /** The later of what is known and what is given holds. */
+  absorbWorker(worker: StoredWorker): void;
+  /** Adds items of another instance, or of an earlier process, to the feed. @param instance who heard them */
+  absorbEvents(
+    instance: string,
+    items: readonly { readonly number: number; readonly item: FeedItem; readonly arrivedAt: number }[],
+  ): void;
+  /** Everything was seen between these times, by whoever kept it. */
+  absorbCoverage(from: number, to: number): void;
+  /**
+   * The latest change among the tasks that were dropped from memory; `-Infinity`: none was. Tasks that changed later
+   * are all in memory, as far as they were heard.
+   */
+  droppedThrough(): number;
+}

@@ -1,0 +1,75 @@
+/**
+ * A history that outlives the process and is shared by all instances: one in memory, kept in a store. These are its
+ * interfaces; `stored/` implements them.
+ */
+import type { History } from './history.ts';
+import type { HistoryStore } from './store.ts';
+
+/**
+ * What this instance hears of what happens.
+ * - `all`: everything, so that memory alone answers what changed lately
+ * - `part`: what happens in this process; other instances hear the rest, so that answers read the store, too
+ * - `nothing`: everything is read from the store
+ */
+export type Hearing = 'all' | 'part' | 'nothing';
+
+/** Where a history is kept. */
+export interface StoredHistoryOptions {
+  readonly store: HistoryStore;
+  /** Name of the source. */
+  readonly source: string;
+  /** Identifies the deployment that the source watches; `null`: it cannot be told. */
+  readonly deployment: string | null;
+  /** At the start. */
+  readonly hearing: Hearing;
+  /** Nothing is created or written, and the lease is never taken. */
+  readonly isReadOnly: boolean;
+}
+
+/** How a store is doing. Times in milliseconds since 1970. */
+export interface StoreStatus {
+  readonly engine: HistoryStore['engine'];
+  /** `opening`: not reached yet. `loading`: memory is being filled. */
+  readonly phase: 'opening' | 'loading' | 'ready';
+  /** Whether this instance holds the lease; `null`: it is not known, because the store cannot be reached. */
+  readonly isHolder: boolean | null;
+  /** Changed tasks that are not written yet. */
+  readonly waiting: number;
+  /** Since when the oldest of them waits; `null`: none does. */
+  readonly waitingSince: number | null;
+  readonly lastWrite: number | null;
+  /** What the last attempt to read or write failed with, as a sentence without secrets; `null`: it succeeded. */
+  readonly error: string | null;
+  /** The kind of that error, such as `schema_newer`; `null`: none, or another. */
+  readonly code: string | null;
+  /** Tasks, relations and feed items that were dropped before they could be written. */
+  readonly lost: number;
+  /** Bytes on disk; `null`: not known. */
+  readonly bytes: number | null;
+}
+
+/** Texts that the instance which collects keeps for the others, by their kind. Reads are of a copy in memory. */
+export interface SharedTexts {
+  /** Replaces a text; it is written within a second. Only while this instance holds the lease. */
+  publish(kind: string, text: string): void;
+  /** At most 2 seconds old; `null`: nobody has published it. */
+  read(kind: string): string | null;
+  /** Grows with each change that {@link SharedTexts.read} shows. */
+  revision(): number;
+}
+
+/** A history in memory and in a store. Reads wait for the store only where memory does not know enough. */
+export interface StoredHistory extends Omit<History, 'close'> {
+  readonly texts: SharedTexts;
+  status(): StoreStatus;
+  /** Whether this instance holds the lease now. */
+  isHolder(): boolean;
+  /** Whether this instance wants the lease: only who hears what happens should collect and write. Default: true. */
+  wantLease(wanted: boolean): void;
+  /** Called when the lease is taken or lost. @returns ends the calls */
+  onLease(listener: (isHolder: boolean) => void): () => void;
+  /** Changes what this instance hears. From `all` to `nothing`, what memory holds is written and dropped. */
+  setHearing(hearing: Hearing): Promise<void>;
+  /** Writes what has changed so far, waits 2 seconds at most, and gives the lease back. */
+  close(): Promise<void>;
+}
