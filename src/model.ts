@@ -64,7 +64,7 @@ export interface Task {
   readonly kind?: 'map' | 'starmap' | 'chunks' | null;
   /** For workflow graphs: Celery's stamps. */
   readonly stamps?: unknown;
-  /** Whether the source has removed the secrets from all texts: only the host's own rules apply then. Default: false. */
+  /** Whether the source has removed the secrets from all texts: then only the host's own rules apply. Default false. */
   readonly redacted?: boolean;
 }
 
@@ -208,7 +208,7 @@ export interface Component {
   readonly url?: string | null;
   /** Plain data. `hints: string[]` names each setting that hides data, with the line to change. */
   readonly config?: Readonly<Record<string, unknown>> | null;
-  /** Whether the source has removed the secrets from `url` and `config`, as in {@link Task.redacted}. Default: false. */
+  /** Whether the source has removed the secrets from `url` and `config`, as in {@link Task.redacted}. Default false. */
   readonly redacted?: boolean;
 }
 
