@@ -3,25 +3,12 @@
  * field means "unknown", an empty array means "none".
  */
 
+import type { TaskFlag } from './model/task-flag.ts';
 import type { TaskState } from './model/task-state.ts';
 
 export type { Queue } from './model/queue.ts';
+export { flagsOf, hasFlag, type TaskFlag } from './model/task-flag.ts';
 export { isDone, TASK_STATES, type TaskState } from './model/task-state.ts';
-
-/**
- * Known problems of a task that its state does not show.
- * - `worker_lost`: received or started on a worker whose heartbeat stopped
- * - `overdue`: its eta has passed and it has not started
- * - `never_received`: sent, but found in no queue and on no worker
- * - `end_unseen`: it no longer runs, and its end was not seen; it does not count as running
- * - `consequence`: it never ran, and failed because another task did; it does not count as a failure of its own
- */
-export type TaskFlag = 'worker_lost' | 'overdue' | 'never_received' | 'end_unseen' | 'consequence';
-
-/** Whether a task has this flag. False where `flags` is no array, which a source in JavaScript may return. */
-export function hasFlag({ flags }: Pick<Task, 'flags'>, flag: TaskFlag): boolean {
-  return Array.isArray(flags) && flags.includes(flag);
-}
 
 /** Text fields of a task that may be truncated. */
 export type TaskTextField = 'args' | 'kwargs' | 'result' | 'exception' | 'traceback';
@@ -77,7 +64,7 @@ export interface Task {
   readonly kind?: 'map' | 'starmap' | 'chunks' | null;
   /** For workflow graphs: Celery's stamps. */
   readonly stamps?: unknown;
-  /** Whether the source has removed the secrets from all texts: only the host's own rules apply then. Default: false. */
+  /** Whether the source has removed the secrets from all texts: then only the host's own rules apply. Default false. */
   readonly redacted?: boolean;
 }
 
@@ -221,7 +208,7 @@ export interface Component {
   readonly url?: string | null;
   /** Plain data. `hints: string[]` names each setting that hides data, with the line to change. */
   readonly config?: Readonly<Record<string, unknown>> | null;
-  /** Whether the source has removed the secrets from `url` and `config`, as in {@link Task.redacted}. Default: false. */
+  /** Whether the source has removed the secrets from `url` and `config`, as in {@link Task.redacted}. Default false. */
   readonly redacted?: boolean;
 }
 

@@ -71,7 +71,10 @@ export interface LimitOptions {
    * for the others; above it requests for that part answer `overloaded`. 1 to 10,000. Default 32.
    */
   readonly perSource?: number;
-  /** Most streams (Server-Sent Events) at once; above it requests for one answer `overloaded`. 0 to 100,000. Default 1,000. */
+  /**
+   * Most streams (Server-Sent Events) at once; above it requests for one answer `overloaded`. 0 to 100,000.
+   * Default 1,000.
+   */
   readonly streams?: number;
 }
 

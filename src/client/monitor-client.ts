@@ -64,8 +64,8 @@ export interface MonitorClient {
   components(options?: CallOptions): Promise<ComponentsBody>;
   tasks(query?: TaskListQuery, options?: CallOptions): Promise<TasksBody>;
   /**
-   * All tasks of a list, each once, page by page. Tasks that changed while the pages were read are found, too: after the
-   * last page, those that have changed since the first one are read again.
+   * All tasks of a list, each once, page by page. Tasks that changed while the pages were read are found, too: after
+   * the last page, those that have changed since the first one are read again.
    */
   eachTask(query?: Omit<TaskListQuery, 'cursor' | 'stats'>, options?: CallOptions): AsyncGenerator<TaskBody>;
   task(id: string, options?: CallOptions): Promise<TaskDetailBody>;

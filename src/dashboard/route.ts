@@ -69,7 +69,7 @@ export function linkTo(path: string, query: QueryInput = {}): string {
   return `#/${path}${text === '' ? '' : `?${text}`}`;
 }
 
-/** The link to the page of a task. @param source that it is of, where several may have this id. Default: any */
+/** The link to the page of a task. @param source name of its source, where several may have this id. Default: any */
 export const taskLink = (id: string, source: string | null = null): string =>
   linkTo(`tasks/${encodeURIComponent(id)}`, source === null ? {} : { source });
 /** The link to the workflow of a task. */

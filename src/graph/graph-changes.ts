@@ -1,5 +1,5 @@
 /** Compares successive graphs of one task. It needs nothing else from the source, so it works with any source. */
-import type { Task } from '../model.ts';
+import { flagsOf, type Task } from '../model.ts';
 import type { Steps } from '../scheduler.ts';
 import type { Graph, GraphNode, GraphShape } from './graph-types.ts';
 import { ITEMS_PER_STEP } from './readable-tree.ts';
@@ -117,11 +117,23 @@ function printOf({ task, members }: GraphNode): string {
   if (known !== undefined) return known;
   try {
     const { state, engineState, flags, runtime, retries, started, finished, worker } = task;
-    const print = `${state}\n${engineState}\n${flags}\n${runtime}\n${retries}\n${Number(started)}\n${Number(finished)}\n${worker}`;
+    const fields = [state, engineState, runtime, retries, started, finished, worker].map(fieldPrint);
+    const print = `${flagsOf(flags)}\n${fields.join('\n')}`;
     if (Object.isFrozen(task)) frozenPrints.set(task, print);
     return print;
   } catch {
     // An unreadable task is shown as one known only by reference.
     return 'unreadable';
+  }
+}
+
+/** Values of other types are left out: an update carries `null` for them, and some cannot be converted to text. */
+function fieldPrint(value: unknown): string | number {
+  if (typeof value === 'string' || typeof value === 'number') return value;
+  try {
+    return value instanceof Date ? value.getTime() : '';
+  } catch {
+    // A Proxy may throw.
+    return '';
   }
 }

@@ -1,7 +1,7 @@
 /** The graph of a workflow, before it becomes JSON. */
 import type { Task, TaskRelation } from '../model.ts';
 
-/** Number of tasks per state bucket. A task whose end was not seen, or that never ran and failed, is in none of them. */
+/** Number of tasks per state bucket. Tasks with the flag `end_unseen` or `consequence` are in none of them. */
 export interface StateCounts {
   /** Sum of all buckets. */
   readonly total: number;

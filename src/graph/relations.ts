@@ -20,8 +20,8 @@ export function specificityOf(relation: string): number {
 /**
  * Every relation of a workflow, without duplicates: those that the source lists, and those that follow from
  * the parents, groups and chords of the tasks. Of several relations between the same two tasks the most
- * specific one is kept. Group membership, whose parent is the group id, is kept in addition. A `flow` from a task to its
- * parent, which runs after it, takes the place of the relation from that parent.
+ * specific one is kept. Group membership, whose parent is the group id, is kept in addition. A `flow` from a task to
+ * its parent, which runs after it, replaces the relation from that parent.
  */
 export function* relationsOf(tree: ReadableTree): Steps<readonly TaskRelation[]> {
   const bodies = yield* bodiesByGroup(tree);

@@ -71,9 +71,9 @@ export interface HistoryWriter {
   /** Records whether a sent task is in no queue and on no worker. Any later message about it clears this. */
   recordMissing(id: string, missing: boolean): void;
   /**
-   * Records whether a task that a worker had taken, or that waits for a retry, no longer runs although its end was not
-   * seen. Ignored for a task that no worker took or that has ended. Any later message about the task clears this, but not one that was stored
-   * before.
+   * Records whether a task that a worker had taken, or that waits for a retry, no longer runs although its end was
+   * not seen. Ignored for a task that no worker took or that has ended. Any later message about the task clears this,
+   * except one that was stored before.
    */
   recordEndUnseen(id: string, unseen: boolean): void;
   /** Records one message of a worker. */

@@ -1,4 +1,4 @@
-/** Answers of routes that read one part of a source. As long as the source reports no change, the cached answer is sent. */
+/** Answers of routes that read one part of a source. The cached answer is sent until the source reports a change. */
 
 import { isMonitorError, MonitorError } from '../errors.ts';
 import { AWAY, errorOf, type Freshness, freshnessAway, freshnessOf, hasData, isStillFresh } from '../read.ts';

@@ -5,7 +5,7 @@ import { type Delimiter, endsItem } from './value-end.ts';
 const NAME = /(?:name|key|id)$/i;
 const NAME_OF_VALUE = /(?:name|key|id)$|^(?:header|field|variable|param|parameter|k)$/i;
 
-/** The name of the member whose value begins at an index: `name` in `"name": "password"` and `name=password`, or `''`. */
+/** The name of the member whose value begins at an index, or `''`: `name` in `"name": "password"`, `name=password`. */
 function memberName(text: string, start: number): string {
   let at = start;
   if (isQuoteCode(codeAt(text, at - 1))) at = backslashesBefore(text, at - 1);

@@ -42,7 +42,7 @@ export function keyStart(text: string, at: number): number {
 
 const COLOUR = /\d{0,3}m/y;
 
-/** Number of characters at the beginning of a key that may belong to an escape or a colour: `\nkey`, `%22key`, `[32mkey`. */
+/** How many characters at the start of a key may belong to an escape or a colour: `\nkey`, `%22key`, `[32mkey`. */
 export function noiseAt(text: string, start: number): number {
   const previous = codeAt(text, start - 1);
   if (previous === BACKSLASH) return isControlLetter(codeAt(text, start)) ? 1 : 0;

@@ -158,7 +158,7 @@ interface Separator {
   readonly isColon: boolean;
 }
 
-/** The separator between a key and its value at an index: `=`, `:`, `=>`, `:=`, `==`, `!=`, `?=`. Excludes `::`, `:/`. */
+/** The separator between a key and its value at an index: `=`, `:`, `=>`, `:=`, `==`, `!=`, `?=`; not `::` or `:/`. */
 function separatorAt(text: string, at: number): Separator | null {
   // Most have blanks or a quote after the colon.
   const behindColon = codeAt(text, at) === 58 ? codeAt(text, at + 1) : 0;

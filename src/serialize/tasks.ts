@@ -1,4 +1,4 @@
-import { isDone, type Task, type TaskDetail, type TaskFlag, type TaskTextField } from '../model.ts';
+import { flagsOf, isDone, type Task, type TaskDetail, type TaskTextField } from '../model.ts';
 import { waitSecondsOf } from '../select/task-wait.ts';
 import type { TaskBody, TaskDetailBody, TimelineEntryBody } from '../wire.ts';
 import { isoTime } from './moments.ts';
@@ -7,8 +7,6 @@ import type { ShowText } from './shown-text.ts';
 
 // The node limit of the largest graph.
 const MOST_CHILDREN = 20_000;
-
-const FLAGS: readonly TaskFlag[] = ['worker_lost', 'overdue', 'never_received', 'end_unseen', 'consequence'];
 
 /** Serializes a row of the task list; `null` when the task has no id or no state. */
 export function taskBody(task: Task, source: string, show: ShowText): TaskBody | null {
@@ -98,9 +96,4 @@ function timelineEntry(entry: unknown, show: ShowText, isRedacted: boolean): Tim
       retries: whole(retries),
     },
   ];
-}
-
-export function flagsOf(flags: unknown): TaskFlag[] {
-  if (!Array.isArray(flags) || flags.length === 0) return [];
-  return FLAGS.filter((flag) => flags.includes(flag));
 }

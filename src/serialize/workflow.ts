@@ -1,6 +1,6 @@
 /** Serializes relations, graphs and updates to graphs. */
 import type { GraphEdge, GraphNode, StateCounts } from '../graph.ts';
-import type { Task, TaskRelation } from '../model.ts';
+import { flagsOf, type Task, type TaskRelation } from '../model.ts';
 import type { Redactor } from '../redact.ts';
 import type {
   GraphEdgeBody,
@@ -12,7 +12,6 @@ import type {
 import { isoTime } from './moments.ts';
 import { figure, label, wellFormed, whole } from './scalars.ts';
 import type { ShowText } from './shown-text.ts';
-import { flagsOf } from './tasks.ts';
 import { exceptionLine } from './traceback.ts';
 
 /** A relation, as clients see it. */

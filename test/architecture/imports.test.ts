@@ -112,7 +112,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   redis: /^src\/redis\//,
 };
 
-/** `src/openapi` and `src/bundle` are tools of the build: they may read all of the rest, and none of the rest reads them. */
+/** `src/openapi` and `src/bundle` are build tools: they may import everything else, and nothing else imports them. */
 const TOOLS = /^src\/(?:openapi|bundle)\//;
 const sources = filesBelow('src', ['.ts', '.tsx']).filter(({ path }) => !TOOLS.test(path));
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { layOut } from '../../src/dashboard/graph/layout.ts';
+import { hasFailed } from '../../src/dashboard/graph/node-state.ts';
 import { failedPath, structureOf } from '../../src/dashboard/graph/structure.ts';
 import { titlesOf } from '../../src/dashboard/graph/titles.ts';
 import type { GraphEdgeBody, GraphNodeBody } from '../../src/wire.ts';
@@ -88,6 +89,22 @@ describe('the structure of a drawing', () => {
     expect(kept.nodes.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
     expect(kept.edges).toHaveLength(3);
   });
+
+  it.each(['chain', 'chord', 'flow'])(
+    'keeps the task of a %s that failed itself, not one that never ran because of it',
+    (kind) => {
+      const nodes = [
+        node('first', 'first'),
+        node('culprit', 'culprit', { state: 'FAILURE' }),
+        node('idle', 'idle', { state: 'FAILURE', flags: ['consequence'] }),
+        node('refused', 'refused', { state: 'REJECTED' }),
+      ];
+      expect(nodes.filter(hasFailed).map(({ id }) => id)).toEqual(['culprit', 'refused']);
+      const kept = failedPath(nodes, [edge('first', 'culprit', kind), edge('culprit', 'idle', kind)]);
+      expect(kept.nodes.map(({ id }) => id)).toEqual(['first', 'culprit', 'refused']);
+      expect(kept.edges).toMatchObject([{ source: 'first', target: 'culprit' }]);
+    },
+  );
 });
 
 describe('the titles of a drawing', () => {

@@ -1,6 +1,9 @@
 import { Redis } from 'ioredis';
 
-/** Writes jobs as BullMQ does (bullmq, includes/storeJob.lua), thousands at a time, where adding them would take minutes. */
+/**
+ * Writes jobs as BullMQ does (bullmq, includes/storeJob.lua), thousands at a time. Adding them one by one would take
+ * minutes.
+ */
 const FILL = `
 local prefix, part, first, count, time, step = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local extra = cjson.decode(ARGV[6])

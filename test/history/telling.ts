@@ -35,7 +35,7 @@ export async function taskOf(changes: readonly TaskChange[], id = 'a'): Promise<
   return task;
 }
 
-/** The same of many lists of messages. Each is a task of its own in one history: to make one costs more than to ask it. */
+/** The task of each list of messages. All are in one history, because creating a history costs more than reading it. */
 export async function tasksOf(lists: readonly (readonly TaskChange[])[]): Promise<TaskDetail[]> {
   const history = historyOf(
     lists.flatMap((changes, at) => changes.map((change) => ({ ...change, id: `a-${at}` }))),

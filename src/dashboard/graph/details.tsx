@@ -8,6 +8,7 @@ import { linkTo, taskLink } from '../route.ts';
 import { count, counted, duration } from '../text/numbers.ts';
 import type { Words } from '../text/words.ts';
 import { endText } from './end-text.ts';
+import { hasFailed } from './node-state.ts';
 import type { DrawnNode } from './structure.ts';
 import { titleOf } from './titles.ts';
 
@@ -107,7 +108,7 @@ function NodeList({ nodes }: { readonly nodes: readonly GraphNodeBody[] }) {
   );
 }
 
-/** Shown while no node is selected: state counts of the workflow and its failures. */
+/** Shown while no node is selected: state counts of the workflow and the tasks that failed. */
 export function Summary({
   graph,
   onPick,
@@ -116,7 +117,7 @@ export function Summary({
   readonly onPick: (id: string) => void;
 }) {
   const { counts, truncated, node_count } = graph.meta;
-  const failed = graph.nodes.filter(({ state }) => state === 'FAILURE' || state === 'REJECTED');
+  const failed = graph.nodes.filter(hasFailed);
   const rows = [
     ['succeeded', counts.success, 'success'],
     ['failed', counts.failure, 'failure'],

@@ -1,13 +1,9 @@
 import type { GraphNodeBody, GraphState } from '../../client.ts';
 import { counted } from '../text/numbers.ts';
+import { isConsequence } from './node-state.ts';
 
 /** How tasks that wait for another one are related to it. */
 const BEHIND: ReadonlySet<string> = new Set(['chain', 'link', 'chord']);
-
-/** Whether a task never ran, and failed because another one did. */
-export function isConsequence({ flags }: GraphNodeBody): boolean {
-  return flags.includes('consequence');
-}
 
 /** Says whether a workflow has ended, and how many of its tasks never ran. */
 export function endText({

@@ -9,6 +9,7 @@ import { useMedia } from '../use-media.ts';
 import { CanvasGraph } from './canvas-graph.tsx';
 import { Details, Summary } from './details.tsx';
 import { layOut } from './layout.ts';
+import { hasFailed } from './node-state.ts';
 import { failedPath, structureOf } from './structure.ts';
 import { SvgGraph } from './svg-graph.tsx';
 import { useGraph } from './use-graph.ts';
@@ -62,8 +63,9 @@ function Drawing(props: {
   const [search, setSearch] = useState('');
   const isNarrow = useMedia('(max-width: 760px)');
   const nodes = useMemo(() => new Map(graph.nodes.map((node) => [node.id, node])), [graph.nodes]);
-  // State changes do not move nodes. Only the failed path needs a new layout, when another task fails.
-  const failures = isFailedOnly ? graph.nodes.filter(({ state }) => state === 'FAILURE').length : 0;
+  // State changes do not move nodes. Only the failed path needs a new layout, when other tasks have failed: one that
+  // turns out to be a consequence may leave as another one joins.
+  const failures = isFailedOnly ? failedIds(graph.nodes) : '';
   const structure = useMemo(() => {
     const shown = isFailedOnly ? failedPath(graph.nodes, graph.edges) : graph;
     return structureOf(shown.nodes, shown.edges, expanded);
@@ -163,6 +165,13 @@ function Drawing(props: {
       </aside>
     </div>
   );
+}
+
+function failedIds(nodes: readonly GraphNodeBody[]): string {
+  return nodes
+    .filter(hasFailed)
+    .map(({ id }) => id)
+    .join('\n');
 }
 
 function matchesOf(

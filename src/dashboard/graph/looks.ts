@@ -2,7 +2,7 @@
 import type { GraphNodeBody } from '../../client.ts';
 import { saysMore, toneOf } from '../parts/state-badge.tsx';
 import { count, duration } from '../text/numbers.ts';
-import { isConsequence } from './end-text.ts';
+import { isConsequence } from './node-state.ts';
 import type { DrawnNode } from './structure.ts';
 
 /** How a node is drawn. */

@@ -3,6 +3,7 @@
  * failed path is kept.
  */
 import type { GraphEdgeBody, GraphNodeBody } from '../../client.ts';
+import { hasFailed } from './node-state.ts';
 
 /** A node of the drawing: a task, a group, or several folded tasks of one name. */
 export interface DrawnNode {
@@ -107,16 +108,14 @@ function fold(
   return drawnIdOf;
 }
 
-/** The failed nodes and all nodes from which a failed node is reachable. */
+/** The tasks that failed themselves, and all nodes from which one of them is reachable. */
 export function failedPath(
   nodes: readonly GraphNodeBody[],
   edges: readonly GraphEdgeBody[],
 ): { readonly nodes: GraphNodeBody[]; readonly edges: GraphEdgeBody[] } {
   const sources = new Map<string, string[]>();
   for (const { source, target } of edges) sources.set(target, [...(sources.get(target) ?? []), source]);
-  const kept = new Set(
-    nodes.filter(({ state }) => state === 'FAILURE' || state === 'REJECTED').map(({ id }) => id),
-  );
+  const kept = new Set(nodes.filter(hasFailed).map(({ id }) => id));
   const queue = [...kept];
   for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
     for (const source of sources.get(id) ?? []) {

@@ -7,7 +7,7 @@ import { onNews } from './feed.ts';
 /** Result of {@link useResource}. */
 export interface Resource<T> {
   readonly data: T | null;
-  /** Error of the latest attempt; `null` when it succeeded. The old data is kept, unless it may not be shown any more. */
+  /** Error of the latest attempt; `null` when it succeeded. Old data is kept, unless the user may no longer see it. */
   readonly error: unknown;
   /** When the data was loaded, in milliseconds since 1970. */
   readonly at: number | null;
@@ -33,7 +33,7 @@ interface Held<T> {
   readonly at: number | null;
 }
 
-/** A failed attempt leaves the old data, but for a reader who may not see it any more. */
+/** A failed attempt leaves the old data, unless the user may no longer see it. */
 function afterError<T>(before: Held<T>, key: string, error: unknown): Held<T> {
   if (before.key === key && !isRefusal(error)) return { ...before, error };
   return { key, data: null, error, at: null };

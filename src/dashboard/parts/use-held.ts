@@ -1,8 +1,8 @@
 import { useRef } from 'preact/hooks';
 
 /**
- * The rows, or while they are held the rows in the order that they had: what is known anew of them is filled in, and
- * new ones are last.
+ * The rows in the order to show. While they are held, each row stays where it was and shows its latest data, and new
+ * rows are added at the end.
  *
  * @param keyOf identifies a row
  */
@@ -12,7 +12,7 @@ export function useHeldRows<Row>(
   isHeld: boolean,
 ): readonly Row[] {
   const before = useRef(rows);
-  // What may no longer be seen is not held.
+  // An empty list is never held: the user may have lost the right to see the rows.
   if (!isHeld || rows.length === 0) before.current = rows;
   else {
     const known = new Set(before.current.map(keyOf));
@@ -24,7 +24,7 @@ export function useHeldRows<Row>(
   return before.current;
 }
 
-/** Rows that stay where they are; what is known anew of them is filled in. */
+/** The rows in their own order, each with its latest data. */
 export function inPlace<Row>(
   rows: readonly Row[],
   latest: readonly Row[],
@@ -34,7 +34,7 @@ export function inPlace<Row>(
   return rows.map((row) => known.get(keyOf(row)) ?? row);
 }
 
-/** The value, or while it is held the one that was there before. */
+/** The value. While it is held, the last value from before. */
 export function useHeldValue<T>(value: T, isHeld: boolean): T {
   const before = useRef(value);
   if (!isHeld) before.current = value;

@@ -17,7 +17,7 @@ import { Timeline } from './timeline.tsx';
 /** The page of one task. */
 export function TaskView(props: {
   readonly id: string;
-  /** The source that the reader means; `null`: any. */
+  /** Name of the source whose task was requested; `null` for any source. */
   readonly source: string | null;
 }) {
   const { id, source } = props;

@@ -2,16 +2,24 @@ import { go, linkTo } from '../route.ts';
 import type { Words } from '../text/words.ts';
 import { orderOf, type Sort, withFilter } from './list-query.ts';
 
-const COLUMNS: readonly { readonly kind: string; readonly text: string; readonly sort?: Sort }[] = [
-  { kind: 'c-state', text: 'State', sort: 'state' },
-  { kind: 'c-name', text: 'Task', sort: 'name' },
-  { kind: 'c-args', text: '' },
-  { kind: 'c-worker', text: 'Worker' },
-  { kind: 'c-queue', text: 'Queue' },
-  { kind: 'c-wait num', text: 'Waited' },
-  { kind: 'c-ran num', text: 'Ran', sort: 'runtime' },
-  { kind: 'c-when num', text: 'Changed', sort: 'timestamp' },
-];
+interface Column {
+  readonly kind: string;
+  readonly text: string;
+  readonly sort?: Sort;
+}
+
+function columnsFor({ input }: Words): readonly Column[] {
+  return [
+    { kind: 'c-state', text: 'State', sort: 'state' },
+    { kind: 'c-name', text: 'Task', sort: 'name' },
+    { kind: 'c-args', text: `${input.charAt(0).toUpperCase()}${input.slice(1)} or error` },
+    { kind: 'c-worker', text: 'Worker' },
+    { kind: 'c-queue', text: 'Queue' },
+    { kind: 'c-wait num', text: 'Waited' },
+    { kind: 'c-ran num', text: 'Ran', sort: 'runtime' },
+    { kind: 'c-when num', text: 'Changed', sort: 'timestamp' },
+  ];
+}
 
 /** The column headings of the list. Those of sortable columns are buttons. */
 export function TaskHead({ query, words }: { readonly query: URLSearchParams; readonly words: Words }) {
@@ -28,8 +36,7 @@ export function TaskHead({ query, words }: { readonly query: URLSearchParams; re
   return (
     <div role="rowgroup" class="list-head">
       <div role="row" class="row" aria-rowindex={1}>
-        {COLUMNS.map(({ kind, text: own, sort: column }) => {
-          const text = own || `${words.input[0]?.toUpperCase()}${words.input.slice(1)} or error`;
+        {columnsFor(words).map(({ kind, text, sort: column }) => {
           const isSorted = column !== undefined && column === sort;
           return (
             <div

@@ -61,7 +61,10 @@ export type Field =
   | 'kind'
   | 'stamps';
 
-/** A field of how an attempt ended. Its result has rules of its own, {@link RESULT_PRECEDENCE}; its run time is that of the last end. */
+/**
+ * A field of how an attempt ended. The result has its own rules, {@link RESULT_PRECEDENCE}; the run time is that of the
+ * last end.
+ */
 export type OutcomeField = 'retryException' | 'exception';
 
 /** Rank of the events that open an attempt (`sent`, `received`), in fields that they carry. */
@@ -158,7 +161,7 @@ export const OUTCOME_PRECEDENCE: Readonly<Record<OutcomeField, Rule<OutcomeRepor
   },
 };
 
-/** Whose result is held, as a rank. `CUT`: some event has reported a cut text, whoever reported the one that is held. */
+/** Rank of whoever reported the held result. `CUT`: some event has reported a cut text, perhaps not the held one. */
 export const RESULT_RANK = { NONE: 0, BACKEND: 1, CUT: 2, WORKER: 3 } as const;
 
 /**

@@ -20,8 +20,8 @@ export interface Broker {
   /** The data of the component `broker`. Never contains a password. */
   describe(): BrokerDescription;
   /**
-   * Asks the broker for a sign of life, and whether it takes writes: what is wrong, or `null`. The code of a broker that
-   * takes none is `READONLY`. Never rejects.
+   * Checks whether the broker answers and accepts writes. Resolves to the problem, or `null` when there is none. The
+   * code is `READONLY` where it accepts no writes. Never rejects.
    */
   check(signal: AbortSignal): Promise<Problem | null>;
   /** The hint for a right that our user lacks, with what to run; `null` where the transport has no such rights. */

@@ -12,7 +12,7 @@ import { addNews, readNews } from './tail-news.ts';
 
 /** How long what was read may be shown as the latest, in milliseconds. */
 export const FRESH_MS = 1_000;
-/** Time limit of an update in milliseconds. It serves all who wait, also those who ask later, so each of them may leave earlier. */
+/** Time limit of an update in milliseconds. All requests share the update, so each of them may give up earlier. */
 const UPDATE_MS = 4_000;
 
 /** Tails of the queues. */

@@ -47,11 +47,10 @@ async function listByTime(access: QueueAccess, query: TaskQuery, options: ReadOp
   const withTexts = showsMostJobs(query);
   const walk = await walkOfQuery(access, query, { after, order, withTexts }, options);
   const tasks: Task[] = [];
-  const batches: (readonly SequenceRow[])[] = [];
+  // The walk knows positions in its last batch only, so a page of several batches has no other ends.
+  let onlyBatch: readonly SequenceRow[] | null = null;
   const endAt = (count: number): PageEnd | null => {
-    // The walk knows positions in its last batch only.
-    const row =
-      batches.length > 1 ? undefined : batches[0]?.find(({ taskId }) => taskId === tasks[count - 1]?.id);
+    const row = onlyBatch?.find(({ taskId }) => taskId === tasks[count - 1]?.id);
     return row === undefined ? null : { next: walk.positionBehind(row) };
   };
   const pageWith = async (next: TaskPosition | null): Promise<TaskPage> => {
@@ -62,7 +61,7 @@ async function listByTime(access: QueueAccess, query: TaskQuery, options: ReadOp
     const missing = limit - tasks.length;
     const most = isWhole ? missing : Math.min(rowsFor(missing, tasks.length, scanned), scan - scanned);
     const rows = await walk.next(most);
-    batches.push(rows);
+    onlyBatch = scanned === 0 ? rows : null;
     if (rows.length === 0) return pageWith(null);
     scanned += rows.length;
     const jobs = await loadKnown(access, rows, withTexts, options);

@@ -1,5 +1,5 @@
 /**
- * Chooses how each set of the queues is read: in the order of time where Redis keeps it so, sorted here where it has few
+ * Chooses how each set of the queues is read: by time where Redis keeps it sorted by time, sorted here where it has few
  * jobs, in its own order otherwise.
  */
 

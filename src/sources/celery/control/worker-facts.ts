@@ -60,7 +60,7 @@ function namesIn(values: readonly unknown[]): string[] {
   return [...new Set(names)].sort().slice(0, MAX_LIST);
 }
 
-/** Celery 5.3 and later name it, such as `celery.concurrency.prefork:TaskPool`; earlier, each pool has its own members. */
+/** Celery 5.3 and later name the pool (`celery.concurrency.prefork:TaskPool`); before, each pool has its own fields. */
 function poolName(pool: Table | null, pid: number | undefined): string | undefined {
   if (pool === null) return undefined;
   const { implementation, processes } = pool;

@@ -1,4 +1,4 @@
-/** Hints about what the user of a broker or backend may not do, and about a broker that takes no writes or is not read. */
+/** Hints about rights that the user of a broker or backend lacks, and about a broker that is read-only or not read. */
 import type { Hint } from '../hint.ts';
 import { shown } from '../hint.ts';
 import type { HintInput } from './input.ts';

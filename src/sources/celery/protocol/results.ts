@@ -108,7 +108,7 @@ function changeOf(
 }
 
 /**
- * Whether the failure of another task is stored as the one of this task: as a step of a chain behind a failed one, which
+ * Whether the failure of another task is stored as the one of this task: as a step of a chain after a failed one, which
  * an extended result shows by a name without a worker (celery/backends/base.py, `mark_as_failure`), or as the body of a
  * chord. The result of a task that a worker does not know has no name either.
  */
