@@ -112,19 +112,25 @@ export function freePort(): Promise<number> {
  * Resolves once the server says that. A connection to its port would prove nothing: what listens there
  * may be that of another test, and this one have ended because of it.
  */
-export function untilSaid(child: ChildProcess & { readonly stdout: Readable }, text: string): Promise<void> {
+export function untilSaid(
+  child: ChildProcess,
+  text: string,
+  from: Readable | null = child.stdout,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     let output = '';
     const read = (chunk: Buffer): void => {
       output += String(chunk);
       if (!output.includes(text)) return;
-      child.stdout.off('data', read);
-      child.stdout.resume();
+      from?.off('data', read);
+      from?.resume();
       resolve();
     };
-    child.stdout.on('data', read);
+    from?.on('data', read);
     child.once('error', reject);
-    child.once('exit', (code) => reject(new Error(`redis-server ended with ${code}: ${output.slice(-500)}`)));
+    child.once('exit', (code) =>
+      reject(new Error(`${child.spawnfile} ended with ${code}: ${output.slice(-500)}`)),
+    );
   });
 }
 
