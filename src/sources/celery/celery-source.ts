@@ -3,6 +3,7 @@ import type { RetentionOptions } from '../../history/retention.ts';
 import { withEngine } from '../../source/engine.ts';
 import { type CeleryParts, createAnswers } from './answers.ts';
 import { type CollectionOptions, createCollection } from './collection.ts';
+import { createLiveDeployment } from './live-deployment.ts';
 
 /** Longest text of a stored value in characters, unless `retention.maxValueLength` is set. */
 const VALUE_LENGTH = 65_536;
@@ -26,7 +27,7 @@ export function createCelerySource(options: CelerySourceOptions): CeleryParts & 
   const valueLength = retention.maxValueLength ?? VALUE_LENGTH;
   const collection = createCollection({ ...options, valueLength }, history);
   const { reader, index } = history;
-  const parts = createAnswers({
+  const deployment = createLiveDeployment({
     name,
     reader,
     index,
@@ -37,6 +38,7 @@ export function createCelerySource(options: CelerySourceOptions): CeleryParts & 
     foreignBackend,
     redactor: options.redactor ?? null,
   });
+  const parts = createAnswers(name, reader, deployment);
   let closing: Promise<void> | null = null;
 
   async function close(): Promise<void> {

@@ -11,6 +11,9 @@ import { treeWithWaiting } from './waiting-tree.ts';
 /** What reads of the history need to know about tasks. */
 type KnownTasks = Pick<HistoryReader, 'listKnown' | 'freshness'>;
 
+/** What reads of tasks need to know of what waits. */
+export type Waiting = Pick<Queues, 'asked' | 'ready' | 'held' | 'index' | 'rows' | 'revision' | 'nextEta'>;
+
 /**
  * Adds the tasks that only the queues have. They come after all others, the next to run first, and are PENDING.
  *
@@ -19,7 +22,7 @@ type KnownTasks = Pick<HistoryReader, 'listKnown' | 'freshness'>;
  */
 export function withWaiting<Source extends TaskSource>(
   tasks: Source,
-  queues: Queues,
+  queues: Waiting,
   reader: KnownTasks,
 ): Source {
   const unknownMessages = createUnknownMessages(queues, reader);
@@ -49,7 +52,7 @@ export function withWaiting<Source extends TaskSource>(
   };
 }
 
-function statusWith(tasks: TaskSource, queues: Queues): SourceStatus {
+function statusWith(tasks: TaskSource, queues: Waiting): SourceStatus {
   queues.asked();
   const own: SourceStatus = tasks.status?.() ?? { ok: true, asOf: new Date() };
   const { revision, changesAt = null } = own;
@@ -62,7 +65,7 @@ function statusWith(tasks: TaskSource, queues: Queues): SourceStatus {
 }
 
 /** Which messages are about tasks that the history does not know: found out once for each state of both. */
-function createUnknownMessages(queues: Queues, reader: KnownTasks) {
+function createUnknownMessages(queues: Waiting, reader: KnownTasks) {
   let known: { readonly state: string; readonly messages: readonly WaitingMessage[] } | null = null;
   return async (context: ReadContext): Promise<readonly WaitingMessage[]> => {
     await queues.ready();
@@ -79,7 +82,7 @@ function createUnknownMessages(queues: Queues, reader: KnownTasks) {
 
 async function treeOf(
   tasks: TaskSource,
-  queues: Queues,
+  queues: Waiting,
   reader: KnownTasks,
   id: string,
   context: ReadContext,
