@@ -18,11 +18,13 @@ export interface Ended {
  * compile each file.
  *
  * @param args arguments of Node
+ * @param node which Node; default: this one
  */
 export async function runScript(
   script: string,
   args: readonly string[] = [],
   env: NodeJS.ProcessEnv = {},
+  node = process.execPath,
 ): Promise<Ended> {
   const { outputFiles } = await build({
     stdin: { contents: script, resolveDir: ROOT },
@@ -32,7 +34,7 @@ export async function runScript(
     format: 'esm',
     write: false,
   });
-  const child = spawn(process.execPath, [...args, '--input-type=module', '-'], {
+  const child = spawn(node, [...args, '--input-type=module', '-'], {
     cwd: ROOT,
     env: { ...process.env, ...env },
   });

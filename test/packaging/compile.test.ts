@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { installed, TOOLS } from './packed.ts';
+import { TOOLS } from '../helpers/other-node.ts';
+import { installed } from './packed.ts';
 
 const COMPILERS: Readonly<Record<string, string>> = {
   'TypeScript 5.9': installed('typescript'),

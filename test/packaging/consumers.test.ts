@@ -3,16 +3,17 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { otherNode, TOOLS } from '../helpers/other-node.ts';
 import { consumerProgram, EXPECTED } from './consumer-program.ts';
-import { installed, pack, TOOLS } from './packed.ts';
+import { installed, pack } from './packed.ts';
 
 const run = promisify(execFile);
 const packed = pack();
 
 const NODES: Readonly<Record<string, string>> = {
   [`Node ${process.versions.node.split('.')[0]}`]: process.execPath,
-  'Node 22': join(TOOLS, 'node22', 'bin', 'node'),
-  'Node 24': join(TOOLS, 'node24', 'bin', 'node'),
+  'Node 22': otherNode(22),
+  'Node 24': otherNode(24),
 };
 const EXPRESSES: Readonly<Record<string, string>> = {
   'Express 5': installed('express'),

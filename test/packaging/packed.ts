@@ -16,8 +16,6 @@ import { atProcessEnd } from '../helpers/process-end.ts';
 
 /** The checkout. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** Where `.ci/run` puts other versions of what consumers have. */
-export const TOOLS = join(ROOT, '.cache', 'tools', 'node_modules');
 
 /** The package as npm would publish it, unpacked. */
 export interface Packed {

@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { installed, pack, TOOLS } from './packed.ts';
+import { TOOLS } from '../helpers/other-node.ts';
+import { installed, pack } from './packed.ts';
 
 const run = promisify(execFile);
 const packed = pack();

