@@ -284,12 +284,12 @@ function snapshotStore({ store, rows }: Context): SnapshotStore {
 
 function rollupStore({ store, rows }: Context): RollupStore {
   const { rollups } = rows;
-  const sum = (counts: readonly number[]): number => counts.reduce((total, one) => total + one, 0);
   const isAmong = (values: readonly string[], value: string | null): boolean =>
     values.length === 0 || (value !== null && values.includes(value));
-  const find = ({ span, from, to, names, queues, workers }: RollupQuery): StoredRollup[] =>
+  const find = ({ level, span, from, to, names, queues, workers }: RollupQuery): StoredRollup[] =>
     [...rollups.values()].filter(
       (cell) =>
+        cell.level === level &&
         cell.span === span &&
         cell.start >= from &&
         cell.start < to &&
@@ -301,13 +301,13 @@ function rollupStore({ store, rows }: Context): RollupStore {
     write: (cells) =>
       call(store, 'rollups.write', () => {
         for (const cell of cells) {
-          const { span, start, writer, name, queue, worker } = cell;
-          const key = JSON.stringify([span, start, writer, name, queue, worker]);
+          const { span, level, start, writer, name, queue, worker } = cell;
+          const key = JSON.stringify([span, level, start, writer, name, queue, worker]);
           const known = rollups.get(key);
-          if (known === undefined || sum(known.counts) <= sum(cell.counts)) rollups.set(key, { ...cell });
+          if (known === undefined || known.weight <= cell.weight) rollups.set(key, { ...cell });
         }
       }),
-    read: (query, most) => call(store, 'rollups.read', () => find(query).slice(0, most)),
+    read: (query, most) => call(store, 'rollups.read', () => find(query).toSorted((a, b) => a.start - b.start).slice(0, most)),
     sums: (query) =>
       call(store, 'rollups.sums', () => {
         const sums = new Map<number, number[]>();
