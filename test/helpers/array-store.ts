@@ -307,7 +307,12 @@ function rollupStore({ store, rows }: Context): RollupStore {
           if (known === undefined || known.weight <= cell.weight) rollups.set(key, { ...cell });
         }
       }),
-    read: (query, most) => call(store, 'rollups.read', () => find(query).toSorted((a, b) => a.start - b.start).slice(0, most)),
+    read: (query, most) =>
+      call(store, 'rollups.read', () =>
+        find(query)
+          .toSorted((a, b) => a.start - b.start)
+          .slice(0, most),
+      ),
     sums: (query) =>
       call(store, 'rollups.sums', () => {
         const sums = new Map<number, number[]>();
