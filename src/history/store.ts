@@ -256,6 +256,10 @@ export interface StoreOpening {
 export interface HistoryStore {
   readonly engine: 'sqlite' | 'postgres';
   readonly retention: StoreRetention;
+  /** Nothing is created or written, whatever a source asks for. */
+  readonly isReadOnly: boolean;
+  /** What identifies the deployment instead of what its source finds out; `null`: the source decides. */
+  readonly deployment: string | null;
   /**
    * Opens it for one source, and creates or migrates its tables first.
    *

@@ -64,6 +64,8 @@ export function createArrayStore({ taskDays = 7, rollupDays = 90 }: ArrayStoreOp
   const store: ArrayStore = {
     engine: 'postgres',
     retention: { taskDays, rollupDays },
+    isReadOnly: false,
+    deployment: null,
     calls: [],
     before: null,
     after: null,

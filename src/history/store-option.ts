@@ -1,0 +1,31 @@
+/** The option `store` of the sources. */
+import { wrongOption } from '../check-options.ts';
+import { isRecord } from '../values.ts';
+import type { HistoryStore } from './store.ts';
+
+const SQLITE = "sqliteStore('monitor.db') of express-task-monitor/sqlite";
+const POSTGRES = 'postgresStore(pool) of express-task-monitor/postgres';
+
+/**
+ * @param caller the function that was called, such as `celerySources`
+ * @returns `null` without a store
+ * @throws TypeError that says what to write; it never contains what was given
+ */
+export function readStore(caller: string, value: unknown): HistoryStore | null {
+  if (value === undefined || value === null) return null;
+  if (isStore(value)) return value;
+  throw wrongOption(caller, 'store', expectedFor(value), value);
+}
+
+/** Entries have their own copies of the library: a store is known by its members. */
+function isStore(value: unknown): value is HistoryStore {
+  return isRecord(value) && typeof value.engine === 'string' && typeof value.open === 'function';
+}
+
+function expectedFor(value: unknown): string {
+  if (typeof value === 'string') return /^postgres(?:ql)?:/i.test(value) ? POSTGRES : SQLITE;
+  const isClient =
+    ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
+    ('query' in value || 'unsafe' in value);
+  return isClient ? POSTGRES : `${SQLITE}, or ${POSTGRES}`;
+}
