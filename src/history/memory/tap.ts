@@ -1,18 +1,22 @@
 /** What a history in memory passes on to whoever keeps it, and takes back from there. */
-import type { TaskRelation } from '../../model.ts';
+import type { TaskRelation, TaskTextField } from '../../model.ts';
 import type { FeedItem } from '../feed/feed-ring.ts';
 import type { TaskRecord } from '../merge/record.ts';
 import type { StoredWorker } from '../workers/worker-record.ts';
 
 /** Is called when something changes. Calls must be cheap and must not throw. */
 export interface HistoryTap {
-  /** A task has changed; called once its indexes have caught up. */
+  /** A task, or the root that follows from its parents, has changed; called once its indexes have caught up. */
   taskChanged(id: string): void;
-  /** A task is about to be dropped from memory; it can still be read. */
+  /** A task is about to be dropped from memory; it can still be read. Not called when the history is closed. */
   taskDropping(id: string): void;
   relationAdded(relation: TaskRelation): void;
+  /** A message of a worker, or about one of its tasks, has arrived. */
   workerChanged(hostname: string): void;
-  /** @param number grows by 1 with each item */
+  /**
+   * @param number grows by 1 with each item
+   * @param item its detail may have secrets; {@link MemoryAccess.readEvents} reads it without
+   */
   eventAdded(number: number, item: FeedItem, arrivedAt: number): void;
   /** Messages may have been missed before now. */
   gapFound(): void;
@@ -23,6 +27,19 @@ export interface KeptTask {
   readonly record: TaskRecord;
   /** The reported root, or the one that follows from its parents. */
   readonly rootId: string | null;
+  /**
+   * Texts that arrived whole and of which memory holds only the beginning; they are among `record.truncated`, too.
+   * What is kept of them elsewhere must not be replaced by these.
+   */
+  readonly shortened: readonly TaskTextField[];
+}
+
+/** An item of the feed, with its number and the time at which it arrived at the instance that heard it. */
+export interface HeardItem {
+  readonly number: number;
+  readonly item: FeedItem;
+  /** Milliseconds since 1970, by the clock of the database. */
+  readonly arrivedAt: number;
 }
 
 /** What a history in memory offers to whoever keeps it. Nothing here calls the tap, except where it says so. */
@@ -32,28 +49,32 @@ export interface MemoryAccess {
   /** `null`: the task is not in memory. Its texts are redacted. */
   readTask(id: string): KeptTask | null;
   readWorker(hostname: string): StoredWorker | null;
+  /** @returns the items that this instance has heard behind a number, oldest first, `most` at most, without secrets */
+  readEvents(after: number, most: number): readonly HeardItem[];
   /**
    * Takes in a task that was kept, possibly by another instance, and merges it with what is known. Not a message: it is
-   * neither counted nor listed in the feed, and is evicted before tasks that were heard of.
+   * neither counted nor listed in the feed. Its age is that of `heardAt`. The tap hears of a change of this task that
+   * was not reported yet, and of other tasks whose root follows from this one.
    *
+   * @param task without secrets
    * @param heardAt when the task was last heard of
    * @returns `'same'`: memory now holds what was given; `'merged'`: memory knew more, which is to be kept, too;
-   *   `'refused'`: it does not fit into memory
+   *   `'refused'`: it does not fit into memory, and counts as dropped
    */
-  absorbTask(record: TaskRecord, heardAt: number): 'same' | 'merged' | 'refused';
+  absorbTask(
+    task: Pick<KeptTask, 'record' | 'rootId'>,
+    heardAt: number,
+  ): 'same' | 'merged' | 'refused';
   absorbRelation(relation: TaskRelation): void;
   /** The later of what is known and what is given holds. */
   absorbWorker(worker: StoredWorker): void;
   /** Adds items of another instance, or of an earlier process, to the feed. @param instance who heard them */
-  absorbEvents(
-    instance: string,
-    items: readonly { readonly number: number; readonly item: FeedItem; readonly arrivedAt: number }[],
-  ): void;
+  absorbEvents(instance: string, items: readonly HeardItem[]): void;
   /** Everything was seen between these times, by whoever kept it. */
   absorbCoverage(from: number, to: number): void;
   /**
-   * The latest change among the tasks that were dropped from memory; `-Infinity`: none was. Tasks that changed later
-   * are all in memory, as far as they were heard.
+   * The latest change among the tasks that were dropped from memory or refused; `-Infinity`: none was. Tasks that
+   * changed later are all in memory, as far as they were heard or absorbed. Valid until the next change.
    */
   droppedThrough(): number;
 }
