@@ -61,10 +61,7 @@ export interface MemoryAccess {
    * @returns `'same'`: memory now holds what was given; `'merged'`: memory knew more, which is to be kept, too;
    *   `'refused'`: it does not fit into memory, and counts as dropped
    */
-  absorbTask(
-    task: Pick<KeptTask, 'record' | 'rootId'>,
-    heardAt: number,
-  ): 'same' | 'merged' | 'refused';
+  absorbTask(task: Pick<KeptTask, 'record' | 'rootId'>, heardAt: number): 'same' | 'merged' | 'refused';
   absorbRelation(relation: TaskRelation): void;
   /** The later of what is known and what is given holds. */
   absorbWorker(worker: StoredWorker): void;
