@@ -63,6 +63,8 @@ export type StoredQuery = Pick<
    * history decides; `null`: all.
    */
   readonly hint: string | null;
+  /** Ids of tasks to leave out, some thousands at most. Default: none. */
+  readonly except?: readonly string[];
 };
 
 /** By what tasks of one workflow name each other. */

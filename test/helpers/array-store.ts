@@ -214,6 +214,7 @@ function matching(tasks: StoredTask[], query: StoredQuery, isPaged: boolean): St
         (since === null || (task.timestamp !== null && task.timestamp >= since.getTime())) &&
         (until === null || (task.timestamp !== null && task.timestamp < until.getTime())) &&
         (!query.isOpen || task.isOpen) &&
+        query.except?.includes(task.id) !== true &&
         (query.hint === null || JSON.stringify(task).toLowerCase().includes(query.hint)) &&
         (!isPaged || after === null || order(position(task), after) > 0),
     )

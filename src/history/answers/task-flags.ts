@@ -37,20 +37,34 @@ export function flagFactsOf(life: TaskLife, eta: number | null): FlagFacts {
   };
 }
 
-/** @returns what is wrong with a task */
+/** @returns what is wrong with a task of the table */
 export function flagsOf(
   slot: number,
-  { state, since, eta, isOnWorker, isConsequence }: FlagFacts,
+  facts: FlagFacts,
   records: Records,
+  context: FlagContext,
+): readonly TaskFlag[] {
+  const worker = records.worker[slot] as number;
+  const name = worker === 0 ? null : records.workers.text(worker);
+  return flagsFrom(facts, name, isMissing(records, slot), context);
+}
+
+/**
+ * @param worker that has or had the task; `null`: unknown
+ * @param isNowhere whether the task is in no queue and on no worker
+ * @returns what is wrong with a task
+ */
+export function flagsFrom(
+  { state, since, eta, isOnWorker, isConsequence }: FlagFacts,
+  worker: string | null,
+  isNowhere: boolean,
   { now, isLost }: FlagContext,
 ): readonly TaskFlag[] {
   if (isDone(state)) return isConsequence ? ['consequence'] : [];
-  const isNowhere = isMissing(records, slot);
   // What became of its worker does not matter to a task that has ended.
   if (isNowhere && state !== 'PENDING') return ['end_unseen'];
   const flags: TaskFlag[] = [];
-  const worker = records.worker[slot] as number;
-  if (worker !== 0 && isOnWorker && isLost(records.workers.text(worker), since)) flags.push('worker_lost');
+  if (worker !== null && isOnWorker && isLost(worker, since)) flags.push('worker_lost');
   if (eta !== null && eta <= now() && UNSTARTED.has(state)) flags.push('overdue');
   if (isNowhere) flags.push('never_received');
   return flags;

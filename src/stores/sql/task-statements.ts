@@ -113,6 +113,8 @@ function filtersOf(dialect: SqlDialect, sourceId: number, query: StoredQuery): F
   if (query.since !== null) add(query.since.getTime(), (at) => `changed >= $${at}`);
   if (query.until !== null) add(query.until.getTime(), (at) => `changed < $${at}`);
   if (query.isOpen) conditions.push('is_open = 1');
+  const { except = [] } = query;
+  if (except.length > 0) add(except.map(toColumn), (at) => `NOT (${dialect.isAny('id', at)})`);
   return { conditions, values };
 }
 
