@@ -37,7 +37,7 @@ export function createMemoryReader(state: MemoryState, lag: () => number | null)
       return scheduler.run(
         'stats',
         caughtUp(state, () =>
-          summarize(query, list, rows, { isWhole: (from, to) => isWhole(state, from, to) }),
+          summarize(query, list, rows, { isWhole: (from, to) => isSeenWhole(state, from, to) }),
         ),
         context,
       );
@@ -114,8 +114,15 @@ function* activityOf({ tables, workers, flags, coverage, aggregate }: MemoryStat
   };
 }
 
-/** Nothing is seen while the source is disconnected, or where nobody reports events. */
-function isWhole({ coverage, frozenAt, isEventless }: MemoryState, from: number, to: number): boolean {
+/**
+ * Whether everything between these times was seen. Nothing is seen while the source is disconnected, or where nobody
+ * reports events.
+ */
+export function isSeenWhole(
+  { coverage, frozenAt, isEventless }: MemoryState,
+  from: number,
+  to: number,
+): boolean {
   return !isEventless && (frozenAt === null || to <= frozenAt) && coverage.isWhole(from, to);
 }
 

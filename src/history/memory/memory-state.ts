@@ -30,8 +30,6 @@ export interface MemoryHistoryOptions extends RetentionOptions {
    * false.
    */
   readonly eventless?: boolean;
-  /** Whether a store keeps what is counted by minute, so that queues and workers are counted, too. Default: false. */
-  readonly keepsCounts?: boolean;
   /** Identifies this history in cursors, at most 32 characters. Default: a new random text. */
   readonly instance?: string;
 }
@@ -69,7 +67,6 @@ export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
     redactor = null,
     backdated = false,
     eventless = false,
-    keepsCounts = false,
     instance = newInstance(),
     ...bounds
   } = options;
@@ -77,7 +74,7 @@ export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
   const startedAt = clock();
   const shownNow = () => state.frozenAt ?? clock();
   const workers = createWorkerTable(shownNow, retention.maxWorkers, retention.workerExpiryMs);
-  const aggregate = createMinuteAggregate(retention.maxBytes * AGGREGATE_SHARE, keepsCounts);
+  const aggregate = createMinuteAggregate(retention.maxBytes * AGGREGATE_SHARE);
   const flags = { now: shownNow, isLost: workers.isLost };
   const tables = createTables(retention, clock, flags, redactor, aggregate.bytes);
   const state: MemoryState = {

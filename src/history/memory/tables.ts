@@ -38,7 +38,8 @@ export function createTables(
 ) {
   const records = createRecords(retention.maxValueBytes, retention.maxValueLength);
   const index = createTaskIndex(records, clock);
-  const rows = createRows(records, createTableRedaction(records, redactor), flags);
+  const redaction = createTableRedaction(records, redactor);
+  const rows = createRows(records, redaction, flags);
   const open = createOpenTasks(records);
   const relations = createRelationStore(
     retention.maxTasks * RELATIONS_PER_TASK,
@@ -83,7 +84,7 @@ export function createTables(
   const packOldest = (): void => releaseHeld(records.held, records.held.records.size >> 1, pack);
 
   const list = createTaskList({ records, index, rows, catchUp });
-  return { records, rows, open, relations, eviction, index, roots, list, catchUp, packOldest };
+  return { records, redaction, rows, open, relations, eviction, index, roots, list, catchUp, packOldest };
 }
 
 /** Estimate of the memory of the ids of relatives. */

@@ -12,9 +12,10 @@ import {
 } from '../merge/record.ts';
 
 /** Longest text that stands in the record itself, in characters. */
-const LONGEST_INLINE = 2_048;
+export const LONGEST_INLINE = 2_048;
 
-const TEXT_FIELDS: readonly TaskTextField[] = ['args', 'kwargs', 'result', 'exception', 'traceback'];
+/** The fields with texts. */
+export const TEXT_FIELDS: readonly TaskTextField[] = ['args', 'kwargs', 'result', 'exception', 'traceback'];
 const TIME_SOURCES = ['sender', 'arrival', 'reading'] as const;
 const KINDS = Object.keys(KIND_ORDER) as EntryKind[];
 

@@ -1,0 +1,75 @@
+/** What a history in memory shows to a reader that also reads a store. */
+
+import type { Task } from '../../model.ts';
+import type { Steps } from '../../scheduler.ts';
+import type { TaskFigures } from '../../select/task-figures.ts';
+import type { TaskQuery } from '../../source.ts';
+import type { FlagContext } from '../answers/task-flags.ts';
+import { childrenOf } from '../answers/workflow.ts';
+import type { HistoryReader } from '../history.ts';
+import { readRecord } from '../table/record-table.ts';
+import { isSeenWhole } from './memory-reader.ts';
+import { catchUp, type MemoryState } from './memory-state.ts';
+
+/** A task in memory, as {@link MemoryView.visit} finds it. */
+export interface VisitedTask {
+  readonly id: string;
+  /** What statistics are made of. */
+  figures(): TaskFigures;
+}
+
+/** A history in memory, as a reader of a store sees it. */
+export interface MemoryView {
+  /** Answers from memory alone. */
+  readonly reader: HistoryReader;
+  /** What flags of tasks depend on that are not in memory. */
+  readonly flags: FlagContext;
+  /** Whether texts have no secrets. */
+  readonly isRedacted: boolean;
+  has(id: string): boolean;
+  /** The row of a task as it is now; `null`: the task is not in memory. */
+  row(id: string): Task | null;
+  /** Ids of the tasks in memory that this one sent, in memory or not. */
+  children(id: string): readonly string[];
+  /** The time of the earliest message of a task, milliseconds since 1970; `null`: the task is not in memory. */
+  firstTime(id: string): number | null;
+  /** Visits every task that passes the filters but the text. */
+  visit(query: TaskQuery, visit: (task: VisitedTask) => void): Steps<void>;
+  /** Whether everything between these times was seen. */
+  isWhole(from: number, to: number): boolean;
+}
+
+/** @param reader of the same history */
+export function createMemoryView(state: MemoryState, reader: HistoryReader): MemoryView {
+  const { records, rows, list, redaction } = state.tables;
+  const slotOf = (id: string): number | undefined => {
+    catchUp(state);
+    return records.slots.get(id);
+  };
+  return {
+    reader,
+    flags: state.flags,
+    isRedacted: redaction.isActive,
+    has: (id) => records.slots.has(id),
+    row(id) {
+      const slot = slotOf(id);
+      return slot === undefined ? null : rows.get(slot);
+    },
+    children(id) {
+      catchUp(state);
+      return childrenOf(id, state.tables);
+    },
+    firstTime(id) {
+      const slot = records.slots.get(id);
+      if (slot === undefined) return null;
+      return readRecord(records, slot).entries.reduce((first, { time }) => Math.min(first, time), Infinity);
+    },
+    *visit(query, visit) {
+      catchUp(state);
+      yield* list.visit(query, (slot) =>
+        visit({ id: records.ids[slot] as string, figures: () => rows.figures(slot) }),
+      );
+    },
+    isWhole: (from, to) => isSeenWhole(state, from, to),
+  };
+}

@@ -1,0 +1,43 @@
+/** What a store is asked for to answer a query. */
+import type { TaskQuery } from '../../../source.ts';
+import type { StoredQuery } from '../../store.ts';
+
+/** The filters, order and position of a query, without its text. */
+export function storeQuery(query: TaskQuery, changed: Partial<StoredQuery> = {}): StoredQuery {
+  const {
+    limit,
+    after,
+    states,
+    names,
+    workers,
+    queues,
+    rootId,
+    parentId,
+    groupId,
+    since,
+    until,
+    sort,
+    order,
+  } = query;
+  return {
+    ...{ limit, after, states, names, workers, queues, rootId, parentId, groupId, since, until, sort, order },
+    isOpen: false,
+    hint: hintOf(query.q),
+    ...changed,
+  };
+}
+
+/** Letters and digits that JSON, patterns of SQL and lower case leave as they are. */
+const PLAIN = /[a-z0-9 ]+/g;
+/** A shorter text is in most tasks. */
+const SHORTEST_HINT = 3;
+
+/**
+ * The longest part of a text searched for that a store can look for: it must stand in the stored text as it is, and
+ * databases differ from JavaScript in the lower case of letters beyond ASCII.
+ */
+export function hintOf(q: string | null): string | null {
+  let longest = '';
+  for (const [part] of q?.matchAll(PLAIN) ?? []) if (part.length > longest.length) longest = part;
+  return longest.length < SHORTEST_HINT ? null : longest;
+}

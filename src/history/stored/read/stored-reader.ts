@@ -1,0 +1,27 @@
+/** Answers every read from memory and a store: from memory alone where that knows enough. */
+import type { HistoryReader } from '../../history.ts';
+import { createKnownIds, listKnown } from './known-ids.ts';
+import type { ReaderContext, StoredReaderOptions } from './reader-context.ts';
+import { createStoreReads } from './store-reads.ts';
+import { getTask } from './task-details.ts';
+import { listTasks } from './task-pages.ts';
+
+/** All instances on one store list the same tasks in the same order, so that cursors hold at each of them. */
+const INSTANCE = 'store';
+
+/** The reader of a history that is kept in a store. Reads of recent data never wait for the store. */
+export function createStoredReader(options: StoredReaderOptions): HistoryReader {
+  const { reader } = options.memory;
+  const context: ReaderContext = { ...options, reads: createStoreReads(options), known: createKnownIds() };
+  return {
+    ...reader,
+    instance: INSTANCE,
+    listTasks: (query, read) => listTasks(context, query, read),
+    getTask: (id, read) => getTask(context, id, read),
+    listKnown: (ids, read) => listKnown(context, ids, read),
+    freshness(part) {
+      const { revision, changesAt } = reader.freshness(part);
+      return { revision: revision + options.revision(), changesAt };
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/** Makes tasks of stored records: the same rows that memory makes of them. */
+import type { Task, TaskTextField } from '../../../model.ts';
+import type { TaskFigures } from '../../../select/task-figures.ts';
+import type { TaskPosition, TaskSort } from '../../../source.ts';
+import { flagFactsOf, flagsFrom } from '../../answers/task-flags.ts';
+import type { MemoryView } from '../../memory/memory-view.ts';
+import { lifeOf, retriesIn } from '../../merge/life.ts';
+import type { TaskRecord } from '../../merge/record.ts';
+import { toFigures, toTask } from '../../merge/task.ts';
+import type { StoredTask } from '../../store.ts';
+import { LONGEST_INLINE, readRecordText, TEXT_FIELDS } from '../record-text.ts';
+
+/** What rows depend on beside their records. */
+export type RowContext = Pick<MemoryView, 'flags' | 'isRedacted'>;
+
+/** A task that memory does not hold. */
+export interface ColdTask {
+  readonly record: TaskRecord;
+  readonly rootId: string | null;
+  /** Texts of which only the beginning was read. */
+  readonly shortened: readonly TaskTextField[];
+}
+
+/**
+ * @param isWhole whether its long texts were read, too
+ * @returns `null`: another version of the library wrote it, which this one cannot read
+ */
+export function readStored({ id, record, texts, rootId }: StoredTask, isWhole: boolean): ColdTask | null {
+  const read = readRecordText(id, record, texts);
+  if (read === null) return null;
+  const shortened = isWhole ? NOTHING : TEXT_FIELDS.filter((field) => mayBeCut(read[field]));
+  return { record: read, rootId, shortened };
+}
+
+const NOTHING: ColdTask['shortened'] = [];
+
+/** Long texts are stored apart. One that has the length of their beginning is taken for one of them. */
+function mayBeCut(text: string | null): boolean {
+  return text !== null && text.length >= LONGEST_INLINE;
+}
+
+/** @returns the row of a task */
+export function rowOf({ record, rootId, shortened }: ColdTask, { flags, isRedacted }: RowContext): Task {
+  const life = lifeOf(record.entries, record.runtime);
+  const isSuccess = life.state === 'SUCCESS';
+  const task = toTask(record, {
+    life,
+    rootId,
+    flags: flagsFrom(flagFactsOf(life, record.eta), life.worker, record.isMissing, flags),
+    shortened: shortened.filter((field) => isShown(field, isSuccess)),
+    isRedacted,
+  });
+  return Object.freeze(task);
+}
+
+/** Results are shown of tasks that succeeded, errors of all others. */
+function isShown(field: TaskTextField, isSuccess: boolean): boolean {
+  return field === 'result' ? isSuccess : isSuccess ? field === 'args' || field === 'kwargs' : true;
+}
+
+/** @returns what statistics are made of */
+export function figuresOf({ record }: ColdTask): TaskFigures {
+  const life = lifeOf(record.entries, record.runtime);
+  const { name, queue, eta, isMissing } = record;
+  const isEndUnseen = life.state !== 'PENDING' && isMissing;
+  return toFigures(life, { name, queue, isEndUnseen }, eta, retriesIn(record.entries));
+}
+
+/** The position of a stored task in a list, by the columns that the store sorts by. */
+export function positionOf(task: StoredTask, sort: TaskSort): TaskPosition {
+  return { key: task[sort], id: task.id };
+}

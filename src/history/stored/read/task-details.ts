@@ -1,0 +1,109 @@
+/** One task, from memory or from a store. */
+import type { TaskDetail, TaskRelation } from '../../../model.ts';
+import type { Awaitable, ReadContext } from '../../../source.ts';
+import { isThenable } from '../../../values.ts';
+import { mergeRecords } from '../../merge/merge-records.ts';
+import { timelineOf } from '../../merge/timeline.ts';
+import type { StoredTask } from '../../store.ts';
+import type { ReaderContext } from './reader-context.ts';
+import { isStoreAway } from './store-reads.ts';
+import { type ColdTask, readStored, rowOf } from './stored-rows.ts';
+
+/** Most children of a task that are listed: those of the largest graph. */
+const MOST_CHILDREN = 20_000;
+/** By how much clocks of senders may differ, in milliseconds. */
+const CLOCKS_MS = 60_000;
+
+/** Answers at once where memory knows enough. */
+export function getTask(
+  reader: ReaderContext,
+  id: string,
+  context: ReadContext,
+): Awaitable<TaskDetail | null> {
+  const known = reader.memory.reader.getTask(id, context);
+  return isThenable(known)
+    ? known.then((task) => withStore(reader, id, task, context))
+    : withStore(reader, id, known, context);
+}
+
+function withStore(
+  reader: ReaderContext,
+  id: string,
+  known: TaskDetail | null,
+  context: ReadContext,
+): Awaitable<TaskDetail | null> {
+  const isAll = reader.droppedThrough() === Number.NEGATIVE_INFINITY;
+  return isAll || (known !== null && isRecent(reader, id)) ? known : readBoth(reader, id, known, context);
+}
+
+/** Whether a task began so late that memory knows everything that it led to. */
+export function isRecent({ memory, droppedThrough }: ReaderContext, id: string): boolean {
+  const first = memory.firstTime(id);
+  return first !== null && first - CLOCKS_MS > droppedThrough();
+}
+
+async function readBoth(
+  reader: ReaderContext,
+  id: string,
+  known: TaskDetail | null,
+  context: ReadContext,
+): Promise<TaskDetail | null> {
+  const { memory, reads } = reader;
+  const dropped = known === null ? droppedTask(reader, id) : null;
+  const isInStore = known === null && dropped === null;
+  try {
+    const [stored, sent, relations] = await Promise.all([
+      isInStore ? reads.read((session) => session.tasks.read([id]), context) : [],
+      reads.read((session) => session.tasks.linked('parentId', [id], MOST_CHILDREN), context),
+      reads.read((session) => session.relations.read([id], MOST_CHILDREN), context),
+    ]);
+    // It may have come into memory meanwhile.
+    const own = known ?? (await memory.reader.getTask(id, context));
+    const cold = own === null ? (dropped ?? readWhole(stored)) : null;
+    if (own === null && cold === null) return null;
+    const children = childrenIn(reader, id, sent, relations);
+    if (own !== null) return { ...own, children };
+    return cold === null ? null : detailOf(cold, children, reader);
+  } catch (error) {
+    if (known !== null && isStoreAway(error)) return known;
+    throw error;
+  }
+}
+
+function droppedTask({ droppedTasks }: ReaderContext, id: string): ColdTask | null {
+  for (const task of droppedTasks()) if (task.record.id === id) return task;
+  return null;
+}
+
+/** Two instances may have stored a task on two days. @param stored with long texts; of one task */
+function readWhole(stored: readonly StoredTask[]): ColdTask | null {
+  let whole: ColdTask | null = null;
+  for (const task of stored) {
+    const cold = readStored(task, true);
+    if (cold === null) continue;
+    whole =
+      whole === null
+        ? cold
+        : { ...cold, record: mergeRecords(whole.record, cold.record), rootId: cold.rootId ?? whole.rootId };
+  }
+  return whole;
+}
+
+function detailOf(cold: ColdTask, children: readonly string[], { memory }: ReaderContext): TaskDetail {
+  return { ...rowOf(cold, memory), children, timeline: timelineOf(cold.record.entries) };
+}
+
+function childrenIn(
+  { memory }: ReaderContext,
+  id: string,
+  sent: readonly StoredTask[],
+  relations: readonly TaskRelation[],
+): readonly string[] {
+  const children = new Set(memory.children(id));
+  // What memory knows of a task is newer.
+  for (const child of sent) if (!memory.has(child.id)) children.add(child.id);
+  for (const { parent, child, relation } of relations) {
+    if (parent === id && relation !== 'group' && relation !== 'chord') children.add(child);
+  }
+  return [...children];
+}

@@ -1,0 +1,110 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { HistoryReader, TaskChange } from '../../../src/history/history.ts';
+import type { TaskPage, TaskQuery } from '../../../src/source.ts';
+import { createArrayStore } from '../../helpers/array-store.ts';
+import { CONTEXT, idsOf, query, T0, told } from '../telling.ts';
+import { oneOrTwo, queries, splitOf, splits } from './random-splits.ts';
+import { memoryOf, readerOver } from './split-history.ts';
+
+async function pagesOf(reader: HistoryReader, part: Partial<TaskQuery>): Promise<TaskPage[]> {
+  const pages: TaskPage[] = [];
+  for (let after: TaskQuery['after'] = null; pages.length < 100; ) {
+    const page: TaskPage = await reader.listTasks(query({ ...part, after }), CONTEXT);
+    pages.push(page);
+    if (page.next === null) return pages;
+    after = page.next;
+  }
+  throw new Error('the walk does not end');
+}
+
+describe('a task list over memory and a store', () => {
+  it('lists the same pages as one memory that holds everything', async () => {
+    await fc.assert(
+      fc.asyncProperty(splits, queries, async (given, { filter, sort, order, limit }) => {
+        const { whole, reader } = await splitOf(given);
+        const part = { ...filter, sort, order, limit };
+        const expected = await pagesOf(whole.reader, part);
+        const pages = await pagesOf(reader, part);
+        const texts = (list: readonly TaskPage[]) =>
+          list.map(({ tasks, next }) => ({ next, tasks: tasks.map((task) => JSON.stringify(task)) }));
+        expect(texts(pages)).toEqual(texts(expected));
+        for (const [at, { total }] of pages.entries()) {
+          if (total !== null) expect(total).toBe(expected[at]?.total);
+        }
+        expect(pages.every(({ cursorExact }) => cursorExact !== false)).toBe(true);
+      }),
+      { numRuns: 120 },
+    );
+  });
+
+  it('counts the tasks of filters', async () => {
+    let counted = 0;
+    await fc.assert(
+      fc.asyncProperty(splits, oneOrTwo, async (given, filter) => {
+        const { whole, reader } = await splitOf({ ...given, lost: [] });
+        const part = query({ ...filter, q: null, limit: 2, sort: 'name', order: 'asc' });
+        const page = await reader.listTasks(part, CONTEXT);
+        expect(page.total).toBe((await whole.reader.listTasks(part, CONTEXT)).total);
+        counted += page.total ?? 0;
+      }),
+      { numRuns: 60 },
+    );
+    expect(counted).toBeGreaterThan(0);
+  });
+});
+
+const some = (count: number): TaskChange[] =>
+  Array.from({ length: count }, (_, n) =>
+    told({ id: `t${n}`, type: 'succeeded', time: T0 + n, name: 'lab.add' }),
+  );
+
+describe('a page that memory knows', () => {
+  it('is answered at once, without the store', async () => {
+    const store = createArrayStore();
+    const session = await store.open({ source: 'jobs', deployment: null, isReadOnly: false });
+    const memory = memoryOf(some(50).slice(20));
+    const reader = readerOver(memory, () => session, { droppedThrough: () => T0 + 19 });
+    const page = reader.listTasks(query({ limit: 10 }), CONTEXT) as TaskPage;
+    expect(idsOf(page.tasks)[0]).toBe('t49');
+    expect(page.total).toBe(null);
+    const late = reader.listTasks(query({ since: new Date(T0 + 20), sort: 'name' }), CONTEXT) as TaskPage;
+    expect(late.total).toBe(30);
+    expect(store.calls).toEqual(['open']);
+  });
+
+  it('waits for the store where the list reaches further', async () => {
+    const store = createArrayStore();
+    const session = await store.open({ source: 'jobs', deployment: null, isReadOnly: false });
+    const memory = memoryOf(some(50).slice(20));
+    const reader = readerOver(memory, () => session, { droppedThrough: () => T0 + 19 });
+    const page = await reader.listTasks(query({ limit: 100 }), CONTEXT);
+    expect(page).toMatchObject({ next: null, total: 30 });
+    expect(store.calls).toContain('tasks.list');
+  });
+});
+
+describe('a store that cannot be read', () => {
+  const away = async (count: number) => {
+    const store = createArrayStore();
+    const session = await store.open({ source: 'jobs', deployment: null, isReadOnly: false });
+    store.before = () => {
+      throw new Error('connection refused');
+    };
+    return readerOver(memoryOf(some(count)), () => session);
+  };
+
+  it('leaves the rows of memory, and a list without an end', async () => {
+    const reader = await away(3);
+    const page = await reader.listTasks(query({ limit: 10 }), CONTEXT);
+    expect(idsOf(page.tasks)).toEqual(['t2', 't1', 't0']);
+    expect(page).toMatchObject({ next: { key: T0, id: 't0' }, total: null, cursorExact: false });
+  });
+
+  it('is an error where memory has nothing, and no empty list', async () => {
+    const reader = await away(0);
+    const failure = { name: 'MonitorError', code: 'source_unavailable' };
+    await expect(reader.listTasks(query(), CONTEXT)).rejects.toMatchObject(failure);
+    await expect(reader.getTask('t9', CONTEXT)).rejects.toMatchObject(failure);
+  });
+});
