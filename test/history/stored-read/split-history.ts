@@ -13,9 +13,9 @@ import type { KeptTask } from '../../../src/history/memory/tap.ts';
 import { createRecorder } from '../../../src/history/memory/task-recorder.ts';
 import { lifeOf } from '../../../src/history/merge/life.ts';
 import type { StoredTask, StoreSession } from '../../../src/history/store.ts';
-import type { StoredReaderOptions } from '../../../src/history/stored/read/reader-context.ts';
 import { createStoredReader } from '../../../src/history/stored/read/stored-reader.ts';
 import { writeRecordText } from '../../../src/history/stored/record-text.ts';
+import type { StoredView } from '../../../src/history/stored/stored-view.ts';
 import { isDone, type TaskRelation } from '../../../src/model.ts';
 import { T0 } from '../telling.ts';
 
@@ -66,11 +66,12 @@ export function storedOf({ record, rootId }: KeptTask, version = 1, day = 1): St
 export function readerOver(
   memory: OpenMemory,
   session: () => StoreSession | null,
-  options: Partial<StoredReaderOptions> = {},
+  options: Partial<StoredView> = {},
 ): HistoryReader {
   return createStoredReader({
     memory: createMemoryView(memory.state, memory.reader),
     session,
+    hearing: () => 'all',
     droppedThrough: () => Number.POSITIVE_INFINITY,
     changedIds: () => [],
     droppedTasks: () => [],

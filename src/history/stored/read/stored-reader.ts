@@ -1,7 +1,8 @@
 /** Answers every read from memory and a store: from memory alone where that knows enough. */
 import type { HistoryReader } from '../../history.ts';
+import type { StoredView } from '../stored-view.ts';
 import { createKnownIds, listKnown } from './known-ids.ts';
-import type { ReaderContext, StoredReaderOptions } from './reader-context.ts';
+import type { ReaderContext } from './reader-context.ts';
 import { createStoreReads } from './store-reads.ts';
 import { getTask } from './task-details.ts';
 import { listTasks } from './task-pages.ts';
@@ -10,9 +11,9 @@ import { listTasks } from './task-pages.ts';
 const INSTANCE = 'store';
 
 /** The reader of a history that is kept in a store. Reads of recent data never wait for the store. */
-export function createStoredReader(options: StoredReaderOptions): HistoryReader {
-  const { reader } = options.memory;
-  const context: ReaderContext = { ...options, reads: createStoreReads(options), known: createKnownIds() };
+export function createStoredReader(view: StoredView): HistoryReader {
+  const { reader } = view.memory;
+  const context: ReaderContext = { ...view, reads: createStoreReads(view), known: createKnownIds() };
   return {
     ...reader,
     instance: INSTANCE,
@@ -21,7 +22,7 @@ export function createStoredReader(options: StoredReaderOptions): HistoryReader 
     listKnown: (ids, read) => listKnown(context, ids, read),
     freshness(part) {
       const { revision, changesAt } = reader.freshness(part);
-      return { revision: revision + options.revision(), changesAt };
+      return { revision: revision + view.revision(), changesAt };
     },
   };
 }
