@@ -1,5 +1,6 @@
 /** A history in this process's memory. */
 import type { History } from './history.ts';
+import { createMemoryAccess } from './memory/memory-access.ts';
 import { createMemoryIndex } from './memory/memory-index.ts';
 import { createMemoryReader } from './memory/memory-reader.ts';
 import {
@@ -10,6 +11,7 @@ import {
   packOldest,
 } from './memory/memory-state.ts';
 import { createMemoryWriter } from './memory/memory-writer.ts';
+import type { MemoryAccess } from './memory/tap.ts';
 import { createRecorder } from './memory/task-recorder.ts';
 
 export type { MemoryHistoryOptions } from './memory/memory-state.ts';
@@ -17,12 +19,17 @@ export type { MemoryHistoryOptions } from './memory/memory-state.ts';
 /** How often old tasks are evicted when nobody reads, in milliseconds. */
 const EVICTION_INTERVAL_MS = 10_000;
 
+/** A history in memory, with what it offers to whoever keeps it. */
+export interface MemoryHistory extends History {
+  readonly access: MemoryAccess;
+}
+
 /**
  * Makes a history in memory, of one process. What it holds is lost when the process ends.
  *
  * @throws TypeError for an option out of its bounds
  */
-export function createMemoryHistory(options: MemoryHistoryOptions = {}): History {
+export function createMemoryHistory(options: MemoryHistoryOptions = {}): MemoryHistory {
   const state = createMemoryState(options);
   const recorder = createRecorder({ ...state, packOldest: () => packOldest(state) });
   const timer = setInterval(() => catchUp(state), EVICTION_INTERVAL_MS);
@@ -31,6 +38,7 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): History
     writer: createMemoryWriter(state, recorder),
     index: createMemoryIndex(state),
     reader: createMemoryReader(state, recorder.lag),
+    access: createMemoryAccess(state, recorder),
     close() {
       if (state.isClosed) return;
       state.isClosed = true;

@@ -18,6 +18,8 @@ export interface FeedItem {
  */
 export interface FeedRing {
   readonly capacity: number;
+  /** This instance, as it is named in origins. */
+  readonly instance: string;
   readonly types: string[];
   readonly tasks: (string | null)[];
   readonly taskIds: (string | null)[];
@@ -27,16 +29,35 @@ export interface FeedRing {
   /** Whether the secrets were removed from the detail. */
   readonly redacted: boolean[];
   readonly times: number[];
+  /** By our clock; never less than that of the item before. */
   readonly arrivals: number[];
+  /** The instances that heard the items, and the numbers of the items there. */
+  readonly instances: string[];
+  readonly numbers: number[];
+  /** Number of the newest item that this instance has heard. */
+  heard: number;
+  /** Sequence number of the newest item that another instance has heard; 0: there is none. */
+  newestForeign: number;
+  /** The item before the oldest one that is held; at first, an item 0 of this instance. */
+  droppedInstance: string;
+  droppedNumber: number;
+  /** When it arrived. */
+  droppedAt: number;
+  /** Whether any item was dropped. */
+  hasDropped: boolean;
   /** Sequence number of the newest item. */
   newest: number;
   size: number;
 }
 
-/** @param capacity most items held */
-export function createFeedRing(capacity: number): FeedRing {
+/**
+ * @param capacity most items held
+ * @param startedAt milliseconds
+ */
+export function createFeedRing(capacity: number, instance: string, startedAt: number): FeedRing {
   return {
     capacity,
+    instance,
     types: [],
     tasks: [],
     taskIds: [],
@@ -46,15 +67,41 @@ export function createFeedRing(capacity: number): FeedRing {
     redacted: [],
     times: [],
     arrivals: [],
+    instances: [],
+    numbers: [],
+    heard: 0,
+    newestForeign: 0,
+    droppedInstance: instance,
+    droppedNumber: 0,
+    droppedAt: startedAt,
+    hasDropped: false,
     newest: 0,
     size: 0,
   };
 }
 
-/** Adds an item, in place of the oldest when the ring is full. @param arrivedAt milliseconds, our clock */
+/**
+ * Adds an item that this instance has heard, in place of the oldest when the ring is full.
+ *
+ * @param arrivedAt milliseconds, our clock
+ */
 export function addItem(ring: FeedRing, item: FeedItem, arrivedAt: number): void {
-  ring.newest++;
+  ring.heard++;
+  append(ring, item, arrivedAt, ring.instance, ring.heard, false);
+}
+
+/** Adds an item at the end. @param isRedacted whether its detail has no secrets */
+export function append(
+  ring: FeedRing,
+  item: FeedItem,
+  arrivedAt: number,
+  instance: string,
+  number: number,
+  isRedacted: boolean,
+): void {
   if (ring.size < ring.capacity) ring.size++;
+  else noteDropped(ring);
+  ring.newest++;
   const at = ring.newest % ring.capacity;
   ring.types[at] = item.type;
   ring.tasks[at] = item.task;
@@ -63,14 +110,27 @@ export function addItem(ring: FeedRing, item: FeedItem, arrivedAt: number): void
   ring.workers[at] = item.worker;
   ring.times[at] = item.time;
   ring.details[at] = item.detail;
-  ring.redacted[at] = false;
+  ring.redacted[at] = isRedacted;
   ring.arrivals[at] = arrivedAt;
+  ring.instances[at] = instance;
+  ring.numbers[at] = number;
+}
+
+/** Remembers the oldest item, which is replaced next. */
+function noteDropped(ring: FeedRing): void {
+  const at = oldestIn(ring) % ring.capacity;
+  ring.droppedInstance = ring.instances[at] as string;
+  ring.droppedNumber = ring.numbers[at] as number;
+  ring.droppedAt = ring.arrivals[at] as number;
+  ring.hasDropped = true;
 }
 
 /** Drops all items; sequence numbers go on. */
 export function clearRing(ring: FeedRing): void {
-  const { types, tasks, taskIds, states, workers, details, redacted } = ring;
-  for (const column of [types, tasks, taskIds, states, workers, details, redacted]) column.length = 0;
+  const { types, tasks, taskIds, states, workers, details, redacted, instances } = ring;
+  for (const column of [types, tasks, taskIds, states, workers, details, redacted, instances]) {
+    column.length = 0;
+  }
   ring.size = 0;
 }
 
@@ -89,6 +149,54 @@ export function firstSince(ring: FeedRing, moment: number): number {
     else high = middle;
   }
   return low;
+}
+
+/** Whether an item is held. */
+export function isHeld(ring: FeedRing, sequence: number): boolean {
+  return sequence <= ring.newest && sequence >= oldestIn(ring);
+}
+
+/** Whether an item has this origin. */
+export function isFrom(ring: FeedRing, sequence: number, instance: string, number: number): boolean {
+  const at = sequence % ring.capacity;
+  return ring.numbers[at] === number && ring.instances[at] === instance;
+}
+
+/** The sequence number of an item that this instance has heard; `null`: it is not held. */
+export function sequenceOfHeard(ring: FeedRing, number: number): number | null {
+  // Behind the last item of another instance, numbers and sequence numbers go up together.
+  const sequence = ring.newest - (ring.heard - number);
+  if (sequence > ring.newestForeign) return isHeld(ring, sequence) ? sequence : null;
+  return findBack(ring, Math.min(ring.newestForeign, ring.newest), ring.instance, number);
+}
+
+/** Searches for an item from a sequence number back. @param until the search ends with items that arrived before */
+export function findBack(
+  ring: FeedRing,
+  from: number,
+  instance: string,
+  number: number,
+  until = Number.NEGATIVE_INFINITY,
+): number | null {
+  for (let sequence = from; sequence >= oldestIn(ring); sequence--) {
+    if ((ring.arrivals[sequence % ring.capacity] as number) < until) return null;
+    if (isFrom(ring, sequence, instance, number)) return sequence;
+  }
+  return null;
+}
+
+/** @returns an item as it was added, or as it was redacted since */
+export function itemAt(ring: FeedRing, sequence: number): FeedItem {
+  const at = sequence % ring.capacity;
+  return {
+    type: ring.types[at] as string,
+    task: ring.tasks[at] ?? null,
+    taskId: ring.taskIds[at] ?? null,
+    state: ring.states[at] ?? null,
+    worker: ring.workers[at] ?? null,
+    time: ring.times[at] as number,
+    detail: ring.details[at] ?? null,
+  };
 }
 
 /** @param task name of the item's task */

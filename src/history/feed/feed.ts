@@ -4,52 +4,68 @@ import type { TaskEvent } from '../../model.ts';
 import { type Redactor, redactEvent } from '../../redact.ts';
 import type { Steps } from '../../scheduler.ts';
 import type { TaskEventPage, TaskEventQuery } from '../../source.ts';
-import type { TaskChangeType } from '../history.ts';
+import { absorbItems, type HeardItem } from './feed-absorb.ts';
+import {
+  afterCursor,
+  afterTime,
+  cursorOf,
+  type FeedPosition,
+  idOf,
+  type PositionContext,
+} from './feed-position.ts';
 import {
   addItem,
   clearRing,
   createFeedRing,
   eventAt,
   type FeedItem,
-  type FeedRing,
   firstSince,
+  isHeld,
+  itemAt,
   oldestIn,
+  sequenceOfHeard,
 } from './feed-ring.ts';
-
-/** Celery's names of the changes. For a custom state that only the result backend reports, Celery sends no event. */
-export const FEED_TYPES: Readonly<Record<TaskChangeType, string>> = {
-  sent: 'task-sent',
-  received: 'task-received',
-  started: 'task-started',
-  succeeded: 'task-succeeded',
-  failed: 'task-failed',
-  retried: 'task-retried',
-  revoked: 'task-revoked',
-  rejected: 'task-rejected',
-  requeued: 'task-rejected',
-  custom: 'state-changed',
-};
 
 /** The feed. */
 export interface Feed {
+  /** Identifies this process in ids and cursors. */
+  readonly instance: string;
   size(): number;
-  /** @param arrivedAt milliseconds, our clock */
-  add(item: FeedItem, arrivedAt: number): void;
+  /** @param arrivedAt milliseconds, our clock @returns its number, which grows by 1 with each item */
+  add(item: FeedItem, arrivedAt: number): number;
+  /** The items that this instance has heard behind a number, oldest first, `most` at most, without secrets. */
+  readHeard(after: number, most: number): HeardItem[];
+  /** Adds items that another instance has heard, without secrets. @returns whether any was new */
+  absorb(instance: string, items: readonly HeardItem[]): boolean;
   /** Notes that items may be missing before the next one. */
   markGap(): void;
   list(query: TaskEventQuery): Steps<TaskEventPage>;
   clear(): void;
 }
 
+/** What a feed depends on. */
+export interface FeedContext {
+  /** Most items held. */
+  readonly maxEvents: number;
+  /** Milliseconds. */
+  readonly now: () => number;
+  /** Milliseconds by which the clock of the database, to which cursors and kept items refer, is ahead of ours. */
+  readonly clockOffset: () => number;
+  /** Name of a task that had none yet when its item was added. */
+  readonly nameOf: (taskId: string) => string | null;
+  /** Removes secrets from details when they are first listed; `null`: they stay as they are. */
+  readonly redactor: Redactor | null;
+  /** Whether nothing has happened before the first item. */
+  readonly isFirst: boolean;
+  /** Whether everything between two times was seen, by this process or another one. */
+  readonly isWhole: (from: number, to: number) => boolean;
+}
+
 /** Longest redaction between two pauses, in milliseconds. */
 const REDACTION_MS = 1;
 
 /** What pages of the feed are made of. */
-interface FeedState {
-  readonly ring: FeedRing;
-  /** Tells our cursors from those of another process. */
-  readonly instance: string;
-  readonly startedAt: number;
+interface FeedState extends PositionContext {
   readonly nameOf: (taskId: string) => string | null;
   readonly redactor: Redactor | null;
   readonly isFirst: boolean;
@@ -58,34 +74,31 @@ interface FeedState {
   gapAt: number;
 }
 
-/**
- * @param maxEvents most items held
- * @param now milliseconds
- * @param nameOf name of a task that had none yet when its item was added
- * @param redactor removes secrets from details when they are first listed; `null`: they stay as they are
- * @param isFirst whether nothing has happened before the first item
- */
-export function createFeed(
-  maxEvents: number,
-  now: () => number,
-  nameOf: (taskId: string) => string | null,
-  redactor: Redactor | null,
-  isFirst = false,
-): Feed {
-  const ring = createFeedRing(maxEvents);
+/** @returns an empty feed */
+export function createFeed(context: FeedContext): Feed {
+  const { maxEvents, now, clockOffset, nameOf, redactor, isFirst, isWhole } = context;
+  const startedAt = now();
+  const ring = createFeedRing(maxEvents, randomBytes(6).toString('hex'), startedAt);
   const state: FeedState = {
-    ring,
-    instance: randomBytes(6).toString('hex'),
-    startedAt: now(),
-    nameOf,
-    redactor,
-    isFirst,
+    ...{ ring, now, clockOffset, nameOf, redactor, isFirst },
+    isWholeSince: (time) => time >= startedAt || isWhole(time, startedAt),
     gapAfter: -1,
     gapAt: Number.NEGATIVE_INFINITY,
   };
   return {
+    instance: ring.instance,
     size: () => ring.size,
-    add: (item, arrivedAt) => addItem(ring, item, arrivedAt),
+    add(item, arrivedAt) {
+      addItem(ring, item, arrivedAt);
+      return ring.heard;
+    },
+    readHeard: (after, most) => readHeard(state, after, most),
+    absorb(instance, items) {
+      const isAdded = absorbItems(ring, instance, items, clockOffset());
+      // Items may have moved.
+      if (isAdded && state.gapAfter >= 0) state.gapAfter = firstSince(ring, state.gapAt + 1) - 1;
+      return isAdded;
+    },
     markGap() {
       state.gapAfter = ring.newest;
       state.gapAt = now();
@@ -93,6 +106,22 @@ export function createFeed(
     list: (query) => (query.since === null ? listNewest(state, query) : listSince(state, query, query.since)),
     clear: () => clearRing(ring),
   };
+}
+
+function readHeard(state: FeedState, after: number, most: number): HeardItem[] {
+  const { ring, clockOffset } = state;
+  const items: HeardItem[] = [];
+  const first = sequenceOfHeard(ring, after + 1) ?? oldestIn(ring);
+  const offset = clockOffset();
+  for (let sequence = first; sequence <= ring.newest && items.length < most; sequence++) {
+    const at = sequence % ring.capacity;
+    const number = ring.numbers[at] as number;
+    if (ring.instances[at] !== ring.instance || number <= after) continue;
+    redactHeld(state, sequence);
+    const item = { ...itemAt(ring, sequence), task: taskOf(state, sequence) };
+    items.push({ number, item, arrivedAt: (ring.arrivals[at] as number) + offset });
+  }
+  return items;
 }
 
 /**
@@ -105,9 +134,12 @@ function listNewest(state: FeedState, query: TaskEventQuery): Steps<TaskEventPag
   for (let sequence = ring.newest; sequence >= oldestIn(ring) && found.length < query.limit; sequence--) {
     if (matches(state, sequence, query)) found.push(sequence);
   }
-  const isWhole = isFirst && oldestIn(ring) === 1;
+  const isAll = isFirst && !ring.hasDropped;
   const isFull = found.length >= query.limit;
-  const gap = isFull ? gapAfter >= (found.at(-1) ?? 0) : !isWhole || gapAfter >= 0;
+  const last = found.at(-1);
+  const isFilled =
+    isFull && (last === undefined || state.isWholeSince(ring.arrivals[last % ring.capacity] as number));
+  const gap = isFilled ? gapAfter >= (last ?? 0) : !isAll || gapAfter >= 0;
   return pageOf(state, found, ring.newest, gap);
 }
 
@@ -118,7 +150,7 @@ function listSince(
   since: NonNullable<TaskEventQuery['since']>,
 ): Steps<TaskEventPage> {
   const { ring } = state;
-  const { after, gap } = 'cursor' in since ? afterCursor(state, since.cursor) : afterTime(state, since.time);
+  const { after, gap } = positionOf(state, since);
   const found: number[] = [];
   for (let sequence = after + 1; sequence <= ring.newest && found.length < query.limit; sequence++) {
     if (matches(state, sequence, query)) found.push(sequence);
@@ -127,38 +159,15 @@ function listSince(
   return pageOf(state, found.reverse(), last, gap);
 }
 
-/** Where a reader goes on, and whether items before that are missing. */
-interface FeedPosition {
-  /** Sequence number of the last item that the reader has. */
-  readonly after: number;
-  readonly gap: boolean;
-}
-
-function afterCursor(state: FeedState, cursor: string): FeedPosition {
-  const start = oldestIn(state.ring) - 1;
-  const sequence = sequenceOf(state, cursor);
-  if (sequence === null || sequence < start) return { after: start, gap: true };
-  return { after: sequence, gap: state.gapAfter >= sequence };
-}
-
-function afterTime({ ring, startedAt, gapAt }: FeedState, moment: Date): FeedPosition {
-  const time = moment.getTime();
-  const oldest = oldestIn(ring);
-  const first = firstSince(ring, time);
-  const isLost = first === oldest && oldest > 1;
-  return { after: first - 1, gap: isLost || time < startedAt || gapAt >= time };
-}
-
-function cursorOf({ instance }: FeedState, sequence: number): string {
-  return `${instance}.${sequence}`;
-}
-
-/** The sequence number of a cursor; `null` when it is not one of ours. */
-function sequenceOf({ instance, ring }: FeedState, cursor: string): number | null {
-  const [issuer, digits] = cursor.split('.');
-  const sequence = Number(digits);
-  const isOurs = issuer === instance && Number.isInteger(sequence) && sequence >= 0;
-  return isOurs && sequence <= ring.newest ? sequence : null;
+function positionOf(state: FeedState, since: NonNullable<TaskEventQuery['since']>): FeedPosition {
+  const { gapAfter, gapAt } = state;
+  if ('cursor' in since) {
+    const { after, gap } = afterCursor(state, since.cursor);
+    return { after, gap: gap || gapAfter >= after };
+  }
+  const time = since.time.getTime();
+  const { after, gap } = afterTime(state, time);
+  return { after, gap: gap || gapAt >= time };
 }
 
 function taskOf({ ring, nameOf }: FeedState, sequence: number): string | null {
@@ -190,36 +199,40 @@ function* pageOf(
 ): Steps<TaskEventPage> {
   // Read at once, since items may be dropped while the work pauses.
   const events = found.map((sequence) =>
-    eventAt(state.ring, sequence, cursorOf(state, sequence), taskOf(state, sequence)),
+    eventAt(state.ring, sequence, idOf(state.ring, sequence), taskOf(state, sequence)),
   );
+  const cursor = cursorOf(state, last);
   if (state.redactor !== null) yield* redactAll(state, found, events, state.redactor);
-  return { events, cursor: cursorOf(state, last), gap };
+  return { events, cursor, gap };
 }
 
 /** Redacts events in place, and in the ring, so that each detail is redacted once. */
 function* redactAll(
-  { ring }: FeedState,
+  state: FeedState,
   found: readonly number[],
   events: TaskEvent[],
   redactor: Redactor,
 ): Steps<void> {
+  const { ring } = state;
   let pauseAt = performance.now() + REDACTION_MS;
   for (const [at, sequence] of found.entries()) {
     const event = events[at] as TaskEvent;
-    const slot = sequence % ring.capacity;
-    const isHeld = sequence >= oldestIn(ring);
-    if (isHeld && ring.redacted[slot] === true) {
-      events[at] = { ...event, detail: ring.details[slot] ?? null, redacted: true };
-      continue;
-    }
-    const shown = redactEvent(event, redactor);
-    events[at] = shown;
-    if (isHeld) {
-      ring.details[slot] = shown.detail ?? null;
-      ring.redacted[slot] = true;
-    }
+    // Items may be dropped, or move, while the work pauses.
+    if (isHeld(ring, sequence) && idOf(ring, sequence) === event.id) {
+      redactHeld(state, sequence);
+      events[at] = { ...event, detail: ring.details[sequence % ring.capacity] ?? null, redacted: true };
+    } else events[at] = redactEvent(event, redactor);
     if (performance.now() < pauseAt) continue;
     yield;
     pauseAt = performance.now() + REDACTION_MS;
   }
+}
+
+/** Removes secrets from the detail of an item that is held, unless that was done before. */
+function redactHeld({ ring, redactor }: FeedState, sequence: number): void {
+  const at = sequence % ring.capacity;
+  if (redactor === null || ring.redacted[at] === true) return;
+  const detail = ring.details[at] ?? null;
+  ring.details[at] = detail === null ? null : redactor.text(detail, 'detail');
+  ring.redacted[at] = true;
 }

@@ -1,6 +1,6 @@
 import type { Retention } from '../retention.ts';
-import { createArrivals } from '../table/arrivals.ts';
 import { BYTES_PER_TASK, type Records } from '../table/records.ts';
+import { createHeardOrder, type HeardOrder } from './heard-order.ts';
 import type { TaskIndex } from './task-index.ts';
 
 /** Most tasks dropped for their age or bytes at once, so that no message waits long. */
@@ -12,6 +12,15 @@ export interface Eviction {
   bytes(): number;
   /** Notes that a task has changed. */
   heardOf(slot: number): void;
+  /** Notes that a task was absorbed. @param at when it was last heard of */
+  absorbed(slot: number, at: number): void;
+  /**
+   * Whether there is room for a task that is to be absorbed; if not, it counts as dropped.
+   *
+   * @param timestamp of its last change; called only where it matters
+   * @param heardAt when it was last heard of
+   */
+  takesIn(timestamp: () => number | null, heardAt: number): boolean;
   /** Whether a task whose last change was at that moment would stay. The indexes must have caught up. */
   wouldKeep(time: number): boolean;
   /** Whether a task has become too old. */
@@ -22,6 +31,8 @@ export interface Eviction {
    * @returns how many tasks
    */
   evict(): number;
+  /** The latest change among the tasks that were dropped or not taken in; `-Infinity`: none was. */
+  droppedThrough(): number;
   /** Drops everything. */
   clear(): void;
 }
@@ -37,70 +48,115 @@ interface EvictionContext {
   beside(): number;
   /** Updates the indexes of a task that has changed since. @returns whether it has changed */
   packHeld(slot: number): boolean;
-  /** Called before a task is dropped. */
+  /** Called before a task is dropped because of a bound. */
+  dropping(slot: number): void;
+  /** Called before any task is dropped. */
   dropped(slot: number): void;
+}
+
+interface EvictionState extends EvictionContext {
+  readonly arrivals: HeardOrder;
+  /** Tasks known from their queue alone, whose age no message tells. */
+  readonly undated: HeardOrder;
+  droppedThrough: number;
 }
 
 /** @param context is changed by what is dropped */
 export function createEviction(context: EvictionContext): Eviction {
   const { records, index, retention, clock } = context;
-  const arrivals = createArrivals();
-  /** Tasks known from their queue alone, whose age no message tells. */
-  const undated = createArrivals();
-  const bytes = (): number => bytesOf(records) + context.beside();
-  const isOverdue = (): boolean => arrivals.oldestAt() < clock() - retention.maxAgeMs;
-
-  /** By its last change, or by when it was first found. */
-  function oldest(): number {
-    return undated.oldestAt() < index.all.firstKey() ? undated.oldest() : index.all.first();
-  }
-
-  /** The task to drop next; −1 when all may stay. */
-  function surplus(left: number): number {
-    if (index.all.size > retention.maxTasks) return oldest();
-    if (left === 0 || index.all.size === 0) return -1;
-    if (isOverdue()) return arrivals.oldest();
-    return bytes() > retention.maxBytes ? oldest() : -1;
-  }
-
-  function drop(slot: number): void {
-    context.dropped(slot);
-    arrivals.remove(slot);
-    undated.remove(slot);
-    index.drop(slot);
-  }
-
+  const [arrivals, undated] = [createHeardOrder(), createHeardOrder()];
+  const state: EvictionState = {
+    ...context,
+    ...{ arrivals, undated, droppedThrough: Number.NEGATIVE_INFINITY },
+  };
   return {
-    bytes,
+    bytes: () => bytesOf(state),
     heardOf(slot) {
       arrivals.touch(slot, clock());
       if (!Number.isNaN(records.timestamp[slot] as number)) undated.remove(slot);
       else if (!undated.has(slot)) undated.touch(slot, clock());
     },
+    absorbed(slot, at) {
+      arrivals.place(slot, at);
+      if (!Number.isNaN(records.timestamp[slot] as number)) undated.remove(slot);
+      else undated.place(slot, at);
+    },
+    takesIn: (timestamp, heardAt) => takesIn(state, timestamp, heardAt),
     wouldKeep(time) {
       if (time < clock() - retention.maxAgeMs) return false;
-      const isFull = records.slots.size >= retention.maxTasks || bytes() >= retention.maxBytes;
-      return !isFull || time >= Math.min(undated.oldestAt(), index.all.firstKey());
+      return !isFull(state) || time >= oldestTime(state);
     },
-    isOverdue,
+    isOverdue: () => isOverdue(state),
     evict() {
       let count = 0;
       for (;;) {
-        const slot = surplus(Math.max(0, MAX_EVICTED - count));
+        const slot = surplus(state, Math.max(0, MAX_EVICTED - count));
         if (slot === -1) return count;
         // One that has changed is not the oldest any more.
         if (context.packHeld(slot)) continue;
-        drop(slot);
+        context.dropping(slot);
+        drop(state, slot);
         count++;
       }
     },
+    droppedThrough: () => state.droppedThrough,
     clear() {
-      while (records.slots.size > 0) drop(index.all.first());
+      while (records.slots.size > 0) drop(state, index.all.first());
     },
   };
 }
 
-function bytesOf({ names, workers, queues, states, slots, textBytes, values }: Records): number {
+function takesIn(state: EvictionState, timestamp: () => number | null, heardAt: number): boolean {
+  const isOld = heardAt < state.clock() - state.retention.maxAgeMs;
+  if (!isOld && !isFull(state)) return true;
+  const time = timestamp();
+  if (!isOld && (time ?? heardAt) > oldestTime(state)) return true;
+  noteDropped(state, time);
+  return false;
+}
+
+function isFull(state: EvictionState): boolean {
+  const { records, retention } = state;
+  return records.slots.size >= retention.maxTasks || bytesOf(state) >= retention.maxBytes;
+}
+
+function isOverdue({ arrivals, clock, retention }: EvictionState): boolean {
+  return arrivals.oldestAt() < clock() - retention.maxAgeMs;
+}
+
+/** When the oldest task last changed, or was first found. */
+function oldestTime({ undated, index }: EvictionState): number {
+  return Math.min(undated.oldestAt(), index.all.firstKey());
+}
+
+function oldest({ undated, index }: EvictionState): number {
+  return undated.oldestAt() < index.all.firstKey() ? undated.oldest() : index.all.first();
+}
+
+/** The task to drop next; −1 when all may stay. */
+function surplus(state: EvictionState, left: number): number {
+  const { index, retention } = state;
+  if (index.all.size > retention.maxTasks) return oldest(state);
+  if (left === 0 || index.all.size === 0) return -1;
+  if (isOverdue(state)) return state.arrivals.oldest();
+  return bytesOf(state) > retention.maxBytes ? oldest(state) : -1;
+}
+
+function drop(state: EvictionState, slot: number): void {
+  state.dropped(slot);
+  noteDropped(state, state.records.timestamp[slot] as number);
+  state.arrivals.remove(slot);
+  state.undated.remove(slot);
+  state.index.drop(slot);
+}
+
+/** A task without a time of its last change comes last in every list by that time. */
+function noteDropped(state: EvictionState, timestamp: number | null): void {
+  if (timestamp !== null && timestamp > state.droppedThrough) state.droppedThrough = timestamp;
+}
+
+function bytesOf({ records, beside }: EvictionState): number {
+  const { names, workers, queues, states, slots, textBytes, values } = records;
   const strings = names.bytes + workers.bytes + queues.bytes + states.bytes;
-  return slots.size * BYTES_PER_TASK + textBytes + values.bytes + strings;
+  return slots.size * BYTES_PER_TASK + textBytes + values.bytes + strings + beside();
 }

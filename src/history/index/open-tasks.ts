@@ -1,8 +1,8 @@
 /** Tasks that have not ended, in the order in which they were last heard of. */
 import { isDone, TASK_STATES } from '../../model.ts';
 import type { OpenTask } from '../history.ts';
-import { createArrivals } from '../table/arrivals.ts';
 import { isMissing, type Records } from '../table/records.ts';
+import { createHeardOrder } from './heard-order.ts';
 
 /** The open tasks, and every task that has changed since the indexes were updated. */
 export interface OpenTasks {
@@ -10,6 +10,8 @@ export interface OpenTasks {
   heardOf(slot: number, at: number): void;
   /** A message mentions a task without changing it: an open one moves to the end. @param at milliseconds */
   lookedAt(slot: number, at: number): void;
+  /** A task was absorbed, and its indexes have been updated. @param at when it was last heard of, milliseconds */
+  absorbed(slot: number, at: number): void;
   /** The indexes of a task have been updated: one that has ended, seen or unseen, is taken out. */
   settle(slot: number): void;
   remove(slot: number): void;
@@ -21,7 +23,7 @@ export interface OpenTasks {
 
 /** @returns an empty list */
 export function createOpenTasks(records: Records): OpenTasks {
-  const order = createArrivals();
+  const order = createHeardOrder();
   const endStates = new Set<number | undefined>(
     TASK_STATES.filter(isDone).map((state) => records.states.intern(state)),
   );
@@ -39,19 +41,29 @@ export function createOpenTasks(records: Records): OpenTasks {
     };
   }
 
+  /** Whether a task has ended, seen or unseen. */
+  function isSettled(slot: number): boolean {
+    const state = records.state[slot];
+    return endStates.has(state) || (state !== pending && isMissing(records, slot));
+  }
+
   return {
     heardOf: order.touch,
     lookedAt(slot, at) {
       if (order.has(slot)) order.touch(slot, at);
     },
+    absorbed(slot, at) {
+      if (isSettled(slot)) order.remove(slot);
+      else order.place(slot, at);
+    },
     settle(slot) {
-      const state = records.state[slot];
-      if (endStates.has(state) || (state !== pending && isMissing(records, slot))) order.remove(slot);
+      if (isSettled(slot)) order.remove(slot);
     },
     remove: order.remove,
     list(limit) {
       const found: OpenTask[] = [];
-      for (let slot = order.oldest(); slot !== -1 && found.length < limit; slot = order.next(slot)) {
+      for (const slot of order.walk()) {
+        if (found.length >= limit) break;
         found.push(read(slot));
       }
       return found;

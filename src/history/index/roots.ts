@@ -32,6 +32,8 @@ interface RootContext {
 export interface Roots {
   /** A message named the root, or said that there is none. */
   setReported(slot: number, root: string | null): void;
+  /** A root that followed from tasks that need not be known any more, for a task without one. */
+  setFormer(slot: number, root: string): void;
   /** What a root is derived from has changed: the parent, or the fact that there is none. */
   derive(slot: number): void;
   /** Resolves when all tasks have the roots of their parents; `null` when they have. */
@@ -53,6 +55,12 @@ export function createRoots(
   };
   return {
     setReported: (slot, root) => setReported(context, slot, root),
+    setFormer(slot, root) {
+      if (records.roots[slot] != null) return;
+      setRoot(context, slot, root);
+      records.facts[slot] = (records.facts[slot] as number) | FACT.ROOT_DERIVED;
+      passOn(context, slot);
+    },
     derive(slot) {
       if (setDerived(context, slot)) passOn(context, slot);
     },

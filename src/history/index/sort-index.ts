@@ -9,6 +9,7 @@ import type { TaskLife } from '../merge/life.ts';
 import { readLife } from '../table/record-table.ts';
 import type { Records } from '../table/records.ts';
 import { NO_KEY } from './slot-blocks.ts';
+import { createSlotKeys, type SlotKeys } from './slot-keys.ts';
 import { orderByNumber, orderByText, type TaskOrder } from './task-orders.ts';
 
 /** Tasks added between two pauses. */
@@ -105,31 +106,4 @@ function add(records: Records, { sort, order, keys }: SortIndex, slot: number, l
   const key = sort === 'name' || sort === 'state' ? (records[sort][slot] as number) : (life[sort] ?? NO_KEY);
   keys.set(slot, key);
   order.insert(key, slot);
-}
-
-/** The key of each slot of one order; NaN: not listed. */
-interface SlotKeys {
-  has(slot: number): boolean;
-  get(slot: number): number;
-  set(slot: number, key: number): void;
-  delete(slot: number): void;
-}
-
-function createSlotKeys(): SlotKeys {
-  let keys = new Float64Array(1024).fill(Number.NaN);
-  return {
-    has: (slot) => slot < keys.length && !Number.isNaN(keys[slot] as number),
-    get: (slot) => keys[slot] as number,
-    set(slot, key) {
-      if (slot >= keys.length) {
-        const wider = new Float64Array(Math.ceil(slot * 1.5) + 1).fill(Number.NaN);
-        wider.set(keys);
-        keys = wider;
-      }
-      keys[slot] = key;
-    },
-    delete(slot) {
-      if (slot < keys.length) keys[slot] = Number.NaN;
-    },
-  };
 }

@@ -11,26 +11,58 @@ export interface Coverage {
   addGap(from: number, to: number): void;
   /** Something that happened then was reported by who reports everything. */
   extendTo(time: number): void;
+  /** Everything between these times was seen by another process or instance. */
+  addSeen(from: number, to: number): void;
   /** Whether everything between these times was seen. */
   isWhole(from: number, to: number): boolean;
   /** Since when everything was seen, but for moments. */
   since(): number;
 }
 
+/** A time in which nothing was seen. */
+interface Gap {
+  readonly from: number;
+  readonly to: number;
+}
+
 /** @param startedAt from then on, everything is seen */
 export function createCoverage(startedAt: number): Coverage {
   let start = startedAt;
-  const gaps: { readonly from: number; readonly to: number }[] = [];
+  /** In the order of time. */
+  let gaps: Gap[] = [];
+
+  function dropOldest(): void {
+    while (gaps.length > MAX_GAPS) start = gaps.shift()?.to ?? start;
+  }
+
   return {
     addGap(from, to) {
       if (from <= start) start = Math.max(start, to);
       else gaps.push({ from, to });
-      if (gaps.length > MAX_GAPS) start = gaps.shift()?.to ?? start;
+      dropOldest();
     },
     extendTo(time) {
       if (time < start) start = time;
     },
+    addSeen(from, to) {
+      // Also where the numbers are not numbers.
+      if (!(from < to)) return;
+      gaps = gaps.flatMap((gap) => without(gap, from, to));
+      if (from >= start) return;
+      if (to < start) gaps.unshift({ from: to, to: start });
+      start = from;
+      dropOldest();
+    },
     isWhole: (from, to) => from >= start && gaps.every((gap) => gap.from >= to || gap.to < from),
     since: () => gaps.findLast(({ from, to }) => to - from >= SHORT_MS)?.to ?? start,
   };
+}
+
+/** What remains of a gap when a part of it was seen. */
+function without(gap: Gap, from: number, to: number): Gap[] {
+  if (to <= gap.from || from > gap.to) return [gap];
+  return [
+    ...(gap.from < from ? [{ from: gap.from, to: from }] : []),
+    ...(to < gap.to ? [{ from: to, to: gap.to }] : []),
+  ];
 }

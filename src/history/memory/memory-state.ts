@@ -5,11 +5,13 @@ import { turnNow } from '../../turn-clock.ts';
 import { createMinuteAggregate, type MinuteAggregate } from '../aggregate/minute-aggregate.ts';
 import type { FlagContext } from '../answers/task-flags.ts';
 import { createFeed, type Feed } from '../feed/feed.ts';
+import type { FeedItem } from '../feed/feed-ring.ts';
 import type { HistoryPart } from '../history.ts';
 import { type RetentionOptions, resolveRetention } from '../retention.ts';
 import { createWorkerTable, type WorkerTable } from '../workers/worker-table.ts';
 import { type Coverage, createCoverage } from './coverage.ts';
 import { createTables, type Tables } from './tables.ts';
+import type { HistoryTap } from './tap.ts';
 
 /** Options of a history in memory. */
 export interface MemoryHistoryOptions extends RetentionOptions {
@@ -32,6 +34,13 @@ export interface MemoryHistoryOptions extends RetentionOptions {
   readonly eventless?: boolean;
   /** Identifies this history in cursors, at most 32 characters. Default: a new random text. */
   readonly instance?: string;
+  /** Hears of everything that changes. Default: nobody does. */
+  readonly tap?: HistoryTap | null;
+  /**
+   * Milliseconds by which the clock of the database, to which kept items and cursors of the feed refer, is ahead of
+   * this process's clock. Default: 0.
+   */
+  readonly clockOffset?: () => number;
 }
 
 /** Part of the bytes that the per-minute aggregate may take. */
@@ -52,6 +61,7 @@ export interface MemoryState {
   readonly coverage: Coverage;
   readonly isBackdated: boolean;
   readonly isEventless: boolean;
+  readonly tap: HistoryTap | null;
   readonly counts: { evicted: number; received: number; dropped: number };
   /** Of each part: goes up with every change of an answer. */
   readonly revisions: Record<HistoryPart, number>;
@@ -68,6 +78,8 @@ export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
     backdated = false,
     eventless = false,
     instance = newInstance(),
+    tap = null,
+    clockOffset = () => 0,
     ...bounds
   } = options;
   const retention = resolveRetention(bounds, 'createMemoryHistory');
@@ -75,8 +87,9 @@ export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
   const shownNow = () => state.frozenAt ?? clock();
   const workers = createWorkerTable(shownNow, retention.maxWorkers, retention.workerExpiryMs);
   const aggregate = createMinuteAggregate(retention.maxBytes * AGGREGATE_SHARE);
+  const coverage = createCoverage(startedAt);
   const flags = { now: shownNow, isLost: workers.isLost };
-  const tables = createTables(retention, clock, flags, redactor, aggregate.bytes);
+  const tables = createTables(retention, clock, flags, redactor, aggregate.bytes, tap);
   const state: MemoryState = {
     instance,
     clock,
@@ -86,10 +99,15 @@ export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
     workers,
     flags,
     aggregate,
-    coverage: createCoverage(startedAt),
+    coverage,
     isBackdated: backdated,
     isEventless: eventless,
-    feed: createFeed(retention.maxEvents, clock, (id) => nameOf(tables, id), redactor, backdated),
+    tap,
+    feed: createFeed({
+      ...{ maxEvents: retention.maxEvents, now: clock, clockOffset, redactor, isFirst: backdated },
+      nameOf: (id) => nameOf(tables, id),
+      isWhole: coverage.isWhole,
+    }),
     counts: { evicted: 0, received: 0, dropped: 0 },
     revisions: { tasks: 0, workers: 0, events: 0 },
     frozenAt: null,
@@ -100,6 +118,17 @@ export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
 
 function newInstance(): string {
   return randomBytes(6).toString('base64url');
+}
+
+/** Adds an item to the feed. */
+export function addEvent(
+  { feed, revisions, tap }: Pick<MemoryState, 'feed' | 'revisions' | 'tap'>,
+  item: FeedItem,
+  arrivedAt: number,
+): void {
+  const number = feed.add(item, arrivedAt);
+  revisions.events++;
+  tap?.eventAdded(number, item, arrivedAt);
 }
 
 /** Updates the indexes, then evicts what is beyond the bounds. Every read does so first. */
@@ -114,7 +143,8 @@ export function packOldest(state: MemoryState): void {
   evict(state);
 }
 
-function evict({ tables, counts, revisions }: MemoryState): void {
+/** Drops what is beyond the bounds of the indexed tasks. */
+export function evict({ tables, counts, revisions }: MemoryState): void {
   const evicted = tables.eviction.evict();
   counts.evicted += evicted;
   revisions.tasks += evicted;

@@ -1,6 +1,6 @@
 import type { HistoryWriter, TaskChange, WorkerChange } from '../history.ts';
 import { isName } from '../names.ts';
-import type { MemoryState } from './memory-state.ts';
+import { addEvent, type MemoryState } from './memory-state.ts';
 import type { Recorder } from './task-recorder.ts';
 
 /** How far ahead of our clock that of a sender may be, in milliseconds. */
@@ -36,6 +36,7 @@ export function createMemoryWriter(state: MemoryState, recorder: Recorder): Hist
       state.feed.markGap();
       state.coverage.addGap(state.clock(), state.clock());
       state.revisions.events++;
+      state.tap?.gapFound();
     },
     freezeAt: (moment) => freezeAt(state, moment),
   };
@@ -58,7 +59,7 @@ function isAhead(time: number | null, now: number): boolean {
 }
 
 function recordWorker(state: MemoryState, reported: WorkerChange): void {
-  const { workers, feed, counts, revisions, clock } = state;
+  const { workers, counts, revisions, clock, tap } = state;
   // A heartbeat dated far ahead would make all later ones seem overtaken.
   const change = isAhead(reported.time, clock()) ? { ...reported, time: clock() } : reported;
   if (change.type !== 'reply') counts.received++;
@@ -68,13 +69,13 @@ function recordWorker(state: MemoryState, reported: WorkerChange): void {
   }
   const { isNews, isChanged } = workers.record(change);
   revisions.workers++;
+  tap?.workerChanged(change.hostname);
   // Tasks of a worker that came back or left may gain or lose a flag.
   if (isNews || isChanged) revisions.tasks++;
   if (!isNews) return;
-  revisions.events++;
   const { type, hostname: worker, time } = change;
   const item = { type: `worker-${type}`, task: null, taskId: null, state: null, worker, time, detail: null };
-  feed.add(item, clock());
+  addEvent(state, item, clock());
 }
 
 function freezeAt(state: MemoryState, moment: Date | null): void {
@@ -82,6 +83,7 @@ function freezeAt(state: MemoryState, moment: Date | null): void {
   if (moment === null && state.frozenAt !== null) {
     state.workers.excuse(state.clock() - state.frozenAt);
     state.coverage.addGap(state.frozenAt, state.clock());
+    state.tap?.gapFound();
   }
   state.frozenAt = moment === null ? null : moment.getTime();
   state.revisions.tasks++;

@@ -6,14 +6,12 @@ import { createEviction } from '../index/eviction.ts';
 import { createOpenTasks } from '../index/open-tasks.ts';
 import { createRoots } from '../index/roots.ts';
 import { createTaskIndex, type TaskIndex } from '../index/task-index.ts';
-import type { MutableRecord } from '../merge/record.ts';
 import type { Retention } from '../retention.ts';
-import { releaseHeld } from '../table/held-records.ts';
-import { writeRecord } from '../table/record-table.ts';
 import { createRecords } from '../table/records.ts';
 import { createTableRedaction } from '../table/redaction.ts';
 import { createRelationStore } from '../table/relation-store.ts';
-import { relate } from './write-relatives.ts';
+import { createPacking } from './packing.ts';
+import type { HistoryTap } from './tap.ts';
 
 /** Most relations for each task that may be held. */
 const RELATIONS_PER_TASK = 2;
@@ -28,6 +26,7 @@ export type Tables = ReturnType<typeof createTables>;
  * @param flags what flags depend on beside the tasks
  * @param redactor removes secrets from texts before they are shown or searched; `null`: they stay as they are
  * @param beside bytes of what is held beside the tasks and counts towards their bound
+ * @param tap hears of changed and dropped tasks; `null`: nobody does
  */
 export function createTables(
   retention: Retention,
@@ -35,6 +34,7 @@ export function createTables(
   flags: FlagContext,
   redactor: Redactor | null,
   beside: () => number,
+  tap: Pick<HistoryTap, 'taskChanged' | 'taskDropping'> | null,
 ) {
   const records = createRecords(retention.maxValueBytes, retention.maxValueLength);
   const index = createTaskIndex(records, clock);
@@ -45,7 +45,14 @@ export function createTables(
     retention.maxTasks * RELATIONS_PER_TASK,
     retention.maxBytes * RELATIONS_SHARE,
   );
-  const roots = createRoots(records, index, relations, rows.forget);
+  /** What follows from other tasks has changed. */
+  const changed = (slot: number): void => {
+    rows.forget(slot);
+    tap?.taskChanged(records.ids[slot] as string);
+  };
+  const roots = createRoots(records, index, relations, changed);
+  const related = { records, index, roots, changed };
+  const packing = createPacking({ related, rows, open, tap, heardOf: (slot) => eviction.heardOf(slot) });
   const isKnown = (id: string): boolean => records.slots.has(id);
   const eviction = createEviction({
     records,
@@ -53,11 +60,9 @@ export function createTables(
     retention,
     clock,
     beside: () => relations.bytes() + relativeBytes(index) + beside(),
-    packHeld(slot) {
-      const record = records.held.records.get(slot);
-      if (record === undefined) return false;
-      pack(slot, record);
-      return records.held.records.delete(slot);
+    packHeld: packing.packHeld,
+    dropping(slot) {
+      tap?.taskDropping(records.ids[slot] as string);
     },
     dropped(slot) {
       rows.forget(slot);
@@ -66,25 +71,8 @@ export function createTables(
       if (relations.has(id)) relations.release(id, isKnown);
     },
   });
-  const related = { records, index, roots, changed: rows.forget };
-
-  /** Packs a record that has changed, and updates its indexes. */
-  function pack(slot: number, record: MutableRecord): void {
-    writeRecord(records, slot, record);
-    relate(related, slot, record);
-    index.update(slot, record);
-    rows.forget(slot);
-    open.settle(slot);
-    eviction.heardOf(slot);
-  }
-
-  /** Packs all records that have changed. */
-  const catchUp = (): void => releaseHeld(records.held, 0, pack);
-  /** Packs half of them. The others have changed last, and most of them will soon change again. */
-  const packOldest = (): void => releaseHeld(records.held, records.held.records.size >> 1, pack);
-
-  const list = createTaskList({ records, index, rows, catchUp });
-  return { records, redaction, rows, open, relations, eviction, index, roots, list, catchUp, packOldest };
+  const list = createTaskList({ records, index, rows, catchUp: packing.catchUp });
+  return { records, redaction, rows, open, relations, eviction, index, roots, list, ...packing };
 }
 
 /** Estimate of the memory of the ids of relatives. */

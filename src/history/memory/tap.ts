@@ -1,8 +1,11 @@
 /** What a history in memory passes on to whoever keeps it, and takes back from there. */
 import type { TaskRelation, TaskTextField } from '../../model.ts';
+import type { HeardItem } from '../feed/feed-absorb.ts';
 import type { FeedItem } from '../feed/feed-ring.ts';
 import type { TaskRecord } from '../merge/record.ts';
 import type { StoredWorker } from '../workers/worker-record.ts';
+
+export type { HeardItem } from '../feed/feed-absorb.ts';
 
 /** Is called when something changes. Calls must be cheap and must not throw. */
 export interface HistoryTap {
@@ -34,16 +37,10 @@ export interface KeptTask {
   readonly shortened: readonly TaskTextField[];
 }
 
-/** An item of the feed, with its number and the time at which it arrived at the instance that heard it. */
-export interface HeardItem {
-  readonly number: number;
-  readonly item: FeedItem;
-  /** Milliseconds since 1970, by the clock of the database. */
-  readonly arrivedAt: number;
-}
-
 /** What a history in memory offers to whoever keeps it. Nothing here calls the tap, except where it says so. */
 export interface MemoryAccess {
+  /** Identifies this process in the feed, at most 32 characters. */
+  readonly instance: string;
   /** Brings the indexes up to date, which reports the tasks that have changed. */
   catchUp(): void;
   /** `null`: the task is not in memory. Its texts are redacted. */
@@ -65,7 +62,13 @@ export interface MemoryAccess {
   absorbRelation(relation: TaskRelation): void;
   /** The later of what is known and what is given holds. */
   absorbWorker(worker: StoredWorker): void;
-  /** Adds items of another instance, or of an earlier process, to the feed. @param instance who heard them */
+  /**
+   * Adds items of another instance, or of an earlier process, to the feed. Those that are held already are left out.
+   * What is more than 10 s older than the newest item is put where it belongs; call it with many of them at once.
+   *
+   * @param instance who heard them
+   * @param items whose details have no secrets
+   */
   absorbEvents(instance: string, items: readonly HeardItem[]): void;
   /** Everything was seen between these times, by whoever kept it. */
   absorbCoverage(from: number, to: number): void;

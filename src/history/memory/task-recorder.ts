@@ -3,7 +3,8 @@
 import type { TaskRelation } from '../../model.ts';
 import type { MinuteAggregate } from '../aggregate/minute-aggregate.ts';
 import { mayEndUnseen } from '../changes.ts';
-import { FEED_TYPES, type Feed } from '../feed/feed.ts';
+import type { Feed } from '../feed/feed.ts';
+import { feedTypeOf } from '../feed/feed-types.ts';
 import type { HistoryWriter, TaskChange, TaskFacts } from '../history.ts';
 import type { Added } from '../merge/entries.ts';
 import { applyChange, applyFacts, applyRelations } from '../merge/merge.ts';
@@ -15,7 +16,9 @@ import { allocateSlot } from '../table/records.ts';
 import type { WorkerTable } from '../workers/worker-table.ts';
 import { countEvent } from './count-event.ts';
 import type { Coverage } from './coverage.ts';
+import { addEvent } from './memory-state.ts';
 import type { Tables } from './tables.ts';
+import type { HistoryTap } from './tap.ts';
 import { canvasOf, isReported, shared } from './write-relatives.ts';
 
 /** About what an entry of a record takes, unpacked. */
@@ -32,6 +35,7 @@ export interface RecorderContext {
   readonly counts: { received: number; dropped: number };
   readonly revisions: { tasks: number; workers: number; events: number };
   readonly maxAgeMs: number;
+  readonly tap: HistoryTap | null;
   /** Milliseconds. */
   clock(): number;
   /** Packs the tasks that have been held for longest, and drops what is too much. */
@@ -43,6 +47,8 @@ export type Recorder = Pick<
   HistoryWriter,
   'recordTask' | 'recordFacts' | 'recordRelation' | 'recordMissing' | 'recordEndUnseen'
 > & {
+  /** Records a relation that somebody else has found and kept. */
+  absorbRelation: HistoryWriter['recordRelation'];
   /** Milliseconds between the newest change at its sender and its arrival; `null` when none came. */
   lag(): number | null;
 };
@@ -68,7 +74,8 @@ export function createRecorder(context: RecorderContext): Recorder {
       const slot = slotOf(facts.id);
       if (slot !== undefined) recordFacts(state, slot, facts);
     },
-    recordRelation: (relation) => recordRelation(state, relation),
+    recordRelation: (relation) => recordRelation(state, relation, state.tap),
+    absorbRelation: (relation) => recordRelation(state, relation, null),
     recordMissing(id, missing) {
       const slot = slotOf(id);
       if (slot !== undefined) recordMissing(state, slot, missing, (kind) => kind === 'PENDING');
@@ -134,10 +141,13 @@ function allocate({ tables, maxAgeMs }: RecorderState, change: TaskChange, arriv
 
 /** An event is a sign of life of its worker. */
 function noteSign(state: RecorderState, { worker, time }: TaskChange, arrivedAt: number): void {
-  const { workers, revisions } = state;
-  if (isName(worker) && workers.sign(worker, arrivedAt)) {
-    revisions.workers++;
-    revisions.tasks++;
+  const { workers, revisions, tap } = state;
+  if (isName(worker)) {
+    if (workers.sign(worker, arrivedAt)) {
+      revisions.workers++;
+      revisions.tasks++;
+    }
+    tap?.workerChanged(worker);
   }
   if (typeof time === 'number' && time > state.newestTime) {
     state.newestTime = time;
@@ -156,21 +166,20 @@ function noteStoredWorker(
 }
 
 function publish(
-  { tables, feed, revisions }: RecorderState,
+  state: RecorderState,
   slot: number,
   change: TaskChange,
   entry: TaskEntry,
   name: string | null,
   arrivedAt: number,
 ): void {
-  const { records } = tables;
-  revisions.events++;
-  feed.add(
+  addEvent(
+    state,
     {
       type: feedTypeOf(change),
       task: name,
       // The text that the table holds, not the message's own copy.
-      taskId: records.ids[slot] as string,
+      taskId: state.tables.records.ids[slot] as string,
       state: stateOf(entry),
       worker: entry.worker,
       time: entry.time,
@@ -178,12 +187,6 @@ function publish(
     },
     arrivedAt,
   );
-}
-
-/** The usual name of the type; the feed would keep the copy of it that each message brings. */
-function feedTypeOf({ type, eventType }: TaskChange): string {
-  const usual = FEED_TYPES[type];
-  return eventType === undefined || eventType === usual ? usual : eventType;
 }
 
 function recordFacts(state: RecorderState, slot: number, facts: TaskFacts): void {
@@ -197,7 +200,12 @@ function recordFacts(state: RecorderState, slot: number, facts: TaskFacts): void
   if (isFull(records.held)) state.packOldest();
 }
 
-function recordRelation(state: RecorderState, { parent, child, relation }: TaskRelation): void {
+/** @param tap hears of a relation that is new; `null`: nobody does */
+function recordRelation(
+  state: RecorderState,
+  { parent, child, relation }: TaskRelation,
+  tap: HistoryTap | null,
+): void {
   const { tables, revisions } = state;
   if (!isName(parent) || !isName(child) || !isName(relation) || parent === child) return;
   const { records, relations } = tables;
@@ -209,6 +217,7 @@ function recordRelation(state: RecorderState, { parent, child, relation }: TaskR
   if (!relations.add(from, shared(records, child), relation)) return;
   if (slot !== undefined) setRelations(tables, slot);
   revisions.tasks++;
+  tap?.relationAdded({ parent, child, relation });
   if (isFull(records.held)) state.packOldest();
 }
 

@@ -42,7 +42,7 @@ export function shared({ slots, ids }: Records, id: string): string {
 }
 
 /** Where relatives are kept. */
-interface RelatedTables {
+export interface RelatedTables {
   readonly records: Records;
   readonly index: Relatives;
   readonly roots: Roots;

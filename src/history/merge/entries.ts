@@ -26,19 +26,7 @@ export interface Added {
  * @param arrivedAt milliseconds since 1970; dates messages without a time
  */
 export function addEntry(entries: TaskEntry[], change: TaskChange, arrivedAt: number): Added {
-  return addReported(entries, entryOf(change, arrivedAt), change.detail);
-}
-
-/**
- * Adds an entry as it was reported, in place.
- *
- * @param detail as reported; `undefined`: nothing was
- */
-export function addReported(
-  entries: TaskEntry[],
-  reported: TaskEntry,
-  detail: string | null | undefined,
-): Added {
+  const reported = entryOf(change, arrivedAt);
   if (isOutdated(entries, reported)) {
     return { entry: reported, outcome: 'known', isNews: false, isChanged: false };
   }
@@ -53,7 +41,7 @@ export function addReported(
     return { entry, outcome: 'added', isNews, isChanged: true };
   }
   const heard = known.isStored && !entry.isStored ? { ...known, isStored: false } : known;
-  const better = improve(heard, entry, detail);
+  const better = improve(heard, entry, change.detail);
   entries[at] = better;
   return {
     entry,
@@ -98,7 +86,7 @@ function isMoment(value: number | null | undefined): value is number {
 }
 
 /** The backend writes the state of a task again and again, without a time and often without a number. */
-function isUndatedState({ origin, timeSource, kind }: TaskEntry): boolean {
+export function isUndatedState({ origin, timeSource, kind }: TaskEntry): boolean {
   return origin === 'result' && timeSource !== 'sender' && kind !== 'sent';
 }
 
@@ -173,7 +161,7 @@ function findSameTime(entries: readonly TaskEntry[], entry: TaskEntry): number {
 }
 
 /** The last report of the same attempt. Each `received` begins another one, unless its number says otherwise. */
-function findSinceReceived(entries: readonly TaskEntry[], entry: TaskEntry): number {
+export function findSinceReceived(entries: readonly TaskEntry[], entry: TaskEntry): number {
   let found = -1;
   for (let at = 0; at < entries.length; at++) {
     const other = entries[at] as TaskEntry;
@@ -184,7 +172,8 @@ function findSinceReceived(entries: readonly TaskEntry[], entry: TaskEntry): num
   return found;
 }
 
-function isSameReport(a: TaskEntry, b: TaskEntry): boolean {
+/** Whether two entries report the same change, by the same origin. */
+export function isSameReport(a: TaskEntry, b: TaskEntry): boolean {
   return a.kind === b.kind && a.origin === b.origin && a.state === b.state;
 }
 

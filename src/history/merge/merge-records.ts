@@ -2,60 +2,234 @@
  * Puts together what two instances know of one task. Both have folded messages of the same task, some of them the
  * same ones; the result is what one instance would know that had heard all of them.
  */
-import { addReported } from './entries.ts';
-import { copyRecord, type MutableRecord, type Ranks, type TaskRecord } from './record.ts';
+import type { TaskTextField } from '../../model.ts';
+import { mergeEntries } from './merge-entries.ts';
+import { OPENING, RESULT_RANK } from './precedence.ts';
+import { KIND_ORDER, type MutableRecord, type Ranks, type TaskEntry, type TaskRecord } from './record.ts';
 
-/** The fields that have a rank, with those that come with them. */
-const RANKED: readonly (readonly [keyof Ranks, readonly (keyof TaskRecord)[]])[] = [
-  ['name', ['name']],
-  ['args', ['args', 'kwargs']],
-  ['queue', ['queue']],
-  ['eta', ['eta']],
-  ['lineage', ['parentId', 'rootId', 'hasNoParent']],
-  ['group', ['groupId']],
-  ['chord', ['chordId']],
-  ['result', ['result']],
-  ['exception', ['exception', 'traceback']],
+/** Which of two values of the same rank is held: that of the record with the later (or earlier) message of a kind. */
+type Tie = (entries: readonly TaskEntry[], rank: number) => number;
+
+/** Fields that are claimed together. */
+interface Claim {
+  readonly rank: keyof Ranks;
+  readonly fields: readonly (keyof TaskRecord)[];
+  /** The higher number holds. */
+  readonly tie: Tie;
+  /** From this rank on, a field that is not known is known to have no value. */
+  readonly isCertainFrom?: number;
+}
+
+const isLive = ({ origin, isStored }: TaskEntry): boolean => origin === 'event' && !isStored;
+const isOpening = (entry: TaskEntry): boolean =>
+  isLive(entry) && (entry.kind === 'sent' || entry.kind === 'received');
+const isRead = (entry: TaskEntry): boolean => !isLive(entry);
+const isEnd = ({ kind }: TaskEntry): boolean => KIND_ORDER[kind] >= KIND_ORDER.revoked;
+
+const latestOpening: Tie = (entries, rank) => latest(entries, rank >= OPENING ? isOpening : () => true);
+const earliestOpening: Tie = (entries, rank) =>
+  rank >= OPENING ? -earliest(entries, isOpening) : latest(entries, () => true);
+
+/** The fields that have a rank, as `precedence.ts` describes them. */
+const CLAIMS: readonly Claim[] = [
+  {
+    rank: 'name',
+    fields: ['name'],
+    tie: (entries, rank) =>
+      rank === 4
+        ? latest(entries, (entry) => isLive(entry) && entry.kind === 'sent')
+        : latest(entries, rank === 3 ? isRead : isLive),
+  },
+  { rank: 'args', fields: ['args', 'kwargs'], tie: latestOpening },
+  {
+    rank: 'queue',
+    fields: ['queue'],
+    tie: (entries, rank) =>
+      rank >= OPENING
+        ? latest(entries, (entry) => isLive(entry) && entry.kind === 'sent')
+        : latest(entries, () => true),
+  },
+  { rank: 'eta', fields: ['eta'], tie: latestOpening, isCertainFrom: OPENING },
+  { rank: 'lineage', fields: ['parentId', 'rootId'], tie: earliestOpening, isCertainFrom: OPENING },
+  { rank: 'group', fields: ['groupId'], tie: (entries) => latest(entries, () => true) },
+  { rank: 'chord', fields: ['chordId'], tie: (entries) => latest(entries, () => true) },
+  {
+    rank: 'exception',
+    fields: ['exception', 'traceback'],
+    tie: (entries, rank) =>
+      latest(entries, (entry) => {
+        const isOfOrigin = (entry.origin === 'event') === (rank % 2 === 0);
+        return isOfOrigin && (rank <= 2 ? entry.kind === 'retried' : isEnd(entry));
+      }),
+  },
 ];
 
-/** The fields that every message carries alike. */
-const UNRANKED = ['expires', 'kind', 'stamps', 'runtime'] as const;
+/** Every text, with the claim it belongs to. */
+const TEXTS: readonly TaskTextField[] = ['args', 'kwargs', 'result', 'exception', 'traceback'];
 
 /**
- * @param stored what is stored
- * @param own what this instance knows
+ * @param one and other of the same task; their order makes no difference
  * @returns a record of its own
  */
-export function mergeRecords(stored: TaskRecord, own: TaskRecord): MutableRecord {
-  const isOwnLater = lastTime(own) >= lastTime(stored);
-  const [earlier, later] = isOwnLater ? [stored, own] : [own, stored];
-  const record = copyRecord(later);
-  record.entries.length = 0;
-  record.entries.push(...stored.entries);
-  for (const entry of own.entries) addReported(record.entries, entry, entry.detail);
-  for (const [rank, fields] of RANKED) {
-    const higher = earlier.ranks[rank] > later.ranks[rank];
-    record.ranks[rank] = Math.max(earlier.ranks[rank], later.ranks[rank]);
-    for (const field of fields) take(record, field, higher ? earlier : later, higher ? later : earlier);
-  }
-  for (const field of UNRANKED) take(record, field, later, earlier);
-  record.truncated = later.truncated.filter((field) => later[field] === record[field]);
-  for (const field of earlier.truncated) {
-    if (earlier[field] === record[field] && !record.truncated.includes(field)) {
-      record.truncated = [...record.truncated, field];
-    }
-  }
-  record.isMissing = own.isMissing;
+export function mergeRecords(one: TaskRecord, other: TaskRecord): MutableRecord {
+  const entries = mergeEntries(one.entries, other.entries);
+  const isOneLater = latest(one.entries, () => true) >= latest(other.entries, () => true);
+  const [later, earlier] = isOneLater ? [one, other] : [other, one];
+  const record: MutableRecord = { ...later, entries, ranks: { ...later.ranks } };
+  const truncated = new Set<TaskTextField>();
+  for (const claim of CLAIMS) takeClaim(record, claim, later, earlier, truncated);
+  takeResult(record, later, earlier, truncated);
+  takeOthers(record, later, earlier);
+  record.truncated = TEXTS.filter((field) => truncated.has(field));
+  record.isMissing = isMissing(record, one, other);
   return record;
 }
 
-/** Takes the field of the first record, or that of the second where the first knows nothing. */
-function take(record: MutableRecord, field: keyof TaskRecord, first: TaskRecord, second: TaskRecord): void {
-  const value = first[field];
-  const isUnknown = value === null || value === false;
-  Object.assign(record, { [field]: isUnknown ? second[field] : value });
+function takeClaim(
+  record: MutableRecord,
+  { rank, fields, tie, isCertainFrom = Number.POSITIVE_INFINITY }: Claim,
+  later: TaskRecord,
+  earlier: TaskRecord,
+  truncated: Set<TaskTextField>,
+): void {
+  const [high, low] = [later.ranks[rank], earlier.ranks[rank]];
+  const order = high - low || compare(tie(later.entries, high), tie(earlier.entries, low));
+  const [first, second] = order >= 0 ? [later, earlier] : [earlier, later];
+  record.ranks[rank] = Math.max(high, low);
+  for (const field of fields) {
+    const isCertain = first.ranks[rank] >= isCertainFrom;
+    const from = takenFrom(field, first, second, order === 0, isCertain);
+    Object.assign(record, { [field]: from[field] });
+    if (isText(field) && isTruncated(field, from, first, second)) truncated.add(field);
+  }
 }
 
-function lastTime({ entries }: TaskRecord): number {
-  return entries.reduce((last, { time }) => Math.max(last, time), Number.NEGATIVE_INFINITY);
+/** The record whose value of a field holds. @param isTie whether no rule says so, and the second may know more */
+function takenFrom(
+  field: keyof TaskRecord,
+  first: TaskRecord,
+  second: TaskRecord,
+  isTie: boolean,
+  isCertain = false,
+): TaskRecord {
+  const [value, other] = [first[field], second[field]];
+  if (value === other || other === null) return first;
+  if (value === null) return isCertain && !isTie ? first : second;
+  if (isText(field)) {
+    const isCut = first.truncated.includes(field);
+    if (isCut && !second.truncated.includes(field) && (isTie || startsWith(other, value))) return second;
+    if (isCut !== second.truncated.includes(field)) return first;
+    if (isCut && startsWith(other, value)) return second;
+  }
+  return isTie && String(other) > String(value) ? second : first;
+}
+
+function isText(field: keyof TaskRecord): field is TaskTextField {
+  return (TEXTS as readonly string[]).includes(field);
+}
+
+function startsWith(whole: unknown, part: unknown): boolean {
+  return typeof whole === 'string' && typeof part === 'string' && whole.startsWith(part);
+}
+
+function isTruncated(field: TaskTextField, from: TaskRecord, first: TaskRecord, second: TaskRecord): boolean {
+  if (from.truncated.includes(field)) return true;
+  // Whoever said so of an exception is believed for ever; of any other text it holds for that text alone.
+  const isKept = field === 'exception' || field === 'traceback';
+  return (
+    isKept && first[field] === second[field] && (from === first ? second : first).truncated.includes(field)
+  );
+}
+
+/** By {@link RESULT_PRECEDENCE}: the text of the last end, and of those of one end that of the event unless it was cut. */
+function takeResult(
+  record: MutableRecord,
+  later: TaskRecord,
+  earlier: TaskRecord,
+  truncated: Set<TaskTextField>,
+): void {
+  const [high, low] = [later.ranks.result, earlier.ranks.result];
+  const isCut = high === RESULT_RANK.CUT || low === RESULT_RANK.CUT;
+  record.ranks.result = isCut ? RESULT_RANK.CUT : Math.max(high, low);
+  const order = lastSuccess(later, earlier, isCut) || (isCut ? 0 : high - low);
+  const [first, second] = order >= 0 ? [later, earlier] : [earlier, later];
+  const from = takenFrom('result', first, second, order === 0);
+  record.result = from.result;
+  if (from.truncated.includes('result')) truncated.add('result');
+}
+
+/** Which of two records knows the later success, of those that the same origin has reported to both. */
+function lastSuccess(a: TaskRecord, b: TaskRecord, isCut: boolean): number {
+  for (const origin of ['event', 'result'] as const) {
+    const isSuccess = (entry: TaskEntry): boolean => entry.kind === 'succeeded' && entry.origin === origin;
+    const [one, other] = [latest(a.entries, isSuccess), latest(b.entries, isSuccess)];
+    if (Number.isFinite(one) && Number.isFinite(other) && one !== other) return one - other;
+    // The text of an event counts more than that of the backend, unless it was cut.
+    if (!isCut && Number.isFinite(one) !== Number.isFinite(other)) return 0;
+  }
+  return 0;
+}
+
+/** What every message carries alike, and what goes by the last one. */
+function takeOthers(record: MutableRecord, later: TaskRecord, earlier: TaskRecord): void {
+  const isOneOpening = latestOpening(later.entries, OPENING) >= latestOpening(earlier.entries, OPENING);
+  const [opened, before] = isOneOpening ? [later, earlier] : [earlier, later];
+  record.expires = opened.expires ?? before.expires;
+  record.kind = later.kind ?? earlier.kind;
+  record.stamps = later.stamps ?? earlier.stamps;
+  record.hasNoParent = later.hasNoParent || earlier.hasNoParent;
+  const isOwnEnd = (entry: TaskEntry): boolean => entry.origin === 'event' && isEnd(entry);
+  const [one, other] = [latest(later.entries, isOwnEnd), latest(earlier.entries, isOwnEnd)];
+  record.runtime =
+    one === other ? (later.runtime ?? earlier.runtime) : one > other ? later.runtime : earlier.runtime;
+}
+
+/** That of who has heard more; each message clears it. */
+function isMissing({ entries }: TaskRecord, one: TaskRecord, other: TaskRecord): boolean {
+  const isOneWhole = one.entries.length === entries.length;
+  const isOtherWhole = other.entries.length === entries.length;
+  if (isOneWhole === isOtherWhole) return one.isMissing && other.isMissing;
+  return isOneWhole ? one.isMissing : other.isMissing;
+}
+
+/** The difference, also between infinite numbers. */
+function compare(one: number, other: number): number {
+  return one === other ? 0 : one - other;
+}
+
+/** The time of the last entry that passes; −Infinity: none does. */
+function latest(entries: readonly TaskEntry[], passes: (entry: TaskEntry) => boolean): number {
+  let time = Number.NEGATIVE_INFINITY;
+  for (const entry of entries) if (entry.time > time && passes(entry)) time = entry.time;
+  return time;
+}
+
+function earliest(entries: readonly TaskEntry[], passes: (entry: TaskEntry) => boolean): number {
+  let time = Number.POSITIVE_INFINITY;
+  for (const entry of entries) if (entry.time < time && passes(entry)) time = entry.time;
+  return time;
+}
+
+/** Whether two records know the same. */
+export function isSameRecord(one: TaskRecord, other: TaskRecord): boolean {
+  for (const field of PLAIN) if (one[field] !== other[field]) return false;
+  return (
+    one.entries.length === other.entries.length &&
+    one.entries.every((entry, at) => isSameEntry(entry, other.entries[at] as TaskEntry)) &&
+    (Object.keys(one.ranks) as (keyof Ranks)[]).every((rank) => one.ranks[rank] === other.ranks[rank]) &&
+    one.truncated.length === other.truncated.length &&
+    one.truncated.every((field) => other.truncated.includes(field)) &&
+    (one.stamps === null) === (other.stamps === null)
+  );
+}
+
+/** The fields that are compared as they are. Stamps never change once they are known. */
+const PLAIN = [
+  ...(['name', 'queue', 'args', 'kwargs', 'eta', 'expires', 'parentId', 'hasNoParent', 'rootId'] as const),
+  ...(['groupId', 'chordId', 'kind', 'result', 'exception', 'traceback', 'runtime', 'isMissing'] as const),
+];
+
+function isSameEntry(one: TaskEntry, other: TaskEntry): boolean {
+  if (one === other) return true;
+  return (Object.keys(one) as (keyof TaskEntry)[]).every((key) => one[key] === other[key]);
 }

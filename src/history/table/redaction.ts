@@ -17,6 +17,8 @@ export interface TableRedaction {
   searched(slot: number): void;
   /** The record of a task, without secrets. It must not be changed. */
   record(slot: number): MutableRecord;
+  /** The texts that the table holds of a task have no secrets. */
+  mark(slot: number): void;
   /** Whether secrets are removed here. */
   readonly isActive: boolean;
 }
@@ -34,10 +36,11 @@ const FIELDS = Object.keys(FACT_OF) as TaskTextField[];
 /** @param redactor `null`: texts stay as they are */
 export function createTableRedaction(records: Records, redactor: Redactor | null): TableRedaction {
   if (redactor === null) {
-    return { isActive: false, searched() {}, record: (slot) => readRecord(records, slot) };
+    return { isActive: false, searched() {}, mark() {}, record: (slot) => readRecord(records, slot) };
   }
   return {
     isActive: true,
+    mark: (slot) => markRedacted(records, slot),
     searched(slot) {
       for (const field of SEARCHED) redactField(records, slot, field, redactor);
     },
@@ -49,6 +52,19 @@ export function createTableRedaction(records: Records, redactor: Redactor | null
       return held === undefined ? readRecord(records, slot) : redactedCopy(records, slot, held, redactor);
     },
   };
+}
+
+const ALL_REDACTED = FIELDS.reduce((facts, field) => facts | FACT_OF[field], 0);
+
+function markRedacted({ facts, entries, heads, extras }: Records, slot: number): void {
+  facts[slot] = (facts[slot] as number) | ALL_REDACTED;
+  if (entries.details.size > 0) {
+    for (const at of entriesAt(entries, heads[slot] as number)) {
+      if (entries.details.has(at)) entries.redactedDetails.add(at);
+    }
+  }
+  const extra = extras.get(slot);
+  if (extra !== undefined && extra.stamps !== null) extra.stamps = { ...extra.stamps, isRedacted: true };
 }
 
 /** Redacts a text of the table, unless that was done before. */
@@ -67,6 +83,14 @@ function redactField(records: Records, slot: number, field: TaskTextField, redac
   const kept = records.values.replace(held, ownCopy(shown));
   records.textBytes += inlineBytes(kept);
   setTextAt(records, slot, field, kept);
+}
+
+/** Texts of a record of which the table holds only the beginning. */
+export function shortenedIn(records: Records, slot: number, record: MutableRecord): TaskTextField[] {
+  return FIELDS.filter((field) => {
+    const { text, cut } = records.values.read(textAt(records, slot, field));
+    return cut && text === record[field];
+  });
 }
 
 function isTruncated(records: Records, slot: number, field: TaskTextField): boolean {

@@ -27,8 +27,11 @@ export interface WorkerRecord {
   facts: Omit<WorkerChange, 'hostname' | 'type' | 'time'>;
 }
 
-/** A worker as it is kept: what is written and read back as JSON. */
-export type StoredWorker = Readonly<WorkerRecord>;
+/** A worker as it is kept. It survives JSON. */
+export interface StoredWorker extends Readonly<Omit<WorkerRecord, 'bornAt'>> {
+  /** `null`: unknown. */
+  readonly bornAt: number | null;
+}
 
 /** @param knownAt when it became known */
 export function newWorker(hostname: string, knownAt: number): WorkerRecord {

@@ -2,12 +2,14 @@
 import type { Worker } from '../../model.ts';
 import type { SilentWorker } from '../../source.ts';
 import type { WorkerChange, WorkerCheck } from '../history.ts';
+import { fromStored, mergeWorker, toStored } from './stored-worker.ts';
 import {
   applyChange,
   isEvictedBefore,
   isOvertaken,
   newWorker,
   onlineMs,
+  type StoredWorker,
   toWorker,
   type WorkerRecord,
 } from './worker-record.ts';
@@ -26,6 +28,14 @@ export interface WorkerTable {
    * @returns whether the worker was unknown
    */
   mention(hostname: string): boolean;
+  /** A worker as it is kept; `null`: it is not known. */
+  read(hostname: string): StoredWorker | null;
+  /**
+   * Takes in what an earlier process or another instance knew of a worker: the later knowledge holds.
+   *
+   * @returns whether an answer about workers has changed, and whether its status or its birth has
+   */
+  absorb(worker: StoredWorker): { isNews: boolean; isChanged: boolean };
   /** A time (milliseconds) in which no worker could be heard does not count as silence. */
   excuse(ms: number): void;
   list(): Worker[];
@@ -77,6 +87,11 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
       else state.hasEvicted = true;
       return true;
     },
+    read(hostname) {
+      const worker = workers.get(hostname);
+      return worker === undefined ? null : toStored(worker);
+    },
+    absorb: (worker) => absorb(state, worker, expiryMs),
     excuse(ms) {
       for (const worker of workers.values()) worker.heardAt = Math.min(worker.heardAt + ms, now() + ms);
     },
@@ -127,6 +142,41 @@ function record(state: WorkerState, change: WorkerChange): { isNews: boolean; is
   const isChanged = isReborn || before !== statusOf(worker, now());
   const isEvent = change.type === 'online' || change.type === 'offline';
   return { isNews: isEvent && (isChanged || !isRepeated), isChanged };
+}
+
+function absorb(
+  state: WorkerState,
+  stored: StoredWorker,
+  expiryMs: number,
+): { isNews: boolean; isChanged: boolean } {
+  const { workers, now } = state;
+  const given = fromStored(stored);
+  const known = workers.get(stored.hostname);
+  if (given === null || (known === undefined && isExpired(given, now(), expiryMs))) return UNCHANGED;
+  if (known !== undefined) {
+    const [status, { bornAt }] = [statusOf(known, now()), known];
+    if (!mergeWorker(known, given)) return UNCHANGED;
+    return { isNews: true, isChanged: status !== statusOf(known, now()) || bornAt !== known.bornAt };
+  }
+  if (workers.size >= state.maxWorkers && !makeRoom(state, given)) return UNCHANGED;
+  workers.set(given.hostname, given);
+  return { isNews: true, isChanged: true };
+}
+
+const UNCHANGED = { isNews: false, isChanged: false };
+
+/** Drops a worker for one that was heard later. @returns whether there is one */
+function makeRoom(state: WorkerState, { heardAt }: WorkerRecord): boolean {
+  if (state.oldest.length === 0) findOldest(state);
+  const next = nextOldest(state);
+  if (next === null || next.heardAt >= heardAt) {
+    if (next !== null) state.oldest.push({ worker: next, heardAt: next.heardAt });
+    state.hasEvicted = true;
+    return false;
+  }
+  state.oldest.push({ worker: next, heardAt: next.heardAt });
+  evictOldest(state);
+  return true;
 }
 
 function sign(state: WorkerState, hostname: string, heardAt: number): boolean {

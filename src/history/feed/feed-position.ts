@@ -1,0 +1,118 @@
+/**
+ * Where readers of the feed go on. A cursor names the instance that issued it, the last item that the reader has (by the
+ * instance that heard it, and its number there), and when that item arrived, by the clock of the database. So other
+ * instances, and later processes, find the position, too.
+ */
+import { type FeedRing, findBack, firstSince, isHeld, oldestIn, sequenceOfHeard } from './feed-ring.ts';
+
+/** A position before items that another instance may not have known when it issued a cursor, in milliseconds. */
+const REWIND_MS = 5_000;
+/** How far clocks may differ, in milliseconds. */
+const CLOCKS_MS = 60_000;
+const RADIX = 36;
+const CURSOR = /^([\w-]{1,32})\.([\w-]{0,32})\.([0-9a-z]{1,11})\.(-?[0-9a-z]{1,11})$/;
+
+/** Where a reader goes on, and whether items before that are missing. */
+export interface FeedPosition {
+  /** Sequence number of the last item that the reader has. */
+  readonly after: number;
+  readonly gap: boolean;
+}
+
+/** What positions are found in. */
+export interface PositionContext {
+  readonly ring: FeedRing;
+  /** Milliseconds by which the clock of the database is ahead of ours. */
+  readonly clockOffset: () => number;
+  /** Milliseconds. */
+  readonly now: () => number;
+  /** Whether the feed has everything that happened between a time before its start and its start. */
+  readonly isWholeSince: (time: number) => boolean;
+}
+
+/** What a cursor says. */
+interface Cursor {
+  readonly issuer: string;
+  readonly instance: string;
+  readonly number: number;
+  /** By our clock. */
+  readonly arrivedAt: number;
+}
+
+/** @returns the id of an item */
+export function idOf({ instances, numbers, capacity }: FeedRing, sequence: number): string {
+  const at = sequence % capacity;
+  return `${instances[at]}.${numbers[at]}`;
+}
+
+/** @param sequence of an item that is held, or of the one before the oldest */
+export function cursorOf({ ring, clockOffset }: PositionContext, sequence: number): string {
+  const at = sequence % ring.capacity;
+  const isKnown = isHeld(ring, sequence);
+  const instance = isKnown ? (ring.instances[at] as string) : ring.droppedInstance;
+  const number = isKnown ? (ring.numbers[at] as number) : ring.droppedNumber;
+  const arrivedAt = Math.floor((isKnown ? (ring.arrivals[at] as number) : ring.droppedAt) + clockOffset());
+  const origin = instance === ring.instance ? '' : instance;
+  return [ring.instance, origin, number.toString(RADIX), arrivedAt.toString(RADIX)].join('.');
+}
+
+/** @returns `null` when it is no cursor of a feed */
+function readCursor({ clockOffset, now }: PositionContext, text: string): Cursor | null {
+  const [, issuer, origin, number, arrival] = CURSOR.exec(text) ?? [];
+  if (issuer === undefined || number === undefined || arrival === undefined) return null;
+  const arrivedAt = Number.parseInt(arrival, RADIX) - clockOffset();
+  if (arrivedAt > now() + CLOCKS_MS) return null;
+  return { issuer, instance: origin || issuer, number: Number.parseInt(number, RADIX), arrivedAt };
+}
+
+/** Where the reader of a cursor goes on; of one that cannot be placed, at the oldest item. */
+export function afterCursor(context: PositionContext, text: string): FeedPosition {
+  const { ring, isWholeSince } = context;
+  const start = { after: oldestIn(ring) - 1, gap: true };
+  const cursor = readCursor(context, text);
+  if (cursor === null) return start;
+  if (cursor.issuer === ring.instance) {
+    const sequence = ownSequence(ring, cursor);
+    return sequence === null ? start : { after: sequence, gap: false };
+  }
+  const sequence = foreignSequence(ring, cursor);
+  if (sequence !== null) return { after: sequence, gap: !isWholeSince(cursor.arrivedAt) };
+  const position = afterTime(context, cursor.arrivedAt - REWIND_MS);
+  return position.gap ? start : position;
+}
+
+/** Where a reader goes on who has everything that arrived before a time (milliseconds, our clock). */
+export function afterTime({ ring, isWholeSince }: PositionContext, time: number): FeedPosition {
+  const first = firstSince(ring, time);
+  const isLost = ring.hasDropped && first === oldestIn(ring);
+  return { after: first - 1, gap: isLost || !isWholeSince(time) };
+}
+
+/** The position that a cursor of this instance names; `null`: it is not held any more. */
+function ownSequence(ring: FeedRing, { instance, number, arrivedAt }: Cursor): number | null {
+  if (instance === ring.droppedInstance && number === ring.droppedNumber) return oldestIn(ring) - 1;
+  if (instance !== ring.instance) return findBack(ring, ring.newest, instance, number, arrivedAt - CLOCKS_MS);
+  if (number > ring.heard) return null;
+  if (number > 0) return sequenceOfHeard(ring, number);
+  // Issued before the first item, since then older items of others may have been taken in.
+  return ring.hasDropped
+    ? null
+    : Math.min(firstSince(ring, arrivedAt), sequenceOfHeard(ring, 1) ?? Number.POSITIVE_INFINITY) - 1;
+}
+
+/**
+ * The position that a cursor of another instance names: behind its item, or behind the last one before it from the same
+ * instance. `null`: there is none, or items of several instances are mixed there, so that the reader may not have all
+ * of them.
+ */
+function foreignSequence(ring: FeedRing, { instance, number, arrivedAt }: Cursor): number | null {
+  let found: number | null = null;
+  for (let sequence = ring.newest; sequence >= oldestIn(ring); sequence--) {
+    const at = sequence % ring.capacity;
+    const isSame = ring.instances[at] === instance;
+    if (found === null && isSame && (ring.numbers[at] as number) <= number) found = sequence;
+    else if (found !== null && !isSame) return null;
+    if ((ring.arrivals[at] as number) < arrivedAt - REWIND_MS) break;
+  }
+  return found;
+}

@@ -1,0 +1,51 @@
+import type { TaskTextField } from '../../model.ts';
+import { shortenedIn } from '../table/redaction.ts';
+import { absorbTask } from './absorb-task.ts';
+import { catchUp, type MemoryState } from './memory-state.ts';
+import type { KeptTask, MemoryAccess } from './tap.ts';
+import type { Recorder } from './task-recorder.ts';
+
+/** What a history in memory offers to whoever keeps it. */
+export function createMemoryAccess(state: MemoryState, recorder: Recorder): MemoryAccess {
+  const { tables, workers, feed, coverage, revisions } = state;
+  return {
+    instance: feed.instance,
+    catchUp: () => catchUp(state),
+    readTask: (id) => readTask(state, id),
+    readWorker: workers.read,
+    readEvents: feed.readHeard,
+    absorbTask: (task, heardAt) => absorbTask(state, task, heardAt),
+    absorbRelation(relation) {
+      if (!state.isClosed) recorder.absorbRelation(relation);
+    },
+    absorbWorker(worker) {
+      if (state.isClosed) return;
+      const { isNews, isChanged } = workers.absorb(worker);
+      if (isNews) revisions.workers++;
+      // Its tasks may gain or lose a flag.
+      if (isChanged) revisions.tasks++;
+    },
+    absorbEvents(instance, items) {
+      if (!state.isClosed && feed.absorb(instance, items)) revisions.events++;
+    },
+    absorbCoverage(from, to) {
+      coverage.addSeen(from, to);
+      revisions.tasks++;
+    },
+    droppedThrough: tables.eviction.droppedThrough,
+  };
+}
+
+function readTask({ tables }: MemoryState, id: string): KeptTask | null {
+  const { records, redaction } = tables;
+  const slot = records.slots.get(id);
+  if (slot === undefined) return null;
+  const record = redaction.record(slot);
+  const shortened = shortenedIn(records, slot, record).filter((field) => !record.truncated.includes(field));
+  const truncated: TaskTextField[] = [...record.truncated, ...shortened];
+  return {
+    record: shortened.length === 0 ? record : { ...record, truncated },
+    rootId: record.rootId ?? records.roots[slot] ?? null,
+    shortened,
+  };
+}

@@ -1,0 +1,63 @@
+/** Packs records that have changed into the table, and updates their indexes. */
+import type { Rows } from '../answers/rows.ts';
+import type { OpenTasks } from '../index/open-tasks.ts';
+import type { TaskIndex } from '../index/task-index.ts';
+import type { MutableRecord, TaskRecord } from '../merge/record.ts';
+import { releaseHeld } from '../table/held-records.ts';
+import { writeRecord } from '../table/record-table.ts';
+import type { HistoryTap } from './tap.ts';
+import { type RelatedTables, relate } from './write-relatives.ts';
+
+/** What changes with a record. */
+interface PackingContext {
+  readonly related: RelatedTables & { readonly index: TaskIndex };
+  readonly rows: Rows;
+  readonly open: OpenTasks;
+  /** Hears of changed tasks; `null`: nobody does. */
+  readonly tap: Pick<HistoryTap, 'taskChanged'> | null;
+  /** Called with each task that has changed. */
+  heardOf(slot: number): void;
+}
+
+/** Packs records. */
+export interface Packing {
+  /** Writes a record into the table, and updates its indexes. */
+  write(slot: number, record: TaskRecord): void;
+  /** Packs a task that has changed since. @returns whether it has */
+  packHeld(slot: number): boolean;
+  /** Packs all records that have changed. */
+  catchUp(): void;
+  /** Packs half of them. The others have changed last, and most of them will soon change again. */
+  packOldest(): void;
+}
+
+/** @param context is changed by what is packed */
+export function createPacking({ related, rows, open, tap, heardOf }: PackingContext): Packing {
+  const { records, index } = related;
+
+  function write(slot: number, record: TaskRecord): void {
+    writeRecord(records, slot, record);
+    relate(related, slot, record);
+    index.update(slot, record);
+    rows.forget(slot);
+  }
+
+  function pack(slot: number, record: MutableRecord): void {
+    write(slot, record);
+    open.settle(slot);
+    heardOf(slot);
+    tap?.taskChanged(records.ids[slot] as string);
+  }
+
+  return {
+    write,
+    packHeld(slot) {
+      const record = records.held.records.get(slot);
+      if (record === undefined) return false;
+      pack(slot, record);
+      return records.held.records.delete(slot);
+    },
+    catchUp: () => releaseHeld(records.held, 0, pack),
+    packOldest: () => releaseHeld(records.held, records.held.records.size >> 1, pack),
+  };
+}
