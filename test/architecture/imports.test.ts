@@ -77,9 +77,12 @@ const CELERY_RANKS: Readonly<Record<string, number>> = {
   components: 6,
   deployment: 6,
   'live-deployment': 7,
-  answers: 7,
-  'celery-source': 8,
-  'celery-sources': 9,
+  answers: 8,
+  published: 8,
+  live: 9,
+  'celery-source': 10,
+  shared: 11,
+  'celery-sources': 12,
 };
 
 /** The same inside the BullMQ source: queues and jobs at the bottom, what is shown of them above. */

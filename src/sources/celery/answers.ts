@@ -1,13 +1,13 @@
 /** The answering half of the source: its parts, made of a history and of a deployment. */
 import type { HistoryReader } from '../../history/history.ts';
-import { historySources } from '../../history/history-sources.ts';
+import { type HistorySources, historySources } from '../../history/history-sources.ts';
 import { withInstanceWalks } from '../../history/instance-walks.ts';
 import type { Activity, MonitorSources } from '../../source.ts';
 import type { Deployment } from './deployment.ts';
 import { withWaiting } from './queues/waiting-tasks.ts';
 
 /** The parts that a Celery source answers. */
-export type CeleryParts = Required<Omit<MonitorSources, 'close'>>;
+export type CeleryParts = Required<Omit<MonitorSources, 'close' | 'tasks'>> & Pick<HistorySources, 'tasks'>;
 
 /** Every part of a source. */
 export function createAnswers(name: string, reader: HistoryReader, deployment: Deployment): CeleryParts {

@@ -1,52 +1,40 @@
 import { createMemoryHistory } from '../../history/memory-history.ts';
 import type { RetentionOptions } from '../../history/retention.ts';
 import { withEngine } from '../../source/engine.ts';
-import { type CeleryParts, createAnswers } from './answers.ts';
-import { type CollectionOptions, createCollection } from './collection.ts';
-import { createLiveDeployment } from './live-deployment.ts';
+import type { CeleryParts } from './answers.ts';
+import { type LiveOptions, openLive } from './live.ts';
 
 /** Longest text of a stored value in characters, unless `retention.maxValueLength` is set. */
 const VALUE_LENGTH = 65_536;
 
 /** The parts of a Celery source, for any broker and result backend. */
-export interface CelerySourceOptions extends Omit<CollectionOptions, 'valueLength'> {
+export interface CelerySourceOptions extends Omit<LiveOptions, 'valueLength'> {
   /** Limits on what is held in memory. */
   readonly retention: RetentionOptions;
-  /** Called at the end, to close the connections of broker and backend. */
-  readonly closeConnections: () => Promise<void>;
 }
 
-/** A Celery source: a history, what collects into it, and what answers from it. */
-export function createCelerySource(options: CelerySourceOptions): CeleryParts & { close(): Promise<void> } {
-  const { name, retention, broker, backend, foreignBroker, foreignBackend } = options;
-  const history = createMemoryHistory({
-    ...retention,
-    redactor: options.redactor ?? null,
-    eventless: broker === null,
-  });
-  const valueLength = retention.maxValueLength ?? VALUE_LENGTH;
-  const collection = createCollection({ ...options, valueLength }, history);
-  const { reader, index } = history;
-  const deployment = createLiveDeployment({
-    name,
-    reader,
-    index,
-    collection,
-    broker,
-    backend,
-    foreignBroker,
-    foreignBackend,
-    redactor: options.redactor ?? null,
-  });
-  const parts = createAnswers(name, reader, deployment);
-  let closing: Promise<void> | null = null;
+/** A source that can be closed. */
+export type ClosableParts = CeleryParts & { close(): Promise<void> };
 
-  async function close(): Promise<void> {
-    await collection.close();
-    await options.closeConnections();
+/** A Celery source: a history in memory, what collects into it, and what answers from it. */
+export function createCelerySource(options: CelerySourceOptions): ClosableParts {
+  const { retention, broker, redactor = null } = options;
+  const history = createMemoryHistory({ ...retention, redactor, eventless: broker === null });
+  const live = openLive({ ...options, valueLength: valueLengthOf(retention) }, history);
+  return closable(live.parts, async () => {
+    await live.close();
     history.close();
-  }
+  });
+}
 
+/** Longest text to make of one stored value, in characters. */
+export function valueLengthOf({ maxValueLength = VALUE_LENGTH }: RetentionOptions): number {
+  return maxValueLength;
+}
+
+/** The parts of a Celery source, which are closed once. */
+export function closable(parts: CeleryParts, close: () => Promise<void>): ClosableParts {
+  let closing: Promise<void> | null = null;
   return {
     ...withEngine(parts, 'celery'),
     close() {

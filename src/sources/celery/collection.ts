@@ -62,6 +62,8 @@ export interface Collection {
   snapshot(): DeploymentSnapshot;
   /** Why tasks may happen unseen; `null`: nothing is known to hide them. */
   blind(): string | null;
+  /** Whether what happens is heard: events, or published results where there are no events to hear. */
+  isListening(): boolean;
   /** Stops collecting. The connections of broker and backend stay open. */
   close(): Promise<void>;
 }
@@ -119,6 +121,7 @@ export function createCollection(options: CollectionOptions, history: History): 
     schedules,
     snapshot: () => snapshotOf({ ...parts, collector, intake, hints }),
     blind: () => blindness(collector, observer, hints),
+    isListening: () => (collector.events ?? collector.results)?.state().up ?? true,
     async close() {
       taskWatch?.close();
       brokerWatch?.close();

@@ -15,8 +15,13 @@ export interface WaitingRows {
  * @param now milliseconds since 1970
  * @param redactor removes secrets from arguments and stamps when they are first read: most of the messages that
  *   a list looks at are neither searched nor shown. Default: none; they stay as they are
+ * @param isRedacted whether the texts are without secrets then. Default: if there is a redactor
  */
-export function createWaitingRows(now: () => number, redactor: Redactor | null = null): WaitingRows {
+export function createWaitingRows(
+  now: () => number,
+  redactor: Redactor | null = null,
+  isRedacted = redactor !== null,
+): WaitingRows {
   const rows = new WeakMap<WaitingMessage, { readonly task: Task; readonly isOverdue: boolean }>();
 
   function row(message: WaitingMessage): Task | null {
@@ -52,7 +57,7 @@ export function createWaitingRows(now: () => number, redactor: Redactor | null =
       get stamps() {
         return shown.stamps ?? null;
       },
-      ...(redactor !== null && { redacted: true }),
+      ...(isRedacted && { redacted: true }),
     };
     rows.set(message, { task, isOverdue });
     return task;

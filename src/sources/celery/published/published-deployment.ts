@@ -1,0 +1,161 @@
+/** A deployment as another instance reports it, which collects. Nothing here connects to broker or result backend. */
+import { MonitorError } from '../../../errors.ts';
+import type { SharedTexts } from '../../../history/stored-history.ts';
+import type { Component, HealthCheck } from '../../../model.ts';
+import type { HealthSource, QueueSource, ScheduleSource, SourceStatus } from '../../../source.ts';
+import type { Deployment, DeploymentStatus } from '../deployment.ts';
+import { createPublishedWaiting } from './published-waiting.ts';
+import type { ReportClock } from './report-clock.ts';
+import {
+  type HealthReport,
+  KINDS,
+  readComponentsReport,
+  readHealthReport,
+  readQueuesReport,
+  readSchedulesReport,
+  readWaitingReport,
+  type StatusReport,
+} from './reports.ts';
+
+/** Where the reports are. */
+export interface PublishedOptions {
+  /** Name of the source. */
+  readonly name: string;
+  readonly texts: SharedTexts;
+  readonly clock: ReportClock;
+}
+
+/** Checks are made each second and take five at most. */
+const OLD_CHECK_MS = 10_000;
+
+/** What parts of a deployment have a status of their own. */
+type StatusField = 'tasks' | 'workers' | 'queues' | 'schedules';
+
+/** Everything is answered from reports. While nobody reports, nothing is shown as current. */
+export function createPublishedDeployment(options: PublishedOptions): Deployment {
+  const { texts, clock } = options;
+  const status = (field: StatusField) => () => statusOf(clock, field);
+  return {
+    status: status('tasks'),
+    workerStatus: status('workers'),
+    waiting: createPublishedWaiting(remembered(texts, KINDS.waiting, readWaitingReport)),
+    queues: queueSource(options, status('queues')),
+    schedules: scheduleSource(options, status('schedules')),
+    health: healthSource(options),
+    components: componentSource(options),
+    sight() {
+      const { blind, waiting } = clock.status()?.sight ?? { blind: null, waiting: null };
+      return { blind: clock.silence() ?? blind, waiting };
+    },
+    withLookup: (tasks) => tasks,
+    withInspection: (workers) => workers,
+  };
+}
+
+/** Reads a text once for each change. */
+function remembered<Report>(
+  texts: SharedTexts,
+  kind: string,
+  read: (text: string) => Report | null,
+): () => Report | null {
+  let last: { readonly text: string | null; readonly report: Report | null } = { text: null, report: null };
+  return () => {
+    const text = texts.read(kind);
+    if (text !== last.text) last = { text, report: text === null ? null : read(text) };
+    return last.report;
+  };
+}
+
+function statusOf(clock: ReportClock, field: StatusField): DeploymentStatus {
+  const silence = clock.silence();
+  const reported: StatusReport | null = clock.status();
+  if (reported === null) return { ok: false, asOf: null, error: 'source_unavailable', reason: silence };
+  if (silence === null) return reported[field];
+  // What the last instance reported before it gave up says more than its silence.
+  const reason = reported[field].reason ?? silence;
+  return { ...reported[field], ok: false, error: 'source_unavailable', reason };
+}
+
+function queueSource({ name, texts, clock }: PublishedOptions, status: () => SourceStatus): QueueSource {
+  const read = remembered(texts, KINDS.queues, readQueuesReport);
+  return {
+    name,
+    status,
+    listQueues() {
+      const asOf = clock.status()?.queues.asOf ?? null;
+      return (read() ?? []).map((row) => ({ ...row, asOf }));
+    },
+  };
+}
+
+function scheduleSource(
+  { name, texts, clock }: PublishedOptions,
+  status: () => SourceStatus,
+): ScheduleSource {
+  const read = remembered(texts, KINDS.schedules, readSchedulesReport);
+  return {
+    name,
+    status,
+    listSchedules() {
+      const report = read();
+      if (report !== null && report.error === null) return report.list;
+      throw new MonitorError('source_unavailable', report?.error ?? clock.silence() ?? undefined);
+    },
+  };
+}
+
+function healthSource({ name, texts, clock }: PublishedOptions): HealthSource {
+  const read = remembered(texts, KINDS.health, readHealthReport);
+  function known<Check extends HealthCheck>(pick: (report: HealthReport) => Check, otherwise: Check): Check {
+    const silence = clock.silence() ?? uncheckedFor(clock.status());
+    const report = read();
+    if (report === null) return { ...otherwise, error: silence ?? otherwise.error ?? null };
+    const check = pick(report);
+    // A check that is not configured stays so. Any other is as good as its age.
+    if (check.ok === null || silence === null) return check;
+    return { ...check, ok: false, error: silence };
+  }
+  const unknown = { ok: false, error: 'The instance that collects has not checked anything yet.' };
+  return {
+    name,
+    checkBroker: () => known(({ broker }) => broker, unknown),
+    checkBackend: () => known(({ backend }) => backend, unknown),
+    checkWorkers: () => known(({ workers }) => workers, { ...unknown, responding: [], missing: [] }),
+  };
+}
+
+/** Why the last checks say little although somebody reports; `null`: they are recent. */
+function uncheckedFor(status: StatusReport | null): string | null {
+  if (status === null || status.checkedAt === null) return null;
+  const age = status.at - status.checkedAt;
+  if (age <= OLD_CHECK_MS) return null;
+  return `The instance that collects last checked this ${Math.round(age / 1000)} seconds ago.`;
+}
+
+function componentSource({ name, texts, clock }: PublishedOptions): Deployment['components'] {
+  const read = remembered(texts, KINDS.components, readComponentsReport);
+  return {
+    name,
+    listComponents() {
+      const components = read() ?? [COLLECTOR];
+      const silence = clock.silence();
+      return silence === null ? components : components.map((component) => silent(component, silence));
+    },
+  };
+}
+
+/** Shown while nothing else is known. */
+const COLLECTOR: Component = {
+  key: 'collector',
+  name: 'Event collector',
+  enabled: true,
+  status: 'unknown',
+  config: {},
+};
+
+/** A component of which nobody reports any more. */
+function silent(component: Component, silence: string): Component {
+  const { key, status, config } = component;
+  if (key !== 'collector') return { ...component, status: status === 'up' ? 'unknown' : status };
+  return { ...component, status: 'down', config: { ...config, error: config?.error ?? silence } };
+}

@@ -1,0 +1,152 @@
+/**
+ * Reports a deployment, once a second, to the instances that do not collect: a short status each time, everything else
+ * if it has changed.
+ */
+import type { SharedTexts } from '../../../history/stored-history.ts';
+import type { HealthCheck } from '../../../model.ts';
+import { scheduler } from '../../../scheduler.ts';
+import type { ReadContext, SourceStatus } from '../../../source.ts';
+import type { CeleryParts } from '../answers.ts';
+import type { Deployment, DeploymentStatus } from '../deployment.ts';
+import { problemOf } from '../problem.ts';
+import { type HealthReport, KINDS, type StatusReport, writeReport } from './reports.ts';
+import { waitingReport } from './waiting-report.ts';
+
+const INTERVAL_MS = 1_000;
+/** Most time for one report, in milliseconds. */
+const LONGEST_MS = 5_000;
+/** Most queues, and most schedules. */
+const MOST_ROWS = 5_000;
+
+/** Reports until it is closed. */
+export interface Publisher {
+  close(): void;
+}
+
+/** What is reported, and where. */
+export interface PublisherOptions {
+  readonly deployment: Deployment;
+  readonly parts: Pick<CeleryParts, 'queues' | 'schedules' | 'components' | 'health' | 'workers'>;
+  readonly texts: SharedTexts;
+  /** Who collects, for people. */
+  readonly leader: string;
+  /** The status that was published last by whoever has collected before; `null`: nobody has. */
+  readonly before: StatusReport | null;
+}
+
+type Kind = keyof typeof KINDS;
+
+interface State extends PublisherOptions {
+  /** What was published last, by kind. */
+  readonly published: Map<Kind, string>;
+  readonly busy: Set<Kind>;
+  checkedAt: number | null;
+  waitingRevision: number | null;
+}
+
+/** Begins at once. */
+export function createPublisher(options: PublisherOptions): Publisher {
+  const state: State = {
+    ...options,
+    published: new Map(),
+    busy: new Set(),
+    checkedAt: null,
+    waitingRevision: null,
+  };
+  const timer = setInterval(() => publishAll(state), INTERVAL_MS).unref();
+  publishAll(state);
+  return { close: () => clearInterval(timer) };
+}
+
+function publishAll(state: State): void {
+  const { parts } = state;
+  publish(state, 'status', statusOf(state));
+  // Asks the workers for what only they know, unless the last answers are fresh.
+  parts.workers.status?.();
+  void report(state, 'queues', async (context) => {
+    const rows = await parts.queues.listQueues(context);
+    // The time is part of the status: all else rarely changes.
+    return rows.slice(0, MOST_ROWS).map(({ asOf: _, ...row }) => row);
+  });
+  void report(state, 'schedules', async (context) => schedulesOf(state, context));
+  void report(state, 'components', async (context) => parts.components.listComponents(context));
+  void report(state, 'health', async (context) => {
+    const report = await healthOf(state, context);
+    state.checkedAt = Date.now();
+    return report;
+  });
+  const { waiting } = state.deployment;
+  const revision = waiting?.revision() ?? null;
+  if (waiting === null || revision === state.waitingRevision) return;
+  void report(state, 'waiting', async () => {
+    const messages = await scheduler.run('publish', waitingReport(waiting));
+    state.waitingRevision = revision;
+    return messages;
+  });
+}
+
+/** Publishes what `read` returns, unless the last report of this kind is still being made. */
+async function report(
+  state: State,
+  kind: Kind,
+  read: (context: ReadContext) => Promise<unknown>,
+): Promise<void> {
+  if (state.busy.has(kind)) return;
+  state.busy.add(kind);
+  try {
+    publish(state, kind, await read({ signal: AbortSignal.timeout(LONGEST_MS) }));
+  } catch {
+    // The status says what cannot be read; the last report of it stays.
+  } finally {
+    state.busy.delete(kind);
+  }
+}
+
+function publish({ published, texts }: State, kind: Kind, value: unknown): void {
+  const text = writeReport(value);
+  if (published.get(kind) === text) return;
+  published.set(kind, text);
+  texts.publish(KINDS[kind], text);
+}
+
+/** Until the broker has been reached, the data is as old as what was collected before. */
+function statusOf({ deployment, parts, leader, before, checkedAt }: State): StatusReport {
+  const since = (now: DeploymentStatus, last: DeploymentStatus | undefined): DeploymentStatus => ({
+    ...now,
+    asOf: now.asOf ?? last?.asOf ?? null,
+  });
+  return {
+    at: Date.now(),
+    leader,
+    tasks: since(deployment.status(), before?.tasks),
+    workers: since(deployment.workerStatus(), before?.workers),
+    queues: since(partStatus(parts.queues.status?.()), before?.queues),
+    schedules: since(partStatus(parts.schedules.status?.()), before?.schedules),
+    sight: deployment.sight(),
+    checkedAt,
+  };
+}
+
+function partStatus(status: SourceStatus = { ok: true, asOf: new Date() }): DeploymentStatus {
+  const { ok, asOf, error = null, reason = null } = status;
+  return { ok, asOf, error, reason };
+}
+
+async function schedulesOf({ parts }: State, context: ReadContext): Promise<unknown> {
+  try {
+    const list = await parts.schedules.listSchedules(context);
+    return { list: list?.slice(0, MOST_ROWS) ?? null, error: null };
+  } catch (error) {
+    return { list: null, error: problemOf(error).sentence };
+  }
+}
+
+async function healthOf({ parts: { health } }: State, context: ReadContext): Promise<HealthReport> {
+  const nothing: HealthCheck = { ok: null, error: null };
+  const [broker, backend, workers] = await Promise.all([
+    health.checkBroker?.(context) ?? nothing,
+    health.checkBackend?.(context) ?? nothing,
+    health.checkWorkers?.({ ...context, ping: false }) ?? { ...nothing, responding: [], missing: [] },
+  ]);
+  return { broker, backend, workers };
+}

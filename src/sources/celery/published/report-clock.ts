@@ -1,0 +1,66 @@
+/** How old the reports of the instance that collects are. Clocks of other machines are not trusted. */
+import type { SharedTexts } from '../../../history/stored-history.ts';
+import { KINDS, readStatusReport, type StatusReport } from './reports.ts';
+
+const INTERVAL_MS = 1_000;
+/** A report is written each second. One that is older shows that nobody collects. */
+const STALE_AFTER_MS = 5_000;
+
+/** The last status, and how old it is. */
+export interface ReportClock {
+  /** `null`: nobody has ever reported, or this version cannot read it. */
+  status(): StatusReport | null;
+  /** Milliseconds since the status was written, about; infinite without one. */
+  age(): number;
+  /** Whether nobody reports any more, or has ever done; as a sentence. `null`: somebody does. */
+  silence(): string | null;
+  close(): void;
+}
+
+interface State {
+  readonly texts: SharedTexts;
+  text: string | null;
+  status: StatusReport | null;
+  /** When it was written, by the monotonic clock of this process. */
+  writtenAt: number;
+}
+
+/** Looks at once, and then once a second. */
+export function createReportClock(texts: SharedTexts): ReportClock {
+  const state: State = { texts, text: null, status: null, writtenAt: Number.NEGATIVE_INFINITY };
+  const timer = setInterval(() => look(state), INTERVAL_MS).unref();
+  const age = (): number => {
+    look(state);
+    return performance.now() - state.writtenAt;
+  };
+  return {
+    status() {
+      look(state);
+      return state.status;
+    },
+    age,
+    silence() {
+      const old = age();
+      if (state.status === null) return 'No instance that collects has reported anything yet.';
+      if (old <= STALE_AFTER_MS) return null;
+      const since = Number.isFinite(old) ? `for ${Math.round(old / 1000)} seconds` : 'lately';
+      return `No instance that collects has reported anything ${since}.`;
+    },
+    close: () => clearInterval(timer),
+  };
+}
+
+function look(state: State): void {
+  const text = state.texts.read(KINDS.status);
+  if (text === state.text) return;
+  const isFirst = state.text === null;
+  state.text = text;
+  state.status = text === null ? null : readStatusReport(text);
+  // A change was written within the last two seconds. The first text may have been there for long.
+  state.writtenAt = isFirst ? firstWrite(state.status) : performance.now();
+}
+
+function firstWrite(status: StatusReport | null): number {
+  const age = status === null ? Number.POSITIVE_INFINITY : Math.abs(Date.now() - status.at);
+  return age <= STALE_AFTER_MS ? performance.now() - age : Number.NEGATIVE_INFINITY;
+}

@@ -1,0 +1,123 @@
+/** Celery sources that keep their history in a store, which other instances may share. */
+import { hostname } from 'node:os';
+import type { StoredHistory } from '../../../history/stored-history.ts';
+import type { Component } from '../../../model.ts';
+import type { ComponentSource } from '../../../source.ts';
+import { type CeleryParts, createAnswers } from '../answers.ts';
+import { type ClosableParts, closable } from '../celery-source.ts';
+import { type Live, type LiveOptions, openLive } from '../live.ts';
+import { createPublishedDeployment } from '../published/published-deployment.ts';
+import { createPublisher } from '../published/publisher.ts';
+import { createReportClock, type ReportClock } from '../published/report-clock.ts';
+import { createLeading, type Leading } from './leading.ts';
+import { type Answering, switchedParts } from './switched-parts.ts';
+
+/** How often an instance that collects by itself looks whether it still hears what happens, in milliseconds. */
+const LOOK_MS = 1_000;
+
+/** A source that collects whatever others do. It writes only while it hears what happens. */
+export function createCollectingSource(options: LiveOptions, history: StoredHistory): ClosableParts {
+  const live = openLive(options, history);
+  const followConnection = (): void => history.wantLease(live.isListening());
+  followConnection();
+  const timer = setInterval(followConnection, LOOK_MS).unref();
+  return closable(live.parts, async () => {
+    clearInterval(timer);
+    await live.close();
+    await history.close();
+  });
+}
+
+/** What a source consists of that one instance at a time collects. */
+export interface LedSourceOptions {
+  readonly name: string;
+  readonly history: StoredHistory;
+  /** Connects and says what to collect, at the beginning of each term; `null`: this instance never collects. */
+  readonly connect: (() => LiveOptions) | null;
+}
+
+/** A source that collects while it holds the lease of the history, and otherwise shows what the holder reports. */
+export function createLedSource({ name, history, connect }: LedSourceOptions): ClosableParts {
+  const clock = createReportClock(history.texts);
+  const leader = `${hostname()} (${process.pid})`;
+  const published = createAnswers(
+    name,
+    history.reader,
+    createPublishedDeployment({ name, texts: history.texts, clock }),
+  );
+  const leading: Leading<LedTerm> | null =
+    connect === null
+      ? null
+      : createLeading({ history, open: () => openTerm(connect(), { history, clock, leader }) });
+  if (leading === null) history.wantLease(false);
+  const parts = switchedParts(name, () => answering(leading, published));
+  const components = withLeader(parts.components, () =>
+    leading?.term() == null ? { leads: false, leader: leaderOf(clock) } : { leads: true, leader },
+  );
+  return closable({ ...parts, components }, async () => {
+    await leading?.close();
+    clock.close();
+    await history.close();
+  });
+}
+
+/** Until a new leader has reached its servers, it shows what was reported before. */
+function answering(leading: Leading<LedTerm> | null, published: CeleryParts): Answering {
+  const term = leading?.term() ?? null;
+  const changes = 2 * (leading?.changes() ?? 0);
+  return term?.hasListened() === true
+    ? { parts: term.parts, term: changes + 1 }
+    : { parts: published, term: changes };
+}
+
+/** A term of this instance as the leader. */
+interface LedTerm extends Live {
+  /** Whether it has ever heard what happens. */
+  hasListened(): boolean;
+}
+
+/** What a term needs of the source. */
+interface TermContext {
+  readonly history: StoredHistory;
+  readonly clock: ReportClock;
+  readonly leader: string;
+}
+
+function openTerm(options: LiveOptions, { history, clock, leader }: TermContext): LedTerm {
+  const before = clock.status();
+  // Nobody has heard what happened since the one before gave up.
+  if (before !== null) history.writer.recordGap();
+  const live = openLive(options, history);
+  const { deployment, parts } = live;
+  const publisher = createPublisher({ deployment, parts, texts: history.texts, leader, before });
+  let hasListened = false;
+  return {
+    ...live,
+    hasListened() {
+      hasListened ||= live.isListening();
+      return hasListened;
+    },
+    async close() {
+      publisher.close();
+      await live.close();
+    },
+  };
+}
+
+/** Who collects; `null` while nobody is known to. */
+function leaderOf(clock: ReportClock): string | null {
+  return clock.silence() === null ? (clock.status()?.leader ?? null) : null;
+}
+
+/** Adds to the component of the collector who collects. */
+function withLeader(
+  components: ComponentSource,
+  role: () => { readonly leads: boolean; readonly leader: string | null },
+): ComponentSource {
+  const labelled = (component: Component): Component =>
+    component.key === 'collector' ? { ...component, config: { ...component.config, ...role() } } : component;
+  return {
+    ...components,
+    listComponents: async (context) => (await components.listComponents(context)).map(labelled),
+  };
+}

@@ -1,0 +1,247 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createSourceRedactor } from '../../src/redact.ts';
+import type { ConnectionState } from '../../src/sources/celery/connection-state.ts';
+import type { LiveOptions } from '../../src/sources/celery/live.ts';
+import { createLedSource } from '../../src/sources/celery/shared/shared-source.ts';
+import { componentOf } from '../helpers/celery-events.ts';
+import { until } from '../helpers/redis-server.ts';
+import { queryOf } from '../helpers/task-query.ts';
+import { createArrayBroker } from './array-broker.ts';
+import { createArrayResultBackend } from './array-result-backend.ts';
+import { messageOf } from './queues-lab.ts';
+import { createSharedHistories, type SharedHistories, type SharedHistory } from './shared-history.ts';
+
+const context = { signal: new AbortController().signal, ping: false };
+
+const WAITING = ['first', 'second', 'third'].map((id) => ({ queue: 'later', raw: messageOf(id) }));
+
+const WORKERS = {
+  'w1@arrays': {
+    ping: { ok: 'pong' },
+    conf: { beat_schedule: { nightly: { task: 'yard.add', schedule: 30 } } },
+    stats: { pid: 7, pool: { 'max-concurrency': 4 }, total: { 'yard.add': 12 } },
+    active_queues: [{ name: 'later' }],
+    registered: ['yard.add'],
+    active: [],
+    reserved: [],
+  },
+};
+
+function eventsNow(): unknown[] {
+  const timestamp = Date.now() / 1000;
+  const of = (type: string, more: object) => ({
+    type,
+    hostname: 'w1@arrays',
+    timestamp,
+    utcoffset: 0,
+    ...more,
+  });
+  return [
+    of('worker-online', { freq: 2, pid: 7 }),
+    of('worker-heartbeat', { freq: 2, pid: 7, active: 0, processed: 1 }),
+    of('task-received', { uuid: 'done', name: 'yard.add', args: "(1, password='hunter2')", kwargs: '{}' }),
+    of('task-started', { uuid: 'done' }),
+    of('task-succeeded', { uuid: 'done', result: '3', runtime: 0.1 }),
+  ];
+}
+
+/** An instance of a deployment made of arrays. */
+interface Instance {
+  readonly history: SharedHistory;
+  readonly sources: ReturnType<typeof createLedSource>;
+  /** How often it has connected, and how many connections are open. */
+  readonly connections: { made: number; open: number };
+  /** Whether it reaches its broker. */
+  readonly reach: { isUp: boolean };
+}
+
+const opened: Instance[] = [];
+
+function openInstance(shared: SharedHistories, collects = true, isUp = true): Instance {
+  const history = shared.open();
+  const connections = { made: 0, open: 0 };
+  const reach = { isUp };
+  const connect = () => connectionsTo(connections, reach);
+  const sources = createLedSource({ name: 'celery', history, connect: collects ? connect : null });
+  const instance = { history, sources, connections, reach };
+  opened.push(instance);
+  return instance;
+}
+
+function connectionsTo(connections: Instance['connections'], reach: Instance['reach']): LiveOptions {
+  connections.made += 1;
+  connections.open += 1;
+  const broker = createArrayBroker({
+    events: reach.isUp ? eventsNow() : [],
+    waiting: reach.isUp ? WAITING : [],
+    workers: WORKERS,
+  });
+  const backend = createArrayResultBackend({ published: [], tasks: [], groups: [] });
+  const down: ConnectionState = {
+    up: false,
+    asOf: null,
+    since: null,
+    reconnects: 0,
+    problem: { code: 'ECONNREFUSED', sentence: 'Nothing listens at the address of the broker.' },
+  };
+  return {
+    name: 'celery',
+    settings: {},
+    broker: {
+      ...broker,
+      events: { ...broker.events, state: () => (reach.isUp ? broker.events.state() : down) },
+    },
+    backend,
+    redbeat: { reader: null, unreadable: null },
+    control: true,
+    enableEvents: false,
+    readResults: true,
+    valueLength: 65_536,
+    foreignBroker: null,
+    foreignBackend: null,
+    redactor: createSourceRedactor(undefined, 'celerySources'),
+    closeConnections: async () => {
+      connections.open -= 1;
+    },
+  };
+}
+
+function leaderOf(all: readonly Instance[]): Instance | undefined {
+  return all.find(({ connections }) => connections.open > 0);
+}
+
+async function everyRead(instance: Instance): Promise<Record<string, unknown>> {
+  const answers = Object.entries(READS).map(async ([what, read]) => [what, await read(instance)]);
+  return Object.fromEntries(await Promise.all(answers)) as Record<string, unknown>;
+}
+
+/** Once nothing is read any more that reading itself has caused. */
+async function settledReads(instance: Instance): Promise<Record<string, unknown>> {
+  let last = await everyRead(instance);
+  await until(async () => {
+    const before = JSON.stringify(last);
+    last = await everyRead(instance);
+    return JSON.stringify(last) === before;
+  });
+  return last;
+}
+
+async function leads(instance: Instance): Promise<boolean> {
+  const { config } = await componentOf(instance.sources, 'collector');
+  return config.leads === true;
+}
+
+async function hasReports({ sources }: Instance): Promise<boolean> {
+  const list = await sources.tasks.listTasks(queryOf({ limit: 10 }), context);
+  const workers = await sources.health.checkWorkers?.(context);
+  return list.tasks.length === 4 && workers?.ok === true && sources.tasks.status?.().ok === true;
+}
+
+describe("with collect: 'leader'", () => {
+  const shared = createSharedHistories();
+  const instances: Instance[] = [];
+
+  beforeAll(async () => {
+    instances.push(openInstance(shared), openInstance(shared), openInstance(shared, false));
+    for (const instance of instances) await until(() => hasReports(instance));
+  });
+
+  afterAll(async () => {
+    await Promise.all(opened.splice(0).map(({ sources }) => sources.close()));
+  });
+
+  const leader = (): Instance => leaderOf(instances) as Instance;
+  const others = (): Instance[] => instances.filter((instance) => instance !== leader());
+
+  it('only one instance connects, and all answer alike', async () => {
+    expect(leader().history.hearing()).toBe('all');
+    expect(await leads(leader())).toBe(true);
+    for (const other of others()) {
+      expect(other.connections.made).toBe(0);
+      expect(other.history.hearing()).toBe('nothing');
+      expect(await leads(other)).toBe(false);
+      await expect.poll(() => everyRead(other), { timeout: 10_000 }).toEqual(await settledReads(leader()));
+    }
+  });
+
+  it('no report has secrets', () => {
+    const { texts } = (others()[0] as Instance).history;
+    for (const kind of ['status', 'queues', 'waiting', 'schedules', 'components', 'health']) {
+      expect(texts.read(`celery-${kind}`)).toEqual(expect.any(String));
+      expect(texts.read(`celery-${kind}`)).not.toContain('hunter2');
+    }
+  });
+
+  it('a leader goes on while the store cannot be reached', async () => {
+    const { connections } = leader();
+    shared.isReachable = false;
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    shared.isReachable = true;
+    expect(connections).toEqual({ made: 1, open: 1 });
+  });
+
+  it('a leader that loses its broker gives up, and one that reaches it takes over', async () => {
+    const first = leader();
+    first.reach.isUp = false;
+    await until(() => instances.some((one) => one !== first && one.connections.open > 0), 15_000);
+    expect(first.connections.open).toBe(0);
+    expect(first.history.hearing()).toBe('nothing');
+    expect(await leads(leader())).toBe(true);
+    for (const instance of instances) await until(() => hasReports(instance));
+    const since = { cursor: 'of the leader before' };
+    const query = { limit: 10, since, states: [], workers: [], tasks: [] };
+    for (const { sources } of instances) {
+      expect(await sources.events.listEvents(query, context)).toMatchObject({ gap: true });
+    }
+  });
+
+  it('nothing is shown as current while nobody reaches the broker, and all is again once somebody does', async () => {
+    for (const one of instances) one.reach.isUp = false;
+    const other = instances[2] as Instance;
+    await until(() => other.sources.tasks.status?.().ok === false, 15_000);
+    expect(other.sources.tasks.status?.()).toMatchObject({
+      error: 'source_unavailable',
+      asOf: expect.any(Date),
+      reason: expect.stringMatching(/./),
+    });
+    await until(async () => (await other.sources.health.checkWorkers?.(context))?.ok === false, 15_000);
+    for (const one of instances) one.reach.isUp = true;
+    for (const one of instances) await until(() => hasReports(one), 15_000);
+  });
+
+  it('one that only answers says that nobody has collected yet', async () => {
+    const { sources, connections } = openInstance(createSharedHistories(), false);
+    expect(sources.tasks.status?.()).toMatchObject({
+      ok: false,
+      asOf: null,
+      reason: 'No instance that collects has reported anything yet.',
+    });
+    expect(await sources.health.checkBroker?.(context)).toMatchObject({ ok: false });
+    expect(await componentOf(sources, 'collector')).toMatchObject({ config: { leads: false, leader: null } });
+    expect(connections.made).toBe(0);
+  });
+});
+
+/** What every instance answers alike. */
+const READS: Readonly<Record<string, (instance: Instance) => unknown>> = {
+  tasks: async ({ sources }) =>
+    (await sources.tasks.listTasks(queryOf({ limit: 10 }), context)).tasks.map(plain),
+  total: async ({ sources }) => (await sources.tasks.listTasks(queryOf({ limit: 10 }), context)).total,
+  waiting: async ({ sources }) => plain(await sources.tasks.getTask('second', context)),
+  tree: async ({ sources }) => plain(await sources.tasks.getTaskTree('second', context)),
+  worker: async ({ sources }) => sources.workers.listWorkers(context),
+  queues: async ({ sources }) => (await sources.queues.listQueues(context)).map(({ asOf: _, ...row }) => row),
+  schedules: async ({ sources }) => sources.schedules.listSchedules(context),
+  broker: async ({ sources }) => sources.health.checkBroker?.(context),
+  backend: async ({ sources }) => sources.health.checkBackend?.(context),
+  checked: async ({ sources }) => sources.health.checkWorkers?.(context),
+  components: async ({ sources }) =>
+    (await sources.components.listComponents(context)).filter(({ key }) => key !== 'collector'),
+  open: async ({ sources }) => (await sources.tasks.getActivity(context)).open.waiting,
+  blind: async ({ sources }) => (await sources.tasks.getActivity(context)).blind,
+};
+
+/** Getters become fields. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
