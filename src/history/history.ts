@@ -78,6 +78,13 @@ export interface HistoryWriter {
   recordEndUnseen(id: string, unseen: boolean): void;
   /** Records one message of a worker. */
   recordWorker(change: WorkerChange): void;
+  /**
+   * Records how much waits in a queue, each time it is read. Only a history that is kept in a store uses it.
+   *
+   * @param oldestDueAt when the oldest due message started to wait, milliseconds since 1970; `null`: none is due, or
+   *   the time is unknown
+   */
+  recordQueue(queue: string, waiting: number, oldestDueAt: number | null): void;
   /** Counts messages that could not be read. */
   recordDropped(count: number): void;
   /** Records that messages may have been missed until now; the feed then reports `gap`. */

@@ -1,6 +1,6 @@
 /**
  * The cells of the per-minute aggregate: rows of numbers in one typed array, one for each name and minute with
- * counts.
+ * counts. Where a store keeps them, a second table of them has more than the task's name as its names.
  */
 import type { DurationKind } from '../../source.ts';
 import { BUCKETS } from './histogram.ts';
@@ -11,7 +11,7 @@ const MAX_MINUTES = 1_440;
 /** Most names that are counted apart. */
 const MAX_NAMES = 1_000;
 /** A key of a cell has this many bits for the minute. Only a day of minutes is held, so none is met again. */
-const MINUTE_BITS = 20;
+const MINUTE_BITS = 14;
 const MINUTE_MASK = 2 ** MINUTE_BITS - 1;
 
 /** What is counted, by its column. */
@@ -55,6 +55,7 @@ export const OTHERS_TEXT = '';
 export interface AggregateState {
   readonly maxBytes: number;
   readonly maxCells: number;
+  readonly maxNames: number;
   readonly cells: Map<number, number>;
   /** {@link WIDTH} numbers for each cell. */
   columns: Uint32Array;
@@ -78,13 +79,17 @@ export interface AggregateState {
   lastNumber: number;
 }
 
-/** @param maxBytes most memory; of more, the oldest minutes are dropped */
-export function createCells(maxBytes: number): AggregateState {
+/**
+ * @param maxBytes most memory; of more, the oldest minutes are dropped
+ * @param maxNames most names that are counted apart, 65,000 at most
+ */
+export function createCells(maxBytes: number, maxNames: number = MAX_NAMES): AggregateState {
   const maxCells = Math.max(MIN_CELLS, Math.floor(maxBytes / BYTES_PER_CELL));
   const capacity = Math.min(64, maxCells);
   return {
     maxBytes,
     maxCells,
+    maxNames,
     cells: new Map(),
     columns: new Uint32Array(capacity * WIDTH),
     minutes: new Uint32Array(capacity),
@@ -144,8 +149,8 @@ function numberOf(state: AggregateState, name: string | null): number {
 }
 
 function newName(state: AggregateState, name: string): number {
-  const { numbers, texts, cellsOf, freeNames } = state;
-  if (numbers.size >= MAX_NAMES) return OTHERS;
+  const { numbers, texts, cellsOf, freeNames, maxNames } = state;
+  if (numbers.size >= maxNames) return OTHERS;
   const number = freeNames.pop() ?? texts.length;
   texts[number] = name;
   cellsOf[number] = 0;
@@ -184,7 +189,7 @@ function widen<T extends Uint16Array | Uint32Array>(from: T, to: T): T {
 
 /** Drops everything. */
 export function clearCells(state: AggregateState): void {
-  Object.assign(state, createCells(state.maxBytes));
+  Object.assign(state, createCells(state.maxBytes, state.maxNames));
 }
 
 /** Another minute has begun. */
@@ -203,10 +208,15 @@ function dropOldest(state: AggregateState): void {
 
 function dropBefore(state: AggregateState, oldest: number): void {
   state.oldest = oldest;
+  freeMinutes(state, (minute) => minute < oldest);
+}
+
+/** Frees the cells of some minutes, which may be counted in again. */
+export function freeMinutes(state: AggregateState, isFreed: (minute: number) => boolean): void {
   const { minutes, names, cells, columns, free } = state;
   for (let cell = 0; cell < state.used; cell++) {
     const minute = minutes[cell] as number;
-    if (minute === 0 || minute >= oldest) continue;
+    if (minute === 0 || !isFreed(minute)) continue;
     const number = names[cell] as number;
     cells.delete((number << MINUTE_BITS) | (minute & MINUTE_MASK));
     columns.fill(0, cell * WIDTH, (cell + 1) * WIDTH);

@@ -15,6 +15,7 @@ import {
   createCells,
   findCell,
   findName,
+  freeMinutes,
   HISTOGRAMS,
   MINUTE_MS,
   namesOf,
@@ -24,12 +25,30 @@ import {
   WIDTH,
 } from './cells.ts';
 import { BUCKETS, bucketOf, quantileOf } from './histogram.ts';
+import type { QueueGauges } from './queue-gauges.ts';
+import { createTaskCells, OTHERS, type TaskCells, taskCellFor, UNKNOWN } from './task-cells.ts';
 
 /** Something that happens to a task and is counted. */
 export type Outcome = keyof typeof OUTCOMES;
 
+/** What a store keeps of the aggregate, and what it holds already. */
+export interface KeptCounts {
+  readonly tasks: TaskCells;
+  readonly queues: QueueGauges;
+  /** Minutes since 1970, before this process, in which somebody has counted. */
+  readonly counted: Set<number>;
+}
+
+/** Which queue and worker an event belongs to; `null`: not known. */
+export interface EventOrigin {
+  readonly queue: string | null;
+  readonly worker: string | null;
+}
+
 /** Counts events by name and minute. */
 export interface MinuteAggregate extends MinuteCounts {
+  /** `null`: no store keeps the counts, and they are counted by name alone. */
+  readonly kept: KeptCounts | null;
   /** Estimate of the memory, in bytes. */
   bytes(): number;
   /**
@@ -40,34 +59,78 @@ export interface MinuteAggregate extends MinuteCounts {
    * @param ms how long the task waited for its start, or ran until its end; NaN: not known, or neither
    * @param now milliseconds since 1970
    */
-  count(outcome: Outcome, name: string | null, time: number, ms: number, now: number): void;
+  count(
+    outcome: Outcome,
+    name: string | null,
+    time: number,
+    ms: number,
+    now: number,
+    origin?: EventOrigin,
+  ): void;
+  /**
+   * Takes in what is stored of a name. Where more was counted here, that holds.
+   *
+   * @param name as {@link CellKey} has it
+   * @param minute since 1970
+   */
+  absorb(name: string, minute: number, columns: ArrayLike<number>, now: number): void;
+  /** Drops the counts of some minutes since 1970. */
+  drop(isDropped: (minute: number) => boolean): void;
   clear(): void;
 }
 
-/** @param maxBytes most memory; of more, the oldest minutes are dropped */
-export function createMinuteAggregate(maxBytes: number): MinuteAggregate {
+/**
+ * @param maxBytes most memory; of more, the oldest minutes are dropped
+ * @param isKept whether a store keeps the counts: then as much memory again is used to count by queue and worker, too
+ */
+export function createMinuteAggregate(maxBytes: number, isKept = false): MinuteAggregate {
   const state = createCells(maxBytes);
+  const kept = isKept ? createKeptCounts(maxBytes) : null;
   // No getters: V8 would look up every member of the object in a table.
   const aggregate: MinuteAggregate & { since: number } = {
     others: OTHERS_TEXT,
     since: 0,
-    bytes: () => bytesOf(state),
-    count(outcome, name, time, ms, now) {
+    kept,
+    bytes: () => bytesOf(state) + (kept === null ? 0 : bytesOf(kept.tasks.cells)),
+    count(outcome, name, time, ms, now, origin = NOWHERE) {
       const cell = cellFor(state, name, time, now);
       aggregate.since = state.oldest * MINUTE_MS;
-      if (cell < 0) return;
-      add(state, cell, OUTCOMES[outcome]);
-      if (ms >= 0) add(state, cell, HISTOGRAMS[outcome === 'started' ? 'wait' : 'run'] + bucketOf(ms));
+      if (cell >= 0) addEvent(state, cell, outcome, ms);
+      if (kept === null) return;
+      const own = taskCellFor(kept.tasks, name, origin, time, now);
+      if (own >= 0) addEvent(kept.tasks.cells, own, outcome, ms);
     },
+    absorb(name, minute, columns, now) {
+      const text = name === OTHERS ? OTHERS_TEXT : name === UNKNOWN ? null : name;
+      const cell = cellFor(state, text, minute * MINUTE_MS, now);
+      if (cell < 0) return;
+      for (let column = 0; column < WIDTH; column++) {
+        const at = cell * WIDTH + column;
+        state.columns[at] = Math.max(state.columns[at] as number, columns[column] as number);
+      }
+    },
+    drop: (isDropped) => freeMinutes(state, isDropped),
     names: () => namesOf(state),
     counts: (name, from, to) => countsIn(state, name, from, to),
     quantile: (kind, name, from, to, share) => quantileIn(state, { kind, name, from, to, share }),
     clear() {
       clearCells(state);
+      if (kept !== null) Object.assign(kept, createKeptCounts(maxBytes));
       aggregate.since = 0;
     },
   };
   return aggregate;
+}
+
+const NOWHERE: EventOrigin = { queue: null, worker: null };
+
+function createKeptCounts(maxBytes: number): KeptCounts {
+  return { tasks: createTaskCells(maxBytes), queues: new Map(), counted: new Set() };
+}
+
+function addEvent(state: AggregateState, cell: number, outcome: Outcome, ms: number): void {
+  add(state, cell, OUTCOMES[outcome]);
+  if (ms >= 0) add(state, cell, HISTOGRAMS[outcome === 'started' ? 'wait' : 'run'] + bucketOf(ms));
 }
 
 function add({ columns }: AggregateState, cell: number, column: number): void {

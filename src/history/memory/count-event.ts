@@ -4,6 +4,8 @@ import type { TaskChange } from '../history.ts';
 import type { Added } from '../merge/entries.ts';
 import { type EntryKind, KIND_ORDER, type TaskEntry, type TaskRecord } from '../merge/record.ts';
 
+const MINUTE_MS = 60_000;
+
 /** What each kind of message counts as; kinds that are left out are not counted. */
 const OUTCOME_OF: Readonly<Partial<Record<EntryKind, Outcome>>> = {
   sent: 'sent',
@@ -18,7 +20,8 @@ const OUTCOME_OF: Readonly<Partial<Record<EntryKind, Outcome>>> = {
 
 /**
  * Counts a message that has been merged into its record. Of what was read from storage, only ends with a time are
- * counted: nobody saw when the rest happened.
+ * counted: nobody saw when the rest happened. Where the counts are kept, ends in minutes that an earlier process has
+ * counted are left out.
  *
  * @param now milliseconds since 1970
  */
@@ -33,7 +36,23 @@ export function countEvent(
   if (counted === undefined || outcome !== 'added' || !isCounted(entry)) return;
   const { entries, name } = record;
   if (!isFirst(entries, entry)) return;
-  aggregate.count(counted, name, entry.time, durationOf(record, entry, change), now);
+  const { kept } = aggregate;
+  const ms = durationOf(record, entry, change);
+  if (kept === null) aggregate.count(counted, name, entry.time, ms, now);
+  else if (!entry.isStored || !kept.counted.has(Math.floor(entry.time / MINUTE_MS))) {
+    aggregate.count(counted, name, entry.time, ms, now, {
+      queue: record.queue,
+      worker: workerOf(record, entry),
+    });
+  }
+}
+
+/** The worker that the event belongs to, which its backend does not always report. */
+function workerOf({ entries }: TaskRecord, { kind, worker }: TaskEntry): string | null {
+  if (kind === 'sent') return null;
+  return (
+    worker ?? entries.findLast((entry) => entry.kind !== 'sent' && entry.worker !== null)?.worker ?? null
+  );
 }
 
 /** Milliseconds that the task waited for its start, or ran until its end; NaN: not known, or neither. */

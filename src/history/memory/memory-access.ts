@@ -7,9 +7,11 @@ import type { Recorder } from './task-recorder.ts';
 
 /** What a history in memory offers to whoever keeps it. */
 export function createMemoryAccess(state: MemoryState, recorder: Recorder): MemoryAccess {
-  const { tables, workers, feed, coverage, revisions } = state;
+  const { tables, workers, feed, coverage, aggregate, revisions } = state;
   return {
     instance: feed.instance,
+    counts: aggregate,
+    isWatched: (from, to) => isWhole(state, from, to),
     catchUp: () => catchUp(state),
     readTask: (id) => readTask(state, id),
     readWorker: workers.read,

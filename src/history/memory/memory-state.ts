@@ -32,6 +32,10 @@ export interface MemoryHistoryOptions extends RetentionOptions {
    * false.
    */
   readonly eventless?: boolean;
+  /**
+   * Whether a store keeps what is counted by minute, so that queues and workers are counted, too. Default: with a tap.
+   */
+  readonly keepsCounts?: boolean;
   /** Identifies this history in cursors, at most 32 characters. Default: a new random text. */
   readonly instance?: string;
   /** Hears of everything that changes. Default: nobody does. */
@@ -79,6 +83,7 @@ export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
     eventless = false,
     instance = newInstance(),
     tap = null,
+    keepsCounts = tap !== null,
     clockOffset = () => 0,
     ...bounds
   } = options;
@@ -86,7 +91,7 @@ export function createMemoryState(options: MemoryHistoryOptions): MemoryState {
   const startedAt = clock();
   const shownNow = () => state.frozenAt ?? clock();
   const workers = createWorkerTable(shownNow, retention.maxWorkers, retention.workerExpiryMs);
-  const aggregate = createMinuteAggregate(retention.maxBytes * AGGREGATE_SHARE);
+  const aggregate = createMinuteAggregate(retention.maxBytes * AGGREGATE_SHARE, keepsCounts);
   const coverage = createCoverage(startedAt);
   const flags = { now: shownNow, isLost: workers.isLost };
   const tables = createTables(retention, clock, flags, redactor, aggregate.bytes, tap);

@@ -1,3 +1,4 @@
+import { addReading } from '../aggregate/queue-gauges.ts';
 import type { HistoryWriter, TaskChange, WorkerChange } from '../history.ts';
 import { isName } from '../names.ts';
 import { addEvent, type MemoryState } from './memory-state.ts';
@@ -28,6 +29,12 @@ export function createMemoryWriter(state: MemoryState, recorder: Recorder): Hist
     },
     recordWorker(change) {
       if (!state.isClosed) recordWorker(state, change);
+    },
+    recordQueue(queue, waiting, oldestDueAt) {
+      const { isClosed, aggregate, clock } = state;
+      if (isClosed || aggregate.kept === null || !isName(queue)) return;
+      const now = clock();
+      addReading(aggregate.kept.queues, queue, waiting, oldestDueAt === null ? null : now - oldestDueAt, now);
     },
     recordDropped(count) {
       state.counts.dropped += count;

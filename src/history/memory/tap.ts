@@ -1,6 +1,7 @@
 /** What a history in memory passes on to whoever keeps it, and takes back from there. */
 import type { TaskRelation, TaskTextField } from '../../model.ts';
 import type { HeardItem } from '../feed/feed-absorb.ts';
+import type { MinuteAggregate } from '../aggregate/minute-aggregate.ts';
 import type { FeedItem } from '../feed/feed-ring.ts';
 import type { TaskRecord } from '../merge/record.ts';
 import type { StoredWorker } from '../workers/worker-record.ts';
@@ -41,6 +42,10 @@ export interface KeptTask {
 export interface MemoryAccess {
   /** Identifies this process in the feed, at most 32 characters. */
   readonly instance: string;
+  /** What is counted by minute, which a store keeps as rollups. */
+  readonly counts: MinuteAggregate;
+  /** Whether everything that happened between these times was seen here. */
+  isWatched(from: number, to: number): boolean;
   /** Brings the indexes up to date, which reports the tasks that have changed. */
   catchUp(): void;
   /** `null`: the task is not in memory. Its texts are redacted. */

@@ -1,0 +1,61 @@
+/** How much waits in queues, by minute. */
+
+/** What was read of one queue in one minute. */
+export interface QueueGauge {
+  /** How often it was read. */
+  samples: number;
+  /** Waiting messages: the most and the last. */
+  mostWaiting: number;
+  lastWaiting: number;
+  /** How often the age of the oldest due message was known; in seconds, the most and the last. */
+  agedSamples: number;
+  mostAge: number;
+  lastAge: number;
+}
+
+/** Gauges by minute since 1970 and name of the queue, oldest minute first. */
+export type QueueGauges = Map<number, Map<string, QueueGauge>>;
+
+/** Most queues of a minute. */
+const MAX_QUEUES = 1_000;
+/** Most minutes that wait to be written. */
+const MAX_MINUTES = 60;
+
+/**
+ * Takes in a reading.
+ *
+ * @param ageMs how long the oldest due message has waited; `null`: not known
+ */
+export function addReading(
+  gauges: QueueGauges,
+  queue: string,
+  waiting: number,
+  ageMs: number | null,
+  now: number,
+): void {
+  const minute = Math.floor(now / 60_000);
+  const queues = gauges.get(minute) ?? new Map<string, QueueGauge>();
+  if (!gauges.has(minute)) {
+    gauges.set(minute, queues);
+    const oldest = gauges.keys().next().value;
+    if (gauges.size > MAX_MINUTES && oldest !== undefined) gauges.delete(oldest);
+  }
+  const known = queues.get(queue);
+  if (known === undefined && queues.size >= MAX_QUEUES) return;
+  const gauge = known ?? emptyGauge();
+  queues.set(queue, gauge);
+  gauge.samples++;
+  gauge.mostWaiting = Math.max(gauge.mostWaiting, waiting);
+  gauge.lastWaiting = waiting;
+  if (ageMs === null) return;
+  gauge.agedSamples++;
+  gauge.lastAge = Math.max(0, Math.round(ageMs / 1_000));
+  gauge.mostAge = Math.max(gauge.mostAge, gauge.lastAge);
+}
+
+function emptyGauge(): QueueGauge {
+  return {
+    ...{ samples: 0, mostWaiting: 0, lastWaiting: 0 },
+    ...{ agedSamples: 0, mostAge: 0, lastAge: 0 },
+  };
+}

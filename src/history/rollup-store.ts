@@ -1,0 +1,65 @@
+/** Counts over time, as a store keeps them. Times are milliseconds since 1970. */
+
+/** Seconds of a minute, an hour or a day (of UTC): the lengths of time that are counted together. */
+export type RollupSpan = 60 | 3_600 | 86_400;
+
+/**
+ * What a cell counts: 0 everything, 1 one name, 2 one queue, 3 one worker, 4 one name in one queue on one worker,
+ * 5 the depth of one queue.
+ */
+export type RollupLevel = 0 | 1 | 2 | 3 | 4 | 5;
+
+/** Counts of one span of time. Source, span, level, start, name, queue, worker and writer are its key. */
+export interface StoredRollup {
+  readonly span: RollupSpan;
+  /** Its start. */
+  readonly start: number;
+  readonly level: RollupLevel;
+  /** Who counted: `''` where every instance hears everything. Cells of several writers are added. */
+  readonly writer: string;
+  /** This one and the next two are `''` where the level does not tell them apart. */
+  readonly name: string;
+  readonly queue: string;
+  readonly worker: string;
+  /** Of two cells with the same key, the one with the larger weight holds. */
+  readonly weight: number;
+  /** Nine numbers, 0 or more, which are in columns of their own. */
+  readonly counts: readonly number[];
+  /** Histograms of run and wait times, as text that only the history reads; `null` on levels 0, 2, 3 and 5. */
+  readonly times: string | null;
+}
+
+/** Which rollups to read. */
+export interface RollupQuery {
+  readonly level: RollupLevel;
+  readonly span: RollupSpan;
+  /** Inclusive. */
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
+  /** Any of them; empty: all. */
+  readonly names: readonly string[];
+  readonly queues: readonly string[];
+  readonly workers: readonly string[];
+}
+
+/** Sums of all cells that start together. */
+export interface RollupSum {
+  readonly start: number;
+  readonly counts: readonly number[];
+}
+
+/**
+ * Counts over time. For the worst case, 50 names in 5 queues on 20 workers, there are 1,000 to 5,000 cells of level 4
+ * for each minute of two days, each hour and each day of 90 days; charts read levels 0 to 3, and level 4 by name.
+ */
+export interface RollupStore {
+  /** Writes cells. Where a heavier cell is stored under the key, it stays; an equal one may be replaced. */
+  write(cells: readonly StoredRollup[]): Promise<void>;
+  /** @returns cells, oldest first, `most` at most */
+  read(query: RollupQuery, most: number): Promise<readonly StoredRollup[]>;
+  /** @returns sums over names, queues, workers and writers of each start, oldest first */
+  sums(query: RollupQuery): Promise<readonly RollupSum[]>;
+  /** Drops the cells of a span that begin before a time, in short transactions. */
+  dropBefore(span: RollupSpan, start: number): Promise<void>;
+}
