@@ -24,7 +24,7 @@ export interface CellKey {
   readonly worker: string;
 }
 
-/** The counts of one key in one minute. `columns` are valid until something else is counted. */
+/** The counts of one key in one minute. `columns` are valid until something is counted. */
 export interface TaskCell extends CellKey {
   readonly minute: number;
   readonly columns: Uint32Array;
@@ -140,20 +140,21 @@ export function changedMinutes({ cells, rounds }: TaskCells, round: number): num
   return [...changed].sort((a, b) => a - b);
 }
 
-/** All cells of some minutes. */
-export function cellsOf({ cells, rounds }: TaskCells, minutes: ReadonlySet<number>): TaskCell[] {
-  const found: TaskCell[] = [];
+/** All cells of some minutes, one by one. Something may be counted between two of them. */
+export function* cellsOf(
+  { cells, rounds }: TaskCells,
+  isAsked: (minute: number) => boolean,
+): Iterable<TaskCell> {
   for (let cell = 0; cell < cells.used; cell++) {
     const minute = cells.minutes[cell] as number;
-    if (minute === 0 || !minutes.has(minute)) continue;
-    found.push({
+    if (minute === 0 || !isAsked(minute)) continue;
+    yield {
       ...keyOf(cells.texts[cells.names[cell] as number] as string),
       minute,
       columns: cells.columns.subarray(cell * WIDTH, (cell + 1) * WIDTH),
       round: rounds[cell] ?? 0,
-    });
+    };
   }
-  return found;
 }
 
 /**
@@ -201,10 +202,17 @@ export function needsBase({ ownFrom, based }: TaskCells, minute: number): boolea
  * @param isKept whether a minute is still to be written
  */
 export function freeOldMinutes(state: TaskCells, isKept: (minute: number) => boolean): void {
-  const oldest = state.cells.newest - KEPT_MINUTES;
-  freeMinutes(state.cells, (minute) => minute < oldest && !isKept(minute));
-  if (oldest > state.ownFrom) state.ownFrom = oldest;
-  for (const minute of state.based) if (minute < oldest && !isKept(minute)) state.based.delete(minute);
+  const { cells, based } = state;
+  const oldest = cells.newest - KEPT_MINUTES;
+  for (const minute of based) if (minute < oldest && !isKept(minute)) based.delete(minute);
+  freeMinutes(cells, (minute) => {
+    if (minute >= oldest) return false;
+    if (!isKept(minute)) return true;
+    // It stays complete.
+    if (minute >= state.ownFrom) based.add(minute);
+    return false;
+  });
+  state.ownFrom = Math.max(state.ownFrom, oldest);
 }
 
 /** Frees the cells of minutes that are incomplete. */

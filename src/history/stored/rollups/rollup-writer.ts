@@ -1,0 +1,246 @@
+/**
+ * Keeps the counts of the per-minute aggregate: writes those that have changed, and loads them at the start so that
+ * counting goes on. A cell is always written as a whole, so that writing it again changes nothing.
+ */
+import { type Steps, scheduler } from '../../../scheduler.ts';
+import { freeMinutes, MINUTE_MS } from '../../aggregate/cells.ts';
+import type { KeptCounts, MinuteAggregate } from '../../aggregate/minute-aggregate.ts';
+import {
+  absorbTaskCell,
+  cellsOf,
+  changedMinutes,
+  freeOldMinutes,
+  freeUnbased,
+  needsBase,
+} from '../../aggregate/task-cells.ts';
+import type { RollupStore, StoredRollup } from '../../rollup-store.ts';
+import {
+  addCell,
+  columnsOf,
+  keysOf,
+  type RollupSums,
+  type SumsByKey,
+  storedCell,
+  storedGauge,
+  sumsOf,
+  WATCHED,
+} from './rollup-cells.ts';
+
+/** What is counted here, and where it is kept. */
+export interface RollupContext {
+  readonly store: RollupStore;
+  readonly counts: MinuteAggregate;
+  readonly kept: KeptCounts;
+  /** Whether everything that happened between these times was seen here. */
+  readonly isWatched: (from: number, to: number) => boolean;
+  /** `''` where every instance hears everything. */
+  readonly writer: string;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+}
+
+/** How far writing has come. Minutes since 1970. */
+export interface RollupWriter extends RollupContext {
+  isLoaded: boolean;
+  /** The minute in which counting began here. */
+  startMinute: number;
+  /** Whether another instance wrote last time. */
+  hasSkipped: boolean;
+  /** The first round of changes that is not written. */
+  unwritten: number;
+  /** Seconds that were watched before this process, of the minutes around its start. */
+  readonly watchedBefore: Map<number, number>;
+  /** The last minute of which it is written whether it was watched. */
+  watchedMinute: number;
+}
+
+/** Rounds of changes that whoever takes over writes again: three turns of 10 s. */
+const REPEATED_ROUNDS = 3;
+/** Cells of one call of the store. */
+const BATCH = 1_000;
+/** Most cells that are read at once. */
+const MOST_CELLS = 100_000;
+/** Longest time of which it is written that nothing was watched, in minutes. */
+const MOST_UNWATCHED = 60;
+/** A part of a minute that is watched or not, in milliseconds. */
+const WATCH_MS = 10_000;
+const HOUR_MINUTES = 60;
+const DAY_MINUTES = 1_440;
+
+/** Nothing is read or written yet. */
+export function createRollupWriter(context: RollupContext): RollupWriter {
+  const startMinute = Math.floor(context.clock() / MINUTE_MS);
+  return {
+    ...context,
+    ...{ isLoaded: context.writer !== '', startMinute, hasSkipped: false, unwritten: 0 },
+    ...{ watchedBefore: new Map(), watchedMinute: startMinute },
+  };
+}
+
+/** Where all instances hear the same, what they have counted is loaded. Rejects with what the store throws. */
+export async function loadCounts(writer: RollupWriter): Promise<void> {
+  const { store, clock, startMinute, kept, counts, watchedBefore } = writer;
+  const thisMinute = Math.floor(clock() / MINUTE_MS);
+  const first = startMinute - 1;
+  const read = (
+    level: 0 | 1 | 4,
+    span: 60 | 3_600,
+    from: number,
+    to: number,
+  ): Promise<readonly StoredRollup[]> =>
+    store.read(
+      { level, span, from: from * MINUTE_MS, to: to * MINUTE_MS, names: [], queues: [], workers: [] },
+      MOST_CELLS,
+    );
+  const counted = await read(0, 60, startMinute - DAY_MINUTES, thisMinute + 1);
+  // Of hours, only those that are over are stored.
+  const hour = Math.floor(startMinute / HOUR_MINUTES - 1) * HOUR_MINUTES;
+  const byName = [
+    ...(await read(1, 3_600, hour - DAY_MINUTES + HOUR_MINUTES, hour)),
+    ...(await read(1, 60, hour, thisMinute + 1)),
+  ];
+  const tasks = await read(4, 60, first, thisMinute + 1);
+  for (const { start, counts: stored } of counted) {
+    const minute = start / MINUTE_MS;
+    if (minute <= startMinute) kept.counted.add(minute);
+    if (minute >= first) watchedBefore.set(minute, stored[WATCHED] ?? 0);
+  }
+  // What was read from storage meanwhile has been counted by whoever counted these minutes.
+  const isKnown = (minute: number): boolean => minute < startMinute && kept.counted.has(minute);
+  counts.drop(isKnown);
+  freeMinutes(kept.tasks.cells, isKnown);
+  await scheduler.run('rollups', absorbCells(writer, byName, tasks));
+  kept.tasks.ownFrom = Math.max(kept.tasks.ownFrom, first);
+  writer.isLoaded = true;
+}
+
+function* absorbCells(
+  { counts, kept, clock }: RollupWriter,
+  byName: readonly StoredRollup[],
+  tasks: readonly StoredRollup[],
+): Steps<void> {
+  for (const cell of byName) {
+    counts.absorb(cell.name, cell.start / MINUTE_MS, columnsOf(cell), clock());
+    yield;
+  }
+  for (const cell of tasks) {
+    const given = { ...cell, minute: cell.start / MINUTE_MS, columns: columnsOf(cell) };
+    absorbTaskCell(kept.tasks, given, 'most', clock());
+    yield;
+  }
+}
+
+/** Writes what has changed. Rejects with what the store throws; the changes are then written next time. */
+export async function writeCounts(writer: RollupWriter): Promise<void> {
+  const { store, kept } = writer;
+  const { tasks } = kept;
+  if (writer.hasSkipped) {
+    // Another instance has written late counts; which of them, nobody knows.
+    freeUnbased(tasks);
+    writer.hasSkipped = false;
+  }
+  const from = writer.unwritten;
+  const until = tasks.round++;
+  const minutes = changedMinutes(tasks, from);
+  await readBases(
+    writer,
+    minutes.filter((minute) => needsBase(tasks, minute)),
+  );
+  const thisMinute = Math.floor(writer.clock() / MINUTE_MS);
+  const cells = await scheduler.run('rollups', cellsToWrite(writer, minutes, from, thisMinute));
+  for (let at = 0; at < cells.length; at += BATCH) await store.write(cells.slice(at, at + BATCH));
+  writer.unwritten = until + 1;
+  writer.watchedMinute = thisMinute;
+  for (const minute of kept.queues.keys()) if (minute < thisMinute - 1) kept.queues.delete(minute);
+  const later = new Set(changedMinutes(tasks, writer.unwritten));
+  freeOldMinutes(tasks, (minute) => later.has(minute));
+}
+
+/** What is not written here is written by another instance. */
+export function skipCounts(writer: RollupWriter): void {
+  const { kept } = writer;
+  const { tasks } = kept;
+  const thisMinute = Math.floor(writer.clock() / MINUTE_MS);
+  tasks.round++;
+  writer.hasSkipped = true;
+  writer.unwritten = Math.max(writer.unwritten, tasks.round - REPEATED_ROUNDS);
+  writer.watchedMinute = Math.max(writer.watchedMinute, thisMinute - 1);
+  for (const minute of kept.queues.keys()) if (minute < thisMinute - 1) kept.queues.delete(minute);
+  freeOldMinutes(tasks, () => false);
+}
+
+/** Adds the stored cells of minutes in which something was counted late. */
+async function readBases(writer: RollupWriter, minutes: readonly number[]): Promise<void> {
+  const { store, kept, clock } = writer;
+  for (const minute of minutes) {
+    const from = minute * MINUTE_MS;
+    const all = { names: [], queues: [], workers: [] };
+    const stored = await store.read({ level: 4, span: 60, from, to: from + MINUTE_MS, ...all }, MOST_CELLS);
+    for (const cell of stored) {
+      if (cell.writer !== writer.writer) continue;
+      absorbTaskCell(kept.tasks, { ...cell, minute, columns: columnsOf(cell) }, 'add', clock());
+    }
+    kept.tasks.based.add(minute);
+  }
+}
+
+/** The cells of these minutes on all levels, as far as they have changed. */
+function* cellsToWrite(
+  writer: RollupWriter,
+  changedIn: readonly number[],
+  from: number,
+  thisMinute: number,
+): Steps<StoredRollup[]> {
+  const { kept } = writer;
+  const minutes = new Map(changedIn.map((minute) => [minute, newMinute(writer, minute)]));
+  for (
+    let minute = Math.max(writer.watchedMinute, thisMinute - MOST_UNWATCHED);
+    minute <= thisMinute;
+    minute++
+  ) {
+    if (!minutes.has(minute)) minutes.set(minute, newMinute(writer, minute));
+  }
+  for (const cell of cellsOf(kept.tasks, (minute) => minutes.has(minute))) {
+    const { sums, changed } = minutes.get(cell.minute) as MinuteSums;
+    for (const key of keysOf(cell)) {
+      const sum = sumsOf(sums, key);
+      addCell(sum, cell);
+      if (cell.round >= from) changed.add(sum);
+    }
+    yield;
+  }
+  const cells: StoredRollup[] = [];
+  for (const [minute, { changed }] of minutes) {
+    for (const sum of changed) {
+      cells.push(storedCell(sum, 60, minute * MINUTE_MS, writer.writer));
+      yield;
+    }
+  }
+  for (const [minute, queues] of kept.queues) {
+    for (const [queue, gauge] of queues) cells.push(storedGauge(queue, minute, gauge, writer.writer));
+    yield;
+  }
+  return cells;
+}
+
+/** The sums of one minute, and those of them that are to be written. */
+interface MinuteSums {
+  readonly sums: SumsByKey;
+  readonly changed: Set<RollupSums>;
+}
+
+function newMinute(writer: RollupWriter, minute: number): MinuteSums {
+  const sums: SumsByKey = new Map();
+  const total = sumsOf(sums, { level: 0, name: '', queue: '', worker: '' });
+  if (minute >= writer.startMinute - 1) total.counts[WATCHED] = watchedSeconds(writer, minute);
+  return { sums, changed: new Set([total]) };
+}
+
+/** How many seconds of a minute were watched, here and before this process. */
+function watchedSeconds({ isWatched, clock, watchedBefore }: RollupWriter, minute: number): number {
+  let watched = watchedBefore.get(minute) ?? 0;
+  for (let from = minute * MINUTE_MS; from < (minute + 1) * MINUTE_MS; from += WATCH_MS) {
+    if (from + WATCH_MS <= clock() && isWatched(from, from + WATCH_MS)) watched += WATCH_MS / 1_000;
+  }
+  return Math.min(60, watched);
+}
