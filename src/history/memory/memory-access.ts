@@ -1,6 +1,7 @@
 import type { TaskTextField } from '../../model.ts';
 import { shortenedIn } from '../table/redaction.ts';
 import { absorbTask } from './absorb-task.ts';
+import { isSeenWhole } from './memory-reader.ts';
 import { catchUp, type MemoryState } from './memory-state.ts';
 import type { KeptTask, MemoryAccess } from './tap.ts';
 import type { Recorder } from './task-recorder.ts';
@@ -11,7 +12,7 @@ export function createMemoryAccess(state: MemoryState, recorder: Recorder): Memo
   return {
     instance: feed.instance,
     counts: aggregate,
-    isWatched: (from, to) => isWhole(state, from, to),
+    isWatched: (from, to) => isSeenWhole(state, from, to),
     catchUp: () => catchUp(state),
     readTask: (id) => readTask(state, id),
     readWorker: workers.read,

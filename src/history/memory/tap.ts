@@ -1,7 +1,7 @@
 /** What a history in memory passes on to whoever keeps it, and takes back from there. */
 import type { TaskRelation, TaskTextField } from '../../model.ts';
-import type { HeardItem } from '../feed/feed-absorb.ts';
 import type { MinuteAggregate } from '../aggregate/minute-aggregate.ts';
+import type { HeardItem } from '../feed/feed-absorb.ts';
 import type { FeedItem } from '../feed/feed-ring.ts';
 import type { TaskRecord } from '../merge/record.ts';
 import type { StoredWorker } from '../workers/worker-record.ts';
