@@ -119,7 +119,10 @@ export function addGauge(counts: Float64Array, given: readonly number[]): void {
 
 /** Adds a stored cell of another span or writer. Those of gauges come oldest first. */
 export function addStored({ key, counts, times }: RollupSums, cell: StoredRollup): void {
-  if (key.level === 5) return addGauge(counts, cell.counts);
+  if (key.level === 5) {
+    addGauge(counts, cell.counts);
+    return;
+  }
   for (let column = 0; column < COUNTS; column++) {
     counts[column] = (counts[column] as number) + (cell.counts[column] ?? 0);
   }
