@@ -70,6 +70,8 @@ const CELERY_RANKS: Readonly<Record<string, number>> = {
   collector: 4,
   health: 4,
   snapshot: 4,
+  'lineage-restore': 4,
+  'collection-parts': 4,
   'collection-hints': 5,
   collection: 5,
   connect: 6,

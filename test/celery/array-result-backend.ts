@@ -55,16 +55,17 @@ function storedIn({ tasks, groups }: StoredArrays): StoredResults {
       requests += 1;
       return tasks.length + groups.length;
     },
-    async scan(from, isWanted) {
+    async scan(from, select) {
       requests += 1;
       const start = Number(from ?? 0);
       const found = tasks.slice(start, start + STEP);
+      const wanted = new Set(await select(found.map(({ id }) => id)));
       const next = start + STEP < tasks.length ? String(start + STEP) : null;
       return {
         next,
         taskCount: found.length,
         parts: partsOf(
-          found.filter(({ id }) => isWanted(id)),
+          found.filter(({ id }) => wanted.has(id)),
           next === null ? groups : [],
         ),
       };

@@ -14,6 +14,8 @@ export interface Telling {
   /** Unix seconds. */
   readonly t: number;
   readonly kind: 'event' | 'result' | 'group' | 'queue';
+  /** The task whose result it is; absent for all other kinds. */
+  readonly taskId?: string;
   tell(history: History, lineage: Lineage): void;
 }
 
@@ -50,6 +52,7 @@ function ofResult(t: number, key: string, value: string): Telling {
   return {
     t,
     kind: 'result',
+    taskId: key.slice('celery-task-meta-'.length),
     tell(history, lineage) {
       if (result === null) return;
       history.writer.recordTask(result.change);

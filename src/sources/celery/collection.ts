@@ -3,51 +3,28 @@
  * workers, and records everything in the history. All other data is in its snapshot.
  */
 import type { History } from '../../history/history.ts';
-import type { Redactor } from '../../redact.ts';
 import type { Broker } from './broker.ts';
 import { createBrokerWatch } from './broker-watch.ts';
 import { blindness, hintsOf, isDeaf } from './collection-hints.ts';
+import { type CollectionOptions, controlOf, queuesOf, resultsOf } from './collection-parts.ts';
 import { type Collector, createCollector } from './collector.ts';
-import { createWorkerControl, type WorkerControl } from './control/worker-control.ts';
+import type { WorkerControl } from './control/worker-control.ts';
 import type { Hints } from './hints/hints.ts';
 import { createObserver, type Observer } from './hints/observer.ts';
 import { createIntake, type IntakeWatch } from './intake.ts';
 import { createLineage, type Lineage } from './lineage/lineage.ts';
-import { createQueues, type Queues } from './queues/queues.ts';
-import type { ResultBackend } from './result-backend.ts';
+import { restoreLineage } from './lineage-restore.ts';
+import type { Queues } from './queues/queues.ts';
 import { createPropagatedFailures, type PropagatedFailures } from './results/propagated-failures.ts';
-import { createResults, type Results } from './results/results.ts';
-import { createSchedules, type RedbeatOptions, type Schedules } from './schedules/schedules.ts';
-import type { CelerySettings } from './settings.ts';
+import type { Results } from './results/results.ts';
+import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import { type DeploymentSnapshot, snapshotOf } from './snapshot.ts';
 import { createTaskWatch, type TaskWatch } from './task-watch.ts';
 
 /** Milliseconds that one look-up may take. */
 const LOOKUP_MS = 5_000;
 
-/** What is collected, and from where. */
-export interface CollectionOptions {
-  readonly name: string;
-  readonly settings: CelerySettings;
-  /** `null` where the broker cannot be read. */
-  readonly broker: Broker | null;
-  /** `null` without a result backend that can be read. */
-  readonly backend: ResultBackend | null;
-  readonly redbeat: RedbeatOptions;
-  /** Whether workers may be asked. */
-  readonly control: boolean;
-  /** Whether to turn events on in workers that send none. */
-  readonly enableEvents: boolean;
-  /** Whether stored results are read at the start. */
-  readonly readResults: boolean;
-  /** Longest text to make of one stored value, in characters. */
-  readonly valueLength: number;
-  /** The scheme of a broker or result backend that cannot be read, such as `amqp`; `null` without one. */
-  readonly foreignBroker: string | null;
-  readonly foreignBackend: string | null;
-  /** Removes secrets from texts before they are shown or searched. Default: none; they stay as they are. */
-  readonly redactor?: Redactor | null;
-}
+export type { CollectionOptions } from './collection-parts.ts';
 
 /** Collects until it is closed. */
 export interface Collection {
@@ -113,6 +90,7 @@ export function createCollection(options: CollectionOptions, history: History): 
   collector.start((server, again) => onConnected(parts, taskWatch, server, again));
   results?.start();
   queues?.start();
+  const restoring = restoreLineage({ reader: history.reader, lineage, results, kept: options.kept ?? null });
   return {
     collector,
     control,
@@ -123,6 +101,7 @@ export function createCollection(options: CollectionOptions, history: History): 
     blind: () => blindness(collector, observer, hints),
     isListening: () => (collector.events ?? collector.results)?.state().up ?? true,
     async close() {
+      restoring.stop();
       taskWatch?.close();
       brokerWatch?.close();
       results?.stop();
@@ -143,44 +122,6 @@ function observedLineage(lineage: Lineage, observer: Observer): Lineage {
       observer.task(result.change);
     },
   };
-}
-
-function controlOf(options: CollectionOptions, history: History, observer: Observer): WorkerControl | null {
-  const mailbox = options.broker?.control ?? null;
-  if (mailbox === null || !options.control) return null;
-  const { enableEvents } = options;
-  return createWorkerControl({ mailbox, history, enableEvents, onReplies: observer.replies });
-}
-
-function queuesOf(
-  { broker, redactor = null }: CollectionOptions,
-  history: History,
-  lineage: Lineage,
-  control: WorkerControl | null,
-): Queues | null {
-  const reader = broker?.queues ?? null;
-  if (reader === null) return null;
-  return createQueues({
-    reader,
-    history,
-    lineage,
-    redactor,
-    known: () => control?.inspection.knownQueues() ?? [],
-  });
-}
-
-function resultsOf(
-  options: CollectionOptions,
-  history: History,
-  lineage: Lineage,
-  queues: Queues | null,
-): Results | null {
-  const { backend, settings, valueLength, readResults: readsStored, redactor = null } = options;
-  if (backend === null) return null;
-  const { stored, published } = backend;
-  const from = { stored, published, settings, readsStored };
-  const isWaiting = (id: string): boolean => queues?.waits(id) === true;
-  return createResults({ ...from, history, lineage, isWaiting, valueLength, redactor });
 }
 
 function watchOf({ observer, lineage, control, schedules, propagated }: Parts): IntakeWatch {

@@ -95,15 +95,18 @@ export interface ScanStep {
   readonly parts: AsyncIterable<StoredPart>;
 }
 
+/** Of the ids of tasks, those that are wanted. */
+export type SelectTasks = (taskIds: readonly string[]) => Promise<readonly string[]>;
+
 /** Reads stored results in steps that keep neither the backend nor this process busy. */
 export interface StoredResults {
   /** Number of entries, those of other apps included; `null` when we may not ask. */
   size(signal: AbortSignal): Promise<number | null>;
   /**
    * @param from `null` for the first step, then `next` of the step before
-   * @param isWanted whether to read the value of this task
+   * @param select which of these tasks to read the values of
    */
-  scan(from: string | null, isWanted: (taskId: string) => boolean, signal: AbortSignal): Promise<ScanStep>;
+  scan(from: string | null, select: SelectTasks, signal: AbortSignal): Promise<ScanStep>;
   /** Looks up the results of these tasks, at most a few hundred. */
   find(taskIds: readonly string[], signal: AbortSignal): AsyncIterable<readonly StoredValue[]>;
   /**

@@ -1,5 +1,6 @@
 /** Derives the relations of tasks from all messages and results, and reports them to the history. */
 import type { CollectedHistory, TaskChange, TaskFacts } from '../../../history/history.ts';
+import type { Task } from '../../../model.ts';
 import { failedHeaderTask } from '../protocol/broken-chord.ts';
 import { firstTasks } from '../protocol/canvas-ends.ts';
 import { isId } from '../protocol/ids.ts';
@@ -20,6 +21,9 @@ import {
 import { type Linking, relate } from './relate.ts';
 import { unknownRelatives } from './relatives.ts';
 
+/** What a kept task says of its relations. */
+export type RestoredTask = Pick<Task, 'id' | 'parentId' | 'rootId' | 'groupId' | 'chordId' | 'args' | 'kind'>;
+
 /** Accepts messages and results in any order, any number of times. */
 export interface Lineage {
   /** An event about a task, after the history has recorded it. */
@@ -37,6 +41,8 @@ export interface Lineage {
   sized(groupId: string, size: number): void;
   /** Steps of a chain that never ran because a task failed: those behind it, in the order of the chain. */
   neverRan(failedId: string, steps: readonly string[]): void;
+  /** A task that an earlier process has heard of, as it was kept. */
+  restored(task: RestoredTask): void;
   /** Ids in relations or results of which nothing else is known, and which are worth looking up. */
   unknownRelatives(id: string, limit: number): string[];
 }
@@ -58,6 +64,9 @@ export function createLineage(history: CollectedHistory): Lineage {
     sized(groupId, size) {
       if (isId(groupId) && Number.isSafeInteger(size) && size > 0) setHeaderSize(linking, groupId, size);
     },
+    restored(task) {
+      if (isId(task.id)) takeRestored(linking, task);
+    },
     neverRan: (failedId, steps) => takeNeverRan(linking, failedId, steps),
     unknownRelatives: (id, limit) =>
       unknownRelatives(links, id, limit, (other) => history.index.stateOf(other) !== null),
@@ -70,6 +79,20 @@ function takeChange(linking: Linking, change: TaskChange): void {
     const task = linking.links.tasks.get(id);
     if (task !== undefined) setParent(linking, task, null);
   } else if (isId(parentId) && parentId !== id && isId(id)) claimParent(linking, change, parentId);
+}
+
+function takeRestored(
+  linking: Linking,
+  { id, parentId, rootId, groupId, chordId, args, kind }: RestoredTask,
+): void {
+  const task = linkedTask(linking.links, id);
+  if (isId(groupId)) {
+    joinGroup(linking, task, groupId, null);
+    if (isId(chordId)) addBody(linking, groupId, chordId);
+  }
+  const reported = { id, args: typeof args === 'string' ? args : null, kind: kind ?? null };
+  if (isId(parentId) && parentId !== id) claimParent(linking, reported, parentId);
+  else if (rootId === id) setParent(linking, task, null);
 }
 
 function takeResult(linking: Linking, { change, children }: StoredResult): void {
@@ -117,7 +140,11 @@ function takeMessage(linking: Linking, queued: QueuedTask): void {
 }
 
 /** Takes in that a task names its parent. */
-function claimParent(linking: Linking, reported: TaskChange | TaskFacts, parentId: string): void {
+function claimParent(
+  linking: Linking,
+  reported: Pick<TaskFacts, 'id' | 'args' | 'kind'>,
+  parentId: string,
+): void {
   const { links } = linking;
   const { id, args, kind } = reported;
   const task = linkedTask(links, id);

@@ -5,6 +5,7 @@ import type { Lineage } from '../lineage/lineage.ts';
 import { type Problem, problemOf } from '../problem.ts';
 import { decodeGroup } from '../protocol/result-nodes.ts';
 import type { StoredText } from '../result-backend.ts';
+import type { KeptTasks } from './kept-tasks.ts';
 import { type ResultIntake, takeResults } from './result-intake.ts';
 
 /** For one part of work of this event loop so many parts of rest: reading takes a third of the time. */
@@ -51,6 +52,8 @@ export interface ResultScanOptions {
   readonly history: CollectedHistory;
   readonly lineage: Lineage;
   readonly intake: ResultIntake;
+  /** `null` without a store. */
+  readonly kept: KeptTasks | null;
   /** Ends it. */
   readonly signal: AbortSignal;
 }
@@ -76,6 +79,7 @@ async function run(options: ResultScanOptions, state: State): Promise<void> {
   state.isRunning = true;
   while (state.isWanted && !options.signal.aborted) {
     state.isWanted = false;
+    await options.kept?.loaded(options.signal);
     const since = new Date();
     state.progress = newProgress(since);
     await scanAll(options, state);
@@ -115,15 +119,18 @@ async function scanAll(options: ResultScanOptions, state: State): Promise<void> 
 
 /** @returns where the next step begins; `null` when this was the last */
 async function scanStep(
-  { history, lineage, intake, signal }: ResultScanOptions,
+  { history, lineage, intake, kept, signal }: ResultScanOptions,
   { progress }: State,
   from: string | null,
 ): Promise<string | null> {
   const { stored } = intake;
   progress.keys ??= await stored.size(signal);
   // Celery never overwrites a stored SUCCESS, so the value of a task known to have succeeded is not read.
-  const isWanted = (id: string): boolean => history.index.stateOf(id) !== 'SUCCESS';
-  const { next, taskCount, parts } = await stored.scan(from, isWanted, signal);
+  const select = async (ids: readonly string[]): Promise<readonly string[]> => {
+    const wanted = ids.filter((id) => history.index.stateOf(id) !== 'SUCCESS');
+    return kept === null ? wanted : withoutKept(history, kept, wanted);
+  };
+  const { next, taskCount, parts } = await stored.scan(from, select, signal);
   for await (const { tasks, groups } of parts) {
     const { kept, unreadable } = await takeResults(intake, tasks, signal);
     progress.kept += kept;
@@ -132,6 +139,16 @@ async function scanStep(
   }
   progress.read += taskCount;
   return next;
+}
+
+/** A task that was kept, and of which memory knows nothing, has ended: all others are loaded at the start. */
+async function withoutKept(
+  { index }: CollectedHistory,
+  kept: KeptTasks,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  const stored = await kept.known(ids.filter((id) => index.stateOf(id) === null));
+  return ids.filter((id) => !stored.has(id));
 }
 
 /** @returns false when it is not readable */

@@ -9,6 +9,7 @@ import type { PublishedResults, StoredResults } from '../result-backend.ts';
 import type { CelerySettings } from '../settings.ts';
 import { createDating } from './dating.ts';
 import { createFoundTasks } from './found-tasks.ts';
+import type { KeptTasks } from './kept-tasks.ts';
 import { createReconciler } from './reconcile.ts';
 import type { ResultIntake } from './result-intake.ts';
 import { createResultLookup, type ResultLookup } from './result-lookup.ts';
@@ -58,6 +59,8 @@ export interface ResultsOptions {
   readonly valueLength: number;
   /** Whether to read all stored results, and not only look single ones up. Default true. */
   readonly readsStored?: boolean;
+  /** What a store has, which is not read again. Default: there is no store. */
+  readonly kept?: KeptTasks | null;
   /** Removes secrets from what is looked up for a client. Default: none; it stays as it is. */
   readonly redactor?: Redactor | null;
 }
@@ -68,7 +71,7 @@ export function createResults(options: ResultsOptions): Results {
   const stopping = new AbortController();
   const { signal } = stopping;
   const intake: ResultIntake = { stored, history, lineage, dating: createDating(settings), valueLength };
-  const scan = createResultScan({ history, lineage, intake, signal });
+  const scan = createResultScan({ history, lineage, intake, kept: options.kept ?? null, signal });
   const { isWaiting = () => false } = options;
   const reconciler = createReconciler({ history, intake, isWaiting, signal });
   const found = createFoundTasks(valueLength, redactor);

@@ -58,10 +58,10 @@ export function createRedisResultBackend(options: RedisResultBackendOptions): Re
 function createStoredResults(store: ValueStore, keys: ResultKeys): StoredResults {
   return {
     size: (signal) => countKeys(store, signal),
-    async scan(from, isWanted, signal) {
+    async scan(from, select, signal) {
       const { cursor, keys: names } = await scanKeys(store, from ?? '0', keys.pattern, signal);
       const tasks = names.flatMap((name) => keys.taskOf(name) ?? []);
-      const wanted = tasks.filter(isWanted).map(keys.task);
+      const wanted = (await select(tasks)).map(keys.task);
       return {
         next: cursor === '0' ? null : cursor,
         taskCount: tasks.length,
