@@ -1,6 +1,6 @@
 /** What a history in memory shows to a reader that also reads a store. */
 
-import type { Task } from '../../model.ts';
+import type { Task, TaskRelation } from '../../model.ts';
 import type { Steps } from '../../scheduler.ts';
 import type { TaskFigures } from '../../select/task-figures.ts';
 import type { TaskQuery } from '../../source.ts';
@@ -29,8 +29,12 @@ export interface MemoryView {
   has(id: string): boolean;
   /** The row of a task as it is now; `null`: the task is not in memory. */
   row(id: string): Task | null;
-  /** Ids of the tasks in memory that this one sent, in memory or not. */
+  /** Ids of the tasks that this one sent, as far as memory knows, in memory or not. */
   children(id: string): readonly string[];
+  /** Ids of the tasks in memory that name this id as their parent, group or chord. */
+  linked(id: string): readonly string[];
+  /** The relations from and to an id that are in memory. */
+  relations(id: string): readonly TaskRelation[];
   /** The time of the earliest message of a task, milliseconds since 1970; `null`: the task is not in memory. */
   firstTime(id: string): number | null;
   /** Visits every task that passes the filters but the text. */
@@ -41,7 +45,7 @@ export interface MemoryView {
 
 /** @param reader of the same history */
 export function createMemoryView(state: MemoryState, reader: HistoryReader): MemoryView {
-  const { records, rows, list, redaction } = state.tables;
+  const { records, index, relations, rows, list, redaction } = state.tables;
   const slotOf = (id: string): number | undefined => {
     catchUp(state);
     return records.slots.get(id);
@@ -59,6 +63,13 @@ export function createMemoryView(state: MemoryState, reader: HistoryReader): Mem
       catchUp(state);
       return childrenOf(id, state.tables);
     },
+    linked(id) {
+      catchUp(state);
+      const { byParent, byChord, byGroup } = index;
+      const slots = [byParent, byChord, byGroup].flatMap((groups) => [...groups.list(id)]);
+      return slots.map((slot) => records.ids[slot] as string);
+    },
+    relations: (id) => (relations.has(id) ? [...relations.from(id), ...relations.to(id)] : []),
     firstTime(id) {
       const slot = records.slots.get(id);
       if (slot === undefined) return null;

@@ -34,7 +34,7 @@ describe('a task list over memory and a store', () => {
         }
         expect(pages.every(({ cursorExact }) => cursorExact !== false)).toBe(true);
       }),
-      { numRuns: 120 },
+      { numRuns: 80 },
     );
   });
 

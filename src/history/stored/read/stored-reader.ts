@@ -6,6 +6,7 @@ import type { ReaderContext } from './reader-context.ts';
 import { createStoreReads } from './store-reads.ts';
 import { getTask } from './task-details.ts';
 import { listTasks } from './task-pages.ts';
+import { getTaskTree } from './task-trees.ts';
 
 /** All instances on one store list the same tasks in the same order, so that cursors hold at each of them. */
 const INSTANCE = 'store';
@@ -19,6 +20,7 @@ export function createStoredReader(view: StoredView): HistoryReader {
     instance: INSTANCE,
     listTasks: (query, read) => listTasks(context, query, read),
     getTask: (id, read) => getTask(context, id, read),
+    getTaskTree: (id, read) => getTaskTree(context, id, read),
     listKnown: (ids, read) => listKnown(context, ids, read),
     freshness(part) {
       const { revision, changesAt } = reader.freshness(part);

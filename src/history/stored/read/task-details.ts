@@ -94,12 +94,13 @@ function detailOf(cold: ColdTask, children: readonly string[], { memory }: Reade
 }
 
 function childrenIn(
-  { memory }: ReaderContext,
+  { memory, droppedTasks }: ReaderContext,
   id: string,
   sent: readonly StoredTask[],
   relations: readonly TaskRelation[],
 ): readonly string[] {
   const children = new Set(memory.children(id));
+  for (const { record } of droppedTasks()) if (record.parentId === id) children.add(record.id);
   // What memory knows of a task is newer.
   for (const child of sent) if (!memory.has(child.id)) children.add(child.id);
   for (const { parent, child, relation } of relations) {

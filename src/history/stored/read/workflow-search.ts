@@ -1,0 +1,194 @@
+/** Finds which tasks of memory and of a store belong to a workflow, in steps: each asks for what the last has found. */
+import type { Task, TaskRelation } from '../../../model.ts';
+import { type Steps, scheduler } from '../../../scheduler.ts';
+import type { ReadContext } from '../../../source.ts';
+import type { StoredLink, StoredTask } from '../../store.ts';
+import type { ReaderContext } from './reader-context.ts';
+import { type ColdTask, readStored, rowOf } from './stored-rows.ts';
+import type { WorkflowNode } from './workflow-nodes.ts';
+
+/** Most tasks of a workflow that are read: those of the largest graph that the API shows. */
+const MOST_TASKS = 20_000;
+/** Ids of one read. */
+const BATCH = 1_000;
+/** Ids that are looked up in memory between two pauses. */
+const IDS_AT_ONCE = 64;
+
+/** A workflow that is being read. */
+export interface WorkflowSearch {
+  readonly reader: ReaderContext;
+  /** Tasks that memory has dropped before they were written. */
+  readonly dropped: ReadonlyMap<string, ColdTask>;
+  /** Their ids, by those of their parent, group and chord. */
+  readonly droppedBy: ReadonlyMap<string, readonly string[]>;
+  readonly nodes: Map<string, WorkflowNode>;
+  /** The nodes that only the store knows. */
+  readonly stored: Map<string, StoredTask>;
+  readonly relations: Map<string, TaskRelation>;
+  readonly tasks: IdQueue;
+  readonly groups: IdQueue;
+  readonly roots: IdQueue;
+  /** Whether there are more tasks. */
+  isCut: boolean;
+}
+
+/** Ids that were found, each once, nearest first. */
+interface IdQueue {
+  readonly known: Set<string>;
+  /** To be looked up in memory. */
+  readonly fresh: string[];
+  /** To be asked for in the store. */
+  open: string[];
+}
+
+/** @param id of a task of the workflow */
+export function createWorkflowSearch(reader: ReaderContext, id: string): WorkflowSearch {
+  const dropped = new Map([...reader.droppedTasks()].map((task) => [task.record.id, task]));
+  const search: WorkflowSearch = {
+    ...{ reader, dropped, droppedBy: byRelative(dropped.values()) },
+    ...{ nodes: new Map(), stored: new Map(), relations: new Map(), isCut: false },
+    ...{ tasks: newQueue(), groups: newQueue(), roots: newQueue() },
+  };
+  reachTask(search, id);
+  return search;
+}
+
+function byRelative(tasks: Iterable<ColdTask>): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const { record } of tasks) {
+    for (const id of [record.parentId, record.groupId, record.chordId]) {
+      if (id !== null) found.set(id, [...(found.get(id) ?? []), record.id]);
+    }
+  }
+  return found;
+}
+
+function newQueue(): IdQueue {
+  return { known: new Set(), fresh: [], open: [] };
+}
+
+/** Whether the store has to be asked for more. Where there is too much, nothing more can be added. */
+export function hasMore({ tasks, groups, roots, isCut }: WorkflowSearch): boolean {
+  return !isCut && [tasks, groups, roots].some(({ fresh, open }) => fresh.length + open.length > 0);
+}
+
+/** Looks up in memory all that was found, then asks the store for a part of it. */
+export async function searchOn(search: WorkflowSearch, context: ReadContext): Promise<void> {
+  await scheduler.run('workflow', lookUp(search), context);
+  const [tasks, groups, roots] = [search.tasks, search.groups, search.roots].map(take) as [
+    string[],
+    string[],
+    string[],
+  ];
+  const { reads, memory, known } = search.reader;
+  const unknown = tasks.filter((id) => !memory.has(id) && !search.dropped.has(id) && !search.stored.has(id));
+  const most = MOST_TASKS + 1;
+  const linked = (link: StoredLink, ids: readonly string[]): Promise<readonly StoredTask[]> =>
+    ids.length === 0
+      ? Promise.resolve([])
+      : reads.read((session) => session.tasks.linked(link, ids, most), context);
+  const ends = [...tasks, ...groups];
+  const [own, relations, ...others] = await Promise.all([
+    unknown.length === 0 ? [] : reads.read((session) => session.tasks.read(unknown), context),
+    ends.length === 0 ? [] : reads.read((session) => session.relations.read(ends, most), context),
+    linked('parentId', tasks),
+    linked('chordId', tasks),
+    linked('groupId', groups),
+    linked('rootId', roots),
+  ]);
+  const found = new Set(own.map(({ id }) => id));
+  for (const id of unknown) known.set(id, found.has(id));
+  if ([relations, ...others].some((list) => list.length >= most)) search.isCut = true;
+  await scheduler.run('workflow', addFound(search, [own, ...others], relations), context);
+}
+
+function take(queue: IdQueue): string[] {
+  return queue.open.splice(0, BATCH);
+}
+
+/** Takes in what memory knows of all ids that were found. */
+function* lookUp(search: WorkflowSearch): Steps<void> {
+  const { tasks, groups, roots, reader, dropped, droppedBy } = search;
+  roots.open.push(...roots.fresh.splice(0));
+  let count = 0;
+  for (const queue of [groups, tasks, groups, tasks]) {
+    // What is found meanwhile is appended.
+    for (let at = 0; at < queue.fresh.length; at++) {
+      const id = queue.fresh[at] as string;
+      const cold = dropped.get(id);
+      const node = reader.memory.row(id) ?? (cold && { ...cold.record, rootId: cold.rootId });
+      if (queue === tasks && node !== undefined) addNode(search, node);
+      for (const other of reader.memory.linked(id)) reachTask(search, other);
+      for (const other of droppedBy.get(id) ?? []) reachTask(search, other);
+      for (const relation of reader.memory.relations(id)) addRelation(search, relation);
+      if (++count % IDS_AT_ONCE === 0) yield;
+    }
+    queue.open.push(...queue.fresh.splice(0));
+  }
+}
+
+function* addFound(
+  search: WorkflowSearch,
+  lists: readonly (readonly StoredTask[])[],
+  relations: readonly TaskRelation[],
+): Steps<void> {
+  let count = 0;
+  for (const task of lists.flat()) {
+    addStored(search, task);
+    if (++count % IDS_AT_ONCE === 0) yield;
+  }
+  for (const relation of relations) {
+    addRelation(search, relation);
+    if (++count % IDS_AT_ONCE === 0) yield;
+  }
+}
+
+function addStored(search: WorkflowSearch, task: StoredTask): void {
+  const { reader, dropped, stored } = search;
+  reachTask(search, task.id);
+  // What memory knows of a task is newer.
+  if (!search.tasks.known.has(task.id) || reader.memory.has(task.id) || dropped.has(task.id)) return;
+  const before = stored.get(task.id);
+  if (before === undefined || before.version < task.version || task.texts !== null) stored.set(task.id, task);
+  addNode(search, task);
+}
+
+function addNode(search: WorkflowSearch, node: WorkflowNode): void {
+  const { nodes, groups, roots } = search;
+  if (nodes.has(node.id)) return;
+  nodes.set(node.id, node);
+  for (const id of [node.parentId, node.chordId]) if (id != null) reachTask(search, id);
+  if (node.groupId != null) reach(groups, node.groupId);
+  if (node.rootId != null) reach(roots, node.rootId);
+}
+
+function addRelation(search: WorkflowSearch, relation: TaskRelation): void {
+  const { parent, child, relation: kind } = relation;
+  const key = JSON.stringify([parent, child, kind]);
+  if (search.relations.has(key)) return;
+  search.relations.set(key, relation);
+  reachTask(search, child);
+  if (parent === null) return;
+  if (kind === 'group') reach(search.groups, parent);
+  else reachTask(search, parent);
+}
+
+function reachTask(search: WorkflowSearch, id: string): void {
+  if (search.tasks.known.size < MOST_TASKS) reach(search.tasks, id);
+  else if (!search.tasks.known.has(id)) search.isCut = true;
+}
+
+function reach({ known, fresh }: IdQueue, id: string): void {
+  if (known.has(id)) return;
+  known.add(id);
+  fresh.push(id);
+}
+
+/** The row of a task of the workflow as it is now; `null`: it is known no more. */
+export function rowIn({ reader, dropped, stored }: WorkflowSearch, id: string): Task | null {
+  const row = reader.memory.row(id);
+  if (row !== null) return row;
+  const task = stored.get(id);
+  const cold = dropped.get(id) ?? (task === undefined ? null : readStored(task, task.texts !== null));
+  return cold === null ? null : rowOf(cold, reader.memory);
+}
