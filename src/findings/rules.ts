@@ -2,6 +2,7 @@ import type { Rule } from './finding.ts';
 import { failureRate } from './rules/failure-rate.ts';
 import { queueWaiting } from './rules/queue-waiting.ts';
 import { scheduleMissed } from './rules/schedule-missed.ts';
+import { storeBehind } from './rules/store-behind.ts';
 import { taskOverrun } from './rules/task-overrun.ts';
 import { tasksLost } from './rules/tasks-lost.ts';
 import { tasksMissing } from './rules/tasks-missing.ts';
@@ -20,4 +21,5 @@ export const RULES: readonly Rule[] = [
   tasksMissing,
   tasksOverdue,
   scheduleMissed,
+  storeBehind,
 ];

@@ -41,7 +41,10 @@ function addSource(outages: Outage[], { name, error, asOf, components, checks }:
       outage.since = asOf;
     if (!own.includes(outage)) own.push(outage);
   };
-  const down = Object.entries(components).filter(([, component]) => isDown(component));
+  // A store that is away hides nothing that is known to memory: `store_behind` reports it.
+  const down = Object.entries(components).filter(
+    ([key, component]) => key !== 'history.store' && isDown(component),
+  );
   // Those with an address first: the others are down because of them.
   for (const [key, { url, config }] of down) {
     if (serverOf(url) !== null) noteIn(outageOf(outages, url, name), `${name}.${key}`, config?.error);

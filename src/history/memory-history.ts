@@ -10,6 +10,7 @@ import {
   type MemoryHistoryOptions,
   packOldest,
 } from './memory/memory-state.ts';
+import { createMemoryView, type MemoryView } from './memory/memory-view.ts';
 import { createMemoryWriter } from './memory/memory-writer.ts';
 import type { MemoryAccess } from './memory/tap.ts';
 import { createRecorder } from './memory/task-recorder.ts';
@@ -22,6 +23,7 @@ const EVICTION_INTERVAL_MS = 10_000;
 /** A history in memory, with what it offers to whoever keeps it. */
 export interface MemoryHistory extends History {
   readonly access: MemoryAccess;
+  readonly view: MemoryView;
 }
 
 /**
@@ -34,10 +36,12 @@ export function createMemoryHistory(options: MemoryHistoryOptions = {}): MemoryH
   const recorder = createRecorder({ ...state, packOldest: () => packOldest(state) });
   const timer = setInterval(() => catchUp(state), EVICTION_INTERVAL_MS);
   timer.unref();
+  const reader = createMemoryReader(state, recorder.lag);
   return {
     writer: createMemoryWriter(state, recorder),
     index: createMemoryIndex(state),
-    reader: createMemoryReader(state, recorder.lag),
+    reader,
+    view: createMemoryView(state, reader),
     access: createMemoryAccess(state, recorder),
     close() {
       if (state.isClosed) return;

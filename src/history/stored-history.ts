@@ -44,6 +44,8 @@ export interface StoreStatus {
   readonly code: string | null;
   /** Tasks, relations and feed items that were dropped before they could be written. */
   readonly lost: number;
+  /** When that was noticed last; `null`: nothing was lost. */
+  readonly lostAt: number | null;
   /** Bytes on disk; `null`: not known. */
   readonly bytes: number | null;
 }

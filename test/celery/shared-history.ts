@@ -115,6 +115,7 @@ function statusOf(state: State, instance: Instance): StoreStatus {
     error: null,
     code: null,
     lost: 0,
+    lostAt: null,
     bytes: null,
   };
 }

@@ -41,6 +41,8 @@ export interface ArrayStore extends HistoryStore {
   before: ((call: string) => unknown) | null;
   /** The same behind each call, when its effect is there: a commit whose answer is lost. */
   after: ((call: string) => unknown) | null;
+  /** Whether an instance cannot take or renew the lease: the database does not answer it. */
+  refuses: (holder: string) => boolean;
   /** The clock of the database, milliseconds since 1970. */
   now: () => number;
   /** Sessions that are open. */
@@ -69,6 +71,7 @@ export function createArrayStore({ taskDays = 7, rollupDays = 90 }: ArrayStoreOp
     calls: [],
     before: null,
     after: null,
+    refuses: () => false,
     now: Date.now,
     openSessions: 0,
     rows(source) {
@@ -351,6 +354,7 @@ function leaseOf({ store, rows }: Context): StoreLease {
   return {
     acquire: (holder, forMs, report) =>
       call(store, 'lease.acquire', () => {
+        if (store.refuses(holder)) throw new Error('Connection refused');
         const now = store.now();
         const { lease } = rows;
         if (lease === null || lease.holder === holder || lease.expiresAt <= now)

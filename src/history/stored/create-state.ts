@@ -1,0 +1,111 @@
+/** Creates everything that a stored history consists of. */
+import { randomBytes } from 'node:crypto';
+import type { HistoryTap } from '../memory/tap.ts';
+import { createMemoryHistory, type MemoryHistory, type MemoryHistoryOptions } from '../memory-history.ts';
+import { resolveRetention } from '../retention.ts';
+import type { StoredHistoryOptions } from '../stored-history.ts';
+import { gapFound } from './hearing.ts';
+import { createStoreCalls } from './store-calls.ts';
+import { createStoreClock } from './store-clock.ts';
+import { isShared, type Pace, type StoredState } from './stored-state.ts';
+import type { StoredView } from './stored-view.ts';
+import { createTaskBacklog, noteChanged, noteDropping } from './task-backlog.ts';
+import { createTextCopies } from './text-copies.ts';
+import { noteRelation } from './write-behind.ts';
+
+/** @returns the state of a history whose store has not been opened yet */
+export function createState(
+  memory: MemoryHistoryOptions,
+  options: StoredHistoryOptions,
+  pace: Pace,
+): StoredState {
+  const { now = Date.now, redactor = null } = memory;
+  const { hearing, store } = options;
+  const instance = randomBytes(9).toString('base64url');
+  const clock = createStoreClock(now);
+  const calls = createStoreCalls(redactor);
+  const history: MemoryHistory = createMemoryHistory({
+    ...memory,
+    instance,
+    clockOffset: clock.ahead,
+    keepsCounts: true,
+    tap: createTap(() => state),
+  });
+  const state: StoredState = {
+    ...{ options, instance, clock, calls, history, access: history.access, hearing, pace },
+    maxEvents: memory.maxEvents ?? resolveRetention({}, 'createStoredHistory').maxEvents,
+    isReadOnly: options.isReadOnly || store.isReadOnly,
+    session: null,
+    lease: {
+      heldUntil: Number.NEGATIVE_INFINITY,
+      isKnown: false,
+      isWanted: true,
+      othersSeenAt: Number.NEGATIVE_INFINITY,
+      writtenThrough: Number.NEGATIVE_INFINITY,
+    },
+    tasks: createTaskBacklog(),
+    relations: { waiting: [], lost: 0 },
+    feed: { written: 0, heard: 0, since: 0, marks: [], lastArrival: null, readThrough: 0, lost: 0 },
+    texts: createTextCopies(calls),
+    hostnames: new Set(),
+    areWorkersChanged: false,
+    spans: [],
+    hearsSince: hearing === 'all' ? clock.elapsed() : null,
+    coverageWrittenAt: Number.NEGATIVE_INFINITY,
+    caughtUpAt: clock.elapsed(),
+    ...{ reloadFrom: null, frozenAt: null, isLoading: true },
+    ...{ revision: 0, batches: 0, lastWrite: null, bytes: null },
+    cleanedAt: Number.NEGATIVE_INFINITY,
+    ...{ hasWarned: false, lostBefore: 0, lostAt: null, isClosed: false },
+  };
+  return state;
+}
+
+/** Notes what changes. @param stateNow gives the state, which is there before anything can change */
+function createTap(stateNow: () => StoredState): HistoryTap {
+  return {
+    taskChanged(id) {
+      const { tasks, clock } = stateNow();
+      noteChanged(tasks, id, clock.elapsed());
+    },
+    taskDropping(id) {
+      const { tasks, access } = stateNow();
+      noteDropping(tasks, id, access.readTask);
+    },
+    relationAdded: (relation) => noteRelation(stateNow(), relation),
+    workerChanged(hostname) {
+      const state = stateNow();
+      state.hostnames.add(hostname);
+      state.areWorkersChanged = true;
+    },
+    eventAdded(number, _item, arrivedAt) {
+      const { feed, clock } = stateNow();
+      if (feed.written === feed.heard) feed.since = clock.elapsed();
+      feed.heard = number;
+      feed.lastArrival = arrivedAt;
+    },
+    gapFound: () => gapFound(stateNow(), null),
+  };
+}
+
+/** The history as its reader sees it. */
+export function createView(state: StoredState): StoredView {
+  return {
+    memory: state.history.view,
+    session: () => state.session,
+    hearing: () => state.hearing,
+    droppedThrough: () => droppedThrough(state),
+    changedIds: () => state.tasks.changed.keys(),
+    *droppedTasks() {
+      for (const { task } of state.tasks.dropped.values()) yield task;
+    },
+    revision: () => state.revision,
+    noteRead: (error) => state.calls.note('read', error),
+  };
+}
+
+function droppedThrough(state: StoredState): number {
+  const isMissing = state.reloadFrom !== null && state.calls.problem() === null;
+  if (state.isLoading || isMissing || isShared(state)) return Number.POSITIVE_INFINITY;
+  return state.access.droppedThrough();
+}

@@ -1,0 +1,81 @@
+/** A history in memory that is kept in a store. */
+import { waitFor } from '../../waiting.ts';
+import type { MemoryHistoryOptions } from '../memory-history.ts';
+import type { Hearing, StoredHistory, StoredHistoryOptions } from '../stored-history.ts';
+import { createState, createView } from './create-state.ts';
+import { changeHearing, freezeAt } from './hearing.ts';
+import { createJobs, type Jobs } from './jobs.ts';
+import { createStoredReader } from './read/stored-reader.ts';
+import { statusOf } from './status.ts';
+import { isHolder, mayWrite, PACE, type Pace, type StoredState } from './stored-state.ts';
+
+/** Longest time to write what is left when the history is closed, in milliseconds. */
+const CLOSE_MS = 2_000;
+
+/**
+ * Makes a history that is kept in a store. The store is opened in the background, and again and again until that
+ * succeeds; until then, and while the database is away, the history is one in memory.
+ *
+ * @param memory options of the part in memory. Its `tap`, `instance` and `clockOffset` are set here
+ * @param pace for tests
+ * @throws TypeError for an option out of its bounds
+ */
+export function createStoredHistory(
+  memory: MemoryHistoryOptions,
+  options: StoredHistoryOptions,
+  pace: Pace = PACE,
+): StoredHistory {
+  const state = createState(memory, options, pace);
+  const jobs = createJobs(state);
+  const { history, texts, lease } = state;
+  let closing: Promise<void> | null = null;
+  jobs.start();
+  return {
+    writer: { ...history.writer, freezeAt: (moment) => freezeAt(state, moment) },
+    index: history.index,
+    reader: createStoredReader(createView(state)),
+    texts: {
+      publish(kind, text) {
+        if (isHolder(state)) texts.publish(kind, text);
+      },
+      read: texts.read,
+      revision: texts.revision,
+    },
+    status: () => statusOf(state),
+    isHolder: () => isHolder(state),
+    wantLease(wanted) {
+      if (lease.isWanted === wanted) return;
+      lease.isWanted = wanted;
+      jobs.wake();
+    },
+    onLease: jobs.onLease,
+    setHearing: (hearing) => setHearing(state, jobs, hearing),
+    close() {
+      closing ??= close(state, jobs);
+      return closing;
+    },
+  };
+}
+
+async function setHearing(state: StoredState, jobs: Jobs, hearing: Hearing): Promise<void> {
+  if (state.hearing === hearing) return;
+  if (hearing === 'nothing') await waitFor(jobs.write(), { ms: CLOSE_MS });
+  changeHearing(state, hearing);
+  jobs.wake();
+}
+
+async function close(state: StoredState, jobs: Jobs): Promise<void> {
+  const { session, options, clock, lease, instance, history } = state;
+  const until = clock.elapsed() + CLOSE_MS;
+  const rest = (): number => Math.max(100, until - clock.elapsed());
+  jobs.stop();
+  if (session !== null && mayWrite(state)) await waitFor(jobs.write(), { ms: rest() });
+  if (session !== null && isHolder(state)) {
+    lease.heldUntil = Number.NEGATIVE_INFINITY;
+    await waitFor(session.lease.release(instance), { ms: rest() });
+  }
+  state.isClosed = true;
+  state.session = null;
+  if (session !== null) await waitFor(options.store.close(session), { ms: rest() });
+  history.close();
+}

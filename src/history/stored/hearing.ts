@@ -1,0 +1,52 @@
+/** What this instance hears, and what it has missed. */
+import type { Hearing } from '../stored-history.ts';
+import { unionOf } from './coverage-text.ts';
+import type { StoredState } from './stored-state.ts';
+
+/** What changed so long before a gap, in milliseconds, is read again. */
+const GAP_MARGIN_MS = 5_000;
+
+/** Messages may have been missed: what others wrote since the last one that was heard is read. */
+export function gapFound(state: StoredState, since: number | null): void {
+  if (state.hearing !== 'all') return;
+  const { clock, feed } = state;
+  const now = clock.now() - clock.ahead();
+  const from = (since ?? feed.lastArrival ?? now) - GAP_MARGIN_MS;
+  state.reloadFrom = Math.min(from, state.reloadFrom ?? from);
+  endSpan(state, since);
+  state.hearsSince = clock.elapsed();
+}
+
+/** @param at when this instance stopped to hear everything, milliseconds since 1970; `null`: with the last message */
+function endSpan(state: StoredState, at: number | null): void {
+  const { clock, hearsSince, feed } = state;
+  if (hearsSince === null) return;
+  const from = clock.databaseAt(hearsSince);
+  const to = Math.min(clock.now(), (at ?? feed.lastArrival ?? 0) + clock.ahead());
+  if (to > from) state.spans = unionOf([...state.spans, [from, to]]);
+  state.hearsSince = null;
+}
+
+/** Stops the clock of the history while the source is disconnected: what happens then is heard by others only. */
+export function freezeAt(state: StoredState, moment: Date | null): void {
+  const { history, frozenAt } = state;
+  history.writer.freezeAt(moment);
+  if (state.hearing !== 'all') return;
+  if (moment !== null) {
+    endSpan(state, moment.getTime());
+    state.frozenAt ??= moment.getTime();
+  } else if (frozenAt !== null) {
+    state.frozenAt = null;
+    gapFound(state, frozenAt);
+  }
+}
+
+/** Changes what this instance hears. What memory holds must have been written before. */
+export function changeHearing(state: StoredState, hearing: Hearing): void {
+  if (state.hearing === 'all') endSpan(state, state.frozenAt ?? state.clock.now() - state.clock.ahead());
+  state.hearing = hearing;
+  state.frozenAt = null;
+  state.hearsSince = hearing === 'all' ? state.clock.elapsed() : null;
+  state.isLoading = true;
+  state.revision++;
+}

@@ -1,0 +1,169 @@
+/** What a stored history does again and again: open the store, renew the lease, write, read copies, load, clean up. */
+import type { StoreSession } from '../store.ts';
+import { renewLease } from './lease.ts';
+import { loadSince, loadStored, takeInChunks, takeInTexts } from './loading.ts';
+import { createPulse, type Pulse } from './pulse.ts';
+import { isHolder, type StoredState, TEXT } from './stored-state.ts';
+import { keepStore, noteLosses } from './upkeep.ts';
+import { writeBehind } from './write-behind.ts';
+
+/** Between two looks at whether something is to be loaded, in milliseconds. */
+const LOAD_MS = 1_000;
+const OPEN_MS = 1_000;
+const UPKEEP_MS = 60_000;
+/** Most chunks of the feed that are read at once. */
+const MOST_CHUNKS = 100;
+
+/** The repeated work of a stored history. */
+export interface Jobs {
+  start(): void;
+  /** Writes all that has changed so far, if this instance is to write. */
+  write(): Promise<void>;
+  /** Does everything that is due now, without waiting for its time. */
+  wake(): void;
+  /** Called when the lease is taken or lost. @returns ends the calls */
+  onLease(listener: (isHolder: boolean) => void): () => void;
+  stop(): void;
+}
+
+/** Creates the work; nothing has begun. */
+export function createJobs(state: StoredState): Jobs {
+  const listeners = new Set<(isHolder: boolean) => void>();
+  const watch = createLeaseWatch(state, (held) => {
+    if (held) {
+      writing.wake();
+      upkeep.wake();
+    }
+    for (const listener of listeners) listener(held);
+  });
+  const lease = createPulse(async () => {
+    try {
+      await renewLease(state);
+    } finally {
+      watch.look();
+    }
+  }, state.pace.renewalMs);
+  const writing = createPulse(async () => {
+    try {
+      await writeBehind(state);
+    } finally {
+      noteLosses(state);
+    }
+  }, state.pace.intervalMs);
+  const copies = createPulse(() => readCopies(state), state.pace.intervalMs);
+  const loading = createPulse(() => load(state), LOAD_MS);
+  const upkeep = createPulse(() => keepStore(state), UPKEEP_MS);
+  const all: readonly Pulse[] = [lease, writing, copies, loading, upkeep];
+  const opening = createPulse(async () => {
+    await open(state);
+    opening.stop();
+    // Who writes, and what the clock of the database shows, is known before the first write.
+    await lease.run().catch(() => {});
+    if (!state.isClosed) for (const pulse of all) pulse.start();
+  }, OPEN_MS);
+  const wake = (): void => {
+    if (state.session !== null) for (const pulse of all) pulse.wake();
+  };
+  state.calls.onAnswer(wake);
+  return {
+    start: opening.start,
+    write: writing.run,
+    wake,
+    onLease(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    stop() {
+      watch.stop();
+      for (const pulse of [opening, ...all]) pulse.stop();
+    },
+  };
+}
+
+async function open(state: StoredState): Promise<void> {
+  const { options, calls, isReadOnly } = state;
+  const { store, source } = options;
+  const deployment = store.deployment ?? options.deployment;
+  const opened = store.open({ source, deployment, isReadOnly });
+  let session: StoreSession;
+  try {
+    session = await calls.ask('open', () => opened);
+  } catch (error) {
+    warnOnce(state);
+    // One that is opened after all, but too late.
+    void opened.then((late) => store.close(late)).catch(() => {});
+    throw error;
+  }
+  if (state.isClosed) await store.close(session);
+  else state.session = session;
+}
+
+/** The host learns once that its store cannot be used: nothing else fails because of it. */
+function warnOnce(state: StoredState): void {
+  if (state.hasWarned || state.isClosed) return;
+  state.hasWarned = true;
+  const { sentence } = state.calls.problem() ?? { sentence: '' };
+  process.emitWarning(
+    `The store of source '${state.options.source}' cannot be opened: ${sentence} Its history stays in memory until it can.`,
+    { type: 'ExpressTaskMonitorWarning', code: 'EXPRESS_TASK_MONITOR_STORE' },
+  );
+}
+
+/** Reads what others have written, where this instance does not hear everything itself. */
+async function readCopies(state: StoredState): Promise<void> {
+  const { session, hearing, texts, feed, calls } = state;
+  if (session === null || hearing === 'all') return;
+  const changed = await texts.refresh(session.snapshots);
+  if (changed.has(TEXT.tasks)) state.revision++;
+  if (changed.has(TEXT.workers)) takeInTexts(state);
+  let chunks = await calls.ask('copy', () => session.feed.read(feed.readThrough, MOST_CHUNKS));
+  while (chunks.length > 0) {
+    await takeInChunks(state, chunks);
+    if (chunks.length < MOST_CHUNKS) return;
+    chunks = await calls.ask('copy', () => session.feed.read(feed.readThrough, MOST_CHUNKS));
+  }
+}
+
+async function load(state: StoredState): Promise<void> {
+  const { session, reloadFrom } = state;
+  if (session === null) return;
+  if (state.isLoading) {
+    const { hearing } = state;
+    await loadStored(state, session);
+    if (state.hearing !== hearing) return;
+    state.isLoading = false;
+    state.revision++;
+  } else if (reloadFrom !== null && state.hearing === 'all') {
+    await loadSince(state, session, reloadFrom);
+    if (state.reloadFrom === reloadFrom) state.reloadFrom = null;
+  }
+}
+
+/** Notices when the lease is taken or lost, also when nobody answers. */
+function createLeaseWatch(
+  state: StoredState,
+  changed: (isHolder: boolean) => void,
+): { look(): void; stop(): void } {
+  let wasHolder = false;
+  let timer: NodeJS.Timeout | null = null;
+
+  function look(): void {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    const held = isHolder(state);
+    if (held) {
+      timer = setTimeout(look, Math.max(1, state.lease.heldUntil - state.clock.elapsed()));
+      timer.unref();
+    }
+    if (held === wasHolder) return;
+    wasHolder = held;
+    changed(held);
+  }
+
+  return {
+    look,
+    stop() {
+      if (timer !== null) clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,155 @@
+/** Takes what is stored into memory: at the start, and what others wrote while this instance heard nothing. */
+import type { TaskTextField } from '../../model.ts';
+import { type Steps, scheduler } from '../../scheduler.ts';
+import type { HeardItem } from '../memory/tap.ts';
+import type { TaskRecord } from '../merge/record.ts';
+import type { FeedChunk, StoredQuery, StoredTask, StoreSession } from '../store.ts';
+import { readSpans, unionOf } from './coverage-text.ts';
+import { readFeedText } from './feed-text.ts';
+import { LONGEST_INLINE, readRecordText } from './record-text.ts';
+import { type StoredState, TEXT } from './stored-state.ts';
+import { noteChanged } from './task-backlog.ts';
+import { createPauses } from './task-writer.ts';
+import { readWorkersText } from './worker-text.ts';
+
+/** Tasks of one page. */
+const PAGE = 2_000;
+/** Most relations of the tasks of one page. */
+const MOST_RELATIONS = 20_000;
+
+const TEXT_FIELDS: readonly TaskTextField[] = ['args', 'kwargs', 'result', 'exception', 'traceback'];
+
+const ALL: StoredQuery = {
+  ...{ limit: PAGE, after: null, states: [], names: [], workers: [], queues: [] },
+  ...{ rootId: null, parentId: null, groupId: null, since: null, until: null },
+  ...{ sort: 'timestamp', order: 'desc', isOpen: false, hint: null },
+};
+
+/**
+ * Takes in workers, coverage and the feed, then all open tasks and the newest others, as many as memory holds. What live
+ * messages have changed meanwhile is merged.
+ */
+export async function loadStored(state: StoredState, session: StoreSession): Promise<void> {
+  await state.texts.refresh(session.snapshots);
+  takeInTexts(state);
+  await loadFeed(state, session);
+  if (state.hearing === 'nothing') return;
+  await loadTasks(state, session, { ...ALL, isOpen: true });
+  await loadTasks(state, session, ALL);
+}
+
+/** Takes in the tasks that have changed since a moment, milliseconds since 1970, and who covered the time since. */
+export async function loadSince(state: StoredState, session: StoreSession, moment: number): Promise<void> {
+  await state.texts.refresh(session.snapshots);
+  takeInTexts(state);
+  await loadTasks(state, session, { ...ALL, since: new Date(moment) });
+}
+
+/** Takes in workers, and the time that others have covered. */
+export function takeInTexts(state: StoredState): void {
+  const { texts, access, clock, hostnames } = state;
+  const ahead = clock.ahead();
+  for (const worker of readWorkersText(texts.read(TEXT.workers) ?? '', ahead)) {
+    hostnames.add(worker.hostname);
+    access.absorbWorker(worker);
+  }
+  const spans = readSpans(texts.read(TEXT.coverage));
+  state.spans = unionOf([...state.spans, ...spans]);
+  if (state.hearing === 'part') return;
+  for (const [from, to] of spans) access.absorbCoverage(from - ahead, to - ahead);
+}
+
+async function loadFeed(state: StoredState, session: StoreSession): Promise<void> {
+  const chunks = await state.calls.ask('load', () => session.feed.newest(state.maxEvents));
+  await takeInChunks(state, chunks);
+}
+
+/** Adds what other instances and earlier processes have heard to the feed. */
+export async function takeInChunks(state: StoredState, chunks: readonly FeedChunk[]): Promise<void> {
+  const { feed, access } = state;
+  for (const { number } of chunks) feed.readThrough = Math.max(feed.readThrough, number);
+  const others = chunks.filter(({ instance }) => instance !== access.instance);
+  const heard = await scheduler.run('load', itemsOf(others));
+  for (const [instance, items] of heard) scheduler.measure(() => access.absorbEvents(instance, items));
+}
+
+/** The items of chunks, by the instance that heard them. */
+function* itemsOf(chunks: readonly FeedChunk[]): Steps<Map<string, HeardItem[]>> {
+  const heard = new Map<string, HeardItem[]>();
+  for (const { instance, items } of chunks) {
+    const known = heard.get(instance) ?? [];
+    known.push(...readFeedText(items));
+    heard.set(instance, known);
+    yield;
+  }
+  return heard;
+}
+
+/** Reads the pages of a list until it ends or memory is full. The next page is read while one is taken in. */
+async function loadTasks(state: StoredState, session: StoreSession, query: StoredQuery): Promise<void> {
+  const { calls } = state;
+  const read = (after: StoredQuery['after']): Promise<readonly StoredTask[]> => {
+    const page = calls.ask('load', () => session.tasks.list({ ...query, after }));
+    // It may fail before anybody waits for it.
+    page.catch(() => {});
+    return page;
+  };
+  let next: Promise<readonly StoredTask[]> | null = read(null);
+  while (next !== null && !state.isClosed && state.session === session) {
+    const page: readonly StoredTask[] = await next;
+    const last = page.length < PAGE ? undefined : page.at(-1);
+    next = last === undefined ? null : read({ key: last.timestamp, id: last.id });
+    const cut = await scheduler.run('load', takeIn(state, page, false));
+    if (cut.ids.length > 0) {
+      const whole = await calls.ask('load', () => session.tasks.read(cut.ids));
+      await scheduler.run('load', takeIn(state, whole, true));
+    }
+    await loadRelations(state, session, page);
+    if (cut.refused > PAGE / 2) return;
+  }
+}
+
+async function loadRelations(
+  { calls, access }: StoredState,
+  session: StoreSession,
+  page: readonly StoredTask[],
+): Promise<void> {
+  if (page.length === 0) return;
+  const ids = page.map(({ id }) => id);
+  const relations = await calls.ask('load', () => session.relations.read(ids, MOST_RELATIONS));
+  for (const relation of relations) access.absorbRelation(relation);
+}
+
+/** What came of a page. */
+interface TakenIn {
+  /** Tasks with texts of which the list has the beginning only. */
+  readonly ids: string[];
+  refused: number;
+}
+
+/** @param isWhole whether the long texts of the tasks were read, too */
+function* takeIn(state: StoredState, tasks: readonly StoredTask[], isWhole: boolean): Steps<TakenIn> {
+  const { access, clock } = state;
+  const result: TakenIn = { ids: [], refused: 0 };
+  const pauses = createPauses();
+  for (const { id, record: text, texts, rootId, timestamp } of tasks) {
+    const record = readRecordText(id, text, texts);
+    if (record === null) continue;
+    if (!isWhole && isCut(record)) result.ids.push(id);
+    else {
+      const outcome = access.absorbTask({ record, rootId }, timestamp ?? clock.now() - clock.ahead());
+      if (outcome === 'refused') result.refused++;
+      // Memory knew more than the store.
+      if (outcome === 'merged') noteChanged(state.tasks, id, clock.elapsed());
+    }
+    if (pauses.isDue()) {
+      yield;
+      pauses.begin();
+    }
+  }
+  return result;
+}
+
+function isCut(record: TaskRecord): boolean {
+  return TEXT_FIELDS.some((field) => record[field]?.length === LONGEST_INLINE);
+}

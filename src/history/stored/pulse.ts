@@ -1,0 +1,78 @@
+/** Work that is done again and again, and less often while it fails. */
+
+/** Longest wait after a failure, in milliseconds. */
+const MOST_WAIT_MS = 30_000;
+
+/** Repeated work. At most one run is under way. */
+export interface Pulse {
+  start(): void;
+  /** Does the work without waiting for its time. What is under way is done once more. */
+  wake(): void;
+  /** Does the work now and waits for it. Rejects with what it throws. */
+  run(): Promise<void>;
+  /** Ends the repetition, not the run that is under way. */
+  stop(): void;
+}
+
+/**
+ * @param work waits of 1, 2, 4 … 30 seconds follow its failures
+ * @param intervalMs from the start of one run to the next
+ */
+export function createPulse(work: () => Promise<void>, intervalMs: number): Pulse {
+  let timer: NodeJS.Timeout | null = null;
+  let running: Promise<void> | null = null;
+  let isStarted = false;
+  let isWoken = false;
+  let failures = 0;
+
+  function schedule(ms: number): void {
+    if (!isStarted) return;
+    if (timer !== null) clearTimeout(timer);
+    timer = setTimeout(() => {
+      timer = null;
+      void run().catch(() => {});
+    }, ms);
+    timer.unref();
+  }
+
+  function run(): Promise<void> {
+    running ??= runOnce();
+    return running;
+  }
+
+  async function runOnce(): Promise<void> {
+    const begin = performance.now();
+    isWoken = false;
+    try {
+      await work();
+      failures = 0;
+    } catch (error) {
+      failures += 1;
+      throw error;
+    } finally {
+      running = null;
+      const rest = Math.max(0, intervalMs - (performance.now() - begin));
+      const wait = failures === 0 ? rest : Math.min(1_000 * 2 ** (failures - 1), MOST_WAIT_MS);
+      schedule(isWoken ? 0 : wait);
+    }
+  }
+
+  return {
+    start() {
+      if (isStarted) return;
+      isStarted = true;
+      schedule(0);
+    },
+    wake() {
+      failures = 0;
+      isWoken = true;
+      if (running === null) schedule(0);
+    },
+    run,
+    stop() {
+      isStarted = false;
+      if (timer !== null) clearTimeout(timer);
+      timer = null;
+    },
+  };
+}

@@ -1,0 +1,106 @@
+/** Calls of a store: each has a deadline, and its outcome is noted for the status. */
+import type { Redactor } from '../../redact.ts';
+import { isRecord } from '../../values.ts';
+
+/** What a store is asked for. The status shows what the latest call of each kind failed with. */
+export type CallKind = 'open' | 'lease' | 'write' | 'load' | 'copy' | 'upkeep' | 'read';
+
+/** What a call failed with. */
+export interface StoreProblem {
+  /** The kind of the error, such as `schema_newer` or `ECONNREFUSED`; `null`: it has none. */
+  readonly code: string | null;
+  /** One sentence without secrets. */
+  readonly sentence: string;
+}
+
+/** Calls of one store. */
+export interface StoreCalls {
+  /**
+   * Waits for a call.
+   *
+   * @throws what it rejects with, or an error when it takes too long
+   */
+  ask<Result>(kind: CallKind, call: () => Promise<Result>, withinMs?: number): Promise<Result>;
+  /** Notes the outcome of a call that was made elsewhere. @param error `null`: it succeeded */
+  note(kind: CallKind, error: unknown): void;
+  /** What is wrong now; `null`: every kind of call succeeded when it was last made. */
+  problem(): StoreProblem | null;
+  /** Called when the store answers again. */
+  onAnswer(listener: () => void): void;
+}
+
+/** Longest wait for an answer, unless the caller says otherwise, in milliseconds. */
+const DEADLINE_MS = 20_000;
+/** The order in which problems are shown: the first is the cause of the others. */
+const KINDS: readonly CallKind[] = ['open', 'lease', 'write', 'load', 'copy', 'upkeep', 'read'];
+
+/** @param redactor removes secrets from the messages of drivers */
+export function createStoreCalls(redactor: Redactor | null): StoreCalls {
+  const problems = new Map<CallKind, StoreProblem>();
+  const listeners: (() => void)[] = [];
+
+  function note(kind: CallKind, error: unknown): void {
+    if (error !== null) {
+      problems.set(kind, problemOf(error, redactor));
+      return;
+    }
+    if (problems.delete(kind)) for (const listener of listeners) listener();
+  }
+
+  return {
+    async ask(kind, call, withinMs = DEADLINE_MS) {
+      try {
+        const result = await within(call(), withinMs);
+        note(kind, null);
+        return result;
+      } catch (error) {
+        note(kind, error);
+        throw error;
+      }
+    },
+    note,
+    problem() {
+      const kind = KINDS.find((one) => problems.has(one));
+      return kind === undefined ? null : (problems.get(kind) ?? null);
+    },
+    onAnswer: (listener) => void listeners.push(listener),
+  };
+}
+
+async function within<Result>(promise: Promise<Result>, ms: number): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(
+        Object.assign(new Error(`The database did not answer within ${ms / 1_000} s.`), {
+          code: 'ETIMEDOUT',
+        }),
+      );
+    }, ms);
+    timer.unref();
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Longest sentence of a problem, in characters. */
+const LONGEST = 300;
+
+/** What an error of a driver or a store says, without secrets. */
+export function problemOf(error: unknown, redactor: Redactor | null): StoreProblem {
+  const known = isRecord(error) ? error : {};
+  const code = typeof known.code === 'string' && known.code !== '' ? known.code : null;
+  // The error of several addresses that were tried has no message of its own.
+  const first = Array.isArray(known.errors) ? (known.errors[0] as unknown) : undefined;
+  const message = [error, first].map(messageOf).find((text) => text !== '');
+  const sentence = (message ?? code ?? 'The database failed.').slice(0, LONGEST);
+  const bare = sentence.replaceAll(/:\/\/[^\s/@]*@/g, '://');
+  return { code, sentence: redactor === null ? bare : redactor.text(bare, 'detail') };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message.trim() : '';
+}

@@ -1,0 +1,140 @@
+/** What a stored history consists of, shared by its parts. Times as `StoreClock.elapsed` unless a name says otherwise. */
+import type { TaskRelation } from '../../model.ts';
+import type { MemoryAccess } from '../memory/tap.ts';
+import type { MemoryHistory } from '../memory-history.ts';
+import type { StoreSession } from '../store.ts';
+import type { Hearing, StoredHistoryOptions } from '../stored-history.ts';
+import type { Span } from './coverage-text.ts';
+import type { StoreCalls } from './store-calls.ts';
+import type { StoreClock } from './store-clock.ts';
+import type { TaskBacklog } from './task-backlog.ts';
+import type { TextCopies } from './text-copies.ts';
+
+/** Kinds of texts that the history itself keeps. */
+export const TEXT = {
+  workers: 'history.workers',
+  /** Spans of time, see `coverage-text.ts`. */
+  coverage: 'history.coverage',
+  /** Changes with every batch of tasks. */
+  tasks: 'history.tasks',
+} as const;
+
+/** How often things are done, in milliseconds. */
+export interface Pace {
+  /** Between two writes, and between two looks at what others have written. */
+  readonly intervalMs: number;
+  /** How long the lease lasts. */
+  readonly leaseMs: number;
+  /** Between two renewals. Another instance takes the lease within 5 seconds after its holder has died. */
+  readonly renewalMs: number;
+}
+
+/** Twice the interval, and the time of the statements, is what other instances are behind. */
+export const PACE: Pace = { intervalMs: 750, leaseMs: 4_000, renewalMs: 800 };
+
+/** What this instance and others know of the lease. */
+export interface LeaseView {
+  /** Until when this instance holds it at least. */
+  heldUntil: number;
+  /** Whether the store could be asked lately. */
+  isKnown: boolean;
+  isWanted: boolean;
+  /** The last time that another instance was noticed; `-Infinity`: none was. */
+  othersSeenAt: number;
+  /** Up to when its holder has written what it heard; `-Infinity`: nobody has. */
+  writtenThrough: number;
+}
+
+/** Relations that wait to be written, and since when. */
+export interface RelationBacklog {
+  readonly waiting: { readonly relation: TaskRelation; readonly since: number }[];
+  lost: number;
+}
+
+/** The items of the feed that this instance has heard. */
+export interface FeedBacklog {
+  /** Numbers of the last item that was written, and of the last one that was heard. */
+  written: number;
+  heard: number;
+  /** Since when the oldest unwritten one waits. */
+  since: number;
+  /** Numbers that had been heard at some moments, the oldest first, while another instance writes. */
+  readonly marks: { readonly number: number; readonly at: number }[];
+  /** Its arrival by the clock of this instance, milliseconds since 1970; `null`: nothing was heard. */
+  lastArrival: number | null;
+  /** Number of the last chunk that was read. */
+  readThrough: number;
+  lost: number;
+}
+
+/** Everything of one stored history. */
+export interface StoredState {
+  readonly options: StoredHistoryOptions;
+  /** Identifies this instance: as the holder of the lease, and in the feed. */
+  readonly instance: string;
+  readonly clock: StoreClock;
+  readonly calls: StoreCalls;
+  readonly history: MemoryHistory;
+  readonly access: MemoryAccess;
+  readonly maxEvents: number;
+  readonly pace: Pace;
+  /** Writes nothing, whatever the source asks for. */
+  readonly isReadOnly: boolean;
+  session: StoreSession | null;
+  hearing: Hearing;
+  readonly lease: LeaseView;
+  readonly tasks: TaskBacklog;
+  readonly relations: RelationBacklog;
+  readonly feed: FeedBacklog;
+  readonly texts: TextCopies;
+  /** Hostnames of known workers, and whether one of them has changed since it was written. */
+  readonly hostnames: Set<string>;
+  areWorkersChanged: boolean;
+  /** Spans that others have covered, by the clock of the database. */
+  spans: readonly Span[];
+  /** Since when this instance hears everything; `null`: it does not. */
+  hearsSince: number | null;
+  coverageWrittenAt: number;
+  /** When the changes of all messages until then were last collected. */
+  caughtUpAt: number;
+  /** Whether memory still lacks what the store has. */
+  isLoading: boolean;
+  /** From when on what others wrote is to be read, milliseconds since 1970; `null`: nothing is. */
+  reloadFrom: number | null;
+  /** Since when the source is disconnected, milliseconds since 1970; `null`: it is not. */
+  frozenAt: number | null;
+  /** Grows when others may have written what changes an answer. */
+  revision: number;
+  batches: number;
+  /** Milliseconds since 1970, by the clock of this instance. */
+  lastWrite: number | null;
+  bytes: number | null;
+  /** When old days were last dropped. */
+  cleanedAt: number;
+  hasWarned: boolean;
+  /** How much was lost when it was last looked at, and when more was found, by the clock of this instance. */
+  lostBefore: number;
+  lostAt: number | null;
+  isClosed: boolean;
+}
+
+/** Whether this instance holds the lease now. */
+export function isHolder({ lease, clock }: StoredState): boolean {
+  return clock.elapsed() < lease.heldUntil;
+}
+
+/** Whether this instance is to write what it has heard. */
+export function mayWrite(state: StoredState): boolean {
+  if (state.isReadOnly || state.session === null) return false;
+  // Where nothing is heard, only what was heard before can wait.
+  return state.hearing !== 'all' || isHolder(state);
+}
+
+/** How long another instance is remembered that was noticed by the lease, in milliseconds. */
+const OTHERS_MS = 30_000;
+
+/** Whether other instances may write what this one does not hear. */
+export function isShared({ hearing, lease, clock }: StoredState): boolean {
+  if (hearing !== 'part') return hearing === 'nothing';
+  return !lease.isKnown || clock.elapsed() - lease.othersSeenAt < OTHERS_MS;
+}

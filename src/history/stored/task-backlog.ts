@@ -1,0 +1,146 @@
+/** Tasks that have changed and are not written yet. */
+
+import type { KeptTask } from '../memory/tap.ts';
+import { mergeRecords } from '../merge/merge-records.ts';
+
+/** Most tasks that memory has dropped and that wait to be written. */
+const MOST_DROPPED = 20_000;
+/** Most characters of their texts. */
+const MOST_DROPPED_TEXT = 32 * 1024 * 1024;
+/** Tasks whose stored version is remembered. The others are looked up before they are written again. */
+const MOST_VERSIONS = 20_000;
+
+/** The key and version under which a task is stored. `version` 0: it is not. */
+export interface StoredVersion {
+  readonly day: number;
+  readonly version: number;
+}
+
+/** A task that memory has dropped, and the characters of its texts. */
+interface DroppedTask {
+  readonly task: KeptTask;
+  readonly text: number;
+}
+
+/** What waits. Times as {@link StoreClock.elapsed}. */
+export interface TaskBacklog {
+  /** By id: since when it waits. The oldest come first. Tasks that are being written stay here until they are. */
+  readonly changed: Map<string, number>;
+  /** Of those that are being written: which have changed again, and when. */
+  readonly again: Map<string, number>;
+  /** Those that are being written. */
+  readonly writing: Set<string>;
+  /** Changed tasks that memory has dropped. */
+  readonly dropped: Map<string, DroppedTask>;
+  droppedText: number;
+  /** Of tasks that were written or read lately. */
+  readonly versions: Map<string, StoredVersion>;
+  /** Tasks that were dropped before they could be written. */
+  lost: number;
+}
+
+/** @returns an empty backlog */
+export function createTaskBacklog(): TaskBacklog {
+  return {
+    changed: new Map(),
+    again: new Map(),
+    writing: new Set(),
+    dropped: new Map(),
+    droppedText: 0,
+    versions: new Map(),
+    lost: 0,
+  };
+}
+
+/** A task has changed. */
+export function noteChanged({ changed, again, writing }: TaskBacklog, id: string, at: number): void {
+  if (!changed.has(id)) changed.set(id, at);
+  else if (writing.has(id) && !again.has(id)) again.set(id, at);
+}
+
+/**
+ * A task is about to be dropped from memory. One that waits is kept for a while, up to a bound.
+ *
+ * @param read reads it from memory
+ */
+export function noteDropping(backlog: TaskBacklog, id: string, read: (id: string) => KeptTask | null): void {
+  const { changed, dropped, writing, again } = backlog;
+  if (!changed.has(id)) return;
+  const task = dropped.size < MOST_DROPPED && backlog.droppedText < MOST_DROPPED_TEXT ? read(id) : null;
+  if (task !== null) {
+    keepDropped(backlog, id, task);
+    return;
+  }
+  // The write that is under way may still succeed; if it does not, the task is missing in the next one.
+  if (writing.has(id) && !again.has(id)) return;
+  forget(backlog, id);
+  backlog.lost++;
+}
+
+/** Keeps a task that is not in memory any more, together with what is kept of it. */
+export function keepDropped(backlog: TaskBacklog, id: string, task: KeptTask): void {
+  const known = backlog.dropped.get(id);
+  const kept = known === undefined ? task : bothOf(known.task, task);
+  const text = textOf(kept);
+  backlog.droppedText += text - (known?.text ?? 0);
+  backlog.dropped.set(id, { task: kept, text });
+}
+
+/** What two instances, or two times, know of one task. */
+export function bothOf(one: KeptTask, other: KeptTask): KeptTask {
+  const record = mergeRecords(one.record, other.record);
+  const shortened = [one, other].flatMap((task) =>
+    task.shortened.filter((field) => record[field] === task.record[field]),
+  );
+  return { record, rootId: other.rootId ?? one.rootId, shortened };
+}
+
+/** Takes out a task that is written, or that others have written. One that has changed meanwhile waits again. */
+export function settle(backlog: TaskBacklog, id: string): void {
+  const later = backlog.again.get(id);
+  if (later === undefined) {
+    forget(backlog, id);
+    return;
+  }
+  backlog.changed.delete(id);
+  backlog.again.delete(id);
+  backlog.changed.set(id, later);
+}
+
+/** Takes out a task that can no longer be read. */
+export function lose(backlog: TaskBacklog, id: string): void {
+  forget(backlog, id);
+  backlog.lost++;
+}
+
+function forget(backlog: TaskBacklog, id: string): void {
+  backlog.changed.delete(id);
+  backlog.again.delete(id);
+  backlog.droppedText -= backlog.dropped.get(id)?.text ?? 0;
+  backlog.dropped.delete(id);
+}
+
+/** Takes out the tasks that wait since before a moment: others have written them. */
+export function pruneBefore(backlog: TaskBacklog, moment: number): void {
+  for (const [id, since] of backlog.changed) {
+    if (since >= moment) return;
+    if (!backlog.writing.has(id)) forget(backlog, id);
+  }
+}
+
+/** Remembers under which version a task is stored. */
+export function rememberVersion({ versions }: TaskBacklog, id: string, version: StoredVersion): void {
+  versions.delete(id);
+  versions.set(id, version);
+  if (versions.size <= MOST_VERSIONS) return;
+  for (const oldest of versions.keys()) {
+    versions.delete(oldest);
+    return;
+  }
+}
+
+function textOf({ record }: KeptTask): number {
+  const { args, kwargs, result, exception, traceback } = record;
+  const lengths = [args, kwargs, result, exception, traceback].map((text) => text?.length ?? 0);
+  return lengths.reduce((sum, length) => sum + length, 500);
+}

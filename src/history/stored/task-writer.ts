@@ -1,0 +1,214 @@
+/**
+ * Writes changed tasks behind the messages, in batches. Nothing that records or answers waits for it: batches are
+ * prepared in the time of the scheduler. While the database is away the changes stay where they are, in memory.
+ */
+import { isDone } from '../../model.ts';
+import { type Steps, scheduler } from '../../scheduler.ts';
+import type { KeptTask, MemoryAccess } from '../memory/tap.ts';
+import { lifeOf } from '../merge/life.ts';
+import { copyRecord, type TaskRecord } from '../merge/record.ts';
+import type { StoredTask, TaskStore } from '../store.ts';
+import { readRecordText, writeRecordText } from './record-text.ts';
+import type { StoreCalls } from './store-calls.ts';
+import type { StoreClock } from './store-clock.ts';
+import { bothOf, keepDropped, lose, rememberVersion, settle, type TaskBacklog } from './task-backlog.ts';
+
+/** Most tasks of one statement. */
+const BATCH = 1_000;
+/** Most characters of one statement; a batch may exceed it by one task. */
+const BATCH_TEXT = 4 * 1024 * 1024;
+/** How often a task is merged with what others write meanwhile, before it waits for the next time. */
+const ATTEMPTS = 3;
+/** Longest work between two pauses, in milliseconds. */
+const STEP_MS = 1;
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** What writing tasks needs. */
+export interface TaskWriterContext {
+  readonly backlog: TaskBacklog;
+  readonly access: MemoryAccess;
+  readonly calls: StoreCalls;
+  readonly clock: StoreClock;
+}
+
+/** One batch. */
+interface Batch {
+  /** Ids that are not written yet. */
+  open: readonly string[];
+  /** What is stored of the tasks that were looked up. */
+  readonly stored: Map<string, TaskRecord>;
+}
+
+/**
+ * Writes the oldest of the tasks that wait, as many as one statement takes.
+ *
+ * @returns how many wait no more
+ */
+export async function writeTasks(context: TaskWriterContext, store: TaskStore): Promise<number> {
+  const { backlog, calls } = context;
+  const { changed, writing, versions } = backlog;
+  const before = changed.size;
+  const batch: Batch = { open: oldestOf(changed, BATCH), stored: new Map() };
+  for (const id of batch.open) writing.add(id);
+  try {
+    let unknown = batch.open.filter((id) => !versions.has(id));
+    for (let attempt = 1; batch.open.length > 0 && attempt <= ATTEMPTS; attempt++) {
+      await lookUp(context, store, batch, unknown);
+      const tasks = await scheduler.run('store', storedTasks(context, batch));
+      const done = tasks.length === 0 ? NONE : await calls.ask('write', () => store.write(tasks));
+      for (const { id, day, version } of tasks) {
+        if (!done.has(id)) continue;
+        rememberVersion(backlog, id, { day, version });
+        settle(backlog, id);
+        writing.delete(id);
+      }
+      // Another instance has written these, or more has to be known of them.
+      unknown = batch.open = batch.open.filter((id) => writing.has(id));
+    }
+  } finally {
+    writing.clear();
+    // What has changed again before it could be written waits since its first change.
+    backlog.again.clear();
+  }
+  return before - changed.size;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+function oldestOf(changed: ReadonlyMap<string, number>, most: number): string[] {
+  const ids: string[] = [];
+  for (const id of changed.keys()) {
+    if (ids.length === most) break;
+    ids.push(id);
+  }
+  return ids;
+}
+
+/** Reads what is stored of tasks, and takes it in. */
+async function lookUp(
+  context: TaskWriterContext,
+  store: TaskStore,
+  batch: Batch,
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return;
+  const { backlog, calls, clock } = context;
+  const found = await calls.ask('write', () => store.read(ids));
+  const day = dayAt(clock);
+  for (const id of ids) rememberVersion(backlog, id, { day, version: 0 });
+  if (found.length > 0) await scheduler.run('store', takeIn(context, batch, found));
+}
+
+function* takeIn(
+  { backlog, access }: TaskWriterContext,
+  { stored }: Batch,
+  found: readonly StoredTask[],
+): Steps<void> {
+  const pauses = createPauses();
+  for (const task of found) {
+    const { id, day, version, rootId } = task;
+    const known = backlog.versions.get(id);
+    // Two instances that first wrote it at midnight have stored it twice.
+    if (known === undefined || known.version === 0 || known.day < day)
+      rememberVersion(backlog, id, { day, version });
+    const record = readRecordText(id, task.record, task.texts);
+    if (record === null) continue;
+    stored.set(id, record);
+    if (backlog.dropped.has(id)) keepDropped(backlog, id, { record, rootId, shortened: [] });
+    else access.absorbTask({ record, rootId }, task.timestamp ?? 0);
+    if (pauses.isDue()) {
+      yield;
+      pauses.begin();
+    }
+  }
+}
+
+/** The tasks as they are to be stored, as many as one statement takes. The others wait for the next one. */
+function* storedTasks(context: TaskWriterContext, batch: Batch): Steps<StoredTask[]> {
+  const { backlog, clock } = context;
+  const pauses = createPauses();
+  const today = dayAt(clock);
+  const tasks: StoredTask[] = [];
+  let text = 0;
+  for (const id of batch.open) {
+    const task = keptTask(context, id);
+    const { day, version } = backlog.versions.get(id) ?? { day: today, version: 0 };
+    const whole = task === null || version === 0 ? task : wholeTask(task, batch.stored.get(id));
+    if (task === null) lose(backlog, id);
+    if (task === null || text >= BATCH_TEXT) backlog.writing.delete(id);
+    if (whole === null || text >= BATCH_TEXT) continue;
+    // What changes from now on is not in this write.
+    backlog.again.delete(id);
+    const stored = toStored(whole, day, version + 1);
+    text += stored.record.length + (stored.texts?.length ?? 0);
+    tasks.push(stored);
+    if (pauses.isDue()) {
+      yield;
+      pauses.begin();
+    }
+  }
+  return tasks;
+}
+
+/**
+ * A task with the whole texts that are stored, where memory has only their beginning.
+ *
+ * @returns `null`: it has to be looked up first
+ */
+function wholeTask(task: KeptTask, stored: TaskRecord | undefined): KeptTask | null {
+  if (task.shortened.length === 0) return task;
+  if (stored === undefined) return null;
+  const record = copyRecord(task.record);
+  for (const field of task.shortened) {
+    const [text, beginning] = [stored[field], record[field]];
+    if (text === null || beginning === null || text.length <= beginning.length) continue;
+    record[field] = text;
+    if (!stored.truncated.includes(field)) record.truncated = record.truncated.filter((one) => one !== field);
+  }
+  return { ...task, record };
+}
+
+function dayAt(clock: StoreClock): number {
+  return Math.floor(clock.now() / DAY_MS);
+}
+
+/** A message that comes late makes a task again that was dropped. */
+function keptTask({ backlog, access }: TaskWriterContext, id: string): KeptTask | null {
+  const dropped = backlog.dropped.get(id)?.task ?? null;
+  const task = access.readTask(id);
+  return dropped === null || task === null ? (dropped ?? task) : bothOf(dropped, task);
+}
+
+/** @param version of this write */
+export function toStored({ record, rootId }: KeptTask, day: number, version: number): StoredTask {
+  const life = lifeOf(record.entries, record.runtime);
+  const { id, name, queue, parentId, groupId, chordId } = record;
+  return {
+    ...{ id, day, version, name, queue, rootId, parentId, groupId, chordId },
+    isOpen: !isDone(life.state),
+    state: life.state,
+    worker: life.worker,
+    timestamp: life.timestamp,
+    received: life.received,
+    started: life.started,
+    finished: life.finished,
+    runtime: life.runtime,
+    ...writeRecordText(record),
+  };
+}
+
+/** Says when work should pause. */
+export interface Pauses {
+  isDue(): boolean;
+  begin(): void;
+}
+
+/** @returns pauses after each millisecond of work */
+export function createPauses(): Pauses {
+  let until = performance.now() + STEP_MS;
+  return {
+    isDue: () => performance.now() >= until,
+    begin: () => (until = performance.now() + STEP_MS),
+  };
+}

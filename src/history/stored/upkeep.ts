@@ -1,0 +1,35 @@
+/** What the holder of the lease does for the store: old days are dropped, and the feed is kept short. */
+import { lostIn } from './status.ts';
+import { isHolder, type StoredState } from './stored-state.ts';
+
+/** Between two clean-ups, in milliseconds. */
+const CLEAN_MS = 60 * 60_000;
+/** How many feeds' worth of items stay. */
+const FEEDS = 2;
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** Notes when more has been lost. */
+export function noteLosses(state: StoredState): void {
+  const lost = lostIn(state);
+  if (lost === state.lostBefore) return;
+  state.lostBefore = lost;
+  state.lostAt = Math.round(state.clock.now() - state.clock.ahead());
+}
+
+/** Reads the size of the store, and cleans it up once an hour. */
+export async function keepStore(state: StoredState): Promise<void> {
+  const { session, clock, calls, options, maxEvents } = state;
+  if (session === null) return;
+  const now = clock.elapsed();
+  if (isHolder(state) && !state.isReadOnly && now - state.cleanedAt >= CLEAN_MS) {
+    const day = Math.floor(clock.now() / DAY_MS) - options.store.retention.taskDays;
+    await calls.ask('upkeep', () => session.tasks.dropBefore(day), DEADLINE_MS);
+    await calls.ask('upkeep', () => session.feed.trim(FEEDS * maxEvents), DEADLINE_MS);
+    state.cleanedAt = now;
+  }
+  state.bytes = await calls.ask('upkeep', () => session.size());
+}
+
+/** Longest clean-up, in milliseconds. */
+const DEADLINE_MS = 120_000;

@@ -1,0 +1,141 @@
+/** Writes what has changed since the last time: tasks, relations, feed, workers and texts. */
+
+import type { TaskRelation } from '../../model.ts';
+import { type Steps, scheduler } from '../../scheduler.ts';
+import type { StoreSession } from '../store.ts';
+import type { StoredWorker } from '../workers/worker-record.ts';
+import { type Span, unionOf, writeSpans } from './coverage-text.ts';
+import { writeFeedText } from './feed-text.ts';
+import { isHolder, mayWrite, type StoredState, TEXT } from './stored-state.ts';
+import { pruneBefore } from './task-backlog.ts';
+import { writeTasks } from './task-writer.ts';
+import { writeWorkersText } from './worker-text.ts';
+
+/** Most relations that wait, and most of one statement. */
+const MOST_RELATIONS = 20_000;
+const RELATIONS_AT_ONCE = 1_000;
+/** Most items of one chunk of the feed. */
+const ITEMS_AT_ONCE = 500;
+/** What an instance heard so long before the holder's report, in milliseconds, the holder may not have heard yet. */
+const REPORT_MARGIN_MS = 5_000;
+/** Between two writes of the spans that were covered, in milliseconds. */
+const COVERAGE_MS = 5_000;
+
+/** Writes all that has changed until now, unless another instance does. */
+export async function writeBehind(state: StoredState): Promise<void> {
+  const through = state.clock.elapsed();
+  state.access.catchUp();
+  state.caughtUpAt = through;
+  const { session, clock, tasks } = state;
+  if (session === null || !mayWrite(state)) {
+    leaveToHolder(state);
+    return;
+  }
+  for (;;) {
+    const written =
+      tasks.changed.size === 0 ? 0 : await writeTasks({ ...state, backlog: tasks }, session.tasks);
+    if (written > 0) state.texts.publish(TEXT.tasks, `${state.instance} ${++state.batches}`);
+    await writeRelations(state, session);
+    await writeFeed(state, session);
+    await writeTexts(state, session);
+    const oldest = oldestWaiting(state);
+    if (written <= 0 || oldest === null || oldest > through || !mayWrite(state)) break;
+  }
+  state.lastWrite = clock.now() - clock.ahead();
+}
+
+/** Since when the oldest change waits that is not written; `null`: all are. */
+export function oldestWaiting({ tasks, relations, feed }: StoredState): number | null {
+  const oldest = [
+    tasks.changed.values().next().value,
+    relations.waiting[0]?.since,
+    feed.written < feed.heard ? feed.since : undefined,
+  ].filter((since) => since !== undefined);
+  return oldest.length === 0 ? null : Math.min(...oldest);
+}
+
+/** Drops what the holder of the lease has heard and written, too. */
+function leaveToHolder(state: StoredState): void {
+  if (state.hearing !== 'all' || !state.lease.isKnown) return;
+  const { relations, feed } = state;
+  const moment = state.lease.writtenThrough - REPORT_MARGIN_MS;
+  pruneBefore(state.tasks, moment);
+  const kept = relations.waiting.findIndex(({ since }) => since >= moment);
+  relations.waiting.splice(0, kept < 0 ? relations.waiting.length : kept);
+  // Those that follow are read from memory when this instance takes the lease.
+  feed.marks.push({ number: feed.heard, at: state.clock.elapsed() });
+  for (let mark = feed.marks[0]; mark !== undefined && mark.at < moment; mark = feed.marks[0]) {
+    feed.written = Math.max(feed.written, mark.number);
+    feed.since = mark.at;
+    feed.marks.shift();
+  }
+}
+
+/** Adds a relation to those that wait. */
+export function noteRelation({ relations, clock }: StoredState, relation: TaskRelation): void {
+  if (relations.waiting.length >= MOST_RELATIONS) relations.lost++;
+  else relations.waiting.push({ relation, since: clock.elapsed() });
+}
+
+async function writeRelations(
+  { relations, calls }: StoredState,
+  { relations: store }: StoreSession,
+): Promise<void> {
+  const { waiting } = relations;
+  while (waiting.length > 0) {
+    const batch = waiting.slice(0, RELATIONS_AT_ONCE);
+    await calls.ask('write', () => store.write(batch.map(({ relation }) => relation)));
+    waiting.splice(0, batch.length);
+  }
+}
+
+async function writeFeed(state: StoredState, { feed: store }: StoreSession): Promise<void> {
+  const { feed, access, calls, clock } = state;
+  while (feed.written < feed.heard) {
+    const began = clock.elapsed();
+    const items = scheduler.measure(() => access.readEvents(feed.written, ITEMS_AT_ONCE));
+    const [first, last] = [items[0], items.at(-1)];
+    if (first === undefined || last === undefined) {
+      feed.lost += feed.heard - feed.written;
+      feed.written = feed.heard;
+      return;
+    }
+    const text = scheduler.measure(() => writeFeedText(items));
+    await calls.ask('write', () => store.append(access.instance, text, items.length));
+    // Items that memory has dropped meanwhile are missing between two chunks.
+    feed.lost += first.number - feed.written - 1;
+    feed.written = last.number;
+    feed.since = began;
+  }
+}
+
+async function writeTexts(state: StoredState, { snapshots }: StoreSession): Promise<void> {
+  const { texts, clock } = state;
+  if (state.areWorkersChanged) {
+    state.areWorkersChanged = false;
+    texts.publish(TEXT.workers, await scheduler.run('store', workersText(state)));
+  }
+  const isCoverageDue = clock.elapsed() - state.coverageWrittenAt >= COVERAGE_MS;
+  if (isCoverageDue && state.hearsSince !== null && isHolder(state)) {
+    state.spans = unionOf([...state.spans, ...ownSpan(state)]);
+    texts.publish(TEXT.coverage, writeSpans(state.spans));
+    state.coverageWrittenAt = clock.elapsed();
+  }
+  await texts.write(snapshots);
+}
+
+/** The time in which this instance has heard everything, up to now. */
+export function ownSpan({ hearsSince, clock }: StoredState): Span[] {
+  return hearsSince === null ? [] : [[clock.databaseAt(hearsSince), clock.now()]];
+}
+
+function* workersText({ hostnames, access, clock }: StoredState): Steps<string> {
+  const workers: StoredWorker[] = [];
+  for (const hostname of hostnames) {
+    const worker = access.readWorker(hostname);
+    if (worker === null) hostnames.delete(hostname);
+    else workers.push(worker);
+  }
+  yield;
+  return writeWorkersText(workers, clock.ahead());
+}

@@ -1,0 +1,207 @@
+import { describe, expect, it, vi } from 'vitest';
+import { readRecordText } from '../../src/history/stored/record-text.ts';
+import { createSourceRedactor } from '../../src/redact.ts';
+import { type ArrayStore, createArrayStore } from '../helpers/array-store.ts';
+import { instanceOf, runTask, sendTask, taskIn } from './instances.ts';
+
+const WAIT = { timeout: 3_000, interval: 10 };
+
+/** A store whose calls fail while `isAway`. */
+function failingStore(): ArrayStore & { isAway: boolean } {
+  const store = Object.assign(createArrayStore(), { isAway: false });
+  store.before = () => {
+    if (store.isAway) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+  };
+  return store;
+}
+
+const idsIn = (store: ArrayStore): string[] =>
+  [...store.rows('celery').tasks.values()].map(({ id }) => id).sort();
+
+describe('writing behind', () => {
+  it('writes what has changed, with columns to filter by', async () => {
+    const store = createArrayStore();
+    const history = instanceOf({ store });
+    runTask(history, 'a', 1_000_000);
+    await vi.waitFor(() => expect(idsIn(store)).toEqual(['a']), WAIT);
+    const [task] = store.rows('celery').tasks.values();
+    expect(task).toMatchObject({
+      ...{ id: 'a', version: 1, state: 'SUCCESS', name: 'mail.send', worker: 'celery@one', isOpen: false },
+      ...{ timestamp: 1_000_003, received: 1_000_001, started: 1_000_002, finished: 1_000_003 },
+    });
+    expect(readRecordText('a', task?.record ?? '', null)?.entries).toHaveLength(4);
+    expect(history.status()).toMatchObject({ waiting: 0, waitingSince: null, lost: 0, error: null });
+  });
+
+  it('writes a task again when it changes, over the version before', async () => {
+    const store = createArrayStore();
+    const history = instanceOf({ store });
+    sendTask(history, 'a');
+    await vi.waitFor(() => expect(idsIn(store)).toEqual(['a']), WAIT);
+    runTask(history, 'a');
+    await vi.waitFor(
+      () =>
+        expect([...store.rows('celery').tasks.values()]).toMatchObject([{ version: 2, state: 'SUCCESS' }]),
+      WAIT,
+    );
+  });
+
+  it('merges what another instance wrote, even while the write is under way', async () => {
+    const store = createArrayStore();
+    const [one, other] = [instanceOf({ store, hearing: 'part' }), instanceOf({ store, hearing: 'part' })];
+    const time = Date.now();
+    await vi.waitFor(
+      () => expect([one, other].map((each) => each.status().phase)).toEqual(['ready', 'ready']),
+      WAIT,
+    );
+    one.writer.recordTask({ id: 'a', type: 'sent', time, origin: 'event', name: 'mail.send' });
+    other.writer.recordTask({ id: 'a', type: 'started', time: time + 5, origin: 'event', worker: 'w' });
+    await vi.waitFor(() => {
+      const [task] = store.rows('celery').tasks.values();
+      const kinds = readRecordText('a', task?.record ?? '', null)?.entries.map(({ kind }) => kind);
+      expect(kinds?.sort()).toEqual(['sent', 'started']);
+    }, WAIT);
+    expect(store.rows('celery').tasks.size).toBe(1);
+  });
+
+  it('keeps what has changed while the database is away, and writes it at once when it is back', async () => {
+    const store = failingStore();
+    const history = instanceOf({ store });
+    runTask(history, 'a');
+    await vi.waitFor(() => expect(idsIn(store)).toEqual(['a']), WAIT);
+    store.isAway = true;
+    runTask(history, 'b');
+    await vi.waitFor(() => {
+      expect(history.status()).toMatchObject({
+        error: 'connect ECONNREFUSED',
+        code: 'ECONNREFUSED',
+        waiting: 1,
+      });
+    }, WAIT);
+    expect(history.status().waitingSince).not.toBeNull();
+    store.isAway = false;
+    await vi.waitFor(() => expect(idsIn(store)).toEqual(['a', 'b']), WAIT);
+    await vi.waitFor(
+      () => expect(history.status()).toMatchObject({ error: null, waiting: 0, lost: 0 }),
+      WAIT,
+    );
+  });
+
+  it('writes a batch again whose commit succeeded and whose answer was lost', async () => {
+    const store = createArrayStore();
+    const history = instanceOf({ store });
+    let failures = 0;
+    store.after = (call) => {
+      if (call === 'tasks.write' && failures++ === 0) throw new Error('Connection terminated');
+    };
+    runTask(history, 'a');
+    await vi.waitFor(() => expect(failures).toBeGreaterThan(1), WAIT);
+    await vi.waitFor(() => expect(history.status()).toMatchObject({ waiting: 0, lost: 0 }), WAIT);
+    const [task] = store.rows('celery').tasks.values();
+    expect(readRecordText('a', task?.record ?? '', null)?.entries).toHaveLength(4);
+  });
+
+  it('loses no task that memory drops while its batch is written in vain', async () => {
+    const store = failingStore();
+    const history = instanceOf({ store }, { maxTasks: 2 });
+    const time = Date.now();
+    await vi.waitFor(() => expect(history.isHolder()).toBe(true), WAIT);
+    let failed = 0;
+    store.before = (call) => {
+      if (call !== 'tasks.write' || failed++ > 0) return;
+      // Memory holds two tasks only, so that these drop the ones of the batch.
+      for (let at = 0; at < 4; at++) runTask(history, `b${at}`, time + 10 + at);
+      history.index.listOpen(1);
+      throw new Error('Connection terminated');
+    };
+    runTask(history, 'a0', time);
+    runTask(history, 'a1', time + 1);
+    await vi.waitFor(() => expect(idsIn(store)).toEqual(['a0', 'a1', 'b0', 'b1', 'b2', 'b3']), WAIT);
+    expect(history.status().lost).toBe(0);
+  });
+
+  it('writes no secret', async () => {
+    const store = createArrayStore();
+    const history = instanceOf({ store }, { redactor: createSourceRedactor(undefined, 'test') });
+    history.writer.recordTask({
+      ...{ id: 'a', type: 'failed', time: Date.now(), origin: 'event' },
+      ...{ kwargs: "{'password': 'hunter2'}", exception: 'KeyError', detail: "password='hunter2'" },
+    });
+    await vi.waitFor(() => expect(store.rows('celery').chunks).toHaveLength(1), WAIT);
+    const { tasks, chunks, texts } = store.rows('celery');
+    expect(JSON.stringify([[...tasks.values()], chunks, [...texts.values()]])).not.toContain('hunter2');
+    expect(tasks.size).toBe(1);
+  });
+
+  it('never writes to a store that is read only', async () => {
+    const store = createArrayStore();
+    const history = instanceOf({ store, isReadOnly: true });
+    runTask(history, 'a');
+    await vi.waitFor(() => expect(history.status().phase).toBe('ready'), WAIT);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(store.calls.filter((call) => /write|append|acquire/.test(call))).toEqual([]);
+    expect(history.isHolder()).toBe(false);
+  });
+
+  it('writes what is left when it is closed, and gives the lease back', async () => {
+    const store = createArrayStore();
+    const history = instanceOf({ store });
+    await vi.waitFor(() => expect(history.isHolder()).toBe(true), WAIT);
+    runTask(history, 'a');
+    await history.close();
+    expect(idsIn(store)).toEqual(['a']);
+    expect(store.rows('celery').lease).toBeNull();
+    expect(store.openSessions).toBe(0);
+  });
+
+  it('closes within 2 seconds when the database does not answer', async () => {
+    const store = createArrayStore();
+    const history = instanceOf({ store });
+    await vi.waitFor(() => expect(history.isHolder()).toBe(true), WAIT);
+    store.before = () => new Promise(() => {});
+    runTask(history, 'a');
+    const begin = performance.now();
+    await history.close();
+    expect(performance.now() - begin).toBeLessThan(2_500);
+  });
+});
+
+describe('a start', () => {
+  it('loads tasks, relations, workers and the feed, and goes on with late messages', async () => {
+    const store = createArrayStore();
+    const before = instanceOf({ store });
+    runTask(before, 'a');
+    sendTask(before, 'b');
+    before.writer.recordWorker({ type: 'heartbeat', hostname: 'celery@one', time: Date.now(), pid: 7 });
+    before.writer.recordRelation({ parent: 'a', child: 'b', relation: 'chain' });
+    await vi.waitFor(() => expect(before.isHolder()).toBe(true), WAIT);
+    await before.close();
+
+    const after = instanceOf({ store });
+    await vi.waitFor(() => expect(after.status().phase).toBe('ready'), WAIT);
+    expect(await taskIn(after, 'a')).toMatchObject({ state: 'SUCCESS', name: 'mail.send', args: "('x',)" });
+    const workers = await after.reader.listWorkers({ signal: new AbortController().signal });
+    expect(workers).toMatchObject([{ hostname: 'celery@one', pid: 7 }]);
+    after.writer.recordTask({ id: 'b', type: 'started', time: Date.now(), origin: 'event', worker: 'w' });
+    expect(await taskIn(after, 'b')).toMatchObject({ state: 'STARTED', name: 'mail.send' });
+    const tree = await after.reader.getTaskTree('a', { signal: new AbortController().signal });
+    expect(tree?.tasks.map(({ id }) => id).sort()).toEqual(['a', 'b']);
+    await vi.waitFor(
+      () =>
+        expect(store.rows('celery').tasks.get([...store.rows('celery').tasks.keys()][1] ?? '')).toBeDefined(),
+      WAIT,
+    );
+  });
+
+  it('reads texts that a list has cut in full', async () => {
+    const store = createArrayStore();
+    const before = instanceOf({ store });
+    const result = 'x'.repeat(10_000);
+    before.writer.recordTask({ id: 'a', type: 'succeeded', time: Date.now(), origin: 'event', result });
+    await vi.waitFor(() => expect(before.isHolder()).toBe(true), WAIT);
+    await before.close();
+    const after = instanceOf({ store });
+    await vi.waitFor(() => expect(after.status().phase).toBe('ready'), WAIT);
+    expect((await taskIn(after, 'a'))?.result).toBe(result);
+  });
+});
