@@ -33,5 +33,5 @@ export function postgresSize(names: TableNames): string {
   );
   const days = `SELECT inhrelid FROM pg_inherits WHERE inhparent IN (to_regclass('${names.task}'), to_regclass('${names.relation}'))`;
   return `SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::double precision
-    FROM (${[...tables, days].join(' UNION ALL ')}) AS tables WHERE $1::integer IS NOT NULL`;
+    FROM (${[...tables, days].join(' UNION ALL ')}) AS tables`;
 }

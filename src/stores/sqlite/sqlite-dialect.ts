@@ -14,4 +14,4 @@ export const SQLITE: SqlDialect = {
 
 /** Bytes on disk. */
 export const SQLITE_SIZE =
-  'SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size() WHERE $1 = $1';
+  'SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()';
