@@ -30,7 +30,12 @@ describe.skipIf(missing)(titleUnless(missing, 'a store in PostgreSQL'), () => {
     const client = postgresClient(given);
     if (client === null) throw new Error('neither pg nor postgres.js');
     const retention = { taskDays: 7, rollupDays: 90 };
-    return createPostgresStore({ ...{ client, prefix, retention }, schema: null, isReadOnly: false, deployment: null });
+    return createPostgresStore({
+      ...{ client, prefix, retention },
+      schema: null,
+      isReadOnly: false,
+      deployment: null,
+    });
   }
 
   /** One client for the suite: a pool would open too many connections. */
@@ -54,9 +59,21 @@ describe.skipIf(missing)(titleUnless(missing, 'a store in PostgreSQL'), () => {
     return { client, end: () => client.end() };
   };
 
-  storeContract('pg', subjectOf('a_', () => pool(server.url())));
+  storeContract(
+    'pg',
+    subjectOf('a_', () => pool(server.url())),
+  );
   // Whatever the host sets, rows are read as they are.
-  storeContract('postgres.js', subjectOf('b_', () => js(server.url(), { transform: postgres.camel, fetch_types: false })));
-  storeContract('pg behind PgBouncer', subjectOf('c_', () => pool(bouncer.url('postgres'))));
-  storeContract('postgres.js behind PgBouncer', subjectOf('d_', () => js(bouncer.url('postgres'))));
+  storeContract(
+    'postgres.js',
+    subjectOf('b_', () => js(server.url(), { transform: postgres.camel, fetch_types: false })),
+  );
+  storeContract(
+    'pg behind PgBouncer',
+    subjectOf('c_', () => pool(bouncer.url('postgres'))),
+  );
+  storeContract(
+    'postgres.js behind PgBouncer',
+    subjectOf('d_', () => js(bouncer.url('postgres'))),
+  );
 });

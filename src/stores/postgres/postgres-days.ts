@@ -35,7 +35,13 @@ export function createPostgresDays(database: SqlDatabase, names: TableNames): Da
           ({ name }) => !known.has(name),
         );
         if (missing.length === 0) continue;
-        if (!(await change(database, missing.flatMap((one) => createDay(names, one, operators))))) break;
+        if (
+          !(await change(
+            database,
+            missing.flatMap((one) => createDay(names, one, operators)),
+          ))
+        )
+          break;
       }
       isSearchable = operators !== null && (await areIndexed(database, names));
     },
@@ -56,7 +62,11 @@ function quoted({ schema }: TableNames, name: string): string {
 }
 
 /** The statements that create a table of a day, with an index for searches if the database has what it takes. */
-function createDay(names: TableNames, { table, name, day }: Day, operators: string | null): readonly string[] {
+function createDay(
+  names: TableNames,
+  { table, name, day }: Day,
+  operators: string | null,
+): readonly string[] {
   const create = `CREATE TABLE ${quoted(names, name)} PARTITION OF ${names[table]} FOR VALUES FROM (${day}) TO (${day + 1})`;
   return table === 'task' && operators !== null
     ? [create, `CREATE INDEX "${name}_search" ON ${quoted(names, name)} USING gin (${SEARCHED} ${operators})`]

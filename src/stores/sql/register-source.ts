@@ -39,7 +39,8 @@ export async function registerSource(
     } else {
       await insert(database, names, [name, given, keptDays]);
     }
-    if (attempt === ATTEMPTS) throw new StoreError('conflict', 'Too many instances register sources at once.');
+    if (attempt === ATTEMPTS)
+      throw new StoreError('conflict', 'Too many instances register sources at once.');
   }
 }
 

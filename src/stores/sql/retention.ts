@@ -1,7 +1,7 @@
 /** Drops the tasks and relations of old days: in short transactions, however many they are. */
 import { type DayTables, presentDay } from './days.ts';
-import type { SourceDatabase } from './source-database.ts';
 import { TABLES } from './schema.ts';
+import type { SourceDatabase } from './source-database.ts';
 
 /** Rows of one transaction. */
 const BATCH = 1_000;
@@ -20,7 +20,10 @@ export async function dropDaysBefore(
 ): Promise<void> {
   const { database, names } = source;
   const today = presentDay();
-  await source.write(`UPDATE ${names.source} SET kept_days = $2 WHERE id = $1 AND kept_days <> $2`, today - day);
+  await source.write(
+    `UPDATE ${names.source} SET kept_days = $2 WHERE id = $1 AND kept_days <> $2`,
+    today - day,
+  );
   const rows = await database.read(`SELECT id, kept_days FROM ${names.source}`);
   const kept = new Map(rows.map(([id, count]) => [Number(id), Number(count)]));
   const firstKept = Math.min(day, today - Math.max(...kept.values()));
@@ -56,20 +59,10 @@ async function moveOpen(
     'known.source_id = $1 AND known.child = old.child AND known.relation = old.relation AND known.parent = old.parent',
   );
   // A task of the present day with the same id was written later, and holds.
-  await move(
-    task,
-    TASK_KEY,
-    `${task} AS old`,
-    'known.source_id = $1 AND known.id = old.id',
-  );
+  await move(task, TASK_KEY, `${task} AS old`, 'known.source_id = $1 AND known.id = old.id');
 }
 
-async function deleteBefore(
-  source: SourceDatabase,
-  table: string,
-  key: string,
-  day: number,
-): Promise<void> {
+async function deleteBefore(source: SourceDatabase, table: string, key: string, day: number): Promise<void> {
   await untilFewer(() =>
     source.write(
       `DELETE FROM ${table} WHERE (${key}) IN

@@ -67,8 +67,7 @@ async function prepare(options: SqlStoreOptions, opening: StoreOpening): Promise
 function scriptsOf({ database, names, beforeTables }: SqlStoreOptions): SchemaScripts {
   return {
     version: SCHEMA_VERSION,
-    create: async () =>
-      [...(await beforeTables()), ...createStatements(database.dialect, names)].join(';\n'),
+    create: async () => [...(await beforeTables()), ...createStatements(database.dialect, names)].join(';\n'),
     upgrades: new Map(),
   };
 }

@@ -36,7 +36,8 @@ const REMEDIES: Readonly<Record<StoreErrorCode, string>> = {
   overloaded: 'Check the load of the database. It answers more slowly than it is asked.',
   unsupported: 'Use Node 22.13 or later, or postgresStore.',
   schema_newer: 'Upgrade express-task-monitor on this instance.',
-  schema_missing: 'Start an instance that may create the tables, or create them as described in docs/history.md.',
+  schema_missing:
+    'Start an instance that may create the tables, or create them as described in docs/history.md.',
   source_taken: 'Give one of the sources another name.',
   source_missing: 'Start an instance that writes under this name.',
   read_only: 'Make the database writable, or open the store with readOnly: true.',

@@ -86,7 +86,11 @@ export interface ListPart {
 }
 
 /** Reads a part of a list. Apart, each part is one range of an index. */
-export function listTasks(tasks: TaskTable, query: StoredQuery, { hasKey, after, limit }: ListPart): Statement {
+export function listTasks(
+  tasks: TaskTable,
+  query: StoredQuery,
+  { hasKey, after, limit }: ListPart,
+): Statement {
   const filters = filtersOf(tasks, query);
   const key = SORT_COLUMNS[query.sort];
   filters.conditions.push(`${key} IS ${hasKey ? 'NOT NULL' : 'NULL'}`);

@@ -30,7 +30,8 @@ const MOST_STATEMENTS = 100;
 
 // A crash of the process loses nothing, one of the machine may lose the last writes. The log of a long
 // transaction is cut back afterwards.
-const SETTINGS = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 67108864';
+const SETTINGS =
+  'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 67108864';
 
 const path = String(workerData);
 let file: OpenFile | null = null;
