@@ -101,6 +101,7 @@ const BULLMQ_RANKS: Readonly<Record<string, number>> = {
   tasks: 3,
   health: 4,
   queues: 4,
+  recorded: 4,
   'bullmq-sources': 5,
 };
 

@@ -22,7 +22,7 @@ import { createPortionCache, type PortionCache } from './tasks/sorted-portion.ts
 import { readTaskDetail } from './tasks/task-detail.ts';
 import { listTasks } from './tasks/task-list.ts';
 import { readTaskStats } from './tasks/task-stats.ts';
-import { readTaskTree } from './tasks/task-tree.ts';
+import { readFlowTree } from './tasks/task-tree.ts';
 import { createWorkerSource } from './workers/worker-source.ts';
 
 /** What `bullmqSources` returns. */
@@ -82,7 +82,7 @@ function taskSource(name: string, access: QueueAccess, portions: PortionCache): 
     status: access.status,
     listTasks: (query, { signal }) => listTasks(access, portions, query, { signal }),
     getTask: (id, { signal }) => readTaskDetail(access, id, { signal }),
-    getTaskTree: (id, { signal }) => readTaskTree(access, id, { signal }),
+    getTaskTree: (id, { signal }) => readFlowTree(access, id, { signal }),
     getTaskStats: (query, { signal }) => readTaskStats(access, query, { signal }),
   };
 }

@@ -11,6 +11,8 @@ export interface StreamEntry {
   readonly time: number;
   /** Its values by name, without return values, which may be large and are part of the task itself. */
   readonly fields: ReadonlyMap<string, string>;
+  /** The whole return value of a completed job, as JSON; `null`: it has none. */
+  readonly returnValue: string | null;
   /** Characters that were read for it. */
   readonly size: number;
 }
@@ -34,13 +36,15 @@ function entryOf(item: unknown): StreamEntry | null {
   if (typeof id !== 'string' || !isStreamId(id) || !Array.isArray(values)) return null;
   const fields = new Map<string, string>();
   let size = id.length;
+  let returnValue: string | null = null;
   for (let at = 0; at + 1 < values.length; at += 2) {
     const [name, value]: readonly unknown[] = [values[at], values[at + 1]];
     if (typeof name !== 'string' || typeof value !== 'string') continue;
     size += name.length + value.length;
-    if (name !== 'returnvalue' && fields.size < MOST_FIELDS) fields.set(shorten(name), shorten(value));
+    if (name === 'returnvalue') returnValue = value;
+    else if (fields.size < MOST_FIELDS) fields.set(shorten(name), shorten(value));
   }
-  return { id, time: timeOf(id), fields, size };
+  return { id, time: timeOf(id), fields, returnValue, size };
 }
 
 /** Whether Redis accepts it as an id: two whole numbers of 64 bits. */

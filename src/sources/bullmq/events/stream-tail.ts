@@ -26,7 +26,7 @@ export interface StreamTail {
   batch: number;
 }
 
-const FIRST_BATCH = 100;
+export const FIRST_BATCH = 100;
 const LEAST_BATCH = 4;
 const MOST_BATCH = 500;
 /** Characters that a batch should have, about. */
@@ -51,7 +51,10 @@ export function lastIdOf({ items }: StreamTail): string | null {
 }
 
 /** Sets the size of the next batch by the entries just read: those of one queue are alike. */
-export function fitBatch(tail: StreamTail, entries: readonly { readonly size: number }[]): void {
+export function fitBatch(
+  tail: Pick<StreamTail, 'batch'>,
+  entries: readonly { readonly size: number }[],
+): void {
   if (entries.length === 0) return;
   const size = entries.reduce((sum, entry) => sum + entry.size, 0) / entries.length;
   const fits = Math.floor(BATCH_SIZE / Math.max(1, size));

@@ -14,12 +14,12 @@ const DEEPEST = 100;
  * Finds the task that the flow of each job begins with: the job itself when it has no parent. Jobs whose root
  * is unknown are left out: a parent is gone, its queue is not shown, or they are their own ancestors.
  */
-export async function rootsOf(
+export async function rootsOf<Job extends JobRef & Pick<KnownJob, 'taskId' | 'facts'>>(
   access: QueueAccess,
-  jobs: readonly KnownJob[],
+  jobs: readonly Job[],
   options: ReadOptions,
-): Promise<ReadonlyMap<KnownJob, string>> {
-  const roots = new Map<KnownJob, string>();
+): Promise<ReadonlyMap<Job, string>> {
+  const roots = new Map<Job, string>();
   for (const job of jobs) if (job.facts.parentKey === null) roots.set(job, job.taskId);
   const children = jobs.filter((job) => !roots.has(job));
   if (children.length === 0) return roots;

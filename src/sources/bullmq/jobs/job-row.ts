@@ -53,13 +53,8 @@ export function taskOf(job: KnownJob, context: JobContext, values: JobValues, no
   // Neither the first run nor the final outcome is a retry.
   const retries = Math.max(0, facts.attemptsMade - (isDone ? 1 : 0));
   const due = set.part === 'delayed' && score !== null ? dueTime(score) : null;
-  const traceback = lastTrace(values.stacktrace);
-  const { args, kwargs, result, exception } = {
-    args: values.data,
-    kwargs: shownOptions(values.opts),
-    result: plain(values.returnvalue),
-    exception: values.failedReason,
-  };
+  const texts = textsOf(values);
+  const { args, kwargs, result, exception, traceback } = texts;
   return {
     id: job.taskId,
     state,
@@ -90,7 +85,7 @@ export function taskOf(job: KnownJob, context: JobContext, values: JobValues, no
     groupId: null,
     chordId: null,
     flags: flagsOf(context, due, now, state === 'FAILURE' && isOfChild(exception?.text)),
-    truncated: cutFields({ args, kwargs, result, exception, traceback }),
+    truncated: cutFields(texts),
   };
 }
 
@@ -105,9 +100,24 @@ function flagsOf(
   return due !== null && due < now ? ['overdue'] : [];
 }
 
-function cutFields(values: Readonly<Record<TaskTextField, JobValue | undefined>>): readonly TaskTextField[] {
+/** Texts of a task, as far as the job has them. */
+export type TaskTexts = Readonly<Record<TaskTextField, JobValue | undefined>>;
+
+/** The texts of a job as those of its task. */
+export function textsOf(values: JobValues): TaskTexts {
+  return {
+    args: values.data,
+    kwargs: shownOptions(values.opts),
+    result: plain(values.returnvalue),
+    exception: values.failedReason,
+    traceback: lastTrace(values.stacktrace),
+  };
+}
+
+/** Those of the texts that are cut. */
+export function cutFields(texts: TaskTexts): readonly TaskTextField[] {
   return (['args', 'kwargs', 'result', 'exception', 'traceback'] as const).filter(
-    (field) => values[field]?.isCut,
+    (field) => texts[field]?.isCut,
   );
 }
 

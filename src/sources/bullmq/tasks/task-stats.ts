@@ -25,25 +25,45 @@ export async function readTaskStats(
   query: TaskStatsQuery,
   options: ReadOptions,
 ): Promise<TaskStats> {
-  const { minutes, now, filter } = query;
   const figures = createStatsAccumulator(query);
-  const add = async (jobs: readonly KnownJob[]): Promise<void> => {
-    for (const task of await tasksOf(access, jobs, query, options)) {
-      if (passesFilters(task, filter)) figures.add(figuresOf(task));
-    }
-  };
-  if (filter.rootId !== null) {
-    const root = await access.find(filter.rootId, options);
-    const flow =
-      root === null ? null : await readFlow(access, root, Math.min(filter.scan, MOST_JOBS), options);
-    await add(flow?.jobs ?? []);
-    return scheduler.run('stats', figures.result());
-  }
+  await eachTask(access, query, options, (task) => {
+    if (passesFilters(task, query.filter)) figures.add(figuresOf(task));
+  });
+  return scheduler.run('stats', figures.result());
+}
+
+/**
+ * Reads the jobs in Redis that last changed in the window, newest first, and a few others.
+ *
+ * @returns false if there are more than one answer may look at
+ */
+export async function eachTask(
+  access: QueueAccess,
+  query: TaskStatsQuery,
+  options: ReadOptions,
+  add: (task: Task) => void,
+): Promise<boolean> {
+  const { filter } = query;
+  if (filter.rootId === null) return eachInWindow(access, query, options, add);
+  const root = await access.find(filter.rootId, options);
+  const flow = root === null ? null : await readFlow(access, root, Math.min(filter.scan, MOST_JOBS), options);
+  for (const task of await tasksOf(access, flow?.jobs ?? [], query, options)) add(task);
+  return flow?.isCut !== true;
+}
+
+/** Since when a job must have changed, in milliseconds. */
+export function windowStart({ minutes, now, filter }: TaskStatsQuery): number {
+  return Math.max(now.getTime() - minutes * 60_000, filter.since?.getTime() ?? Number.NEGATIVE_INFINITY);
+}
+
+async function eachInWindow(
+  access: QueueAccess,
+  query: TaskStatsQuery,
+  options: ReadOptions,
+  add: (task: Task) => void,
+): Promise<boolean> {
+  const { now, filter } = query;
   const all = await access.queues(options);
-  const since = Math.max(
-    now.getTime() - minutes * 60_000,
-    filter.since?.getTime() ?? Number.NEGATIVE_INFINITY,
-  );
   const walk = await createWalk(
     access,
     {
@@ -52,7 +72,7 @@ export async function readTaskStats(
       engineStates: filter.engineStates,
       order: 'desc',
       after: null,
-      since,
+      since: windowStart(query),
       until: filter.until?.getTime() ?? now.getTime() + 1,
       withTexts: false,
     },
@@ -60,11 +80,12 @@ export async function readTaskStats(
   );
   for (let left = filter.scan; left > 0; ) {
     const rows = await walk.next(Math.min(BATCH, left));
-    if (rows.length === 0) break;
+    if (rows.length === 0) return true;
     left -= rows.length;
-    await add(await loadKnown(access, rows, false, options));
+    const jobs = await loadKnown(access, rows, false, options);
+    for (const task of await tasksOf(access, jobs, query, options)) add(task);
   }
-  return scheduler.run('stats', figures.result());
+  return !(await walk.hasMore());
 }
 
 /** Roots and values are read only if a filter needs them. */

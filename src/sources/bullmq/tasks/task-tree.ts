@@ -11,7 +11,7 @@ import { ROW_BOUNDS } from '../jobs/job-values.ts';
 /** Jobs of a flow, as many as the contract lists at most. */
 export const MOST_JOBS = 20_000;
 /** Previews are shorter. */
-const BOUNDS = { ...ROW_BOUNDS, keep: 1_024 };
+export const TREE_BOUNDS = { ...ROW_BOUNDS, keep: 1_024 };
 
 /** A flow, as far as it was read. */
 export interface Flow {
@@ -97,7 +97,7 @@ function relationsOf(
 }
 
 /** Answers `getTaskTree`: the flow of a job across queues. Children that are gone are known by reference. */
-export async function readTaskTree(
+export async function readFlowTree(
   access: QueueAccess,
   taskId: string,
   options: ReadOptions,
@@ -105,7 +105,7 @@ export async function readTaskTree(
   const asked = await access.find(taskId, options);
   const flow = asked === null ? null : await readFlow(access, asked, MOST_JOBS, options);
   if (flow === null) return null;
-  const loaded = await loadTasks(access, flow.jobs, BOUNDS, options);
+  const loaded = await loadTasks(access, flow.jobs, TREE_BOUNDS, options);
   return {
     rootId: flow.rootId,
     tasks: loaded.map(({ task }) => task),

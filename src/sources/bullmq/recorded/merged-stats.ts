@@ -1,0 +1,49 @@
+/** Statistics over the jobs in Redis and the removed ones. */
+import type { Task } from '../../../model.ts';
+import { scheduler } from '../../../scheduler.ts';
+import { figuresOf } from '../../../select/task-figures.ts';
+import { passesFilters } from '../../../select/task-filter.ts';
+import { createStatsAccumulator } from '../../../select/task-stats.ts';
+import { ALL_TASKS } from '../../../source/task-query.ts';
+import type { ReadContext, TaskStats, TaskStatsQuery } from '../../../source.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import { eachTask, windowStart } from '../tasks/task-stats.ts';
+import { readMergedTree } from './merged-flow.ts';
+import type { RemovedJobs } from './removed-jobs.ts';
+
+/** Answers `getTaskStats`: of each kind, the newest as many as one answer may look at. */
+export async function readMergedStats(
+  access: QueueAccess,
+  removed: RemovedJobs,
+  query: TaskStatsQuery,
+  context: ReadContext,
+): Promise<TaskStats> {
+  const { now, filter } = query;
+  const figures = createStatsAccumulator(query);
+  const add = (task: Task): void => {
+    if (passesFilters(task, filter)) figures.add(figuresOf(task));
+  };
+  if (filter.rootId !== null) {
+    const tree = await readMergedTree(access, removed, filter.rootId, context);
+    for (const task of tree?.tasks ?? []) add(task);
+    return scheduler.run('stats', figures.result());
+  }
+  const seen = new Set<string>();
+  const isWhole = await eachTask(access, query, context, (task) => {
+    seen.add(task.id);
+    add(task);
+  });
+  const since = new Date(windowStart(query));
+  const until = filter.until ?? new Date(now.getTime() + 1);
+  const recorded = { ...filter, ...ORDER, since, until };
+  for await (const rows of removed.recorded(recorded, filter.scan, context)) {
+    const others = rows.filter(({ task }) => !seen.has(task.id));
+    // If all jobs of the window have been read, the others are gone.
+    const gone = isWhole ? others.map(({ task }) => task) : await removed.gone(others, context);
+    for (const task of gone) add(task);
+  }
+  return scheduler.run('stats', figures.result());
+}
+
+const { after, sort, order } = ALL_TASKS;
+const ORDER = { after, sort, order };

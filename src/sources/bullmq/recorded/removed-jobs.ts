@@ -1,0 +1,182 @@
+/** The jobs that have been recorded and are in Redis no more. */
+import type { HistoryReader } from '../../../history/history.ts';
+import type { Task, TaskDetail } from '../../../model.ts';
+import type { ReadOptions } from '../../../redis/reader.ts';
+import { asNumber } from '../../../redis/replies.ts';
+import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
+import { ALL_TASKS } from '../../../source/task-query.ts';
+import type { ReadContext, TaskPosition, TaskQuery } from '../../../source.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import { type JobRef, splitTaskId } from '../access/queue-ref.ts';
+import { latestLife } from './recorded-lives.ts';
+
+/** What `engineState` says of them. */
+export const REMOVED = 'removed';
+
+/** A part of their list. */
+export interface RemovedRows {
+  readonly tasks: readonly Task[];
+  /** Others may follow behind the bound or behind {@link RemovedRows.reached}. */
+  readonly hasMore: boolean;
+  /** Where the search was given up before the bound; `null`: it was not. */
+  readonly reached: TaskPosition | null;
+  /** Nothing that was recorded matches. */
+  readonly isEmpty: boolean;
+  readonly cursorExact: boolean;
+}
+
+/** Reads of removed jobs. All reject when the store is needed and cannot be read. */
+export interface RemovedJobs {
+  /**
+   * Their list behind a position.
+   *
+   * @param bound rows behind it are not needed; `null`: all are
+   */
+  list(query: TaskQuery, bound: TaskPosition | null, context: ReadContext): Promise<RemovedRows>;
+  /** One of them, by the id of its row. The task id of the job means the latest one that had it. */
+  find(id: string, context: ReadContext): Promise<TaskDetail | null>;
+  /** Everything that was recorded and matches, also what is still in Redis, `most` at most. */
+  recorded(query: TaskQuery, most: number, context: ReadContext): AsyncIterable<readonly RecordedJob[]>;
+  /** Those of the rows that are in Redis no more. Each takes one command. */
+  gone(rows: readonly RecordedJob[], options: ReadOptions): Promise<readonly Task[]>;
+}
+
+/** A job that has been recorded. */
+export interface RecordedJob {
+  /** As it is shown when it is gone. */
+  readonly task: Task;
+  /** The id that it had as a job. */
+  readonly taskId: string;
+  /** It was added anew under an id that had been used before. */
+  readonly isLater: boolean;
+}
+
+/** Recorded rows that are read at once. */
+const LEAST_ROWS = 10;
+const MOST_ROWS = 500;
+
+export function createRemovedJobs(access: QueueAccess, reader: HistoryReader): RemovedJobs {
+  const removed: RemovedJobs = {
+    list: (query, bound, context) => listRemoved(removed, reader, query, bound, context),
+    async find(id, context) {
+      const life = await latestLife(reader, id, context);
+      const task = await reader.getTask(life?.id ?? id, context);
+      return task && { ...detailOf(task), id };
+    },
+    recorded: (query, most, context) => walkRecorded(reader, query, most, context),
+    async gone(rows, options) {
+      const queues = new Map((await access.queues(options)).map((queue) => [queue.name, queue]));
+      const refs = rows.map(({ taskId }): JobRef | null => {
+        const parts = splitTaskId(taskId);
+        const queue = parts === null ? undefined : queues.get(parts.queue);
+        return parts === null || queue === undefined ? null : { queue, id: parts.jobId };
+      });
+      const asked = refs.filter((ref) => ref !== null);
+      const replies = await access.read(
+        asked.map(({ queue, id }) => ({ queue, command: ['HMGET', queue.key(id), 'timestamp'] as const })),
+        options,
+      );
+      let next = 0;
+      return rows.flatMap(({ task, isLater }, index) => {
+        const [added = null]: readonly unknown[] =
+          refs[index] === null ? [] : ((replies[next++] as readonly unknown[] | null) ?? []);
+        if (added === null) return [task];
+        // Ids must be unique: the job itself has the id of the first life.
+        return isLater && asNumber(added) !== task.sent?.getTime() ? [task] : [];
+      });
+    },
+  };
+  return removed;
+}
+
+async function listRemoved(
+  removed: RemovedJobs,
+  reader: HistoryReader,
+  query: TaskQuery,
+  bound: TaskPosition | null,
+  context: ReadContext,
+): Promise<RemovedRows> {
+  const tasks: Task[] = [];
+  let { after } = query;
+  let cursorExact = true;
+  for (let looked = 0; ; ) {
+    const limit = Math.min(Math.max(query.limit - tasks.length, LEAST_ROWS), MOST_ROWS);
+    const page = await reader.listTasks(recordedQuery({ ...query, after, limit }), context);
+    cursorExact &&= page.cursorExact ?? true;
+    const rows = page.tasks.map((task) => recordedJob(task));
+    const behind = rows.findIndex(({ task }) => bound !== null && isBehind(task, bound, query));
+    tasks.push(...(await removed.gone(behind < 0 ? rows : rows.slice(0, behind), context)));
+    looked += rows.length;
+    const isEmpty = page.total === 0;
+    const known = { tasks, isEmpty, cursorExact };
+    if (behind >= 0) return { ...known, hasMore: true, reached: null };
+    if (page.next === null) return { ...known, hasMore: false, reached: null };
+    if (tasks.length >= query.limit) return { ...known, hasMore: true, reached: null };
+    after = page.next;
+    if (looked >= query.scan) return { ...known, hasMore: true, reached: after };
+  }
+}
+
+function isBehind(task: Task, bound: TaskPosition, { sort, order }: TaskQuery): boolean {
+  return comparePositions({ key: sortKeyOf(task, sort), id: task.id }, bound, order) > 0;
+}
+
+async function* walkRecorded(
+  reader: HistoryReader,
+  query: TaskQuery,
+  most: number,
+  context: ReadContext,
+): AsyncGenerator<readonly RecordedJob[], void, undefined> {
+  let { after } = query;
+  for (let left = most; left > 0; ) {
+    const page = await reader.listTasks(
+      recordedQuery({ ...query, after, limit: Math.min(left, MOST_ROWS) }),
+      context,
+    );
+    yield page.tasks.map((task) => recordedJob(task));
+    if (page.next === null) return;
+    after = page.next;
+    left -= page.tasks.length;
+  }
+}
+
+/** Recorded tasks have no state of the engine, and are searched as they are shown. */
+function recordedQuery(query: TaskQuery): TaskQuery {
+  return { ...query, engineStates: [], search: (task) => query.search(rowOf(task)) };
+}
+
+/** Selects all recorded jobs of a flow. */
+export function flowQuery(rootId: string): TaskQuery {
+  return { ...ALL_TASKS, rootId, limit: MOST_ROWS, scan: MOST_ROWS };
+}
+
+function recordedJob(task: Task): RecordedJob {
+  const { id, groupId = null } = task;
+  return { task: rowOf(task), taskId: groupId ?? id, isLater: groupId !== null };
+}
+
+/** A recorded task as the row of a job. */
+function rowOf(task: Task): Task {
+  return {
+    ...shown(task),
+    kwargs: null,
+    truncated: (task.truncated ?? []).filter((field) => field !== 'kwargs'),
+  };
+}
+
+function detailOf(task: TaskDetail): TaskDetail {
+  // BullMQ's workers start a job as soon as they take it.
+  const timeline = task.timeline?.filter(({ state }) => state !== 'RECEIVED') ?? [];
+  return { ...task, ...shown(task), timeline };
+}
+
+function shown(task: Task): Task {
+  const { retries, waitSeconds } = task;
+  return {
+    ...task,
+    engineState: REMOVED,
+    eta: null,
+    groupId: null,
+    waitSeconds: (retries ?? 0) > 0 ? null : (waitSeconds ?? null),
+  };
+}

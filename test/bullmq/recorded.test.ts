@@ -1,0 +1,353 @@
+import type { Job, JobsOptions, Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Task } from '../../src/model.ts';
+import { selectTasks } from '../../src/select/select-tasks.ts';
+import type { TaskQuery } from '../../src/source.ts';
+import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
+import { context } from '../helpers/bullmq-read.ts';
+import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
+import { queryOf } from '../helpers/task-query.ts';
+import { heldHistory, type RecordedQueues, recordQueues } from './recorded-lab.ts';
+
+describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+  titleUnless(redisMissing, 'a removed job of $label'),
+  ({ bullmq }) => {
+    let app: BullMQApp;
+    let queue: Queue;
+    let on: RecordedQueues;
+    /** What the jobs that run wait for. */
+    let running: (() => void)[];
+
+    beforeEach(async () => {
+      app = await startBullMQ(bullmq);
+      queue = app.queue('mail');
+      on = recordQueues([queue]);
+      running = [];
+    });
+
+    afterEach(async () => {
+      await on.close();
+      await app.close();
+    });
+
+    /** A worker that runs each job until it is released. */
+    function work(concurrency = 50): void {
+      const processor = async ({ id, data }: Job): Promise<unknown> => {
+        if (data.isHeld) await new Promise<void>((resolve) => running.push(resolve));
+        if (data.fails) throw new Error('no route to host');
+        return { sent: id };
+      };
+      app.worker('mail', processor, { name: 'mailer-1', concurrency });
+    }
+
+    async function release(count: number): Promise<void> {
+      await until(() => running.length === count);
+      for (const resolve of running.splice(0)) resolve();
+    }
+
+    async function row(id: string): Promise<Task | undefined> {
+      const { tasks } = await on.page({ limit: 1_000 });
+      return tasks.find((task) => task.id === id);
+    }
+
+    it('keeps everything that a job has which stays', async () => {
+      work();
+      const kept = await queue.add('send', { isHeld: true, to: 'ann' });
+      const gone = await queue.add('send', { isHeld: true, to: 'ann' }, { removeOnComplete: true });
+      await on.read(kept, gone);
+      await release(2);
+      await on.recorded(2);
+      const [stays, was] = [await row(`mail:${kept.id}`), await row(`mail:${gone.id}`)];
+      const { redacted: _, stamps: _stamps, ...fields } = { ...stays };
+      expect(was).toMatchObject({
+        ...fields,
+        id: `mail:${gone.id}`,
+        rootId: `mail:${gone.id}`,
+        engineState: 'removed',
+        result: `{"sent":"${gone.id}"}`,
+        sent: new Date(gone.timestamp),
+        received: expect.any(Date),
+        started: expect.any(Date),
+        finished: expect.any(Date),
+        timestamp: expect.any(Date),
+        runtime: expect.any(Number),
+        waitSeconds: expect.any(Number),
+      });
+      const detail = await on.tasks.getTask(`mail:${gone.id}`, context);
+      expect(JSON.parse(String(detail?.kwargs))).toMatchObject({ removeOnComplete: true });
+      expect(detail?.timeline?.map(({ state }) => state)).toEqual(['PENDING', 'STARTED', 'SUCCESS']);
+    });
+
+    it('that was never read keeps what its events say', async () => {
+      await on.close();
+      on = recordQueues([queue], heldHistory(), false);
+      work();
+      const job = await queue.add('send', { to: 'bob' }, { removeOnComplete: true });
+      const failed = await queue.add('send', { fails: true }, { removeOnFail: true });
+      await app.settled(queue, 0, 'wait', 'active');
+      on.start();
+      await on.recorded(2);
+      const times = { sent: expect.any(Date), started: expect.any(Date), finished: expect.any(Date) };
+      const unknown = { args: null, worker: null, parentId: null, rootId: null, retries: null };
+      expect(await row(`mail:${job.id}`)).toMatchObject({
+        ...{ ...times, ...unknown, name: 'send', queue: 'mail', state: 'SUCCESS' },
+        result: `{"sent":"${job.id}"}`,
+      });
+      expect(await row(`mail:${failed.id}`)).toMatchObject({
+        ...{ ...times, ...unknown, name: 'send', queue: 'mail', state: 'FAILURE' },
+        exception: 'no route to host',
+      });
+    });
+
+    it('that failed, and ran again, has its attempts and its error', async () => {
+      work();
+      const options = { attempts: 2, backoff: 300, removeOnFail: true };
+      const job = await queue.add('send', { fails: true }, options);
+      await on.recorded(1);
+      const detail = await on.tasks.getTask(`mail:${job.id}`, context);
+      expect(detail).toMatchObject({
+        state: 'FAILURE',
+        retries: 1,
+        exception: 'no route to host',
+        waitSeconds: null,
+      });
+      expect(detail?.traceback).toMatch(/^Error: no route to host\n/);
+      const states = detail?.timeline?.map(({ state }) => state);
+      expect(states).toEqual(['PENDING', 'STARTED', 'RETRY', 'STARTED', 'FAILURE']);
+    });
+
+    it('that somebody removed before it ended is REVOKED', async () => {
+      const [waits, stays] = [await queue.add('send', { to: 'cy' }), await queue.add('send', {})];
+      await on.read(waits, stays);
+      await waits.remove();
+      await on.recorded(1);
+      const { tasks, total } = await on.page();
+      expect(tasks.map(({ id, state, engineState }) => [id, state, engineState])).toEqual([
+        [`mail:${waits.id}`, 'REVOKED', 'removed'],
+        [`mail:${stays.id}`, 'PENDING', 'waiting'],
+      ]);
+      expect(total).toBe(2);
+      expect(await on.tasks.getTask(`mail:${waits.id}`, context)).toMatchObject({ args: '{"to":"cy"}' });
+    });
+  },
+);
+
+describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'removed jobs'), () => {
+  let app: BullMQApp;
+  let queue: Queue;
+  let on: RecordedQueues;
+
+  beforeEach(async () => {
+    app = await startBullMQ(BULLMQ_VERSIONS[0]?.bullmq as (typeof BULLMQ_VERSIONS)[0]['bullmq']);
+    queue = app.queue('mail');
+    on = recordQueues([queue]);
+  });
+
+  afterEach(async () => {
+    await on.close();
+    await app.close();
+  });
+
+  /** Adds jobs that end at once, and waits until they are recorded. */
+  async function run(
+    count: number,
+    options: JobsOptions,
+    names: readonly string[] = ['send'],
+  ): Promise<void> {
+    const jobs = Array.from({ length: count }, (_, index) => ({
+      name: names[index % names.length] ?? 'send',
+      data: { index, fails: index % 5 === 4 },
+      opts: options,
+    }));
+    await queue.addBulk(jobs);
+    app.worker('mail', async ({ data }) => {
+      if (data.fails) throw new Error('no route');
+    });
+    await on.recorded(count);
+  }
+
+  const ids = (count: number): string[] => Array.from({ length: count }, (_, index) => `mail:${index + 1}`);
+  const sorted = (rows: readonly Task[]): string[] => rows.map(({ id }) => id).sort();
+
+  it.each<[string, JobsOptions, number]>([
+    ['all', { removeOnComplete: true, removeOnFail: true }, 0],
+    ['all but a number', { removeOnComplete: 7, removeOnFail: { count: 2 } }, 9],
+    ['all but those of an age', { removeOnComplete: { age: 3_600, count: 7 }, removeOnFail: 3 }, 10],
+    ['none', {}, 60],
+  ])('are one list with the others: %s', async (_, options, left) => {
+    await run(60, options, ['a', 'b', 'c']);
+    await app.settled(queue, left, 'completed', 'failed');
+    const parts: Partial<TaskQuery>[] = [
+      {},
+      { order: 'asc' },
+      { sort: 'name' },
+      { sort: 'runtime', order: 'asc' },
+      { sort: 'finished' },
+      { sort: 'state' },
+    ];
+    for (const part of parts) {
+      const rows = await on.walk({ limit: 7, ...part });
+      expect(sorted(rows), JSON.stringify(part)).toEqual(ids(60).sort());
+      const order = selectTasks(rows, queryOf({ limit: 100, ...part }));
+      expect(
+        rows.map(({ id }) => id),
+        JSON.stringify(part),
+      ).toEqual(order.tasks.map(({ id }) => id));
+    }
+    expect((await on.page({ limit: 100 })).total).toBe(60);
+    expect((await on.walk({ limit: 7, engineStates: ['removed'] })).length).toBe(60 - left);
+    expect((await on.walk({ limit: 7, engineStates: ['completed', 'failed'] })).length).toBe(left);
+    expect((await on.walk({ limit: 7, engineStates: ['completed', 'removed', 'failed'] })).length).toBe(60);
+    expect((await on.walk({ limit: 3, states: ['FAILURE'] })).length).toBe(12);
+    expect((await on.walk({ limit: 7, names: ['a'] })).length).toBe(20);
+    expect((await on.walk({ limit: 7, queues: ['other'] })).length).toBe(0);
+    const search = ({ args }: Task): boolean => String(args).startsWith('{"index":7,');
+    expect((await on.walk({ q: '"index":7,', search })).length).toBe(1);
+  });
+
+  it('are counted in the statistics, each job once', async () => {
+    await run(40, { removeOnComplete: 5, removeOnFail: true });
+    for (const scan of [20_000, 40]) {
+      const filter = queryOf({ scan });
+      const stats = await on.tasks.getTaskStats?.({ minutes: 60, now: new Date(), filter }, context);
+      expect(stats?.states).toEqual({ SUCCESS: 32, FAILURE: 8 });
+      expect(stats?.names).toMatchObject([{ name: 'send', count: 40, failed: 8 }]);
+    }
+  });
+
+  it('stay when the queue is obliterated, and nothing is made up of those that waited', async () => {
+    await run(10, {});
+    await queue.pause();
+    await queue.add('send', {});
+    await queue.obliterate({ force: true });
+    expect(sorted(await on.walk({ limit: 4 }))).toEqual(ids(10).sort());
+    // The numbers begin anew.
+    await queue.resume();
+    const again = await queue.add('send', { again: true }, { removeOnComplete: true });
+    expect(again.id).toBe('1');
+    await on.recorded(11);
+    expect(on.history.gaps).toBeGreaterThan(0);
+    const rows = await on.walk({ limit: 4 });
+    expect(rows.length).toBe(11);
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(11);
+  });
+
+  it('with one id have lives of their own', async () => {
+    const worker = app.worker('mail', async ({ data }) => data.n);
+    for (let n = 1; n <= 3; n += 1) {
+      await queue.add('report', { n }, { jobId: 'report', removeOnComplete: true });
+      await on.recorded(n);
+    }
+    const rows = await on.walk({ limit: 2 });
+    expect(rows.map(({ result }) => result)).toEqual(['3', '2', '1']);
+    expect(rows.map(({ id }) => id)).toEqual([
+      expect.stringMatching(/^mail:report@\d+$/),
+      expect.stringMatching(/^mail:report@\d+$/),
+      'mail:report',
+    ]);
+    for (const { id, result } of rows.slice(0, 2)) {
+      expect(await on.tasks.getTask(id, context)).toMatchObject({ id, result });
+    }
+    // Under the id of the job, the latest is found.
+    expect(await on.tasks.getTask('mail:report', context)).toMatchObject({ id: 'mail:report', result: '3' });
+    await worker.pause();
+    await queue.add('report', { n: 4 }, { jobId: 'report' });
+    expect(await on.tasks.getTask('mail:report', context)).toMatchObject({ state: 'PENDING' });
+    const live = await on.walk({ limit: 2 });
+    expect(live.map(({ result, state }) => [state, result])).toEqual([
+      ['PENDING', null],
+      ['SUCCESS', '3'],
+      ['SUCCESS', '2'],
+    ]);
+  });
+
+  it('that were run again by hand have one life', async () => {
+    const fails = { now: true };
+    app.worker('mail', async () => {
+      if (fails.now) throw new Error('not yet');
+    });
+    const job = await queue.add('send', {});
+    await on.recorded(1);
+    fails.now = false;
+    await (await queue.getJob(job.id ?? ''))?.retry();
+    await until(async () => (await on.history.reader.getTask('mail:1', context))?.state === 'SUCCESS');
+    await job.remove();
+    expect((await on.walk()).map(({ id, state, retries }) => [id, state, retries])).toEqual([
+      ['mail:1', 'SUCCESS', 1],
+    ]);
+  });
+
+  it('of a flow are in its graph', async () => {
+    const flow = app.flow();
+    const children = app.queue('children');
+    await on.close();
+    on = recordQueues([queue, children]);
+    const opts = { removeOnComplete: true };
+    const added = await flow.add({
+      ...{ name: 'top', queueName: 'mail', opts },
+      children: [1, 2].map((n) => ({ name: `child-${n}`, queueName: 'children', data: { n }, opts })),
+    });
+    const parts = (added.children ?? []).map(({ job }) => job);
+    await on.read(added.job, ...parts);
+    app.worker('children', async () => {});
+    await on.recorded(2);
+    const [top, ...below] = [added.job, ...parts].map(({ queueName, id }) => `${queueName}:${id}`);
+    const expected = { rootId: top, truncated: false };
+    const relations = new Set(below.map((id) => ({ parent: id, child: top, relation: 'flow' })));
+    const look = async (): Promise<void> => {
+      for (const id of [String(top), ...below]) {
+        const tree = await on.tasks.getTaskTree?.(id, context);
+        expect(tree).toMatchObject(expected);
+        expect(new Set(tree?.relations)).toEqual(relations);
+        expect(sorted(tree?.tasks ?? [])).toEqual([String(top), ...below].sort());
+      }
+      expect(sorted(await on.walk({ limit: 1, parentId: String(top) }))).toEqual(below.toSorted());
+      const all = await on.walk({ limit: 1, rootId: String(top) });
+      expect(sorted(all)).toEqual([String(top), ...below].sort());
+    };
+    await look();
+    app.worker('mail', async () => {});
+    await on.recorded(3);
+    await look();
+  });
+
+  it('are recorded by one instance, and by another one from where it ended', async () => {
+    const texts = new Map<string, string>();
+    await on.close();
+    const [first, second] = [heldHistory(texts), heldHistory(texts)];
+    second.isHeld = false;
+    on = recordQueues([queue], first);
+    const other = recordQueues([queue], second);
+    await run(20, { removeOnComplete: true, removeOnFail: true });
+    await on.close();
+    expect((await second.reader.getStats(context)).tasks).toBe(0);
+    const [name] = await queue.addBulk(
+      [1, 2, 3].map(() => ({ name: 'late', data: {}, opts: { removeOnComplete: true } })),
+    );
+    expect(name?.name).toBe('late');
+    await app.settled(queue, 0, 'wait', 'active');
+    second.isHeld = true;
+    await other.recorded(3);
+    expect((await other.walk()).map((task) => task.name)).toEqual(['late', 'late', 'late']);
+    expect(second.gaps).toBe(0);
+    await other.close();
+  });
+
+  it('whose events were trimmed before they were read are a gap', async () => {
+    const texts = new Map<string, string>();
+    await on.close();
+    on = recordQueues([queue], heldHistory(texts));
+    await run(5, { removeOnComplete: true, removeOnFail: true });
+    await on.close();
+    for (let n = 0; n < 4; n += 1) await queue.add('late', { n }, { removeOnComplete: true });
+    await app.settled(queue, 0, 'wait', 'active');
+    const redis = new Redis(app.redis.port);
+    await redis.xtrim('bull:mail:events', 'MAXLEN', 2);
+    redis.disconnect();
+    on = recordQueues([queue], heldHistory(texts));
+    await until(() => on.history.gaps === 1);
+    expect((await on.walk()).every(({ state }) => state === 'SUCCESS')).toBe(true);
+  });
+});
