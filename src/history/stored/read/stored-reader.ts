@@ -4,6 +4,7 @@ import type { StoredView } from '../stored-view.ts';
 import { createKnownIds, listKnown } from './known-ids.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { createStoreReads } from './store-reads.ts';
+import { getTaskStats } from './stored-stats.ts';
 import { getTask } from './task-details.ts';
 import { listTasks } from './task-pages.ts';
 import { getTaskTree } from './task-trees.ts';
@@ -21,6 +22,7 @@ export function createStoredReader(view: StoredView): HistoryReader {
     listTasks: (query, read) => listTasks(context, query, read),
     getTask: (id, read) => getTask(context, id, read),
     getTaskTree: (id, read) => getTaskTree(context, id, read),
+    getTaskStats: (query, read) => getTaskStats(context, query, read),
     listKnown: (ids, read) => listKnown(context, ids, read),
     freshness(part) {
       const { revision, changesAt } = reader.freshness(part);

@@ -1,0 +1,132 @@
+/** Statistics over the tasks of memory and of a store. */
+import { type Steps, scheduler } from '../../../scheduler.ts';
+import type { TaskFigures } from '../../../select/task-figures.ts';
+import { passesFilters } from '../../../select/task-filter.ts';
+import { createStatsAccumulator } from '../../../select/task-stats.ts';
+import type { Awaitable, ReadContext, TaskQuery, TaskStats, TaskStatsQuery } from '../../../source.ts';
+import type { StoredTask } from '../../store.ts';
+import type { ReaderContext } from './reader-context.ts';
+import { storeQuery } from './store-query.ts';
+import { isStoreAway } from './store-reads.ts';
+import { figuresOf, readStored, rowOf } from './stored-rows.ts';
+import { scanTasks } from './task-scan.ts';
+
+/** Most stored tasks that are read for one answer. */
+const MOST_READ = 20_000;
+/** Stored tasks that are summed up between two pauses. */
+const TASKS_AT_ONCE = 16;
+const MINUTE_MS = 60_000;
+
+/**
+ * Sums up the tasks that last changed within the window. What changed before the newest 20,000 of the stored ones is
+ * not known; neither is what memory has dropped while the store cannot be read.
+ */
+export function getTaskStats(
+  reader: ReaderContext,
+  query: TaskStatsQuery,
+  context: ReadContext,
+): Awaitable<TaskStats> {
+  const window = windowOf(query);
+  const known = reader.droppedThrough();
+  const isInMemory = known === Number.NEGATIVE_INFINITY || window.since.getTime() > known;
+  return isInMemory
+    ? reader.memory.reader.getTaskStats(query, context)
+    : sumBoth(reader, query, window, context);
+}
+
+/** The tasks of the window, in no order of theirs. */
+function windowOf({ now, minutes, filter }: TaskStatsQuery): TaskQuery & { readonly since: Date } {
+  const start = now.getTime() - minutes * MINUTE_MS;
+  const since = filter.since !== null && filter.since.getTime() > start ? filter.since : new Date(start);
+  return { ...filter, since, after: null, sort: 'timestamp', order: 'desc' };
+}
+
+/** Figures of the tasks that memory does not hold, by id. */
+type ColdFigures = Map<string, TaskFigures>;
+
+async function sumBoth(
+  reader: ReaderContext,
+  query: TaskStatsQuery,
+  window: TaskQuery,
+  context: ReadContext,
+): Promise<TaskStats> {
+  const { memory } = reader;
+  const cold: ColdFigures = new Map();
+  const asked = { ...window, until: untilOf(reader, query, window) };
+  const add = (tasks: readonly StoredTask[]): Promise<void> =>
+    Promise.resolve(scheduler.run('stats', addStored(reader, asked, cold, tasks), context));
+  const knownFrom = await readStore();
+  const statistics = createStatsAccumulator(query, {
+    isWhole: (from, to) => from >= knownFrom && memory.isWhole(from, to),
+  });
+  return await scheduler.run('stats', sum(), context);
+
+  /** @returns since when all tasks are known */
+  async function readStore(): Promise<number> {
+    if (window.engineStates.length > 0) return Number.NEGATIVE_INFINITY;
+    const since = reader.droppedThrough();
+    try {
+      const last = await scanTasks(reader, storeQuery(asked), MOST_READ, add, context);
+      return last?.timestamp ?? Number.NEGATIVE_INFINITY;
+    } catch (error) {
+      if (!isStoreAway(error) || since === Number.POSITIVE_INFINITY) throw error;
+      cold.clear();
+      return since + 1;
+    }
+  }
+
+  function* sum(): Steps<TaskStats> {
+    yield* memory.visit(window, (task) => {
+      cold.delete(task.id);
+      statistics.add(task.figures());
+    });
+    yield* addDropped(reader, window, cold);
+    let count = 0;
+    for (const [id, figures] of cold) {
+      if (isStillCold(reader, window, id)) statistics.add(figures);
+      if (++count % TASKS_AT_ONCE === 0) yield;
+    }
+    return yield* statistics.result();
+  }
+}
+
+/** What is stored of tasks that changed later than memory has dropped any is in memory. */
+function untilOf(reader: ReaderContext, { now }: TaskStatsQuery, { until }: TaskQuery): Date {
+  const last = Math.min(now.getTime(), reader.droppedThrough()) + 1;
+  return until !== null && until.getTime() < last ? until : new Date(last);
+}
+
+function* addStored(
+  { memory }: ReaderContext,
+  query: TaskQuery,
+  cold: ColdFigures,
+  tasks: readonly StoredTask[],
+): Steps<void> {
+  for (const [at, task] of tasks.entries()) {
+    if (at % TASKS_AT_ONCE === TASKS_AT_ONCE - 1) yield;
+    const known = readStored(task, false);
+    if (known === null) continue;
+    if (query.q === null || passesFilters(rowOf(known, memory), query)) cold.set(task.id, figuresOf(known));
+  }
+}
+
+/** What memory has dropped before it was written is newer than what is stored. */
+function* addDropped(
+  { memory, droppedTasks }: ReaderContext,
+  query: TaskQuery,
+  cold: ColdFigures,
+): Steps<void> {
+  let count = 0;
+  for (const task of [...droppedTasks()]) {
+    const { id } = task.record;
+    if (passesFilters(rowOf(task, memory), query)) cold.set(id, figuresOf(task));
+    else cold.delete(id);
+    if (++count % TASKS_AT_ONCE === 0) yield;
+  }
+}
+
+/** Memory holds a newer one of those that it did not list; one that has come into memory since then has not changed. */
+function isStillCold({ memory }: ReaderContext, query: TaskQuery, id: string): boolean {
+  const row = memory.has(id) ? memory.row(id) : null;
+  return row === null || passesFilters(row, query);
+}

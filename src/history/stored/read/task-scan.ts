@@ -1,0 +1,39 @@
+/** Reads stored tasks page by page, up to a bound. */
+import type { ReadContext } from '../../../source.ts';
+import type { StoredQuery, StoredTask } from '../../store.ts';
+import type { ReaderContext } from './reader-context.ts';
+
+/** Tasks of one read. */
+const PAGE = 1_000;
+
+/**
+ * Reads the tasks of a list in its order, as many as `most` at most. While one page is worked on, the next is read.
+ *
+ * @param take is called with each page
+ * @returns the last task where there may be more; `null`: the list has ended
+ */
+export async function scanTasks(
+  { reads }: ReaderContext,
+  query: StoredQuery,
+  most: number,
+  take: (tasks: readonly StoredTask[]) => Promise<void> | void,
+  context: ReadContext,
+): Promise<StoredTask | null> {
+  const read = (after: StoredQuery['after']): Promise<readonly StoredTask[]> => {
+    const page = reads.read((session) => session.tasks.list({ ...query, after, limit: PAGE }), context);
+    // It may fail before anybody waits for it.
+    page.catch(() => {});
+    return page;
+  };
+  let next = read(query.after);
+  for (let count = 0; ; ) {
+    const tasks = await next;
+    const last = tasks.at(-1);
+    count += tasks.length;
+    const isEnd = last === undefined || tasks.length < PAGE;
+    if (!isEnd && count < most) next = read({ key: last[query.sort], id: last.id });
+    await take(tasks);
+    if (isEnd) return null;
+    if (count >= most) return last;
+  }
+}
