@@ -17,6 +17,23 @@ export function readStore(caller: string, value: unknown): HistoryStore | null {
   throw wrongOption(caller, 'store', expectedFor(value), value);
 }
 
+/**
+ * The store of a source, which must redact what it writes.
+ *
+ * @throws TypeError that says what to write
+ */
+export function readSourceStore(
+  caller: string,
+  { store, redact }: { readonly store?: unknown; readonly redact?: unknown },
+): HistoryStore | null {
+  const read = readStore(caller, store);
+  if (read === null || redact !== false) return read;
+  throw new TypeError(
+    `${caller}: texts are redacted before they are written to a 'store'. Remove redact: false, or write ` +
+      'redact: (text) => text to store them as they are.',
+  );
+}
+
 /** Entries have their own copies of the library: a store is known by its members. */
 function isStore(value: unknown): value is HistoryStore {
   return isRecord(value) && typeof value.engine === 'string' && typeof value.open === 'function';

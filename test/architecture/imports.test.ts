@@ -44,6 +44,8 @@ const RANKS: Readonly<Record<string, number>> = {
   bullmq: 6,
   celery: 6,
   memory: 6,
+  sqlite: 6,
+  postgres: 6,
 };
 
 /** The same inside the Celery source: what decodes knows no deployment, and only its entry knows all of it. */
@@ -79,13 +81,15 @@ const CELERY_RANKS: Readonly<Record<string, number>> = {
   options: 7,
   components: 6,
   deployment: 6,
+  'deployment-id': 6,
   'live-deployment': 7,
   answers: 8,
   published: 8,
   live: 9,
   'celery-source': 10,
   shared: 11,
-  'celery-sources': 12,
+  'stored-source': 12,
+  'celery-sources': 13,
 };
 
 /** The same inside the BullMQ source: queues and jobs at the bottom, what is shown of them above. */

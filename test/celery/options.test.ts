@@ -2,6 +2,7 @@ import { createClient } from 'redis';
 import { createClient as createClient5 } from 'redis5';
 import { describe, expect, it } from 'vitest';
 import type { CelerySourcesOptions } from '../../src/celery.ts';
+import { createArrayStore } from '../helpers/array-store.ts';
 import { resolveOptions } from '../helpers/celery-options.ts';
 
 const broker = 'redis://127.0.0.1:1/3';
@@ -51,6 +52,15 @@ describe('the options of celerySources', () => {
     expect(resolveOptions({ broker: client, settings: sentinels }).broker?.database).toBe(8);
   });
 
+  it('collect everywhere and keep nothing, unless told otherwise', () => {
+    const store = createArrayStore();
+    expect(resolveOptions({ broker })).toMatchObject({ store: null, collect: 'every' });
+    expect(resolveOptions({ broker, store })).toMatchObject({ store, collect: 'every' });
+    for (const collect of ['leader', false] as const) {
+      expect(resolveOptions({ broker, store, collect })).toMatchObject({ store, collect });
+    }
+  });
+
   it.each<[unknown, RegExp]>([
     [undefined, /'options' must be an object such as \{ broker: /],
     ['redis://', /'options' must be an object such as \{ broker: /],
@@ -64,6 +74,19 @@ describe('the options of celerySources', () => {
     [{ broker, constructor: 1 }, /'constructor' is not an option/],
     [{ broker, name: '' }, /'name' must be 1 to 64 of/],
     [{ broker, name: 'a b' }, /'name' must be 1 to 64 of/],
+    [{ broker, store: 'monitor.db' }, /'store' must be sqliteStore\('monitor\.db'\) of .*; it is a string/],
+    [{ broker, database: 'x' }, /Write store instead/],
+    [
+      { broker, store: createArrayStore(), redact: false },
+      /Remove redact: false, or write redact: \(text\) => text/,
+    ],
+    [{ broker, collect: true }, /'collect' must be 'every', 'leader' or false; it is a boolean/],
+    [{ broker, collect: 'leader' }, /collect: 'leader' needs a store .* Write store: postgresStore\(pool\)/],
+    [{ broker, collect: false }, /collect: false needs a store that all instances share/],
+    [
+      { broker, collect: 'leader', store: { ...createArrayStore(), isReadOnly: true } },
+      /collect: 'leader' needs a store that may be written\. .*write collect: false/,
+    ],
     [{ broker, retention: 3 }, /'retention' must be an object/],
     [{ broker, retention: { maxTask: 1 } }, /'retention\.maxTask' is not an option/],
     [{ broker, backend: 'rpc://' }, /'backend' begins with rpc:/],

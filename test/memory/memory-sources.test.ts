@@ -166,6 +166,7 @@ describe('memory sources', () => {
     [null, /'options' must be an object/],
     [{ nme: 'x' }, /'nme' is not an option\. Did you mean 'name'\?/],
     [{ name: 'a b' }, /1 to 64 of A-Z/],
+    [{ store: 'monitor.db' }, /'store' must be sqliteStore\('monitor\.db'\) of .*; it is a string/],
     [{ retention: { maxTask: 1 } }, /'retention\.maxTask' is not an option\. Did you mean 'maxTasks'\?/],
     [{ retention: 7 }, /'retention' must be an object/],
     [{ retention: { maxTasks: -1 } }, /'retention\.maxTasks' must be a whole number/],

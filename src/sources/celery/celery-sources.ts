@@ -2,6 +2,7 @@ import type { MonitorSources } from '../../source.ts';
 import { createCelerySource } from './celery-source.ts';
 import { connectionsOf } from './connect.ts';
 import { type CelerySourcesOptions, resolveOptions } from './options.ts';
+import { createStoredSource } from './stored-source.ts';
 
 /** What `celerySources` returns: every part, and `close`. */
 export type CelerySources = Required<MonitorSources>;
@@ -25,6 +26,7 @@ export type CelerySources = Required<MonitorSources>;
  */
 export function celerySources(options: CelerySourcesOptions): CelerySources {
   const resolved = resolveOptions(options);
+  if (resolved.store !== null) return createStoredSource(resolved, resolved.store);
   const { close, ...connections } = connectionsOf(resolved);
   return createCelerySource({ ...resolved, ...connections, closeConnections: close });
 }

@@ -7,6 +7,8 @@ import {
   wrongOption,
 } from '../../check-options.ts';
 import { type RetentionOptions, resolveRetention } from '../../history/retention.ts';
+import type { HistoryStore } from '../../history/store.ts';
+import { readSourceStore } from '../../history/store-option.ts';
 import {
   createSourceRedactor,
   type RedactFunction,
@@ -72,16 +74,34 @@ export interface CelerySourcesOptions {
    * built-in rules.
    */
   readonly redact?: RedactOptions | RedactFunction | false;
+  /**
+   * Where the history is kept beyond the memory of the process: `sqliteStore(path)` of `express-task-monitor/sqlite`, or
+   * `postgresStore(client)` of `express-task-monitor/postgres`. It survives restarts and is shared by all instances.
+   * Default: none; the history ends with the process.
+   */
+  readonly store?: HistoryStore;
+  /**
+   * Which instances listen to the broker, if several share a store.
+   * - `every` (default): each of them
+   * - `leader`: one of them, which keeps the store up to date for the others; when it ends, another one takes over
+   * - `false`: this one never does; it answers from the store
+   */
+  readonly collect?: Collect;
 }
+
+/** The option `collect` of `celerySources`. */
+export type Collect = 'every' | 'leader' | false;
 
 /** {@link CelerySourcesOptions}, checked and complete, except for `broker` and `backend`. */
 export interface ResolvedOptions
-  extends Required<Omit<CelerySourcesOptions, 'broker' | 'backend' | 'redact'>> {
+  extends Required<Omit<CelerySourcesOptions, 'broker' | 'backend' | 'redact' | 'store'>> {
   /** As given: checked where the connections are chosen. */
   readonly broker: CelerySourcesOptions['broker'];
   readonly backend: CelerySourcesOptions['backend'];
   /** `null`: texts are not redacted here. */
   readonly redactor: Redactor | null;
+  /** `null`: the history ends with the process. */
+  readonly store: HistoryStore | null;
 }
 
 /** The function that takes these options, for error messages. */
@@ -98,6 +118,8 @@ const KEYS: KeysOf<CelerySourcesOptions> = {
   control: true,
   enableEvents: true,
   redact: true,
+  store: true,
+  collect: true,
 };
 
 /** What people write instead of an option, and what to write. */
@@ -121,6 +143,8 @@ const HINTS: OptionHints = {
   task_queues: 'queues',
   enable_events: 'enableEvents',
   inspect: 'control',
+  database: 'store',
+  history: 'store',
 };
 
 /**
@@ -147,8 +171,11 @@ export function resolveOptions(options: unknown): ResolvedOptions {
   if (enableEvents && !control) {
     throw new TypeError(`${CALLER}: 'enableEvents' needs remote control. Remove control: false.`);
   }
+  const store = readSourceStore(CALLER, options);
   return {
     name,
+    store,
+    collect: readCollect(options.collect, store),
     settings: settings === undefined ? {} : checkSettings(settings),
     retention,
     queues: [...queues],
@@ -159,4 +186,23 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     broker,
     backend,
   };
+}
+
+function readCollect(collect: unknown, store: HistoryStore | null): Collect {
+  if (collect === undefined || collect === 'every') return 'every';
+  if (collect !== 'leader' && collect !== false) {
+    throw wrongOption(CALLER, 'collect', "'every', 'leader' or false", collect);
+  }
+  const written = collect === false ? 'collect: false' : "collect: 'leader'";
+  if (store === null) {
+    throw new TypeError(
+      `${CALLER}: ${written} needs a store that all instances share. Write store: postgresStore(pool), or remove 'collect'.`,
+    );
+  }
+  if (collect === 'leader' && store.isReadOnly) {
+    throw new TypeError(
+      `${CALLER}: ${written} needs a store that may be written. Remove readOnly of the store, or write collect: false.`,
+    );
+  }
+  return collect;
 }

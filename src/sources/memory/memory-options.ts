@@ -6,6 +6,8 @@ import {
   wrongOption,
 } from '../../check-options.ts';
 import { type RetentionOptions, resolveRetention } from '../../history/retention.ts';
+import type { HistoryStore } from '../../history/store.ts';
+import { readSourceStore } from '../../history/store-option.ts';
 import type { Schedule } from '../../model.ts';
 import {
   createSourceRedactor,
@@ -33,6 +35,12 @@ export interface MemorySourcesOptions {
    * built-in rules.
    */
   readonly redact?: RedactOptions | RedactFunction | false;
+  /**
+   * Where the history is kept beyond the memory of the process: `sqliteStore(path)` of `express-task-monitor/sqlite`, or
+   * `postgresStore(client)` of `express-task-monitor/postgres`. It survives restarts, and all instances show what each
+   * of them recorded. Default: none; the history ends with the process.
+   */
+  readonly store?: HistoryStore;
   /** Called with each record that cannot be read. Default: the first one is a process warning. */
   readonly onError?: (error: TypeError) => void;
   /** Clock, milliseconds since 1970. Default `Date.now`. */
@@ -46,6 +54,8 @@ export interface ResolvedMemoryOptions {
   readonly schedules: (() => Awaitable<readonly Schedule[]>) | null;
   /** `null`: texts are not redacted here. */
   readonly redactor: Redactor | null;
+  /** `null`: the history ends with the process. */
+  readonly store: HistoryStore | null;
   readonly onError: (error: TypeError) => void;
   readonly now: () => number;
 }
@@ -55,6 +65,7 @@ const KEYS: KeysOf<MemorySourcesOptions> = {
   retention: true,
   schedules: true,
   redact: true,
+  store: true,
   onError: true,
   now: true,
 };
@@ -74,6 +85,7 @@ export function resolveMemoryOptions(given: unknown): ResolvedMemoryOptions {
     retention,
     schedules: readSchedules(schedules),
     redactor: createSourceRedactor(options.redact, CALLER),
+    store: readSourceStore(CALLER, options),
     onError: readFunction(CALLER, 'onError', options.onError, '(error) => log(error)') ?? warnOnce(),
     now: readFunction(CALLER, 'now', options.now, 'Date.now') ?? Date.now,
   };

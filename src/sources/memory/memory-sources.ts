@@ -1,10 +1,11 @@
-import type { HistoryReader, WorkerChange } from '../../history/history.ts';
+import type { History, HistoryReader, WorkerChange } from '../../history/history.ts';
 import { type HistorySources, historySources } from '../../history/history-sources.ts';
 import { withInstanceWalks } from '../../history/instance-walks.ts';
 import { createMemoryHistory } from '../../history/memory-history.ts';
+import { createStoredHistory } from '../../history/stored/create-stored-history.ts';
 import type { WorkerHealthCheck } from '../../model.ts';
 import { redactSchedule } from '../../redact.ts';
-import type { HealthSource, MonitorSources, ReadContext, ScheduleSource } from '../../source.ts';
+import type { Awaitable, HealthSource, MonitorSources, ReadContext, ScheduleSource } from '../../source.ts';
 import {
   type MemorySourcesOptions,
   type ResolvedMemoryOptions,
@@ -32,10 +33,11 @@ export interface MemorySources extends HistorySources, Pick<MonitorSources, 'sch
   /** Records that a worker started, lives or ended. Never throws, like {@link MemorySources.record}. */
   recordWorker(record: MemoryWorkerRecord): void;
   /**
-   * Frees what is held. Later records are ignored, and routers answer 503. Called when the last router that
-   * shows these sources is closed.
+   * Frees what is held. Later records are ignored, and routers answer 503. With a store, what was recorded last is
+   * written first, and a promise is returned, which never rejects and resolves within about three seconds. Called when
+   * the last router that shows these sources is closed.
    */
-  close(): void;
+  close(): Awaitable<void>;
 }
 
 /**
@@ -50,8 +52,8 @@ export interface MemorySources extends HistorySources, Pick<MonitorSources, 'sch
  */
 export function memorySources(options: MemorySourcesOptions = {}): MemorySources {
   const resolved = resolveMemoryOptions(options);
-  const { name, retention, redactor, onError, now } = resolved;
-  const { writer, reader, close } = createMemoryHistory({ ...retention, now, redactor, backdated: true });
+  const { name, onError, now } = resolved;
+  const { writer, reader, close } = historyOf(resolved);
 
   function guarded(work: () => void): void {
     try {
@@ -73,6 +75,21 @@ export function memorySources(options: MemorySourcesOptions = {}): MemorySources
     close,
   };
 }
+
+/** Its `close` returns a promise where there is a store. */
+function historyOf({ name, retention, redactor, now, store }: ResolvedMemoryOptions): OpenHistory {
+  const memory = { ...retention, now, redactor, backdated: true };
+  if (store === null) return createMemoryHistory(memory);
+  return createStoredHistory(memory, {
+    store,
+    source: name,
+    deployment: null,
+    hearing: 'part',
+    isReadOnly: false,
+  });
+}
+
+type OpenHistory = Omit<History, 'close'> & { close(): Awaitable<void> };
 
 function schedulePart({ name, schedules, redactor }: ResolvedMemoryOptions): {
   schedules?: ScheduleSource;

@@ -1,0 +1,33 @@
+/** A Celery source whose history is kept in a store. */
+
+import type { HistoryStore } from '../../history/store.ts';
+import { createStoredHistory } from '../../history/stored/create-stored-history.ts';
+import { type ClosableParts, valueLengthOf } from './celery-source.ts';
+import { connectionsOf } from './connect.ts';
+import { deploymentId } from './deployment-id.ts';
+import type { LiveOptions } from './live.ts';
+import type { ResolvedOptions } from './options.ts';
+import { createCollectingSource, createLedSource } from './shared/shared-source.ts';
+
+/** @throws TypeError that says what to write; it never contains a URL */
+export function createStoredSource(options: ResolvedOptions, store: HistoryStore): ClosableParts {
+  const { name, collect, retention, redactor, settings } = options;
+  const connect = (): LiveOptions => {
+    const { close, ...connections } = connectionsOf(options);
+    return { ...options, ...connections, valueLength: valueLengthOf(retention), closeConnections: close };
+  };
+  // Wrong options throw here, also where this instance never connects.
+  const live = connect();
+  const history = createStoredHistory(
+    { ...retention, redactor, eventless: live.broker === null },
+    {
+      store,
+      source: name,
+      deployment: deploymentId({ ...live, settings }),
+      hearing: collect === 'every' ? 'all' : 'nothing',
+      isReadOnly: collect === false,
+    },
+  );
+  if (collect === 'every') return createCollectingSource(live, history);
+  return createLedSource({ name, history, connect: collect === 'leader' ? connect : null });
+}
