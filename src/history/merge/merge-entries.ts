@@ -147,6 +147,8 @@ function rankOf({ timeSource }: TaskEntry): number {
 /** Of two, that of the message that came last, since later ones of an undated state replace it. */
 function detailOf(first: TaskEntry, second: TaskEntry): string | null {
   if (first.detail === null || second.detail === null) return first.detail ?? second.detail;
+  // A RETRY without a number that comes again is no other one.
+  if (first.kind === 'retried' && first.isCounted) return first.detail;
   if (first.time !== second.time && first.timeSource !== 'sender') return second.detail;
   return [first.detail, second.detail].sort().at(-1) ?? null;
 }

@@ -24,11 +24,21 @@ const isLive = ({ origin, isStored }: TaskEntry): boolean => origin === 'event' 
 const isOpening = (entry: TaskEntry): boolean =>
   isLive(entry) && (entry.kind === 'sent' || entry.kind === 'received');
 const isRead = (entry: TaskEntry): boolean => !isLive(entry);
+const isDated = ({ timeSource }: TaskEntry): boolean => timeSource !== 'reading';
 const isEnd = ({ kind }: TaskEntry): boolean => KIND_ORDER[kind] >= KIND_ORDER.revoked;
 
 const latestOpening: Tie = (entries, rank) => latest(entries, rank >= OPENING ? isOpening : () => true);
 const earliestOpening: Tie = (entries, rank) =>
   rank >= OPENING ? -earliest(entries, isOpening) : latest(entries, () => true);
+
+/** Retries have the ranks 1 and 2, ends 3 and 4; those of workers are even. */
+function latestFailure(entries: readonly TaskEntry[], rank: number): number {
+  const isOfOrigin = ({ origin }: TaskEntry): boolean => (origin === 'event') === (rank % 2 === 0);
+  if (rank <= 2) return latest(entries, (entry) => isOfOrigin(entry) && entry.kind === 'retried');
+  return latestOf(entries, ({ kind }) => FAILED.has(kind), (entry) => isOfOrigin(entry) && isEnd(entry));
+}
+
+const FAILED: ReadonlySet<TaskEntry['kind']> = new Set(['failed', 'propagated']);
 
 /** The fields that have a rank, as `precedence.ts` describes them. */
 const CLAIMS: readonly Claim[] = [
@@ -38,7 +48,9 @@ const CLAIMS: readonly Claim[] = [
     tie: (entries, rank) =>
       rank === 4
         ? latest(entries, (entry) => isLive(entry) && entry.kind === 'sent')
-        : latest(entries, rank === 3 ? isRead : isLive),
+        : rank === 3
+          ? latestOf(entries, isDated, isRead)
+          : latestOf(entries, isOpening, isLive),
   },
   { rank: 'args', fields: ['args', 'kwargs'], tie: latestOpening },
   {
@@ -53,15 +65,7 @@ const CLAIMS: readonly Claim[] = [
   { rank: 'lineage', fields: ['parentId', 'rootId'], tie: earliestOpening, isCertainFrom: OPENING },
   { rank: 'group', fields: ['groupId'], tie: (entries) => latest(entries, () => true) },
   { rank: 'chord', fields: ['chordId'], tie: (entries) => latest(entries, () => true) },
-  {
-    rank: 'exception',
-    fields: ['exception', 'traceback'],
-    tie: (entries, rank) =>
-      latest(entries, (entry) => {
-        const isOfOrigin = (entry.origin === 'event') === (rank % 2 === 0);
-        return isOfOrigin && (rank <= 2 ? entry.kind === 'retried' : isEnd(entry));
-      }),
-  },
+  { rank: 'exception', fields: ['exception', 'traceback'], tie: latestFailure },
 ];
 
 /** Every text, with the claim it belongs to. */
@@ -202,6 +206,16 @@ function latest(entries: readonly TaskEntry[], passes: (entry: TaskEntry) => boo
   let time = Number.NEGATIVE_INFINITY;
   for (const entry of entries) if (entry.time > time && passes(entry)) time = entry.time;
   return time;
+}
+
+/** The time of the last entry that passes, of those that are preferred where there is one. */
+function latestOf(
+  entries: readonly TaskEntry[],
+  isPreferred: (entry: TaskEntry) => boolean,
+  passes: (entry: TaskEntry) => boolean,
+): number {
+  const time = latest(entries, (entry) => passes(entry) && isPreferred(entry));
+  return Number.isFinite(time) ? time : latest(entries, passes);
 }
 
 function earliest(entries: readonly TaskEntry[], passes: (entry: TaskEntry) => boolean): number {
