@@ -1,18 +1,17 @@
 /** Takes in tasks that were kept, by an earlier process or by another instance. */
-import { isDone } from '../../model.ts';
+import { isDone, type TaskTextField } from '../../model.ts';
 import { lifeOf } from '../merge/life.ts';
 import { applyRelations } from '../merge/merge.ts';
 import { isSameRecord, mergeRecords } from '../merge/merge-records.ts';
-import { copyRecord, type MutableRecord } from '../merge/record.ts';
+import { copyRecord } from '../merge/record.ts';
 import { isName } from '../names.ts';
 import { reportedRoot } from '../table/record-table.ts';
 import { allocateSlot, type Records } from '../table/records.ts';
+import { markShortened } from '../table/redaction.ts';
 import { evict, type MemoryState } from './memory-state.ts';
-import type { KeptTask } from './tap.ts';
+import { readKept } from './read-kept.ts';
+import type { AbsorbedTask, KeptTask } from './tap.ts';
 import { canvasOf, shared } from './write-relatives.ts';
-
-/** A task without secrets, and its root. */
-export type AbsorbedTask = Pick<KeptTask, 'record' | 'rootId'>;
 
 /**
  * @param heardAt when the task was last heard of, milliseconds since 1970
@@ -32,7 +31,7 @@ export function absorbTask(
 
 function addTask(
   state: MemoryState,
-  { record, rootId }: AbsorbedTask,
+  { record, rootId, shortened = [] }: AbsorbedTask,
   heardAt: number,
 ): 'same' | 'merged' | 'refused' {
   const { records, eviction, relations } = state.tables;
@@ -41,7 +40,7 @@ function addTask(
   const slot = allocateSlot(records, record.id);
   const own = relations.has(record.id) ? copyRecord(record) : null;
   const isRelated = own !== null && applyRelations(own, canvasOf(record.id, relations));
-  write(state, slot, own ?? record, rootId, heardAt);
+  write(state, slot, { record: own ?? record, rootId, shortened }, heardAt);
   evict(state);
   if (records.slots.get(record.id) !== slot) return 'refused';
   return isRelated || (records.roots[slot] ?? null) !== rootId ? 'merged' : 'same';
@@ -50,20 +49,28 @@ function addTask(
 function mergeTask(
   state: MemoryState,
   slot: number,
-  { record, rootId }: AbsorbedTask,
+  { record: given, rootId, shortened = [] }: AbsorbedTask,
   heardAt: number,
 ): 'same' | 'merged' {
   const { tables } = state;
-  const { records, redaction, relations } = tables;
+  const { records, relations } = tables;
   tables.packHeld(slot);
-  const own = redaction.record(slot);
-  const merged = mergeRecords(record, own);
-  if (relations.has(record.id)) applyRelations(merged, canvasOf(record.id, relations));
-  if (!isSameRecord(merged, own) || mayTakeRoot(records, slot, rootId)) {
-    write(state, slot, { ...merged, id: own.id }, rootId, heardAt);
+  const own = readKept(tables, slot);
+  const merged = mergeRecords(given, own.record);
+  if (relations.has(given.id)) applyRelations(merged, canvasOf(given.id, relations));
+  if (!isSameRecord(merged, own.record) || mayTakeRoot(records, slot, rootId)) {
+    const isCut = (field: TaskTextField): boolean =>
+      (shortened.includes(field) && merged[field] === given[field]) ||
+      (own.shortened.includes(field) && merged[field] === own.record[field]);
+    const task = {
+      record: { ...merged, id: own.record.id },
+      rootId,
+      shortened: merged.truncated.filter(isCut),
+    };
+    write(state, slot, task, heardAt);
     evict(state);
   }
-  return isSameRecord(merged, record) && (records.roots[slot] ?? null) === rootId ? 'same' : 'merged';
+  return isSameRecord(merged, given) && (records.roots[slot] ?? null) === rootId ? 'same' : 'merged';
 }
 
 function mayTakeRoot(records: Records, slot: number, rootId: string | null): boolean {
@@ -73,14 +80,18 @@ function mayTakeRoot(records: Records, slot: number, rootId: string | null): boo
 function write(
   state: MemoryState,
   slot: number,
-  record: MutableRecord | KeptTask['record'],
-  rootId: string | null,
+  { record, rootId, shortened }: KeptTask,
   heardAt: number,
 ): void {
   const { tables, workers, revisions } = state;
   const { records, redaction, roots, open, eviction } = tables;
   if (record.rootId === null && rootId !== null) roots.setFormer(slot, shared(records, rootId));
-  tables.write(slot, record);
+  const isSenders = (field: TaskTextField): boolean => !shortened.includes(field);
+  tables.write(
+    slot,
+    shortened.length === 0 ? record : { ...record, truncated: record.truncated.filter(isSenders) },
+  );
+  for (const field of shortened) markShortened(records, slot, field);
   redaction.mark(slot);
   open.absorbed(slot, heardAt);
   eviction.absorbed(slot, heardAt);

@@ -1,8 +1,7 @@
-import type { TaskTextField } from '../../model.ts';
-import { shortenedIn } from '../table/redaction.ts';
 import { absorbTask } from './absorb-task.ts';
 import { isSeenWhole } from './memory-reader.ts';
 import { catchUp, type MemoryState } from './memory-state.ts';
+import { readKept } from './read-kept.ts';
 import type { KeptTask, MemoryAccess } from './tap.ts';
 import type { Recorder } from './task-recorder.ts';
 
@@ -40,15 +39,6 @@ export function createMemoryAccess(state: MemoryState, recorder: Recorder): Memo
 }
 
 function readTask({ tables }: MemoryState, id: string): KeptTask | null {
-  const { records, redaction } = tables;
-  const slot = records.slots.get(id);
-  if (slot === undefined) return null;
-  const record = redaction.record(slot);
-  const shortened = shortenedIn(records, slot, record).filter((field) => !record.truncated.includes(field));
-  const truncated: TaskTextField[] = [...record.truncated, ...shortened];
-  return {
-    record: shortened.length === 0 ? record : { ...record, truncated },
-    rootId: record.rootId ?? records.roots[slot] ?? null,
-    shortened,
-  };
+  const slot = tables.records.slots.get(id);
+  return slot === undefined ? null : readKept(tables, slot);
 }

@@ -38,6 +38,9 @@ export interface KeptTask {
   readonly shortened: readonly TaskTextField[];
 }
 
+/** A task that is taken in. */
+export type AbsorbedTask = Omit<KeptTask, 'shortened'> & Partial<KeptTask>;
+
 /** What a history in memory offers to whoever keeps it. Nothing here calls the tap, except where it says so. */
 export interface MemoryAccess {
   /** Identifies this process in the feed, at most 32 characters. */
@@ -58,12 +61,12 @@ export interface MemoryAccess {
    * neither counted nor listed in the feed. Its age is that of `heardAt`. The tap hears of a change of this task that
    * was not reported yet, and of other tasks whose root follows from this one.
    *
-   * @param task without secrets
+   * @param task without secrets; where `shortened` is left out, all texts are as they arrived
    * @param heardAt when the task was last heard of
    * @returns `'same'`: memory now holds what was given; `'merged'`: memory knew more, which is to be kept, too;
    *   `'refused'`: it does not fit into memory, and counts as dropped
    */
-  absorbTask(task: Pick<KeptTask, 'record' | 'rootId'>, heardAt: number): 'same' | 'merged' | 'refused';
+  absorbTask(task: AbsorbedTask, heardAt: number): 'same' | 'merged' | 'refused';
   absorbRelation(relation: TaskRelation): void;
   /** The later of what is known and what is given holds. */
   absorbWorker(worker: StoredWorker): void;

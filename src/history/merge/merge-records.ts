@@ -35,7 +35,11 @@ const earliestOpening: Tie = (entries, rank) =>
 function latestFailure(entries: readonly TaskEntry[], rank: number): number {
   const isOfOrigin = ({ origin }: TaskEntry): boolean => (origin === 'event') === (rank % 2 === 0);
   if (rank <= 2) return latest(entries, (entry) => isOfOrigin(entry) && entry.kind === 'retried');
-  return latestOf(entries, ({ kind }) => FAILED.has(kind), (entry) => isOfOrigin(entry) && isEnd(entry));
+  return latestOf(
+    entries,
+    ({ kind }) => FAILED.has(kind),
+    (entry) => isOfOrigin(entry) && isEnd(entry),
+  );
 }
 
 const FAILED: ReadonlySet<TaskEntry['kind']> = new Set(['failed', 'propagated']);

@@ -1,23 +1,41 @@
 /** Records as text, and back. Texts that are long stand apart, so that a list does not read them. */
-
 import type { TaskTextField } from '../../model.ts';
 import { isRecord } from '../../values.ts';
+import type { KeptTask } from '../memory/tap.ts';
 import {
   type EntryKind,
   emptyRecord,
-  KIND_ORDER,
   type MutableRecord,
+  type Ranks,
   type TaskEntry,
   type TaskRecord,
 } from '../merge/record.ts';
+import type { StoredTask } from '../store.ts';
+import { readStamps, writeStamps } from './stamps-text.ts';
 
+/** Of the format. Texts of another version are not read. */
+const VERSION = 1;
 /** Longest text that stands in the record itself, in characters. */
-export const LONGEST_INLINE = 2_048;
+const LONGEST_INLINE = 2_048;
 
-/** The fields with texts. */
-export const TEXT_FIELDS: readonly TaskTextField[] = ['args', 'kwargs', 'result', 'exception', 'traceback'];
+const TEXT_FIELDS: readonly TaskTextField[] = ['args', 'kwargs', 'result', 'exception', 'traceback'];
+const TASK_KINDS: readonly unknown[] = ['map', 'starmap', 'chunks'];
+const STRINGS = [
+  ...(['name', 'queue', 'parentId', 'rootId', 'groupId', 'chordId'] as const),
+  ...(['args', 'kwargs', 'result', 'exception', 'traceback'] as const),
+];
+const NUMBERS = ['eta', 'expires', 'runtime'] as const;
+const FLAGS = ['hasNoParent', 'isMissing'] as const;
+
+// Stored are positions in these lists: new names are added at the end.
+const KINDS: readonly EntryKind[] = [
+  ...(['sent', 'received', 'revoking', 'started', 'custom', 'retried', 'requeued'] as const),
+  ...(['revoked', 'rejected', 'propagated', 'failed', 'succeeded'] as const),
+];
+const RANKS: readonly (keyof Ranks)[] = [
+  ...(['name', 'args', 'queue', 'eta', 'lineage', 'group', 'chord', 'result', 'exception'] as const),
+];
 const TIME_SOURCES = ['sender', 'arrival', 'reading'] as const;
-const KINDS = Object.keys(KIND_ORDER) as EntryKind[];
 
 /** A record as it is stored. */
 export interface RecordText {
@@ -28,52 +46,103 @@ export interface RecordText {
 
 /** @param record whose texts have no secrets */
 export function writeRecordText(record: TaskRecord): RecordText {
-  const { id: _, entries, ranks, ...fields } = record;
-  const known: Record<string, unknown> = {};
+  const known: Record<string, unknown> = { v: VERSION };
   const long: Record<string, string> = {};
-  for (const [field, value] of Object.entries(fields)) {
-    if (value === null || value === false || (Array.isArray(value) && value.length === 0)) continue;
-    known[field] = value;
-  }
-  for (const field of TEXT_FIELDS) {
+  for (const field of STRINGS) {
     const text = record[field];
-    if (text === null || text.length <= LONGEST_INLINE) continue;
-    known[field] = text.slice(0, LONGEST_INLINE);
-    long[field] = text;
+    if (text === null) continue;
+    if (isTextField(field) && text.length > LONGEST_INLINE) {
+      known[field] = startOf(text);
+      long[field] = text;
+    } else known[field] = text;
   }
-  const text = { ...known, entries: entries.map(writeEntry), ranks: Object.values(ranks) };
-  return {
-    record: JSON.stringify(text, (_key, value: unknown) =>
-      typeof value === 'bigint' ? String(value) : value,
-    ),
-    texts: Object.keys(long).length === 0 ? null : JSON.stringify(long),
-  };
+  for (const field of NUMBERS) if (record[field] !== null) known[field] = record[field];
+  for (const field of FLAGS) if (record[field]) known[field] = true;
+  if (record.kind !== null) known.kind = record.kind;
+  if (record.truncated.length > 0) known.truncated = record.truncated;
+  if (record.stamps !== null) known.stamps = writeStamps(record.stamps);
+  known.entries = record.entries.map(writeEntry);
+  known.ranks = RANKS.map((rank) => record.ranks[rank]);
+  const fields = Object.keys(long);
+  if (fields.length > 0) known.long = fields;
+  return { record: JSON.stringify(known), texts: fields.length === 0 ? null : JSON.stringify(long) };
 }
 
 /**
- * @param texts `null` also where they were not read: long texts are cut then
+ * @param texts `null` also where they were not read: long texts are cut then, and said to be truncated
  * @returns `null` for a text of another version
  */
 export function readRecordText(id: string, record: string, texts: string | null): MutableRecord | null {
-  const known: unknown = parse(record);
-  if (!isRecord(known) || !Array.isArray(known.entries) || !Array.isArray(known.ranks)) return null;
-  const { entries, ranks, ...fields } = known;
-  const read = emptyRecord(id);
-  const long: unknown = texts === null ? {} : parse(texts);
-  Object.assign(read, fields, isRecord(long) ? long : {});
-  for (const [at, name] of RANK_NAMES.entries()) {
-    const rank: unknown = ranks[at];
-    read.ranks[name] = typeof rank === 'number' ? rank : 0;
-  }
-  for (const entry of entries) if (Array.isArray(entry)) read.entries.push(readEntry(entry));
-  return read;
+  return readText(id, record, texts)?.record ?? null;
 }
 
-const RANK_NAMES = Object.keys(emptyRecord('').ranks) as (keyof TaskRecord['ranks'])[];
+/** @returns a stored task as memory takes it in; `null` for a text of another version */
+export function readKeptTask({
+  id,
+  record,
+  texts,
+  rootId,
+}: Pick<StoredTask, 'id' | 'record' | 'texts' | 'rootId'>): KeptTask | null {
+  const read = readText(id, record, texts);
+  return read === null ? null : { ...read, rootId };
+}
 
-function parse(text: string): unknown {
+/** What is read may come from anywhere: it is taken as it is only where it has the right type. */
+function readText(
+  id: string,
+  text: string,
+  texts: string | null,
+): { readonly record: MutableRecord; readonly shortened: readonly TaskTextField[] } | null {
+  const known = parse(text);
+  if (known?.v !== VERSION || !Array.isArray(known.entries) || !Array.isArray(known.ranks)) return null;
+  const record = emptyRecord(id);
+  const whole = texts === null ? null : parse(texts);
+  const long: readonly unknown[] = Array.isArray(known.long) ? known.long : [];
+  const shortened: TaskTextField[] = [];
+  for (const field of STRINGS) {
+    const value = known[field];
+    if (typeof value !== 'string') continue;
+    record[field] = value;
+    if (!long.includes(field) || !isTextField(field)) continue;
+    const end = whole?.[field];
+    if (typeof end === 'string') record[field] = end;
+    else shortened.push(field);
+  }
+  for (const field of NUMBERS) record[field] = numberOr(known[field]);
+  for (const field of FLAGS) record[field] = known[field] === true;
+  if (TASK_KINDS.includes(known.kind)) record.kind = known.kind as TaskRecord['kind'];
+  record.stamps = known.stamps === undefined ? null : readStamps(known.stamps);
+  record.truncated = truncatedOf(known.truncated, shortened);
+  for (const [at, rank] of RANKS.entries()) record.ranks[rank] = numberOr(known.ranks[at]) ?? 0;
+  for (const row of known.entries) {
+    const entry = Array.isArray(row) ? readEntry(row) : null;
+    if (entry !== null) record.entries.push(entry);
+  }
+  return { record, shortened };
+}
+
+function truncatedOf(truncated: unknown, shortened: readonly TaskTextField[]): readonly TaskTextField[] {
+  if (!Array.isArray(truncated) && shortened.length === 0) return NOTHING;
+  const fields: readonly unknown[] = Array.isArray(truncated) ? truncated : [];
+  return TEXT_FIELDS.filter((field) => fields.includes(field) || shortened.includes(field));
+}
+
+const NOTHING: TaskRecord['truncated'] = [];
+
+function isTextField(field: string): field is TaskTextField {
+  return (TEXT_FIELDS as readonly string[]).includes(field);
+}
+
+/** The beginning of a text, without half a character at its end. */
+function startOf(text: string): string {
+  const last = text.charCodeAt(LONGEST_INLINE - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? LONGEST_INLINE - 1 : LONGEST_INLINE);
+}
+
+function parse(text: string): Readonly<Record<string, unknown>> | null {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : null;
   } catch {
     return null;
   }
@@ -86,36 +155,35 @@ function writeEntry(entry: TaskEntry): unknown[] {
     (entry.isStored ? 2 : 0) |
     (entry.isCounted ? 4 : 0) |
     (TIME_SOURCES.indexOf(entry.timeSource) << 3);
-  const row = [
-    KIND_ORDER[entry.kind],
-    entry.time,
-    flags,
-    entry.worker,
-    entry.retries,
-    entry.state,
-    entry.detail,
-  ];
+  const row: unknown[] = [KINDS.indexOf(entry.kind), entry.time, flags];
+  row.push(entry.worker, entry.retries, entry.state, entry.detail);
   while (row.at(-1) === null) row.pop();
   return row;
 }
 
-function readEntry(row: readonly unknown[]): TaskEntry {
-  const [kind, time, flags, worker = null, retries = null, state = null, detail = null] = row;
-  const bits = Number(flags);
+function readEntry(row: readonly unknown[]): TaskEntry | null {
+  const [kind, time, flags, worker, retries, state, detail] = row;
+  const bits = numberOr(flags) ?? 0;
+  const [known, source] = [KINDS[numberOr(kind) ?? -1], TIME_SOURCES[bits >> 3]];
+  if (known === undefined || source === undefined || typeof time !== 'number') return null;
   return {
-    kind: KINDS[Number(kind)] ?? 'custom',
-    time: Number(time),
-    origin: (bits & 1) === 0 ? 'event' : 'result',
-    isStored: (bits & 2) !== 0,
-    isCounted: (bits & 4) !== 0,
-    timeSource: TIME_SOURCES[bits >> 3] ?? 'reading',
-    worker: textOr(worker),
-    retries: typeof retries === 'number' ? retries : null,
+    kind: known,
     state: textOr(state),
+    origin: (bits & 1) === 0 ? 'event' : 'result',
+    time,
+    timeSource: source,
+    isStored: (bits & 2) !== 0,
+    retries: numberOr(retries),
+    isCounted: (bits & 4) !== 0,
+    worker: textOr(worker),
     detail: textOr(detail),
   };
 }
 
 function textOr(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
+}
+
+function numberOr(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
 }

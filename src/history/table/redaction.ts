@@ -93,6 +93,16 @@ export function shortenedIn(records: Records, slot: number, record: MutableRecor
   });
 }
 
+/** Notes that a text of the table is only the beginning of the one that arrived. */
+export function markShortened(records: Records, slot: number, field: TaskTextField): void {
+  const held = textAt(records, slot, field);
+  if (held === null) return;
+  records.textBytes -= inlineBytes(held);
+  const cut = records.values.cut(held);
+  records.textBytes += inlineBytes(cut);
+  setTextAt(records, slot, field, cut);
+}
+
 function isTruncated(records: Records, slot: number, field: TaskTextField): boolean {
   return records.extras.get(slot)?.truncated.includes(field) === true;
 }

@@ -32,6 +32,8 @@ export interface ValueStore {
    * @returns what is held in place of it
    */
   replace(held: Text, content: string): Text;
+  /** Notes that the end of a text that is held is missing. @returns what is held in place of it */
+  cut(held: Text): Text;
   /** @returns the text, and whether its end is missing */
   read(text: Text | null): { text: string | null; cut: boolean };
 }
@@ -85,6 +87,11 @@ export function createValueStore(maxBytes: number, maxLength: number): ValueStor
       held.whole = content.length > maxLength ? copyOf(content, maxLength) : content;
       store.bytes += held.whole.length * 2;
       while (store.bytes > maxBytes && oldest !== null) unlink(oldest);
+      return held;
+    },
+    cut(held) {
+      if (typeof held === 'string') return { head: held, whole: null, cut: true, newer: null, older: null };
+      held.cut = true;
       return held;
     },
     read(text) {
