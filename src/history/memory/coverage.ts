@@ -11,8 +11,8 @@ export interface Coverage {
   addGap(from: number, to: number): void;
   /** Something that happened then was reported by who reports everything. */
   extendTo(time: number): void;
-  /** Everything between these times was seen by another process or instance. */
-  addSeen(from: number, to: number): void;
+  /** Everything between these times was seen by another process or instance. @returns whether that is new */
+  addSeen(from: number, to: number): boolean;
   /** Whether everything between these times was seen. */
   isWhole(from: number, to: number): boolean;
   /** Since when everything was seen, but for moments. */
@@ -46,12 +46,15 @@ export function createCoverage(startedAt: number): Coverage {
     },
     addSeen(from, to) {
       // Also where the numbers are not numbers.
-      if (!(from < to)) return;
-      gaps = gaps.flatMap((gap) => without(gap, from, to));
-      if (from >= start) return;
+      if (!(from < to)) return false;
+      const left = gaps.flatMap((gap) => without(gap, from, to));
+      const isNew = from < start || left.length !== gaps.length || left.some((gap, at) => gap !== gaps[at]);
+      gaps = left;
+      if (from >= start) return isNew;
       if (to < start) gaps.unshift({ from: to, to: start });
       start = from;
       dropOldest();
+      return isNew;
     },
     isWhole: (from, to) => from >= start && gaps.every((gap) => gap.from >= to || gap.to < from),
     since: () => gaps.findLast(({ from, to }) => to - from >= SHORT_MS)?.to ?? start,

@@ -31,8 +31,7 @@ export function createMemoryAccess(state: MemoryState, recorder: Recorder): Memo
       if (!state.isClosed && feed.absorb(instance, items)) revisions.events++;
     },
     absorbCoverage(from, to) {
-      coverage.addSeen(from, to);
-      revisions.tasks++;
+      if (coverage.addSeen(from, to)) revisions.tasks++;
     },
     droppedThrough: tables.eviction.droppedThrough,
   };

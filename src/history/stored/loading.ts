@@ -1,12 +1,10 @@
 /** Takes what is stored into memory: at the start, and what others wrote while this instance heard nothing. */
-import type { TaskTextField } from '../../model.ts';
 import { type Steps, scheduler } from '../../scheduler.ts';
 import type { HeardItem } from '../memory/tap.ts';
-import type { TaskRecord } from '../merge/record.ts';
 import type { FeedChunk, StoredQuery, StoredTask, StoreSession } from '../store.ts';
 import { readSpans, unionOf } from './coverage-text.ts';
 import { readFeedText } from './feed-text.ts';
-import { LONGEST_INLINE, readRecordText } from './record-text.ts';
+import { readKeptTask } from './record-text.ts';
 import { type StoredState, TEXT } from './stored-state.ts';
 import { noteChanged } from './task-backlog.ts';
 import { createPauses } from './task-writer.ts';
@@ -16,8 +14,6 @@ import { readWorkersText } from './worker-text.ts';
 const PAGE = 2_000;
 /** Most relations of the tasks of one page. */
 const MOST_RELATIONS = 20_000;
-
-const TEXT_FIELDS: readonly TaskTextField[] = ['args', 'kwargs', 'result', 'exception', 'traceback'];
 
 const ALL: StoredQuery = {
   ...{ limit: PAGE, after: null, states: [], names: [], workers: [], queues: [] },
@@ -132,12 +128,13 @@ function* takeIn(state: StoredState, tasks: readonly StoredTask[], isWhole: bool
   const { access, clock } = state;
   const result: TakenIn = { ids: [], refused: 0 };
   const pauses = createPauses();
-  for (const { id, record: text, texts, rootId, timestamp } of tasks) {
-    const record = readRecordText(id, text, texts);
-    if (record === null) continue;
-    if (!isWhole && isCut(record)) result.ids.push(id);
+  for (const task of tasks) {
+    const { id, timestamp } = task;
+    const kept = readKeptTask(task);
+    if (kept === null) continue;
+    if (!isWhole && kept.shortened.length > 0) result.ids.push(id);
     else {
-      const outcome = access.absorbTask({ record, rootId }, timestamp ?? clock.now() - clock.ahead());
+      const outcome = access.absorbTask(kept, timestamp ?? clock.now() - clock.ahead());
       if (outcome === 'refused') result.refused++;
       // Memory knew more than the store.
       if (outcome === 'merged') noteChanged(state.tasks, id, clock.elapsed());
@@ -148,8 +145,4 @@ function* takeIn(state: StoredState, tasks: readonly StoredTask[], isWhole: bool
     }
   }
   return result;
-}
-
-function isCut(record: TaskRecord): boolean {
-  return TEXT_FIELDS.some((field) => record[field]?.length === LONGEST_INLINE);
 }

@@ -8,7 +8,7 @@ import { lifeOf, retriesIn } from '../../merge/life.ts';
 import type { TaskRecord } from '../../merge/record.ts';
 import { toFigures, toTask } from '../../merge/task.ts';
 import type { StoredTask } from '../../store.ts';
-import { LONGEST_INLINE, readRecordText, TEXT_FIELDS } from '../record-text.ts';
+import { readKeptTask } from '../record-text.ts';
 
 /** What rows depend on beside their records. */
 export type RowContext = Pick<MemoryView, 'flags' | 'isRedacted'>;
@@ -25,19 +25,17 @@ export interface ColdTask {
  * @param isWhole whether its long texts were read, too
  * @returns `null`: another version of the library wrote it, which this one cannot read
  */
-export function readStored({ id, record, texts, rootId }: StoredTask, isWhole: boolean): ColdTask | null {
-  const read = readRecordText(id, record, texts);
-  if (read === null) return null;
-  const shortened = isWhole ? NOTHING : TEXT_FIELDS.filter((field) => mayBeCut(read[field]));
-  return { record: read, rootId, shortened };
+export function readStored(task: StoredTask, isWhole: boolean): ColdTask | null {
+  const kept = readKeptTask(task);
+  if (kept === null) return null;
+  const { record, rootId, shortened } = kept;
+  if (isWhole || shortened.length === 0) return { record, rootId, shortened: NOTHING };
+  // Rows say so of the texts that they show, see rowOf().
+  const truncated = record.truncated.filter((field) => !shortened.includes(field));
+  return { record: { ...record, truncated }, rootId, shortened };
 }
 
 const NOTHING: ColdTask['shortened'] = [];
-
-/** Long texts are stored apart. One that has the length of their beginning is taken for one of them. */
-function mayBeCut(text: string | null): boolean {
-  return text !== null && text.length >= LONGEST_INLINE;
-}
 
 /** @returns the row of a task */
 export function rowOf({ record, rootId, shortened }: ColdTask, { flags, isRedacted }: RowContext): Task {
