@@ -36,7 +36,6 @@ export type {
   SourceErrorCode,
   StateCountsBody,
   StatsNameBody,
-  StatsQueueBody,
   StatsStepBody,
   TaskBody,
   TaskDetailBody,

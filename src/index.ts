@@ -51,7 +51,6 @@ export type {
   MinuteCounts,
   MonitorSources,
   OpenTaskSummary,
-  QueueDepths,
   QueueSource,
   ReadContext,
   RunningTask,

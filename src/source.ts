@@ -31,7 +31,6 @@ export type {
 } from './source/activity.ts';
 
 export type {
-  QueueDepths,
   TaskPage,
   TaskPosition,
   TaskQuery,

@@ -21,7 +21,6 @@ export type {
 } from './wire/deployment.ts';
 export type {
   StatsNameBody,
-  StatsQueueBody,
   StatsStepBody,
   TaskBody,
   TaskDetailBody,

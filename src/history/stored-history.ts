@@ -66,6 +66,8 @@ export interface StoredHistory extends Omit<History, 'close'> {
   status(): StoreStatus;
   /** Whether this instance holds the lease now. */
   isHolder(): boolean;
+  /** Whether another instance that holds the lease, or wants it, was noticed in the last half minute. */
+  hasOthers(): boolean;
   /** Whether this instance wants the lease: only who hears what happens should collect and write. Default: true. */
   wantLease(wanted: boolean): void;
   /** Called when the lease is taken or lost. @returns ends the calls */

@@ -27,7 +27,6 @@ const RANKS: Readonly<Record<string, number>> = {
   history: 1,
   findings: 1,
   metrics: 1,
-  stores: 1,
   options: 2,
   read: 2,
   sources: 2,

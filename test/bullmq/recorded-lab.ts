@@ -44,6 +44,7 @@ export function heldHistory(texts = new Map<string, string>()): HeldHistory {
       ...{ lastWrite: null, error: null, code: null, lost: 0, lostAt: null, bytes: null },
     }),
     isHolder: () => held.isHeld,
+    hasOthers: () => false,
     wantLease() {},
     onLease: () => () => {},
     setHearing: async () => {},

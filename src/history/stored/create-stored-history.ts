@@ -7,7 +7,7 @@ import { changeHearing, freezeAt } from './hearing.ts';
 import { createJobs, type Jobs } from './jobs.ts';
 import { createStoredReader } from './read/stored-reader.ts';
 import { statusOf } from './status.ts';
-import { isHolder, mayWrite, PACE, type Pace, type StoredState } from './stored-state.ts';
+import { hasOthers, isHolder, mayWrite, PACE, type Pace, type StoredState } from './stored-state.ts';
 
 /** Longest time to write what is left when the history is closed, in milliseconds. */
 const CLOSE_MS = 2_000;
@@ -43,6 +43,7 @@ export function createStoredHistory(
     },
     status: () => statusOf(state),
     isHolder: () => isHolder(state),
+    hasOthers: () => hasOthers(state),
     wantLease(wanted) {
       if (lease.isWanted === wanted) return;
       lease.isWanted = wanted;

@@ -133,8 +133,14 @@ export function mayWrite(state: StoredState): boolean {
 /** How long another instance is remembered that was noticed by the lease, in milliseconds. */
 const OTHERS_MS = 30_000;
 
+/** Whether another instance that holds the lease, or wants it, was noticed lately. */
+export function hasOthers({ lease, clock }: StoredState): boolean {
+  return clock.elapsed() - lease.othersSeenAt < OTHERS_MS;
+}
+
 /** Whether other instances may write what this one does not hear. */
-export function isShared({ hearing, lease, clock }: StoredState): boolean {
+export function isShared(state: StoredState): boolean {
+  const { hearing, lease } = state;
   if (hearing !== 'part') return hearing === 'nothing';
-  return !lease.isKnown || clock.elapsed() - lease.othersSeenAt < OTHERS_MS;
+  return !lease.isKnown || hasOthers(state);
 }

@@ -1,9 +1,9 @@
 /** The host's own client of PostgreSQL: a pool of the package `pg`, or a client of the package `postgres`. */
-import type { SqlField, SqlRow } from '../sql/sql-database.ts';
+import type { SqlRow, SqlValue } from '../sql/sql-database.ts';
 
 /** A `Pool` of `pg` 8, as far as it is used. A single `Client` works, too. */
 export interface PgPool {
-  query(query: string | { text: string; values: unknown[]; rowMode: 'array' }): Promise<unknown>;
+  query(text: string, values?: unknown[]): Promise<unknown>;
 }
 
 /** A client of `postgres` 3 (postgres.js), as far as it is used. */
@@ -11,36 +11,21 @@ export interface PostgresJs {
   unsafe(text: string, values?: never[]): PromiseLike<unknown>;
 }
 
-/** Runs statements on the host's client. None of them is prepared under a name, and none needs a connection of its own. */
-export interface PostgresClient {
-  /** @returns rows as arrays, so that no setting of the host renames their columns */
-  query(text: string, values: readonly SqlField[]): Promise<readonly SqlRow[]>;
-  /** Runs several statements without values, which the server takes as one transaction. */
-  script(text: string): Promise<void>;
-}
+/** Runs a statement, and gives its rows. */
+export type RunQuery = (text: string, values: readonly SqlValue[]) => Promise<readonly SqlRow[]>;
 
 /** @returns `null` for what is neither of them */
-export function postgresClient(client: unknown): PostgresClient | null {
+export function queryOf(client: unknown): RunQuery | null {
   if (hasFunction(client, 'unsafe')) {
     const sql = client as unknown as PostgresJs;
-    return {
-      async query(text, values) {
-        const pending = sql.unsafe(text, [...values] as never[]) as PromiseLike<unknown> & {
-          values?(): PromiseLike<unknown>;
-        };
-        return rowsOf(await (pending.values?.() ?? pending));
-      },
-      script: async (text) => void (await sql.unsafe(text)),
-    };
+    return async (text, values) =>
+      rowsOf(await (values.length === 0 ? sql.unsafe(text) : sql.unsafe(text, [...values] as never[])));
   }
   if (hasFunction(client, 'query')) {
     const pool = client as unknown as PgPool;
-    return {
-      async query(text, values) {
-        const answer = await pool.query({ text, values: [...values], rowMode: 'array' });
-        return rowsOf((answer as { readonly rows?: unknown } | undefined)?.rows);
-      },
-      script: async (text) => void (await pool.query(text)),
+    return async (text, values) => {
+      const answer = await (values.length === 0 ? pool.query(text) : pool.query(text, [...values]));
+      return rowsOf((answer as { readonly rows?: unknown } | undefined)?.rows);
     };
   }
   return null;
@@ -51,6 +36,7 @@ function hasFunction(value: unknown, name: string): boolean {
   return isObject && typeof (value as Record<string, unknown>)[name] === 'function';
 }
 
+/** Several statements give an array of answers, of which nothing is read. */
 function rowsOf(rows: unknown): readonly SqlRow[] {
   return Array.isArray(rows) ? (rows as readonly SqlRow[]) : [];
 }

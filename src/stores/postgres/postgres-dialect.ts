@@ -1,5 +1,3 @@
-import type { TableNames } from '../sql/names.ts';
-import { TABLES } from '../sql/schema.ts';
 import type { SqlDialect, SqlType } from '../sql/sql-database.ts';
 
 const TYPES: Readonly<Record<SqlType, string>> = {
@@ -16,22 +14,13 @@ export const ARRAYS: Readonly<Record<SqlType, string>> = {
   real: 'double precision[]',
 };
 
-/** PostgreSQL 13 and later. */
+/** PostgreSQL 12 and later. */
 export const POSTGRES: SqlDialect = {
   name: 'postgres',
   now: '(extract(epoch FROM clock_timestamp()) * 1000)::double precision',
-  clustered: '',
-  byDay: ' PARTITION BY RANGE (day)',
+  size: (prefix) =>
+    `SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::double precision AS bytes FROM pg_class
+     WHERE relkind = 'r' AND relname LIKE '${prefix.replaceAll('_', String.raw`\_`)}%'`,
   type: (type) => TYPES[type],
   isAny: (expression, at) => `${expression} = ANY($${at}::text[])`,
 };
-
-/** The statement for the bytes on disk of all tables and their indexes. */
-export function postgresSize(names: TableNames): string {
-  const tables = ['meta', 'source', ...Object.keys(TABLES)].map(
-    (name) => `SELECT to_regclass('${names.of(name)}') AS oid`,
-  );
-  const days = `SELECT inhrelid FROM pg_inherits WHERE inhparent IN (to_regclass('${names.task}'), to_regclass('${names.relation}'))`;
-  return `SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::double precision
-    FROM (${[...tables, days].join(' UNION ALL ')}) AS tables`;
-}

@@ -1,5 +1,5 @@
 /**
- * Reports a deployment, once a second, to the instances that do not collect: a short status each time, everything else
+ * Reports a deployment, twice a second, to the instances that do not collect: a short status each time, everything else
  * if it has changed.
  */
 import type { SharedTexts } from '../../../history/stored-history.ts';
@@ -12,7 +12,7 @@ import { problemOf } from '../problem.ts';
 import { type HealthReport, KINDS, type StatusReport, writeReport } from './reports.ts';
 import { waitingReport } from './waiting-report.ts';
 
-const INTERVAL_MS = 1_000;
+const INTERVAL_MS = 500;
 /** Most time for one report, in milliseconds. */
 const LONGEST_MS = 5_000;
 /** Most queues, and most schedules. */

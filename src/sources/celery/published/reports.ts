@@ -20,7 +20,7 @@ export const KINDS = {
 /** Of the form of all reports. One with another version is not read. */
 const VERSION = 1;
 
-/** Written once a second, so that readers see whether anybody collects. */
+/** Written about once a second, so that readers see whether anybody collects. */
 export interface StatusReport {
   /** When it was written, milliseconds since 1970, by the clock of its writer. */
   readonly at: number;

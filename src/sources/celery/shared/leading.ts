@@ -10,8 +10,9 @@ const debug = debugChannel('celery');
 const INTERVAL_MS = 500;
 /** How long a leader tries to reach the broker before it lets another try, in milliseconds. */
 const PATIENCE_MS = 3_000;
-/** How long it leaves the lease to others then: longer than one of them takes to notice. */
+/** How long it leaves the lease to others then, and at most after several failures, in milliseconds. */
 const REST_MS = 3_000;
+const LONGEST_REST_MS = 30_000;
 
 /** What a leader does until it is closed. */
 export interface Term {
@@ -23,7 +24,10 @@ export interface Term {
 
 /** What {@link createLeading} needs. */
 export interface LeadingOptions<Own extends Term> {
-  readonly history: Pick<StoredHistory, 'isHolder' | 'status' | 'wantLease' | 'onLease' | 'setHearing'>;
+  readonly history: Pick<
+    StoredHistory,
+    'isHolder' | 'hasOthers' | 'status' | 'wantLease' | 'onLease' | 'setHearing'
+  >;
   /** Begins to collect. */
   readonly open: () => Own;
 }
@@ -45,6 +49,8 @@ interface State<Own extends Term> {
   listenedAt: number;
   /** Until when the lease is left to others; `null`: it is wanted. */
   restsUntil: number | null;
+  /** The length of the next rest. */
+  restMs: number;
   isClosed: boolean;
   /** Changes of the role, one behind the other. */
   settled: Promise<void>;
@@ -59,6 +65,7 @@ export function createLeading<Own extends Term>(options: LeadingOptions<Own>): L
     changes: 0,
     listenedAt: 0,
     restsUntil: null,
+    restMs: REST_MS,
     isClosed: false,
     settled: Promise.resolve(),
   };
@@ -85,12 +92,20 @@ function look<Own extends Term>(state: State<Own>): void {
     state.restsUntil = null;
     options.history.wantLease(true);
   }
-  if (term?.isListening() === true) state.listenedAt = now;
-  else if (term !== null && restsUntil === null && now - state.listenedAt > PATIENCE_MS) {
-    state.restsUntil = now + REST_MS * (1 + Math.random());
-    options.history.wantLease(false);
-  }
+  if (term?.isListening() === true) {
+    state.listenedAt = now;
+    state.restMs = REST_MS;
+  } else if (term !== null && restsUntil === null && now - state.listenedAt > PATIENCE_MS) giveUp(state, now);
   void settle(state);
+}
+
+/** Lets another try. Of several that all cannot reach the broker, each rests longer and longer. */
+function giveUp<Own extends Term>(state: State<Own>, now: number): void {
+  const { history } = state.options;
+  if (!history.hasOthers()) return;
+  state.restsUntil = now + state.restMs * (1 + Math.random());
+  state.restMs = Math.min(2 * state.restMs, LONGEST_REST_MS);
+  history.wantLease(false);
 }
 
 /** Makes the role what the lease says. */

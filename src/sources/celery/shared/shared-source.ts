@@ -9,6 +9,7 @@ import { type Live, type LiveOptions, openLive } from '../live.ts';
 import { createPublishedDeployment } from '../published/published-deployment.ts';
 import { createPublisher } from '../published/publisher.ts';
 import { createReportClock, type ReportClock } from '../published/report-clock.ts';
+import { keptTasks } from '../results/kept-tasks.ts';
 import { createLeading, type Leading } from './leading.ts';
 import { type Answering, switchedParts } from './switched-parts.ts';
 
@@ -17,7 +18,7 @@ const LOOK_MS = 1_000;
 
 /** A source that collects whatever others do. It writes only while it hears what happens. */
 export function createCollectingSource(options: LiveOptions, history: StoredHistory): ClosableParts {
-  const live = openLive(options, history);
+  const live = openLive({ ...options, kept: keptTasks(history) }, history);
   const followConnection = (): void => history.wantLease(live.isListening());
   followConnection();
   const timer = setInterval(followConnection, LOOK_MS).unref();
@@ -87,7 +88,7 @@ function openTerm(options: LiveOptions, { history, clock, leader }: TermContext)
   const before = clock.status();
   // Nobody has heard what happened since the one before gave up.
   if (before !== null) history.writer.recordGap();
-  const live = openLive(options, history);
+  const live = openLive({ ...options, kept: keptTasks(history) }, history);
   const { deployment, parts } = live;
   const publisher = createPublisher({ deployment, parts, texts: history.texts, leader, before });
   let hasListened = false;
