@@ -41,7 +41,7 @@ export interface StoredTask extends StoredFields {
   readonly id: string;
   /** The day of its first write, counted from 1970. With the id, its key: days are dropped as a whole. */
   readonly day: number;
-  /** Of this write, 1 for the first. A write succeeds only over the version before. */
+  /** Of this write, 1 for the first. A later one succeeds only over the version before, and the first over none. */
   readonly version: number;
   /** The record, as text that only the history reads. */
   readonly record: string;
@@ -82,7 +82,10 @@ export type StoredLink = 'rootId' | 'parentId' | 'groupId' | 'chordId';
 
 /** The stored tasks of one source. Every call rejects with a `StoreError` when the database cannot answer. */
 export interface TaskStore {
-  /** @returns the ids that were written; the others have been written by another instance since they were read */
+  /**
+   * @returns the ids that were written; the others have been written by another instance since they were read, have moved
+   *   to another day, or were dropped. Whoever reads them again finds out which.
+   */
   write(tasks: readonly StoredTask[]): Promise<ReadonlySet<string>>;
   /** @returns those of the tasks that are stored, in no order, with all texts */
   read(ids: readonly string[]): Promise<readonly StoredTask[]>;

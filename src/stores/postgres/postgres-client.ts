@@ -1,31 +1,56 @@
 /** The host's own client of PostgreSQL: a pool of the package `pg`, or a client of the package `postgres`. */
-import type { SqlRow, SqlValue } from '../sql/sql-database.ts';
+import type { SqlField, SqlRow } from '../sql/sql-database.ts';
 
 /** A `Pool` of `pg` 8, as far as it is used. A single `Client` works, too. */
 export interface PgPool {
-  query(text: string, values?: unknown[]): Promise<unknown>;
+  query(query: string | { text: string; values: unknown[]; rowMode: 'array' }): Promise<unknown>;
 }
 
 /** A client of `postgres` 3 (postgres.js), as far as it is used. */
 export interface PostgresJs {
   unsafe(text: string, values?: never[]): PromiseLike<unknown>;
+  /** A connection that nothing else uses. */
+  reserve?(): Promise<{ unsafe(text: string): PromiseLike<unknown>; release(): void }>;
 }
 
-/** Runs a statement, and gives its rows. */
-export type RunQuery = (text: string, values: readonly SqlValue[]) => Promise<readonly SqlRow[]>;
+/** Runs statements on the host's client. None of them is prepared under a name, and none needs a connection of its own. */
+export interface PostgresClient {
+  /** @returns rows as arrays, so that no setting of the host renames their columns */
+  query(text: string, values: readonly SqlField[]): Promise<readonly SqlRow[]>;
+  /** Runs several statements without values, which the server takes as one transaction. */
+  script(text: string): Promise<void>;
+}
 
 /** @returns `null` for what is neither of them */
-export function queryOf(client: unknown): RunQuery | null {
+export function postgresClient(client: unknown): PostgresClient | null {
   if (hasFunction(client, 'unsafe')) {
     const sql = client as unknown as PostgresJs;
-    return async (text, values) =>
-      rowsOf(await (values.length === 0 ? sql.unsafe(text) : sql.unsafe(text, [...values] as never[])));
+    return {
+      async query(text, values) {
+        const pending = sql.unsafe(text, [...values] as never[]) as PromiseLike<unknown> & {
+          values?(): PromiseLike<unknown>;
+        };
+        return rowsOf(await (pending.values?.() ?? pending));
+      },
+      // Behind a statement without values, nothing else may be sent on the same connection: see `SqlValues`.
+      async script(text) {
+        const connection = await sql.reserve?.();
+        try {
+          await (connection ?? sql).unsafe(text);
+        } finally {
+          connection?.release();
+        }
+      },
+    };
   }
   if (hasFunction(client, 'query')) {
     const pool = client as unknown as PgPool;
-    return async (text, values) => {
-      const answer = await (values.length === 0 ? pool.query(text) : pool.query(text, [...values]));
-      return rowsOf((answer as { readonly rows?: unknown } | undefined)?.rows);
+    return {
+      async query(text, values) {
+        const answer = await pool.query({ text, values: [...values], rowMode: 'array' });
+        return rowsOf((answer as { readonly rows?: unknown } | undefined)?.rows);
+      },
+      script: async (text) => void (await pool.query(text)),
     };
   }
   return null;
@@ -36,7 +61,6 @@ function hasFunction(value: unknown, name: string): boolean {
   return isObject && typeof (value as Record<string, unknown>)[name] === 'function';
 }
 
-/** Several statements give an array of answers, of which nothing is read. */
 function rowsOf(rows: unknown): readonly SqlRow[] {
   return Array.isArray(rows) ? (rows as readonly SqlRow[]) : [];
 }

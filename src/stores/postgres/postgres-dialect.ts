@@ -1,3 +1,5 @@
+import type { TableNames } from '../sql/names.ts';
+import { TABLES } from '../sql/schema.ts';
 import type { SqlDialect, SqlType } from '../sql/sql-database.ts';
 
 const TYPES: Readonly<Record<SqlType, string>> = {
@@ -14,13 +16,22 @@ export const ARRAYS: Readonly<Record<SqlType, string>> = {
   real: 'double precision[]',
 };
 
-/** PostgreSQL 12 and later. */
+/** PostgreSQL 13 and later. */
 export const POSTGRES: SqlDialect = {
   name: 'postgres',
   now: '(extract(epoch FROM clock_timestamp()) * 1000)::double precision',
-  size: (prefix) =>
-    `SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::double precision AS bytes FROM pg_class
-     WHERE relkind = 'r' AND relname LIKE '${prefix.replaceAll('_', String.raw`\_`)}%'`,
+  clustered: '',
+  byDay: ' PARTITION BY RANGE (day)',
   type: (type) => TYPES[type],
   isAny: (expression, at) => `${expression} = ANY($${at}::text[])`,
 };
+
+/** The statement for the bytes on disk of all tables and their indexes, times the given value. */
+export function postgresSize(names: TableNames): string {
+  const tables = ['meta', 'source', ...Object.keys(TABLES)].map(
+    (name) => `SELECT to_regclass('${names.of(name)}') AS oid`,
+  );
+  const days = `SELECT inhrelid FROM pg_inherits WHERE inhparent IN (to_regclass('${names.task}'), to_regclass('${names.relation}'))`;
+  return `SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::double precision * $1::integer
+    FROM (${[...tables, days].join(' UNION ALL ')}) AS tables`;
+}

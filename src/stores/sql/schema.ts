@@ -1,102 +1,188 @@
-/** Tables and indexes of the store, their versions and their names. */
-import type { SqlDatabase, SqlDialect, SqlType } from './sql-database.ts';
+/** Tables and indexes of the store, as data. */
+import type { TableNames } from './names.ts';
+import type { SqlColumn, SqlDialect } from './sql-database.ts';
 
 /** The schema that this code writes. */
 export const SCHEMA_VERSION = 1;
 
-/** Columns of a stored task, in the order in which they are written. */
-export const TASK_COLUMNS = [
-  ['source_id', 'integer'],
-  ['id', 'text'],
-  ['day', 'integer'],
-  ['version', 'integer'],
-  ['is_open', 'integer'],
-  ['state', 'text'],
-  ['name', 'text'],
-  ['worker', 'text'],
-  ['queue', 'text'],
-  ['root_id', 'text'],
-  ['parent_id', 'text'],
-  ['group_id', 'text'],
-  ['chord_id', 'text'],
-  ['changed', 'real'],
-  ['received', 'real'],
-  ['started', 'real'],
-  ['finished', 'real'],
-  ['runtime', 'real'],
-  ['record', 'text'],
-  ['texts', 'text'],
-] as const satisfies readonly (readonly [string, SqlType])[];
+/** How many counts a rollup has. */
+export const ROLLUP_COUNTS = 9;
 
-export type TaskColumn = (typeof TASK_COLUMNS)[number][0];
-
-const KEY: readonly TaskColumn[] = ['source_id', 'id', 'day'];
-const REQUIRED: readonly TaskColumn[] = [...KEY, 'version', 'is_open', 'state', 'record'];
-
-/** Indexes, by the end of their name. Those with a condition hold few tasks. */
-const INDEXES: readonly (readonly [name: string, columns: string, where?: string])[] = [
-  ['changed', 'source_id, changed'],
-  ['state', 'source_id, state, changed'],
-  ['name', 'source_id, name, changed'],
-  ['root', 'source_id, root_id', 'root_id IS NOT NULL AND root_id <> id'],
-  ['group', 'source_id, group_id', 'group_id IS NOT NULL'],
-  ['open', 'source_id, changed', 'is_open = 1'],
-];
-
-/** Quoted names of the tables. */
-export interface TableNames {
-  readonly meta: string;
-  readonly source: string;
-  readonly lease: string;
-  readonly task: string;
-  /** Quotes the name of another table, or of an index, of this store. */
-  of(name: string): string;
+/** A table: its columns, those of them that may be unknown, and its key. */
+export interface Table {
+  readonly columns: readonly SqlColumn[];
+  readonly optional: readonly string[];
+  readonly key: readonly string[];
+  /** Whether old days are dropped as a whole. */
+  readonly isByDay?: boolean;
+  /** Whether rows are read in the order of the key. */
+  readonly isClustered?: boolean;
 }
 
-/** A name that needs no quotes. It is quoted all the same. */
-const NAME = /^[a-z_][a-z0-9_]{0,62}$/;
+/** Counts of a rollup, each in a column of its own, so that the database adds them up. */
+export const COUNT_COLUMNS: readonly SqlColumn[] = Array.from(
+  { length: ROLLUP_COUNTS },
+  (_, at) => [`count_${at}`, 'real'] as const,
+);
 
-/** Whether a name of a schema, or the beginning of table names, is allowed. */
-export function isSqlName(name: string): boolean {
-  return NAME.test(name);
-}
-
-/** @param schema of PostgreSQL; `null`: the one that the connection is set to */
-export function tableNames(schema: string | null, prefix: string): TableNames {
-  const of = (name: string): string =>
-    schema === null ? `"${prefix}${name}"` : `"${schema}"."${prefix}${name}"`;
-  return { meta: of('meta'), source: of('source'), lease: of('lease'), task: of('task'), of };
-}
-
-/** The statements that create the store, without partitions. */
-export function createStatements(dialect: SqlDialect, names: TableNames, prefix: string): string {
-  const columns = TASK_COLUMNS.map(([name, type]) => {
-    const isRequired = REQUIRED.includes(name);
-    return `${name} ${dialect.type(type)}${isRequired ? ' NOT NULL' : ''}`;
-  });
-  const text = dialect.type('text');
-  const integer = dialect.type('integer');
-  const isPartitioned = dialect.name === 'postgres';
-  return [
-    `CREATE TABLE IF NOT EXISTS ${names.meta} (key ${text} PRIMARY KEY, value ${text} NOT NULL)`,
-    `CREATE TABLE IF NOT EXISTS ${names.source} (name ${text} PRIMARY KEY, id ${integer} NOT NULL UNIQUE, deployment ${text})`,
-    `CREATE TABLE IF NOT EXISTS ${names.lease} (source_id ${integer} PRIMARY KEY, holder ${text} NOT NULL, expires_at ${dialect.type('real')} NOT NULL)`,
-    `CREATE TABLE IF NOT EXISTS ${names.task} (${columns.join(', ')}, PRIMARY KEY (${KEY.join(', ')}))${isPartitioned ? ' PARTITION BY RANGE (day)' : ''}`,
-    ...INDEXES.map(
-      ([name, on, where]) =>
-        `CREATE INDEX IF NOT EXISTS "${prefix}task_${name}" ON ${names.task} (${on})${where === undefined ? '' : ` WHERE ${where}`}`,
-    ),
-    `INSERT INTO ${names.meta} (key, value) VALUES ('schema', '${SCHEMA_VERSION}') ON CONFLICT (key) DO NOTHING`,
-  ].join(';\n');
-}
+/** The tables whose rows belong to a source, by the end of their name. */
+export const TABLES = {
+  lease: {
+    columns: [
+      ['source_id', 'integer'],
+      ['holder', 'text'],
+      ['expires_at', 'real'],
+      ['report', 'text'],
+      ['contender', 'text'],
+      ['contended_at', 'real'],
+    ],
+    optional: ['contender', 'contended_at'],
+    key: ['source_id'],
+  },
+  task: {
+    columns: [
+      ['source_id', 'integer'],
+      ['id', 'text'],
+      ['day', 'integer'],
+      ['version', 'integer'],
+      ['is_open', 'integer'],
+      ['state', 'text'],
+      ['name', 'text'],
+      ['worker', 'text'],
+      ['queue', 'text'],
+      ['root_id', 'text'],
+      ['parent_id', 'text'],
+      ['group_id', 'text'],
+      ['chord_id', 'text'],
+      ['changed', 'real'],
+      ['received', 'real'],
+      ['started', 'real'],
+      ['finished', 'real'],
+      ['runtime', 'real'],
+      ['record', 'text'],
+      ['texts', 'text'],
+    ],
+    optional: [
+      ...['name', 'worker', 'queue', 'root_id', 'parent_id', 'group_id', 'chord_id'],
+      ...['changed', 'received', 'started', 'finished', 'runtime', 'texts'],
+    ],
+    key: ['source_id', 'id', 'day'],
+    isByDay: true,
+  },
+  relation: {
+    columns: [
+      ['source_id', 'integer'],
+      ['child', 'text'],
+      ['relation', 'text'],
+      // A key may not be unknown: '' stands for an unknown parent, and any other is written behind a '='.
+      ['parent', 'text'],
+      ['day', 'integer'],
+    ],
+    optional: [],
+    key: ['source_id', 'child', 'relation', 'parent', 'day'],
+    isByDay: true,
+  },
+  feed: {
+    columns: [
+      ['source_id', 'integer'],
+      ['number', 'real'],
+      ['instance', 'text'],
+      ['items', 'text'],
+      ['item_count', 'integer'],
+      ['added_at', 'real'],
+    ],
+    optional: [],
+    key: ['source_id', 'number'],
+  },
+  snapshot: {
+    columns: [
+      ['source_id', 'integer'],
+      ['kind', 'text'],
+      ['content', 'text'],
+      ['revision', 'real'],
+    ],
+    optional: [],
+    key: ['source_id', 'kind'],
+  },
+  rollup: {
+    columns: [
+      ['source_id', 'integer'],
+      ['span', 'integer'],
+      ['level', 'integer'],
+      ['start_at', 'real'],
+      ['name', 'text'],
+      ['queue', 'text'],
+      ['worker', 'text'],
+      ['writer', 'text'],
+      ['weight', 'real'],
+      ...COUNT_COLUMNS,
+      ['times', 'text'],
+    ],
+    optional: ['times'],
+    key: ['source_id', 'span', 'level', 'start_at', 'name', 'queue', 'worker', 'writer'],
+    isClustered: true,
+  },
+} as const satisfies Readonly<Record<string, Table>>;
 
 /**
- * The version of the schema in the database.
- *
- * @returns `null` when there is none
+ * Indexes, by the end of their name. One for each filter of a list in the order of the last change, one for each other
+ * order by time, and those that find open tasks and what belongs together.
  */
-export async function schemaVersion(database: SqlDatabase, names: TableNames): Promise<number | null> {
-  const rows = await database.query(`SELECT value FROM ${names.meta} WHERE key = 'schema'`);
-  const value = rows[0]?.value;
-  return value === undefined || value === null ? null : Number(value);
+const INDEXES: readonly (readonly [
+  name: string,
+  table: keyof typeof TABLES,
+  columns: string,
+  where?: string,
+])[] = [
+  ['task_changed', 'task', 'source_id, changed'],
+  ['task_state', 'task', 'source_id, state, changed'],
+  ['task_name', 'task', 'source_id, name, changed'],
+  ['task_worker', 'task', 'source_id, worker, changed'],
+  ['task_queue', 'task', 'source_id, queue, changed'],
+  ['task_root', 'task', 'source_id, root_id, changed', 'root_id IS NOT NULL'],
+  ['task_parent', 'task', 'source_id, parent_id, changed', 'parent_id IS NOT NULL'],
+  ['task_group', 'task', 'source_id, group_id, changed', 'group_id IS NOT NULL'],
+  ['task_chord', 'task', 'source_id, chord_id', 'chord_id IS NOT NULL'],
+  ['task_open', 'task', 'source_id, changed', 'is_open = 1'],
+  ['task_received', 'task', 'source_id, received'],
+  ['task_started', 'task', 'source_id, started'],
+  ['task_finished', 'task', 'source_id, finished'],
+  ['task_runtime', 'task', 'source_id, runtime'],
+  ['relation_parent', 'relation', 'source_id, parent'],
+];
+
+/** Where rows of a day are not dropped as a whole, they are found by it. */
+const DAY_INDEXES: readonly (readonly [name: string, table: keyof typeof TABLES])[] = [
+  ['task_day', 'task'],
+  ['relation_day', 'relation'],
+];
+
+/** The statements that create the store. */
+export function createStatements(dialect: SqlDialect, names: TableNames): readonly string[] {
+  const text = dialect.type('text');
+  const integer = dialect.type('integer');
+  return [
+    `CREATE TABLE ${names.meta} (key ${text} PRIMARY KEY, value ${text} NOT NULL)`,
+    `CREATE TABLE ${names.source} (name ${text} PRIMARY KEY, id ${integer} NOT NULL UNIQUE, deployment ${text}, kept_days ${integer} NOT NULL)`,
+    ...Object.entries(TABLES).map(([name, table]) => createTable(dialect, names.of(name), table)),
+    ...INDEXES.map(
+      ([name, table, on, where]) =>
+        `CREATE INDEX ${names.index(name)} ON ${names[table]} (${on})${where === undefined ? '' : ` WHERE ${where}`}`,
+    ),
+    ...DAY_INDEXES.map(([name, table]) =>
+      dialect.byDay === ''
+        ? `CREATE INDEX ${names.index(name)} ON ${names[table]} (day)`
+        : `CREATE TABLE ${names.of(`${table}_rest`)} PARTITION OF ${names[table]} DEFAULT;
+CREATE INDEX ${names.index(`${table}_rest_day`)} ON ${names.of(`${table}_rest`)} (day)`,
+    ),
+    `INSERT INTO ${names.meta} (key, value) VALUES ('schema', '${SCHEMA_VERSION}')`,
+  ];
+}
+
+function createTable(dialect: SqlDialect, quoted: string, table: Table): string {
+  const columns = table.columns.map(
+    ([name, type]) => `${name} ${dialect.type(type)}${table.optional.includes(name) ? '' : ' NOT NULL'}`,
+  );
+  const end = table.isByDay === true ? dialect.byDay : table.isClustered === true ? dialect.clustered : '';
+  return `CREATE TABLE ${quoted} (${columns.join(', ')}, PRIMARY KEY (${table.key.join(', ')}))${end}`;
 }

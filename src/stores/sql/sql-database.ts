@@ -1,50 +1,62 @@
-/** What a value of a statement can be. An array is one value: the column of a batch. */
-export type SqlValue = string | number | null | readonly (string | number | null)[];
+/** What a value of a statement can be. An array is one value: texts of which any may match. */
+export type SqlValue = string | number | null | readonly string[];
 
-/** One row of an answer, by column. */
-export type SqlRow = Readonly<Record<string, string | number | null>>;
+/**
+ * The values of a statement, one at least. PgBouncer up to 1.20 loses what postgres.js sends behind a statement without
+ * values, and neither of them reports it.
+ */
+export type SqlValues = readonly [SqlValue, ...SqlValue[]];
+
+/** What a column of a row can hold. */
+export type SqlField = string | number | null;
+
+/** One row of an answer: its columns in the order of the statement. */
+export type SqlRow = readonly SqlField[];
 
 /** Types of columns that both engines know under some name. Times are `real`: whole milliseconds fit exactly. */
 export type SqlType = 'text' | 'integer' | 'real';
+
+/** A column and its type. */
+export type SqlColumn = readonly [name: string, type: SqlType];
 
 /** Where the engines' SQL differs. */
 export interface SqlDialect {
   readonly name: 'sqlite' | 'postgres';
   /** The clock of the database, in milliseconds since 1970. */
   readonly now: string;
-  /** Bytes on disk of all tables. */
-  size(prefix: string): string;
+  /** What follows a table whose rows are kept in the order of its key, where the engine can do that. */
+  readonly clustered: string;
+  /** What makes a table have partitions by day. */
+  readonly byDay: string;
   /** The name of a column type. */
   type(type: SqlType): string;
   /** Whether an expression equals one of the texts of an array that is bound as `$at`. */
   isAny(expression: string, at: number): string;
 }
 
-/** Rows to insert into a table. */
-export interface SqlInsert {
-  /** The table, and the name by which `tail` calls it. */
-  readonly into: string;
-  readonly columns: readonly (readonly [name: string, type: SqlType])[];
-  /** What follows the rows: `ON CONFLICT …` and `RETURNING …`. */
-  readonly tail: string;
+/** One statement that runs over rows. */
+export interface SqlBatch {
+  /** The statement. It reads the rows from `given`, whose columns are called `new_` and their name. */
+  readonly text: string;
+  readonly columns: readonly SqlColumn[];
 }
 
-/** A database as the store uses it. Rejects with whatever the driver throws. */
+/** A database as the store uses it. Every call rejects with a `StoreError`, and does so in time. */
 export interface SqlDatabase {
   readonly dialect: SqlDialect;
-  /** Runs one statement. Values are bound as `$1`, `$2`, … */
-  query(text: string, values?: readonly SqlValue[]): Promise<readonly SqlRow[]>;
+  /** Runs a statement that changes nothing. Values are bound as `$1`, `$2`, … */
+  read(text: string, values: SqlValues): Promise<readonly SqlRow[]>;
+  /** Runs a statement that changes something. */
+  write(text: string, values: SqlValues): Promise<readonly SqlRow[]>;
   /**
-   * Inserts rows, all or none of them.
+   * Runs a statement over rows, for all or none of them.
    *
-   * @param values by column, each with one value for each row
-   * @returns what the tail returns
+   * @param rows each with one value for each column
+   * @returns what the statement returns
    */
-  insert(
-    insert: SqlInsert,
-    values: readonly (readonly (string | number | null)[])[],
-  ): Promise<readonly SqlRow[]>;
+  batch(batch: SqlBatch, rows: readonly SqlRow[]): Promise<readonly SqlRow[]>;
   /** Runs several statements without values, all or none of them. */
   script(text: string): Promise<void>;
+  /** Ends what was opened. A later call opens it again. */
   close(): Promise<void>;
 }

@@ -1,20 +1,39 @@
-/** The statements about tasks. Every value is bound; names of tables come from `schema.ts`. */
-import type { StoredQuery } from '../../history/store.ts';
-import { TASK_COLUMNS, type TaskColumn } from './schema.ts';
-import type { SqlDialect, SqlInsert, SqlValue } from './sql-database.ts';
-import { toColumn } from './text-key.ts';
+/** The statements about tasks. Every value is bound; names of tables come from `names.ts`. */
+import type { StoredLink, StoredQuery } from '../../history/store.ts';
+import { assign, insertBatch, listColumns, without } from './batches.ts';
+import type { SqlBatch, SqlDialect, SqlValue } from './sql-database.ts';
+import { TASK_COLUMNS, type TaskColumn } from './task-row.ts';
+import { containing, toColumn } from './text-key.ts';
 
-/** A statement and its values. */
+/** A statement, and its values behind the number of the source. */
 export interface Statement {
   readonly text: string;
   readonly values: readonly SqlValue[];
 }
 
-const NAMES = TASK_COLUMNS.map(([name]) => name);
-const WRITTEN = NAMES.filter((name) => name !== 'source_id' && name !== 'id' && name !== 'day');
+/** Where tasks are read from. */
+export interface TaskTable {
+  readonly dialect: SqlDialect;
+  readonly table: string;
+  /** Whether an index finds the records that contain a text. */
+  readonly canSearch: boolean;
+}
+
+const READ = without(TASK_COLUMNS, 'source_id');
+const WRITTEN = without(READ, 'id', 'day');
 
 /** What a list reads: everything but the long texts. */
-const LISTED = NAMES.map((name) => (name === 'texts' ? 'NULL AS texts' : name)).join(', ');
+const LISTED = listColumns(READ).replace(', texts', ', NULL AS texts');
+
+/** What a search looks at: names, workers and texts are in the record. An index of PostgreSQL has this expression. */
+export const SEARCHED = "lower(id || ' ' || record)";
+
+const LINKS: Readonly<Record<StoredLink, TaskColumn>> = {
+  rootId: 'root_id',
+  parentId: 'parent_id',
+  groupId: 'group_id',
+  chordId: 'chord_id',
+};
 
 /** The column of each order. */
 const SORT_COLUMNS: Readonly<Record<StoredQuery['sort'], TaskColumn>> = {
@@ -27,95 +46,100 @@ const SORT_COLUMNS: Readonly<Record<StoredQuery['sort'], TaskColumn>> = {
   state: 'state',
 };
 
-/** Writes tasks. One that is stored in another version than the one before stays as it is. */
-export function taskInsert(table: string): SqlInsert {
-  const sets = WRITTEN.map((name) => `${name} = excluded.${name}`).join(', ');
+/** Writes tasks for the first time. Those that are stored stay as they are. */
+export function insertTasks(table: string): SqlBatch {
+  return insertBatch(table, TASK_COLUMNS, 'ON CONFLICT (source_id, id, day) DO NOTHING RETURNING id');
+}
+
+/** Writes tasks again. Those that are stored in another version than the one before stay as they are. */
+export function updateTasks(table: string): SqlBatch {
   return {
-    into: `${table} AS stored`,
     columns: TASK_COLUMNS,
-    tail: `ON CONFLICT (source_id, id, day) DO UPDATE SET ${sets} WHERE stored.version = excluded.version - 1 RETURNING id`,
+    text: `UPDATE ${table} AS stored SET ${assign(WRITTEN, 'given.new_')} FROM given
+      WHERE source_id = new_source_id AND id = new_id AND day = new_day AND version = new_version - 1 RETURNING id`,
   };
 }
 
 /** Reads tasks by their ids. */
-export function readStatement(
-  dialect: SqlDialect,
-  table: string,
-  sourceId: number,
-  ids: readonly string[],
-): Statement {
-  const text = `SELECT ${NAMES.join(', ')} FROM ${table} WHERE source_id = $1 AND ${dialect.isAny('id', 2)}`;
-  return { text, values: [sourceId, ids.map(toColumn)] };
+export function readTasks({ dialect, table }: TaskTable, ids: readonly string[]): Statement {
+  const text = `SELECT ${listColumns(READ)} FROM ${table} WHERE source_id = $1 AND ${dialect.isAny('id', 2)}`;
+  return { text, values: [ids.map(toColumn)] };
 }
 
-/**
- * Reads a part of a list: the rows with a value to sort by, or those without one, which come last in both orders.
- * Apart, each part is one range of an index.
- *
- * @param after position of the row before, of this part; `null`: from its start
- */
-export function listStatement(
-  dialect: SqlDialect,
-  table: string,
-  sourceId: number,
-  query: StoredQuery,
-  part: { readonly hasKey: boolean; readonly after: StoredQuery['after']; readonly limit: number },
+/** Reads tasks that name one of these ids. */
+export function linkedTasks(
+  { dialect, table }: TaskTable,
+  link: StoredLink,
+  ids: readonly string[],
+  most: number,
 ): Statement {
-  const { conditions, values } = filtersOf(dialect, sourceId, query);
+  const text = `SELECT ${LISTED} FROM ${table} WHERE source_id = $1 AND ${dialect.isAny(LINKS[link], 2)} LIMIT $3`;
+  return { text, values: [ids.map(toColumn), most] };
+}
+
+/** A part of a list: the rows with a value to sort by, or those without one, which come last in both orders. */
+export interface ListPart {
+  readonly hasKey: boolean;
+  /** The position of the row before, in this part; `null`: from its start. */
+  readonly after: StoredQuery['after'];
+  readonly limit: number;
+}
+
+/** Reads a part of a list. Apart, each part is one range of an index. */
+export function listTasks(
+  tasks: TaskTable,
+  query: StoredQuery,
+  { hasKey, after, limit }: ListPart,
+): Statement {
+  const filters = filtersOf(tasks, query);
   const key = SORT_COLUMNS[query.sort];
-  const { hasKey, after, limit } = part;
-  conditions.push(`${key} IS ${hasKey ? 'NOT NULL' : 'NULL'}`);
-  if (after !== null) conditions.push(behind(key, query.order, after, values));
-  values.push(limit);
+  filters.conditions.push(`${key} IS ${hasKey ? 'NOT NULL' : 'NULL'}`);
+  if (after !== null) filters.conditions.push(behind(key, query.order, after, filters));
   const order = hasKey ? `${key} ${query.order === 'asc' ? 'ASC' : 'DESC'}, id ASC` : 'id ASC';
-  const text = `SELECT ${LISTED} FROM ${table} WHERE ${conditions.join(' AND ')} ORDER BY ${order} LIMIT $${values.length}`;
-  return { text, values };
+  const text = `SELECT ${LISTED} FROM ${tasks.table} WHERE ${filters.conditions.join(' AND ')} ORDER BY ${order} LIMIT ${filters.bind(limit)}`;
+  return { text, values: filters.values };
 }
 
 /** Counts the tasks of a list, up to `most`. */
-export function countStatement(
-  dialect: SqlDialect,
-  table: string,
-  sourceId: number,
-  query: StoredQuery,
-  most: number,
-): Statement {
-  const { conditions, values } = filtersOf(dialect, sourceId, query);
-  values.push(most);
-  const some = `SELECT 1 FROM ${table} WHERE ${conditions.join(' AND ')} LIMIT $${values.length}`;
-  return { text: `SELECT count(*) AS count FROM (${some}) AS matching`, values };
+export function countTasks(tasks: TaskTable, query: StoredQuery, most: number): Statement {
+  const { conditions, values, bind } = filtersOf(tasks, query);
+  const some = `SELECT 1 FROM ${tasks.table} WHERE ${conditions.join(' AND ')} LIMIT ${bind(most)}`;
+  return { text: `SELECT count(*) FROM (${some}) AS matching`, values };
 }
 
-/** What a list filters by, and the values that are bound so far. */
+/** What a list filters by. */
 interface Filters {
   readonly conditions: string[];
   readonly values: SqlValue[];
+  /** Binds a value. @returns how the statement calls it */
+  bind(value: SqlValue): string;
 }
 
-function filtersOf(dialect: SqlDialect, sourceId: number, query: StoredQuery): Filters {
+function filtersOf({ dialect, canSearch }: TaskTable, query: StoredQuery): Filters {
   const conditions = ['source_id = $1'];
-  const values: SqlValue[] = [sourceId];
-  const add = (value: SqlValue, condition: (at: number) => string): void => {
-    values.push(value);
-    conditions.push(condition(values.length));
-  };
-  const any = (column: TaskColumn, texts: readonly string[]): void => {
-    if (texts.length === 1) add(toColumn(texts[0] as string), (at) => `${column} = $${at}`);
-    else if (texts.length > 1) add(texts.map(toColumn), (at) => dialect.isAny(column, at));
+  const values: SqlValue[] = [];
+  const bind = (value: SqlValue): string => `$${values.push(value) + 1}`;
+  const any = (column: TaskColumn, texts: readonly (string | null)[]): void => {
+    const wanted = texts.filter((text) => text !== null).map(toColumn);
+    if (wanted.length === 1) conditions.push(`${column} = ${bind(wanted[0] ?? null)}`);
+    else if (wanted.length > 1) conditions.push(dialect.isAny(column, values.push(wanted) + 1));
   };
   any('state', query.states);
   any('name', query.names);
   any('worker', query.workers);
   any('queue', query.queues);
-  any('root_id', query.rootId === null ? [] : [query.rootId]);
-  any('parent_id', query.parentId === null ? [] : [query.parentId]);
-  any('group_id', query.groupId === null ? [] : [query.groupId]);
-  if (query.since !== null) add(query.since.getTime(), (at) => `changed >= $${at}`);
-  if (query.until !== null) add(query.until.getTime(), (at) => `changed < $${at}`);
+  any('root_id', [query.rootId]);
+  any('parent_id', [query.parentId]);
+  any('group_id', [query.groupId]);
+  if (query.since !== null) conditions.push(`changed >= ${bind(query.since.getTime())}`);
+  if (query.until !== null) conditions.push(`changed < ${bind(query.until.getTime())}`);
   if (query.isOpen) conditions.push('is_open = 1');
   const { except = [] } = query;
-  if (except.length > 0) add(except.map(toColumn), (at) => `NOT (${dialect.isAny('id', at)})`);
-  return { conditions, values };
+  if (except.length > 0)
+    conditions.push(`NOT (${dialect.isAny('id', values.push(except.map(toColumn)) + 1)})`);
+  const pattern = query.hint === null || !canSearch ? null : containing(query.hint);
+  if (pattern !== null) conditions.push(`${SEARCHED} LIKE ${bind(pattern)}`);
+  return { conditions, values, bind };
 }
 
 /** The condition of a row behind a position. The first half bounds the range of the index. */
@@ -123,13 +147,11 @@ function behind(
   key: TaskColumn,
   order: StoredQuery['order'],
   after: NonNullable<StoredQuery['after']>,
-  values: SqlValue[],
+  { bind }: Filters,
 ): string {
-  values.push(toColumn(after.id));
-  const id = `$${values.length}`;
+  const id = bind(toColumn(after.id));
   if (after.key === null) return `id > ${id}`;
-  values.push(typeof after.key === 'string' ? toColumn(after.key) : after.key);
-  const at = `$${values.length}`;
+  const at = bind(typeof after.key === 'string' ? toColumn(after.key) : after.key);
   const sign = order === 'asc' ? '>' : '<';
   return `${key} ${sign}= ${at} AND (${key} ${sign} ${at} OR id > ${id})`;
 }

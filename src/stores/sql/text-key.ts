@@ -17,3 +17,19 @@ export function fromColumn(column: string): string {
   const text: unknown = JSON.parse(`"${column}"`);
   return String(text);
 }
+
+/** Characters that stand in JSON as they are, and that the database turns into lower case as JavaScript does. */
+const PLAIN_RUNS = /[\u0020\u0021\u0023-\u005b\u005d-\u007e]+/g;
+/** Shorter texts are in nearly every record. */
+const SHORTEST = 3;
+
+/**
+ * The pattern of `LIKE` for JSON that may contain a text, whatever case it has: that of its longest plain part.
+ *
+ * @returns `null`: the text has no part that tells records apart
+ */
+export function containing(text: string): string | null {
+  const parts = (text.match(PLAIN_RUNS) ?? []).toSorted((a, b) => b.length - a.length);
+  const [longest = ''] = parts;
+  return longest.length < SHORTEST ? null : `%${longest.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+}

@@ -1,74 +1,42 @@
-import { Worker } from 'node:worker_threads';
-import type { SqlDatabase, SqlRow, SqlValue } from '../sql/sql-database.ts';
+import { DEADLINES } from '../sql/guarded-database.ts';
+import type { SqlBatch, SqlDatabase, SqlField, SqlValue } from '../sql/sql-database.ts';
 import { SQLITE } from './sqlite-dialect.ts';
-import type { SqliteReply, SqliteRequest } from './sqlite-protocol.ts';
-
-interface Waiting {
-  readonly resolve: (rows: readonly SqlRow[]) => void;
-  readonly reject: (error: Error) => void;
-}
-
-/** `Omit` of each member of a union. */
-type Without<Request, Key extends string> = Request extends unknown ? Omit<Request, Key> : never;
+import { createSqliteWorker } from './sqlite-worker.ts';
 
 /**
- * SQLite in a thread of its own.
+ * SQLite in threads of its own: one writes and one reads, so that a long read holds up no write.
  *
- * @param path of the file, which is made if there is none
- * @param thread the program of the thread
+ * @param path of the file, which is created with the tables
+ * @param program of the threads
  */
-export function createSqliteDatabase(path: string, thread: URL): SqlDatabase {
-  const waiting = new Map<number, Waiting>();
-  let last = 0;
-  let worker: Worker | null = null;
-
-  function fail(error: Error): void {
-    worker = null;
-    for (const { reject } of waiting.values()) reject(error);
-    waiting.clear();
-  }
-
-  function start(): Worker {
-    const started = new Worker(thread, { workerData: path });
-    started.unref();
-    started.on('message', (reply: SqliteReply) => {
-      const asked = waiting.get(reply.id);
-      waiting.delete(reply.id);
-      if (waiting.size === 0) started.unref();
-      if ('error' in reply) asked?.reject(new Error(reply.error));
-      else asked?.resolve(reply.rows);
-    });
-    started.on('error', fail);
-    started.on('exit', () => fail(new Error('The thread of SQLite has ended.')));
-    return started;
-  }
-
-  function ask(request: Without<SqliteRequest, 'id'>): Promise<readonly SqlRow[]> {
-    worker ??= start();
-    const id = ++last;
-    return new Promise((resolve, reject) => {
-      waiting.set(id, { resolve, reject });
-      worker?.ref();
-      worker?.postMessage({ ...request, id });
-    });
-  }
-
+export function createSqliteDatabase(path: string, program: URL): SqlDatabase {
+  const writer = createSqliteWorker(path, program);
+  const reader = createSqliteWorker(path, program);
+  const query = (text: string, values: readonly SqlValue[]) =>
+    ({ kind: 'query', text: numbered(text), values: values.map(bound) }) as const;
   return {
     dialect: SQLITE,
-    query: (text, values = []) => ask({ kind: 'query', text, values: values.map(bound) }),
-    insert({ into, columns, tail }, values) {
-      const names = columns.map(([name]) => name).join(', ');
-      const places = columns.map((_, at) => `$${at + 1}`).join(', ');
-      const text = `INSERT INTO ${into} (${names}) VALUES (${places}) ${tail}`;
-      const rows = (values[0] ?? []).map((_, row) => values.map((column) => column[row] ?? null));
-      return ask({ kind: 'insert', text, rows });
-    },
-    script: async (text) => void (await ask({ kind: 'script', text })),
-    close: async () => void (await worker?.terminate()),
+    read: (text, values) => reader.ask(query(text, values), DEADLINES.read),
+    write: (text, values) => writer.ask(query(text, values), DEADLINES.write),
+    batch: (batch, rows) => writer.ask({ kind: 'batch', text: batchText(batch), rows }, DEADLINES.write),
+    script: async (text) => void (await writer.ask({ kind: 'script', text }, DEADLINES.write)),
+    close: async () => void (await Promise.all([writer.close(), reader.close()])),
   };
 }
 
+/** `given` is the one row for which the statement runs. */
+function batchText({ text, columns }: SqlBatch): string {
+  const names = columns.map(([name]) => `new_${name}`).join(', ');
+  const places = columns.map((_, at) => `?${at + 1}`).join(', ');
+  return `WITH given (${names}) AS (VALUES (${places})) ${text}`;
+}
+
+/** SQLite takes `$1` for a name, and `?1` for the first value. */
+function numbered(text: string): string {
+  return text.replaceAll(/\$(\d+)/g, '?$1');
+}
+
 /** An array is bound as JSON, which `json_each` reads. */
-function bound(value: SqlValue): string | number | null {
+function bound(value: SqlValue): SqlField {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
 }

@@ -2,11 +2,16 @@ import type { SqlDialect, SqlType } from '../sql/sql-database.ts';
 
 const TYPES: Readonly<Record<SqlType, string>> = { text: 'TEXT', integer: 'INTEGER', real: 'REAL' };
 
-/** SQLite 3.42 and later. Arrays are bound as JSON. */
+/** SQLite 3.47 and later, as Node 22.13 brings it. Arrays are bound as JSON. */
 export const SQLITE: SqlDialect = {
   name: 'sqlite',
   now: "(unixepoch('now', 'subsec') * 1000)",
-  size: () => 'SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()',
+  clustered: ' WITHOUT ROWID',
+  byDay: '',
   type: (type) => TYPES[type],
   isAny: (expression, at) => `${expression} IN (SELECT value FROM json_each($${at}))`,
 };
+
+/** Bytes on disk, times the given value. */
+export const SQLITE_SIZE =
+  'SELECT page_count * page_size * $1 FROM pragma_page_count(), pragma_page_size()';

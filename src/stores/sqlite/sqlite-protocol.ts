@@ -1,15 +1,32 @@
-import type { SqlRow } from '../sql/sql-database.ts';
-
-type Values = readonly (string | number | null)[];
+import type { SqlField, SqlRow } from '../sql/sql-database.ts';
 
 /** What the thread is asked to do. */
-export type SqliteRequest =
-  | { readonly id: number; readonly kind: 'script'; readonly text: string }
-  | { readonly id: number; readonly kind: 'query'; readonly text: string; readonly values: Values }
+export type SqliteWork =
+  | { readonly kind: 'query'; readonly text: string; readonly values: readonly SqlField[] }
   /** Runs the statement once for each row, in one transaction. */
-  | { readonly id: number; readonly kind: 'insert'; readonly text: string; readonly rows: readonly Values[] };
+  | { readonly kind: 'batch'; readonly text: string; readonly rows: readonly SqlRow[] }
+  /** Runs several statements in one transaction. Creates the file if there is none. */
+  | { readonly kind: 'script'; readonly text: string }
+  | { readonly kind: 'close' };
+
+/** A request to the thread. */
+export interface SqliteRequest {
+  readonly id: number;
+  readonly work: SqliteWork;
+  /** When nobody waits for the answer any more, in milliseconds since 1970. It is not run then. */
+  readonly expiresAt: number;
+}
 
 /** What it answers. */
 export type SqliteReply =
   | { readonly id: number; readonly rows: readonly SqlRow[] }
-  | { readonly id: number; readonly error: string };
+  | { readonly id: number; readonly failure: SqliteFailure };
+
+/** An error, as it crosses threads. */
+export interface SqliteFailure {
+  /** A code of SQLite, extended; 0: none. */
+  readonly number: number;
+  /** A code of Node, such as `ENOENT`, or one of ours: `NO_FILE`, `FILE_REPLACED`, `NO_SQLITE`, `EXPIRED`. */
+  readonly code: string;
+  readonly message: string;
+}

@@ -1,11 +1,12 @@
 /** The thread in which SQLite runs: a batch would hold up the host's event loop for 0.1 s. */
+import { closeSync, openSync, statSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { SqlRow } from '../sql/sql-database.ts';
-import type { SqliteRequest } from './sqlite-protocol.ts';
+import type { SqlField, SqlRow } from '../sql/sql-database.ts';
+import type { SqliteFailure, SqliteReply, SqliteRequest, SqliteWork } from './sqlite-protocol.ts';
 
 /** As much of `node:sqlite` as is used: newer versions of Node call the class `Database`. */
 interface SqliteStatement {
-  all(named: Record<string, string | number | null>): SqlRow[];
+  all(...values: SqlField[]): Readonly<Record<string, SqlField>>[];
 }
 interface SqliteDatabase {
   exec(text: string): void;
@@ -14,22 +15,91 @@ interface SqliteDatabase {
 }
 type SqliteClass = new (path: string, options: { readonly timeout: number }) => SqliteDatabase;
 
-/** How long a write waits for another process, in milliseconds. */
-const BUSY_MS = 5_000;
-
-function open(path: string): SqliteDatabase {
-  const sqlite = (process.getBuiltinModule('node:sqlite') ?? {}) as Record<string, SqliteClass | undefined>;
-  const Database = sqlite.DatabaseSync ?? sqlite.Database;
-  if (Database === undefined) throw new Error('node:sqlite has no class for databases.');
-  const database = new Database(path, { timeout: BUSY_MS });
-  // Several processes may read while one writes. A crash of the process loses nothing, one of the machine
-  // may lose the last writes.
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000');
-  return database;
+/** An open file. */
+interface OpenFile {
+  readonly database: SqliteDatabase;
+  /** Tells whether the path still leads to it. */
+  readonly inode: number;
+  readonly statements: Map<string, SqliteStatement>;
 }
 
-function named(values: readonly (string | number | null)[]): Record<string, string | number | null> {
-  return Object.fromEntries(values.map((value, at) => [`$${at + 1}`, value]));
+/** How long a write waits for another process, in milliseconds. */
+const BUSY_MS = 5_000;
+/** Most prepared statements that are kept. */
+const MOST_STATEMENTS = 100;
+
+// A crash of the process loses nothing, one of the machine may lose the last writes. The log of a long
+// transaction is cut back afterwards.
+const SETTINGS =
+  'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 67108864';
+
+const path = String(workerData);
+let file: OpenFile | null = null;
+
+/** @param mayCreate an empty file is created if there is none, which only this user may read */
+function open(mayCreate: boolean): OpenFile {
+  const sqlite = process.getBuiltinModule('node:sqlite') as unknown as
+    | Record<string, SqliteClass | undefined>
+    | undefined;
+  const Database = sqlite?.DatabaseSync ?? sqlite?.Database;
+  if (Database === undefined) throw fault('NO_SQLITE');
+  if (inodeOf(path) === null) {
+    if (!mayCreate) throw fault('NO_FILE');
+    closeSync(openSync(path, 'a', 0o600));
+  }
+  const inode = inodeOf(path) ?? 0;
+  const database = new Database(path, { timeout: BUSY_MS });
+  try {
+    database.exec(SETTINGS);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  return { database, inode, statements: new Map() };
+}
+
+function inodeOf(name: string): number | null {
+  return statSync(name, { throwIfNoEntry: false })?.ino ?? null;
+}
+
+function close(): void {
+  const closing = file;
+  file = null;
+  closing?.statements.clear();
+  closing?.database.close();
+}
+
+/** @throws an error whose code is one of {@link SqliteFailure} */
+function run(work: SqliteWork): SqlRow[] {
+  if (work.kind === 'close') {
+    close();
+    return [];
+  }
+  // A file that was deleted or replaced can still be written, but nobody would find it again.
+  if (file !== null && inodeOf(path) !== file.inode) {
+    close();
+    throw fault('FILE_REPLACED');
+  }
+  file ??= open(work.kind === 'script');
+  const { database } = file;
+  if (work.kind === 'script') {
+    inTransaction(database, () => database.exec(work.text));
+    return [];
+  }
+  const statement = prepared(file, work.text);
+  if (work.kind === 'query') return valuesOf(statement.all(...work.values));
+  return inTransaction(database, () => work.rows.flatMap((row) => valuesOf(statement.all(...row))));
+}
+
+function prepared({ database, statements }: OpenFile, text: string): SqliteStatement {
+  const statement = statements.get(text) ?? database.prepare(text);
+  statements.set(text, statement);
+  if (statements.size > MOST_STATEMENTS) statements.delete(statements.keys().next().value ?? '');
+  return statement;
+}
+
+function valuesOf(rows: readonly Readonly<Record<string, SqlField>>[]): SqlRow[] {
+  return rows.map((row) => Object.values(row));
 }
 
 function inTransaction<Result>(database: SqliteDatabase, work: () => Result): Result {
@@ -39,49 +109,36 @@ function inTransaction<Result>(database: SqliteDatabase, work: () => Result): Re
     database.exec('COMMIT');
     return result;
   } catch (error) {
-    database.exec('ROLLBACK');
+    try {
+      database.exec('ROLLBACK');
+    } catch {
+      // SQLite has rolled back by itself.
+    }
     throw error;
   }
 }
 
-function answer(
-  database: SqliteDatabase,
-  statements: Map<string, SqliteStatement>,
-  request: SqliteRequest,
-): SqlRow[] {
-  const { kind, text } = request;
-  if (kind === 'script') {
-    inTransaction(database, () => database.exec(text));
-    return [];
+function fault(code: string): Error {
+  return Object.assign(new Error(code), { code });
+}
+
+function failureOf(error: unknown): SqliteFailure {
+  const { errcode, code, message } = error as { errcode?: unknown; code?: unknown; message?: unknown };
+  return { number: Number(errcode ?? 0), code: String(code ?? ''), message: String(message ?? error) };
+}
+
+function answer({ id, work, expiresAt }: SqliteRequest): SqliteReply {
+  try {
+    if (Date.now() > expiresAt) throw fault('EXPIRED');
+    return { id, rows: run(work) };
+  } catch (error) {
+    return { id, failure: failureOf(error) };
   }
-  const statement = statements.get(text) ?? database.prepare(text);
-  statements.set(text, statement);
-  if (statements.size > MOST_STATEMENTS) statements.delete(statements.keys().next().value ?? '');
-  if (kind === 'query') return statement.all(named(request.values));
-  return inTransaction(database, () => request.rows.flatMap((row) => statement.all(named(row))));
 }
 
-/** Most prepared statements that are kept. */
-const MOST_STATEMENTS = 100;
-
-function main(): void {
-  const port = parentPort;
-  if (port === null) return;
-  const statements = new Map<string, SqliteStatement>();
-  let database: SqliteDatabase | null = null;
-  port.on('message', (request: SqliteRequest) => {
-    try {
-      database ??= open(String(workerData));
-      port.postMessage({ id: request.id, rows: answer(database, statements, request) });
-    } catch (error) {
-      port.postMessage({ id: request.id, error: messageOf(error) });
-    }
-  });
-  port.on('close', () => database?.close());
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-main();
+// Node 22 prints that its SQLite is experimental, for each thread.
+process.removeAllListeners('warning');
+parentPort?.on('message', (request: SqliteRequest) => {
+  parentPort?.postMessage(answer(request));
+  if (request.work.kind === 'close') parentPort?.close();
+});

@@ -1,0 +1,30 @@
+/** Statements over rows: their texts, from the columns of a table. */
+import type { SqlBatch, SqlColumn } from './sql-database.ts';
+
+/** Columns as a list, such as `id, day`. @param prefix what stands before each */
+export function listColumns(columns: readonly SqlColumn[], prefix = ''): string {
+  return columns.map(([name]) => prefix + name).join(', ');
+}
+
+/** Assigns the given values to columns. @param from where they come from: `excluded.` or `given.new_` */
+export function assign(columns: readonly SqlColumn[], from: string): string {
+  return columns.map(([name]) => `${name} = ${from}${name}`).join(', ');
+}
+
+/** The columns without some of them. */
+export function without(columns: readonly SqlColumn[], ...names: readonly string[]): readonly SqlColumn[] {
+  return columns.filter(([name]) => !names.includes(name));
+}
+
+/** Inserts the given rows into a table. @param end `ON CONFLICT …`, `RETURNING …` */
+export function insertBatch(
+  table: string,
+  columns: readonly SqlColumn[],
+  end: string,
+  where = 'true',
+): SqlBatch {
+  return {
+    columns,
+    text: `INSERT INTO ${table} AS stored (${listColumns(columns)}) SELECT ${listColumns(columns, 'new_')} FROM given WHERE ${where} ${end}`,
+  };
+}

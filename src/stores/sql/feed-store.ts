@@ -1,0 +1,55 @@
+/** The feed of a source. */
+import type { FeedChunk, FeedStore } from '../../history/store.ts';
+import type { SourceDatabase } from './source-database.ts';
+import type { SqlRow } from './sql-database.ts';
+import { StoreError } from './store-error.ts';
+import { fromColumn, toColumn } from './text-key.ts';
+
+const READ = 'number, instance, items, item_count, added_at';
+
+/** How often a chunk gets a number that another instance takes first. */
+const ATTEMPTS = 20;
+
+export function createFeedStore(source: SourceDatabase): FeedStore {
+  const table = source.names.feed;
+  // A number follows the highest one that is committed. If another instance commits that number first, this row is not
+  // inserted. So chunks appear in the order of their numbers.
+  const append = `INSERT INTO ${table} (source_id, number, instance, items, item_count, added_at)
+    SELECT CAST($1 AS integer), coalesce(max(number), 0) + 1, $2, $3, CAST($4 AS integer), ${source.database.dialect.now}
+    FROM ${table} WHERE source_id = $1 ON CONFLICT DO NOTHING RETURNING number`;
+  // Each chunk with the number of items in later ones.
+  const later = `SELECT ${READ}, sum(item_count) OVER (ORDER BY number DESC) - item_count AS later FROM ${table} WHERE source_id = $1`;
+  return {
+    async append(instance, items, count) {
+      for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+        const [row] = await source.write(append, toColumn(instance), items, count);
+        if (row !== undefined) return Number(row[0]);
+      }
+      throw new StoreError('conflict', 'Too many instances add to the feed at once.');
+    },
+    async read(after, most) {
+      const text = `SELECT ${READ} FROM ${table} WHERE source_id = $1 AND number > $2 ORDER BY number LIMIT $3`;
+      return (await source.read(text, after, most)).map(chunkOf);
+    },
+    async newest(count) {
+      const text = `SELECT ${READ} FROM (${later}) AS chunks WHERE later < $2 ORDER BY number`;
+      return (await source.read(text, count)).map(chunkOf);
+    },
+    async trim(count) {
+      // The newest chunk stays, since the next number follows from it.
+      const text = `DELETE FROM ${table} WHERE source_id = $1 AND number <=
+        (SELECT max(number) FROM (${later}) AS chunks WHERE later >= $2)`;
+      await source.write(text, Math.max(1, count));
+    },
+  };
+}
+
+function chunkOf([number, instance, items, count, addedAt]: SqlRow): FeedChunk {
+  return {
+    number: Number(number),
+    instance: fromColumn(String(instance)),
+    items: String(items),
+    count: Number(count),
+    addedAt: Number(addedAt),
+  };
+}

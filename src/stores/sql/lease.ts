@@ -1,0 +1,52 @@
+/** Who collects and writes for a source, by the clock of the database. No connection has to be held for it. */
+import type { LeaseState, StoreLease } from '../../history/store.ts';
+import type { SourceDatabase } from './source-database.ts';
+import type { SqlRow } from './sql-database.ts';
+import { toColumn } from './text-key.ts';
+
+export function createLease(source: SourceDatabase): StoreLease {
+  const table = source.names.lease;
+  const { now } = source.database.dialect;
+  const isFree = `(held.holder = excluded.holder OR held.expires_at <= ${now})`;
+  const take = (column: string): string =>
+    `${column} = CASE WHEN ${isFree} THEN excluded.${column} ELSE held.${column} END`;
+  const read = `holder, CASE WHEN expires_at > ${now} THEN 1 ELSE 0 END, ${now}, report, contender, contended_at`;
+  // One statement: whoever may not take it leaves a note.
+  const acquire = `INSERT INTO ${table} AS held (source_id, holder, expires_at, report)
+    VALUES ($1, $2, ${now} + CAST($3 AS ${source.database.dialect.type('real')}), $4)
+    ON CONFLICT (source_id) DO UPDATE SET ${take('holder')}, ${take('expires_at')}, ${take('report')},
+      contender = CASE WHEN ${isFree} THEN held.contender ELSE excluded.holder END,
+      contended_at = CASE WHEN ${isFree} THEN held.contended_at ELSE ${now} END
+    RETURNING ${read}`;
+  return {
+    async acquire(holder, forMs, report) {
+      const [row] = await source.write(acquire, toColumn(holder), forMs, report);
+      return stateOf(row, toColumn(holder));
+    },
+    async look() {
+      // Without a lease there is a row all the same, for the clock.
+      const text = `SELECT holder, CASE WHEN expires_at > clock.now THEN 1 ELSE 0 END, clock.now, report, contender, contended_at
+        FROM (SELECT ${now} AS now) AS clock LEFT JOIN ${table} ON source_id = $1`;
+      const [row] = await source.read(text);
+      return stateOf(row, null);
+    },
+    async release(holder) {
+      await source.write(
+        `UPDATE ${table} SET expires_at = 0 WHERE source_id = $1 AND holder = $2`,
+        toColumn(holder),
+      );
+    },
+  };
+}
+
+function stateOf(row: SqlRow = [], instance: string | null): LeaseState {
+  const [holder, isRunning, now, report, contender, contendedAt] = row;
+  const isHeld = Number(isRunning) === 1;
+  const isContended = contendedAt !== null && contendedAt !== undefined && !(isHeld && contender === holder);
+  return {
+    isHeld: isHeld && holder === instance,
+    now: Number(now),
+    report: isHeld ? String(report) : null,
+    contendedAt: isContended ? Number(contendedAt) : null,
+  };
+}

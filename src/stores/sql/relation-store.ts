@@ -1,0 +1,55 @@
+/** The relations of a source. */
+import type { RelationStore } from '../../history/store.ts';
+import type { TaskRelation } from '../../model.ts';
+import { insertBatch } from './batches.ts';
+import { presentDay } from './days.ts';
+import { TABLES } from './schema.ts';
+import type { SourceDatabase } from './source-database.ts';
+import { fromColumn, toColumn } from './text-key.ts';
+
+export function createRelationStore(source: SourceDatabase): RelationStore {
+  const table = source.names.relation;
+  const inserted = insertBatch(
+    table,
+    TABLES.relation.columns,
+    'ON CONFLICT DO NOTHING',
+    `NOT EXISTS (SELECT 1 FROM ${table} AS known WHERE known.source_id = new_source_id AND known.child = new_child
+       AND known.relation = new_relation AND known.parent = new_parent)`,
+  );
+  return {
+    async write(relations) {
+      const day = presentDay();
+      const rows = relations.map(({ parent, child, relation }) => [
+        toColumn(child),
+        toColumn(relation),
+        parentColumn(parent),
+        day,
+      ]);
+      await source.batch(inserted, rows);
+    },
+    async read(ids, most) {
+      if (ids.length === 0) return [];
+      const { isAny } = source.database.dialect;
+      // Two instances that wrote at midnight may have stored a relation twice.
+      const part = (condition: string): string =>
+        `SELECT DISTINCT child, relation, parent FROM ${table} WHERE source_id = $1 AND ${condition}`;
+      const rows = await source.read(
+        `${part(isAny('child', 2))} UNION ${part(isAny('parent', 3))} LIMIT $4`,
+        ids.map(toColumn),
+        ids.map(parentColumn),
+        most,
+      );
+      return rows.map(
+        ([child, relation, parent]): TaskRelation => ({
+          child: fromColumn(String(child)),
+          relation: fromColumn(String(relation)),
+          parent: parent === '' ? null : fromColumn(String(parent).slice(1)),
+        }),
+      );
+    },
+  };
+}
+
+function parentColumn(parent: string | null): string {
+  return parent === null ? '' : `=${toColumn(parent)}`;
+}

@@ -1,0 +1,73 @@
+/** A store in a SQL database, which several sources of this process share. */
+import type { HistoryStore, StoreOpening, StoreRetention, StoreSession } from '../../history/store.ts';
+import { type DayTables, presentDay } from './days.ts';
+import { ensureSchema, type SchemaScripts } from './ensure-schema.ts';
+import type { TableNames } from './names.ts';
+import { registerSource } from './register-source.ts';
+import { createStatements, SCHEMA_VERSION } from './schema.ts';
+import { createSourceDatabase } from './source-database.ts';
+import type { SqlDatabase } from './sql-database.ts';
+import { createSqlSession } from './sql-session.ts';
+
+/** How a SQL store is made. */
+export interface SqlStoreOptions {
+  readonly database: SqlDatabase;
+  readonly names: TableNames;
+  readonly retention: StoreRetention;
+  readonly isReadOnly: boolean;
+  readonly deployment: string | null;
+  /** `null`: rows of old days are deleted in batches. */
+  readonly days: DayTables | null;
+  /** Bytes on disk of all tables. */
+  readonly size: string;
+  /** The statements that are needed before tables can be created. */
+  beforeTables(): Promise<readonly string[]>;
+}
+
+export function createSqlStore(options: SqlStoreOptions): HistoryStore {
+  const { database, retention, isReadOnly, deployment } = options;
+  const sessions = new Set<StoreSession>();
+  return {
+    engine: database.dialect.name,
+    retention,
+    isReadOnly,
+    deployment,
+    async open(asked) {
+      const opening = {
+        source: asked.source,
+        deployment: deployment ?? asked.deployment,
+        isReadOnly: isReadOnly || asked.isReadOnly,
+      };
+      const register = (): Promise<number> => prepare(options, opening);
+      const source = createSourceDatabase(database, options.names, register);
+      const session = createSqlSession(source, { ...options, isReadOnly: opening.isReadOnly });
+      sessions.add(session);
+      try {
+        await source.id();
+      } catch (error) {
+        await this.close(session);
+        throw error;
+      }
+      return session;
+    },
+    async close(session) {
+      if (sessions.delete(session) && sessions.size === 0) await database.close();
+    },
+  };
+}
+
+async function prepare(options: SqlStoreOptions, opening: StoreOpening): Promise<number> {
+  const { database, names, days, retention } = options;
+  await ensureSchema(database, names, scriptsOf(options), opening.isReadOnly);
+  const number = await registerSource(database, names, opening, retention.taskDays);
+  if (!opening.isReadOnly) await days?.prepare(presentDay());
+  return number;
+}
+
+function scriptsOf({ database, names, beforeTables }: SqlStoreOptions): SchemaScripts {
+  return {
+    version: SCHEMA_VERSION,
+    create: async () => [...(await beforeTables()), ...createStatements(database.dialect, names)].join(';\n'),
+    upgrades: new Map(),
+  };
+}

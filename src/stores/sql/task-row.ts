@@ -1,0 +1,62 @@
+/** Stored tasks as rows, and back. */
+import type { StoredTask } from '../../history/store.ts';
+import { TABLES } from './schema.ts';
+import type { SqlField, SqlRow } from './sql-database.ts';
+import { fromColumn, toColumn } from './text-key.ts';
+
+/** Columns of a task, in the order in which they are written and read. The number of the source comes first. */
+export const TASK_COLUMNS = TABLES.task.columns;
+
+export type TaskColumn = (typeof TASK_COLUMNS)[number][0];
+
+/** The field of each column, and whether it is an id or a name, which may contain what a column cannot hold. */
+const FIELDS: Readonly<
+  Record<Exclude<TaskColumn, 'source_id'>, { readonly field: keyof StoredTask; readonly isKey?: true }>
+> = {
+  id: { field: 'id', isKey: true },
+  day: { field: 'day' },
+  version: { field: 'version' },
+  is_open: { field: 'isOpen' },
+  state: { field: 'state', isKey: true },
+  name: { field: 'name', isKey: true },
+  worker: { field: 'worker', isKey: true },
+  queue: { field: 'queue', isKey: true },
+  root_id: { field: 'rootId', isKey: true },
+  parent_id: { field: 'parentId', isKey: true },
+  group_id: { field: 'groupId', isKey: true },
+  chord_id: { field: 'chordId', isKey: true },
+  changed: { field: 'timestamp' },
+  received: { field: 'received' },
+  started: { field: 'started' },
+  finished: { field: 'finished' },
+  runtime: { field: 'runtime' },
+  record: { field: 'record' },
+  texts: { field: 'texts' },
+};
+
+const READ = TASK_COLUMNS.slice(1) as readonly (readonly [keyof typeof FIELDS, string])[];
+
+/** A task as it is written, without the number of its source. */
+export function taskRow(task: StoredTask): SqlRow {
+  return READ.map(([column]) => {
+    const { field, isKey } = FIELDS[column];
+    const value = task[field];
+    if (typeof value === 'boolean') return value ? 1 : 0;
+    return isKey === true && typeof value === 'string' ? toColumn(value) : value;
+  });
+}
+
+/** @param row the columns that {@link taskRow} writes */
+export function taskOf(row: SqlRow): StoredTask {
+  const task: Record<string, SqlField | boolean> = {};
+  for (const [at, [column, type]] of READ.entries()) {
+    const { field, isKey } = FIELDS[column];
+    const value = row[at] ?? null;
+    if (value === null) task[field] = null;
+    else if (field === 'isOpen') task[field] = Number(value) === 1;
+    else if (type !== 'text') task[field] = Number(value);
+    else task[field] = isKey === true ? fromColumn(String(value)) : String(value);
+  }
+  // Every column has its field: `FIELDS` has a row for each.
+  return task as unknown as StoredTask;
+}

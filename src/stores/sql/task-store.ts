@@ -1,0 +1,61 @@
+/** The tasks of a source. */
+import type { StoredQuery, StoredTask, TaskStore } from '../../history/store.ts';
+import type { DayTables } from './days.ts';
+import { dropDaysBefore } from './retention.ts';
+import type { SourceDatabase } from './source-database.ts';
+import { taskOf, taskRow } from './task-row.ts';
+import {
+  countTasks,
+  insertTasks,
+  type ListPart,
+  linkedTasks,
+  listTasks,
+  readTasks,
+  type Statement,
+  type TaskTable,
+  updateTasks,
+} from './task-statements.ts';
+import { fromColumn } from './text-key.ts';
+
+export function createTaskStore(source: SourceDatabase, days: DayTables | null): TaskStore {
+  const table = source.names.task;
+  const inserted = insertTasks(table);
+  const updated = updateTasks(table);
+  const tasks = (): TaskTable => ({
+    dialect: source.database.dialect,
+    table,
+    canSearch: days?.canSearch() ?? false,
+  });
+  const read = async ({ text, values }: Statement): Promise<readonly StoredTask[]> =>
+    (await source.read(text, ...values)).map(taskOf);
+  const readPart = async (query: StoredQuery, part: ListPart): Promise<readonly StoredTask[]> =>
+    part.limit === 0 ? [] : read(listTasks(tasks(), query, part));
+  return {
+    async write(given) {
+      const rows = [
+        ...(await source.batch(inserted, given.filter(isFirst).map(taskRow))),
+        ...(await source.batch(updated, given.filter((task) => !isFirst(task)).map(taskRow))),
+      ];
+      return new Set(rows.map(([id]) => fromColumn(String(id))));
+    },
+    read: async (ids) => (ids.length === 0 ? [] : read(readTasks(tasks(), ids))),
+    linked: async (link, ids, most) => (ids.length === 0 ? [] : read(linkedTasks(tasks(), link, ids, most))),
+    async list(query) {
+      const { after, limit } = query;
+      const isInKeys = after === null || after.key !== null;
+      const first = isInKeys ? await readPart(query, { hasKey: true, after, limit }) : [];
+      const rest = { hasKey: false, after: isInKeys ? null : after, limit: limit - first.length };
+      return [...first, ...(await readPart(query, rest))];
+    },
+    async count(query, most) {
+      const { text, values } = countTasks(tasks(), query, most);
+      const [row] = await source.read(text, ...values);
+      return Number(row?.[0] ?? 0);
+    },
+    dropBefore: (day) => dropDaysBefore(source, days, day),
+  };
+}
+
+function isFirst({ version }: StoredTask): boolean {
+  return version === 1;
+}

@@ -1,0 +1,35 @@
+import type { HistoryStore, StoreRetention } from '../../history/store.ts';
+import { guardDatabase } from '../sql/guarded-database.ts';
+import { tableNames } from '../sql/names.ts';
+import { createSqlStore } from '../sql/sql-store.ts';
+import { createSqliteDatabase } from './sqlite-database.ts';
+import { SQLITE_SIZE } from './sqlite-dialect.ts';
+import { describeSqliteError } from './sqlite-errors.ts';
+
+/** How a store in SQLite is made. */
+export interface SqliteStoreSettings {
+  /** Of the file, which is created with the tables. */
+  readonly path: string;
+  /** The program of the threads. */
+  readonly thread: URL;
+  readonly retention: StoreRetention;
+  readonly isReadOnly: boolean;
+  readonly deployment: string | null;
+}
+
+/** The file belongs to the store alone, so no option names its tables. */
+const PREFIX = 'monitor_';
+
+export function createSqliteStore(settings: SqliteStoreSettings): HistoryStore {
+  const { path, thread, retention, isReadOnly, deployment } = settings;
+  return createSqlStore({
+    database: guardDatabase(createSqliteDatabase(path, thread), describeSqliteError),
+    names: tableNames(null, PREFIX),
+    retention,
+    isReadOnly,
+    deployment,
+    days: null,
+    size: SQLITE_SIZE,
+    beforeTables: async () => [],
+  });
+}

@@ -1,0 +1,79 @@
+import pg from 'pg';
+import postgres from 'postgres';
+import { afterAll, beforeAll, describe } from 'vitest';
+import type { HistoryStore } from '../../src/history/store.ts';
+import { createPostgresStore } from '../../src/stores/postgres/create-postgres-store.ts';
+import { postgresClient } from '../../src/stores/postgres/postgres-client.ts';
+import { type PgBouncer, pgbouncerMissing, startPgBouncer } from '../helpers/pgbouncer.ts';
+import { type PostgresServer, postgresMissing, startPostgres } from '../helpers/postgres.ts';
+import { titleUnless } from '../helpers/redis-server.ts';
+import { storeContract } from './contract.ts';
+
+const missing = postgresMissing ?? pgbouncerMissing;
+
+describe.skipIf(missing)(titleUnless(missing, 'a store in PostgreSQL'), () => {
+  let server: PostgresServer;
+  let bouncer: PgBouncer;
+  const ends: (() => Promise<unknown>)[] = [];
+
+  beforeAll(async () => {
+    server = await startPostgres();
+    bouncer = await startPgBouncer(server.port);
+  });
+  afterAll(async () => {
+    await Promise.all(ends.map((end) => end()));
+    await bouncer.close();
+    await server.close();
+  });
+
+  function storeOf(given: unknown, prefix: string): HistoryStore {
+    const client = postgresClient(given);
+    if (client === null) throw new Error('neither pg nor postgres.js');
+    const retention = { taskDays: 7, rollupDays: 90 };
+    return createPostgresStore({
+      ...{ client, prefix, retention },
+      schema: null,
+      isReadOnly: false,
+      deployment: null,
+    });
+  }
+
+  /** One client for the suite: a pool would open too many connections. */
+  function subjectOf(prefix: string, create: () => { client: unknown; end: () => Promise<unknown> }) {
+    let made: unknown;
+    return () => {
+      if (made === undefined) {
+        const { client, end } = create();
+        ends.push(end);
+        made = client;
+      }
+      return { createStore: () => storeOf(made, prefix) };
+    };
+  }
+  const pool = (url: string) => {
+    const client = new pg.Pool({ connectionString: url, max: 4 });
+    return { client, end: () => client.end() };
+  };
+  const js = (url: string, options: postgres.Options<Record<string, never>> = {}) => {
+    const client = postgres(url, { max: 4, ...options });
+    return { client, end: () => client.end() };
+  };
+
+  storeContract(
+    'pg',
+    subjectOf('a_', () => pool(server.url())),
+  );
+  // Whatever the host sets, rows are read as they are.
+  storeContract(
+    'postgres.js',
+    subjectOf('b_', () => js(server.url(), { transform: postgres.camel, fetch_types: false })),
+  );
+  storeContract(
+    'pg behind PgBouncer',
+    subjectOf('c_', () => pool(bouncer.url('postgres'))),
+  );
+  storeContract(
+    'postgres.js behind PgBouncer',
+    subjectOf('d_', () => js(bouncer.url('postgres'))),
+  );
+});

@@ -1,0 +1,57 @@
+import type { HistoryStore, StoredQuery, StoredTask, StoreSession } from '../../src/history/store.ts';
+
+/** The present day. */
+export const DAY = Math.floor(Date.now() / 86_400_000);
+/** Ids and names may contain anything. */
+export const ODD = 'a"b\\c{d},\0e\ud800é\'%_';
+
+/** A task as it is stored, without anything else but what is given. */
+export function taskOf(id: string, given: Partial<StoredTask> = {}): StoredTask {
+  return {
+    ...{
+      id,
+      day: DAY,
+      version: 1,
+      record: JSON.stringify({ id }),
+      texts: null,
+      state: 'SUCCESS',
+      isOpen: false,
+    },
+    ...{ name: null, worker: null, queue: null, rootId: null, parentId: null, groupId: null, chordId: null },
+    ...{ timestamp: null, received: null, started: null, finished: null, runtime: null },
+    ...given,
+  };
+}
+
+/** A query for all tasks, newest first, but for what is given. */
+export function storedQuery(given: Partial<StoredQuery> = {}): StoredQuery {
+  return {
+    ...{
+      limit: 100,
+      after: null,
+      states: [],
+      names: [],
+      workers: [],
+      queues: [],
+      rootId: null,
+      parentId: null,
+    },
+    ...{
+      groupId: null,
+      since: null,
+      until: null,
+      sort: 'timestamp',
+      order: 'desc',
+      isOpen: false,
+      hint: null,
+    },
+    ...given,
+  };
+}
+
+/** Opens a store, and closes it when the test has ended. Default: for a source of its own. */
+export type Open = (given?: {
+  source?: string;
+  store?: HistoryStore;
+  deployment?: string | null;
+}) => Promise<{ source: string; store: HistoryStore; session: StoreSession }>;
