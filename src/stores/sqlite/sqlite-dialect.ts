@@ -13,5 +13,4 @@ export const SQLITE: SqlDialect = {
 };
 
 /** Bytes on disk, times the given value. */
-export const SQLITE_SIZE =
-  'SELECT page_count * page_size * $1 FROM pragma_page_count(), pragma_page_size()';
+export const SQLITE_SIZE = 'SELECT page_count * page_size * $1 FROM pragma_page_count(), pragma_page_size()';
