@@ -4,6 +4,7 @@ import type { Task, TaskRelation } from '../../model.ts';
 import type { Steps } from '../../scheduler.ts';
 import type { TaskFigures } from '../../select/task-figures.ts';
 import type { TaskQuery } from '../../source.ts';
+import type { MinuteAggregate } from '../aggregate/minute-aggregate.ts';
 import type { FlagContext } from '../answers/task-flags.ts';
 import { childrenOf } from '../answers/workflow.ts';
 import type { HistoryReader } from '../history.ts';
@@ -24,6 +25,9 @@ export interface MemoryView {
   readonly reader: HistoryReader;
   /** What flags of tasks depend on that are not in memory. */
   readonly flags: FlagContext;
+  readonly counts: Pick<MinuteAggregate, 'absorb'>;
+  /** Whether a worker is heard. */
+  isOnline(hostname: string): boolean;
   /** Whether texts have no secrets. */
   readonly isRedacted: boolean;
   has(id: string): boolean;
@@ -53,6 +57,8 @@ export function createMemoryView(state: MemoryState, reader: HistoryReader): Mem
   return {
     reader,
     flags: state.flags,
+    counts: state.aggregate,
+    isOnline: (hostname) => state.workers.isOnline(hostname),
     isRedacted: redaction.isActive,
     has: (id) => records.slots.has(id),
     row(id) {

@@ -6,6 +6,8 @@ import type { StoreReads } from './store-reads.ts';
 export interface ReaderContext extends StoredView {
   readonly reads: StoreReads;
   readonly known: KnownIds;
+  /** Takes in what others have counted since the last time. Rejects with what the store throws. */
+  readonly readCounts: () => Promise<void>;
 }
 
 /** Which tasks the store has been found to know, or not to know. */

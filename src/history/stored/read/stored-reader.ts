@@ -4,6 +4,8 @@ import type { StoredView } from '../stored-view.ts';
 import { createKnownIds, listKnown } from './known-ids.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { createStoreReads } from './store-reads.ts';
+import { getActivity } from './stored-activity.ts';
+import { createStoredCounts } from './stored-counts.ts';
 import { getTaskStats } from './stored-stats.ts';
 import { getTask } from './task-details.ts';
 import { listTasks } from './task-pages.ts';
@@ -15,7 +17,9 @@ const INSTANCE = 'store';
 /** The reader of a history that is kept in a store. Reads of recent data never wait for the store. */
 export function createStoredReader(view: StoredView): HistoryReader {
   const { reader } = view.memory;
-  const context: ReaderContext = { ...view, reads: createStoreReads(view), known: createKnownIds() };
+  const reads = createStoreReads(view);
+  const readCounts = createStoredCounts({ reads, memory: view.memory });
+  const context: ReaderContext = { ...view, reads, readCounts, known: createKnownIds() };
   return {
     ...reader,
     instance: INSTANCE,
@@ -23,6 +27,7 @@ export function createStoredReader(view: StoredView): HistoryReader {
     getTask: (id, read) => getTask(context, id, read),
     getTaskTree: (id, read) => getTaskTree(context, id, read),
     getTaskStats: (query, read) => getTaskStats(context, query, read),
+    getActivity: (read) => getActivity(context, read),
     listKnown: (ids, read) => listKnown(context, ids, read),
     freshness(part) {
       const { revision, changesAt } = reader.freshness(part);

@@ -1,0 +1,67 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { OpenTaskSummary, TaskGroup } from '../../../src/source.ts';
+import { createArrayStore } from '../../helpers/array-store.ts';
+import { CONTEXT, T0, told } from '../telling.ts';
+import { splitOf, splits } from './random-splits.ts';
+import { memoryOf, readerOver } from './split-history.ts';
+
+/** Without the examples, of which a group names a few of many. */
+const comparable = ({ running, isWhole, lost, overdue, missing, waiting }: OpenTaskSummary) => {
+  const plain = <Group extends TaskGroup>(group: Group | null | undefined) =>
+    group == null ? null : JSON.stringify({ ...group, states: [...group.states].sort(), examples: [] });
+  return {
+    running: running.map((task) => JSON.stringify(task)).sort(),
+    isWhole,
+    lost: lost.map(plain).sort(),
+    overdue: plain(overdue),
+    missing: plain(missing),
+    waiting: waiting.map(plain).sort(),
+  };
+};
+
+describe('the open tasks of memory and a store', () => {
+  it('are summed up like those of one memory that holds everything', async () => {
+    await fc.assert(
+      fc.asyncProperty(splits, async (given) => {
+        const { whole, reader } = await splitOf(given);
+        const { open } = await reader.getActivity(CONTEXT);
+        expect(comparable(open)).toEqual(comparable((await whole.reader.getActivity(CONTEXT)).open));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('are known in part while the store cannot be read', async () => {
+    const store = createArrayStore();
+    const session = await store.open({ source: 'jobs', deployment: null, isReadOnly: false });
+    store.before = () => {
+      throw new Error('away');
+    };
+    const memory = memoryOf([told({ id: 'a', type: 'started' })]);
+    const some = readerOver(memory, () => session, { droppedThrough: () => T0 - 1 });
+    expect((await some.getActivity(CONTEXT)).open).toMatchObject({ isWhole: false, running: [{ id: 'a' }] });
+    const none = readerOver(memory, () => session);
+    await expect(none.getActivity(CONTEXT)).rejects.toMatchObject({ code: 'source_unavailable' });
+  });
+});
+
+describe('the counts of an instance that hears nothing', () => {
+  it('are those that others have stored, of several writers together', async () => {
+    const store = createArrayStore();
+    const session = await store.open({ source: 'jobs', deployment: null, isReadOnly: false });
+    const minute = Math.floor(Date.now() / 60_000) * 60_000;
+    const cell = (writer: string, start: number) => ({
+      ...({ level: 1, span: 60, start, writer, name: 'lab.add', queue: '', worker: '', weight: 3 } as const),
+      ...{ counts: [1, 0, 0, 2, 0, 0, 0, 0, 0], times: null },
+    });
+    await session.rollups.write([cell('a', minute), cell('b', minute), cell('a', minute - 3_600_000)]);
+    const reader = readerOver(memoryOf([], { now: Date.now }), () => session, { hearing: () => 'nothing' });
+    const { counts } = await reader.getActivity(CONTEXT);
+    expect(counts.names()).toEqual(['lab.add']);
+    expect(counts.counts('lab.add', minute, minute + 60_000)).toMatchObject({ sent: 2, succeeded: 4 });
+    expect(counts.counts('lab.add', minute - 7_200_000, minute + 60_000)).toMatchObject({ succeeded: 6 });
+    await reader.getActivity(CONTEXT);
+    expect(store.calls.filter((call) => call === 'rollups.read')).toHaveLength(12);
+  });
+});
