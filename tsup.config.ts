@@ -1,6 +1,7 @@
 import { copyFile } from 'node:fs/promises';
 import { defineConfig } from 'tsup';
 import { bundleDashboard } from './src/bundle/bundle-dashboard.ts';
+import { bundleThread } from './src/bundle/bundle-thread.ts';
 
 export default defineConfig({
   entry: [
@@ -8,6 +9,8 @@ export default defineConfig({
     'src/celery.ts',
     'src/bullmq.ts',
     'src/memory.ts',
+    'src/sqlite.ts',
+    'src/postgres.ts',
     'src/client.ts',
     'src/testing.ts',
   ],
@@ -17,7 +20,7 @@ export default defineConfig({
   target: 'node20.19',
   platform: 'node',
   clean: true,
-  // `import.meta.url` in CommonJS: the page's files are found beside the library.
+  // `import.meta.url` in CommonJS: the page's files and the thread of SQLite are found beside the library.
   shims: true,
   // One copy of what the ESM entries share; CommonJS entries carry their own.
   splitting: true,
@@ -25,6 +28,7 @@ export default defineConfig({
   external: ['http-proxy-middleware', 'redis', 'ioredis'],
   async onSuccess() {
     await copyFile('src/openapi/openapi.json', 'dist/openapi.json');
+    await bundleThread();
     await bundleDashboard();
   },
 });

@@ -141,6 +141,15 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'RetentionOptions',
     'memorySources',
   ],
+  'src/sqlite.ts': ['HistoryStore', 'SqliteStoreOptions', 'StoreRetentionOptions', 'sqliteStore'],
+  'src/postgres.ts': [
+    'HistoryStore',
+    'PgPool',
+    'PostgresJs',
+    'PostgresStoreOptions',
+    'StoreRetentionOptions',
+    'postgresStore',
+  ],
   'src/testing.ts': ['ContractPart', 'ContractSetup', 'SourceCase', 'SourceUnderTest', 'sourceContract'],
 };
 

@@ -32,6 +32,7 @@ export const PAGES = [
   'docs/celery.md',
   'docs/bullmq.md',
   'docs/client.md',
+  'docs/history.md',
   'docs/operating.md',
   'docs/moving.md',
   'docs/upgrading.md',
@@ -40,4 +41,5 @@ export const PAGES = [
   'docs/benchmarks.md',
   'CHANGELOG.md',
   'examples/README.md',
+  'examples/shared-history/README.md',
 ];

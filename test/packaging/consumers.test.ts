@@ -68,7 +68,7 @@ describe('an app that has the packed package installed', () => {
 });
 
 describe('importing the packed package', () => {
-  const entries = ['', '/bullmq', '/celery', '/client', '/memory', '/testing'];
+  const entries = ['', '/bullmq', '/celery', '/client', '/memory', '/postgres', '/sqlite', '/testing'];
   const forms = {
     'as ES modules': (entry: string) => `import 'express-task-monitor${entry}';`,
     'as CommonJS': (entry: string) => `require('express-task-monitor${entry}');`,

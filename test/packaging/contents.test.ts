@@ -22,7 +22,7 @@ describe('the packed package', () => {
     // Files that entries share have a hash in their names.
     const page = /^dist\/dashboard\/(?:app|chunk|graph-view|icon)-[A-Z0-9]{8}\.(?:js|css|svg)$/;
     const shared = /^dist\/(?:chunk-[A-Z0-9]+\.c?js|[a-z-]+-[\w-]{8}\.d\.c?ts)$/;
-    const entries = ['bullmq', 'celery', 'client', 'index', 'memory', 'testing'];
+    const entries = ['bullmq', 'celery', 'client', 'index', 'memory', 'postgres', 'sqlite', 'testing'];
     const endings = ['js', 'cjs', 'd.ts', 'd.cts'];
     const expected = [
       'CHANGELOG.md',
@@ -32,6 +32,7 @@ describe('the packed package', () => {
       'dist/dashboard/licenses.txt',
       'dist/dashboard/manifest.json',
       'dist/openapi.json',
+      'dist/sqlite-thread.js',
       ...entries.flatMap((entry) => endings.map((ending) => `dist/${entry}.${ending}`)),
     ];
     expect(packed.files.filter((path) => !shared.test(path) && !page.test(path))).toEqual(

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
+import { sqliteMissing, sqliteNode } from '../helpers/other-node.ts';
 import { redisMissing, startRedis } from '../helpers/redis-server.ts';
 import { codeBlocks, PAGES } from './code-blocks.ts';
 import { installed, pack } from './packed.ts';
@@ -69,12 +70,14 @@ function onRedis(text: string): string {
 }
 
 const hasQueue = (text: string): boolean => text.includes("from 'bullmq'");
+const hasSqlite = (text: string): boolean => text.includes('sqliteStore(');
 
 describe('the code of the pages', () => {
   const blocks = PAGES.flatMap(codeBlocks).filter(({ language }) => language === 'js');
 
   it.for(blocks)('runs as it stands at $where', async ({ text }, { skip }) => {
     skip(redisMissing !== null && hasQueue(text), redisMissing ?? '');
+    skip(sqliteMissing !== null && hasSqlite(text), sqliteMissing ?? '');
     const project = packed.consumer({
       files: {
         'block.mjs': onRedis(text),
@@ -89,15 +92,19 @@ describe('the code of the pages', () => {
         redis: installed('redis'),
         bullmq: installed('bullmq'),
         ioredis: installed('ioredis'),
+        pg: installed('pg'),
         'http-proxy-middleware': installed('http-proxy-middleware'),
       },
     });
-    const { stdout, stderr } = await run(process.execPath, ['harness.mjs'], {
+    const node = hasSqlite(text) ? sqliteNode : process.execPath;
+    const { stdout, stderr } = await run(node, ['harness.mjs'], {
       cwd: project,
       timeout: 50_000,
     });
-    // Some pages name an exporter or a Redis that is not there.
-    const printed = stderr.split('\n').filter((line) => line && !/_UNAVAILABLE|--trace-warnings/.test(line));
+    // Some pages name an exporter or a Redis that is not there. Node 22 warns of its SQLite.
+    const printed = stderr
+      .split('\n')
+      .filter((line) => line && !/_UNAVAILABLE|--trace-warnings|Warning: SQLite/.test(line));
     expect(printed).toEqual([]);
     if (!text.includes('app.listen')) return;
     const statuses = JSON.parse(stdout.split('statuses ')[1] ?? '{}') as Record<string, number>;

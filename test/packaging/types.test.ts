@@ -30,7 +30,12 @@ import { celerySources } from 'express-task-monitor/celery';
 import { createMonitorClient } from 'express-task-monitor/client';
 import type { GraphState, TasksBody } from 'express-task-monitor/client';
 import { memorySources } from 'express-task-monitor/memory';
+import { postgresStore } from 'express-task-monitor/postgres';
+import type { HistoryStore } from 'express-task-monitor/postgres';
+import { sqliteStore } from 'express-task-monitor/sqlite';
 import { sourceContract } from 'express-task-monitor/testing';
+import type { Pool } from 'pg';
+import type { Sql } from 'postgres';
 
 const tasks: TaskSource = {
   name: 'own',
@@ -45,6 +50,11 @@ declare const jobs: BullMQQueue;
 const bullmq: MonitorSources = bullmqSources({ queues: [jobs] });
 void bullmqSources({ connection: { host: 'localhost', port: 6379 }, prefix: '{bull}' }).close();
 void bullmq;
+declare const pool: Pool;
+declare const sql: Sql;
+const stores: HistoryStore[] = [postgresStore(pool, { schema: 'monitor' }), postgresStore(sql), sqliteStore('a.db')];
+for (const store of stores) memorySources({ store });
+void celerySources({ broker: 'redis://localhost', store: sqliteStore('a.db'), collect: 'leader' }).close();
 const options: MonitorOptions = {
   sources: { ...celery, tasks },
   authorize: (request, route) => route === 'healthcheck' || request.headers.authorization === 'x',
@@ -71,6 +81,10 @@ createMonitorRouter({ source: {} });
 void client.tasks({ sort: 'colour' });
 // @ts-expect-error a queue that is none
 bullmqSources({ queues: ['mail'] });
+// @ts-expect-error a store that is a path
+memorySources({ store: 'monitor.db' });
+// @ts-expect-error a client that is an address
+postgresStore('postgres://localhost');
 // @ts-expect-error a time that is no Date
 const wrong: Task = { id: '1', state: 'SUCCESS', started: '2026-11-21' };
 void wrong;
@@ -124,6 +138,8 @@ function makeProject(project: string, types: string): string {
       'http-proxy-middleware': installed('http-proxy-middleware'),
       '@types/express': EXPRESS_TYPES[types] ?? '',
       '@types/node': installed('@types/node'),
+      '@types/pg': installed('@types/pg'),
+      postgres: installed('postgres'),
     },
   });
 }

@@ -1,0 +1,42 @@
+import { isBuiltin } from 'node:module';
+import { resolve } from 'node:path';
+import { wrongOption } from '../../check-options.ts';
+import type { HistoryStore } from '../../history/store.ts';
+import { resolveStoreOptions, STORE_KEYS, type StoreOptions } from '../store-options.ts';
+import { createSqliteStore } from './create-sqlite-store.ts';
+
+/** Options of `sqliteStore`. */
+export interface SqliteStoreOptions extends StoreOptions {}
+
+const CALLER = 'sqliteStore';
+
+/** The program of the thread: beside this file, and beside the library once it is built. */
+const THREAD = new URL(
+  import.meta.url.endsWith('.ts') ? './sqlite-thread.ts' : './sqlite-thread.js',
+  import.meta.url,
+);
+
+/**
+ * Keeps the history of sources in a SQLite file on this machine, in a thread of its own. Several processes of one
+ * machine may share the file. Needs Node 22.13 or later, which has SQLite built in, and no package.
+ *
+ * @example
+ * celerySources({ broker: 'redis://localhost:6379/0', store: sqliteStore('monitor.db') });
+ *
+ * @param path of the file, which is created with rights for its owner only. Its folder must exist, on a local disk
+ * @throws TypeError for a wrong option; its message says what to write
+ * @throws Error on a Node without SQLite
+ */
+export function sqliteStore(path: string, options: SqliteStoreOptions = {}): HistoryStore {
+  if (typeof path !== 'string' || path === '' || path.startsWith(':') || path.startsWith('file:')) {
+    throw wrongOption(CALLER, 'path', "the path of a file, such as 'monitor.db'", path);
+  }
+  const resolved = resolveStoreOptions(CALLER, options, STORE_KEYS);
+  if (!isBuiltin('node:sqlite')) {
+    throw new Error(
+      `${CALLER} needs Node 22.13 or later, which has SQLite; this is Node ${process.versions.node}. Upgrade Node, or ` +
+        'keep the history in PostgreSQL: postgresStore(pool) of express-task-monitor/postgres.',
+    );
+  }
+  return createSqliteStore({ ...resolved, path: resolve(path), thread: THREAD });
+}
