@@ -37,6 +37,7 @@ export const LIVE: readonly string[] = [
   'test/celery/schedules-live.test.ts',
   'test/dashboard/deployments.test.ts',
   'test/examples/both.test.ts',
+  'test/examples/celery-store.test.ts',
   'test/packaging/consumers.test.ts',
 ];
 

@@ -1,12 +1,19 @@
 import express from 'express';
 import { createMonitorRouter } from 'express-task-monitor';
 import { celerySources } from 'express-task-monitor/celery';
+import { sqliteStore } from 'express-task-monitor/sqlite';
 import { serve } from '../shared/serve.mjs';
 
-/** An Express app that shows the Celery app whose broker and results are at this URL. */
+/**
+ * An Express app that shows the Celery app whose broker and results are at this URL. With STORE, such as monitor.db, it
+ * keeps the history in that file, and shows it again after the next start.
+ */
 export function startApp(redisUrl, host, port) {
+  const { STORE } = process.env;
+  // The Redis of this example has another port each time, by which the deployment would be known otherwise.
+  const store = STORE ? sqliteStore(STORE, { deployment: 'example' }) : undefined;
   const monitor = createMonitorRouter({
-    sources: celerySources({ broker: redisUrl, backend: redisUrl }),
+    sources: celerySources({ broker: redisUrl, backend: redisUrl, store }),
     // Any exporter of Prometheus metrics, such as celery-exporter.
     metrics: process.env.METRICS_URL ?? false,
     // Nobody but this machine can reach it. In your app: authorize: (request) => request.user?.isAdmin

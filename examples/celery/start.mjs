@@ -1,5 +1,6 @@
 // Redis, two Celery workers, customers who order, and the monitor: node examples/celery/start.mjs
 // REDIS_URL: use that Redis and start none. PORT: of the monitor, 3000 if not given.
+// STORE: keep the history in that file, such as monitor.db; needs Node 22.13 or later.
 import { fail, runExample } from '../shared/run-example.mjs';
 import { startApp } from './app.mjs';
 import { findPython, HOW_TO_INSTALL, startCelery } from './celery.mjs';

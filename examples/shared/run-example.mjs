@@ -13,18 +13,30 @@ export function fail(message) {
 
 /**
  * Runs an example on the Redis at REDIS_URL, or on one of its own, until Ctrl+C.
- * PORT: where its monitor listens, 3000 if not given.
  *
- * @param start is given `{ redisUrl, host, port, folder, processes, onEnd }`. What it gives to `onEnd` is
- *   called at the end, the last first; then what it started with `processes.start` is ended
+ * @param start is given what `runProgram` gives, and `redisUrl`
  */
 export async function runExample(start) {
-  const port = Number(process.env.PORT ?? 3000);
   if (process.env.REDIS_URL === undefined && !hasRedisServer()) {
     fail(
       'This example needs Redis: on Debian apt install redis-server, or give the address of yours as REDIS_URL.',
     );
   }
+  await runProgram(async ({ processes, folder, ...rest }) => {
+    const redisUrl = process.env.REDIS_URL ?? (await startRedis(processes, folder));
+    await start({ redisUrl, processes, folder, ...rest });
+  });
+}
+
+/**
+ * Runs an example until Ctrl+C.
+ * PORT: where its monitor listens, 3000 if not given.
+ *
+ * @param start is given `{ host, port, folder, processes, onEnd }`. What it gives to `onEnd` is called at the end, the
+ *   last first; then what it started with `processes.start` is ended
+ */
+export async function runProgram(start) {
+  const port = Number(process.env.PORT ?? 3000);
   const folder = mkdtempSync(join(tmpdir(), 'monitor-example-'));
   const processes = createProcesses((message) => {
     console.error(message);
@@ -49,8 +61,7 @@ export async function runExample(start) {
   process.on('SIGTERM', () => end(0));
 
   try {
-    const redisUrl = process.env.REDIS_URL ?? (await startRedis(processes, folder));
-    await start({ redisUrl, host: HOST, port, folder, processes, onEnd });
+    await start({ host: HOST, port, folder, processes, onEnd });
   } catch (error) {
     console.error(
       error.code === 'EADDRINUSE' ? `Port ${port} is taken. Give another one as PORT.` : error.message,

@@ -17,11 +17,19 @@ export interface Example {
   end(signal: 'SIGINT' | 'SIGTERM'): Promise<{ readonly code: number | null; readonly stderr: string }>;
 }
 
-/** Starts an example on a free port and waits until it says where it answers. */
-export async function startExample(file: string, env: NodeJS.ProcessEnv = {}): Promise<Example> {
+/**
+ * Starts an example on a free port and waits until it says where it answers.
+ *
+ * @param node which Node; default: this one
+ */
+export async function startExample(
+  file: string,
+  env: NodeJS.ProcessEnv = {},
+  node = process.execPath,
+): Promise<Example> {
   if (!existsSync(new URL('dist/index.js', ROOT)))
     throw new Error('Examples run what was built: npm run build');
-  const child = spawn(process.execPath, [file], { cwd: ROOT, env: { ...process.env, PORT: '0', ...env } });
+  const child = spawn(node, [file], { cwd: ROOT, env: { ...process.env, PORT: '0', ...env } });
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk) => {
@@ -45,8 +53,11 @@ export async function startExample(file: string, env: NodeJS.ProcessEnv = {}): P
       const exit = once(child, 'exit') as Promise<[number | null]>;
       child.kill(signal);
       const [code] = await exit;
-      // On Node 22 and 24 version 3 of http-proxy-middleware calls for it.
-      return { code, stderr: stderr.replace(/^\(node:\d+\) \[DEP0060\].*\n.*\n/, '') };
+      // On Node 22 and 24 version 3 of http-proxy-middleware calls for the first; Node 22 warns of its SQLite.
+      return {
+        code,
+        stderr: stderr.replaceAll(/^\(node:\d+\) (?:\[DEP0060\]|ExperimentalWarning: SQLite).*\n.*\n/gm, ''),
+      };
     },
   };
 }
