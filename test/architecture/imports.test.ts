@@ -25,7 +25,6 @@ const RANKS: Readonly<Record<string, number>> = {
   select: 1,
   redis: 1,
   history: 1,
-  stores: 1,
   findings: 1,
   metrics: 1,
   options: 2,
