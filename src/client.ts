@@ -36,6 +36,7 @@ export type {
   SourceErrorCode,
   StateCountsBody,
   StatsNameBody,
+  StatsQueueBody,
   StatsStepBody,
   TaskBody,
   TaskDetailBody,

@@ -51,6 +51,7 @@ export type {
   MinuteCounts,
   MonitorSources,
   OpenTaskSummary,
+  QueueDepths,
   QueueSource,
   ReadContext,
   RunningTask,

@@ -31,6 +31,7 @@ export type {
 } from './source/activity.ts';
 
 export type {
+  QueueDepths,
   TaskPage,
   TaskPosition,
   TaskQuery,

@@ -21,6 +21,7 @@ export type {
 } from './wire/deployment.ts';
 export type {
   StatsNameBody,
+  StatsQueueBody,
   StatsStepBody,
   TaskBody,
   TaskDetailBody,

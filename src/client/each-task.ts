@@ -18,8 +18,12 @@ export interface TaskListQuery {
   readonly until?: string | Date;
   readonly sort?: 'timestamp' | 'received' | 'started' | 'finished' | 'runtime' | 'name' | 'state';
   readonly order?: 'asc' | 'desc';
-  /** Length of the statistics in minutes. Adds `stats` to the answer. */
+  /** Length of the statistics in minutes, at most 129,600. Adds `stats` to the answer. */
   readonly stats?: number;
+  /** Length of one step of the statistics in seconds, a multiple of 60. Default: a readable one. */
+  readonly stats_step?: number;
+  /** End of the statistics' window. Default: now. */
+  readonly stats_until?: string | Date;
 }
 
 /** What a task changed before the list was made, and reached the monitor later, in milliseconds. */

@@ -67,7 +67,10 @@ export interface MonitorClient {
    * All tasks of a list, each once, page by page. Tasks that changed while the pages were read are found, too: after
    * the last page, those that have changed since the first one are read again.
    */
-  eachTask(query?: Omit<TaskListQuery, 'cursor' | 'stats'>, options?: CallOptions): AsyncGenerator<TaskBody>;
+  eachTask(
+    query?: Omit<TaskListQuery, 'cursor' | 'stats' | 'stats_step' | 'stats_until'>,
+    options?: CallOptions,
+  ): AsyncGenerator<TaskBody>;
   task(id: string, options?: CallOptions): Promise<TaskDetailBody>;
   relations(id: string, options?: CallOptions): Promise<RelationsBody>;
   graph(id: string, query?: GraphQuery, options?: CallOptions): Promise<GraphBody>;

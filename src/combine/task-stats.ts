@@ -57,6 +57,30 @@ export function mergeStats(all: readonly TaskStats[]): TaskStats {
     names: mergeNames(all),
     workers: union(all.map(({ workers }) => workers)),
     queues: union(all.map(({ queues }) => queues)),
+    ...mergeStored(all, coarsest),
+  };
+}
+
+const MOST_DEPTHS = 20;
+
+/** What only sources with a store have. Depths of queues are left out where their steps are not those of the answer. */
+function mergeStored(
+  all: readonly TaskStats[],
+  { stepSeconds, series }: TaskStats,
+): Pick<TaskStats, 'computedFrom' | 'countedSince' | 'queueDepths'> {
+  const stored = all.filter(({ computedFrom }) => computedFrom !== undefined);
+  if (stored.length === 0) return {};
+  const since = stored.flatMap(({ countedSince }) => countedSince?.getTime() ?? []);
+  const depths = stored.flatMap((stats) =>
+    stats.stepSeconds === stepSeconds && stats.series.length === series.length
+      ? (stats.queueDepths ?? [])
+      : [],
+  );
+  const isCounted = stored.some(({ computedFrom }) => computedFrom === 'rollups');
+  return {
+    computedFrom: isCounted ? 'rollups' : 'tasks',
+    countedSince: since.length === 0 ? null : new Date(Math.min(...since)),
+    ...(isCounted && { queueDepths: depths.slice(0, MOST_DEPTHS) }),
   };
 }
 

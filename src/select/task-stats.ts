@@ -1,17 +1,14 @@
 import { isDone, type Task } from '../model.ts';
 import { type Steps, sortInSteps } from '../scheduler.ts';
 import type { TaskStats, TaskStatsQuery } from '../source.ts';
+import { statsWindow } from './stats-steps.ts';
 import { figuresOf, type TaskFigures } from './task-figures.ts';
 import { passesFilters } from './task-filter.ts';
 
-const MINUTE_MS = 60_000;
 /** Maximum number of names in the result. */
 const MAX_NAMES = 50;
 /** Maximum number of states, workers and queues in the result. */
 const MAX_LISTED = 1_000;
-/** Readable chart steps, in seconds; the smallest one with at most 60 steps is used. */
-const STEPS = [1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800];
-const MAX_STEPS = 60;
 
 interface NameFigures {
   readonly name: string;
@@ -71,16 +68,11 @@ export interface StatsAccumulator {
  * - percentiles by nearest rank
  */
 export function createStatsAccumulator(
-  { minutes, now }: TaskStatsQuery,
+  query: TaskStatsQuery,
   { isWhole = () => true }: StatsOptions = {},
 ): StatsAccumulator {
-  const stepSeconds = STEPS.find((step) => (minutes * 60) / step <= MAX_STEPS) ?? 1_800;
+  const { start, end, stepSeconds, first, count } = statsWindow(query);
   const stepMs = stepSeconds * 1_000;
-  const end = now.getTime();
-  const start = end - minutes * MINUTE_MS;
-  // Steps begin at round times, so that a chart does not change between two answers.
-  const first = Math.floor(start / stepMs) * stepMs;
-  const count = Math.floor(end / stepMs) - first / stepMs + 1;
   const series = Array.from(
     { length: count },
     (_, step): ChartStep => ({

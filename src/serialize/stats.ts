@@ -1,10 +1,10 @@
-import type { TaskStats } from '../source.ts';
-import type { StatsNameBody, StatsStepBody, TaskStatsBody } from '../wire.ts';
+import type { QueueDepths, TaskStats } from '../source.ts';
+import type { StatsNameBody, StatsQueueBody, StatsStepBody, TaskStatsBody } from '../wire.ts';
 import { isoTime } from './moments.ts';
 import { figure, label, labels, MOST_ITEMS, wellFormed, whole } from './scalars.ts';
 
-// One day in steps of a minute, with some margin.
 const MOST_STEPS = 1_500;
+const MOST_DEPTHS = 20;
 const MOST_NAMES = 50;
 
 type Given<T> = { readonly [Key in keyof T]?: unknown };
@@ -21,6 +21,32 @@ export function statsBody(stats: TaskStats): TaskStatsBody | null {
     names: rows<TaskStats['names'][number], StatsNameBody>(given.names, MOST_NAMES, nameBody),
     workers: labels(given.workers) ?? [],
     queues: labels(given.queues) ?? [],
+    ...storedBody(given),
+  };
+}
+
+/** The members that only sources with a store have. */
+function storedBody({
+  computedFrom,
+  countedSince,
+  queueDepths,
+}: Given<TaskStats>): Pick<TaskStatsBody, 'computed_from' | 'counted_since' | 'queue_depths'> {
+  if (computedFrom !== 'tasks' && computedFrom !== 'rollups') return {};
+  const depths = rows<QueueDepths, StatsQueueBody>(queueDepths, MOST_DEPTHS, depthsBody);
+  return {
+    computed_from: computedFrom,
+    counted_since: isoTime(countedSince),
+    ...(queueDepths !== undefined && { queue_depths: depths }),
+  };
+}
+
+function depthsBody({ queue, waiting, oldestSeconds }: Given<QueueDepths>): StatsQueueBody | null {
+  const name = label(queue);
+  if (name === null || !Array.isArray(waiting) || !Array.isArray(oldestSeconds)) return null;
+  return {
+    queue: name,
+    waiting: waiting.slice(0, MOST_STEPS).map(whole),
+    oldest_seconds: oldestSeconds.slice(0, MOST_STEPS).map(figure),
   };
 }
 

@@ -88,10 +88,15 @@ export type PageEnd = Pick<TaskPage, 'next' | 'cursorExact'>;
 
 /** Which tasks to sum up: the filters of a {@link TaskQuery}, over the last `minutes`. */
 export interface TaskStatsQuery {
-  /** 1 to 1440. */
+  /** 1 to 129,600: 90 days. */
   readonly minutes: number;
-  /** End of the window. */
+  /** End of the window: now, or an earlier time. */
   readonly now: Date;
+  /**
+   * Length of one step in seconds, a multiple of 60; `null` or absent: a readable one. Tasks that are known only as counts may get a
+   * longer one.
+   */
+  readonly stepSeconds?: number | null;
   /** `limit`, `after`, `sort` and `order` do not matter here. */
   readonly filter: TaskQuery;
 }
@@ -121,4 +126,22 @@ export interface TaskStats {
   }[];
   readonly workers: readonly string[];
   readonly queues: readonly string[];
+  /**
+   * From what the figures were computed: from the tasks themselves, or from counts by minute, hour and day that a store
+   * keeps. Absent: there is no store.
+   */
+  readonly computedFrom?: 'tasks' | 'rollups';
+  /** Since when there are counts; `null`: there are none yet, or it is not known. Absent: there is no store. */
+  readonly countedSince?: Date | null;
+  /** Queues that had the most waiting messages, by step of `series`. Absent: only {@link TaskStats.computedFrom} `rollups` has them. */
+  readonly queueDepths?: readonly QueueDepths[];
+}
+
+/** How much waited in a queue. */
+export interface QueueDepths {
+  readonly queue: string;
+  /** For each step of `series`: the most waiting messages; `null`: not known. */
+  readonly waiting: readonly (number | null)[];
+  /** For each step of `series`: the greatest age of the oldest due message, in seconds; `null`: not known, or none was due. */
+  readonly oldestSeconds: readonly (number | null)[];
 }

@@ -88,7 +88,7 @@ export interface StatsNameBody {
   wait_p95: number | null;
 }
 
-/** Statistics over the filtered tasks of the last minutes. */
+/** Statistics over the filtered tasks of some minutes. */
 export interface TaskStatsBody {
   /** Length of one step of `series`, in seconds. */
   step_seconds: number;
@@ -100,6 +100,24 @@ export interface TaskStatsBody {
   names: StatsNameBody[];
   workers: string[];
   queues: string[];
+  /**
+   * From what the figures were computed: from the tasks, or from the counts by minute, hour and day that a store keeps.
+   * Only where a source keeps its history in a store, like the next two.
+   */
+  computed_from?: 'tasks' | 'rollups';
+  /** Since when there are counts: how far back a window reaches. `null` when there are none, or when it is not known. */
+  counted_since?: Timestamp | null;
+  /** The queues in which most waited. Only with `computed_from: "rollups"`. */
+  queue_depths?: StatsQueueBody[];
+}
+
+/** How much waited in one queue. */
+export interface StatsQueueBody {
+  queue: string;
+  /** For each step of `series`: the most waiting messages; `null` where that is not known. */
+  waiting: (Integer | null)[];
+  /** For each step of `series`: the greatest age of the oldest due message, in seconds. */
+  oldest_seconds: (number | null)[];
 }
 
 /** `GET /api/tasks/` */

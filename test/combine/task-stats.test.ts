@@ -47,6 +47,24 @@ describe('figures of several sources', () => {
     expect(mergeStats([named(2, 4), named(3, 5)]).names).toMatchObject([{ count: 9, failed: 2 }]);
   });
 
+  it('say from what they are, and how far back the counts of any source reach', () => {
+    const kept = (since: number, more: Partial<TaskStats> = {}): TaskStats => ({
+      ...whole(60, [step(at(0), 1)]),
+      computedFrom: 'rollups',
+      countedSince: new Date(since),
+      queueDepths: [{ queue: 'q', waiting: [1], oldestSeconds: [null] }],
+      ...more,
+    });
+    const tasks = whole(60, [step(at(0), 1)]);
+    expect(mergeStats([tasks, tasks])).not.toHaveProperty('computedFrom');
+    expect(mergeStats([tasks, kept(5), kept(3, { countedSince: null })])).toMatchObject({
+      ...{ computedFrom: 'rollups', countedSince: new Date(5) },
+      queueDepths: [{ queue: 'q' }, { queue: 'q' }],
+    });
+    const coarser = whole(3_600, [step(at(0), 1)]);
+    expect(mergeStats([coarser, kept(5)]).queueDepths).toEqual([]);
+  });
+
   it('count steps of another length into those of the longest', () => {
     const minutes = whole(60, [step(at(0), 1), step(at(60), 2)]);
     const halves = whole(30, [step(at(0), 10), step(at(30), 20), step(at(60), 40), step(at(120), 80)]);

@@ -116,6 +116,42 @@ describe.each(EXPRESS_MAJORS)('on $name, a walk over the list', (major) => {
     expect([problem.status, problem.body.errors?.[0]?.parameter]).toEqual([400, 'limit']);
   });
 
+  it('has figures in the steps asked for, up to the time asked for', async () => {
+    const { get } = await serve(major, { sources: createShop().sources });
+    const { body } = await get<TasksBody>(
+      '/api/tasks/?limit=0&stats=120&stats_step=3600&stats_until=2026-01-10T12:30:00Z',
+    );
+    expect(body.stats?.step_seconds).toBe(3_600);
+    expect(body.stats?.series.map(({ t }) => t.slice(0, 16))).toEqual([
+      ...['2026-01-10T10:00', '2026-01-10T11:00', '2026-01-10T12:00'],
+    ]);
+    const week = await get<TasksBody>('/api/tasks/?limit=0&stats=10080');
+    expect([week.status, week.body.stats?.step_seconds]).toEqual([200, 7_200]);
+    const end = week.body.stats?.series.at(-1)?.t ?? '';
+    const later = await get<TasksBody>('/api/tasks/?limit=0&stats=10080&stats_until=2999-01-01T00:00:00Z');
+    expect(later.body.stats?.series.at(-1)?.t).toBe(end);
+  });
+
+  it('refuses figures that nobody can make, and says what is possible', async () => {
+    const { get } = await serve(major, { sources: createShop().sources });
+    for (const [query, parameter, detail] of [
+      ['stats=129601', 'stats', /1 to 129600/],
+      ['stats=1441&state=SUCCESS', 'stats', /1440 with state.* name, worker and queue/],
+      ['stats=1441&since=2026-01-01T00:00:00Z', 'stats', /1440 with since/],
+      ['stats=1441&q=pay', 'stats', /1440 with q/],
+      ['stats=60&stats_step=90', 'stats_step', /multiple of 60/],
+      ['stats=129600&stats_step=3600', 'stats_step', /at least 5220.* 1500 steps/],
+      ['stats_step=60', 'stats_step', /only with stats/],
+      ['stats_until=2026-01-01T00:00:00Z', 'stats_until', /only with stats/],
+    ] as const) {
+      const { status, body } = await get<ProblemBody>(`/api/tasks/?limit=1&${query}`);
+      expect([status, body.errors?.map((error) => error.parameter)]).toEqual([400, [parameter]]);
+      expect(body.errors?.[0]?.detail).toMatch(detail);
+    }
+    const { status } = await get('/api/tasks/?limit=1&stats=129600&stats_step=5220&name=a&worker=w&queue=q');
+    expect(status).toBe(200);
+  });
+
   it('finds every fault at once, also those that lie between parameters', async () => {
     const { get } = await serve(major, { sources: createShop().sources });
     const { body: page } = await get<TasksBody>('/api/tasks/?limit=5');

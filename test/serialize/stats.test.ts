@@ -30,6 +30,24 @@ it('has every figure', () => {
   expect(JSON.stringify(body?.states)).toBe('{"SUCCESS":5,"__proto__":6}');
 });
 
+it('says from what the figures are where there is a store, and nothing of it elsewhere', () => {
+  expect(Object.keys(stats(figures) ?? {})).not.toContain('computed_from');
+  const kept = { ...figures, computedFrom: 'tasks', countedSince: new Date(0) } as const;
+  const more = (body: object | null) => {
+    const { computed_from, counted_since, queue_depths } = body as Record<string, unknown>;
+    return { computed_from, counted_since, queue_depths };
+  };
+  expect(more(stats(kept))).toEqual({ computed_from: 'tasks', counted_since: '1970-01-01T00:00:00.000Z' });
+  const depths = { queue: 'q', waiting: [1, null], oldestSeconds: [Number.NaN, 2] };
+  const hostile = [depths, { queue: 'r' }, null] as unknown as (typeof depths)[];
+  const counted = { ...kept, computedFrom: 'rollups', countedSince: null, queueDepths: hostile } as const;
+  expect(more(stats(counted))).toEqual({
+    computed_from: 'rollups',
+    counted_since: null,
+    queue_depths: [{ queue: 'q', waiting: [1, null], oldest_seconds: [null, 2] }],
+  });
+});
+
 it('leaves out what cannot be read', () => {
   const hostile = {
     stepSeconds: 60,
