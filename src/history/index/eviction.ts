@@ -33,6 +33,13 @@ export interface Eviction {
   evict(): number;
   /** The latest change among the tasks that were dropped or not taken in; `-Infinity`: none was. */
   droppedThrough(): number;
+  /**
+   * Drops tasks as if they had never been held. The indexes must have caught up.
+   *
+   * @param most how many at once
+   * @returns whether any are left
+   */
+  forget(most: number): boolean;
   /** Drops everything. */
   clear(): void;
 }
@@ -100,6 +107,12 @@ export function createEviction(context: EvictionContext): Eviction {
       }
     },
     droppedThrough: () => state.droppedThrough,
+    forget(most) {
+      for (let count = 0; count < most && records.slots.size > 0; count++) drop(state, index.all.first());
+      if (records.slots.size > 0) return true;
+      state.droppedThrough = Number.NEGATIVE_INFINITY;
+      return false;
+    },
     clear() {
       while (records.slots.size > 0) drop(state, index.all.first());
     },

@@ -5,6 +5,9 @@ import { readKept } from './read-kept.ts';
 import type { KeptTask, MemoryAccess } from './tap.ts';
 import type { Recorder } from './task-recorder.ts';
 
+/** Tasks that are dropped between two pauses. */
+const FORGOTTEN_AT_ONCE = 100;
+
 /** What a history in memory offers to whoever keeps it. */
 export function createMemoryAccess(state: MemoryState, recorder: Recorder): MemoryAccess {
   const { tables, workers, feed, coverage, aggregate, revisions } = state;
@@ -32,6 +35,16 @@ export function createMemoryAccess(state: MemoryState, recorder: Recorder): Memo
     },
     absorbCoverage(from, to) {
       if (coverage.addSeen(from, to)) revisions.tasks++;
+    },
+    *forgetTasks() {
+      catchUp(state);
+      while (tables.eviction.forget(FORGOTTEN_AT_ONCE)) {
+        revisions.tasks++;
+        yield;
+        catchUp(state);
+      }
+      tables.relations.clear();
+      revisions.tasks++;
     },
     droppedThrough: tables.eviction.droppedThrough,
   };

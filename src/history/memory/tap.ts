@@ -1,5 +1,6 @@
 /** What a history in memory passes on to whoever keeps it, and takes back from there. */
 import type { TaskRelation, TaskTextField } from '../../model.ts';
+import type { Steps } from '../../scheduler.ts';
 import type { MinuteAggregate } from '../aggregate/minute-aggregate.ts';
 import type { HeardItem } from '../feed/feed-absorb.ts';
 import type { FeedItem } from '../feed/feed-ring.ts';
@@ -80,6 +81,8 @@ export interface MemoryAccess {
   absorbEvents(instance: string, items: readonly HeardItem[]): void;
   /** Everything was seen between these times, by whoever kept it. */
   absorbCoverage(from: number, to: number): void;
+  /** Drops all tasks and relations without calling the tap, as if there had been none. */
+  forgetTasks(): Steps<void>;
   /**
    * The latest change among the tasks that were dropped from memory or refused; `-Infinity`: none was. Tasks that
    * changed later are all in memory, as far as they were heard or absorbed. Valid until the next change.

@@ -28,7 +28,6 @@ export function createState(
     ...memory,
     instance,
     clockOffset: clock.ahead,
-    keepsCounts: true,
     tap: createTap(() => state),
   });
   const state: StoredState = {
@@ -36,6 +35,7 @@ export function createState(
     maxEvents: memory.maxEvents ?? resolveRetention({}, 'createStoredHistory').maxEvents,
     isReadOnly: options.isReadOnly || store.isReadOnly,
     session: null,
+    rollups: null,
     lease: {
       heldUntil: Number.NEGATIVE_INFINITY,
       isKnown: false,

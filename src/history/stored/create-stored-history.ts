@@ -1,4 +1,5 @@
 /** A history in memory that is kept in a store. */
+import { scheduler } from '../../scheduler.ts';
 import { waitFor } from '../../waiting.ts';
 import type { MemoryHistoryOptions } from '../memory-history.ts';
 import type { Hearing, StoredHistory, StoredHistoryOptions } from '../stored-history.ts';
@@ -8,6 +9,7 @@ import { createJobs, type Jobs } from './jobs.ts';
 import { createStoredReader } from './read/stored-reader.ts';
 import { statusOf } from './status.ts';
 import { hasOthers, isHolder, mayWrite, PACE, type Pace, type StoredState } from './stored-state.ts';
+import { keepChanged } from './task-backlog.ts';
 
 /** Longest time to write what is left when the history is closed, in milliseconds. */
 const CLOSE_MS = 2_000;
@@ -60,8 +62,12 @@ export function createStoredHistory(
 
 async function setHearing(state: StoredState, jobs: Jobs, hearing: Hearing): Promise<void> {
   if (state.hearing === hearing) return;
-  if (hearing === 'nothing') await waitFor(jobs.write(), { ms: CLOSE_MS });
+  if (hearing === 'nothing') {
+    await waitFor(jobs.write(), { ms: CLOSE_MS });
+    await scheduler.run('store', keepChanged(state.tasks, state.access.readTask));
+  }
   changeHearing(state, hearing);
+  if (hearing === 'nothing') await scheduler.run('store', state.access.forgetTasks());
   jobs.wake();
 }
 

@@ -49,4 +49,5 @@ export function changeHearing(state: StoredState, hearing: Hearing): void {
   state.hearsSince = hearing === 'all' ? state.clock.elapsed() : null;
   state.isLoading = true;
   state.revision++;
+  state.rollups?.restart();
 }

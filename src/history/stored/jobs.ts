@@ -3,7 +3,8 @@ import type { StoreSession } from '../store.ts';
 import { renewLease } from './lease.ts';
 import { loadSince, loadStored, takeInChunks, takeInTexts } from './loading.ts';
 import { createPulse, type Pulse } from './pulse.ts';
-import { isHolder, type StoredState, TEXT } from './stored-state.ts';
+import { createRollups } from './rollups/create-rollups.ts';
+import { isHolder, mayWrite, type StoredState, TEXT } from './stored-state.ts';
 import { keepStore, noteLosses } from './upkeep.ts';
 import { writeBehind } from './write-behind.ts';
 
@@ -11,6 +12,9 @@ import { writeBehind } from './write-behind.ts';
 const LOAD_MS = 1_000;
 const OPEN_MS = 1_000;
 const UPKEEP_MS = 60_000;
+const COUNT_MS = 10_000;
+/** Longest time to load, write or fold counts, in milliseconds. */
+const COUNT_DEADLINE_MS = 60_000;
 /** Most chunks of the feed that are read at once. */
 const MOST_CHUNKS = 100;
 
@@ -53,7 +57,8 @@ export function createJobs(state: StoredState): Jobs {
   const copies = createPulse(() => readCopies(state), state.pace.intervalMs);
   const loading = createPulse(() => load(state), LOAD_MS);
   const upkeep = createPulse(() => keepStore(state), UPKEEP_MS);
-  const all: readonly Pulse[] = [lease, writing, copies, loading, upkeep];
+  const counting = createPulse(() => countUp(state), COUNT_MS);
+  const all: readonly Pulse[] = [lease, writing, copies, loading, upkeep, counting];
   const opening = createPulse(async () => {
     await open(state);
     opening.stop();
@@ -67,7 +72,10 @@ export function createJobs(state: StoredState): Jobs {
   state.calls.onAnswer(wake);
   return {
     start: opening.start,
-    write: writing.run,
+    async write() {
+      await writing.run();
+      await countUp(state);
+    },
     wake,
     onLease(listener) {
       listeners.add(listener);
@@ -94,8 +102,18 @@ async function open(state: StoredState): Promise<void> {
     void opened.then((late) => store.close(late)).catch(() => {});
     throw error;
   }
-  if (state.isClosed) await store.close(session);
-  else state.session = session;
+  if (state.isClosed) {
+    await store.close(session);
+    return;
+  }
+  state.session = session;
+  state.rollups = createRollups({
+    store: session.rollups,
+    access: state.access,
+    writer: state.hearing === 'part' ? state.instance : '',
+    rollupDays: store.retention.rollupDays,
+    clock: () => Math.round(state.clock.now()),
+  });
 }
 
 /** The host learns once that its store cannot be used: nothing else fails because of it. */
@@ -107,6 +125,14 @@ function warnOnce(state: StoredState): void {
     `The store of source '${state.options.source}' cannot be opened: ${sentence} Its history stays in memory until it can.`,
     { type: 'ExpressTaskMonitorWarning', code: 'EXPRESS_TASK_MONITOR_STORE' },
   );
+}
+
+/** Writes and folds the counts by minute. */
+async function countUp(state: StoredState): Promise<void> {
+  const { rollups, calls } = state;
+  if (rollups === null || state.isReadOnly) return;
+  const role = { writes: mayWrite(state) && state.hearing !== 'nothing', isHolder: isHolder(state) };
+  await calls.ask('upkeep', () => rollups.turn(role), COUNT_DEADLINE_MS);
 }
 
 /** Reads what others have written, where this instance does not hear everything itself. */

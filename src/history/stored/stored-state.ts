@@ -5,6 +5,7 @@ import type { MemoryHistory } from '../memory-history.ts';
 import type { StoreSession } from '../store.ts';
 import type { Hearing, StoredHistoryOptions } from '../stored-history.ts';
 import type { Span } from './coverage-text.ts';
+import type { Rollups } from './rollups/create-rollups.ts';
 import type { StoreCalls } from './store-calls.ts';
 import type { StoreClock } from './store-clock.ts';
 import type { TaskBacklog } from './task-backlog.ts';
@@ -81,6 +82,8 @@ export interface StoredState {
   /** Writes nothing, whatever the source asks for. */
   readonly isReadOnly: boolean;
   session: StoreSession | null;
+  /** `null`: the store has not been opened yet. */
+  rollups: Rollups | null;
   hearing: Hearing;
   readonly lease: LeaseView;
   readonly tasks: TaskBacklog;

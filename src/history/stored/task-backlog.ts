@@ -1,5 +1,6 @@
 /** Tasks that have changed and are not written yet. */
 
+import type { Steps } from '../../scheduler.ts';
 import type { KeptTask } from '../memory/tap.ts';
 import { mergeRecords } from '../merge/merge-records.ts';
 
@@ -75,6 +76,18 @@ export function noteDropping(backlog: TaskBacklog, id: string, read: (id: string
   if (writing.has(id) && !again.has(id)) return;
   forget(backlog, id);
   backlog.lost++;
+}
+
+/**
+ * Keeps the tasks that wait, since memory is about to forget all tasks.
+ *
+ * @param read reads one from memory
+ */
+export function* keepChanged(backlog: TaskBacklog, read: (id: string) => KeptTask | null): Steps<void> {
+  for (const id of [...backlog.changed.keys()]) {
+    noteDropping(backlog, id, read);
+    yield;
+  }
 }
 
 /** Keeps a task that is not in memory any more, together with what is kept of it. */
