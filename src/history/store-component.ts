@@ -38,59 +38,9 @@ function timeOf(time: number | null): string | null {
   return time === null ? null : new Date(time).toISOString();
 }
 
-/** What to do about a code of the store, of the driver or of the database. */
-const REMEDIES: readonly (readonly [codes: readonly string[], remedy: string])[] = [
-  [
-    ['schema_newer'],
-    'Another instance has migrated the history: install the same version of express-task-monitor here.',
-  ],
-  [
-    ['schema_missing'],
-    'Start an instance that may create the tables, or run the statements of docs/history.md.',
-  ],
-  [
-    ['source_taken'],
-    "Another deployment writes under this name: give this source another one, such as celerySources({ name: 'shop' }).",
-  ],
-  [['source_missing'], 'Start an instance that writes the history of this source.'],
-  [
-    [
-      'ECONNREFUSED',
-      'ENOTFOUND',
-      'EHOSTUNREACH',
-      'ECONNRESET',
-      'ETIMEDOUT',
-      '57P01',
-      '57P03',
-      '08006',
-      '08001',
-    ],
-    'Start the database, or correct its address. What happens meanwhile is kept in memory and written later.',
-  ],
-  [
-    ['28P01', '28000', '3D000'],
-    'Correct the user, the password or the name of the database in the pool of the host.',
-  ],
-  [['42501'], 'Give the user of the database the rights that docs/history.md lists.'],
-  [
-    ['25006', 'SQLITE_READONLY', 'EROFS'],
-    'The database can only be read: connect to the primary, or let this instance only answer with readOnly: true.',
-  ],
-  [['53100', 'SQLITE_FULL', 'ENOSPC'], 'The disk of the database is full: free space, or keep fewer days.'],
-  [['53300'], 'The database has no free connection: give it more, or make the pools of the host smaller.'],
-  [
-    ['SQLITE_CORRUPT', 'SQLITE_NOTADB'],
-    'The file is damaged: restore it from a backup, or move it away, so that a new one is created.',
-  ],
-];
-
 /** @returns a sentence that says what to do; `null`: nothing is wrong, or it is not known */
-export function hintFor({ error, code, phase, lost }: StoreStatus): string | null {
-  if (error === null) {
-    if (lost === 0) return null;
-    return 'More happened than the store took: use a faster database, or let memory hold more with retention.maxTasks.';
-  }
-  const remedy = REMEDIES.find(([codes]) => code !== null && codes.includes(code))?.[1];
-  if (remedy !== undefined) return remedy;
-  return phase === 'opening' ? 'The store cannot be opened: see docs/history.md.' : null;
+function hintFor({ error, remedy, lost }: StoreStatus): string | null {
+  if (error !== null) return remedy;
+  if (lost === 0) return null;
+  return 'More changed than could be kept until the store took it: use a faster database, or raise retention.maxTasks.';
 }

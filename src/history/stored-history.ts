@@ -42,6 +42,8 @@ export interface StoreStatus {
   readonly error: string | null;
   /** The kind of that error, such as `schema_newer`; `null`: none, or another. */
   readonly code: string | null;
+  /** What to do about it, as a sentence; `null`: nothing, or it is not known. */
+  readonly remedy: string | null;
   /** Tasks, relations and feed items that were dropped before they could be written. */
   readonly lost: number;
   /** When that was noticed last; `null`: nothing was lost. */

@@ -21,6 +21,7 @@ export function statusOf(state: StoredState): StoreStatus {
     lastWrite: state.lastWrite,
     error: problem?.sentence ?? null,
     code: problem?.code ?? null,
+    remedy: problem?.remedy ?? null,
     lost: lostIn(state),
     lostAt: state.lostAt,
     bytes: state.bytes,

@@ -7,10 +7,12 @@ export type CallKind = 'open' | 'lease' | 'write' | 'load' | 'copy' | 'upkeep' |
 
 /** What a call failed with. */
 export interface StoreProblem {
-  /** The kind of the error, such as `schema_newer` or `ECONNREFUSED`; `null`: it has none. */
+  /** The kind of the error, such as `schema_newer` or `unreachable`; `null`: it has none. */
   readonly code: string | null;
   /** One sentence without secrets. */
   readonly sentence: string;
+  /** What to do about it; `null`: it is not known. */
+  readonly remedy: string | null;
 }
 
 /** Calls of one store. */
@@ -73,7 +75,8 @@ async function within<Result>(promise: Promise<Result>, ms: number): Promise<Res
     timer = setTimeout(() => {
       reject(
         Object.assign(new Error(`The database did not answer within ${ms / 1_000} s.`), {
-          code: 'ETIMEDOUT',
+          code: 'timeout',
+          remedy: 'Check the load of the database, and whether something holds its locks.',
         }),
       );
     }, ms);
@@ -97,8 +100,9 @@ export function problemOf(error: unknown, redactor: Redactor | null): StoreProbl
   const first = Array.isArray(known.errors) ? (known.errors[0] as unknown) : undefined;
   const message = [error, first].map(messageOf).find((text) => text !== '');
   const sentence = (message ?? code ?? 'The database failed.').slice(0, LONGEST);
+  const remedy = typeof known.remedy === 'string' ? known.remedy : null;
   const bare = sentence.replaceAll(/:\/\/[^\s/@]*@/g, '://');
-  return { code, sentence: redactor === null ? bare : redactor.text(bare, 'detail') };
+  return { code, sentence: redactor === null ? bare : redactor.text(bare, 'detail'), remedy };
 }
 
 function messageOf(error: unknown): string {
