@@ -8,7 +8,7 @@ export interface Pulse {
   start(): void;
   /** Does the work without waiting for its time. What is under way is done once more. */
   wake(): void;
-  /** Does the work now and waits for it. Rejects with what it throws. */
+  /** Does the work, begun from now on, and waits for it. Rejects with what it throws. */
   run(): Promise<void>;
   /** Ends the repetition, not the run that is under way. */
   stop(): void;
@@ -30,12 +30,12 @@ export function createPulse(work: () => Promise<void>, intervalMs: number): Puls
     if (timer !== null) clearTimeout(timer);
     timer = setTimeout(() => {
       timer = null;
-      void run().catch(() => {});
+      void begin().catch(() => {});
     }, ms);
     timer.unref();
   }
 
-  function run(): Promise<void> {
+  function begin(): Promise<void> {
     running ??= runOnce();
     return running;
   }
@@ -68,7 +68,10 @@ export function createPulse(work: () => Promise<void>, intervalMs: number): Puls
       isWoken = true;
       if (running === null) schedule(0);
     },
-    run,
+    async run() {
+      if (running !== null) await running.catch(() => {});
+      await begin();
+    },
     stop() {
       isStarted = false;
       if (timer !== null) clearTimeout(timer);

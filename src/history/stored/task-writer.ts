@@ -13,8 +13,10 @@ import type { StoreCalls } from './store-calls.ts';
 import type { StoreClock } from './store-clock.ts';
 import { bothOf, keepDropped, lose, rememberVersion, settle, type TaskBacklog } from './task-backlog.ts';
 
-/** Most tasks of one statement. */
-const BATCH = 1_000;
+/** Tasks of one statement: few, so that none holds up the event loop; more where many wait. */
+const BATCH = 250;
+const LARGE_BATCH = 1_000;
+const MANY = 5_000;
 /** Most characters of one statement; a batch may exceed it by one task. */
 const BATCH_TEXT = 4 * 1024 * 1024;
 /** How often a task is merged with what others write meanwhile, before it waits for the next time. */
@@ -49,7 +51,7 @@ export async function writeTasks(context: TaskWriterContext, store: TaskStore): 
   const { backlog, calls } = context;
   const { changed, writing, versions } = backlog;
   const before = changed.size;
-  const batch: Batch = { open: oldestOf(changed, BATCH), stored: new Map() };
+  const batch: Batch = { open: oldestOf(changed, before > MANY ? LARGE_BATCH : BATCH), stored: new Map() };
   for (const id of batch.open) writing.add(id);
   try {
     let unknown = batch.open.filter((id) => !versions.has(id));
