@@ -27,6 +27,7 @@ const RANKS: Readonly<Record<string, number>> = {
   history: 1,
   findings: 1,
   metrics: 1,
+  stores: 1,
   options: 2,
   read: 2,
   sources: 2,
