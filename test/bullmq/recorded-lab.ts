@@ -41,7 +41,7 @@ export function heldHistory(texts = new Map<string, string>()): HeldHistory {
     },
     status: () => ({
       ...{ engine: 'sqlite', phase: 'ready', isHolder: held.isHeld, waiting: 0, waitingSince: null },
-      ...{ lastWrite: null, error: null, code: null, lost: 0, lostAt: null, bytes: null },
+      ...{ lastWrite: null, error: null, code: null, remedy: null, lost: 0, lostAt: null, bytes: null },
     }),
     isHolder: () => held.isHeld,
     hasOthers: () => false,
