@@ -72,10 +72,13 @@ async function setHearing(state: StoredState, jobs: Jobs, hearing: Hearing): Pro
 }
 
 async function close(state: StoredState, jobs: Jobs): Promise<void> {
-  const { session, options, clock, lease, instance, history } = state;
+  const { options, clock, lease, instance, history } = state;
   const until = clock.elapsed() + CLOSE_MS;
   const rest = (): number => Math.max(100, until - clock.elapsed());
   jobs.stop();
+  // A process that ends soon after its start has something to write, too.
+  if (!state.isReadOnly) await waitFor(jobs.open(), { ms: rest() });
+  const { session } = state;
   if (session !== null && mayWrite(state)) await waitFor(jobs.write(), { ms: rest() });
   if (session !== null && isHolder(state)) {
     lease.heldUntil = Number.NEGATIVE_INFINITY;

@@ -21,6 +21,8 @@ const MOST_CHUNKS = 100;
 /** The repeated work of a stored history. */
 export interface Jobs {
   start(): void;
+  /** Waits until the store is open, if necessary by another attempt. Rejects when that fails. */
+  open(): Promise<void>;
   /** Writes all that has changed so far, if this instance is to write. */
   write(): Promise<void>;
   /** Does everything that is due now, without waiting for its time. */
@@ -64,14 +66,18 @@ export function createJobs(state: StoredState): Jobs {
     opening.stop();
     // Who writes, and what the clock of the database shows, is known before the first write.
     await lease.run().catch(() => {});
-    if (!state.isClosed) for (const pulse of all) pulse.start();
+    isOpen = true;
+    if (!isStopped) for (const pulse of all) pulse.start();
   }, OPEN_MS);
+  let isOpen = false;
+  let isStopped = false;
   const wake = (): void => {
     if (state.session !== null) for (const pulse of all) pulse.wake();
   };
   state.calls.onAnswer(wake);
   return {
     start: opening.start,
+    open: async () => (isOpen ? undefined : opening.run()),
     async write() {
       await writing.run();
       await countUp(state);
@@ -82,6 +88,7 @@ export function createJobs(state: StoredState): Jobs {
       return () => void listeners.delete(listener);
     },
     stop() {
+      isStopped = true;
       watch.stop();
       for (const pulse of [opening, ...all]) pulse.stop();
     },
