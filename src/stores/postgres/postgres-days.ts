@@ -2,6 +2,7 @@
  * The partitions of PostgreSQL: a table for each day. Those of the coming days are created beforehand. Rows of any other
  * day are kept in a table for the rest: of an instance whose clock is wrong, or that may not create tables.
  */
+import { pause } from '../../waiting.ts';
 import type { DayTables } from '../sql/days.ts';
 import type { TableNames } from '../sql/names.ts';
 import type { SqlDatabase } from '../sql/sql-database.ts';
@@ -11,9 +12,10 @@ import { SEARCHED } from '../sql/task-statements.ts';
 /** How many days ahead there are tables. */
 const DAYS_AHEAD = 7;
 /** How long a change of the tables waits for others, in milliseconds: meanwhile everybody else waits for it. */
-const LOCK_MS = 1_000;
-/** How often it is tried while others hold locks. */
+const LOCK_MS = 300;
+/** How often it is tried while others hold locks, and how long it pauses in between, in milliseconds. */
 const ATTEMPTS = 5;
+const PAUSE_MS = 200;
 
 const TABLES = ['task', 'relation'] as const;
 
@@ -104,6 +106,7 @@ async function change(database: SqlDatabase, statements: readonly string[]): Pro
       if (isStoreError(error, 'conflict', 'schema_missing')) return true;
       if (isStoreError(error, 'permission', 'read_only')) return false;
       if (!isStoreError(error, 'locked') || attempt === ATTEMPTS) throw error;
+      await pause(PAUSE_MS);
     }
   }
 }

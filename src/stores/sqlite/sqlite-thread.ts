@@ -24,7 +24,7 @@ interface OpenFile {
 }
 
 /** How long a write waits for another process, in milliseconds. */
-const BUSY_MS = 5_000;
+const BUSY_MS = 3_000;
 /** Most prepared statements that are kept. */
 const MOST_STATEMENTS = 100;
 

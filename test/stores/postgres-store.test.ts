@@ -1,0 +1,209 @@
+import pg from 'pg';
+import postgres from 'postgres';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { HistoryStore } from '../../src/history/store.ts';
+import {
+  createPostgresStore,
+  type PostgresStoreSettings,
+} from '../../src/stores/postgres/create-postgres-store.ts';
+import { postgresClient } from '../../src/stores/postgres/postgres-client.ts';
+import { printPostgresSchema } from '../../src/stores/postgres/print-schema.ts';
+import { type PostgresServer, postgresMissing, startPostgres } from '../helpers/postgres.ts';
+import { titleUnless } from '../helpers/redis-server.ts';
+import { DAY, storedQuery, taskOf } from './samples.ts';
+
+describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'tables in PostgreSQL'), () => {
+  let server: PostgresServer;
+  let databases = 0;
+  beforeAll(async () => {
+    server = await startPostgres();
+    for (const role of ['owner', 'writer', 'reader']) await server.createRole(role);
+  });
+  afterAll(() => server.close());
+
+  /** An empty database, and a way to open stores in it. */
+  async function emptyDatabase() {
+    const name = `shop${++databases}`;
+    await server.createDatabase(name);
+    const query = (text: string, values: unknown[] = []) => server.query(text, values, name);
+    const store = (
+      given: Partial<PostgresStoreSettings> & { role?: string; max?: number } = {},
+    ): HistoryStore => {
+      const { role = 'postgres', max = 2, ...settings } = given;
+      const pool = new pg.Pool({ connectionString: server.url(name, role), max });
+      pool.on('error', () => {});
+      onTestFinished(() => pool.end());
+      return createPostgresStore({
+        ...{ client: clientOf(pool), schema: null, prefix: 'monitor_', isReadOnly: false, deployment: null },
+        ...{ retention: { taskDays: 7, rollupDays: 90 }, ...settings },
+      });
+    };
+    const open = (given: Parameters<typeof store>[0] = {}, isReadOnly = false) =>
+      store(given).open({ source: 'shop', deployment: null, isReadOnly });
+    const tables = async () =>
+      (await query('SELECT tablename FROM pg_tables')).map((row) => String(row.tablename));
+    return { name, query, store, open, tables };
+  }
+
+  const clientOf = (given: unknown) => {
+    const client = postgresClient(given);
+    if (client === null) throw new Error('neither pg nor postgres.js');
+    return client;
+  };
+
+  it('creates its tables once, however many instances start at the same time', async () => {
+    const { open, query } = await emptyDatabase();
+    const sessions = await Promise.all(Array.from({ length: 6 }, () => open({ schema: 'history' })));
+    await Promise.all(sessions.map((session, at) => session.tasks.write([taskOf(`t${at}`)])));
+    expect(await sessions[0]?.tasks.count(storedQuery(), 10)).toBe(6);
+    const days = await query(
+      "SELECT count(*) FROM pg_inherits WHERE inhparent IN ('history.monitor_task'::regclass, 'history.monitor_relation'::regclass)",
+    );
+    expect(days).toEqual([{ count: '18' }]);
+  });
+
+  it('has a table for today and each of the next seven days, and drops old ones as a whole', async () => {
+    const { open, query, tables } = await emptyDatabase();
+    const session = await open();
+    for (let day = DAY; day <= DAY + 7; day++) expect(await tables()).toContain(`monitor_task_d${day}`);
+    // As if the process had started nine days ago.
+    const old = DAY - 9;
+    await query(
+      `CREATE TABLE monitor_task_d${old} PARTITION OF monitor_task FOR VALUES FROM (${old}) TO (${old + 1})`,
+    );
+    await session.tasks.write([taskOf('open', { day: old, isOpen: true }), taskOf('done', { day: old })]);
+    await session.tasks.dropBefore(DAY - 7);
+    expect(await tables()).not.toContain(`monitor_task_d${old}`);
+    expect(await session.tasks.list(storedQuery())).toEqual([taskOf('open', { isOpen: true })]);
+    // Rows of tomorrow that came before their table stay where they are.
+    await query(`DROP TABLE monitor_task_d${DAY + 1}`);
+    await session.tasks.write([taskOf('early', { day: DAY + 1 })]);
+    await session.tasks.dropBefore(DAY - 7);
+    expect(await tables()).not.toContain(`monitor_task_d${DAY + 1}`);
+    expect(await session.tasks.read(['early'])).toHaveLength(1);
+  });
+
+  it('waits for locks only shortly when it drops a day, and leaves no connection in a failed transaction', async () => {
+    const { name, open, query, tables } = await emptyDatabase();
+    const session = await open({ max: 1 });
+    const old = DAY - 9;
+    await query(
+      `CREATE TABLE monitor_task_d${old} PARTITION OF monitor_task FOR VALUES FROM (${old}) TO (${old + 1})`,
+    );
+    const reader = new pg.Client(server.url(name));
+    await reader.connect();
+    await reader.query('BEGIN; SELECT * FROM monitor_task LIMIT 1');
+    const from = Date.now();
+    await expect(session.tasks.dropBefore(DAY - 7)).rejects.toMatchObject({ code: 'locked' });
+    expect(Date.now() - from).toBeLessThan(6_000);
+    // The only connection of the pool still works.
+    expect(await session.tasks.write([taskOf('a')])).toEqual(new Set(['a']));
+    await reader.end();
+    await session.tasks.dropBefore(DAY - 7);
+    expect(await tables()).not.toContain(`monitor_task_d${old}`);
+  });
+
+  it('searches with pg_trgm where every day has the index', async () => {
+    const { open, query } = await emptyDatabase();
+    await query('CREATE EXTENSION pg_trgm');
+    const session = await open();
+    await session.tasks.write([
+      taskOf('Order-1', { record: JSON.stringify({ kwargs: '{"sku": "50%_OFF"}' }) }),
+      taskOf('order-2', { record: '{}' }),
+    ]);
+    const find = async (hint: string) =>
+      (await session.tasks.list(storedQuery({ hint, sort: 'name' }))).map(({ id }) => id);
+    expect(await find('50%_off')).toEqual(['Order-1']);
+    expect(await find('sku": "50')).toEqual(['Order-1']);
+    expect(await find('50___')).toEqual([]);
+    expect(await find('order-')).toEqual(['Order-1', 'order-2']);
+    // Too short, or nothing that the database compares as JavaScript does: everything passes.
+    expect(await find('50')).toHaveLength(2);
+    expect(await find('éé')).toHaveLength(2);
+    const [plan] = await query(
+      "SELECT count(*) FROM pg_indexes WHERE indexdef LIKE '%gin_trgm_ops%' AND tablename LIKE 'monitor_task_d%'",
+    );
+    expect(plan).toEqual({ count: '8' });
+  });
+
+  it('lets a role write and another one read that may not create tables', async () => {
+    const { open, query, tables } = await emptyDatabase();
+    await expect(open({ role: 'writer' })).rejects.toMatchObject({ code: 'schema_missing' });
+    await query(printPostgresSchema({ schema: null, prefix: 'monitor_' }));
+    const names = (await tables()).filter((name) => name.startsWith('monitor_')).join(', ');
+    await query(
+      `GRANT SELECT, INSERT, UPDATE, DELETE ON ${names} TO writer; GRANT SELECT ON ${names} TO reader`,
+    );
+    const session = await open({ role: 'writer' });
+    await session.tasks.write([taskOf('old', { day: DAY - 9 }), taskOf('new')]);
+    await session.tasks.dropBefore(DAY - 7);
+    const reader = await open({ role: 'reader' }, true);
+    expect((await reader.tasks.list(storedQuery())).map(({ id }) => id)).toEqual(['new']);
+    expect(await reader.size()).toBeGreaterThan(0);
+    await expect(reader.tasks.write([taskOf('b')])).rejects.toMatchObject({ code: 'permission' });
+  });
+
+  it('refuses a schema that is newer, and one that is missing where it may only read', async () => {
+    const { open, query, tables } = await emptyDatabase();
+    const before = await tables();
+    await expect(open({}, true)).rejects.toMatchObject({ code: 'schema_missing' });
+    await expect(open({ isReadOnly: true })).rejects.toMatchObject({ code: 'schema_missing' });
+    expect(await tables()).toEqual(before);
+    await open();
+    await query("UPDATE monitor_meta SET value = '7'");
+    await expect(open()).rejects.toMatchObject({
+      code: 'schema_newer',
+      message: expect.stringContaining('version 7'),
+      remedy: expect.stringContaining('Upgrade'),
+    });
+  });
+
+  it('creates its tables anew when somebody has dropped them', async () => {
+    const { open, query } = await emptyDatabase();
+    const session = await open({ schema: 'history' });
+    await query('DROP SCHEMA history CASCADE');
+    await expect(session.tasks.write([taskOf('a')])).rejects.toMatchObject({ code: 'schema_missing' });
+    expect(await session.tasks.write([taskOf('a')])).toEqual(new Set(['a']));
+  });
+
+  it('fails in time, with a code and without secrets', async () => {
+    const { name, store, open, query } = await emptyDatabase();
+    const session = await open({ deadlines: { read: 300, write: 300 } });
+    const blocker = new pg.Client(server.url(name));
+    await blocker.connect();
+    await blocker.query('BEGIN; LOCK TABLE monitor_task');
+    await expect(session.tasks.read(['a'])).rejects.toMatchObject({ code: 'timeout' });
+    await blocker.end();
+    await query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    const readOnly = await open();
+    await expect(readOnly.tasks.write([taskOf('a')])).rejects.toMatchObject({ code: 'read_only' });
+    const away = new pg.Pool({ connectionString: 'postgres://user:secret@127.0.0.1:1/shop' });
+    const js = postgres('postgres://user:secret@127.0.0.1:1/shop', { connect_timeout: 1, backoff: false });
+    for (const client of [away, js]) {
+      const opening = store({ client: clientOf(client) }).open({
+        source: 'a',
+        deployment: null,
+        isReadOnly: false,
+      });
+      const error: Error = await opening.then(
+        () => new Error('it opens'),
+        (reason) => reason,
+      );
+      expect(error).toMatchObject({ code: 'unreachable', message: 'There is no connection to PostgreSQL.' });
+      expect(JSON.stringify(error) + error.stack).not.toMatch(/secret|127\.0/);
+    }
+    await Promise.all([away.end(), js.end()]);
+  });
+
+  it('refuses names that need quotes or are too long', async () => {
+    const { store } = await emptyDatabase();
+    for (const schema of ['', 'Shop', 'a-b', '1a', 'a"; DROP TABLE x; --', 'a'.repeat(64)])
+      expect(() => store({ schema })).toThrow('The schema must be');
+    for (const prefix of ['', 'Shop_', 'a b', 'a'.repeat(45)])
+      expect(() => store({ prefix })).toThrow('The prefix of the tables must be');
+    const session = await store({ prefix: 'a'.repeat(44), schema: 'b'.repeat(63) }).open({
+      ...{ source: 'a', deployment: null, isReadOnly: false },
+    });
+    expect(await session.tasks.write([taskOf('a')])).toEqual(new Set(['a']));
+  });
+});
