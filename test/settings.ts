@@ -39,6 +39,7 @@ export const LIVE: readonly string[] = [
   'test/examples/both.test.ts',
   'test/examples/celery-store.test.ts',
   'test/packaging/consumers.test.ts',
+  'test/stores/sqlite-node24.test.ts',
 ];
 
 /** Have a configuration of their own: `npm run test:faults`. */

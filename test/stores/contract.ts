@@ -1,6 +1,6 @@
 /** What every store must do, whatever keeps it. */
-import { describe, expect, it, onTestFinished } from 'vitest';
-import type { HistoryStore } from '../../src/history/store.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { HistoryStore, StoreSession } from '../../src/history/store.ts';
 import { describeFeed, describeLease, describeOthers } from './contract-rest.ts';
 import { describeLists, describeRetention, describeTasks } from './contract-tasks.ts';
 import { type Open, storedQuery, taskOf } from './samples.ts';
@@ -13,15 +13,24 @@ export interface ContractSubject {
 
 let sources = 0;
 
-/** Runs the suite. Each test has a source of its own. */
+/** Runs the suite. Each test has a source of its own; instances that share one have stores of their own. */
 export function storeContract(title: string, subject: () => ContractSubject): void {
+  let shared: HistoryStore;
+  let first: StoreSession;
   const open: Open = async (given = {}) => {
-    const { source = `source-${++sources}`, store = subject().createStore(), deployment = null } = given;
+    const { source = `source-${++sources}`, deployment = null } = given;
+    const store = given.store ?? (given.source === undefined ? shared : subject().createStore());
     const session = await store.open({ source, deployment, isReadOnly: false });
     onTestFinished(() => store.close(session));
     return { source, store, session };
   };
   describe(title, () => {
+    // Keeps the store open from test to test.
+    beforeAll(async () => {
+      shared = subject().createStore();
+      first = await shared.open({ source: 'first', deployment: null, isReadOnly: false });
+    });
+    afterAll(() => shared.close(first));
     describeTasks(open);
     describeLists(open);
     describeRetention(open);
