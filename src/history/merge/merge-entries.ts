@@ -5,8 +5,8 @@
 import { findSinceReceived, isSameReport, isUndatedState, MAX_ENTRIES } from './entries.ts';
 import type { TaskEntry } from './record.ts';
 
-/** An event without a time reaches two instances at most so far apart, in milliseconds. */
-const SAME_EVENT_MS = 1_000;
+/** How late a message without a time may arrive, and how far apart it reaches two instances, in milliseconds. */
+const DELAY_MS = 1_000;
 
 /**
  * @param a and b in the order of their arrival
@@ -88,7 +88,10 @@ function lastEnd(entries: readonly TaskEntry[]): number {
  */
 function isOutdated(entry: TaskEntry, ownEnd: number, otherEnd: number): boolean {
   return (
-    Number.isFinite(otherEnd) && !Number.isFinite(ownEnd) && isUndatedState(entry) && entry.time > otherEnd
+    Number.isFinite(otherEnd) &&
+    !Number.isFinite(ownEnd) &&
+    isUndatedState(entry) &&
+    entry.time > otherEnd + DELAY_MS
   );
 }
 
@@ -110,7 +113,7 @@ function find(entries: readonly TaskEntry[], entry: TaskEntry): number {
     (other) =>
       other.timeSource === 'arrival' &&
       other.worker === entry.worker &&
-      Math.abs(other.time - entry.time) < SAME_EVENT_MS &&
+      Math.abs(other.time - entry.time) < DELAY_MS &&
       isSameReport(other, entry),
   );
 }
