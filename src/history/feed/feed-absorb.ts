@@ -16,6 +16,7 @@ interface PlacedItem {
   readonly instance: string;
   readonly number: number;
   readonly isRedacted: boolean;
+  readonly delay: number;
 }
 
 /** What arrives from others so late is listed as new, so that readers who follow the feed see it. */
@@ -44,17 +45,19 @@ export function absorbItems(
   for (const { number, item, arrivedAt } of items) {
     if (!Number.isSafeInteger(number) || number < 1 || held.has(number) || !Number.isFinite(arrivedAt))
       continue;
-    given.set(number, { item, arrivedAt: arrivedAt - offset, instance, number, isRedacted: true });
+    given.set(number, { item, arrivedAt: arrivedAt - offset, instance, number, isRedacted: true, delay: 0 });
   }
   const added = [...given.values()].sort((a, b) => a.number - b.number);
   const newestAt = ring.size === 0 ? Number.NEGATIVE_INFINITY : arrivalAt(ring, ring.newest);
   const old = added.filter(({ arrivedAt }) => arrivedAt < newestAt - LATE_MS);
   const isAdded = old.length > 0 && insert(ring, old);
-  for (const late of added) {
-    if (late.arrivedAt < newestAt - LATE_MS) continue;
-    const arrivedAt =
-      ring.size === 0 ? late.arrivedAt : Math.max(late.arrivedAt, arrivalAt(ring, ring.newest));
-    append(ring, late.item, arrivedAt, instance, late.number, true);
+  for (const fresh of added) {
+    if (fresh.arrivedAt < newestAt - LATE_MS) continue;
+    const arrivedAt = Math.max(
+      fresh.arrivedAt,
+      ring.size === 0 ? fresh.arrivedAt : arrivalAt(ring, ring.newest),
+    );
+    append(ring, fresh.item, arrivedAt, instance, fresh.number, true, arrivedAt - fresh.arrivedAt);
     ring.newestForeign = ring.newest;
   }
   return isAdded || old.length < added.length;
@@ -84,14 +87,14 @@ function insert(ring: FeedRing, items: readonly PlacedItem[]): boolean {
   if (lost !== undefined && (!ring.hasDropped || lost.arrivedAt > ring.droppedAt)) {
     ring.droppedInstance = lost.instance;
     ring.droppedNumber = lost.number;
-    ring.droppedAt = lost.arrivedAt;
+    ring.droppedAt = lost.arrivedAt - lost.delay;
     ring.hasDropped = true;
   }
   if (kept.length === held.length && kept.every((item, at) => item === held[at])) return false;
   ring.newest -= held.length;
   ring.size = 0;
-  for (const { item, arrivedAt, instance, number, isRedacted } of kept) {
-    append(ring, item, arrivedAt, instance, number, isRedacted);
+  for (const { item, arrivedAt, instance, number, isRedacted, delay } of kept) {
+    append(ring, item, arrivedAt, instance, number, isRedacted, delay);
     if (instance !== ring.instance) ring.newestForeign = ring.newest;
   }
   return true;
@@ -107,6 +110,7 @@ function readAll(ring: FeedRing): PlacedItem[] {
       instance: ring.instances[at] as string,
       number: ring.numbers[at] as number,
       isRedacted: ring.redacted[at] === true,
+      delay: ring.delays[at] as number,
     });
   }
   return all;

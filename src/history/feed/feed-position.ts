@@ -3,7 +3,15 @@
  * instance that heard it, and its number there), and when that item arrived, by the clock of the database. So other
  * instances, and later processes, find the position, too.
  */
-import { type FeedRing, findBack, firstSince, isHeld, oldestIn, sequenceOfHeard } from './feed-ring.ts';
+import {
+  arrivedFirst,
+  type FeedRing,
+  findBack,
+  firstSince,
+  isHeld,
+  oldestIn,
+  sequenceOfHeard,
+} from './feed-ring.ts';
 
 /** A position before items that another instance may not have known when it issued a cursor, in milliseconds. */
 const REWIND_MS = 5_000;
@@ -51,7 +59,7 @@ export function cursorOf({ ring, clockOffset }: PositionContext, sequence: numbe
   const isKnown = isHeld(ring, sequence);
   const instance = isKnown ? (ring.instances[at] as string) : ring.droppedInstance;
   const number = isKnown ? (ring.numbers[at] as number) : ring.droppedNumber;
-  const arrivedAt = Math.floor((isKnown ? (ring.arrivals[at] as number) : ring.droppedAt) + clockOffset());
+  const arrivedAt = Math.floor((isKnown ? arrivedFirst(ring, at) : ring.droppedAt) + clockOffset());
   const origin = instance === ring.instance ? '' : instance;
   return [ring.instance, origin, number.toString(RADIX), arrivedAt.toString(RADIX)].join('.');
 }
@@ -90,14 +98,15 @@ export function afterTime({ ring, isWholeSince }: PositionContext, time: number)
 
 /** The position that a cursor of this instance names; `null`: it is not held any more. */
 function ownSequence(ring: FeedRing, { instance, number, arrivedAt }: Cursor): number | null {
+  const isOwn = instance === ring.instance;
+  if (isOwn && number === 0) {
+    // Before the first item. Older ones of others may have been taken in since.
+    const first = sequenceOfHeard(ring, 1) ?? Number.POSITIVE_INFINITY;
+    return ring.hasDropped ? null : Math.min(firstSince(ring, arrivedAt), first) - 1;
+  }
   if (instance === ring.droppedInstance && number === ring.droppedNumber) return oldestIn(ring) - 1;
-  if (instance !== ring.instance) return findBack(ring, ring.newest, instance, number, arrivedAt - CLOCKS_MS);
-  if (number > ring.heard) return null;
-  if (number > 0) return sequenceOfHeard(ring, number);
-  // Issued before the first item, since then older items of others may have been taken in.
-  return ring.hasDropped
-    ? null
-    : Math.min(firstSince(ring, arrivedAt), sequenceOfHeard(ring, 1) ?? Number.POSITIVE_INFINITY) - 1;
+  if (!isOwn) return findBack(ring, ring.newest, instance, number, arrivedAt - CLOCKS_MS);
+  return number > ring.heard ? null : sequenceOfHeard(ring, number);
 }
 
 /**
@@ -109,10 +118,10 @@ function foreignSequence(ring: FeedRing, { instance, number, arrivedAt }: Cursor
   let found: number | null = null;
   for (let sequence = ring.newest; sequence >= oldestIn(ring); sequence--) {
     const at = sequence % ring.capacity;
-    const isSame = ring.instances[at] === instance;
-    if (found === null && isSame && (ring.numbers[at] as number) <= number) found = sequence;
-    else if (found !== null && !isSame) return null;
     if ((ring.arrivals[at] as number) < arrivedAt - REWIND_MS) break;
+    const isSame = ring.instances[at] === instance;
+    if (found !== null && !isSame) return null;
+    if (isSame && (ring.numbers[at] as number) <= number) found ??= sequence;
   }
   return found;
 }

@@ -31,6 +31,8 @@ export interface FeedRing {
   readonly times: number[];
   /** By our clock; never less than that of the item before. */
   readonly arrivals: number[];
+  /** By how many milliseconds an item had arrived elsewhere before. */
+  readonly delays: number[];
   /** The instances that heard the items, and the numbers of the items there. */
   readonly instances: string[];
   readonly numbers: number[];
@@ -67,6 +69,7 @@ export function createFeedRing(capacity: number, instance: string, startedAt: nu
     redacted: [],
     times: [],
     arrivals: [],
+    delays: [],
     instances: [],
     numbers: [],
     heard: 0,
@@ -98,6 +101,7 @@ export function append(
   instance: string,
   number: number,
   isRedacted: boolean,
+  delay = 0,
 ): void {
   if (ring.size < ring.capacity) ring.size++;
   else noteDropped(ring);
@@ -112,8 +116,14 @@ export function append(
   ring.details[at] = item.detail;
   ring.redacted[at] = isRedacted;
   ring.arrivals[at] = arrivedAt;
+  ring.delays[at] = delay;
   ring.instances[at] = instance;
   ring.numbers[at] = number;
+}
+
+/** When the item in a column arrived at the instance that heard it, by our clock. */
+export function arrivedFirst({ arrivals, delays }: FeedRing, at: number): number {
+  return (arrivals[at] as number) - (delays[at] as number);
 }
 
 /** Remembers the oldest item, which is replaced next. */
@@ -121,7 +131,7 @@ function noteDropped(ring: FeedRing): void {
   const at = oldestIn(ring) % ring.capacity;
   ring.droppedInstance = ring.instances[at] as string;
   ring.droppedNumber = ring.numbers[at] as number;
-  ring.droppedAt = ring.arrivals[at] as number;
+  ring.droppedAt = arrivedFirst(ring, at);
   ring.hasDropped = true;
 }
 

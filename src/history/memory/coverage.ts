@@ -56,9 +56,14 @@ export function createCoverage(startedAt: number): Coverage {
       dropOldest();
       return isNew;
     },
-    isWhole: (from, to) => from >= start && gaps.every((gap) => gap.from >= to || gap.to < from),
+    isWhole: (from, to) => from >= start && gaps.every((gap) => gap.from >= to || isBefore(gap, from)),
     since: () => gaps.findLast(({ from, to }) => to - from >= SHORT_MS)?.to ?? start,
   };
+}
+
+/** A gap ends with the first moment that is seen again; one of no length lies at a moment of which a part was missed. */
+function isBefore(gap: Gap, time: number): boolean {
+  return gap.to < time || (gap.to === time && gap.from < gap.to);
 }
 
 /** What remains of a gap when a part of it was seen. */

@@ -1,0 +1,295 @@
+import { describe, expect, it } from 'vitest';
+import type { TaskChange } from '../../src/history/history.ts';
+import { createCoverage } from '../../src/history/memory/coverage.ts';
+import type { HistoryTap, KeptTask } from '../../src/history/memory/tap.ts';
+import {
+  createMemoryHistory,
+  type MemoryHistory,
+  type MemoryHistoryOptions,
+} from '../../src/history/memory-history.ts';
+import { createRedactor } from '../../src/redact.ts';
+import { CONTEXT, idsOf, page, T0, told } from './telling.ts';
+
+/** A history whose clock stands still, and what its tap heard. */
+function tapped(changes: readonly TaskChange[] = [], options: MemoryHistoryOptions = {}) {
+  const heard: string[] = [];
+  const clock = { now: T0 + 60_000 };
+  const tap: HistoryTap = {
+    taskChanged: (id) => heard.push(`changed ${id}`),
+    taskDropping: (id) => heard.push(`dropping ${id} ${history.access.readTask(id)?.record.name}`),
+    relationAdded: ({ parent, child, relation }) => heard.push(`${relation} ${parent} ${child}`),
+    workerChanged: (hostname) => heard.push(`worker ${hostname}`),
+    eventAdded: (number, { type }) => heard.push(`event ${number} ${type}`),
+    gapFound: () => heard.push('gap'),
+  };
+  const history: MemoryHistory = createMemoryHistory({ now: () => clock.now, tap, ...options });
+  for (const change of changes) history.writer.recordTask(change);
+  history.access.catchUp();
+  return { history, clock, heard, access: history.access };
+}
+
+/** A task as another process has kept it. */
+function kept(changes: readonly TaskChange[], id = 'a', options: MemoryHistoryOptions = {}): KeptTask {
+  const { history } = tapped(
+    changes.map((change) => ({ ...change, id: change.id === 'a' ? id : change.id })),
+    options,
+  );
+  const task = history.access.readTask(id);
+  history.close();
+  if (task === null) throw new Error(`task ${id} is not known`);
+  return task;
+}
+
+const sent = told({ type: 'sent', time: T0, name: 'lab.add', args: '(1,)', retries: 0, queue: 'celery' });
+const started = told({ type: 'started', time: T0 + 10, worker: 'w1@a' });
+const done = told({ type: 'succeeded', time: T0 + 20, worker: 'w1@a', result: '3', runtime: 0.01 });
+
+describe('the tap', () => {
+  it('hears of every change, once the indexes have caught up', () => {
+    const { history, heard, access } = tapped();
+    history.writer.recordTask(sent);
+    history.writer.recordTask(started);
+    expect(heard).toEqual(['event 1 task-sent', 'worker w1@a', 'event 2 task-started']);
+    heard.length = 0;
+    access.catchUp();
+    expect(heard).toEqual(['changed a']);
+    heard.length = 0;
+    // Says nothing new.
+    history.writer.recordTask(started);
+    access.catchUp();
+    expect(heard).toEqual(['worker w1@a']);
+    heard.length = 0;
+    history.writer.recordRelation({ parent: 'a', child: 'b', relation: 'link' });
+    history.writer.recordRelation({ parent: 'a', child: 'b', relation: 'link' });
+    history.writer.recordWorker({ hostname: 'w2@b', type: 'heartbeat', time: T0 });
+    history.writer.recordGap();
+    expect(heard).toEqual(['link a b', 'worker w2@b', 'gap']);
+    heard.length = 0;
+    history.close();
+    expect(heard).toEqual([]);
+  });
+
+  it('hears of tasks whose root follows from another one', () => {
+    const { history, heard, access } = tapped([
+      told({ id: 'child', type: 'succeeded', time: T0, origin: 'result', stored: true, parentId: 'a' }),
+    ]);
+    expect(access.readTask('child')?.rootId).toBeNull();
+    heard.length = 0;
+    history.writer.recordTask({ ...sent, rootId: 'top' });
+    access.catchUp();
+    expect(heard).toContain('changed child');
+    expect(access.readTask('child')?.rootId).toBe('top');
+  });
+
+  it('hears of a task before it is dropped, while it can still be read', () => {
+    const { heard, access } = tapped(
+      [1, 2, 3].map((n) => told({ id: `t${n}`, type: 'sent', time: T0 + n, name: `n${n}` })),
+      { maxTasks: 2 },
+    );
+    expect(heard.filter((text) => text.startsWith('dropping'))).toEqual(['dropping t1 n1']);
+    expect(access.droppedThrough()).toBe(T0 + 1);
+  });
+});
+
+describe('an absorbed task', () => {
+  it('is known as it was, counts as no event and is not listed in the feed', async () => {
+    const { history, heard, access } = tapped();
+    expect(access.absorbTask(kept([sent, started, done]), T0 + 20)).toBe('same');
+    expect(heard).toEqual([]);
+    expect(idsOf((await page(history, { states: ['SUCCESS'], names: ['lab.add'] })).tasks)).toEqual(['a']);
+    const { events } = await history.reader.listEvents(
+      { limit: 9, since: null, states: [], workers: [], tasks: [] },
+      CONTEXT,
+    );
+    expect(events).toEqual([]);
+    const { eventsReceived, tasks, workers } = await history.reader.getStats(CONTEXT);
+    expect({ eventsReceived, tasks, workers }).toEqual({ eventsReceived: 0, tasks: 1, workers: 0 });
+    // Again, and what it was before.
+    expect(access.absorbTask(kept([sent, started, done]), T0 + 20)).toBe('same');
+    expect(access.absorbTask(kept([sent]), T0 + 20)).toBe('merged');
+    expect(heard).toEqual([]);
+    history.writer.recordTask(done);
+    access.catchUp();
+    expect(heard).toEqual(['worker w1@a']);
+  });
+
+  it('is merged with what is known, which is reported if nobody has heard of it yet', async () => {
+    const { history, heard, access } = tapped();
+    history.writer.recordTask(done);
+    expect(access.absorbTask(kept([sent, started]), T0 + 10)).toBe('merged');
+    expect(heard).toContain('changed a');
+    const task = await history.reader.getTask('a', CONTEXT);
+    expect(task).toMatchObject({ name: 'lab.add', state: 'SUCCESS', queue: 'celery', result: '3' });
+    expect(task?.timeline).toHaveLength(3);
+    expect(access.readTask('a')).toEqual(kept([sent, started, done]));
+  });
+
+  it('keeps a root that followed from a task that is not known any more', async () => {
+    const { history, heard, access } = tapped();
+    const child = { record: kept([{ ...sent, parentId: 'p' }], 'child').record, rootId: 'top' };
+    expect(access.absorbTask(child, T0)).toBe('same');
+    expect(access.readTask('child')?.rootId).toBe('top');
+    expect(idsOf((await page(history, { rootId: 'top' })).tasks)).toEqual(['child']);
+    // Its parent comes later, and says the same.
+    expect(access.absorbTask({ ...kept([{ ...sent, parentId: 'top' }], 'p'), rootId: 'top' }, T0)).toBe(
+      'same',
+    );
+    expect(heard).toEqual([]);
+  });
+
+  it('is refused where it does not fit, and counts as dropped', () => {
+    const { history, access, clock } = tapped([], { maxTasks: 2, maxAgeMs: 3_600_000 });
+    const at = (time: number, id: string) => access.absorbTask(kept([{ ...sent, time }], id), time);
+    expect(access.droppedThrough()).toBe(Number.NEGATIVE_INFINITY);
+    expect([at(T0 + 2, 'b'), at(T0 + 3, 'c')]).toEqual(['same', 'same']);
+    expect(access.droppedThrough()).toBe(Number.NEGATIVE_INFINITY);
+    expect(at(T0 + 1, 'a')).toBe('refused');
+    expect(access.droppedThrough()).toBe(T0 + 1);
+    expect(at(T0 + 4, 'd')).toBe('same');
+    expect(access.droppedThrough()).toBe(T0 + 2);
+    expect(access.readTask('b')).toBeNull();
+    // What was heard of longest ago is dropped for its age.
+    clock.now = T0 + 3 + 3_600_001;
+    expect(at(T0 + 3, 'e')).toBe('refused');
+    access.catchUp();
+    expect([access.readTask('c'), access.readTask('d')?.record.id]).toEqual([null, 'd']);
+    expect(access.droppedThrough()).toBe(T0 + 3);
+    history.close();
+    expect(at(T0 + 9, 'f')).toBe('refused');
+  });
+
+  it('is open like any other, after those that were heard of before', () => {
+    const { history, access, clock } = tapped();
+    clock.now = T0 + 30_000;
+    history.writer.recordTask({ ...started, id: 'live', retries: 1 });
+    access.absorbTask(kept([sent], 'late'), T0 + 40_000);
+    access.absorbTask(kept([sent, started], 'new'), T0 + 20_000);
+    access.absorbTask(kept([sent, { ...started, retries: 2 }], 'old'), T0 + 10_000);
+    access.absorbTask(kept([sent, started, done], 'done'), T0 + 10_000);
+    const open = history.index.listOpen(9).map(({ id, heardAt }) => [id, heardAt - T0]);
+    expect(open).toEqual([
+      ['old', 10_000],
+      ['new', 20_000],
+      ['live', 30_000],
+      ['late', 40_000],
+    ]);
+    expect(history.index.retriesOf('old')).toBe(2);
+    expect(history.index.sentAt('late')).toBe(T0);
+    expect(history.index.openTask('new')).toMatchObject({ worker: 'w1@a', state: 'STARTED' });
+    // Once it is looked at, it goes to the end; once it has ended, it is gone.
+    history.writer.recordMissing('late', true);
+    history.writer.recordTask({ ...done, id: 'old' });
+    expect(history.index.listOpen(9).map(({ id }) => id)).toEqual(['new', 'live', 'late']);
+    expect(history.index.wouldKeep(T0)).toBe(true);
+  });
+
+  it('is not lost before its worker had time to be heard', async () => {
+    const { history, access, clock } = tapped();
+    access.absorbTask(kept([sent, started]), T0 + 10);
+    const flags = async () => (await history.reader.getTask('a', CONTEXT))?.flags;
+    expect(await flags()).toEqual([]);
+    clock.now += 61_000;
+    expect(await flags()).toEqual(['worker_lost']);
+  });
+
+  it('is redacted once', async () => {
+    const inner = createRedactor({});
+    const texts: string[] = [];
+    const text: typeof inner.text = (...args) => {
+      texts.push(args[0]);
+      return inner.text(...args);
+    };
+    const redactor = { ...inner, text };
+    const failed = told({
+      type: 'failed',
+      time: T0 + 20,
+      exception: 'password=abc',
+      traceback: 'key=hunter2',
+    });
+    const task = kept([{ ...sent, args: "password='x'" }, failed], 'a', { redactor });
+    expect(JSON.stringify(task)).not.toContain('abc');
+    texts.length = 0;
+    const { history, access } = tapped([], { redactor });
+    access.absorbTask(task, T0);
+    const shown = await history.reader.getTask('a', CONTEXT);
+    expect(shown?.args).toBe(task.record.args);
+    expect(shown?.redacted).toBe(true);
+    expect(access.absorbTask(task, T0)).toBe('same');
+    expect(access.readTask('a')).toEqual(task);
+    expect(texts).toEqual([]);
+    // What arrives raw is redacted, and is the same then.
+    const late = tapped([{ ...sent, args: "password='x'" }], { redactor });
+    expect(late.access.absorbTask(task, T0)).toBe('same');
+    expect(late.access.readTask('a')).toEqual(task);
+  });
+
+  it('says of which texts it has the beginning only, through any number of processes', async () => {
+    const long = 'x'.repeat(3_000);
+    const task = kept([{ ...sent, args: long, kwargs: long }, done], 'a', { maxValueLength: 2_000 });
+    expect(task.shortened).toEqual(['args', 'kwargs']);
+    const { history, access } = tapped();
+    expect(access.absorbTask(task, T0)).toBe('same');
+    expect(access.readTask('a')).toEqual(task);
+    expect((await history.reader.getTask('a', CONTEXT))?.truncated).toEqual(['args', 'kwargs']);
+    // Who has the whole text brings it.
+    expect(access.absorbTask(kept([{ ...sent, args: long, kwargs: long }, done]), T0)).toBe('same');
+    expect(access.readTask('a')).toMatchObject({ shortened: [], record: { args: long, truncated: [] } });
+    expect(access.absorbTask(task, T0)).toBe('merged');
+    expect(access.readTask('a')?.record.args).toBe(long);
+  });
+});
+
+describe('absorbed relations and coverage', () => {
+  it('make roots and groups, and are not reported', () => {
+    const { access, heard } = tapped();
+    access.absorbRelation({ parent: 'g', child: 'a', relation: 'group' });
+    access.absorbTask(kept([sent]), T0);
+    expect(access.readTask('a')?.record.groupId).toBe('g');
+    expect(heard).toEqual([]);
+  });
+
+  it('count spans as seen that others have covered', async () => {
+    const { history, access, clock } = tapped();
+    const since = async () => (await history.reader.getActivity(CONTEXT)).since - T0;
+    expect(await since()).toBe(60_000);
+    access.absorbCoverage(T0 - 100_000, T0 + 20_000);
+    // The restart took 40 s.
+    expect(await since()).toBe(60_000);
+    access.absorbCoverage(T0 + 10_000, T0 + 50_000);
+    // Now no more than moments are missing.
+    expect(await since()).toBe(-100_000);
+    clock.now += 1_000;
+    history.writer.recordGap();
+    access.absorbCoverage(Number.NaN, T0);
+    expect(await since()).toBe(-100_000);
+  });
+});
+
+describe('coverage', () => {
+  it('is whole where every part of a span was seen by somebody', () => {
+    const coverage = createCoverage(100);
+    expect(coverage.isWhole(50, 100)).toBe(false);
+    expect(coverage.addSeen(60, 90)).toBe(true);
+    expect(coverage.addSeen(60, 90)).toBe(false);
+    expect([coverage.isWhole(60, 90), coverage.isWhole(60, 95), coverage.isWhole(100, 200)]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    coverage.addSeen(10, 50);
+    expect(coverage.isWhole(10, 60)).toBe(false);
+    coverage.addSeen(45, 95);
+    expect([coverage.isWhole(10, 94), coverage.isWhole(10, 200)]).toEqual([true, false]);
+    coverage.addSeen(94, 101);
+    expect(coverage.isWhole(10, 200)).toBe(true);
+    // A gap of a moment, and one in the middle of which another instance heard.
+    coverage.addGap(150, 150);
+    coverage.addGap(160, 190);
+    coverage.addSeen(140, 170);
+    expect([coverage.isWhole(10, 169), coverage.isWhole(10, 171), coverage.isWhole(190, 200)]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+  });
+});
