@@ -2,8 +2,9 @@
 import { isDone, type TaskTextField } from '../../model.ts';
 import { lifeOf } from '../merge/life.ts';
 import { applyRelations } from '../merge/merge.ts';
-import { isSameRecord, mergeRecords } from '../merge/merge-records.ts';
+import { mergeRecords } from '../merge/merge-records.ts';
 import { copyRecord } from '../merge/record.ts';
+import { isSameRecord } from '../merge/same-record.ts';
 import { isName } from '../names.ts';
 import { reportedRoot } from '../table/record-table.ts';
 import { allocateSlot, type Records } from '../table/records.ts';

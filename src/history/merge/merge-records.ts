@@ -227,27 +227,3 @@ function earliest(entries: readonly TaskEntry[], passes: (entry: TaskEntry) => b
   for (const entry of entries) if (entry.time < time && passes(entry)) time = entry.time;
   return time;
 }
-
-/** Whether two records know the same. */
-export function isSameRecord(one: TaskRecord, other: TaskRecord): boolean {
-  for (const field of PLAIN) if (one[field] !== other[field]) return false;
-  return (
-    one.entries.length === other.entries.length &&
-    one.entries.every((entry, at) => isSameEntry(entry, other.entries[at] as TaskEntry)) &&
-    (Object.keys(one.ranks) as (keyof Ranks)[]).every((rank) => one.ranks[rank] === other.ranks[rank]) &&
-    one.truncated.length === other.truncated.length &&
-    one.truncated.every((field) => other.truncated.includes(field)) &&
-    (one.stamps === null) === (other.stamps === null)
-  );
-}
-
-/** The fields that are compared as they are. Stamps never change once they are known. */
-const PLAIN = [
-  ...(['name', 'queue', 'args', 'kwargs', 'eta', 'expires', 'parentId', 'hasNoParent', 'rootId'] as const),
-  ...(['groupId', 'chordId', 'kind', 'result', 'exception', 'traceback', 'runtime', 'isMissing'] as const),
-];
-
-function isSameEntry(one: TaskEntry, other: TaskEntry): boolean {
-  if (one === other) return true;
-  return (Object.keys(one) as (keyof TaskEntry)[]).every((key) => one[key] === other[key]);
-}
