@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { celerySources } from '../../src/celery.ts';
 import type { StoredHistory } from '../../src/history/stored-history.ts';
 import { createSourceRedactor } from '../../src/redact.ts';
 import type { ConnectionState } from '../../src/sources/celery/connection-state.ts';
 import type { LiveOptions } from '../../src/sources/celery/live.ts';
 import { createLedSource } from '../../src/sources/celery/shared/shared-source.ts';
+import { createArrayStore } from '../helpers/array-store.ts';
 import { componentOf } from '../helpers/celery-events.ts';
 import { until } from '../helpers/redis-server.ts';
 import { queryOf } from '../helpers/task-query.ts';
@@ -207,6 +209,13 @@ describe("with collect: 'leader'", () => {
     await until(async () => (await other.sources.health.checkWorkers?.(context))?.ok === false, 15_000);
     for (const one of instances) one.reach.isUp = true;
     for (const one of instances) await until(() => hasReports(one), 15_000);
+  });
+
+  it('one that only answers needs no broker', async () => {
+    const sources = celerySources({ name: 'yard', store: createArrayStore(), collect: false });
+    expect(sources.tasks).toMatchObject({ name: 'yard', engine: 'celery' });
+    expect(sources.tasks.status?.()).toMatchObject({ ok: false, asOf: null });
+    await sources.close();
   });
 
   it('one that only answers says that nobody has collected yet', async () => {

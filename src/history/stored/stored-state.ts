@@ -31,7 +31,7 @@ export interface Pace {
 }
 
 /** Twice the interval, and the time of the statements, is what other instances are behind. */
-export const PACE: Pace = { intervalMs: 750, leaseMs: 4_000, renewalMs: 800 };
+export const PACE: Pace = { intervalMs: 750, leaseMs: 3_500, renewalMs: 600 };
 
 /** What this instance and others know of the lease. */
 export interface LeaseView {

@@ -16,18 +16,18 @@ export function createStoredSource(options: ResolvedOptions, store: HistoryStore
     const { close, ...connections } = connectionsOf(options);
     return { ...options, ...connections, valueLength: valueLengthOf(retention), closeConnections: close };
   };
-  // Wrong options throw here, also where this instance never connects.
-  const live = connect();
+  // Wrong options throw here, also where this instance does not connect yet.
+  const live = collect === false ? null : connect();
   const history = createStoredHistory(
-    { ...retention, redactor, eventless: live.broker === null },
+    { ...retention, redactor, eventless: live !== null && live.broker === null },
     {
       store,
       source: name,
-      deployment: deploymentId({ ...live, settings }),
+      deployment: live === null ? null : deploymentId({ ...live, settings }),
       hearing: collect === 'every' ? 'all' : 'nothing',
       isReadOnly: collect === false,
     },
   );
-  if (collect === 'every') return createCollectingSource(live, history);
+  if (collect === 'every' && live !== null) return createCollectingSource(live, history);
   return createLedSource({ name, history, connect: collect === 'leader' ? connect : null });
 }

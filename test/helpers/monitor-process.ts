@@ -1,0 +1,111 @@
+/** Monitors of a Celery deployment with a history in PostgreSQL, each in a process of its own that can be killed. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { atProcessEnd } from './process-end.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+const SCRIPT = `
+  import express from 'express';
+  import pg from 'pg';
+  import { createMonitorRouter } from './src/index.ts';
+  import { celerySources } from './src/celery.ts';
+  import { postgresStore } from './src/postgres.ts';
+  const { database, collect, ...options } = JSON.parse(process.env.MONITOR);
+  const pool = new pg.Pool({ connectionString: database, max: 4 });
+  pool.on('error', () => {});
+  const sources = celerySources({ ...options, collect, store: postgresStore(pool) });
+  const app = express();
+  app.use('/monitor', createMonitorRouter({ sources, authorize: () => true, onError() {} }));
+  const server = app.listen(0, '127.0.0.1', () => console.log('port ' + server.address().port));
+  process.once('SIGTERM', async () => {
+    await sources.close();
+    process.exit(0);
+  });
+`;
+
+/** What a monitor watches, and where it keeps its history. */
+export interface MonitorOptions {
+  /** URL of the database. */
+  readonly database: string;
+  readonly collect: 'every' | 'leader' | false;
+  /** Options of `celerySources`. */
+  readonly [option: string]: unknown;
+}
+
+/** A running monitor. */
+export interface MonitorProcess {
+  readonly pid: number;
+  /** Reads a body below `/monitor`; `null`: there is no answer, or it is an error. */
+  get<Body>(path: string): Promise<Body | null>;
+  /** Ends it at once, as a crash does. */
+  kill(): Promise<void>;
+  /** Ends it gently. */
+  stop(): Promise<void>;
+  isRunning(): boolean;
+}
+
+let bundled: Promise<string> | null = null;
+
+function bundle(): Promise<string> {
+  bundled ??= build({
+    stdin: { contents: SCRIPT, resolveDir: ROOT },
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    write: false,
+  }).then(({ outputFiles }) => outputFiles[0]?.text ?? '');
+  return bundled;
+}
+
+/** Starts one; resolves once it answers. */
+export async function startMonitor(options: MonitorOptions): Promise<MonitorProcess> {
+  const script = await bundle();
+  const child = spawn(process.execPath, ['--input-type=module', '-'], {
+    cwd: ROOT,
+    env: { ...process.env, MONITOR: JSON.stringify(options) },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  child.once(
+    'exit',
+    atProcessEnd(() => child.kill('SIGKILL')),
+  );
+  child.stdin.end(script);
+  const port = await portOf(child);
+  return {
+    pid: child.pid ?? 0,
+    async get<Body>(path: string) {
+      try {
+        const response = await fetch(`http://127.0.0.1:${port}/monitor${path}`);
+        return response.ok ? ((await response.json()) as Body) : null;
+      } catch {
+        return null;
+      }
+    },
+    kill: () => end(child, 'SIGKILL'),
+    stop: () => end(child, 'SIGTERM'),
+    isRunning: () => child.exitCode === null && child.signalCode === null,
+  };
+}
+
+async function portOf(child: ChildProcess): Promise<number> {
+  let output = '';
+  return new Promise((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`The monitor ended with ${code}: ${output}`)));
+    child.stdout?.on('data', (chunk) => {
+      output += String(chunk);
+      const port = /port (\d+)/.exec(output)?.[1];
+      if (port !== undefined) resolve(Number(port));
+    });
+  });
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill(signal);
+  await exited;
+}
