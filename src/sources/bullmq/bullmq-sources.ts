@@ -1,7 +1,9 @@
 import { withEngine } from '../../source/engine.ts';
 import type {
+  Awaitable,
   ComponentSource,
   HealthSource,
+  HistorySource,
   MonitorSources,
   QueueSource,
   ScheduleSource,
@@ -17,6 +19,8 @@ import { createEventFeed } from './events/event-feed.ts';
 import { createFeedTails, type FeedTails } from './events/feed-tails.ts';
 import { createHealth } from './health.ts';
 import { createQueueSource } from './queues/queue-source.ts';
+import { createJobStore, type JobStore } from './recorded/job-store.ts';
+import { withRemoved } from './recorded/with-removed.ts';
 import { createScheduleSource } from './schedules/schedules.ts';
 import { createPortionCache, type PortionCache } from './tasks/sorted-portion.ts';
 import { readTaskDetail } from './tasks/task-detail.ts';
@@ -34,13 +38,19 @@ export interface BullMQSources extends MonitorSources {
   readonly queues: QueueSource;
   readonly components: ComponentSource;
   readonly events: TaskEventSource;
-  /** Ends connections of its own; those of the host's queues and clients stay. */
-  close(): void;
+  /** Only with a `store`. */
+  readonly history?: HistorySource;
+  /**
+   * Ends connections of its own; those of the host's queues and clients stay. With a `store`, returns a promise that
+   * resolves once everything has been written.
+   */
+  close(): Awaitable<void>;
 }
 
 /**
  * Shows queues of BullMQ 5 and 6 on Redis. It only reads: it makes no `Queue`, writes no key, and blocks no
- * connection. A job is a task; its id is `<queue>:<job id>`.
+ * connection. A job is a task; its id is `<queue>:<job id>`. With a `store`, it also records jobs there, and shows those
+ * that BullMQ has removed.
  *
  * The queues' own connections are used, or one of its own that is made when it is first asked.
  *
@@ -58,22 +68,30 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   const access = createQueueAccess(resolved);
   const portions = createPortionCache();
   const tails = createFeedTails(access);
+  const tasks = { ...taskSource(name, access, portions), getActivity: createActivity(access, tails) };
+  const recorded = resolved.store === null ? null : createJobStore(resolved, resolved.store, access);
   const parts = {
-    tasks: { ...taskSource(name, access, portions), getActivity: createActivity(access, tails) },
+    tasks: recorded === null ? tasks : withRemoved(tasks, access, recorded.reader),
     schedules: createScheduleSource(name, access),
     workers: createWorkerSource(name, access),
     health: createHealth(name, access),
     queues: createQueueSource(name, access),
     components: createComponentSource(name, access),
     events: eventSource(name, access, tails),
+    ...(recorded === null ? {} : { history: historySource(name, recorded) }),
+  };
+  const close = (): void => {
+    portions.clear();
+    access.close();
   };
   return {
     ...withEngine(parts, 'bullmq'),
-    close() {
-      portions.clear();
-      access.close();
-    },
+    close: recorded === null ? close : () => recorded.close().then(close),
   };
+}
+
+function historySource(name: string, { reader }: JobStore): HistorySource {
+  return { name, getHistoryStats: (context) => reader.getStats(context) };
 }
 
 function taskSource(name: string, access: QueueAccess, portions: PortionCache): TaskSource {

@@ -5,6 +5,8 @@ import {
   refuseUnknownKeys,
   wrongOption,
 } from '../../../check-options.ts';
+import type { HistoryStore } from '../../../history/store.ts';
+import { readSourceStore } from '../../../history/store-option.ts';
 import {
   createSourceRedactor,
   type RedactFunction,
@@ -57,6 +59,12 @@ export interface BullMQSourcesOptions {
    * built-in rules.
    */
   readonly redact?: RedactOptions | RedactFunction | false;
+  /**
+   * Where jobs are recorded, so that they stay when BullMQ removes them: `sqliteStore(path)` of
+   * `express-task-monitor/sqlite`, or `postgresStore(client)` of `express-task-monitor/postgres`. One instance then reads
+   * the event streams all the time, and each job that they mention. Default: none; removed jobs disappear.
+   */
+  readonly store?: HistoryStore;
 }
 
 /** One of the host's queues. */
@@ -65,6 +73,8 @@ export interface GivenQueue {
   readonly prefix: string;
   /** The client that it shares with other queues, or else the queue itself. */
   readonly owner: object;
+  /** A client, or options of one. */
+  readonly connection: unknown;
   /** Its client, or a promise of it. */
   client(): unknown;
 }
@@ -74,6 +84,8 @@ export interface ResolvedOptions {
   readonly name: string;
   /** `null`: texts are not redacted here. */
   readonly redactor: Redactor | null;
+  /** `null`: jobs are not recorded. */
+  readonly store: HistoryStore | null;
   readonly from:
     | { readonly kind: 'queues'; readonly queues: readonly GivenQueue[] }
     | { readonly kind: 'client'; readonly client: object; readonly prefix: string }
@@ -89,6 +101,7 @@ const KEYS: KeysOf<BullMQSourcesOptions> = {
   prefix: true,
   name: true,
   redact: true,
+  store: true,
 };
 
 /** What people write instead of an option, and what to write. */
@@ -115,6 +128,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
   const { queues, connection, prefix = 'bull' } = options;
   const name = readSourceName(CALLER, 'name', options.name, 'bullmq');
   const redactor = createSourceRedactor(options.redact as BullMQSourcesOptions['redact'], CALLER);
+  const store = readSourceStore(CALLER, options);
   if ((queues === undefined) === (connection === undefined)) {
     throw new TypeError(`${CALLER}: give either 'queues' or 'connection': ${EXAMPLE}.`);
   }
@@ -122,12 +136,12 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     if (options.prefix !== undefined) {
       throw new TypeError(`${CALLER}: remove 'prefix': each of the queues has its own.`);
     }
-    return { name, redactor, from: { kind: 'queues', queues: checkQueues(queues) } };
+    return { name, redactor, store, from: { kind: 'queues', queues: checkQueues(queues) } };
   }
   if (typeof prefix !== 'string' || prefix === '') {
     throw wrongOption(CALLER, 'prefix', "the prefix of the queues' keys, such as 'bull'", prefix);
   }
-  return { name, redactor, from: checkConnection(connection, prefix) };
+  return { name, redactor, store, from: checkConnection(connection, prefix) };
 }
 
 function checkQueues(queues: unknown): readonly GivenQueue[] {
@@ -165,6 +179,7 @@ function checkQueue(value: unknown, index: number): GivenQueue {
     name,
     prefix: qualifiedName.slice(0, -name.length - 1),
     owner: hostClient(connection)?.raw ?? queue,
+    connection,
     client: () => clientOf(queue),
   };
 }

@@ -35,7 +35,7 @@ import {
 
 /** A recorder that runs. */
 export interface JobRecorder {
-  /** Ends it, once what is being read has been recorded. */
+  /** Ends it. What is being read is not recorded. */
   close(): Promise<void>;
 }
 
@@ -157,14 +157,15 @@ function waitAfter(news: readonly StreamNews[], { busyMs, idleMs }: RecorderPace
 /** Reads the streams once, and records the jobs that have ended. @returns what was new */
 async function record(state: RecorderState): Promise<readonly StreamNews[]> {
   const { access, history, sizes } = state;
-  const options = { timeoutMs: READ_MS };
+  const { signal } = state.closing;
+  const options = { timeoutMs: READ_MS, signal };
   const positions = state.positions ?? readPositions(history.texts.read(POSITIONS));
   const news = await readStreams(access, await access.queues(options), positions, sizes, options);
   const entries = news.flatMap(entriesOfJobs);
   const mentioned = mentionedJobs(state, entries);
   const readings = await readMentioned(access, [...mentioned.values()], options);
   const ended = await scheduler.run('record', takeEntries(state, entries, readings));
-  const context = { signal: AbortSignal.timeout(READ_MS) };
+  const context = { signal: AbortSignal.any([signal, AbortSignal.timeout(READ_MS)]) };
   const ids = await state.lives.idsOf(
     ended.map(({ taskId, job, end }) => ({
       taskId,

@@ -1,5 +1,6 @@
 /** Flows of which some jobs have been removed. */
-import type { Task, TaskRelation, TaskTree } from '../../../model.ts';
+import type { Task, TaskDetail, TaskRelation, TaskTree } from '../../../model.ts';
+import { RedisError } from '../../../redis/problems.ts';
 import type { ReadContext } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { findJobs } from '../jobs/find-jobs.ts';
@@ -21,21 +22,30 @@ export async function readMergedTree(
   context: ReadContext,
 ): Promise<TaskTree | null> {
   const own = await readFlowTree(access, id, context);
-  const asked = own === null ? await removed.find(id, context) : null;
+  const found = own === null ? await removed.find(id, context) : null;
+  const asked = found && withoutDetail(found);
   if (own === null && asked === null) return null;
   const rootId = own?.rootId ?? asked?.rootId ?? id;
   const live = own ??
     (rootId === id ? null : await readFlowTree(access, rootId, context)) ?? { rootId, ...NO_TREE };
   const known = new Set(live.tasks.map((task) => task.id));
-  const rest = await readRest(access, removed, rootId, known, context);
-  const tasks = [...live.tasks, ...rest];
+  const rest = await readRest(access, removed, rootId, known, context).catch((error: unknown) => {
+    // Without the store, the jobs in Redis are still shown.
+    if (own === null || context.signal.aborted || error instanceof RedisError) throw error;
+    return null;
+  });
+  const tasks = [...live.tasks, ...(rest ?? [])];
   if (asked !== null && !tasks.some((task) => task.id === id)) tasks.push(asked);
   return {
     rootId,
     tasks: tasks.slice(0, MOST_JOBS),
     relations: withParents(live.relations ?? [], tasks),
-    truncated: live.truncated === true || tasks.length > MOST_JOBS,
+    truncated: rest === null || live.truncated === true || tasks.length > MOST_JOBS,
   };
+}
+
+function withoutDetail({ children: _, timeline: _timeline, ...task }: TaskDetail): Task {
+  return task;
 }
 
 /** What was recorded of the flow, but for jobs that are known; those that are in Redis as they are there. */

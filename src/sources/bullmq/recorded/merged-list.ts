@@ -35,6 +35,7 @@ export async function listMerged(
   const page = from.live === 'ended' ? NO_PAGE : await listLive({ ...query, after: from.live });
   const bound = boundOf(page, query);
   const rows = await removed.list({ ...query, after: from.removed }, bound, context);
+  if (rows.failure !== undefined) return withoutStore(page, rows.failure, from, query);
   const { tasks, taken } = mergeRows(page, rows, query);
   const cursorExact = (page.cursorExact ?? true) && rows.cursorExact;
   const live = await behindLive(page, taken, from.live, query, listLive);
@@ -49,6 +50,20 @@ export async function listMerged(
   const behind = furthest([...shown, ...searched, from.removed], query);
   const next = writeProgress(shown.at(-1) ?? behind, { live, removed: behind });
   return { tasks, next, total: rows.isEmpty ? page.total : null, cursorExact };
+}
+
+/** The page of Redis alone. Removed jobs follow once they can be read, so nobody takes the list for complete. */
+function withoutStore(page: TaskPage, failure: unknown, from: Progress, query: TaskQuery): TaskPage {
+  const { tasks, next } = page;
+  const last = tasks.at(-1);
+  if (last === undefined && query.limit > 0) throw failure;
+  const to = { live: next ?? 'ended', removed: from.removed } as const;
+  return {
+    tasks,
+    next: last === undefined ? null : writeProgress(positionOf(last, query), to),
+    total: null,
+    cursorExact: false,
+  };
 }
 
 /** Up to where removed jobs belong to a page: not behind what has been read of Redis. */

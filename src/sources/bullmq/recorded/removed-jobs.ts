@@ -5,7 +5,7 @@ import type { ReadOptions } from '../../../redis/reader.ts';
 import { asNumber } from '../../../redis/replies.ts';
 import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
 import { ALL_TASKS } from '../../../source/task-query.ts';
-import type { ReadContext, TaskPosition, TaskQuery } from '../../../source.ts';
+import type { ReadContext, TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { type JobRef, splitTaskId } from '../access/queue-ref.ts';
 import { latestLife } from './recorded-lives.ts';
@@ -23,9 +23,11 @@ export interface RemovedRows {
   /** Nothing that was recorded matches. */
   readonly isEmpty: boolean;
   readonly cursorExact: boolean;
+  /** Why they could not be read; `undefined`: they could. */
+  readonly failure?: unknown;
 }
 
-/** Reads of removed jobs. All reject when the store is needed and cannot be read. */
+/** Reads of removed jobs. All but the list reject when the store is needed and cannot be read. */
 export interface RemovedJobs {
   /**
    * Their list behind a position.
@@ -101,7 +103,10 @@ async function listRemoved(
   let cursorExact = true;
   for (let looked = 0; ; ) {
     const limit = Math.min(Math.max(query.limit - tasks.length, LEAST_ROWS), MOST_ROWS);
-    const page = await reader.listTasks(recordedQuery({ ...query, after, limit }), context);
+    const page = await listRecorded(reader, { ...query, after, limit }, context);
+    if ('failure' in page) {
+      return { tasks: [], hasMore: true, reached: null, isEmpty: false, cursorExact: false, ...page };
+    }
     cursorExact &&= page.cursorExact ?? true;
     const rows = page.tasks.map((task) => recordedJob(task));
     const behind = rows.findIndex(({ task }) => bound !== null && isBehind(task, bound, query));
@@ -114,6 +119,20 @@ async function listRemoved(
     if (tasks.length >= query.limit) return { ...known, hasMore: true, reached: null };
     after = page.next;
     if (looked >= query.scan) return { ...known, hasMore: true, reached: after };
+  }
+}
+
+/** Without the store, the jobs in Redis are still listed. */
+async function listRecorded(
+  reader: HistoryReader,
+  query: TaskQuery,
+  context: ReadContext,
+): Promise<TaskPage | { readonly failure: unknown }> {
+  try {
+    return await reader.listTasks(recordedQuery(query), context);
+  } catch (failure) {
+    context.signal.throwIfAborted();
+    return { failure };
   }
 }
 

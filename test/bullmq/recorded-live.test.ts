@@ -1,0 +1,108 @@
+import * as bullmq from 'bullmq';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bullmqSources } from '../../src/bullmq.ts';
+import { sourceContract } from '../../src/testing.ts';
+import { createAclUsers, refusals, urlAs } from '../helpers/acl-users.ts';
+import { createArrayStore } from '../helpers/array-store.ts';
+import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
+import { context, page, queryOf } from '../helpers/bullmq-read.ts';
+import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
+
+describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'bullmqSources with a store'), () => {
+  let app: BullMQApp;
+  let redis: Redis;
+  const store = createArrayStore();
+
+  beforeAll(async () => {
+    app = await startBullMQ(bullmq);
+    redis = new Redis(app.redis.port);
+    await createAclUsers(app.redis.url());
+    app.worker('mail', async ({ data }) => {
+      if (data.fails) throw new Error(`broken ${data.n}`);
+      return { sent: data.n };
+    });
+    const mail = app.queue('mail');
+    await app.flow().addBulk(
+      [1, 2, 3].map((n) => ({
+        ...{ name: 'album', queueName: 'mail', data: { n }, opts: { removeOnComplete: n !== 1 } },
+        children: [4, 5].map((part) => ({
+          name: 'send',
+          queueName: 'mail',
+          data: { n: part },
+          opts: { removeOnComplete: true },
+        })),
+      })),
+    );
+    for (let n = 0; n < 30; n += 1) {
+      const opts = { removeOnComplete: n % 2 === 0, removeOnFail: n % 3 === 0 };
+      await mail.add(n % 2 ? 'send' : 'forward', { n, fails: n % 5 === 0 }, opts);
+    }
+    const recording = bullmqSources({ connection: urlAs('bullmq', app.redis.url()), store });
+    await until(async () => (await recording.history?.getHistoryStats(context))?.tasks === 39);
+    await recording.close();
+  }, 60_000);
+
+  afterAll(async () => {
+    redis?.disconnect();
+    await app?.close();
+  });
+
+  const cases = sourceContract({
+    parts: [
+      ...(['tasks', 'tasks.tree', 'tasks.stats', 'workers', 'health'] as const),
+      ...(['queues', 'components', 'events', 'schedules', 'history'] as const),
+    ],
+    create: () => ({ sources: bullmqSources({ connection: urlAs('bullmq', app.redis.url()), store }) }),
+  });
+
+  for (const { name, run } of cases) it(`keeps the contract of sources: ${name}`, run);
+
+  it('asks for nothing that a user who may only read may not do', async () => {
+    expect(await refusals(app.redis.url(), 'bullmq')).toEqual([]);
+  });
+
+  it('reads each job a bounded number of times, however many clients ask', async () => {
+    const queue = app.queue('cost', { prefix: 'cost' });
+    const own = createArrayStore();
+    const client = new Redis(app.redis.port);
+    let sent = 0;
+    const send = client.sendCommand.bind(client);
+    client.sendCommand = (...args) => {
+      sent += 1;
+      return send(...args);
+    };
+    const spent = (): { readonly calls: number; readonly bytes: number } => ({
+      calls: sent,
+      bytes: client.stream.bytesRead + client.stream.bytesWritten,
+    });
+    const sources = bullmqSources({ connection: client, prefix: 'cost', store: own });
+    await until(async () => (await page(sources, { queues: ['cost'] })).total === 0);
+    const COUNT = 2_000;
+    const idle = spent();
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    const before = spent();
+    expect(before.calls - idle.calls).toBeLessThanOrEqual(4);
+    const data = { text: 'x'.repeat(500) };
+    const opts = { delay: 1_500, removeOnComplete: true };
+    await queue.addBulk(Array.from({ length: COUNT }, () => ({ name: 'a', data, opts })));
+    app.worker('cost', async () => ({ ok: true }), { concurrency: 50, prefix: 'cost' });
+    await until(() => own.rows('bullmq').tasks.size === COUNT, 60_000);
+    const after = spent();
+    const perJob = (after.calls - before.calls) / COUNT;
+    expect((after.bytes - before.bytes) / COUNT).toBeLessThan(3_000);
+    expect(perJob).toBeLessThan(7);
+    const shown = await page(sources, { queues: ['cost'], limit: 1_000 });
+    expect(shown.tasks.every(({ args }) => args === JSON.stringify(data))).toBe(true);
+    const one = spent();
+    await page(sources, { queues: ['cost'] });
+    const two = spent();
+    expect(two.calls - one.calls).toBeLessThanOrEqual(120);
+    await Promise.all(
+      Array.from({ length: 64 }, () => sources.tasks.listTasks(queryOf({ limit: 10 }), context)),
+    );
+    expect(own.rows('bullmq').tasks.size).toBe(COUNT);
+    await sources.close();
+    client.disconnect();
+  });
+});
