@@ -8,6 +8,7 @@ import type { MinuteAggregate } from '../aggregate/minute-aggregate.ts';
 import type { FlagContext } from '../answers/task-flags.ts';
 import { childrenOf } from '../answers/workflow.ts';
 import type { HistoryReader } from '../history.ts';
+import type { TaskEntry } from '../merge/record.ts';
 import { readRecord } from '../table/record-table.ts';
 import { isSeenWhole } from './memory-reader.ts';
 import { catchUp, type MemoryState } from './memory-state.ts';
@@ -41,6 +42,8 @@ export interface MemoryView {
   relations(id: string): readonly TaskRelation[];
   /** The time of the earliest message of a task, milliseconds since 1970; `null`: the task is not in memory. */
   firstTime(id: string): number | null;
+  /** Whether the beginning of a task was heard: without it, the later messages alone do not say what it is. */
+  isBegun(id: string): boolean;
   /** Visits every task that passes the filters but the text. */
   visit(query: TaskQuery, visit: (task: VisitedTask) => void): Steps<void>;
   /** Whether everything between these times was seen. */
@@ -81,6 +84,10 @@ export function createMemoryView(state: MemoryState, reader: HistoryReader): Mem
       if (slot === undefined) return null;
       return readRecord(records, slot).entries.reduce((first, { time }) => Math.min(first, time), Infinity);
     },
+    isBegun(id) {
+      const slot = records.slots.get(id);
+      return slot !== undefined && readRecord(records, slot).entries.some(isBeginning);
+    },
     *visit(query, visit) {
       catchUp(state);
       yield* list.visit(query, (slot) =>
@@ -89,4 +96,8 @@ export function createMemoryView(state: MemoryState, reader: HistoryReader): Mem
     },
     isWhole: (from, to) => isSeenWhole(state, from, to),
   };
+}
+
+function isBeginning({ kind, retries }: TaskEntry): boolean {
+  return (kind === 'sent' || kind === 'received') && (retries ?? 0) === 0;
 }

@@ -124,7 +124,7 @@ interface TakenIn {
 }
 
 /** @param isWhole whether the long texts of the tasks were read, too */
-function* takeIn(state: StoredState, tasks: readonly StoredTask[], isWhole: boolean): Steps<TakenIn> {
+export function* takeIn(state: StoredState, tasks: readonly StoredTask[], isWhole: boolean): Steps<TakenIn> {
   const { access, clock } = state;
   const result: TakenIn = { ids: [], refused: 0 };
   const pauses = createPauses();

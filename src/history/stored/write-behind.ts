@@ -6,6 +6,7 @@ import type { StoreSession } from '../store.ts';
 import type { StoredWorker } from '../workers/worker-record.ts';
 import { type Span, unionOf, writeSpans } from './coverage-text.ts';
 import { writeFeedText } from './feed-text.ts';
+import { completeTasks } from './late-tasks.ts';
 import { isHolder, mayWrite, type StoredState, TEXT } from './stored-state.ts';
 import { pruneBefore } from './task-backlog.ts';
 import { writeTasks } from './task-writer.ts';
@@ -28,6 +29,7 @@ export async function writeBehind(state: StoredState): Promise<void> {
   state.caughtUpAt = through;
   const { session, clock, tasks } = state;
   if (session === null || !mayWrite(state)) {
+    if (session !== null) await completeTasks(state, session);
     leaveToHolder(state);
     return;
   }
