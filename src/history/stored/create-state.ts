@@ -53,7 +53,7 @@ export function createState(
     hearsSince: hearing === 'all' ? clock.elapsed() : null,
     coverageWrittenAt: Number.NEGATIVE_INFINITY,
     caughtUpAt: clock.elapsed(),
-    completedThrough: Number.NEGATIVE_INFINITY,
+    completed: new Map(),
     ...{ reloadFrom: null, frozenAt: null, isLoading: true },
     ...{ revision: 0, batches: 0, lastWrite: null, bytes: null },
     cleanedAt: Number.NEGATIVE_INFINITY,

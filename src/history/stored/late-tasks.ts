@@ -9,20 +9,24 @@ import type { StoredState } from './stored-state.ts';
 
 /** Tasks of one read. */
 const BATCH = 1_000;
+/** A task of which the store knows no more is not read again for so long, in milliseconds. */
+const AGAIN_MS = 10_000;
 
-/** Takes in what is stored of tasks that have changed since the last time. Rejects with what the store throws. */
+/** Takes in what is stored of tasks that have changed lately. Rejects with what the store throws. */
 export async function completeTasks(state: StoredState, session: StoreSession): Promise<void> {
-  const { access, history, tasks, clock, calls } = state;
+  const { access, history, tasks, clock, calls, completed } = state;
   if (state.hearing !== 'all' || access.droppedThrough() === Number.NEGATIVE_INFINITY) return;
-  const through = clock.elapsed();
-  const late: string[] = [];
-  for (const [id, at] of tasks.changed) {
-    if (at >= state.completedThrough && !history.view.isBegun(id)) late.push(id);
+  const now = clock.elapsed();
+  for (const [id, at] of completed) {
+    if (now - at < AGAIN_MS) break;
+    completed.delete(id);
   }
+  const { has, isBegun } = history.view;
+  const late = [...tasks.changed.keys()].filter((id) => has(id) && !completed.has(id) && !isBegun(id));
   for (let at = 0; at < late.length; at += BATCH) {
     const ids = late.slice(at, at + BATCH);
     const stored = await calls.ask('load', () => session.tasks.read(ids));
     await scheduler.run('load', takeIn(state, stored, true));
+    for (const id of ids) completed.set(id, now);
   }
-  state.completedThrough = through;
 }

@@ -100,8 +100,8 @@ export interface StoredState {
   coverageWrittenAt: number;
   /** When the changes of all messages until then were last collected. */
   caughtUpAt: number;
-  /** Tasks that changed before were completed from the store, where another instance writes. */
-  completedThrough: number;
+  /** Tasks that were completed from the store because another instance writes, and when. The oldest come first. */
+  readonly completed: Map<string, number>;
   /** Whether memory still lacks what the store has. */
   isLoading: boolean;
   /** From when on what others wrote is to be read, milliseconds since 1970; `null`: nothing is. */

@@ -34,8 +34,13 @@ export interface TaskBacklog {
   /** Changed tasks that memory has dropped. */
   readonly dropped: Map<string, DroppedTask>;
   droppedText: number;
-  /** Of tasks that were written or read lately. */
+  /**
+   * Of tasks in memory that were written or read lately. Of one that memory has dropped, messages that come later tell
+   * only a part: what is stored must be read before they are written.
+   */
   readonly versions: Map<string, StoredVersion>;
+  /** Tasks that memory has dropped since their write began. */
+  readonly gone: Set<string>;
   /** Tasks that were dropped before they could be written. */
   lost: number;
 }
@@ -49,6 +54,7 @@ export function createTaskBacklog(): TaskBacklog {
     dropped: new Map(),
     droppedText: 0,
     versions: new Map(),
+    gone: new Set(),
     lost: 0,
   };
 }
@@ -65,8 +71,12 @@ export function noteChanged({ changed, again, writing }: TaskBacklog, id: string
  * @param read reads it from memory
  */
 export function noteDropping(backlog: TaskBacklog, id: string, read: (id: string) => KeptTask | null): void {
-  const { changed, dropped, writing, again } = backlog;
-  if (!changed.has(id)) return;
+  const { changed, dropped, writing, again, versions, gone } = backlog;
+  if (!changed.has(id)) {
+    versions.delete(id);
+    return;
+  }
+  if (writing.has(id)) gone.add(id);
   const task = dropped.size < MOST_DROPPED && backlog.droppedText < MOST_DROPPED_TEXT ? read(id) : null;
   if (task !== null) {
     keepDropped(backlog, id, task);
@@ -139,6 +149,12 @@ export function pruneBefore(backlog: TaskBacklog, moment: number): void {
     if (since >= moment) return;
     if (!backlog.writing.has(id)) forget(backlog, id);
   }
+}
+
+/** Forgets or remembers under which version a task was written. */
+export function noteWritten(backlog: TaskBacklog, id: string, version: StoredVersion): void {
+  if (backlog.dropped.has(id) || backlog.gone.has(id)) backlog.versions.delete(id);
+  else rememberVersion(backlog, id, version);
 }
 
 /** Remembers under which version a task is stored. */

@@ -11,7 +11,15 @@ import type { StoredTask, TaskStore } from '../store.ts';
 import { readRecordText, writeRecordText } from './record-text.ts';
 import type { StoreCalls } from './store-calls.ts';
 import type { StoreClock } from './store-clock.ts';
-import { bothOf, keepDropped, lose, rememberVersion, settle, type TaskBacklog } from './task-backlog.ts';
+import {
+  bothOf,
+  keepDropped,
+  lose,
+  noteWritten,
+  rememberVersion,
+  settle,
+  type TaskBacklog,
+} from './task-backlog.ts';
 
 /** Tasks of one statement: few, so that none holds up the event loop; more where many wait. */
 const BATCH = 250;
@@ -61,7 +69,7 @@ export async function writeTasks(context: TaskWriterContext, store: TaskStore): 
       const done = tasks.length === 0 ? NONE : await calls.ask('write', () => store.write(tasks));
       for (const { id, day, version } of tasks) {
         if (!done.has(id)) continue;
-        rememberVersion(backlog, id, { day, version });
+        noteWritten(backlog, id, { day, version });
         settle(backlog, id);
         writing.delete(id);
       }
@@ -70,6 +78,7 @@ export async function writeTasks(context: TaskWriterContext, store: TaskStore): 
     }
   } finally {
     writing.clear();
+    backlog.gone.clear();
     // What has changed again before it could be written waits since its first change.
     backlog.again.clear();
   }

@@ -134,12 +134,11 @@ describe('instances on one store', () => {
     await settle();
     tell([told({ id: 't0', type: 'succeeded', time: Date.now(), result: '1' })]);
     await settle();
-    for (const one of instances) console.log(one.status().isHolder, JSON.stringify((await one.reader.listTasks(query({ limit: 1 }), CONTEXT)).tasks[0])?.slice(0,300));
     await vi.waitFor(async () => {
       for (const { reader } of instances) {
         const [row] = (await reader.listTasks(query({ limit: 1 }), CONTEXT)).tasks;
         expect(row).toMatchObject({ id: 't0', state: 'SUCCESS', name: 'lab.0', args: '(0,)' });
       }
-    });
+    }, 5_000);
   });
 });
