@@ -10,8 +10,9 @@ import { TASK_STATES, type Task } from '../model.ts';
 import type { ReadResult } from '../read.ts';
 import type { Steps } from '../scheduler.ts';
 import { isTaskPage } from '../source/pages.ts';
-import type { TaskPage, TaskQuery, TaskStats, TaskStatsQuery } from '../source.ts';
+import type { TaskPage, TaskQuery, TaskStats } from '../source.ts';
 import type { TaskMatchBody } from '../wire.ts';
+import { findStatsFaults, STATS_QUERY, statsWindowOf } from './stats-parameters.ts';
 import { decodeTaskCursor, encodeTaskCursor, listNameOf } from './task-cursor.ts';
 
 const SORTS = ['timestamp', 'received', 'started', 'finished', 'runtime', 'name', 'state'] as const;
@@ -39,15 +40,7 @@ const QUERY = {
   until: moment('Only tasks whose last change is before this time.'),
   sort: choice('The field to sort by; tasks without a value come last.', SORTS, 'timestamp'),
   order: choice('The direction of sorting.', ['asc', 'desc'], 'desc'),
-  stats: integer(
-    'Adds statistics over this many minutes. Beyond 1440, only `name`, `worker` and `queue` may filter.',
-    { minimum: 1, maximum: 129_600 },
-  ),
-  stats_step: integer('Length of one step of `stats` in seconds, a multiple of 60. At most 1500 steps.', {
-    minimum: 60,
-    maximum: 7_776_000,
-  }),
-  stats_until: moment('End of the window of `stats`. Default: now.'),
+  ...STATS_QUERY,
 };
 type Values = ValuesOf<typeof QUERY>;
 
@@ -85,7 +78,7 @@ export const tasks = defineRoute({
       const { values } = asked;
       const list = listNameOf(LIST.map((name) => values[name]));
       findFaults(asked, list, fault);
-      findStatsFaults(asked, fault);
+      findStatsFaults(values, asked.faulty, fault);
       const request: ListRequest = {
         monitor,
         asked,
@@ -138,7 +131,10 @@ function statsDocument(request: ListRequest, minutes: number): Respond {
         (async () =>
           source.getTaskStats === undefined
             ? null
-            : source.getTaskStats(statsQueryOf(request, minutes, now), context))(),
+            : source.getTaskStats(
+                { ...statsWindowOf(request.asked.values, minutes, now), filter: query },
+                context,
+              ))(),
       ]),
     *content([page, stats]: readonly [TaskPage, TaskStats | null], sourceOf, now) {
       const body = yield* listBody(request, page, sourceOf);
@@ -148,15 +144,6 @@ function statsDocument(request: ListRequest, minutes: number): Respond {
       return yield* contentOfList({ ...body, after, changesAt: now + STATS_HOLD_MS });
     },
   });
-}
-
-function statsQueryOf(
-  { asked: { values }, query: filter }: ListRequest,
-  minutes: number,
-  now: number,
-): TaskStatsQuery {
-  const until = values.stats_until?.getTime() ?? now;
-  return { minutes, now: new Date(Math.min(until, now)), stepSeconds: values.stats_step, filter };
 }
 
 /** The members `tasks`, `next_cursor`, `cursor_exact` and `total` of a response body. */
@@ -198,50 +185,6 @@ function findFaults({ values, faulty }: Asked<Values>, list: string, fault: Faul
       'Write a cursor of this list: a cursor is valid only for the sort, order and filters that it was issued for.',
     );
   }
-}
-
-/** Beyond a day, statistics are made of counts, which are kept by name, worker and queue. */
-const COUNTED_MINUTES = 1_440;
-const UNCOUNTED = [
-  'state',
-  'engine_state',
-  'root_id',
-  'parent_id',
-  'group_id',
-  'q',
-  'since',
-  'until',
-] as const;
-/** Most whole steps: the first one and the last one may be parts of a step. */
-const MOST_STEPS = 1_499;
-
-function findStatsFaults({ values, faulty }: Asked<Values>, fault: Fault): void {
-  const { stats, stats_step: step } = values;
-  if (stats === null) {
-    if (faulty.has('stats')) return;
-    for (const name of ['stats_step', 'stats_until'] as const) {
-      if (values[name] !== null) fault(name, 'It is allowed only with stats.');
-    }
-    return;
-  }
-  if (step !== null && step % 60 !== 0) fault('stats_step', 'Write a multiple of 60.');
-  else if (step !== null && (stats * 60) / step > MOST_STEPS) {
-    fault(
-      'stats_step',
-      `Write at least ${Math.ceil(stats / MOST_STEPS) * 60}: a window has at most 1500 steps.`,
-    );
-  }
-  const other = UNCOUNTED.find((name) => hasValue(values[name]));
-  if (stats > COUNTED_MINUTES && other !== undefined) {
-    fault(
-      'stats',
-      `Write at most 1440 with ${other}: longer windows can be filtered by name, worker and queue.`,
-    );
-  }
-}
-
-function hasValue(value: Values[(typeof UNCOUNTED)[number]]): boolean {
-  return Array.isArray(value) ? value.length > 0 : value !== null;
 }
 
 function queryOf(values: Values, { options, serializer }: Monitor): TaskQuery {

@@ -7,7 +7,7 @@ import type { StoredHistoryOptions } from '../stored-history.ts';
 import { gapFound } from './hearing.ts';
 import { createStoreCalls } from './store-calls.ts';
 import { createStoreClock } from './store-clock.ts';
-import { isShared, type Pace, type StoredState } from './stored-state.ts';
+import { isShared, ownNow, type Pace, type StoredState } from './stored-state.ts';
 import type { StoredView } from './stored-view.ts';
 import { createTaskBacklog, noteChanged, noteDropping } from './task-backlog.ts';
 import { createTextCopies } from './text-copies.ts';
@@ -35,7 +35,6 @@ export function createState(
     maxEvents: memory.maxEvents ?? resolveRetention({}, 'createStoredHistory').maxEvents,
     isReadOnly: options.isReadOnly || store.isReadOnly,
     session: null,
-    rollups: null,
     lease: {
       heldUntil: Number.NEGATIVE_INFINITY,
       isKnown: false,
@@ -47,6 +46,7 @@ export function createState(
     relations: { waiting: [], lost: 0 },
     feed: { written: 0, heard: 0, since: 0, marks: [], lastArrival: null, readThrough: 0, lost: 0 },
     texts: createTextCopies(calls),
+    rollups: null,
     hostnames: new Set(),
     areWorkersChanged: false,
     spans: [],
@@ -95,6 +95,8 @@ export function createView(state: StoredState): StoredView {
     memory: state.history.view,
     session: () => state.session,
     hearing: () => state.hearing,
+    retention: state.options.store.retention,
+    now: () => ownNow(state),
     droppedThrough: () => droppedThrough(state),
     changedIds: () => state.tasks.changed.keys(),
     *droppedTasks() {

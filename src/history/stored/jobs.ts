@@ -4,7 +4,7 @@ import { renewLease } from './lease.ts';
 import { loadSince, loadStored, takeInChunks, takeInTexts } from './loading.ts';
 import { createPulse, type Pulse } from './pulse.ts';
 import { createRollups } from './rollups/create-rollups.ts';
-import { isHolder, mayWrite, type StoredState, TEXT } from './stored-state.ts';
+import { isHolder, mayWrite, ownNow, type StoredState, TEXT } from './stored-state.ts';
 import { keepStore, noteLosses } from './upkeep.ts';
 import { writeBehind } from './write-behind.ts';
 
@@ -119,7 +119,8 @@ async function open(state: StoredState): Promise<void> {
     access: state.access,
     writer: state.hearing === 'part' ? state.instance : '',
     rollupDays: store.retention.rollupDays,
-    clock: () => Math.round(state.clock.now()),
+    // Minutes are those of the clock that counts.
+    clock: () => Math.floor(ownNow(state)),
   });
 }
 

@@ -128,6 +128,11 @@ export function isHolder({ lease, clock }: StoredState): boolean {
   return clock.elapsed() < lease.heldUntil;
 }
 
+/** Milliseconds since 1970, by the clock of this instance. */
+export function ownNow({ clock }: Pick<StoredState, 'clock'>): number {
+  return clock.now() - clock.ahead();
+}
+
 /** Whether this instance is to write what it has heard. */
 export function mayWrite(state: StoredState): boolean {
   if (state.isReadOnly || state.session === null) return false;

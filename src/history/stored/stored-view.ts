@@ -1,7 +1,7 @@
 /** What the reads of a stored history know of it. `read/` answers from this; `create-stored-history.ts` provides it. */
 import type { MemoryView } from '../memory/memory-view.ts';
 import type { KeptTask } from '../memory/tap.ts';
-import type { StoreSession } from '../store.ts';
+import type { StoreRetention, StoreSession } from '../store.ts';
 import type { Hearing } from '../stored-history.ts';
 
 /** A history in memory and its store, as its reader sees them. Functions are called with every read: they are cheap. */
@@ -11,6 +11,10 @@ export interface StoredView {
   /** `null`: the store has not been opened yet. Calls of a session reject while the database is away. */
   session(): StoreSession | null;
   hearing(): Hearing;
+  /** For how long the store keeps what is written. */
+  readonly retention: StoreRetention;
+  /** Milliseconds since 1970, by the clock of this instance. */
+  now(): number;
   /**
    * Tasks that changed later are all in memory. `Infinity` while memory is being filled, while other instances write
    * what this one does not hear, and where it hears nothing. `-Infinity`: memory knows all that the store does.

@@ -72,6 +72,8 @@ export function readerOver(
     memory: createMemoryView(memory.state, memory.reader),
     session,
     hearing: () => 'all',
+    retention: { taskDays: 100_000, rollupDays: 90 },
+    now: Date.now,
     droppedThrough: () => Number.POSITIVE_INFINITY,
     changedIds: () => [],
     droppedTasks: () => [],

@@ -3,6 +3,7 @@ import type { HistoryReader } from '../../history.ts';
 import type { StoredView } from '../stored-view.ts';
 import { createKnownIds, listKnown } from './known-ids.ts';
 import type { ReaderContext } from './reader-context.ts';
+import { createStatsReader } from './stats-reader.ts';
 import { createStoreReads } from './store-reads.ts';
 import { getActivity } from './stored-activity.ts';
 import { createStoredCounts } from './stored-counts.ts';
@@ -26,7 +27,7 @@ export function createStoredReader(view: StoredView): HistoryReader {
     listTasks: (query, read) => listTasks(context, query, read),
     getTask: (id, read) => getTask(context, id, read),
     getTaskTree: (id, read) => getTaskTree(context, id, read),
-    getTaskStats: (query, read) => getTaskStats(context, query, read),
+    getTaskStats: createStatsReader(view, (query, read) => getTaskStats(context, query, read)),
     getActivity: (read) => getActivity(context, read),
     listKnown: (ids, read) => listKnown(context, ids, read),
     freshness(part) {

@@ -1,0 +1,96 @@
+/** Decides from what statistics are made: from tasks where they are all known, else from rollups. */
+import { statsWindow } from '../../../select/stats-steps.ts';
+import type { Awaitable, ReadContext, TaskStats, TaskStatsQuery } from '../../../source.ts';
+import { DAY_MS } from '../rollups/rollup-folder.ts';
+import { countedSince, isCounted, statsOfRollups } from '../rollups/rollup-stats.ts';
+import type { StoredView } from '../stored-view.ts';
+import { storeQuery } from './store-query.ts';
+
+/** Most stored tasks that statistics read; of windows with more, the counts know more. */
+const MOST_TASKS = 20_000;
+/** How long it is remembered how far back the counts reach, in milliseconds. */
+const REACH_MS = 60_000;
+
+type Read = (query: TaskStatsQuery, context: ReadContext) => Awaitable<TaskStats>;
+
+interface StatsState {
+  readonly view: StoredView;
+  readonly ofTasks: Read;
+  /** Since when there are counts; `null`: there are none, or it is not known. */
+  since: Date | null;
+  readAt: number;
+}
+
+/** @param ofTasks makes statistics from the tasks of memory and store */
+export function createStatsReader(view: StoredView, ofTasks: Read): Read {
+  const state: StatsState = { view, ofTasks, since: null, readAt: Number.NEGATIVE_INFINITY };
+  return (query, context) => {
+    const { start } = statsWindow(query);
+    const oldest = view.now() - view.retention.taskDays * DAY_MS;
+    // Without waiting for the store.
+    if (start > view.droppedThrough() && start >= oldest) {
+      void readReach(state);
+      return taskStats(state, query, context);
+    }
+    return chosenStats(state, query, context, start >= oldest);
+  };
+}
+
+function taskStats(state: StatsState, query: TaskStatsQuery, context: ReadContext): Awaitable<TaskStats> {
+  const reply = state.ofTasks(query, context);
+  const withSource = (stats: TaskStats): TaskStats => ({
+    ...stats,
+    computedFrom: 'tasks',
+    countedSince: state.since,
+  });
+  return 'then' in reply ? reply.then(withSource) : withSource(reply);
+}
+
+/** @param mayBeKept whether the tasks of the window are not too old to be stored */
+async function chosenStats(
+  state: StatsState,
+  query: TaskStatsQuery,
+  context: ReadContext,
+  mayBeKept: boolean,
+): Promise<TaskStats> {
+  const { view } = state;
+  const session = view.session();
+  if (session === null || !isCounted(query)) return taskStats(state, query, context);
+  try {
+    const reach = readReach(state);
+    if (mayBeKept && (await areFew(state, query))) return await taskStats(state, query, context);
+    const stats = await statsOfRollups(session.rollups, query, view.now(), context);
+    await reach;
+    view.noteRead(null);
+    return { ...stats, countedSince: state.since };
+  } catch (error) {
+    if (context.signal.aborted) throw error;
+    view.noteRead(error);
+    return taskStats(state, query, context);
+  }
+}
+
+/** Whether all stored tasks of the window can be read. */
+async function areFew({ view }: StatsState, query: TaskStatsQuery): Promise<boolean> {
+  const { minutes, now, filter } = query;
+  const until = new Date(now.getTime() + 1);
+  const since = new Date(now.getTime() - minutes * 60_000);
+  const stored = storeQuery({ ...filter, since, until, after: null, sort: 'timestamp', order: 'desc' });
+  const count = await view.session()?.tasks.count(stored, MOST_TASKS + 1);
+  return count === undefined || count <= MOST_TASKS;
+}
+
+/** Finds out how far back the counts reach. */
+async function readReach(state: StatsState): Promise<void> {
+  const { view } = state;
+  const session = view.session();
+  const now = view.now();
+  if (session === null || Math.abs(now - state.readAt) < REACH_MS) return;
+  state.readAt = now;
+  try {
+    state.since = await countedSince(session.rollups, now, view.retention.rollupDays);
+  } catch (error) {
+    state.readAt = Number.NEGATIVE_INFINITY;
+    view.noteRead(error);
+  }
+}

@@ -1,0 +1,74 @@
+/** Sums of rollups by name: counts, and histograms of run and wait times. */
+import type { TaskStats } from '../../../source.ts';
+import { HISTOGRAMS, OUTCOME_COUNT, OUTCOMES } from '../../aggregate/cells.ts';
+import { BUCKETS, quantileOf } from '../../aggregate/histogram.ts';
+import type { StoredRollup } from '../../rollup-store.ts';
+import { addTimes, TIMES } from './rollup-cells.ts';
+
+/** Most names in the result. */
+const MAX_NAMES = 50;
+/** Most workers and queues. */
+const MAX_LISTED = 1_000;
+
+/** Sums up cells of levels 1 and 4. */
+export interface NameSums {
+  add(cell: StoredRollup): void;
+  /** The most frequent names. Tasks without a name, and names beyond the bound, are left out. */
+  top(): TaskStats['names'];
+  /** Of the cells: only level 4 has them. */
+  workers(): readonly string[];
+  queues(): readonly string[];
+}
+
+interface Sums {
+  readonly name: string;
+  count: number;
+  failed: number;
+  readonly times: Float64Array;
+}
+
+export function createNameSums(): NameSums {
+  const byName = new Map<string, Sums>();
+  const workers = new Set<string>();
+  const queues = new Set<string>();
+  return {
+    add({ name, queue, worker, counts, times }) {
+      if (isKnown(worker)) workers.add(worker);
+      if (isKnown(queue)) queues.add(queue);
+      if (!isKnown(name)) return;
+      const sums = byName.get(name) ?? { name, count: 0, failed: 0, times: new Float64Array(TIMES) };
+      byName.set(name, sums);
+      for (const outcome of ['succeeded', 'failed', 'revoked', 'rejected'] as const) {
+        sums.count += counts[OUTCOMES[outcome]] ?? 0;
+      }
+      sums.failed += counts[OUTCOMES.failed] ?? 0;
+      if (times !== null) addTimes(sums.times, times);
+    },
+    top: () =>
+      [...byName.values()]
+        .filter(({ count }) => count > 0)
+        .sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1))
+        .slice(0, MAX_NAMES)
+        .map(figuresOf),
+    workers: () => [...workers].sort().slice(0, MAX_LISTED),
+    queues: () => [...queues].sort().slice(0, MAX_LISTED),
+  };
+}
+
+/** A text of a task: not one that stands for all, for unknown ones or for those beyond the bound. */
+function isKnown(text: string): boolean {
+  return text !== '' && !text.startsWith('\0');
+}
+
+function figuresOf({ name, count, failed, times }: Sums): TaskStats['names'][number] {
+  const seconds = (kind: 'run' | 'wait', share: number): number | null => {
+    const first = HISTOGRAMS[kind] - OUTCOME_COUNT;
+    const ms = quantileOf(times.subarray(first, first + BUCKETS), share);
+    return ms === null ? null : ms / 1_000;
+  };
+  return {
+    ...{ name, count, failed },
+    ...{ runtimeP50: seconds('run', 0.5), runtimeP95: seconds('run', 0.95) },
+    ...{ waitP50: seconds('wait', 0.5), waitP95: seconds('wait', 0.95) },
+  };
+}

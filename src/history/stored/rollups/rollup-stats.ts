@@ -1,0 +1,215 @@
+/** Statistics made of rollups, for windows in which not all tasks are known any more. */
+import { type Steps, scheduler } from '../../../scheduler.ts';
+import { type StatsWindow, statsWindow } from '../../../select/stats-steps.ts';
+import type { QueueDepths, ReadContext, TaskStats, TaskStatsQuery } from '../../../source.ts';
+import { OUTCOMES } from '../../aggregate/cells.ts';
+import type { RollupLevel, RollupQuery, RollupSpan, RollupStore, StoredRollup } from '../../rollup-store.ts';
+import { GAUGE, WATCHED } from './rollup-cells.ts';
+import { createNameSums, type NameSums } from './rollup-names.ts';
+import { minutesSince, type Piece, piecesOf, readFolded } from './rollup-pieces.ts';
+
+/** Most cells that one answer reads of one level and span. */
+const MOST_CELLS = 100_000;
+const HOUR_SECONDS = 3_600;
+const DAY_SECONDS = 86_400;
+/** Most queues whose depths are listed, and most of their figures. */
+const MOST_DEPTHS = 20;
+const MOST_DEPTH_FIGURES = 6_000;
+
+/** Whether counts can answer a query: they are kept by name, queue and worker only. */
+export function isCounted({ filter }: TaskStatsQuery): boolean {
+  const { states, engineStates, rootId, parentId, groupId, q, since, until } = filter;
+  return (
+    states.length + engineStates.length === 0 &&
+    [rootId, parentId, groupId, q, since, until].every((value) => value === null)
+  );
+}
+
+/** A query of which parts are read. */
+interface Reading {
+  readonly store: RollupStore;
+  readonly filters: Pick<RollupQuery, 'names' | 'queues' | 'workers'>;
+  readonly window: StatsWindow;
+  /** Which cells are summed up by step. */
+  readonly bySteps: readonly Piece[];
+  /** Which cells are summed up over all steps. */
+  readonly inAll: readonly Piece[];
+}
+
+/**
+ * Sums up what was counted in a window, which begins with its first step. Rejects with what the store throws.
+ *
+ * @param query {@link isCounted}
+ * @param now milliseconds since 1970
+ */
+export async function statsOfRollups(
+  store: RollupStore,
+  query: TaskStatsQuery,
+  now: number,
+  context: ReadContext,
+): Promise<TaskStats> {
+  const reading = await readingOf(store, query, now);
+  const [series, names, workers, queues, depths] = await Promise.all([
+    readSeries(reading),
+    readNames(reading, context),
+    readKeys(reading, 3),
+    readKeys(reading, 2),
+    readDepths(reading),
+  ]);
+  return {
+    stepSeconds: reading.window.stepSeconds,
+    ...series,
+    names: names.top(),
+    workers: workers ?? names.workers(),
+    queues: queues ?? names.queues(),
+    computedFrom: 'rollups',
+    queueDepths: depths,
+  };
+}
+
+async function readingOf(store: RollupStore, query: TaskStatsQuery, now: number): Promise<Reading> {
+  const { names, queues, workers } = query.filter;
+  const asked = statsWindow(query, 60);
+  const hasMinutes = asked.first >= minutesSince(now);
+  const window = hasMinutes ? asked : statsWindow(query, HOUR_SECONDS);
+  const folded = await readFolded(store, now);
+  const { first: from, end, stepSeconds } = window;
+  // What happened at the end is part of the window.
+  const to = end + 1;
+  const finest: RollupSpan =
+    stepSeconds % DAY_SECONDS === 0 ? 86_400 : stepSeconds % HOUR_SECONDS === 0 ? 3_600 : 60;
+  // Steps of 90 minutes begin within hours, which then count where they begin.
+  const bySteps = piecesOf({ from, to }, hasMinutes || finest !== 60 ? finest : 3_600, folded, now);
+  const inAll = piecesOf({ from, to }, 86_400, folded, now);
+  return { store, filters: { names, queues, workers }, window, bySteps, inAll };
+}
+
+/** The level on which one row has what the filters let pass. */
+function levelOf({ names, queues, workers }: Reading['filters']): RollupLevel {
+  const filtered = [names, queues, workers].map((texts) => texts.length > 0);
+  if (filtered.filter(Boolean).length > 1) return 4;
+  return filtered[0] ? 1 : filtered[1] ? 2 : filtered[2] ? 3 : 0;
+}
+
+type Series = Pick<TaskStats, 'series' | 'states'>;
+
+async function readSeries(reading: Reading): Promise<Series> {
+  const { store, filters, window, bySteps } = reading;
+  const level = levelOf(filters);
+  const all = { names: [], queues: [], workers: [] };
+  const read = async (asked: RollupLevel, by: Reading['filters']) =>
+    (await Promise.all(bySteps.map((piece) => store.sums({ ...piece, ...by, level: asked })))).flat();
+  const [totals, sums] = await Promise.all([read(0, all), level === 0 ? null : read(level, filters)]);
+  const watched = new Float64Array(window.count);
+  for (const { start, counts } of totals) {
+    const step = stepOf(window, start);
+    if (step >= 0) watched[step] = (watched[step] as number) + (counts[WATCHED] ?? 0);
+  }
+  const steps = Array.from({ length: window.count }, () => ({
+    received: 0,
+    succeeded: 0,
+    failed: 0,
+    retried: 0,
+  }));
+  const ends = { SUCCESS: 0, FAILURE: 0, REVOKED: 0, REJECTED: 0 };
+  for (const { start, counts } of sums ?? totals) {
+    const step = steps[stepOf(window, start)];
+    if (step === undefined) continue;
+    const at = (outcome: keyof typeof OUTCOMES): number => counts[OUTCOMES[outcome]] ?? 0;
+    step.received += at('received');
+    step.succeeded += at('succeeded');
+    step.failed += at('failed');
+    step.retried += at('retried');
+    ends.SUCCESS += at('succeeded');
+    ends.FAILURE += at('failed');
+    ends.REVOKED += at('revoked');
+    ends.REJECTED += at('rejected');
+  }
+  return {
+    states: Object.fromEntries(Object.entries(ends).filter(([, count]) => count > 0)),
+    series: steps.map((step, index) => {
+      const t = new Date(window.first + index * window.stepSeconds * 1_000);
+      if ((watched[index] as number) > 0) return { t, ...step };
+      const { received, succeeded, failed, retried } = step;
+      return {
+        t,
+        ...{ received: received || null, succeeded: succeeded || null },
+        ...{ failed: failed || null, retried: retried || null },
+      };
+    }),
+  };
+}
+
+/** −1 for a time outside of the window. */
+function stepOf({ first, stepSeconds, count }: StatsWindow, time: number): number {
+  const step = Math.floor((time - first) / (stepSeconds * 1_000));
+  return step >= 0 && step < count ? step : -1;
+}
+
+async function readCells({ store, filters }: Reading, pieces: readonly Piece[], level: RollupLevel) {
+  const read = pieces.map((piece) => store.read({ ...piece, ...filters, level }, MOST_CELLS));
+  return (await Promise.all(read)).flat();
+}
+
+async function readNames(reading: Reading, context: ReadContext): Promise<NameSums> {
+  const { filters, inAll } = reading;
+  // Of some tasks, workers and queues are found in the same cells.
+  const cells = await readCells(reading, inAll, levelOf(filters) === 0 ? 1 : 4);
+  const sums = createNameSums();
+  await scheduler.run('stats', addAll(sums, cells), context);
+  return sums;
+}
+
+function* addAll(sums: NameSums, cells: readonly StoredRollup[]): Steps<void> {
+  for (const cell of cells) {
+    sums.add(cell);
+    yield;
+  }
+}
+
+/** The workers or queues of all tasks. @returns `null`: the filters ask for those of some tasks, which other cells have */
+async function readKeys(reading: Reading, level: 2 | 3): Promise<readonly string[] | null> {
+  if (levelOf(reading.filters) !== 0) return null;
+  const keys = new Set<string>();
+  for (const { queue, worker } of await readCells(reading, reading.inAll, level)) {
+    const key = level === 2 ? queue : worker;
+    if (!key.startsWith('\0')) keys.add(key);
+  }
+  return [...keys].sort();
+}
+
+async function readDepths(reading: Reading): Promise<readonly QueueDepths[]> {
+  const { window, filters } = reading;
+  const ofQueues = { ...reading, filters: { ...filters, names: [], workers: [] } };
+  const cells = await readCells(ofQueues, reading.bySteps, 5);
+  const found = new Map<string, { most: number; waiting: (number | null)[]; oldest: (number | null)[] }>();
+  for (const { queue, start, counts } of cells) {
+    const step = stepOf(window, start);
+    if (step < 0) continue;
+    const nothing = (): null[] => Array.from({ length: window.count }, () => null);
+    const depths = found.get(queue) ?? { most: 0, waiting: nothing(), oldest: nothing() };
+    found.set(queue, depths);
+    const waiting = counts[GAUGE.mostWaiting] ?? 0;
+    depths.most = Math.max(depths.most, waiting);
+    depths.waiting[step] = Math.max(depths.waiting[step] ?? 0, waiting);
+    if (counts[GAUGE.agedSamples]) {
+      depths.oldest[step] = Math.max(depths.oldest[step] ?? 0, counts[GAUGE.mostAge] ?? 0);
+    }
+  }
+  const most = Math.max(1, Math.min(MOST_DEPTHS, Math.floor(MOST_DEPTH_FIGURES / window.count)));
+  return [...found]
+    .sort(([a, { most: mostA }], [b, { most: mostB }]) => mostB - mostA || (a < b ? -1 : 1))
+    .slice(0, most)
+    .map(([queue, { waiting, oldest }]) => ({ queue, waiting, oldestSeconds: oldest }));
+}
+
+/** Since when there are counts; `null`: there are none. Rejects with what the store throws. */
+export async function countedSince(store: RollupStore, now: number, days: number): Promise<Date | null> {
+  const all = { level: 0, names: [], queues: [], workers: [] } as const;
+  const from = now - (days + 1) * DAY_SECONDS * 1_000;
+  for (const span of [86_400, 3_600, 60] as const) {
+    const [cell] = await store.read({ ...all, span, from, to: now }, 1);
+    if (cell !== undefined) return new Date(cell.start);
+  }
+  return null;
+}

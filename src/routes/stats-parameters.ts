@@ -1,0 +1,76 @@
+/** Parameters of the statistics over tasks. */
+import { moment } from '../http/moment-parameter.ts';
+import { integer, type ValuesOf } from '../http/parameter.ts';
+import type { Fault } from '../http/route.ts';
+import type { TaskStatsQuery } from '../source.ts';
+
+/** Part of the query of the list. */
+export const STATS_QUERY = {
+  stats: integer(
+    'Adds statistics over this many minutes. Beyond 1440, only `name`, `worker` and `queue` may filter.',
+    { minimum: 1, maximum: 129_600 },
+  ),
+  stats_step: integer('Length of one step of `stats` in seconds, a multiple of 60. At most 1500 steps.', {
+    minimum: 60,
+    maximum: 7_776_000,
+  }),
+  stats_until: moment('End of the window of `stats`. Default: now.'),
+};
+
+/** Filters of the list that counts are not kept by. */
+type Filters = Record<(typeof UNCOUNTED)[number], readonly string[] | string | Date | null>;
+type Values = ValuesOf<typeof STATS_QUERY> & Filters;
+
+/** Beyond a day, statistics are made of counts, which are kept by name, worker and queue. */
+const COUNTED_MINUTES = 1_440;
+const UNCOUNTED = [
+  'state',
+  'engine_state',
+  'root_id',
+  'parent_id',
+  'group_id',
+  'q',
+  'since',
+  'until',
+] as const;
+/** Most whole steps: the first one and the last one may be parts of a step. */
+const MOST_STEPS = 1_499;
+
+/** Checks that concern several parameters. @param faulty parameters with a fault of their own */
+export function findStatsFaults(values: Values, faulty: ReadonlySet<string>, fault: Fault): void {
+  const { stats, stats_step: step } = values;
+  if (stats === null) {
+    if (faulty.has('stats')) return;
+    for (const name of ['stats_step', 'stats_until'] as const) {
+      if (values[name] !== null) fault(name, 'It is allowed only with stats.');
+    }
+    return;
+  }
+  if (step !== null && step % 60 !== 0) fault('stats_step', 'Write a multiple of 60.');
+  else if (step !== null && (stats * 60) / step > MOST_STEPS) {
+    fault(
+      'stats_step',
+      `Write at least ${Math.ceil(stats / MOST_STEPS) * 60}: a window has at most 1500 steps.`,
+    );
+  }
+  const other = UNCOUNTED.find((name) => hasValue(values[name]));
+  if (stats > COUNTED_MINUTES && other !== undefined) {
+    fault(
+      'stats',
+      `Write at most 1440 with ${other}: longer windows can be filtered by name, worker and queue.`,
+    );
+  }
+}
+
+function hasValue(value: Values[(typeof UNCOUNTED)[number]]): boolean {
+  return Array.isArray(value) ? value.length > 0 : value !== null;
+}
+
+/** The window that is asked for. A time ahead counts as now. */
+export function statsWindowOf(
+  { stats_step: stepSeconds, stats_until: until }: Pick<Values, 'stats_step' | 'stats_until'>,
+  minutes: number,
+  now: number,
+): Omit<TaskStatsQuery, 'filter'> {
+  return { minutes, now: new Date(Math.min(until?.getTime() ?? now, now)), stepSeconds };
+}
