@@ -1,9 +1,24 @@
 /** The component that shows how the store of a history is doing. */
 import type { Component } from '../model.ts';
-import type { StoreStatus } from './stored-history.ts';
+import type { ComponentSource } from '../source.ts';
+import type { StoredHistory, StoreStatus } from './stored-history.ts';
 
 /** Key of the component within its source. */
 export const STORE_COMPONENT = 'history.store';
+
+/** Adds the store of a source to its components. */
+export function withStoreComponent(
+  part: ComponentSource,
+  history: Pick<StoredHistory, 'status'>,
+): ComponentSource {
+  return {
+    ...part,
+    async listComponents(context) {
+      const components = await part.listComponents(context);
+      return [...components, storeComponent(history.status(), Date.now())];
+    },
+  };
+}
 
 /** @param now milliseconds since 1970 */
 export function storeComponent(status: StoreStatus, now: number): Component {

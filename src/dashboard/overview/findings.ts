@@ -25,6 +25,7 @@ const NAMES: Readonly<Record<string, string>> = {
   tasks_missing: 'Missing tasks',
   tasks_overdue: 'Overdue tasks',
   schedule_missed: 'Missed schedules',
+  store_behind: 'History store',
 };
 
 /** The verdict on the component `findings`, which is absent if the server or all of its sources have no rules. */

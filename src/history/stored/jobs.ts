@@ -42,20 +42,11 @@ export function createJobs(state: StoredState): Jobs {
     }
     for (const listener of listeners) listener(held);
   });
-  const lease = createPulse(async () => {
-    try {
-      await renewLease(state);
-    } finally {
-      watch.look();
-    }
-  }, state.pace.renewalMs);
-  const writing = createPulse(async () => {
-    try {
-      await writeBehind(state);
-    } finally {
-      noteLosses(state);
-    }
-  }, state.pace.intervalMs);
+  const lease = createPulse(() => renewLease(state).finally(watch.look), state.pace.renewalMs);
+  const writing = createPulse(
+    () => writeBehind(state).finally(() => noteLosses(state)),
+    state.pace.intervalMs,
+  );
   const copies = createPulse(() => readCopies(state), state.pace.intervalMs);
   const loading = createPulse(() => load(state), LOAD_MS);
   const upkeep = createPulse(() => keepStore(state), UPKEEP_MS);

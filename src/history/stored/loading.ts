@@ -1,4 +1,5 @@
 /** Takes what is stored into memory: at the start, and what others wrote while this instance heard nothing. */
+import type { TaskRelation } from '../../model.ts';
 import { type Steps, scheduler } from '../../scheduler.ts';
 import type { HeardItem } from '../memory/tap.ts';
 import type { FeedChunk, StoredQuery, StoredTask, StoreSession } from '../store.ts';
@@ -84,36 +85,38 @@ function* itemsOf(chunks: readonly FeedChunk[]): Steps<Map<string, HeardItem[]>>
 /** Reads the pages of a list until it ends or memory is full. The next page is read while one is taken in. */
 async function loadTasks(state: StoredState, session: StoreSession, query: StoredQuery): Promise<void> {
   const { calls } = state;
-  const read = (after: StoredQuery['after']): Promise<readonly StoredTask[]> => {
-    const page = calls.ask('load', () => session.tasks.list({ ...query, after }));
-    // It may fail before anybody waits for it.
-    page.catch(() => {});
-    return page;
-  };
+  const read = (after: StoredQuery['after']): Promise<readonly StoredTask[]> =>
+    ahead(calls.ask('load', () => session.tasks.list({ ...query, after })));
   let next: Promise<readonly StoredTask[]> | null = read(null);
   while (next !== null && !state.isClosed && state.session === session) {
     const page: readonly StoredTask[] = await next;
     const last = page.length < PAGE ? undefined : page.at(-1);
     next = last === undefined ? null : read({ key: last.timestamp, id: last.id });
+    const relations = ahead(readRelations(state, session, page));
     const cut = await scheduler.run('load', takeIn(state, page, false));
     if (cut.ids.length > 0) {
       const whole = await calls.ask('load', () => session.tasks.read(cut.ids));
       await scheduler.run('load', takeIn(state, whole, true));
     }
-    await loadRelations(state, session, page);
+    for (const relation of await relations) state.access.absorbRelation(relation);
     if (cut.refused > PAGE / 2) return;
   }
 }
 
-async function loadRelations(
-  { calls, access }: StoredState,
+async function readRelations(
+  { calls }: StoredState,
   session: StoreSession,
   page: readonly StoredTask[],
-): Promise<void> {
-  if (page.length === 0) return;
+): Promise<readonly TaskRelation[]> {
+  if (page.length === 0) return [];
   const ids = page.map(({ id }) => id);
-  const relations = await calls.ask('load', () => session.relations.read(ids, MOST_RELATIONS));
-  for (const relation of relations) access.absorbRelation(relation);
+  return calls.ask('load', () => session.relations.read(ids, MOST_RELATIONS));
+}
+
+/** A read that may fail before anybody waits for it. */
+function ahead<Result>(read: Promise<Result>): Promise<Result> {
+  read.catch(() => {});
+  return read;
 }
 
 /** What came of a page. */

@@ -51,9 +51,7 @@ export function createPulse(work: () => Promise<void>, intervalMs: number): Puls
       throw error;
     } finally {
       running = null;
-      const rest = Math.max(0, intervalMs - (performance.now() - begin));
-      const wait = failures === 0 ? rest : Math.min(1_000 * 2 ** (failures - 1), MOST_WAIT_MS);
-      schedule(isWoken ? 0 : wait);
+      schedule(isWoken ? 0 : waitAfter(failures, intervalMs - (performance.now() - begin)));
     }
   }
 
@@ -65,8 +63,8 @@ export function createPulse(work: () => Promise<void>, intervalMs: number): Puls
     },
     wake() {
       failures = 0;
-      isWoken = true;
-      if (running === null) schedule(0);
+      isWoken = running !== null;
+      if (!isWoken) schedule(0);
     },
     async run() {
       if (running !== null) await running.catch(() => {});
@@ -78,4 +76,9 @@ export function createPulse(work: () => Promise<void>, intervalMs: number): Puls
       timer = null;
     },
   };
+}
+
+/** @param restMs of the interval */
+function waitAfter(failures: number, restMs: number): number {
+  return failures === 0 ? Math.max(0, restMs) : Math.min(1_000 * 2 ** (failures - 1), MOST_WAIT_MS);
 }

@@ -2,10 +2,19 @@ import type { History, HistoryReader, WorkerChange } from '../../history/history
 import { type HistorySources, historySources } from '../../history/history-sources.ts';
 import { withInstanceWalks } from '../../history/instance-walks.ts';
 import { createMemoryHistory } from '../../history/memory-history.ts';
+import { withStoreComponent } from '../../history/store-component.ts';
 import { createStoredHistory } from '../../history/stored/create-stored-history.ts';
+import type { StoredHistory } from '../../history/stored-history.ts';
 import type { WorkerHealthCheck } from '../../model.ts';
 import { redactSchedule } from '../../redact.ts';
-import type { Awaitable, HealthSource, MonitorSources, ReadContext, ScheduleSource } from '../../source.ts';
+import type {
+  Awaitable,
+  ComponentSource,
+  HealthSource,
+  MonitorSources,
+  ReadContext,
+  ScheduleSource,
+} from '../../source.ts';
 import {
   type MemorySourcesOptions,
   type ResolvedMemoryOptions,
@@ -23,7 +32,7 @@ export interface MemoryWorkerRecord extends Partial<Omit<WorkerChange, 'time'>> 
 }
 
 /** Sources that hold what the host records. */
-export interface MemorySources extends HistorySources, Pick<MonitorSources, 'schedules'> {
+export interface MemorySources extends HistorySources, Pick<MonitorSources, 'schedules' | 'components'> {
   readonly health: HealthSource;
   /**
    * Records that a task was sent, started, ended … Never throws, since monitoring must not make a queue fail.
@@ -53,7 +62,7 @@ export interface MemorySources extends HistorySources, Pick<MonitorSources, 'sch
 export function memorySources(options: MemorySourcesOptions = {}): MemorySources {
   const resolved = resolveMemoryOptions(options);
   const { name, onError, now } = resolved;
-  const { writer, reader, close } = historyOf(resolved);
+  const { writer, reader, close, status } = historyOf(resolved);
 
   function guarded(work: () => void): void {
     try {
@@ -69,6 +78,7 @@ export function memorySources(options: MemorySourcesOptions = {}): MemorySources
     ...parts,
     tasks: withInstanceWalks(parts.tasks, reader.instance),
     ...schedulePart(resolved),
+    ...(status === undefined ? {} : { components: componentsOf(name, status) }),
     health: { name, checkWorkers: (context) => checkWorkers(reader, context) },
     record: (record) => guarded(() => writer.recordTask(toTaskChange(record, now))),
     recordWorker: (record) => guarded(() => writer.recordWorker(toWorkerChange(record, now))),
@@ -89,7 +99,14 @@ function historyOf({ name, retention, redactor, now, store }: ResolvedMemoryOpti
   });
 }
 
-type OpenHistory = Omit<History, 'close'> & { close(): Awaitable<void> };
+type OpenHistory = Omit<History, 'close'> & { close(): Awaitable<void> } & Partial<
+    Pick<StoredHistory, 'status'>
+  >;
+
+/** The store is the only part of this source that can be away. */
+function componentsOf(name: string, status: StoredHistory['status']): ComponentSource {
+  return withStoreComponent({ name, listComponents: () => Promise.resolve([]) }, { status });
+}
 
 function schedulePart({ name, schedules, redactor }: ResolvedMemoryOptions): {
   schedules?: ScheduleSource;

@@ -1,5 +1,6 @@
 /** Celery sources that keep their history in a store, which other instances may share. */
 import { hostname } from 'node:os';
+import { withStoreComponent } from '../../../history/store-component.ts';
 import type { StoredHistory } from '../../../history/stored-history.ts';
 import type { Component } from '../../../model.ts';
 import type { ComponentSource } from '../../../source.ts';
@@ -22,7 +23,8 @@ export function createCollectingSource(options: LiveOptions, history: StoredHist
   const followConnection = (): void => history.wantLease(live.isListening());
   followConnection();
   const timer = setInterval(followConnection, LOOK_MS).unref();
-  return closable(live.parts, async () => {
+  const components = withStoreComponent(live.parts.components, history);
+  return closable({ ...live.parts, components }, async () => {
     clearInterval(timer);
     await live.close();
     await history.close();
@@ -55,7 +57,7 @@ export function createLedSource({ name, history, connect }: LedSourceOptions): C
   const components = withLeader(parts.components, () =>
     leading?.term() == null ? { leads: false, leader: leaderOf(clock) } : { leads: true, leader },
   );
-  return closable({ ...parts, components }, async () => {
+  return closable({ ...parts, components: withStoreComponent(components, history) }, async () => {
     await leading?.close();
     clock.close();
     await history.close();

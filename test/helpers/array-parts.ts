@@ -1,0 +1,158 @@
+/** Tasks and rollups of a store made of arrays. */
+import type { RollupQuery, RollupStore, StoredRollup } from '../../src/history/rollup-store.ts';
+import type { StoredQuery, StoredTask, TaskStore } from '../../src/history/store.ts';
+import type { ArrayContext, ArrayStore } from './array-store.ts';
+
+/** Makes a call, with what was put in before and behind it. */
+export async function call<Result>(store: ArrayStore, name: string, work: () => Result): Promise<Result> {
+  store.calls.push(name);
+  await store.before?.(name);
+  const result = work();
+  await store.after?.(name);
+  return result;
+}
+
+/** The tasks of an array store. */
+export function arrayTasks({ store, rows }: ArrayContext): TaskStore {
+  const { tasks } = rows;
+  const all = (): StoredTask[] => [...tasks.values()];
+  const short = (task: StoredTask): StoredTask => ({ ...task, texts: null });
+  return {
+    write: (given) =>
+      call(store, 'tasks.write', () => {
+        const written = new Set<string>();
+        for (const task of given) {
+          const key = `${task.id} ${task.day}`;
+          const known = tasks.get(key);
+          if (known !== undefined && known.version !== task.version - 1) continue;
+          tasks.set(key, { ...task });
+          written.add(task.id);
+        }
+        return written;
+      }),
+    read: (ids) =>
+      call(store, 'tasks.read', () => {
+        const wanted = new Set(ids);
+        return all().filter(({ id }) => wanted.has(id));
+      }),
+    linked: (link, ids, most) =>
+      call(store, 'tasks.linked', () => {
+        const wanted = new Set<string | null>(ids);
+        return all()
+          .filter((task) => task[link] !== null && wanted.has(task[link]))
+          .slice(0, most)
+          .map(short);
+      }),
+    list: (query) =>
+      call(store, 'tasks.list', () => matching(all(), query, true).slice(0, query.limit).map(short)),
+    count: (query, most) =>
+      call(store, 'tasks.count', () => Math.min(most, matching(all(), query, false).length)),
+    dropBefore: (day) =>
+      call(store, 'tasks.dropBefore', () => {
+        const today = Math.floor(store.now() / 86_400_000);
+        for (const [key, task] of tasks) {
+          if (task.day >= day) continue;
+          tasks.delete(key);
+          if (task.isOpen) tasks.set(`${task.id} ${today}`, { ...task, day: today });
+        }
+      }),
+  };
+}
+
+const SORT_FIELDS = {
+  timestamp: 'timestamp',
+  received: 'received',
+  started: 'started',
+  finished: 'finished',
+  runtime: 'runtime',
+  name: 'name',
+  state: 'state',
+} as const;
+
+/** The tasks of a list in its order; those without a value to sort by come last in both orders. */
+function matching(tasks: StoredTask[], query: StoredQuery, isPaged: boolean): StoredTask[] {
+  const { states, names, workers, queues, rootId, parentId, groupId, since, until, after } = query;
+  const isAmong = (values: readonly string[], value: string | null): boolean =>
+    values.length === 0 || (value !== null && values.includes(value));
+  const field = SORT_FIELDS[query.sort];
+  const sign = query.order === 'asc' ? 1 : -1;
+  const order = (
+    a: { readonly key: string | number | null; readonly id: string },
+    b: { readonly key: string | number | null; readonly id: string },
+  ): number => {
+    if (a.key === null || b.key === null) {
+      if (a.key !== b.key) return a.key === null ? 1 : -1;
+    } else if (a.key !== b.key) return a.key < b.key ? -sign : sign;
+    return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+  };
+  const position = (task: StoredTask) => ({ key: task[field], id: task.id });
+  return tasks
+    .filter(
+      (task) =>
+        isAmong(states, task.state) &&
+        isAmong(names, task.name) &&
+        isAmong(workers, task.worker) &&
+        isAmong(queues, task.queue) &&
+        (rootId === null || task.rootId === rootId) &&
+        (parentId === null || task.parentId === parentId) &&
+        (groupId === null || task.groupId === groupId) &&
+        (since === null || (task.timestamp !== null && task.timestamp >= since.getTime())) &&
+        (until === null || (task.timestamp !== null && task.timestamp < until.getTime())) &&
+        (!query.isOpen || task.isOpen) &&
+        query.except?.includes(task.id) !== true &&
+        (query.hint === null || JSON.stringify(task).toLowerCase().includes(query.hint)) &&
+        (!isPaged || after === null || order(position(task), after) > 0),
+    )
+    .sort((a, b) => order(position(a), position(b)));
+}
+
+/** The rollups of an array store. */
+export function arrayRollups({ store, rows }: ArrayContext): RollupStore {
+  const { rollups } = rows;
+  const isAmong = (values: readonly string[], value: string | null): boolean =>
+    values.length === 0 || (value !== null && values.includes(value));
+  const find = ({ level, span, from, to, names, queues, workers }: RollupQuery): StoredRollup[] =>
+    [...rollups.values()].filter(
+      (cell) =>
+        cell.level === level &&
+        cell.span === span &&
+        cell.start >= from &&
+        cell.start < to &&
+        isAmong(names, cell.name) &&
+        isAmong(queues, cell.queue) &&
+        isAmong(workers, cell.worker),
+    );
+  return {
+    write: (cells) =>
+      call(store, 'rollups.write', () => {
+        for (const cell of cells) {
+          const { span, level, start, writer, name, queue, worker } = cell;
+          const key = JSON.stringify([span, level, start, writer, name, queue, worker]);
+          const known = rollups.get(key);
+          if (known === undefined || known.weight <= cell.weight) rollups.set(key, { ...cell });
+        }
+      }),
+    read: (query, most) =>
+      call(store, 'rollups.read', () =>
+        find(query)
+          .toSorted((a, b) => a.start - b.start)
+          .slice(0, most),
+      ),
+    sums: (query) =>
+      call(store, 'rollups.sums', () => {
+        const sums = new Map<number, number[]>();
+        for (const { start, counts } of find(query)) {
+          const known = sums.get(start) ?? [];
+          sums.set(
+            start,
+            counts.map((count, at) => count + (known[at] ?? 0)),
+          );
+        }
+        return [...sums].sort(([a], [b]) => a - b).map(([start, counts]) => ({ start, counts }));
+      }),
+    dropBefore: (span, start) =>
+      call(store, 'rollups.dropBefore', () => {
+        for (const [key, cell] of rollups) if (cell.span === span && cell.start < start) rollups.delete(key);
+      }),
+  };
+}
