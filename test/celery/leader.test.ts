@@ -175,12 +175,18 @@ describe("with collect: 'leader'", () => {
     }
   });
 
-  it('a leader goes on while the store cannot be reached', async () => {
+  it('a leader goes on while the store cannot be reached, and one remains afterwards', async () => {
     const { connections } = leader();
     shared.reach(false);
     await new Promise((resolve) => setTimeout(resolve, 1_000));
-    shared.reach(true);
     expect(connections).toEqual({ made: 1, open: 1 });
+    shared.reach(true);
+    // Whoever asks first has the lease then.
+    await until(
+      () =>
+        leaderOf(instances) !== undefined &&
+        instances.every(({ history, connections: { open } }) => history.status().isHolder === (open === 1)),
+    );
   });
 
   it('a leader that loses its broker gives up, and one that reaches it takes over', async () => {
