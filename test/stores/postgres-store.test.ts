@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -7,17 +8,24 @@ import {
   type PostgresStoreSettings,
 } from '../../src/stores/postgres/create-postgres-store.ts';
 import { postgresClient } from '../../src/stores/postgres/postgres-client.ts';
-import { printPostgresSchema } from '../../src/stores/postgres/print-schema.ts';
+import { postgresSchema } from '../../src/stores/postgres/print-schema.ts';
 import { type PostgresServer, postgresMissing, startPostgres } from '../helpers/postgres.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
 import { DAY, storedQuery, taskOf } from './samples.ts';
+
+/** The blocks of SQL in a section of a page. */
+function statementsOf(page: string, heading: string): string[] {
+  const text = readFileSync(page, 'utf8');
+  const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? '';
+  return [...section.matchAll(/^```sql\n(.*?)^```$/gms)].map(([, sql = '']) => sql);
+}
 
 describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'tables in PostgreSQL'), () => {
   let server: PostgresServer;
   let databases = 0;
   beforeAll(async () => {
     server = await startPostgres();
-    for (const role of ['owner', 'writer', 'reader']) await server.createRole(role);
+    await server.createRole('writer');
   });
   afterAll(() => server.close());
 
@@ -126,21 +134,38 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'tables in Postgre
     expect(plan).toEqual({ count: '8' });
   });
 
-  it('lets a role write and another one read that may not create tables', async () => {
-    const { open, query, tables } = await emptyDatabase();
-    await expect(open({ role: 'writer' })).rejects.toMatchObject({ code: 'schema_missing' });
-    await query(printPostgresSchema({ schema: null, prefix: 'monitor_' }));
-    const names = (await tables()).filter((name) => name.startsWith('monitor_')).join(', ');
-    await query(
-      `GRANT SELECT, INSERT, UPDATE, DELETE ON ${names} TO writer; GRANT SELECT ON ${names} TO reader`,
-    );
-    const session = await open({ role: 'writer' });
-    await session.tasks.write([taskOf('old', { day: DAY - 9 }), taskOf('new')]);
-    await session.tasks.dropBefore(DAY - 7);
-    const reader = await open({ role: 'reader' }, true);
-    expect((await reader.tasks.list(storedQuery())).map(({ id }) => id)).toEqual(['new']);
-    expect(await reader.size()).toBeGreaterThan(0);
-    await expect(reader.tasks.write([taskOf('b')])).rejects.toMatchObject({ code: 'permission' });
+  it('works with the roles of docs/history.md', async () => {
+    const [owner = '', reader = '', writer = ''] = statementsOf('docs/history.md', 'PostgreSQL: roles');
+    const settings = { schema: 'monitor', prefix: 'task_monitor_' };
+    const use = async (database: Awaited<ReturnType<typeof emptyDatabase>>, role: string) => {
+      const session = await database.open({ ...settings, role });
+      await session.tasks.write([taskOf('old', { day: DAY - 9 }), taskOf('new')]);
+      await session.tasks.dropBefore(DAY - 7);
+      const readonly = await database.open({ ...settings, role: 'monitor_reader' }, true);
+      expect((await readonly.tasks.list(storedQuery())).map(({ id }) => id)).toEqual(['new']);
+      expect(await readonly.size()).toBeGreaterThan(0);
+      await expect(readonly.tasks.write([taskOf('b')])).rejects.toMatchObject({ code: 'permission' });
+    };
+    const owned = await emptyDatabase();
+    await owned.query(owner);
+    await owned.query(reader);
+    await use(owned, 'monitor');
+    expect(await owned.tables()).toContain(`task_monitor_task_d${DAY}`);
+
+    const given = await emptyDatabase();
+    await given.query(postgresSchema({ schema: 'monitor' }));
+    await given.query(writer);
+    await given.query(reader.replace(/^CREATE ROLE.*$/m, ''));
+    await use(given, 'monitor_writer');
+    expect(await given.tables()).not.toContain(`task_monitor_task_d${DAY}`);
+  });
+
+  it('reports to a role that may not create tables what is missing', async () => {
+    const { open } = await emptyDatabase();
+    await expect(open({ role: 'writer' })).rejects.toMatchObject({
+      code: 'schema_missing',
+      remedy: expect.stringContaining('docs/history.md'),
+    });
   });
 
   it('refuses a schema that is newer, and one that is missing where it may only read', async () => {

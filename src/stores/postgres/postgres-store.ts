@@ -21,7 +21,8 @@ export interface PostgresStoreOptions extends StoreOptions {
 
 const CALLER = 'postgresStore';
 const KEYS: KeysOf<PostgresStoreOptions> = { ...STORE_KEYS, schema: true, prefix: true };
-const PREFIX = 'task_monitor_';
+/** Beginning of the names of all tables, unless the host writes another. */
+export const DEFAULT_PREFIX = 'task_monitor_';
 
 /**
  * Keeps the history of sources in PostgreSQL 13 or later, which instances of an app may share. It uses the app's own
@@ -40,9 +41,9 @@ export function postgresStore(client: PgPool | PostgresJs, options: PostgresStor
     throw wrongOption(CALLER, 'client', expected, client);
   }
   const resolved = resolveStoreOptions(CALLER, options, KEYS);
-  const { schema = null, prefix = PREFIX } = options;
+  const { schema = null, prefix = DEFAULT_PREFIX } = options;
   if (schema !== null && !isName(schema, isSchemaName)) throw wrongName('schema', 63, 'monitor', schema);
-  if (!isName(prefix, isTablePrefix)) throw wrongName('prefix', LONGEST_PREFIX, PREFIX, prefix);
+  if (!isName(prefix, isTablePrefix)) throw wrongName('prefix', LONGEST_PREFIX, DEFAULT_PREFIX, prefix);
   return createPostgresStore({ ...resolved, client: usable, schema, prefix });
 }
 
