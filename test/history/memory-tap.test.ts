@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { done, sent, started, tapped } from './kept.ts';
+import { sent, started, tapped } from './kept.ts';
 import { T0, told } from './telling.ts';
 
 describe('the tap', () => {
