@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { HistoryReader, TaskChange } from '../../../src/history/history.ts';
 import type { KeptTask } from '../../../src/history/memory/tap.ts';
-import type { StoredTask } from '../../../src/history/store.ts';
+import type { StoredTask, StoreSession } from '../../../src/history/store.ts';
 import type { Task } from '../../../src/model.ts';
 import type { TaskQuery, TaskSort } from '../../../src/source.ts';
 import { createArrayStore } from '../../helpers/array-store.ts';
@@ -27,7 +27,7 @@ const changes = fc.array(
     type: fc.constantFrom(...TYPES),
     time: fc.integer({ min: 0, max: 40 }).map((n) => T0 + n),
     worker: fc.constantFrom('w1@a', 'w2@b', null),
-    name: fc.constantFrom('lab.add', 'lab.mul', 'zoo', undefined),
+    name: fc.constantFrom('lab.add', 'Lab.mul', 'zoo', '_é', undefined),
     queue: fc.constantFrom('q1', 'q2', undefined),
     runtime: fc.constantFrom(0.5, 1, 2),
     rootId: fc.constantFrom('t1', 't2', undefined),
@@ -75,7 +75,6 @@ const asChange = (given: Record<string, unknown>): TaskChange =>
 interface Split {
   readonly whole: OpenMemory;
   readonly reader: HistoryReader;
-  readonly stored: Map<string, StoredTask>;
 }
 
 /** How a task is kept: in memory, in the store, in both, stored as it was before, or dropped and not written yet. */
@@ -86,6 +85,7 @@ async function split(
   told: readonly TaskChange[],
   keptAs: (id: string) => Kept,
   droppedThrough: number,
+  given: StoreSession | null,
 ): Promise<Split> {
   const whole = memoryOf(told);
   const earlier = memoryOf(told.slice(0, told.length / 2));
@@ -99,23 +99,27 @@ async function split(
   const ids = [...records.slots.keys()];
   const isHere = (id: string) => ['memory', 'both', 'stale'].includes(kindOf(id));
   const memory = memoryOf(told.filter(({ id }) => isHere(id)));
-  const store = createArrayStore();
-  const stored = store.rows('jobs').tasks;
+  const session = given ?? (await arraySession());
+  const stored: StoredTask[] = [];
   const dropped: KeptTask[] = [];
   for (const id of ids) {
     const kind = kindOf(id);
     const kept = keptOf(kind === 'stale' || kind === 'droppedStale' ? earlier : whole, id);
-    if (kept !== null && kind !== 'memory' && kind !== 'dropped') stored.set(`${id} 1`, storedOf(kept));
+    if (kept !== null && kind !== 'memory' && kind !== 'dropped') stored.push(storedOf(kept));
     const own = keptOf(whole, id);
     if (own !== null && (kind === 'dropped' || kind === 'droppedStale')) dropped.push(own);
   }
-  const session = await store.open({ source: 'jobs', deployment: null, isReadOnly: false });
+  await session.tasks.write(stored);
   const reader = readerOver(memory, () => session, {
     droppedThrough: () => droppedThrough,
     changedIds: () => ids.filter((id) => kindOf(id) === 'stale' || kindOf(id) === 'memory'),
     droppedTasks: () => dropped,
   });
-  return { whole, reader, stored };
+  return { whole, reader };
+}
+
+function arraySession(): Promise<StoreSession> {
+  return createArrayStore().open({ source: 'jobs', deployment: null, isReadOnly: false });
 }
 
 const KINDS = ['memory', 'store', 'both', 'stale'] as const;
@@ -133,8 +137,8 @@ export const splits = fc.record({
 
 type Given = typeof splits extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** Splits a history as drawn. */
-export function splitOf({ told, kinds, lost, droppedThrough }: Given) {
+/** Splits a history as drawn. @param session of an empty store. Default: of an array */
+export function splitOf({ told, kinds, lost, droppedThrough }: Given, session: StoreSession | null = null) {
   return split(
     told.map((given) => asChange(given as never)),
     (id) => {
@@ -146,5 +150,6 @@ export function splitOf({ told, kinds, lost, droppedThrough }: Given) {
         : (kinds[number] ?? 'both');
     },
     droppedThrough,
+    session,
   );
 }

@@ -28,7 +28,7 @@ describe('the open tasks of memory and a store', () => {
         const { open } = await reader.getActivity(CONTEXT);
         expect(comparable(open)).toEqual(comparable((await whole.reader.getActivity(CONTEXT)).open));
       }),
-      { numRuns: 50 },
+      { numRuns: 20 },
     );
   });
 

@@ -21,7 +21,7 @@ describe('statistics over memory and a store', () => {
           ...{ computedFrom: 'tasks', countedSince: null },
         });
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   });
 

@@ -94,7 +94,7 @@ describe('a workflow in memory and a store', () => {
         const { whole, reader } = await split(given);
         expect(sorted(await treeOf(reader, given.asked))).toEqual(sorted(await treeOf(whole, given.asked)));
       }),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
   });
 
