@@ -15,6 +15,7 @@ const PARTS = [
   'results',
   'steady',
   'deployment',
+  'history',
   'graph',
   'streams',
   'page',
