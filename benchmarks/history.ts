@@ -128,11 +128,23 @@ async function measureLoad(): Promise<void> {
     `A steady load of ${(rate * 4).toLocaleString('en')} events/s for ${seconds} s${values.trigrams ? ', with pg_trgm' : ''}`,
     ['', 'without a store', 'PostgreSQL on the same machine'],
     [
-      ['event loop, 99th percentile of a second, ms', without.loopP99.toFixed(1), withStore.loopP99.toFixed(1)],
+      [
+        'event loop, 99th percentile of a second, ms',
+        without.loopP99.toFixed(1),
+        withStore.loopP99.toFixed(1),
+      ],
       ['CPU of the monitor', percent(without), percent(withStore)],
       ['tasks that are stored of those published', '', `${tasks - before} of about ${published}`],
-      ['newest stored task, median and most behind, ms', '', `${median(behind).toFixed(0)}, ${Math.max(...behind).toFixed(0)}`],
-      ['looks with more than 2 s behind', '', `${behind.filter((ms) => ms > AIM_BEHIND_MS).length} of ${behind.length}`],
+      [
+        'newest stored task, median and most behind, ms',
+        '',
+        `${median(behind).toFixed(0)}, ${Math.max(...behind).toFixed(0)}`,
+      ],
+      [
+        'looks with more than 2 s behind',
+        '',
+        `${behind.filter((ms) => ms > AIM_BEHIND_MS).length} of ${behind.length}`,
+      ],
     ],
   );
 }
@@ -145,7 +157,9 @@ async function fill(): Promise<void> {
     "SELECT column_name AS name FROM information_schema.columns WHERE table_name = 'task_monitor_task' ORDER BY ordinal_position",
   );
   const names = columns.map(({ name }) => name).join(', ');
-  const changed = columns.map(({ name }) => (name === 'id' || name === 'root_id' ? `${name} || '-' || copy` : name));
+  const changed = columns.map(({ name }) =>
+    name === 'id' || name === 'root_id' ? `${name} || '-' || copy` : name,
+  );
   for (let copy = 1; copy <= times; copy++) {
     await postgres.query(
       `INSERT INTO task_monitor_task (${names}) SELECT ${changed.join(', ')} FROM task_monitor_task, (SELECT ${copy} AS copy) AS copies WHERE id NOT LIKE '%-%-%-%-%-%' LIMIT ${stored - tasks}`,
@@ -168,8 +182,14 @@ async function measureStart(): Promise<void> {
     ['', ''],
     [
       ['first answer, looked for each second, ms', firstAt.toFixed(0)],
-      [`memory filled with ${full.tasks.toLocaleString('en')} tasks, s`, (full.sinceStart / 1_000).toFixed(1)],
-      ['event loop meanwhile, worst second, 99th percentile, ms', Math.max(...monitor.reports.map(({ loopP99 }) => loopP99)).toFixed(0)],
+      [
+        `memory filled with ${full.tasks.toLocaleString('en')} tasks, s`,
+        (full.sinceStart / 1_000).toFixed(1),
+      ],
+      [
+        'event loop meanwhile, worst second, 99th percentile, ms',
+        Math.max(...monitor.reports.map(({ loopP99 }) => loopP99)).toFixed(0),
+      ],
       ['CPU, s', (full.cpu / 1_000).toFixed(1)],
     ],
   );
