@@ -45,6 +45,6 @@ setInterval(async () => {
   process.send?.(report);
 }, 1_000);
 process.on('message', () => {
-  void sources.close().then(() => process.exit());
+  void Promise.resolve(sources.close()).then(() => process.exit());
 });
 process.on('disconnect', () => process.exit());
