@@ -43,6 +43,7 @@ export const LIVE: readonly string[] = [
   'test/examples/celery-store.test.ts',
   'test/packaging/consumers.test.ts',
   'test/stores/sqlite-node24.test.ts',
+  'test/packaging/stores.test.ts',
 ];
 
 /** Have a configuration of their own: `npm run test:faults`. */
