@@ -1,6 +1,7 @@
 import type { Job, JobsOptions, Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MonitorError } from '../../src/errors.ts';
 import type { Task } from '../../src/model.ts';
 import { selectTasks } from '../../src/select/select-tasks.ts';
 import type { TaskQuery } from '../../src/source.ts';
@@ -333,6 +334,27 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'removed jobs')
     expect((await other.walk()).map((task) => task.name)).toEqual(['late', 'late', 'late']);
     expect(second.gaps).toBe(0);
     await other.close();
+  });
+
+  it('are missing while the store cannot be read, and the jobs in Redis are not', async () => {
+    await on.close();
+    const history = heldHistory();
+    const away = (): never => {
+      throw new MonitorError('source_unavailable', 'away');
+    };
+    const reader = { ...history.reader, listTasks: away, getTask: away };
+    on = recordQueues([queue], { ...history, reader }, false);
+    await queue.addBulk([1, 2, 3].map((n) => ({ name: 'a', data: { n } })));
+    const first = await on.page({ limit: 2 });
+    expect(first.tasks.length).toBe(2);
+    const last = await on.page({ limit: 2, after: first.next });
+    expect(last).toMatchObject({ tasks: [{ name: 'a' }], total: null, cursorExact: false });
+    expect(last.next).not.toBeNull();
+    await expect(on.page({ limit: 2, after: last.next })).rejects.toThrow('away');
+    expect(await on.tasks.getTask('mail:1', context)).toMatchObject({ state: 'PENDING' });
+    await expect(on.tasks.getTask('mail:9', context)).rejects.toThrow('away');
+    const tree = await on.tasks.getTaskTree?.('mail:1', context);
+    expect(tree).toMatchObject({ tasks: [{ id: 'mail:1' }], truncated: true });
   });
 
   it('whose events were trimmed before they were read are a gap', async () => {

@@ -1,3 +1,4 @@
+import { storeComponent } from '../../history/store-component.ts';
 import { withEngine } from '../../source/engine.ts';
 import type {
   Awaitable,
@@ -76,7 +77,7 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
     workers: createWorkerSource(name, access),
     health: createHealth(name, access),
     queues: createQueueSource(name, access),
-    components: createComponentSource(name, access),
+    components: componentSource(name, access, recorded),
     events: eventSource(name, access, tails),
     ...(recorded === null ? {} : { history: historySource(name, recorded) }),
   };
@@ -87,6 +88,19 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   return {
     ...withEngine(parts, 'bullmq'),
     close: recorded === null ? close : () => recorded.close().then(close),
+  };
+}
+
+/** The servers, and how the store is doing. */
+function componentSource(name: string, access: QueueAccess, recorded: JobStore | null): ComponentSource {
+  const servers = createComponentSource(name, access);
+  if (recorded === null) return servers;
+  return {
+    ...servers,
+    async listComponents(context) {
+      const listed = await servers.listComponents(context);
+      return [...listed, storeComponent(recorded.status(), Date.now())];
+    },
   };
 }
 
