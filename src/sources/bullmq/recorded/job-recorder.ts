@@ -8,21 +8,8 @@ import { createLruCache, type LruCache } from '../../../lru-cache.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { pause } from '../../../waiting.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import { type QueueRef, taskIdOf } from '../access/queue-ref.ts';
-import { jobIdOf } from '../events/event-item.ts';
-import type { StreamEntry } from '../events/stream-entry.ts';
-import {
-  addEvent,
-  addedAtOf,
-  addReading,
-  changesOf,
-  type FollowedJob,
-  followJob,
-  isLateRemoval,
-  type JobEnd,
-  type JobReading,
-} from './followed-job.ts';
-import { type MentionedJob, readMentioned } from './read-mentioned.ts';
+import { addedAtOf, changesOf, type FollowedJob } from './followed-job.ts';
+import { readMentioned } from './read-mentioned.ts';
 import { createRecordedLives, type RecordedLives } from './recorded-lives.ts';
 import {
   type BatchSizes,
@@ -32,6 +19,7 @@ import {
   type StreamPositions,
   writePositions,
 } from './stream-news.ts';
+import { type EndedJob, entriesOfJobs, mentionedJobs, STEP, takeEntries } from './take-entries.ts';
 
 /** A recorder that runs. */
 export interface JobRecorder {
@@ -56,37 +44,6 @@ const SETTLED_MS = 1_500;
 const MOST_JOBS = 10_000;
 const MOST_SIZE = 16_777_216;
 const JOB_SIZE = 500;
-/** Entries that are taken in one step. */
-const STEP = 20;
-
-/** Events that report where a job is. */
-const OF_A_JOB: ReadonlySet<string> = new Set([
-  'added',
-  'waiting',
-  'delayed',
-  'waiting-children',
-  'active',
-  'completed',
-  'failed',
-  'removed',
-]);
-
-/** An entry about a job. */
-interface JobEntry {
-  readonly queue: QueueRef;
-  readonly jobId: string;
-  readonly taskId: string;
-  readonly entry: StreamEntry;
-}
-
-interface EndedJob {
-  readonly queue: string;
-  readonly taskId: string;
-  readonly job: FollowedJob;
-  readonly end: JobEnd;
-  readonly isRead: boolean;
-}
-
 interface RecorderState {
   readonly access: QueueAccess;
   readonly history: StoredHistory;
@@ -162,9 +119,9 @@ async function record(state: RecorderState): Promise<readonly StreamNews[]> {
   const positions = state.positions ?? readPositions(history.texts.read(POSITIONS));
   const news = await readStreams(access, await access.queues(options), positions, sizes, options);
   const entries = news.flatMap(entriesOfJobs);
-  const mentioned = mentionedJobs(state, entries);
+  const mentioned = mentionedJobs(state.jobs, entries);
   const readings = await readMentioned(access, [...mentioned.values()], options);
-  const ended = await scheduler.run('record', takeEntries(state, entries, readings));
+  const ended = await scheduler.run('record', takeEntries(state.jobs, entries, readings));
   const context = { signal: AbortSignal.any([signal, AbortSignal.timeout(READ_MS)]) };
   const ids = await state.lives.idsOf(
     ended.map(({ taskId, job, end }) => ({
@@ -181,76 +138,6 @@ async function record(state: RecorderState): Promise<readonly StreamNews[]> {
   state.positions = positions;
   save(state, positions);
   return news;
-}
-
-function entriesOfJobs({ queue, entries }: StreamNews): readonly JobEntry[] {
-  return entries.flatMap((entry) => {
-    const jobId = jobIdOf(entry);
-    const isOfJob = jobId !== null && OF_A_JOB.has(entry.fields.get('event') ?? '');
-    return isOfJob && !isLateRemoval(entry)
-      ? [{ queue, jobId, taskId: taskIdOf(queue.name, jobId), entry }]
-      : [];
-  });
-}
-
-function mentionedJobs(
-  { jobs }: RecorderState,
-  entries: readonly JobEntry[],
-): ReadonlyMap<string, MentionedJob> {
-  const mentioned = new Map<string, MentionedJob>();
-  for (const { queue, jobId, taskId, entry } of entries) {
-    const event = entry.fields.get('event');
-    const known = mentioned.get(taskId);
-    const isNew = known?.isNew || event === 'added' || jobs.get(taskId)?.reading == null;
-    const hasFailed =
-      known?.hasFailed || event === 'failed' || event === 'delayed' || entry.fields.get('prev') === 'active';
-    mentioned.set(taskId, { queue, id: jobId, taskId, isNew, hasFailed: hasFailed && event !== 'completed' });
-  }
-  return mentioned;
-}
-
-/** Takes in entries and what was read after them. @returns the jobs that have ended, the oldest end first */
-function* takeEntries(
-  { jobs }: RecorderState,
-  entries: readonly JobEntry[],
-  readings: ReadonlyMap<string, JobReading | null>,
-): Steps<EndedJob[]> {
-  const ended: EndedJob[] = [];
-  /** A job that is added again has been read in its latest life. */
-  const lastAdded = new Map<string, StreamEntry>();
-  for (const { taskId, entry } of entries) {
-    if (entry.fields.get('event') === 'added') lastAdded.set(taskId, entry);
-  }
-  for (const [index, { queue, taskId, entry }] of entries.entries()) {
-    if (index % STEP === STEP - 1) yield;
-    const isAdded = entry.fields.get('event') === 'added';
-    const job = isAdded
-      ? followJob(entry.fields.get('name') ?? null, entry.time)
-      : (jobs.get(taskId) ?? followJob(null, null));
-    if (lastAdded.get(taskId) === entry) lastAdded.delete(taskId);
-    const read = lastAdded.has(taskId) ? null : (readings.get(taskId) ?? null);
-    const own = read !== null && isOfLife(read, job, entry.time) ? read : null;
-    if (own !== null) addReading(job, own);
-    const end = addEvent(job, entry, own !== null);
-    if (end === null) jobs.set(taskId, job);
-    else {
-      jobs.delete(taskId);
-      ended.push({
-        queue: queue.name,
-        taskId,
-        job,
-        end,
-        isRead: own !== null && own.facts.finishedAt !== null,
-      });
-    }
-  }
-  return ended;
-}
-
-/** Whether a job that was read is the one that the entry is about, and not a later one with its id. */
-function isOfLife({ facts }: JobReading, job: FollowedJob, time: number): boolean {
-  if (job.reading !== null) return job.reading.facts.addedAt === facts.addedAt;
-  return job.addedAt !== null || facts.addedAt === null || facts.addedAt <= time;
 }
 
 function* recordEnded(

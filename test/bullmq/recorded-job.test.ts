@@ -1,0 +1,131 @@
+import type { Job, Queue } from 'bullmq';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Task } from '../../src/model.ts';
+import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
+import { context } from '../helpers/bullmq-read.ts';
+import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
+import { heldHistory, type RecordedQueues, recordQueues } from './recorded-lab.ts';
+
+describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+  titleUnless(redisMissing, 'a removed job of $label'),
+  ({ bullmq }) => {
+    let app: BullMQApp;
+    let queue: Queue;
+    let on: RecordedQueues;
+    /** What the jobs that run wait for. */
+    let running: (() => void)[];
+
+    beforeEach(async () => {
+      app = await startBullMQ(bullmq);
+      queue = app.queue('mail');
+      on = recordQueues([queue]);
+      running = [];
+    });
+
+    afterEach(async () => {
+      await on.close();
+      await app.close();
+    });
+
+    /** A worker that runs each job until it is released. */
+    function work(concurrency = 50): void {
+      const processor = async ({ id, data }: Job): Promise<unknown> => {
+        if (data.isHeld) await new Promise<void>((resolve) => running.push(resolve));
+        if (data.fails) throw new Error('no route to host');
+        return { sent: id };
+      };
+      app.worker('mail', processor, { name: 'mailer-1', concurrency });
+    }
+
+    async function release(count: number): Promise<void> {
+      await until(() => running.length === count);
+      for (const resolve of running.splice(0)) resolve();
+    }
+
+    async function row(id: string): Promise<Task | undefined> {
+      const { tasks } = await on.page({ limit: 1_000 });
+      return tasks.find((task) => task.id === id);
+    }
+
+    it('keeps everything that a job has which stays', async () => {
+      work();
+      const kept = await queue.add('send', { isHeld: true, to: 'ann' });
+      const gone = await queue.add('send', { isHeld: true, to: 'ann' }, { removeOnComplete: true });
+      await on.read(kept, gone);
+      await release(2);
+      await on.recorded(2);
+      const [stays, was] = [await row(`mail:${kept.id}`), await row(`mail:${gone.id}`)];
+      const { redacted: _, stamps: _stamps, ...fields } = { ...stays };
+      expect(was).toMatchObject({
+        ...fields,
+        id: `mail:${gone.id}`,
+        rootId: `mail:${gone.id}`,
+        engineState: 'removed',
+        result: `{"sent":"${gone.id}"}`,
+        sent: new Date(gone.timestamp),
+        received: expect.any(Date),
+        started: expect.any(Date),
+        finished: expect.any(Date),
+        timestamp: expect.any(Date),
+        runtime: expect.any(Number),
+        waitSeconds: expect.any(Number),
+      });
+      const detail = await on.tasks.getTask(`mail:${gone.id}`, context);
+      expect(JSON.parse(String(detail?.kwargs))).toMatchObject({ removeOnComplete: true });
+      expect(detail?.timeline?.map(({ state }) => state)).toEqual(['PENDING', 'STARTED', 'SUCCESS']);
+    });
+
+    it('that was never read keeps what its events say', async () => {
+      await on.close();
+      on = recordQueues([queue], heldHistory(), false);
+      work();
+      const job = await queue.add('send', { to: 'bob' }, { removeOnComplete: true });
+      const failed = await queue.add('send', { fails: true }, { removeOnFail: true });
+      await app.settled(queue, 0, 'wait', 'active');
+      on.start();
+      await on.recorded(2);
+      const times = { sent: expect.any(Date), started: expect.any(Date), finished: expect.any(Date) };
+      const unknown = { args: null, worker: null, parentId: null, rootId: null, retries: null };
+      expect(await row(`mail:${job.id}`)).toMatchObject({
+        ...{ ...times, ...unknown, name: 'send', queue: 'mail', state: 'SUCCESS' },
+        result: `{"sent":"${job.id}"}`,
+      });
+      expect(await row(`mail:${failed.id}`)).toMatchObject({
+        ...{ ...times, ...unknown, name: 'send', queue: 'mail', state: 'FAILURE' },
+        exception: 'no route to host',
+      });
+    });
+
+    it('that failed, and ran again, has its attempts and its error', async () => {
+      work();
+      const options = { attempts: 2, backoff: 300, removeOnFail: true };
+      const job = await queue.add('send', { fails: true }, options);
+      await on.recorded(1);
+      const detail = await on.tasks.getTask(`mail:${job.id}`, context);
+      expect(detail).toMatchObject({
+        state: 'FAILURE',
+        retries: 1,
+        exception: 'no route to host',
+        waitSeconds: null,
+      });
+      expect(detail?.traceback).toMatch(/^Error: no route to host\n/);
+      const states = detail?.timeline?.map(({ state }) => state);
+      expect(states).toEqual(['PENDING', 'STARTED', 'RETRY', 'STARTED', 'FAILURE']);
+    });
+
+    it('that somebody removed before it ended is REVOKED', async () => {
+      const [waits, stays] = [await queue.add('send', { to: 'cy' }), await queue.add('send', {})];
+      await on.read(waits, stays);
+      await waits.remove();
+      await on.recorded(1);
+      const { tasks, total } = await on.page();
+      expect(tasks.map(({ id, state, engineState }) => [id, state, engineState])).toEqual([
+        [`mail:${waits.id}`, 'REVOKED', 'removed'],
+        [`mail:${stays.id}`, 'PENDING', 'waiting'],
+      ]);
+      expect(total).toBe(2);
+      expect(await on.tasks.getTask(`mail:${waits.id}`, context)).toMatchObject({ args: '{"to":"cy"}' });
+    });
+  },
+);
