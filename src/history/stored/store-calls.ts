@@ -33,20 +33,25 @@ export interface StoreCalls {
 
 /** Longest wait for an answer, unless the caller says otherwise, in milliseconds. */
 const DEADLINE_MS = 20_000;
+/** What fails is tried again within 30 seconds, unless nobody needs it any more. In milliseconds. */
+const REMEMBERED_MS = 90_000;
 /** The order in which problems are shown: the first is the cause of the others. */
 const KINDS: readonly CallKind[] = ['open', 'lease', 'write', 'load', 'copy', 'upkeep', 'read'];
 
 /** @param redactor removes secrets from the messages of drivers */
 export function createStoreCalls(redactor: Redactor | null): StoreCalls {
-  const problems = new Map<CallKind, StoreProblem>();
+  const problems = new Map<CallKind, StoreProblem & { readonly until: number }>();
   const listeners: (() => void)[] = [];
 
   function note(kind: CallKind, error: unknown): void {
     if (error !== null) {
-      problems.set(kind, problemOf(error, redactor));
+      problems.set(kind, { ...problemOf(error, redactor), until: performance.now() + REMEMBERED_MS });
       return;
     }
-    if (problems.delete(kind)) for (const listener of listeners) listener();
+    const isBack = problems.delete(kind);
+    // Nobody may ask again for what a client asked for.
+    problems.delete('read');
+    if (isBack) for (const listener of listeners) listener();
   }
 
   return {
@@ -62,6 +67,8 @@ export function createStoreCalls(redactor: Redactor | null): StoreCalls {
     },
     note,
     problem() {
+      const now = performance.now();
+      for (const [kind, { until }] of problems) if (until < now) problems.delete(kind);
       const kind = KINDS.find((one) => problems.has(one));
       return kind === undefined ? null : (problems.get(kind) ?? null);
     },
