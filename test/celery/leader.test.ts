@@ -251,7 +251,10 @@ const READS: Readonly<Record<string, (instance: Instance) => unknown>> = {
   backend: async ({ sources }) => sources.health.checkBackend?.(context),
   checked: async ({ sources }) => sources.health.checkWorkers?.(context),
   components: async ({ sources }) =>
-    (await sources.components.listComponents(context)).filter(({ key }) => key !== 'collector'),
+    (await sources.components.listComponents(context)).filter(
+      // These two say who leads.
+      ({ key }) => key !== 'collector' && key !== 'history.store',
+    ),
   open: async ({ sources }) => (await sources.tasks.getActivity(context)).open.waiting,
   blind: async ({ sources }) => (await sources.tasks.getActivity(context)).blind,
 };

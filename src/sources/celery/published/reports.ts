@@ -118,6 +118,7 @@ export const readWaitingReport = reader((value): WaitingReport => {
 
 export const readSchedulesReport = reader((value): SchedulesReport => {
   const { list, error } = fields(value);
+  if (list === undefined) throw new TypeError('Not a list.');
   return { list: orNull(listOf(schedule))(list), error: orNull(text)(error) };
 });
 

@@ -17,10 +17,10 @@ import { type Answering, switchedParts } from './switched-parts.ts';
 /** How often an instance that collects by itself looks whether it still hears what happens, in milliseconds. */
 const LOOK_MS = 1_000;
 
-/** A source that collects whatever others do. It writes only while it hears what happens. */
+/** A source that collects whatever others do. While it does not hear what happens, it leaves writing to others. */
 export function createCollectingSource(options: LiveOptions, history: StoredHistory): ClosableParts {
   const live = openLive({ ...options, kept: keptTasks(history) }, history);
-  const followConnection = (): void => history.wantLease(live.isListening());
+  const followConnection = (): void => history.wantLease(live.isListening() || !history.hasOthers());
   followConnection();
   const timer = setInterval(followConnection, LOOK_MS).unref();
   const components = withStoreComponent(live.parts.components, history);
