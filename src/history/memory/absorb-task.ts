@@ -57,6 +57,9 @@ function mergeTask(
   const { records, relations } = tables;
   tables.packHeld(slot);
   const own = readKept(tables, slot);
+  const isRootKnown = (records.roots[slot] ?? null) === rootId;
+  // As after a restart without a message meanwhile.
+  if (isRootKnown && isSameRecord(given, own.record) && !relations.has(given.id)) return 'same';
   const merged = mergeRecords(given, own.record);
   if (relations.has(given.id)) applyRelations(merged, canvasOf(given.id, relations));
   if (!isSameRecord(merged, own.record) || mayTakeRoot(records, slot, rootId)) {

@@ -32,6 +32,9 @@ export function mergeEntries(a: readonly TaskEntry[], b: readonly TaskEntry[]): 
 
 function isLonger(a: readonly TaskEntry[], b: readonly TaskEntry[]): boolean {
   if (a.length !== b.length) return a.length > b.length;
+  const at = a.findIndex((entry, index) => entry.time !== b[index]?.time);
+  const [one, other] = [a[at], b[at]];
+  if (one !== undefined && other !== undefined) return one.time > other.time;
   return JSON.stringify(a) >= JSON.stringify(b);
 }
 

@@ -21,6 +21,16 @@ const PLAIN = [
 ];
 
 function isSameEntry(one: TaskEntry, other: TaskEntry): boolean {
-  if (one === other) return true;
-  return (Object.keys(one) as (keyof TaskEntry)[]).every((key) => one[key] === other[key]);
+  return (
+    one.time === other.time &&
+    one.kind === other.kind &&
+    one.origin === other.origin &&
+    one.state === other.state &&
+    one.worker === other.worker &&
+    one.retries === other.retries &&
+    one.timeSource === other.timeSource &&
+    one.isStored === other.isStored &&
+    one.isCounted === other.isCounted &&
+    one.detail === other.detail
+  );
 }
