@@ -23,6 +23,7 @@ const PARTS = [
   'host',
   'redaction',
   'search-timing',
+  'store',
 ] as const;
 
 function runPart(name: string, options: readonly string[]): Promise<number> {

@@ -80,6 +80,8 @@ export function linkedTasks(
 /** A part of a list: the rows with a value to sort by, or those without one, which come last in both orders. */
 export interface ListPart {
   readonly hasKey: boolean;
+  /** Only rows with this value to sort by, in the order of their ids. */
+  readonly value?: string;
   /** The position of the row before, in this part; `null`: from its start. */
   readonly after: StoredQuery['after'];
   readonly limit: number;
@@ -89,15 +91,34 @@ export interface ListPart {
 export function listTasks(
   tasks: TaskTable,
   query: StoredQuery,
-  { hasKey, after, limit }: ListPart,
+  { hasKey, value, after, limit }: ListPart,
 ): Statement {
   const filters = filtersOf(tasks, query);
   const key = SORT_COLUMNS[query.sort];
-  filters.conditions.push(`${key} IS ${hasKey ? 'NOT NULL' : 'NULL'}`);
+  filters.conditions.push(
+    value === undefined
+      ? `${key} IS ${hasKey ? 'NOT NULL' : 'NULL'}`
+      : `${key} = ${filters.bind(toColumn(value))}`,
+  );
   if (after !== null) filters.conditions.push(behind(key, query.order, after, filters));
-  const order = hasKey ? `${key} ${query.order === 'asc' ? 'ASC' : 'DESC'}, id ASC` : 'id ASC';
+  const order =
+    hasKey && value === undefined ? `${key} ${query.order === 'asc' ? 'ASC' : 'DESC'}, id ASC` : 'id ASC';
   const text = `SELECT ${LISTED} FROM ${tasks.table} WHERE ${filters.conditions.join(' AND ')} ORDER BY ${order} LIMIT ${filters.bind(limit)}`;
   return { text, values: filters.values };
+}
+
+/** Reads the next value to sort by, of all tasks: one step in an index. @param after `null`: the first one */
+export function nextValue(
+  { table }: TaskTable,
+  { sort, order }: StoredQuery,
+  after: string | null,
+): Statement {
+  const key = SORT_COLUMNS[sort];
+  const [nearest, sign] = order === 'asc' ? ['min', '>'] : ['max', '<'];
+  const text = `SELECT ${nearest}(${key}) FROM ${table} WHERE source_id = $1`;
+  return after === null
+    ? { text, values: [] }
+    : { text: `${text} AND ${key} ${sign} $2`, values: [toColumn(after)] };
 }
 
 /** Counts the tasks of a list, up to `most`. */

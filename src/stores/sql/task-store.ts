@@ -1,6 +1,7 @@
 /** The tasks of a source. */
 import type { StoredQuery, StoredTask, TaskStore } from '../../history/store.ts';
 import type { DayTables } from './days.ts';
+import { listByValue } from './list-by-value.ts';
 import { dropDaysBefore } from './retention.ts';
 import type { SourceDatabase } from './source-database.ts';
 import { taskOf, taskRow } from './task-row.ts';
@@ -10,6 +11,7 @@ import {
   type ListPart,
   linkedTasks,
   listTasks,
+  nextValue,
   readTasks,
   type Statement,
   type TaskTable,
@@ -30,6 +32,11 @@ export function createTaskStore(source: SourceDatabase, days: DayTables | null):
     (await source.read(text, ...values)).map(taskOf);
   const readPart = async (query: StoredQuery, part: ListPart): Promise<readonly StoredTask[]> =>
     part.limit === 0 ? [] : read(listTasks(tasks(), query, part));
+  const readValue = async (query: StoredQuery, after: string | null): Promise<string | null> => {
+    const { text, values } = nextValue(tasks(), query, after);
+    const value = (await source.read(text, ...values))[0]?.[0] ?? null;
+    return value === null ? null : fromColumn(String(value));
+  };
   return {
     async write(given) {
       const rows = [
@@ -42,10 +49,16 @@ export function createTaskStore(source: SourceDatabase, days: DayTables | null):
     linked: async (link, ids, most) => (ids.length === 0 ? [] : read(linkedTasks(tasks(), link, ids, most))),
     async list(query) {
       const { after, limit } = query;
+      const part = (wanted: ListPart) => readPart(query, wanted);
       const isInKeys = after === null || after.key !== null;
-      const first = isInKeys ? await readPart(query, { hasKey: true, after, limit }) : [];
+      const isByText = query.sort === 'name' || query.sort === 'state';
+      const readKeys = () =>
+        isByText
+          ? listByValue(query, part, (value) => readValue(query, value))
+          : part({ hasKey: true, after, limit });
+      const first = isInKeys ? await readKeys() : [];
       const rest = { hasKey: false, after: isInKeys ? null : after, limit: limit - first.length };
-      return [...first, ...(await readPart(query, rest))];
+      return [...first, ...(await part(rest))];
     },
     async count(query, most) {
       const { text, values } = countTasks(tasks(), query, most);

@@ -1,0 +1,33 @@
+/** Lists that are sorted by a name or a state: few values, each of many tasks. */
+import type { StoredQuery, StoredTask } from '../../history/store.ts';
+import type { ListPart } from './task-statements.ts';
+
+/** Where filters leave few tasks of each value, the values behind these are read with one statement. */
+const MOST_VALUES = 20;
+/** Follows every id. */
+const LAST_ID = '\u{10ffff}';
+
+/**
+ * Reads the rows of a page value by value. Those of one value are in the order of their ids, in which the database
+ * finds the first ones; for all values at once, it would have to sort every task.
+ *
+ * @param nextValue gives the value behind another one, or the first one
+ */
+export async function listByValue(
+  { after, limit }: Pick<StoredQuery, 'after' | 'limit'>,
+  readPart: (part: ListPart) => Promise<readonly StoredTask[]>,
+  nextValue: (after: string | null) => Promise<string | null>,
+): Promise<readonly StoredTask[]> {
+  const rows: StoredTask[] = [];
+  let last: string | null = after === null ? null : String(after.key);
+  let position: StoredQuery['after'] = after === null ? null : { key: null, id: after.id };
+  for (let visited = 0; visited < MOST_VALUES; visited++) {
+    const value = position === null ? await nextValue(last) : last;
+    if (value === null) return rows;
+    rows.push(...(await readPart({ hasKey: true, value, after: position, limit: limit - rows.length })));
+    if (rows.length >= limit) return rows;
+    [last, position] = [value, null];
+  }
+  const rest = { hasKey: true, after: { key: last, id: LAST_ID }, limit: limit - rows.length };
+  return [...rows, ...(await readPart(rest))];
+}
