@@ -171,9 +171,9 @@ export function createStatements(dialect: SqlDialect, names: TableNames): readon
     ),
     ...DAY_INDEXES.map(([name, table]) =>
       dialect.byDay === ''
-        ? `CREATE INDEX ${names.index(name)} ON ${names[table]} (day)`
+        ? `CREATE INDEX ${names.index(name)} ON ${names[table]} (source_id, day)`
         : `CREATE TABLE ${names.of(`${table}_rest`)} PARTITION OF ${names[table]} DEFAULT;
-CREATE INDEX ${names.index(`${table}_rest_day`)} ON ${names.of(`${table}_rest`)} (day)`,
+CREATE INDEX ${names.index(`${table}_rest_day`)} ON ${names.of(`${table}_rest`)} (source_id, day)`,
     ),
     `INSERT INTO ${names.meta} (key, value) VALUES ('schema', '${SCHEMA_VERSION}')`,
   ];

@@ -28,6 +28,8 @@ export interface SqlDialect {
   readonly clustered: string;
   /** What makes a table have partitions by day. */
   readonly byDay: string;
+  /** Sorts by a column, where another index than the one in its order is to be used. */
+  sortedBy(column: string): string;
   /** The name of a column type. */
   type(type: SqlType): string;
   /** Whether an expression equals one of the texts of an array that is bound as `$at`. */

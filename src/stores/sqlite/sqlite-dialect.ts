@@ -8,6 +8,8 @@ export const SQLITE: SqlDialect = {
   now: "(unixepoch('now', 'subsec') * 1000)",
   clustered: ' WITHOUT ROWID',
   byDay: '',
+  // Without figures about the rows, SQLite prefers to walk through all of them in order.
+  sortedBy: (column) => `+${column}`,
   type: (type) => TYPES[type],
   isAny: (expression, at) => `${expression} IN (SELECT value FROM json_each($${at}))`,
 };
