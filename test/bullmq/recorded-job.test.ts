@@ -114,6 +114,39 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       expect(states).toEqual(['PENDING', 'STARTED', 'RETRY', 'STARTED', 'FAILURE']);
     });
 
+    it('is recorded once, however often its events are read', async () => {
+      work();
+      for (let n = 1; n <= 3; n += 1) {
+        await queue.add('report', {}, { jobId: 'report', removeOnComplete: true });
+        await on.recorded(n);
+      }
+      const job = await queue.add('send', { fails: true });
+      await on.recorded(4);
+      await (await queue.getJob(job.id ?? ''))?.retry();
+      await until(async () => Number((await row(`mail:${job.id}`))?.retries) === 1);
+      // Of a job that is gone, only its event tells when it was added.
+      const rows = async (): Promise<unknown> =>
+        (await on.walk())
+          .filter(({ name }) => name !== 'end')
+          .map(({ id, state, args, result, retries, finished }) => [
+            id,
+            state,
+            args,
+            result,
+            retries,
+            finished,
+          ]);
+      const before = await rows();
+      await on.close();
+      // Its position is lost, so it begins with the first event again.
+      const { history } = on;
+      history.texts.publish('bullmq-streams', '[]');
+      on = recordQueues([queue], history);
+      const ended = await queue.add('end', {}, { removeOnComplete: true });
+      await until(async () => (await row(`mail:${ended.id}`))?.state === 'SUCCESS');
+      expect(await rows()).toEqual(before);
+    });
+
     it('that somebody removed before it ended is REVOKED', async () => {
       const [waits, stays] = [await queue.add('send', { to: 'cy' }), await queue.add('send', {})];
       await on.read(waits, stays);

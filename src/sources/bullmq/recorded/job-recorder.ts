@@ -128,7 +128,6 @@ async function record(state: RecorderState): Promise<readonly StreamNews[]> {
       taskId,
       endedAt: end.time,
       addedAt: addedAtOf(job),
-      isAdded: job.addedAt !== null,
     })),
     context,
   );

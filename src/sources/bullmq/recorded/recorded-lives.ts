@@ -15,15 +15,19 @@ export interface EndedJob {
   readonly endedAt: number;
   /** By the job's own clock; `null`: not known. */
   readonly addedAt: number | null;
-  /** The event that it was added was seen since its id last ended. */
-  readonly isAdded: boolean;
 }
 
-/** The latest recorded end of an id. */
+/** A recorded end of an id. */
 interface Life {
   readonly id: string;
   readonly endedAt: number | null;
   readonly addedAt: number | null;
+}
+
+/** The first and the latest of them: those between are recognized by the time of their end, which is in their ids. */
+interface Lives {
+  readonly first: Life;
+  readonly latest: Life;
 }
 
 /** Finds the ids under which jobs are recorded. */
@@ -42,14 +46,17 @@ const COUNTED = /:\d+$/;
 export function createRecordedLives(
   reader: Pick<HistoryReader, 'listKnown' | 'listTasks' | 'getTask'>,
 ): RecordedLives {
-  const latest: LruCache<Life> = createLruCache({ entries: MOST_LIVES });
+  const lives: LruCache<Lives> = createLruCache({ entries: MOST_LIVES });
   return {
     async idsOf(ended, context) {
-      await lookUp(reader, latest, ended, context);
+      await lookUp(reader, lives, ended, context);
       return ended.map((job) => {
-        const life = latest.get(job.taskId);
-        const id = life === undefined ? job.taskId : isSame(life, job) ? life.id : laterId(job);
-        latest.set(job.taskId, { id, endedAt: job.endedAt, addedAt: job.addedAt });
+        const { taskId, endedAt, addedAt } = job;
+        const known = lives.get(taskId);
+        const same = known === undefined ? null : sameLife(known, job);
+        const id = same?.id ?? (known === undefined ? taskId : `${taskId}@${endedAt}`);
+        const latest = { id, endedAt, addedAt };
+        lives.set(taskId, { first: known === undefined || id === taskId ? latest : known.first, latest });
         return id;
       });
     },
@@ -66,38 +73,42 @@ export async function latestLife(
   return tasks[0] ?? null;
 }
 
-function laterId({ taskId, endedAt }: EndedJob): string {
-  return `${taskId}@${endedAt}`;
-}
-
 /** The same end again, or another end of a job that was run again by hand. */
-function isSame(life: Life, { endedAt, addedAt, isAdded }: EndedJob): boolean {
-  return life.endedAt === endedAt || (!isAdded && addedAt !== null && life.addedAt === addedAt);
+function sameLife({ first, latest }: Lives, { endedAt, addedAt }: EndedJob): Life | null {
+  const isSame = (life: Life): boolean =>
+    life.endedAt === endedAt || (addedAt !== null && life.addedAt === addedAt);
+  return [latest, first].find(isSame) ?? null;
 }
 
 async function lookUp(
   reader: Pick<HistoryReader, 'listKnown' | 'listTasks' | 'getTask'>,
-  latest: LruCache<Life>,
+  lives: LruCache<Lives>,
   ended: readonly EndedJob[],
   context: ReadContext,
 ): Promise<void> {
-  const ids = [...new Set(ended.map(({ taskId }) => taskId))].filter((id) => latest.get(id) === undefined);
+  const ids = [...new Set(ended.map(({ taskId }) => taskId))].filter((id) => lives.get(id) === undefined);
   if (ids.length === 0) return;
   try {
     const known = await reader.listKnown(ids, context);
     await Promise.all(
       ids.map(async (id) => {
         if (!known.has(id)) return;
-        const task = (await latestLife(reader, id, context)) ?? (await reader.getTask(id, context));
-        if (task !== null) latest.set(id, lifeOf(task));
+        const task = await reader.getTask(id, context);
+        if (task === null) return;
+        const later = await latestLife(reader, id, context);
+        lives.set(id, { first: lifeOf(task), latest: lifeOf(later ?? task) });
       }),
     );
   } catch {
     // Nothing of what an id had before may be mixed with this job.
     for (const id of ids) {
-      if (!COUNTED.test(id)) latest.set(id, { id, endedAt: null, addedAt: null });
+      if (!COUNTED.test(id)) lives.set(id, { first: unknownLife(id), latest: unknownLife(id) });
     }
   }
+}
+
+function unknownLife(id: string): Life {
+  return { id, endedAt: null, addedAt: null };
 }
 
 function lifeOf({ id, finished, timestamp, sent }: Task): Life {
