@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { ask } from './ask.ts';
 import { atProcessEnd } from './process-end.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -47,6 +48,9 @@ export interface MonitorProcess {
   isRunning(): boolean;
 }
 
+/** Errors of a connection to a process that has ended. */
+const LOST = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE'];
+
 let bundled: Promise<string> | null = null;
 
 function bundle(): Promise<string> {
@@ -79,10 +83,12 @@ export async function startMonitor(options: MonitorOptions): Promise<MonitorProc
     pid: child.pid ?? 0,
     async get<Body>(path: string) {
       try {
-        const response = await fetch(`http://127.0.0.1:${port}/monitor${path}`);
-        return response.ok ? ((await response.json()) as Body) : null;
-      } catch {
-        return null;
+        const { status, body } = await ask<Body>(`http://127.0.0.1:${port}/monitor`, path);
+        return status === 200 ? body : null;
+      } catch (error) {
+        // It has just been killed.
+        if (LOST.includes(String((error as { readonly code?: unknown }).code))) return null;
+        throw error;
       }
     },
     kill: () => end(child, 'SIGKILL'),
