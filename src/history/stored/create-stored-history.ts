@@ -76,6 +76,8 @@ async function close(state: StoredState, jobs: Jobs): Promise<void> {
   const until = clock.elapsed() + CLOSE_MS;
   const rest = (): number => Math.max(100, until - clock.elapsed());
   jobs.stop();
+  // The last span ends now.
+  state.coverageWrittenAt = Number.NEGATIVE_INFINITY;
   // A process that ends soon after its start has something to write, too.
   if (!state.isReadOnly) await waitFor(jobs.open(), { ms: rest() });
   const { session } = state;

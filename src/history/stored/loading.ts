@@ -46,10 +46,14 @@ export async function loadSince(state: StoredState, session: StoreSession, momen
 export function takeInTexts(state: StoredState): void {
   const { texts, access, clock, hostnames } = state;
   const ahead = clock.ahead();
-  for (const worker of readWorkersText(texts.read(TEXT.workers) ?? '', ahead)) {
+  const own = hostnames.size;
+  const workers = readWorkersText(texts.read(TEXT.workers) ?? '', ahead);
+  for (const worker of workers) {
     hostnames.add(worker.hostname);
     access.absorbWorker(worker);
   }
+  // Two instances wrote at the same time, and the other one did not know all of ours.
+  if (state.hearing === 'part' && own > 0 && hostnames.size > workers.length) state.areWorkersChanged = true;
   const spans = readSpans(texts.read(TEXT.coverage));
   state.spans = unionOf([...state.spans, ...spans]);
   if (state.hearing === 'part') return;

@@ -113,7 +113,7 @@ async function writeFeed(state: StoredState, { feed: store }: StoreSession): Pro
 
 async function writeTexts(state: StoredState, { snapshots }: StoreSession): Promise<void> {
   const { texts, clock } = state;
-  if (state.areWorkersChanged) {
+  if (state.areWorkersChanged && state.hearing !== 'nothing') {
     state.areWorkersChanged = false;
     texts.publish(TEXT.workers, await scheduler.run('store', workersText(state)));
   }

@@ -1,0 +1,99 @@
+import { describe, expect, it, vi } from 'vitest';
+import { createArrayStore } from '../helpers/array-store.ts';
+import { CONTEXT } from '../history/telling.ts';
+import { instanceOf, runTask, sendTask, taskIn } from './instances.ts';
+
+const WAIT = { timeout: 4_000, interval: 10 };
+const DAY_MS = 86_400_000;
+
+describe('what an instance hears', () => {
+  it('fills its memory when it begins to hear everything, and empties it when it hears nothing', async () => {
+    const store = createArrayStore();
+    const leader = instanceOf({ store });
+    runTask(leader, 'a');
+    await vi.waitFor(() => expect(store.rows('celery').tasks.size).toBe(1), WAIT);
+    const follower = instanceOf({ store, hearing: 'nothing' });
+    await vi.waitFor(() => expect(follower.status().phase).toBe('ready'), WAIT);
+    expect(follower.index.stateOf('a')).toBeNull();
+    expect(await taskIn(follower, 'a')).toMatchObject({ state: 'SUCCESS' });
+    await leader.close();
+    await vi.waitFor(() => expect(follower.isHolder()).toBe(true), WAIT);
+    await follower.setHearing('all');
+    await vi.waitFor(() => expect(follower.index.stateOf('a')).toBe('SUCCESS'), WAIT);
+    runTask(follower, 'b');
+    await follower.setHearing('nothing');
+    expect([...store.rows('celery').tasks.values()].map(({ id }) => id).sort()).toEqual(['a', 'b']);
+    expect(follower.index.stateOf('a')).toBeNull();
+    expect((await follower.reader.getStats(CONTEXT)).tasks).toBe(0);
+  });
+
+  it('keeps what could not be written before it stopped to hear, and writes it later', async () => {
+    const store = createArrayStore();
+    const leader = instanceOf({ store });
+    await vi.waitFor(() => expect(leader.isHolder()).toBe(true), WAIT);
+    let isAway = true;
+    store.before = () => {
+      if (isAway) throw new Error('away');
+    };
+    runTask(leader, 'a');
+    await leader.setHearing('nothing');
+    expect(leader.index.stateOf('a')).toBeNull();
+    isAway = false;
+    await vi.waitFor(() => expect(store.rows('celery').tasks.size).toBe(1), WAIT);
+    expect(leader.status().lost).toBe(0);
+  });
+
+  it('reads what others wrote while it heard nothing, after a gap', async () => {
+    const store = createArrayStore();
+    const one = instanceOf({ store });
+    sendTask(one, 'a');
+    await vi.waitFor(() => expect(one.status().phase).toBe('ready'), WAIT);
+    const other = instanceOf({ store, hearing: 'part' });
+    runTask(other, 'b');
+    await vi.waitFor(() => expect(store.rows('celery').tasks.size).toBe(2), WAIT);
+    expect(one.index.stateOf('b')).toBeNull();
+    one.writer.recordGap();
+    await vi.waitFor(() => expect(one.index.stateOf('b')).toBe('SUCCESS'), WAIT);
+  });
+
+  it('knows when others saw everything, and when nobody did', async () => {
+    const store = createArrayStore();
+    const one = instanceOf({ store });
+    await vi.waitFor(() => expect(store.rows('celery').texts.has('history.coverage')).toBe(true), WAIT);
+    await one.close();
+    const [[from, to]] = JSON.parse(store.rows('celery').texts.get('history.coverage')?.text ?? '[]');
+    expect(to).toBeGreaterThanOrEqual(from);
+    const after = instanceOf({ store });
+    await vi.waitFor(() => expect(after.status().phase).toBe('ready'), WAIT);
+    const activity = await after.reader.getActivity(CONTEXT);
+    expect(Math.abs(activity.since - from)).toBeLessThan(50);
+  });
+
+  it('sees what others record in their processes, where each hears a part', async () => {
+    const store = createArrayStore();
+    const one = instanceOf({ store, hearing: 'part' });
+    const other = instanceOf({ store, hearing: 'part' });
+    await vi.waitFor(() => expect(one.hasOthers() && other.hasOthers()).toBe(true), WAIT);
+    const before = other.reader.freshness('tasks').revision;
+    runTask(one, 'a');
+    await vi.waitFor(() => expect(other.reader.freshness('tasks').revision).not.toBe(before), WAIT);
+    await vi.waitFor(async () => expect(await taskIn(other, 'a')).toMatchObject({ state: 'SUCCESS' }), WAIT);
+  });
+});
+
+describe('the holder of the lease', () => {
+  it('drops old days, but no task that is open', async () => {
+    const store = createArrayStore({ taskDays: 2 });
+    store.now = () => Date.now() - 5 * DAY_MS;
+    const before = instanceOf({ store });
+    runTask(before, 'old');
+    sendTask(before, 'open');
+    await vi.waitFor(() => expect(store.rows('celery').tasks.size).toBe(2), WAIT);
+    await before.close();
+    store.now = Date.now;
+    instanceOf({ store });
+    await vi.waitFor(() => {
+      expect([...store.rows('celery').tasks.values()]).toMatchObject([{ id: 'open', isOpen: true }]);
+    }, WAIT);
+  });
+});
