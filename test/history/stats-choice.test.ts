@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createStatsReader } from '../../src/history/stored/read/stats-reader.ts';
+import { createStoreReads } from '../../src/history/stored/read/store-reads.ts';
 import type { StoredView } from '../../src/history/stored/stored-view.ts';
 import type { TaskQuery, TaskStats } from '../../src/source.ts';
 import { type RollupsKit, rollupsKit, START } from './rollups-kit.ts';
@@ -23,17 +24,15 @@ describe('the choice between tasks and rollups', () => {
 
   function reader(view: Partial<StoredView>) {
     const errors: unknown[] = [];
-    const read = createStatsReader(
-      {
-        session: () => kit.session,
-        retention: { taskDays: 7, rollupDays: 90 },
-        now: () => kit.now(),
-        noteRead: (error: unknown) => error !== null && errors.push(error),
-        droppedThrough: () => Number.NEGATIVE_INFINITY,
-        ...view,
-      } as StoredView,
-      () => ofTasks,
-    );
+    const whole = {
+      session: () => kit.session,
+      retention: { taskDays: 7, rollupDays: 90 },
+      now: () => kit.now(),
+      noteRead: (error: unknown) => error !== null && errors.push(error),
+      droppedThrough: () => Number.NEGATIVE_INFINITY,
+      ...view,
+    } as StoredView;
+    const read = createStatsReader(whole, createStoreReads(whole), () => ofTasks);
     const from = async (minutes: number, filter: Partial<TaskQuery> = {}) =>
       (await read({ minutes, now: new Date(kit.now()), filter: query(filter) }, CONTEXT)).computedFrom;
     return { read, from, errors };

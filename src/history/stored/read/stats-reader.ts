@@ -5,6 +5,7 @@ import { DAY_MS } from '../rollups/rollup-folder.ts';
 import { countedSince, isCounted, statsOfRollups } from '../rollups/rollup-stats.ts';
 import type { StoredView } from '../stored-view.ts';
 import { storeQuery } from './store-query.ts';
+import { isStoreAway, type StoreReads } from './store-reads.ts';
 
 /** Most stored tasks that statistics read; of windows with more, the counts know more. */
 const MOST_TASKS = 20_000;
@@ -15,6 +16,7 @@ type Read = (query: TaskStatsQuery, context: ReadContext) => Awaitable<TaskStats
 
 interface StatsState {
   readonly view: StoredView;
+  readonly reads: StoreReads;
   readonly ofTasks: Read;
   /** Since when there are counts; `null`: there are none, or it is not known. */
   since: Date | null;
@@ -22,8 +24,8 @@ interface StatsState {
 }
 
 /** @param ofTasks makes statistics from the tasks of memory and store */
-export function createStatsReader(view: StoredView, ofTasks: Read): Read {
-  const state: StatsState = { view, ofTasks, since: null, readAt: Number.NEGATIVE_INFINITY };
+export function createStatsReader(view: StoredView, reads: StoreReads, ofTasks: Read): Read {
+  const state: StatsState = { view, reads, ofTasks, since: null, readAt: Number.NEGATIVE_INFINITY };
   return (query, context) => {
     const { start } = statsWindow(query);
     const oldest = view.now() - view.retention.taskDays * DAY_MS;
@@ -53,31 +55,31 @@ async function chosenStats(
   context: ReadContext,
   mayBeKept: boolean,
 ): Promise<TaskStats> {
-  const { view } = state;
-  const session = view.session();
-  if (session === null || !isCounted(query)) return taskStats(state, query, context);
+  const { view, reads } = state;
+  if (view.session() === null || !isCounted(query)) return taskStats(state, query, context);
   try {
     const reach = readReach(state);
-    if (mayBeKept && (await areFew(state, query))) return await taskStats(state, query, context);
-    const stats = await statsOfRollups(session.rollups, query, view.now(), context);
+    if (mayBeKept && (await areFew(state, query, context))) return await taskStats(state, query, context);
+    const stats = await reads.read(
+      (opened) => statsOfRollups(opened.rollups, query, view.now(), context),
+      context,
+    );
     await reach;
-    view.noteRead(null);
     return { ...stats, countedSince: state.since };
   } catch (error) {
-    if (context.signal.aborted) throw error;
-    view.noteRead(error);
+    if (!isStoreAway(error)) throw error;
     return taskStats(state, query, context);
   }
 }
 
 /** Whether all stored tasks of the window can be read. */
-async function areFew({ view }: StatsState, query: TaskStatsQuery): Promise<boolean> {
+async function areFew({ reads }: StatsState, query: TaskStatsQuery, context: ReadContext): Promise<boolean> {
   const { minutes, now, filter } = query;
   const until = new Date(now.getTime() + 1);
   const since = new Date(now.getTime() - minutes * 60_000);
   const stored = storeQuery({ ...filter, since, until, after: null, sort: 'timestamp', order: 'desc' });
-  const count = await view.session()?.tasks.count(stored, MOST_TASKS + 1);
-  return count === undefined || count <= MOST_TASKS;
+  const count = await reads.read((session) => session.tasks.count(stored, MOST_TASKS + 1), context);
+  return count <= MOST_TASKS;
 }
 
 /** Finds out how far back the counts reach. */

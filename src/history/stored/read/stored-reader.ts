@@ -27,7 +27,7 @@ export function createStoredReader(view: StoredView): HistoryReader {
     listTasks: (query, read) => listTasks(context, query, read),
     getTask: (id, read) => getTask(context, id, read),
     getTaskTree: (id, read) => getTaskTree(context, id, read),
-    getTaskStats: createStatsReader(view, (query, read) => getTaskStats(context, query, read)),
+    getTaskStats: createStatsReader(view, reads, (query, read) => getTaskStats(context, query, read)),
     getActivity: (read) => getActivity(context, read),
     listKnown: (ids, read) => listKnown(context, ids, read),
     freshness(part) {
