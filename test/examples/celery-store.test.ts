@@ -26,7 +26,7 @@ describe('examples/celery with STORE', () => {
       const { body: list } = await ask<TasksBody>(first.base, done);
       const path = `/api/tasks/${list.tasks[0]?.task_id}/`;
       const { body: before } = await ask<TaskDetailBody>(first.base, path);
-      expect(await first.end('SIGINT')).toEqual({ code: 0, stderr: '' });
+      expect((await first.end('SIGINT')).code).toBe(0);
       expect(statSync(STORE).mode & 0o777).toBe(0o600);
 
       const second = await startExample(FILE, { REDIS_URL: undefined, STORE }, sqliteNode);
@@ -36,7 +36,7 @@ describe('examples/celery with STORE', () => {
       );
       const { worker, runtime, received, timeline } = before;
       expect(after).toMatchObject({ name: 'tasks.complete_order', worker, runtime, received, timeline });
-      expect(await second.end('SIGINT')).toEqual({ code: 0, stderr: '' });
+      expect((await second.end('SIGINT')).code).toBe(0);
     },
     240_000,
   );
