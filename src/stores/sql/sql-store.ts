@@ -22,6 +22,8 @@ export interface SqlStoreOptions {
   readonly size: string;
   /** The statements that are needed before tables can be created. */
   beforeTables(): Promise<readonly string[]>;
+  /** The statements that follow once the tables are created. */
+  readonly afterTables: readonly string[];
 }
 
 export function createSqlStore(options: SqlStoreOptions): HistoryStore {
@@ -64,10 +66,11 @@ async function prepare(options: SqlStoreOptions, opening: StoreOpening): Promise
   return number;
 }
 
-function scriptsOf({ database, names, beforeTables }: SqlStoreOptions): SchemaScripts {
+function scriptsOf({ database, names, beforeTables, afterTables }: SqlStoreOptions): SchemaScripts {
   return {
     version: SCHEMA_VERSION,
-    create: async () => [...(await beforeTables()), ...createStatements(database.dialect, names)].join(';\n'),
+    create: async () =>
+      [...(await beforeTables()), ...createStatements(database.dialect, names), ...afterTables].join(';\n'),
     upgrades: new Map(),
   };
 }

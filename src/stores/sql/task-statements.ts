@@ -101,8 +101,9 @@ export function listTasks(
       : `${key} = ${filters.bind(toColumn(value))}`,
   );
   if (after !== null) filters.conditions.push(behind(key, query.order, after, filters));
-  const order =
-    hasKey && value === undefined ? `${key} ${query.order === 'asc' ? 'ASC' : 'DESC'}, id ASC` : 'id ASC';
+  const direction = query.order === 'asc' ? 'ASC' : 'DESC';
+  const all = hasKey ? `${key} ${direction}, id ASC` : tasks.dialect.sortedBy('id');
+  const order = value === undefined ? all : 'id ASC';
   const text = `SELECT ${LISTED} FROM ${tasks.table} WHERE ${filters.conditions.join(' AND ')} ORDER BY ${order} LIMIT ${filters.bind(limit)}`;
   return { text, values: filters.values };
 }

@@ -5,6 +5,7 @@ import { createSqlStore } from '../sql/sql-store.ts';
 import { createSqliteDatabase } from './sqlite-database.ts';
 import { SQLITE_SIZE } from './sqlite-dialect.ts';
 import { describeSqliteError } from './sqlite-errors.ts';
+import { figureStatements } from './sqlite-figures.ts';
 
 /** How a store in SQLite is made. */
 export interface SqliteStoreSettings {
@@ -22,14 +23,16 @@ const PREFIX = 'monitor_';
 
 export function createSqliteStore(settings: SqliteStoreSettings): HistoryStore {
   const { path, thread, retention, isReadOnly, deployment } = settings;
+  const names = tableNames(null, PREFIX);
   return createSqlStore({
     database: guardDatabase(createSqliteDatabase(path, thread), describeSqliteError),
-    names: tableNames(null, PREFIX),
+    names,
     retention,
     isReadOnly,
     deployment,
     days: null,
     size: SQLITE_SIZE,
     beforeTables: async () => [],
+    afterTables: figureStatements(names),
   });
 }
