@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { onTestFinished } from 'vitest';
+import { postgresMissing } from '../helpers/postgres.ts';
+import { faultCase } from './kit/fault-case.ts';
+import { expectAll, expectOnlyRecent, type KeptSource, keptSource } from './kit/kept-source.ts';
+
+const storeCase: typeof faultCase = (row, title, run, options) =>
+  faultCase(row, title, run, { missing: postgresMissing, timeout: 180_000, ...options });
+
+const DAY_MS = 86_400_000;
+
+storeCase(79, 'PostgreSQL is killed in the middle of a batch and started again', async (bench) => {
+  const kept = await keptSource(bench);
+  const recording = kept.recordFor(4_000);
+  await sleep(1_000);
+  await kept.server.kill();
+  await sleep(500);
+  await expectOnlyRecent(bench, kept);
+  await recording;
+  await kept.server.start();
+  bench.figure('until all was kept, ms', await kept.untilKept());
+  await expectAll(bench, kept);
+});
+
+storeCase(80, 'PostgreSQL stops answering with its connections open, and goes on', async (bench) => {
+  const kept = await keptSource(bench);
+  kept.server.freeze();
+  const recording = kept.recordFor(4_000);
+  await sleep(1_000);
+  await expectOnlyRecent(bench, kept);
+  await recording;
+  kept.server.thaw();
+  bench.figure('until all was kept, ms', await kept.untilKept());
+  await expectAll(bench, kept);
+});
+
+storeCase(81, 'PostgreSQL takes no writes for a while', async (bench) => {
+  const kept = await keptSource(bench);
+  await setReadOnly(kept, 'on');
+  await kept.recordFor(4_000);
+  await bench.expectAnswer(kept.host, '/api/tasks/?limit=20', { status: 200, aimMs: 50 });
+  // It can still be read.
+  await bench.expectAnswer(kept.host, '/api/tasks/task-0/', { status: 200 });
+  await setReadOnly(kept, 'off');
+  bench.figure('until all was kept, ms', await kept.untilKept());
+  await expectAll(bench, kept);
+});
+
+async function setReadOnly({ server }: KeptSource, value: 'on' | 'off'): Promise<void> {
+  await server.query(`ALTER SYSTEM SET default_transaction_read_only = ${value}`);
+  await server.query('SELECT pg_reload_conf()');
+}
+
+storeCase(82, 'the tables are locked for some seconds', async (bench) => {
+  const kept = await keptSource(bench);
+  const client = new pg.Client({ connectionString: kept.server.url() });
+  await client.connect();
+  onTestFinished(() => client.end());
+  await client.query('BEGIN; LOCK TABLE task_monitor_task IN ACCESS EXCLUSIVE MODE');
+  const recording = kept.recordFor(4_000);
+  await sleep(500);
+  await expectOnlyRecent(bench, kept);
+  await recording;
+  await client.query('ROLLBACK');
+  bench.figure('until all was kept, ms', await kept.untilKept());
+  await expectAll(bench, kept);
+});
+
+storeCase(83, 'the clock of the host is set back by a day', async (bench) => {
+  let ahead = 0;
+  const kept = await keptSource(bench, () => Date.now() + ahead);
+  ahead = -DAY_MS;
+  await kept.recordFor(2_000);
+  await kept.untilKept();
+  ahead = DAY_MS;
+  await kept.recordFor(2_000);
+  await kept.untilKept();
+  await expectAll(bench, kept);
+});
