@@ -27,10 +27,15 @@ export interface StoreReads {
   /**
    * Waits for a turn and reads.
    *
+   * @param ms longest read, in milliseconds: shorter where memory has an answer, too
    * @returns rejects with a MonitorError: `source_unavailable`, `source_timeout` or `overloaded`; with the reason of
    *   the signal when that aborts
    */
-  read<Result>(read: (session: StoreSession) => Promise<Result>, context: ReadContext): Promise<Result>;
+  read<Result>(
+    read: (session: StoreSession) => Promise<Result>,
+    context: ReadContext,
+    ms?: number,
+  ): Promise<Result>;
 }
 
 /** What is read from. */
@@ -55,13 +60,13 @@ export function isStoreAway(error: unknown): boolean {
 export function createStoreReads({ session, noteRead }: ReadsOptions): StoreReads {
   const state: State = { session, noteRead, startedAt: performance.now(), running: 0, waiting: new Set() };
   return {
-    async read(read, { signal }) {
+    async read(read, { signal }, ms = DEADLINE_MS) {
       signal.throwIfAborted();
       const opened = await openedSession(state, signal);
       await takeTurn(state, signal);
       const reading = (async () => read(opened))();
       void giveBack(state, reading);
-      return await within(state, reading, signal);
+      return await within(state, reading, signal, ms);
     },
   };
 }
@@ -115,6 +120,7 @@ async function within<Result>(
   { noteRead }: State,
   reading: Promise<Result>,
   signal: AbortSignal,
+  ms: number,
 ): Promise<Result> {
   const outcome: { get: (() => Result) | null } = { get: null };
   reading.then(
@@ -129,7 +135,7 @@ async function within<Result>(
       };
     },
   );
-  await waitFor(reading, { ms: DEADLINE_MS, signal });
+  await waitFor(reading, { ms, signal });
   signal.throwIfAborted();
   if (outcome.get !== null) return outcome.get();
   const error = new MonitorError('source_timeout', 'The history store did not answer in time.');

@@ -11,6 +11,8 @@ import { type ColdTask, readStored, rowOf } from './stored-rows.ts';
 
 /** Most children of a task that are listed: those of the largest graph. */
 const MOST_CHILDREN = 20_000;
+/** Longest wait for the stored children of a task that memory knows, in milliseconds. */
+const CHILDREN_MS = 1_000;
 /** By how much clocks of senders may differ, in milliseconds. */
 const CLOCKS_MS = 60_000;
 
@@ -51,11 +53,12 @@ async function readBoth(
   const { memory, reads } = reader;
   const dropped = known === null ? droppedTask(reader, id) : null;
   const isInStore = known === null && dropped === null;
+  const ms = known === null ? undefined : CHILDREN_MS;
   try {
     const [stored, sent, relations] = await Promise.all([
       isInStore ? reads.read((session) => session.tasks.read([id]), context) : [],
-      reads.read((session) => session.tasks.linked('parentId', [id], MOST_CHILDREN), context),
-      reads.read((session) => session.relations.read([id], MOST_CHILDREN), context),
+      reads.read((session) => session.tasks.linked('parentId', [id], MOST_CHILDREN), context, ms),
+      reads.read((session) => session.relations.read([id], MOST_CHILDREN), context, ms),
     ]);
     // It may have come into memory meanwhile.
     const own = known ?? (await memory.reader.getTask(id, context));

@@ -16,6 +16,8 @@ import { countAll } from './task-total.ts';
 
 /** Stored tasks that are made into rows between two pauses. */
 const ROWS_AT_ONCE = 8;
+/** Longest wait for a page of the store where memory has rows of its own, in milliseconds. */
+const PAGE_MS = 3_000;
 /** Longest wait for the number of tasks, once the page is there, in milliseconds. */
 const COUNT_MS = 250;
 /** Stored tasks that a search reads at once. */
@@ -115,9 +117,10 @@ async function mergePage(
   await scheduler.run('list', addBacklog(merge, backlog), context);
   // One more than the page, to know whether another follows.
   const batch = q === null ? limit + 1 : Math.min(scan, Math.max(limit + 1, SEARCH_BATCH));
+  const ms = page.tasks.length > 0 ? PAGE_MS : undefined;
   for (;;) {
     const asked = storeQuery(query, { after: merge.storeEnd, limit: batch });
-    const tasks = await reader.reads.read((session) => session.tasks.list(asked), context);
+    const tasks = await reader.reads.read((session) => session.tasks.list(asked), context, ms);
     merge.storeEnd = tasks.length < batch ? null : positionOf(tasks.at(-1) as StoredTask, query.sort);
     merge.examined += tasks.length;
     await scheduler.run(q === null ? 'list' : 'search', addStored(merge, tasks), context);
