@@ -24,9 +24,11 @@ const COVERAGE_MS = 5_000;
 
 /** Writes all that has changed until now, unless another instance does. */
 export async function writeBehind(state: StoredState): Promise<void> {
-  const through = state.clock.elapsed();
+  const heardThrough = state.clock.elapsed();
   state.access.catchUp();
-  state.caughtUpAt = through;
+  state.caughtUpAt = heardThrough;
+  // Behind the changes that were just collected, so that they are written, too.
+  const through = state.clock.elapsed();
   const { session, clock, tasks } = state;
   if (session === null || !mayWrite(state)) {
     if (session !== null) await completeTasks(state, session);
