@@ -49,6 +49,22 @@ export interface RollupSum {
   readonly counts: readonly number[];
 }
 
+/** Steps of time: whole minutes. */
+export interface RollupSteps {
+  /** When the first one begins; no cell that is read starts before. */
+  readonly first: number;
+  /** Length in milliseconds. */
+  readonly ms: number;
+}
+
+/** The largest counts of one queue in one step. */
+export interface RollupPeak {
+  readonly queue: string;
+  /** 0 for the first. */
+  readonly step: number;
+  readonly counts: readonly number[];
+}
+
 /**
  * Counts over time. For the worst case, 50 names in 5 queues on 20 workers, there are 1,000 to 5,000 cells of level 4
  * for each minute of two days, each hour and each day of 90 days; charts read levels 0 to 3, and level 4 by name.
@@ -60,6 +76,8 @@ export interface RollupStore {
   read(query: RollupQuery, most: number): Promise<readonly StoredRollup[]>;
   /** @returns sums over names, queues, workers and writers of each start, oldest first */
   sums(query: RollupQuery): Promise<readonly RollupSum[]>;
+  /** @returns the maximum of each count, by queue and step */
+  peaks(query: RollupQuery, steps: RollupSteps): Promise<readonly RollupPeak[]>;
   /** Drops the cells of a span that begin before a time, in short transactions. */
   dropBefore(span: RollupSpan, start: number): Promise<void>;
 }

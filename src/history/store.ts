@@ -10,8 +10,10 @@ import type { RollupStore } from './rollup-store.ts';
 
 export type {
   RollupLevel,
+  RollupPeak,
   RollupQuery,
   RollupSpan,
+  RollupSteps,
   RollupStore,
   RollupSum,
   StoredRollup,

@@ -150,6 +150,17 @@ export function arrayRollups({ store, rows }: ArrayContext): RollupStore {
         }
         return [...sums].sort(([a], [b]) => a - b).map(([start, counts]) => ({ start, counts }));
       }),
+    peaks: (query, { first, ms }) =>
+      call(store, 'rollups.peaks', () => {
+        const peaks = new Map<string, { queue: string; step: number; counts: number[] }>();
+        for (const { queue, start, counts } of find(query)) {
+          const step = Math.floor((start - first) / ms);
+          const known = peaks.get(`${queue} ${step}`)?.counts ?? [];
+          const most = counts.map((count, at) => Math.max(count, known[at] ?? 0));
+          peaks.set(`${queue} ${step}`, { queue, step, counts: most });
+        }
+        return [...peaks.values()];
+      }),
     dropBefore: (span, start) =>
       call(store, 'rollups.dropBefore', () => {
         for (const [key, cell] of rollups) if (cell.span === span && cell.start < start) rollups.delete(key);

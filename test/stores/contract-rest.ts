@@ -67,6 +67,17 @@ export function describeOthers(open: Open): void {
       { start: 60_000, counts: [10, 2, 3, 4, 5, 6, 7, 8, 2 ** 40 + 9] },
       { start: 120_000, counts: [1, 2, 3, 4, 5, 6, 7, 8, 9] },
     ]);
+    const depth = cell({ level: 5, name: '', worker: '', queue: 'deep', times: null });
+    for (const [minute, most] of [3, 9, 5].entries()) {
+      const counts = [1, most, 0, 0, 0, 0, 0, 0, 0];
+      await session.rollups.write([{ ...depth, start: (minute + 3) * 60_000, counts }]);
+    }
+    const steps = { first: 60_000, ms: 180_000 };
+    const peaks = await session.rollups.peaks({ ...query, level: 5, to: 600_000 }, steps);
+    expect(peaks.map(({ queue, step, counts }) => [queue, step, counts[1]]).toSorted()).toEqual([
+      ['deep', 0, 3],
+      ['deep', 1, 9],
+    ]);
     await session.rollups.dropBefore(60, 120_000);
     expect(await session.rollups.sums({ ...query, to: 121_000 })).toHaveLength(1);
     await session.rollups.write([]);

@@ -20,13 +20,19 @@ const SPANS = [
   ['360', '6 h'],
   ['1440', '24 h'],
 ] as const;
+/** Only where a store keeps counts for longer than tasks. */
+const LONG_SPANS = [
+  ['10080', '7 d'],
+  ['43200', '30 d'],
+  ['129600', '90 d'],
+] as const;
 const isTask = (event: { readonly task_id: string | null }): boolean => event.task_id !== null;
 const isWorker = (event: { readonly task_id: string | null }): boolean => event.task_id === null;
 
 /** Summary of the deployment; problems come first. */
 export function OverviewView({ query }: { readonly query: URLSearchParams }) {
   const asked = query.get('minutes');
-  const minutes = SPANS.find(([span]) => span === asked)?.[0] ?? '60';
+  const minutes = [...SPANS, ...LONG_SPANS].find(([span]) => span === asked)?.[0] ?? '60';
   const stats = useResource(
     minutes,
     (signal) => client.tasks({ limit: 0, stats: Number(minutes) }, { signal }),
@@ -39,12 +45,13 @@ export function OverviewView({ query }: { readonly query: URLSearchParams }) {
   const workers = useResource('workers', (signal) => client.workers({ signal }), { news: isWorker });
   const components = useResource('components', (signal) => client.components({ signal }), { every: 10_000 });
   const figures = stats.data?.stats ?? null;
+  const isKept = figures?.computed_from !== undefined;
   const states = Object.entries(figures?.states ?? {}).toSorted(([, a], [, b]) => b - a);
 
   return (
     <>
       <ViewHead title="Overview" at={stats.at}>
-        {SPANS.map(([span, text]) => (
+        {[...SPANS, ...(isKept ? LONG_SPANS : [])].map(([span, text]) => (
           <a
             key={span}
             class="chip"

@@ -26,7 +26,7 @@ export function Throughput(props: {
   const unit =
     stepSeconds === 60
       ? 'per minute'
-      : `per ${stepSeconds < 60 ? `${stepSeconds} s` : `${stepSeconds / 60} min`}`;
+      : `per ${stepSeconds < 60 ? `${stepSeconds} s` : stepSeconds < 3_600 ? `${stepSeconds / 60} min` : `${stepSeconds / 3_600} h`}`;
 
   return (
     <figure class="chart">

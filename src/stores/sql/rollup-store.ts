@@ -10,6 +10,8 @@ const COLUMNS = TABLES.rollup.columns;
 const KEY = TABLES.rollup.key.join(', ');
 const READ = listColumns(without(COLUMNS, 'source_id'));
 const SUMS = COUNT_COLUMNS.map(([name]) => `sum(${name})`).join(', ');
+const PEAKS = COUNT_COLUMNS.map(([name]) => `max(${name})`).join(', ');
+const HALF_MINUTE_MS = 30_000;
 /** Where the counts begin in a row that is read. */
 const FIRST_COUNT = 8;
 
@@ -38,6 +40,18 @@ export function createRollupStore(source: SourceDatabase): RollupStore {
       const text = `SELECT start_at, ${SUMS} FROM ${table} WHERE ${where} GROUP BY start_at ORDER BY start_at`;
       return (await source.read(text, ...values)).map(([start, ...counts]) => ({
         start: Number(start),
+        counts: counts.map(Number),
+      }));
+    },
+    async peaks(query, { first, ms }) {
+      const { where, values } = filtersOf(source, query);
+      const at = values.length + 2;
+      // Neither engine has `floor` for certain, and they round halves differently: half a minute more is never a half.
+      const step = `round((start_at - $${at} + ${HALF_MINUTE_MS}) / $${at + 1} - 0.5)`;
+      const text = `SELECT queue, ${step}, ${PEAKS} FROM ${table} WHERE ${where} GROUP BY 1, 2`;
+      return (await source.read(text, ...values, first, ms)).map(([queue, index, ...counts]) => ({
+        queue: fromColumn(String(queue)),
+        step: Number(index),
         counts: counts.map(Number),
       }));
     },

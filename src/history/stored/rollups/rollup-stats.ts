@@ -12,6 +12,8 @@ import { minutesSince, type Piece, piecesOf, readFolded } from './rollup-pieces.
 const MOST_CELLS = 100_000;
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 86_400;
+/** Windows that are longer do not need the latest minutes, in milliseconds. */
+const LONG_MS = 3 * DAY_SECONDS * 1_000;
 /** Most queues whose depths are listed, and most of their figures. */
 const MOST_DEPTHS = 20;
 const MOST_DEPTH_FIGURES = 6_000;
@@ -80,7 +82,9 @@ async function readingOf(store: RollupStore, query: TaskStatsQuery, now: number)
     stepSeconds % DAY_SECONDS === 0 ? 86_400 : stepSeconds % HOUR_SECONDS === 0 ? 3_600 : 60;
   // Steps of 90 minutes begin within hours, which then count where they begin.
   const bySteps = piecesOf({ from, to }, hasMinutes || finest !== 60 ? finest : 3_600, folded, now);
-  const inAll = piecesOf({ from, to }, 86_400, folded, now);
+  // Of long windows, names are counted up to the last full hour: the minutes behind it are many cells.
+  const isLong = to - from > LONG_MS && Number.isFinite(folded.hours);
+  const inAll = piecesOf({ from, to: isLong ? Math.min(to, folded.hours) : to }, 86_400, folded, now);
   return { store, filters: { names, queues, workers }, window, bySteps, inAll };
 }
 
@@ -179,13 +183,13 @@ async function readKeys(reading: Reading, level: 2 | 3): Promise<readonly string
 }
 
 async function readDepths(reading: Reading): Promise<readonly QueueDepths[]> {
-  const { window, filters } = reading;
-  const ofQueues = { ...reading, filters: { ...filters, names: [], workers: [] } };
-  const cells = await readCells(ofQueues, reading.bySteps, 5);
+  const { store, window, filters, bySteps } = reading;
+  const asked = { ...filters, names: [], workers: [], level: 5 } as const;
+  const steps = { first: window.first, ms: window.stepSeconds * 1_000 };
+  const peaks = await Promise.all(bySteps.map((piece) => store.peaks({ ...piece, ...asked }, steps)));
   const found = new Map<string, { most: number; waiting: (number | null)[]; oldest: (number | null)[] }>();
-  for (const { queue, start, counts } of cells) {
-    const step = stepOf(window, start);
-    if (step < 0) continue;
+  for (const { queue, step, counts } of peaks.flat()) {
+    if (step < 0 || step >= window.count) continue;
     const nothing = (): null[] => Array.from({ length: window.count }, () => null);
     const depths = found.get(queue) ?? { most: 0, waiting: nothing(), oldest: nothing() };
     found.set(queue, depths);

@@ -1,5 +1,5 @@
 /** Passes each message on to history and lineage, once. */
-import type { HistoryWriter, TaskFacts } from '../../../history/history.ts';
+import type { HistoryIndex, HistoryWriter, TaskFacts } from '../../../history/history.ts';
 import type { MessagePosition, TakeMessage, WaitingMessage } from '../broker.ts';
 import type { Lineage } from '../lineage/lineage.ts';
 import type { QueuedTask } from '../protocol/messages.ts';
@@ -33,8 +33,8 @@ export interface MessageIntake {
 
 /** What the intake needs of a history. */
 export interface IntakeHistory {
-  readonly writer: Pick<HistoryWriter, 'recordFacts' | 'recordDropped'>;
-  readonly index: { stateOf(id: string): string | null };
+  readonly writer: Pick<HistoryWriter, 'recordFacts' | 'recordDropped' | 'recordQueue'>;
+  readonly index: Pick<HistoryIndex, 'stateOf' | 'sentAt'>;
 }
 
 interface Unrecorded {

@@ -73,6 +73,7 @@ export interface Queues {
 
 interface QueuesState {
   readonly reader: QueueReader;
+  readonly history: IntakeHistory;
   readonly intake: MessageIntake;
   readonly known: () => readonly string[];
   readonly now: () => number;
@@ -96,7 +97,7 @@ interface QueuesState {
 export function createQueues(options: QueuesOptions): Queues {
   const { reader, history, lineage, known = () => [], now = Date.now, redactor = null } = options;
   const intake = createMessageIntake(history, lineage);
-  const state = newState(reader, intake, known, now);
+  const state = newState(reader, history, intake, known, now);
   return {
     start() {
       if (state.isRunning) return;
@@ -133,6 +134,7 @@ export function createQueues(options: QueuesOptions): Queues {
 
 function newState(
   reader: QueueReader,
+  history: IntakeHistory,
   intake: MessageIntake,
   known: () => readonly string[],
   now: () => number,
@@ -143,6 +145,7 @@ function newState(
   });
   return {
     reader,
+    history,
     intake,
     known,
     now,
@@ -175,12 +178,31 @@ async function readOnce(state: QueuesState): Promise<void> {
   const isChanged = before?.revision !== reading.revision;
   if (isChanged) state.index = indexMessages(reading.messages, reading.newest);
   state.reading = reading;
-  if (reading.ok) state.readAt = state.begunAt;
+  if (reading.ok) {
+    state.readAt = state.begunAt;
+    recordDepths(state, reading);
+  }
   intake.offerAgain((id) => reading.isComplete && state.index.get(id) !== undefined, state.begunAt);
   state.settleFirst();
   state.isReading = false;
   state.quietReadings = isChanged ? 0 : state.quietReadings + 1;
   if (state.isRunning) schedule(state, isIdle(state) ? IDLE_INTERVAL_MS : intervalOf(state));
+}
+
+/** Records how much waits in each queue, and since when what is due. */
+function recordDepths({ history, index, begunAt }: QueuesState, { queues }: QueueReading): void {
+  const busy = new Set(queues.flatMap(({ name, waiting }) => (waiting ? [name] : [])));
+  const since = new Map<string, number>();
+  for (const { facts, takenAt, seenAt } of index.messages) {
+    if (since.size >= busy.size) break;
+    const queue = facts?.queue ?? null;
+    if (facts === null || queue === null || takenAt !== null || since.has(queue)) continue;
+    if (!busy.has(queue) || (typeof facts.eta === 'number' && facts.eta > begunAt)) continue;
+    since.set(queue, history.index.sentAt(facts.id) ?? seenAt);
+  }
+  for (const { name, waiting } of queues) {
+    if (waiting !== null) history.writer.recordQueue(name, waiting, since.get(name) ?? null);
+  }
 }
 
 function isIdle({ quietReadings, now, askedAt }: QueuesState): boolean {
