@@ -57,6 +57,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, "collect: 'leader', kille
       worker_hijack_root_logger: false,
     } as never);
     await Promise.all(['m1', 'm2', 'm3'].map(start));
+    monitors.set('only answers', await startMonitor({ database, collect: false }));
     await app.worker('-n', 'w1@alpha', '-P', 'threads', '-c', '4');
     await until(async () => (await connected()).length === 1, 20_000);
   }, 90_000);
@@ -74,7 +75,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, "collect: 'leader', kille
     const takeovers: number[] = [];
     const behinds: number[] = [];
     const most = { connected: 0 };
-    const feed = followFeed(() => alive().map(([, one]) => one));
+    const feed = followFeed(monitors.get('only answers') as MonitorProcess);
     let calmFrom = performance.now() + 5_000;
     // Once no more is sent, nothing new is to be seen.
     const sendingUntil = performance.now() + SECONDS * 1_000;
@@ -150,16 +151,15 @@ function wrongAmong(submitted: readonly Submitted[], tasks: ReadonlyMap<string, 
     .map(({ id, state }) => [id, state, tasks.get(id)]);
 }
 
-/** Follows the feed at one instance after another: each item comes once, or a gap is reported. */
-function followFeed(alive: () => readonly MonitorProcess[]) {
+/** Follows the feed at an instance that is not killed: each item comes once. */
+function followFeed(monitor: MonitorProcess) {
   const seen = new Set<string>();
   const state = { gaps: 0, repeated: 0, isOver: false };
   const following = (async () => {
     let since = '';
     while (!state.isOver) {
-      const [first] = alive();
       const from = since === '' ? '' : `&since=${encodeURIComponent(since)}`;
-      const page = await first?.get<EventsBody>(`/api/events/latest/?limit=1000${from}`);
+      const page = await monitor.get<EventsBody>(`/api/events/latest/?limit=1000${from}`);
       for (const { id } of page?.events ?? []) {
         if (seen.has(id)) state.repeated += 1;
         seen.add(id);
