@@ -128,6 +128,8 @@ describe.skipIf(missing !== null)(titleUnless(missing, "collect: 'leader', kille
     expect(Math.max(...takeovers)).toBeLessThan(TAKEOVER_MS);
     expect(behinds.at(-1)).toBeLessThan(BEHIND_MS);
     expect(repeated).toBe(0);
+    // Nobody heard what happened until another took over.
+    expect(gaps).toBeGreaterThan(0);
     expect(items).toBeGreaterThan(submitted.length);
   });
 });

@@ -40,6 +40,7 @@ interface State extends PublisherOptions {
   /** What was published last, by kind. */
   readonly published: Map<Kind, string>;
   readonly busy: Set<Kind>;
+  readonly startedAt: number;
   checkedAt: number | null;
   waitingRevision: number | null;
 }
@@ -50,6 +51,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     ...options,
     published: new Map(),
     busy: new Set(),
+    startedAt: Date.now(),
     checkedAt: null,
     waitingRevision: null,
   };
@@ -110,7 +112,7 @@ function publish({ published, texts }: State, kind: Kind, value: unknown): void 
 }
 
 /** Until the broker has been reached, the data is as old as what was collected before. */
-function statusOf({ deployment, parts, leader, before, checkedAt }: State): StatusReport {
+function statusOf({ deployment, parts, leader, before, startedAt, checkedAt }: State): StatusReport {
   const since = (now: DeploymentStatus, last: DeploymentStatus | undefined): DeploymentStatus => ({
     ...now,
     asOf: now.asOf ?? last?.asOf ?? null,
@@ -118,6 +120,7 @@ function statusOf({ deployment, parts, leader, before, checkedAt }: State): Stat
   return {
     at: Date.now(),
     leader,
+    since: startedAt,
     tasks: since(deployment.status(), before?.tasks),
     workers: since(deployment.workerStatus(), before?.workers),
     queues: since(partStatus(parts.queues.status?.()), before?.queues),

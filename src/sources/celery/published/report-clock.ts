@@ -19,15 +19,20 @@ export interface ReportClock {
 
 interface State {
   readonly texts: SharedTexts;
+  readonly onTakeover: () => void;
   text: string | null;
   status: StatusReport | null;
   /** When it was written, by the monotonic clock of this process. */
   writtenAt: number;
 }
 
-/** Looks at once, and then once a second. */
-export function createReportClock(texts: SharedTexts): ReportClock {
-  const state: State = { texts, text: null, status: null, writtenAt: Number.NEGATIVE_INFINITY };
+/**
+ * Looks at once, and then once a second.
+ *
+ * @param onTakeover is called when another begins to report than did before
+ */
+export function createReportClock(texts: SharedTexts, onTakeover: () => void): ReportClock {
+  const state: State = { texts, onTakeover, text: null, status: null, writtenAt: Number.NEGATIVE_INFINITY };
   const timer = setInterval(() => look(state), INTERVAL_MS).unref();
   const age = (): number => {
     look(state);
@@ -54,8 +59,11 @@ function look(state: State): void {
   const text = state.texts.read(KINDS.status);
   if (text === state.text) return;
   const isFirst = state.text === null;
+  const before = state.status;
   state.text = text;
   state.status = text === null ? null : readStatusReport(text);
+  const { status } = state;
+  if (before !== null && status !== null && before.since !== status.since) state.onTakeover();
   // A change was written within the last two seconds. The first text may have been there for long.
   state.writtenAt = isFirst ? firstWrite(state.status) : performance.now();
 }

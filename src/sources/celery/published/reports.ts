@@ -26,6 +26,8 @@ export interface StatusReport {
   readonly at: number;
   /** Who wrote it. */
   readonly leader: string;
+  /** Since when it collects, milliseconds since 1970. */
+  readonly since: number;
   readonly tasks: DeploymentStatus;
   readonly workers: DeploymentStatus;
   readonly queues: DeploymentStatus;
@@ -79,11 +81,12 @@ function reader<Report>(read: (value: unknown) => Report): (text: string) => Rep
 }
 
 export const readStatusReport = reader((value): StatusReport => {
-  const { at, leader, tasks, workers, queues, schedules, sight, checkedAt } = fields(value);
+  const { at, leader, since, tasks, workers, queues, schedules, sight, checkedAt } = fields(value);
   const { blind, waiting } = fields(sight);
   return {
     at: number(at),
     leader: text(leader),
+    since: number(since),
     tasks: status(tasks),
     workers: status(workers),
     queues: status(queues),

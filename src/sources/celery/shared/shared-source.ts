@@ -41,7 +41,8 @@ export interface LedSourceOptions {
 
 /** A source that collects while it holds the lease of the history, and otherwise shows what the holder reports. */
 export function createLedSource({ name, history, connect }: LedSourceOptions): ClosableParts {
-  const clock = createReportClock(history.texts);
+  // What happened until another took over was not heard.
+  const clock = createReportClock(history.texts, () => history.writer.recordGap());
   const leader = `${hostname()} (${process.pid})`;
   const published = createAnswers(
     name,
