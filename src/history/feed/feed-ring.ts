@@ -167,7 +167,7 @@ export function isHeld(ring: FeedRing, sequence: number): boolean {
 }
 
 /** Whether an item has this origin. */
-export function isFrom(ring: FeedRing, sequence: number, instance: string, number: number): boolean {
+function isFrom(ring: FeedRing, sequence: number, instance: string, number: number): boolean {
   const at = sequence % ring.capacity;
   return ring.numbers[at] === number && ring.instances[at] === instance;
 }

@@ -100,7 +100,7 @@ async function within<Result>(promise: Promise<Result>, ms: number): Promise<Res
 const LONGEST = 300;
 
 /** What an error of a driver or a store says, without secrets. */
-export function problemOf(error: unknown, redactor: Redactor | null): StoreProblem {
+function problemOf(error: unknown, redactor: Redactor | null): StoreProblem {
   const known = isRecord(error) ? error : {};
   const code = typeof known.code === 'string' && known.code !== '' ? known.code : null;
   // The error of several addresses that were tried has no message of its own.

@@ -192,7 +192,7 @@ function keptTask({ backlog, access }: TaskWriterContext, id: string): KeptTask 
 }
 
 /** @param version of this write */
-export function toStored({ record, rootId }: KeptTask, day: number, version: number): StoredTask {
+function toStored({ record, rootId }: KeptTask, day: number, version: number): StoredTask {
   const life = lifeOf(record.entries, record.runtime);
   const { id, name, queue, parentId, groupId, chordId } = record;
   return {

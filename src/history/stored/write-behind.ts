@@ -129,7 +129,7 @@ async function writeTexts(state: StoredState, { snapshots }: StoreSession): Prom
 }
 
 /** The time in which this instance has heard everything, up to now. */
-export function ownSpan({ hearsSince, clock }: StoredState): Span[] {
+function ownSpan({ hearsSince, clock }: StoredState): Span[] {
   return hearsSince === null ? [] : [[clock.databaseAt(hearsSince), clock.now()]];
 }
 

@@ -6,7 +6,7 @@ import type { SqlColumn, SqlDialect } from './sql-database.ts';
 export const SCHEMA_VERSION = 1;
 
 /** How many counts a rollup has. */
-export const ROLLUP_COUNTS = 9;
+const ROLLUP_COUNTS = 9;
 
 /** A table: its columns, those of them that may be unknown, and its key. */
 export interface Table {

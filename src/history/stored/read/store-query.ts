@@ -36,7 +36,7 @@ const SHORTEST_HINT = 3;
  * The longest part of a text searched for that a store can look for: it must stand in the stored text as it is, and
  * databases differ from JavaScript in the lower case of letters beyond ASCII.
  */
-export function hintOf(q: string | null): string | null {
+function hintOf(q: string | null): string | null {
   let longest = '';
   for (const [part] of q?.matchAll(PLAIN) ?? []) if (part.length > longest.length) longest = part;
   return longest.length < SHORTEST_HINT ? null : longest;

@@ -20,6 +20,8 @@ const ROWS_AT_ONCE = 8;
 const PAGE_MS = 3_000;
 /** Longest wait for the number of tasks, once the page is there, in milliseconds. */
 const COUNT_MS = 250;
+/** Longest search of the store for one page, in milliseconds; the next page goes on. */
+const SEARCH_MS = 2_000;
 /** Stored tasks that a search reads at once. */
 const SEARCH_BATCH = 500;
 
@@ -118,6 +120,7 @@ async function mergePage(
   // One more than the page, to know whether another follows.
   const batch = q === null ? limit + 1 : Math.min(scan, Math.max(limit + 1, SEARCH_BATCH));
   const ms = page.tasks.length > 0 ? PAGE_MS : undefined;
+  const searchUntil = performance.now() + SEARCH_MS;
   for (;;) {
     const asked = storeQuery(query, { after: merge.storeEnd, limit: batch });
     const tasks = await reader.reads.read((session) => session.tasks.list(asked), context, ms);
@@ -125,8 +128,8 @@ async function mergePage(
     merge.examined += tasks.length;
     await scheduler.run(q === null ? 'list' : 'search', addStored(merge, tasks), context);
     const end = endOf(merge);
-    const isOver =
-      merge.storeEnd === null || (q !== null && merge.examined >= scan) || end !== merge.storeEnd;
+    const isSearched = q !== null && (merge.examined >= scan || performance.now() > searchUntil);
+    const isOver = merge.storeEnd === null || isSearched || end !== merge.storeEnd;
     if (isOver || countUpTo(merge, end) > limit) return await scheduler.run('list', cut(merge, end), context);
   }
 }

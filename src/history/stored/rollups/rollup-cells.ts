@@ -5,7 +5,7 @@ import type { TaskCell } from '../../aggregate/task-cells.ts';
 import type { RollupLevel, StoredRollup } from '../../rollup-store.ts';
 
 /** Numbers of a stored cell: the outcomes, and on level 0 the seconds that were watched. */
-export const COUNTS = 9;
+const COUNTS = 9;
 /** The column of the seconds that were watched. */
 export const WATCHED = OUTCOME_COUNT;
 /** Columns of both histograms. */
@@ -106,7 +106,7 @@ export function storedGauge(queue: string, minute: number, gauge: QueueGauge, wr
 }
 
 /** Adds the gauge of a later time. */
-export function addGauge(counts: Float64Array, given: readonly number[]): void {
+function addGauge(counts: Float64Array, given: readonly number[]): void {
   const at = (column: number): number => given[column] ?? 0;
   counts[GAUGE.mostWaiting] = Math.max(counts[GAUGE.mostWaiting] as number, at(GAUGE.mostWaiting));
   counts[GAUGE.mostAge] = Math.max(counts[GAUGE.mostAge] as number, at(GAUGE.mostAge));

@@ -44,7 +44,7 @@ export function createJobStore(options: ResolvedOptions, store: HistoryStore, ac
  *
  * @returns `null` if a client of the host does not reveal its address
  */
-export function deploymentOf({ from }: Pick<ResolvedOptions, 'from'>): string | null {
+function deploymentOf({ from }: Pick<ResolvedOptions, 'from'>): string | null {
   if (from.kind !== 'queues')
     return joined([from.kind === 'client' ? from.client : from.address], [from.prefix]);
   return joined(
