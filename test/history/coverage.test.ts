@@ -22,7 +22,7 @@ describe('coverage', () => {
     coverage.addGap(150, 150);
     coverage.addGap(160, 190);
     coverage.addSeen(140, 170);
-    expect([coverage.isWhole(10, 169), coverage.isWhole(10, 171), coverage.isWhole(190, 200)]).toEqual([
+    expect([coverage.isWhole(10, 169), coverage.isWhole(10, 171), coverage.isWhole(191, 200)]).toEqual([
       true,
       false,
       true,

@@ -37,7 +37,7 @@ export function createTaskList(context: ListContext): TaskList {
       const accepts = acceptorOf(query, candidates, rows);
       const isSearch = query.q !== null;
       yield* visitSlots({ records, isSearch }, copyCandidates(candidates, query), (slot) => {
-        if (accepts(slot)) visit(slot);
+        if (isWithin(records, slot, query) && accepts(slot)) visit(slot);
       });
     },
   };

@@ -19,7 +19,7 @@ export interface Coverage {
   since(): number;
 }
 
-/** A time in which nothing was seen. */
+/** A time in which nothing was seen: `to` is the first moment that was. */
 interface Gap {
   readonly from: number;
   readonly to: number;
@@ -38,7 +38,8 @@ export function createCoverage(startedAt: number): Coverage {
   return {
     addGap(from, to) {
       if (from <= start) start = Math.max(start, to);
-      else gaps.push({ from, to });
+      // The moment of its end was missed in part.
+      else gaps.push({ from, to: to + 1 });
       dropOldest();
     },
     extendTo(time) {
@@ -56,14 +57,9 @@ export function createCoverage(startedAt: number): Coverage {
       dropOldest();
       return isNew;
     },
-    isWhole: (from, to) => from >= start && gaps.every((gap) => gap.from >= to || isBefore(gap, from)),
+    isWhole: (from, to) => from >= start && gaps.every((gap) => gap.from >= to || gap.to <= from),
     since: () => gaps.findLast(({ from, to }) => to - from >= SHORT_MS)?.to ?? start,
   };
-}
-
-/** A gap ends with the first moment that is seen again; one of no length lies at a moment of which a part was missed. */
-function isBefore(gap: Gap, time: number): boolean {
-  return gap.to < time || (gap.to === time && gap.from < gap.to);
 }
 
 /** What remains of a gap when a part of it was seen. */
