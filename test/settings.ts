@@ -23,6 +23,7 @@ export const settings: NonNullable<ViteUserConfig['test']> = {
 export const LIVE: readonly string[] = [
   'test/bullmq/live.test.ts',
   'test/bullmq/recorded-live.test.ts',
+  'test/bullmq/recorded-store.test.ts',
   'test/celery/canvas.test.ts',
   'test/celery/control-encodings.test.ts',
   'test/celery/control-workers.test.ts',
