@@ -204,4 +204,28 @@ describe('a start', () => {
     await vi.waitFor(() => expect(after.status().phase).toBe('ready'), WAIT);
     expect((await taskIn(after, 'a'))?.result).toBe(result);
   });
+
+  it('leaves out a task that the database refuses, and writes the others', async () => {
+    const store = createArrayStore();
+    const { open } = store;
+    const refusing: ArrayStore = {
+      ...store,
+      async open(opening) {
+        const session = await open(opening);
+        const { tasks } = session;
+        const write: typeof tasks.write = async (given) => {
+          if (!given.some(({ id }) => id === 'bad')) return tasks.write(given);
+          throw Object.assign(new Error('It cannot be stored.'), { code: 'refused' });
+        };
+        return { ...session, tasks: { ...tasks, write } };
+      },
+    };
+    const history = instanceOf({ store: refusing });
+    for (const id of ['a', 'bad', 'c']) runTask(history, id);
+    await vi.waitFor(() => expect(idsIn(store)).toEqual(['a', 'c']), WAIT);
+    await vi.waitFor(
+      () => expect(history.status()).toMatchObject({ waiting: 0, lost: 1, error: null }),
+      WAIT,
+    );
+  });
 });

@@ -5,10 +5,10 @@ import type { HeardItem } from '../memory/tap.ts';
 import type { FeedChunk, StoredQuery, StoredTask, StoreSession } from '../store.ts';
 import { readSpans, unionOf } from './coverage-text.ts';
 import { readFeedText } from './feed-text.ts';
+import { createPauses } from './pauses.ts';
 import { readKeptTask } from './record-text.ts';
 import { type StoredState, TEXT } from './stored-state.ts';
 import { noteChanged } from './task-backlog.ts';
-import { createPauses } from './task-writer.ts';
 import { readWorkersText } from './worker-text.ts';
 
 /** Tasks of one page. */

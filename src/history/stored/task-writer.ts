@@ -4,10 +4,12 @@
  */
 import { isDone } from '../../model.ts';
 import { type Steps, scheduler } from '../../scheduler.ts';
+import { isRecord } from '../../values.ts';
 import type { KeptTask, MemoryAccess } from '../memory/tap.ts';
 import { lifeOf } from '../merge/life.ts';
 import { copyRecord, type TaskRecord } from '../merge/record.ts';
 import type { StoredTask, TaskStore } from '../store.ts';
+import { createPauses } from './pauses.ts';
 import { readRecordText, writeRecordText } from './record-text.ts';
 import type { StoreCalls } from './store-calls.ts';
 import type { StoreClock } from './store-clock.ts';
@@ -29,8 +31,6 @@ const MANY = 5_000;
 const BATCH_TEXT = 4 * 1024 * 1024;
 /** How often a task is merged with what others write meanwhile, before it waits for the next time. */
 const ATTEMPTS = 3;
-/** Longest work between two pauses, in milliseconds. */
-const STEP_MS = 1;
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -66,7 +66,8 @@ export async function writeTasks(context: TaskWriterContext, store: TaskStore): 
     for (let attempt = 1; batch.open.length > 0 && attempt <= ATTEMPTS; attempt++) {
       await lookUp(context, store, batch, unknown);
       const tasks = await scheduler.run('store', storedTasks(context, batch));
-      const done = tasks.length === 0 ? NONE : await calls.ask('write', () => store.write(tasks));
+      const done =
+        tasks.length === 0 ? NONE : await calls.ask('write', () => writeBatch(context, store, tasks));
       for (const { id, day, version } of tasks) {
         if (!done.has(id)) continue;
         noteWritten(backlog, id, { day, version });
@@ -86,6 +87,35 @@ export async function writeTasks(context: TaskWriterContext, store: TaskStore): 
 }
 
 const NONE: ReadonlySet<string> = new Set();
+
+/** Writes tasks. One that the database refuses is left out, so that it does not hold up the others for ever. */
+async function writeBatch(
+  { backlog }: TaskWriterContext,
+  store: TaskStore,
+  tasks: readonly StoredTask[],
+): Promise<ReadonlySet<string>> {
+  try {
+    return await store.write(tasks);
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+  }
+  const done = new Set<string>();
+  for (const task of tasks) {
+    try {
+      for (const id of await store.write([task])) done.add(id);
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      lose(backlog, task.id);
+      backlog.writing.delete(task.id);
+    }
+  }
+  return done;
+}
+
+/** Whether the database refuses a value, and not the statement. */
+function isRefused(error: unknown): boolean {
+  return isRecord(error) && error.code === 'refused';
+}
 
 function oldestOf(changed: ReadonlyMap<string, number>, most: number): string[] {
   const ids: string[] = [];
@@ -206,20 +236,5 @@ function toStored({ record, rootId }: KeptTask, day: number, version: number): S
     finished: life.finished,
     runtime: life.runtime,
     ...writeRecordText(record),
-  };
-}
-
-/** Says when work should pause. */
-export interface Pauses {
-  isDue(): boolean;
-  begin(): void;
-}
-
-/** @returns pauses after each millisecond of work */
-export function createPauses(): Pauses {
-  let until = performance.now() + STEP_MS;
-  return {
-    isDue: () => performance.now() >= until,
-    begin: () => (until = performance.now() + STEP_MS),
   };
 }

@@ -6,7 +6,8 @@ type Row = readonly [code: StoreErrorCode, sentence: string, remedy?: string];
 /** By SQLSTATE, or the beginning of it. The longest that matches holds. */
 const BY_STATE: Readonly<Record<string, Row>> = {
   '08': ['unreachable', 'The connection to PostgreSQL has failed.'],
-  '22021': ['failed', 'PostgreSQL cannot store a character of a text.'],
+  '22': ['refused', 'PostgreSQL cannot store a value.'],
+  '22021': ['refused', 'PostgreSQL cannot store a character of a text.'],
   '23505': ['conflict', 'Another instance has written this row.'],
   '23514': ['conflict', 'Rows of this day are in the table for the rest.'],
   '25006': ['read_only', 'PostgreSQL may only be read: it is a standby, or its transactions are read-only.'],
@@ -23,6 +24,7 @@ const BY_STATE: Readonly<Record<string, Row>> = {
   '53': ['unreachable', 'PostgreSQL lacks resources.', 'Check its memory and its limit of connections.'],
   '53100': ['disk_full', 'The disk of PostgreSQL is full.'],
   '53300': ['unreachable', 'PostgreSQL has no free connection.', 'Raise max_connections, or use PgBouncer.'],
+  '54': ['refused', 'PostgreSQL cannot store a value that is so large.'],
   '55P03': ['locked', 'A lock of PostgreSQL is held by somebody else.'],
   '57014': ['timeout', 'PostgreSQL has cancelled a statement.', 'Check statement_timeout and its load.'],
   '57P': ['unreachable', 'PostgreSQL is starting, or has been shut down.'],

@@ -14,6 +14,8 @@ export type StoreErrorCode =
   | 'locked'
   | 'permission'
   | 'conflict'
+  /** Of a value, not of the statement: others may be written without it. */
+  | 'refused'
   | 'failed';
 
 /** A failure of a store. `message` is a sentence without secrets and values. */
@@ -46,6 +48,7 @@ const REMEDIES: Readonly<Record<StoreErrorCode, string>> = {
   locked: 'Wait until the backup or migration that locks the database has ended.',
   permission: 'Give the role or user the rights that docs/history.md lists.',
   conflict: 'Nothing: it is tried again.',
+  refused: 'Nothing: the value is left out.',
   failed: 'See the log of the database.',
 };
 

@@ -21,6 +21,7 @@ const BY_NUMBER: ReadonlyMap<number, Row> = new Map([
       'Check that its folder exists, and that this process may read and write there.',
     ],
   ],
+  [18, ['refused', 'SQLite cannot store a value that is so large.']],
   [19, ['conflict', 'Another instance has written this row.']],
   [26, ['corrupt', 'The file is not one of SQLite.']],
 ] satisfies readonly (readonly [number, Row])[]);
