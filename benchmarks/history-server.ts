@@ -1,22 +1,29 @@
 /**
- * The host of the benchmark of kept histories. `node history-server.js BROKER [DATABASE]`; each second sends the delay
- * of its event loop and the CPU time of the process so far to the parent process.
+ * The host of the benchmark of kept histories. `node history-server.js BROKER [DATABASE] [COLLECT]`, or without a
+ * broker for an app without a monitor; each second sends the delay of its event loop and the CPU time of the process so
+ * far to the parent process.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import pg from 'pg';
 import { celerySources } from '../src/celery.ts';
 import { postgresStore } from '../src/postgres.ts';
 
-const [broker = '', database] = process.argv.slice(2);
+const [broker, database, collect = 'every'] = process.argv.slice(2);
 const startedAt = performance.now();
 const pool = database === undefined ? null : new pg.Pool({ connectionString: database, max: 5 });
 pool?.on('error', () => {});
-const sources = celerySources({
-  broker,
-  backend: broker,
-  control: false,
-  ...(pool !== null && { store: postgresStore(pool) }),
-});
+const sources =
+  broker === undefined
+    ? null
+    : celerySources({
+        broker,
+        backend: broker,
+        control: false,
+        ...(pool !== null && {
+          store: postgresStore(pool),
+          collect: collect === 'leader' ? 'leader' : 'every',
+        }),
+      });
 const { signal } = new AbortController();
 const delay = monitorEventLoopDelay({ resolution: 1 });
 delay.enable();
@@ -28,23 +35,27 @@ export interface ServerReport {
   readonly loopP99: number;
   readonly cpu: number;
   readonly tasks: number;
+  /** Whether it listens to the broker for all instances. */
+  readonly leads: boolean;
   readonly rss: number;
 }
 
 setInterval(async () => {
   const { user, system } = process.cpuUsage();
-  const { tasks } = await sources.history.getHistoryStats({ signal });
+  const { tasks = 0 } = (await sources?.history.getHistoryStats({ signal })) ?? {};
+  const components = (await sources?.components.listComponents({ signal })) ?? [];
   const report: ServerReport = {
     sinceStart: performance.now() - startedAt,
     loopP99: delay.percentile(99) / 1e6,
     cpu: (user + system) / 1e3,
     tasks,
+    leads: components.some(({ config }) => config?.leads === true),
     rss: process.memoryUsage.rss(),
   };
   delay.reset();
   process.send?.(report);
 }, 1_000);
 process.on('message', () => {
-  void Promise.resolve(sources.close()).then(() => process.exit());
+  void Promise.resolve(sources?.close()).then(() => process.exit());
 });
 process.on('disconnect', () => process.exit());

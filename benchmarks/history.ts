@@ -1,9 +1,10 @@
 /**
  * What a kept history costs: a monitor hears a steady load of events with and without a store in PostgreSQL on the same
- * machine; then it starts again on what is stored.
+ * machine; it starts again on what is stored; and eight instances share one that listens, which is killed twice.
  *
  * `npm run bench -- history`. `--rate 1250` tasks a second (4 events and 2 results each), `--seconds 60`,
- * `--stored 1000000` tasks in the database at the start that is measured, `--trigrams` with the extension pg_trgm.
+ * `--stored 1000000` tasks in the database at the start that is measured, `--trigrams` with the extension pg_trgm,
+ * `--only load`, `start` (after a load) or `replicas`.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '60' },
     stored: { type: 'string', default: '1000000' },
     trigrams: { type: 'boolean', default: false },
+    only: { type: 'string' },
   },
 });
 const rate = Number(values.rate);
@@ -52,8 +54,8 @@ interface Monitor {
   readonly reports: ServerReport[];
 }
 
-async function startMonitor(store: string | null): Promise<Monitor> {
-  const child = run('history-server.ts', [redis.url(), ...(store === null ? [] : [store])]);
+async function startMonitor(...args: readonly string[]): Promise<Monitor> {
+  const child = run('history-server.ts', args);
   const reports: ServerReport[] = [];
   child.on('message', (report) => reports.push(report as ServerReport));
   await until(() => reports.length > 2, 60_000);
@@ -77,7 +79,7 @@ async function storedNow(): Promise<{ readonly tasks: number; readonly behind: n
 interface Load {
   readonly loopP99: number;
   readonly cpu: number;
-  readonly tasks: number;
+  readonly rss: number;
 }
 
 /** Publishes the load, and looks at the monitor meanwhile. */
@@ -102,7 +104,7 @@ async function load(monitor: Monitor, look: () => Promise<void>): Promise<Load> 
   return {
     loopP99: median(meanwhile.map(({ loopP99 }) => loopP99)),
     cpu: (after.cpu - before.cpu) / 1_000 / seconds,
-    tasks: after.tasks,
+    rss: after.rss,
   };
 }
 
@@ -111,10 +113,10 @@ function sleep(ms: number): Promise<void> {
 }
 
 async function measureLoad(): Promise<void> {
-  const bare = await startMonitor(null);
+  const bare = await startMonitor(redis.url());
   const without = await load(bare, async () => {});
   await stop(bare);
-  const kept = await startMonitor(database);
+  const kept = await startMonitor(redis.url(), database);
   const behind: number[] = [];
   const before = (await storedNow()).tasks;
   const withStore = await load(kept, async () => {
@@ -134,6 +136,7 @@ async function measureLoad(): Promise<void> {
         withStore.loopP99.toFixed(1),
       ],
       ['CPU of the monitor', percent(without), percent(withStore)],
+      ['memory (RSS), MiB', mebibytes(without.rss), mebibytes(withStore.rss)],
       ['tasks that are stored of those published', '', `${tasks - before} of about ${published}`],
       [
         'newest stored task, median and most behind, ms',
@@ -147,6 +150,10 @@ async function measureLoad(): Promise<void> {
       ],
     ],
   );
+}
+
+function mebibytes(bytes: number): string {
+  return (bytes / 1_048_576).toFixed(0);
 }
 
 /** Copies stored tasks under other ids, with the times of the days before. */
@@ -171,7 +178,7 @@ async function fill(): Promise<void> {
 async function measureStart(): Promise<void> {
   await fill();
   const { tasks } = await storedNow();
-  const monitor = await startMonitor(database);
+  const monitor = await startMonitor(redis.url(), database);
   const firstAt = (monitor.reports[0] as ServerReport).sinceStart;
   const wanted = Math.min(tasks, 100_000);
   await until(() => (monitor.reports.at(-1) as ServerReport).tasks >= wanted * 0.99, 120_000);
@@ -195,9 +202,81 @@ async function measureStart(): Promise<void> {
   );
 }
 
+/** Instances, tasks a second, and times in seconds. */
+const REPLICAS = { instances: 8, rate: 125, seconds: 60, killAfter: 20 };
+
+/** Kills the instance that listens. @returns the seconds until another one does */
+async function killLeader(monitors: Monitor[]): Promise<number> {
+  const leads = ({ reports }: Monitor): boolean => reports.at(-1)?.leads === true;
+  const leader = monitors.find(leads);
+  if (leader === undefined) return Number.NaN;
+  leader.child.kill('SIGKILL');
+  monitors.splice(monitors.indexOf(leader), 1);
+  const start = performance.now();
+  await until(() => monitors.some(leads), 60_000);
+  return (performance.now() - start) / 1_000;
+}
+
+async function measureReplicas(): Promise<void> {
+  await postgres.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+  const bare = await startMonitor();
+  const monitors = await Promise.all(
+    Array.from({ length: REPLICAS.instances }, () => startMonitor(redis.url(), database, 'leader')),
+  );
+  await until(() => monitors.some(({ reports }) => reports.at(-1)?.leads === true), 60_000);
+  const publisher = run('steady-publisher.ts', [
+    redis.url(),
+    String(REPLICAS.rate),
+    String(REPLICAS.seconds),
+  ]);
+  const ended = once(publisher, 'exit');
+  await sleep(5_000);
+  const followers = monitors.filter(({ reports }) => reports.at(-1)?.leads === false);
+  const before = followers.map(({ reports }) => reports.at(-1) as ServerReport);
+  await sleep(REPLICAS.killAfter * 1_000);
+  const shares = followers.map(({ reports }, at) => {
+    const [from, to] = [before[at] as ServerReport, reports.at(-1) as ServerReport];
+    return (to.cpu - from.cpu) / (to.sinceStart - from.sinceStart);
+  });
+  const rss = followers.map(({ reports }) => (reports.at(-1) as ServerReport).rss);
+  const bareRss = (bare.reports.at(-1) as ServerReport).rss;
+  const takeovers: number[] = [];
+  for (let time = 0; time < 2; time++) {
+    takeovers.push(await killLeader(monitors));
+    await sleep(5_000);
+  }
+  await ended;
+  await sleep(10_000);
+  const { tasks } = await storedNow();
+  for (const monitor of [...monitors, bare]) await stop(monitor);
+  printTable(
+    `${REPLICAS.instances} instances, one of which listens, ${REPLICAS.rate * 4} events/s`,
+    ['', ''],
+    [
+      [
+        'CPU of an instance that does not listen, median, most',
+        shares.length === 0
+          ? ''
+          : `${(median(shares) * 100).toFixed(1)} %, ${(Math.max(...shares) * 100).toFixed(1)} %`,
+      ],
+      ['its memory above an app without a monitor, MiB', mebibytes(median(rss) - bareRss)],
+      [
+        'until another instance listened, s, the report of a second included',
+        takeovers.map((s) => s.toFixed(1)).join(', '),
+      ],
+      [
+        'tasks stored in the end; what happened while nobody listened is not stored by the publisher',
+        `${tasks} of ${REPLICAS.rate * REPLICAS.seconds}`,
+      ],
+    ],
+  );
+}
+
 try {
-  await measureLoad();
-  await measureStart();
+  const parts = { load: measureLoad, start: measureStart, replicas: measureReplicas };
+  for (const [name, measure] of Object.entries(parts)) {
+    if (values.only === undefined || values.only === name) await measure();
+  }
 } finally {
   await postgres.close();
   await redis.close();

@@ -38,8 +38,8 @@ export function createCoverage(startedAt: number): Coverage {
   return {
     addGap(from, to) {
       if (from <= start) start = Math.max(start, to);
-      // The moment of its end was missed in part.
-      else gaps.push({ from, to: to + 1 });
+      // Of the millisecond of its end a part was missed.
+      else gaps.push({ from, to: to + 0.5 });
       dropOldest();
     },
     extendTo(time) {
@@ -58,7 +58,7 @@ export function createCoverage(startedAt: number): Coverage {
       return isNew;
     },
     isWhole: (from, to) => from >= start && gaps.every((gap) => gap.from >= to || gap.to <= from),
-    since: () => gaps.findLast(({ from, to }) => to - from >= SHORT_MS)?.to ?? start,
+    since: () => Math.floor(gaps.findLast(({ from, to }) => to - from >= SHORT_MS)?.to ?? start),
   };
 }
 
