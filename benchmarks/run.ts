@@ -16,6 +16,7 @@ const PARTS = [
   'steady',
   'deployment',
   'history',
+  'replicas',
   'graph',
   'streams',
   'page',

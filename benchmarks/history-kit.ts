@@ -1,0 +1,58 @@
+/** Processes and servers of the benchmarks of kept histories. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { type PostgresServer, postgresMissing } from '../test/helpers/postgres.ts';
+import { redisMissing, until } from '../test/helpers/redis-server.ts';
+import type { ServerReport } from './history-server.ts';
+
+/** Why the benchmarks cannot run here; `null` when they can. */
+export const missing = redisMissing ?? postgresMissing;
+
+/** Starts a program of the benchmarks. */
+export function run(file: string, args: readonly string[]): ChildProcess {
+  const path = fileURLToPath(new URL(`./${file}`, import.meta.url));
+  return spawn(process.execPath, ['--import', 'tsx', path, ...args], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+}
+
+/** A monitor, and what it has reported. */
+export interface Monitor {
+  readonly child: ChildProcess;
+  readonly reports: ServerReport[];
+}
+
+/** Starts a host, and waits until it has reported. @param args of `history-server.ts` */
+export async function startMonitor(...args: readonly string[]): Promise<Monitor> {
+  const child = run('history-server.ts', args);
+  const reports: ServerReport[] = [];
+  child.on('message', (report) => reports.push(report as ServerReport));
+  await until(() => reports.length > 2, 60_000);
+  return { child, reports };
+}
+
+/** Closes a monitor. */
+export async function stop({ child }: Monitor): Promise<void> {
+  const ended = once(child, 'exit');
+  child.send('end');
+  await ended;
+}
+
+/** What is stored, and how far it lags behind what was published, in milliseconds. */
+export async function storedNow(
+  postgres: PostgresServer,
+): Promise<{ readonly tasks: number; readonly behind: number }> {
+  const [row] = await postgres.query<{ tasks: string; newest: number | null }>(
+    'SELECT count(*) AS tasks, max(changed) AS newest FROM task_monitor_task',
+  );
+  return { tasks: Number(row?.tasks ?? 0), behind: Date.now() - Number(row?.newest ?? Date.now()) };
+}
+
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+export function mebibytes(bytes: number): string {
+  return (bytes / 1_048_576).toFixed(0);
+}
