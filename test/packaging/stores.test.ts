@@ -24,7 +24,8 @@ async function main() {
   let ids = [];
   // Stores are opened in the background, and written about once a second.
   for (let tries = 0; tries < 500 && ids.length < Number(process.argv[3]); tries += 1) {
-    const page = await reader.tasks.listTasks(${JSON.stringify(queryOf())}, { signal }).catch(() => null);
+    const list = async () => reader.tasks.listTasks(${JSON.stringify(queryOf())}, { signal });
+    const page = await list().catch(() => null);
     ids = (page?.tasks ?? []).map(({ id }) => id).sort();
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
