@@ -24,6 +24,7 @@ export const LIVE: readonly string[] = [
   'test/bullmq/live.test.ts',
   'test/bullmq/recorded-live.test.ts',
   'test/bullmq/recorded-store.test.ts',
+  'test/bullmq/scale.test.ts',
   'test/celery/canvas.test.ts',
   'test/celery/control-encodings.test.ts',
   'test/celery/control-workers.test.ts',
@@ -42,9 +43,13 @@ export const LIVE: readonly string[] = [
   'test/dashboard/deployments.test.ts',
   'test/examples/both.test.ts',
   'test/examples/celery-store.test.ts',
+  'test/examples/shared-history.test.ts',
+  'test/history/stored-read/postgres.test.ts',
   'test/packaging/consumers.test.ts',
-  'test/stores/sqlite-node24.test.ts',
   'test/packaging/stores.test.ts',
+  'test/stores/postgres.test.ts',
+  'test/stores/servers.test.ts',
+  'test/stores/sqlite-node24.test.ts',
 ];
 
 /** Have a configuration of their own: `npm run test:faults`. */
