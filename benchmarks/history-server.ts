@@ -40,11 +40,11 @@ export interface ServerReport {
   readonly rss: number;
 }
 
-setInterval(async () => {
+async function report(): Promise<void> {
   const { user, system } = process.cpuUsage();
   const { tasks = 0 } = (await sources?.history.getHistoryStats({ signal })) ?? {};
   const components = (await sources?.components.listComponents({ signal })) ?? [];
-  const report: ServerReport = {
+  const now: ServerReport = {
     sinceStart: performance.now() - startedAt,
     loopP99: delay.percentile(99) / 1e6,
     cpu: (user + system) / 1e3,
@@ -53,8 +53,10 @@ setInterval(async () => {
     rss: process.memoryUsage.rss(),
   };
   delay.reset();
-  process.send?.(report);
-}, 1_000);
+  process.send?.(now);
+}
+
+setInterval(() => void report(), 1_000);
 process.on('message', () => {
   void Promise.resolve(sources?.close()).then(() => process.exit());
 });
