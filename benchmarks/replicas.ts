@@ -41,6 +41,10 @@ async function killLeader(monitors: Monitor[]): Promise<number> {
   return (performance.now() - start) / 1_000;
 }
 
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
+}
+
 async function measureReplicas(): Promise<void> {
   const bare = await startMonitor();
   const monitors = await Promise.all(
@@ -55,9 +59,10 @@ async function measureReplicas(): Promise<void> {
   const ended = once(publisher, 'exit');
   await sleep(5_000);
   const followers = monitors.filter(({ reports }) => reports.at(-1)?.leads === false);
-  const before = followers.map(({ reports }) => reports.at(-1) as ServerReport);
+  const all = [bare, ...followers];
+  const before = all.map(({ reports }) => reports.at(-1) as ServerReport);
   await sleep(REPLICAS.killAfter * 1_000);
-  const shares = followers.map(({ reports }, at) => {
+  const [bareShare = 0, ...shares] = all.map(({ reports }, at) => {
     const [from, to] = [before[at] as ServerReport, reports.at(-1) as ServerReport];
     return (to.cpu - from.cpu) / (to.sinceStart - from.sinceStart);
   });
@@ -77,10 +82,10 @@ async function measureReplicas(): Promise<void> {
     ['', ''],
     [
       [
-        'CPU of an instance that does not listen, median, most',
+        'CPU of an instance that does not listen above an app without a monitor, median, most',
         shares.length === 0
           ? ''
-          : `${(median(shares) * 100).toFixed(1)} %, ${(Math.max(...shares) * 100).toFixed(1)} %`,
+          : `${percent(median(shares) - bareShare)}, ${percent(Math.max(...shares) - bareShare)}`,
       ],
       ['its memory above an app without a monitor, MiB', mebibytes(median(rss) - bareRss)],
       [
@@ -88,7 +93,7 @@ async function measureReplicas(): Promise<void> {
         takeovers.map((s) => s.toFixed(1)).join(', '),
       ],
       [
-        'tasks stored in the end; what happened while nobody listened is not stored by the publisher',
+        'tasks stored in the end; the publisher stores no results, so nobody finds again what was not heard',
         `${tasks} of ${REPLICAS.rate * REPLICAS.seconds}`,
       ],
     ],

@@ -18,6 +18,8 @@ async function open(redact?: false) {
   const { base } = await serve(EXPRESS_MAJORS[1] as ExpressMajor, {
     sources: { ...queue, components: { name: 'parts', listComponents: () => components } },
     ...(redact === false && { redact }),
+    // What is shown counts here, not how soon: each new text is redacted when it is first read.
+    timeoutMs: 60_000,
   });
   const { page, go } = await look(base, '#/');
   /** The whole document once a view shows this. */
