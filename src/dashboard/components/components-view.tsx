@@ -99,9 +99,12 @@ function Url({ url }: { readonly url: string }) {
   );
 }
 
+/** What it means that nothing is said of a member; of all others it is not known. */
+const UNKNOWN: Readonly<Record<string, string>> = { error: 'none', lost_at: 'never' };
+
 function Setting({ name, value }: { readonly name: string; readonly value: unknown }) {
   if (value === null || value === undefined) {
-    return <span class="dim">{name === 'error' ? 'none' : 'not known'}</span>;
+    return <span class="dim">{UNKNOWN[name] ?? 'not known'}</span>;
   }
   if (typeof value === 'boolean') return <>{value ? 'yes' : 'no'}</>;
   if (typeof value === 'number') return <>{name === 'bytes' ? bytes(value) : count(value)}</>;
