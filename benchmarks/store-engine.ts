@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { HistoryStore, StoredQuery, StoredTask, StoreSession } from '../src/history/store.ts';
+import { storedQuery } from '../test/stores/samples.ts';
 
 /** What is printed. Times in milliseconds. */
 export interface EngineFigures {
@@ -56,25 +57,11 @@ async function writeAll({ tasks }: StoreSession, version: number, most: number):
   return (most * 1_000) / (performance.now() - from);
 }
 
-const QUERY: StoredQuery = {
-  ...{
-    limit: 100,
-    after: null,
-    states: [],
-    names: [],
-    workers: [],
-    queues: [],
-    rootId: null,
-    parentId: null,
-  },
-  ...{ groupId: null, since: null, until: null, sort: 'timestamp', order: 'desc', isOpen: false, hint: null },
-};
-
 /** Pages behind a random position, by each filter. */
 function pages({ tasks }: StoreSession): Readonly<Record<string, () => Promise<unknown>>> {
   const page = (filters: () => Partial<StoredQuery>) => () =>
     tasks.list({
-      ...QUERY,
+      ...storedQuery(),
       after: { key: FIRST + some(DAYS * DAY_MS), id: idOf(some(count)) },
       ...filters(),
     });
@@ -95,7 +82,7 @@ function pages({ tasks }: StoreSession): Readonly<Record<string, () => Promise<u
     'by time of start': whole(() => ({ sort: 'started', order: 'asc' })),
     'by name, sorted': whole(() => ({ sort: 'name' })),
     'by state, sorted': whole(() => ({ sort: 'state' })),
-    'count up to 10,000': () => tasks.count(QUERY, 10_000),
+    'count up to 10,000': () => tasks.count(storedQuery(), 10_000),
   };
 }
 

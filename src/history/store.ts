@@ -73,6 +73,9 @@ export type StoredQuery = Pick<
 /** By what tasks of one workflow name each other. */
 export type StoredLink = 'rootId' | 'parentId' | 'groupId' | 'chordId';
 
+/** Most tasks that are read with their long texts at once. */
+export const WHOLE_AT_ONCE = 50;
+
 /** The stored tasks of one source. Every call rejects with a `StoreError` when the database cannot answer. */
 export interface TaskStore {
   /**
@@ -80,10 +83,16 @@ export interface TaskStore {
    *   to another day, or were dropped. Whoever reads them again finds out which.
    */
   write(tasks: readonly StoredTask[]): Promise<ReadonlySet<string>>;
-  /** @returns those of the tasks that are stored, in no order, with all texts */
+  /** @returns those of the tasks that are stored, in no order, without long texts */
+  find(ids: readonly string[]): Promise<readonly StoredTask[]>;
+  /** The same with all texts. These may take a third of a megabyte each: ask for {@link WHOLE_AT_ONCE} at most. */
   read(ids: readonly string[]): Promise<readonly StoredTask[]>;
+  /** @returns the ids of those that are stored */
+  known(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** @returns the tasks that name one of these ids, `most` at most, in no order, without long texts */
   linked(link: StoredLink, ids: readonly string[], most: number): Promise<readonly StoredTask[]>;
+  /** @returns the ids of the tasks that name one of these, `most` at most, in no order */
+  linkedIds(link: StoredLink, ids: readonly string[], most: number): Promise<readonly string[]>;
   /** @returns a page, in the order of the query, without long texts */
   list(query: StoredQuery): Promise<readonly StoredTask[]>;
   /** @returns how many tasks match, `most` at most */

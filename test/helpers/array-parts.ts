@@ -1,6 +1,6 @@
 /** Tasks and rollups of a store made of arrays. */
 import type { RollupQuery, RollupStore, StoredRollup } from '../../src/history/rollup-store.ts';
-import type { StoredQuery, StoredTask, TaskStore } from '../../src/history/store.ts';
+import type { StoredLink, StoredQuery, StoredTask, TaskStore } from '../../src/history/store.ts';
 import type { ArrayContext, ArrayStore } from './array-store.ts';
 
 /** Makes a call, with what was put in before and behind it. */
@@ -16,6 +16,14 @@ export async function call<Result>(store: ArrayStore, name: string, work: () => 
 export function arrayTasks({ store, rows }: ArrayContext): TaskStore {
   const { tasks } = rows;
   const all = (): StoredTask[] => [...tasks.values()];
+  const among = (ids: readonly string[]): StoredTask[] => {
+    const wanted = new Set(ids);
+    return all().filter(({ id }) => wanted.has(id));
+  };
+  const naming = (link: StoredLink, ids: readonly string[]): StoredTask[] => {
+    const wanted = new Set<string | null>(ids);
+    return all().filter((task) => task[link] !== null && wanted.has(task[link]));
+  };
   const short = (task: StoredTask): StoredTask => ({ ...task, texts: null });
   return {
     write: (given) =>
@@ -30,19 +38,17 @@ export function arrayTasks({ store, rows }: ArrayContext): TaskStore {
         }
         return written;
       }),
-    read: (ids) =>
-      call(store, 'tasks.read', () => {
-        const wanted = new Set(ids);
-        return all().filter(({ id }) => wanted.has(id));
-      }),
+    find: (ids) => call(store, 'tasks.find', () => among(ids).map(short)),
+    read: (ids) => call(store, 'tasks.read', () => among(ids)),
+    known: (ids) => call(store, 'tasks.known', () => new Set(among(ids).map(({ id }) => id))),
     linked: (link, ids, most) =>
-      call(store, 'tasks.linked', () => {
-        const wanted = new Set<string | null>(ids);
-        return all()
-          .filter((task) => task[link] !== null && wanted.has(task[link]))
+      call(store, 'tasks.linked', () => naming(link, ids).slice(0, most).map(short)),
+    linkedIds: (link, ids, most) =>
+      call(store, 'tasks.linkedIds', () =>
+        naming(link, ids)
           .slice(0, most)
-          .map(short);
-      }),
+          .map(({ id }) => id),
+      ),
     list: (query) =>
       call(store, 'tasks.list', () => matching(all(), query, true).slice(0, query.limit).map(short)),
     count: (query, most) =>

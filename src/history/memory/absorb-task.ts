@@ -100,7 +100,7 @@ function write(
   open.absorbed(slot, heardAt);
   eviction.absorbed(slot, heardAt);
   revisions.tasks++;
-  // So that it gets as long as any worker to be heard before its tasks count as lost.
+  // The worker has as long as any other to be heard before its tasks count as lost.
   const worker = records.worker[slot] as number;
   if (worker === 0 || isDone(records.states.text(records.state[slot] as number))) return;
   if (workers.mention(records.workers.text(worker))) revisions.workers++;

@@ -2,13 +2,12 @@
  * Completes tasks of which memory knows the end alone, because it has dropped the beginning or was started later. Who
  * writes reads what is stored before it writes; this is for the instances that leave writing to another one.
  */
-import { scheduler } from '../../scheduler.ts';
 import type { StoreSession } from '../store.ts';
-import { takeIn } from './loading.ts';
+import { loadWhole } from './loading.ts';
 import type { StoredState } from './stored-state.ts';
 
-/** Tasks of one read. */
-const BATCH = 1_000;
+/** Most tasks that are looked up at a time; the others follow with the next write. */
+const MOST = 5_000;
 /** A task of which the store knows no more is not read again for so long, in milliseconds. */
 const AGAIN_MS = 10_000;
 
@@ -22,11 +21,11 @@ export async function completeTasks(state: StoredState, session: StoreSession): 
     completed.delete(id);
   }
   const { has, isBegun } = history.view;
-  const late = [...tasks.changed.keys()].filter((id) => has(id) && !completed.has(id) && !isBegun(id));
-  for (let at = 0; at < late.length; at += BATCH) {
-    const ids = late.slice(at, at + BATCH);
-    const stored = await calls.ask('load', () => session.tasks.read(ids));
-    await scheduler.run('load', takeIn(state, stored, true));
-    for (const id of ids) completed.set(id, now);
-  }
+  const late = [...tasks.changed.keys()]
+    .filter((id) => has(id) && !completed.has(id) && !isBegun(id))
+    .slice(0, MOST);
+  if (late.length === 0) return;
+  const found = await calls.ask('load', () => session.tasks.known(late));
+  await loadWhole(state, session, [...found]);
+  for (const id of late) completed.set(id, now);
 }

@@ -2,7 +2,13 @@
 import type { TaskRelation } from '../../model.ts';
 import { type Steps, scheduler } from '../../scheduler.ts';
 import type { HeardItem } from '../memory/tap.ts';
-import type { FeedChunk, StoredQuery, StoredTask, StoreSession } from '../store.ts';
+import {
+  type FeedChunk,
+  type StoredQuery,
+  type StoredTask,
+  type StoreSession,
+  WHOLE_AT_ONCE,
+} from '../store.ts';
 import { readSpans, unionOf } from './coverage-text.ts';
 import { readFeedText } from './feed-text.ts';
 import { createPauses } from './pauses.ts';
@@ -98,12 +104,22 @@ async function loadTasks(state: StoredState, session: StoreSession, query: Store
     next = last === undefined ? null : read({ key: last.timestamp, id: last.id });
     const relations = ahead(readRelations(state, session, page));
     const cut = await scheduler.run('load', takeIn(state, page, false));
-    if (cut.ids.length > 0) {
-      const whole = await calls.ask('load', () => session.tasks.read(cut.ids));
-      await scheduler.run('load', takeIn(state, whole, true));
-    }
+    await loadWhole(state, session, cut.ids);
     for (const relation of await relations) state.access.absorbRelation(relation);
     if (cut.refused > PAGE / 2) return;
+  }
+}
+
+/** Takes in tasks with their long texts, a few at a time. */
+export async function loadWhole(
+  state: StoredState,
+  session: StoreSession,
+  ids: readonly string[],
+): Promise<void> {
+  for (let at = 0; at < ids.length; at += WHOLE_AT_ONCE) {
+    const batch = ids.slice(at, at + WHOLE_AT_ONCE);
+    const whole = await state.calls.ask('load', () => session.tasks.read(batch));
+    await scheduler.run('load', takeIn(state, whole, true));
   }
 }
 
@@ -131,7 +147,7 @@ interface TakenIn {
 }
 
 /** @param isWhole whether the long texts of the tasks were read, too */
-export function* takeIn(state: StoredState, tasks: readonly StoredTask[], isWhole: boolean): Steps<TakenIn> {
+function* takeIn(state: StoredState, tasks: readonly StoredTask[], isWhole: boolean): Steps<TakenIn> {
   const { access, clock } = state;
   const result: TakenIn = { ids: [], refused: 0 };
   const pauses = createPauses();

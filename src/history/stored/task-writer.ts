@@ -5,23 +5,14 @@
 import { isDone } from '../../model.ts';
 import { type Steps, scheduler } from '../../scheduler.ts';
 import { isRecord } from '../../values.ts';
-import type { KeptTask, MemoryAccess } from '../memory/tap.ts';
+import type { KeptTask } from '../memory/tap.ts';
 import { lifeOf } from '../merge/life.ts';
 import { copyRecord, type TaskRecord } from '../merge/record.ts';
 import type { StoredTask, TaskStore } from '../store.ts';
 import { createPauses } from './pauses.ts';
-import { readRecordText, writeRecordText } from './record-text.ts';
-import type { StoreCalls } from './store-calls.ts';
-import type { StoreClock } from './store-clock.ts';
-import {
-  bothOf,
-  keepDropped,
-  lose,
-  noteWritten,
-  rememberVersion,
-  settle,
-  type TaskBacklog,
-} from './task-backlog.ts';
+import { writeRecordText } from './record-text.ts';
+import { bothOf, lose, noteWritten, settle } from './task-backlog.ts';
+import { type Batch, dayAt, lookUp, type TaskWriterContext } from './task-lookup.ts';
 
 /** Tasks of one statement: few, so that none holds up the event loop; more where many wait. */
 const BATCH = 250;
@@ -31,24 +22,6 @@ const MANY = 5_000;
 const BATCH_TEXT = 4 * 1024 * 1024;
 /** How often a task is merged with what others write meanwhile, before it waits for the next time. */
 const ATTEMPTS = 3;
-
-const DAY_MS = 24 * 60 * 60_000;
-
-/** What writing tasks needs. */
-export interface TaskWriterContext {
-  readonly backlog: TaskBacklog;
-  readonly access: MemoryAccess;
-  readonly calls: StoreCalls;
-  readonly clock: StoreClock;
-}
-
-/** One batch. */
-interface Batch {
-  /** Ids that are not written yet. */
-  open: readonly string[];
-  /** What is stored of the tasks that were looked up. */
-  readonly stored: Map<string, TaskRecord>;
-}
 
 /**
  * Writes the oldest of the tasks that wait, as many as one statement takes.
@@ -126,45 +99,6 @@ function oldestOf(changed: ReadonlyMap<string, number>, most: number): string[] 
   return ids;
 }
 
-/** Reads what is stored of tasks, and takes it in. */
-async function lookUp(
-  context: TaskWriterContext,
-  store: TaskStore,
-  batch: Batch,
-  ids: readonly string[],
-): Promise<void> {
-  if (ids.length === 0) return;
-  const { backlog, calls, clock } = context;
-  const found = await calls.ask('write', () => store.read(ids));
-  const day = dayAt(clock);
-  for (const id of ids) rememberVersion(backlog, id, { day, version: 0 });
-  if (found.length > 0) await scheduler.run('store', takeIn(context, batch, found));
-}
-
-function* takeIn(
-  { backlog, access }: TaskWriterContext,
-  { stored }: Batch,
-  found: readonly StoredTask[],
-): Steps<void> {
-  const pauses = createPauses();
-  for (const task of found) {
-    const { id, day, version, rootId } = task;
-    const known = backlog.versions.get(id);
-    // Two instances that first wrote it at midnight have stored it twice.
-    if (known === undefined || known.version === 0 || known.day < day)
-      rememberVersion(backlog, id, { day, version });
-    const record = readRecordText(id, task.record, task.texts);
-    if (record === null) continue;
-    stored.set(id, record);
-    if (backlog.dropped.has(id)) keepDropped(backlog, id, { record, rootId, shortened: [] });
-    else access.absorbTask({ record, rootId }, task.timestamp ?? 0);
-    if (pauses.isDue()) {
-      yield;
-      pauses.begin();
-    }
-  }
-}
-
 /** The tasks as they are to be stored, as many as one statement takes. The others wait for the next one. */
 function* storedTasks(context: TaskWriterContext, batch: Batch): Steps<StoredTask[]> {
   const { backlog, clock } = context;
@@ -208,10 +142,6 @@ function wholeTask(task: KeptTask, stored: TaskRecord | undefined): KeptTask | n
     if (!stored.truncated.includes(field)) record.truncated = record.truncated.filter((one) => one !== field);
   }
   return { ...task, record };
-}
-
-function dayAt(clock: StoreClock): number {
-  return Math.floor(clock.now() / DAY_MS);
 }
 
 /** A message that comes late makes a task again that was dropped. */

@@ -7,6 +7,9 @@ const CLEAN_MS = 60 * 60_000;
 /** How many feeds' worth of items stay. */
 const FEEDS = 2;
 
+/** Longest clean-up, in milliseconds. */
+const DEADLINE_MS = 120_000;
+
 const DAY_MS = 24 * 60 * 60_000;
 
 /** Notes when more has been lost. */
@@ -30,6 +33,3 @@ export async function keepStore(state: StoredState): Promise<void> {
   }
   state.bytes = await calls.ask('upkeep', () => session.size());
 }
-
-/** Longest clean-up, in milliseconds. */
-const DEADLINE_MS = 120_000;

@@ -60,9 +60,14 @@ export function updateTasks(table: string): SqlBatch {
   };
 }
 
+/** What is read of a task: all of it, all but its long texts, or only its id. */
+export type TaskPart = 'whole' | 'listed' | 'id';
+
+const PARTS: Readonly<Record<TaskPart, string>> = { whole: listColumns(READ), listed: LISTED, id: 'id' };
+
 /** Reads tasks by their ids. */
-export function readTasks({ dialect, table }: TaskTable, ids: readonly string[]): Statement {
-  const text = `SELECT ${listColumns(READ)} FROM ${table} WHERE source_id = $1 AND ${dialect.isAny('id', 2)}`;
+export function readTasks({ dialect, table }: TaskTable, ids: readonly string[], part: TaskPart): Statement {
+  const text = `SELECT ${PARTS[part]} FROM ${table} WHERE source_id = $1 AND ${dialect.isAny('id', 2)}`;
   return { text, values: [ids.map(toColumn)] };
 }
 
@@ -72,8 +77,9 @@ export function linkedTasks(
   link: StoredLink,
   ids: readonly string[],
   most: number,
+  part: TaskPart,
 ): Statement {
-  const text = `SELECT ${LISTED} FROM ${table} WHERE source_id = $1 AND ${dialect.isAny(LINKS[link], 2)} LIMIT $3`;
+  const text = `SELECT ${PARTS[part]} FROM ${table} WHERE source_id = $1 AND ${dialect.isAny(LINKS[link], 2)} LIMIT $3`;
   return { text, values: [ids.map(toColumn), most] };
 }
 

@@ -30,6 +30,8 @@ export function createTaskStore(source: SourceDatabase, days: DayTables | null):
   });
   const read = async ({ text, values }: Statement): Promise<readonly StoredTask[]> =>
     (await source.read(text, ...values)).map(taskOf);
+  const readIds = async ({ text, values }: Statement): Promise<readonly string[]> =>
+    (await source.read(text, ...values)).map(([id]) => fromColumn(String(id)));
   const readPart = async (query: StoredQuery, part: ListPart): Promise<readonly StoredTask[]> =>
     part.limit === 0 ? [] : read(listTasks(tasks(), query, part));
   const readValue = async (query: StoredQuery, after: string | null): Promise<string | null> => {
@@ -45,8 +47,13 @@ export function createTaskStore(source: SourceDatabase, days: DayTables | null):
       ];
       return new Set(rows.map(([id]) => fromColumn(String(id))));
     },
-    read: async (ids) => (ids.length === 0 ? [] : read(readTasks(tasks(), ids))),
-    linked: async (link, ids, most) => (ids.length === 0 ? [] : read(linkedTasks(tasks(), link, ids, most))),
+    find: async (ids) => (ids.length === 0 ? [] : read(readTasks(tasks(), ids, 'listed'))),
+    read: async (ids) => (ids.length === 0 ? [] : read(readTasks(tasks(), ids, 'whole'))),
+    known: async (ids) => new Set(ids.length === 0 ? [] : await readIds(readTasks(tasks(), ids, 'id'))),
+    linked: async (link, ids, most) =>
+      ids.length === 0 ? [] : read(linkedTasks(tasks(), link, ids, most, 'listed')),
+    linkedIds: async (link, ids, most) =>
+      ids.length === 0 ? [] : readIds(linkedTasks(tasks(), link, ids, most, 'id')),
     async list(query) {
       const { after, limit } = query;
       const part = (wanted: ListPart) => readPart(query, wanted);

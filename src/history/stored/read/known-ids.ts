@@ -57,8 +57,7 @@ async function readKnown(
   try {
     for (let at = 0; at < ids.length; at += BATCH) {
       const batch = ids.slice(at, at + BATCH);
-      const tasks = await reads.read((session) => session.tasks.read(batch), context);
-      const stored = new Set(tasks.map(({ id }) => id));
+      const stored = await reads.read((session) => session.tasks.known(batch), context);
       for (const id of batch) {
         known.set(id, stored.has(id));
         if (stored.has(id)) found.add(id);

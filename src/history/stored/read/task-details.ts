@@ -57,7 +57,7 @@ async function readBoth(
   try {
     const [stored, sent, relations] = await Promise.all([
       isInStore ? reads.read((session) => session.tasks.read([id]), context) : [],
-      reads.read((session) => session.tasks.linked('parentId', [id], MOST_CHILDREN), context, ms),
+      reads.read((session) => session.tasks.linkedIds('parentId', [id], MOST_CHILDREN), context, ms),
       reads.read((session) => session.relations.read([id], MOST_CHILDREN), context, ms),
     ]);
     // It may have come into memory meanwhile.
@@ -99,13 +99,13 @@ function detailOf(cold: ColdTask, children: readonly string[], { memory }: Reade
 function childrenIn(
   { memory, droppedTasks }: ReaderContext,
   id: string,
-  sent: readonly StoredTask[],
+  sent: readonly string[],
   relations: readonly TaskRelation[],
 ): readonly string[] {
   const children = new Set(memory.children(id));
   for (const { record } of droppedTasks()) if (record.parentId === id) children.add(record.id);
   // What memory knows of a task is newer.
-  for (const child of sent) if (!memory.has(child.id)) children.add(child.id);
+  for (const child of sent) if (!memory.has(child)) children.add(child);
   for (const { parent, child, relation } of relations) {
     if (parent === id && relation !== 'group' && relation !== 'chord') children.add(child);
   }

@@ -3,6 +3,7 @@ import type { Task, TaskTree } from '../../../model.ts';
 import { scheduler } from '../../../scheduler.ts';
 import type { Awaitable, ReadContext } from '../../../source.ts';
 import { isThenable } from '../../../values.ts';
+import { WHOLE_AT_ONCE } from '../../store.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { isStoreAway } from './store-reads.ts';
 import { readStored, rowOf } from './stored-rows.ts';
@@ -81,9 +82,12 @@ async function withTracebacks(
   if (cut.length === 0) return tasks;
   const ids = cut.slice(0, MOST_WHOLE).map(({ id }) => id);
   const whole = new Map<string, Task>();
-  for (const task of await reader.reads.read((session) => session.tasks.read(ids), context)) {
-    const cold = readStored(task, true);
-    if (cold !== null) whole.set(task.id, rowOf(cold, reader.memory));
+  for (let at = 0; at < ids.length; at += WHOLE_AT_ONCE) {
+    const batch = ids.slice(at, at + WHOLE_AT_ONCE);
+    for (const task of await reader.reads.read((session) => session.tasks.read(batch), context)) {
+      const cold = readStored(task, true);
+      if (cold !== null) whole.set(task.id, rowOf(cold, reader.memory));
+    }
   }
   return tasks.map((task) => {
     const { rootId = null, groupId = null, chordId = null } = task;

@@ -89,7 +89,7 @@ export async function searchOn(search: WorkflowSearch, context: ReadContext): Pr
       : reads.read((session) => session.tasks.linked(link, ids, most), context);
   const ends = [...tasks, ...groups];
   const [own, relations, ...others] = await Promise.all([
-    unknown.length === 0 ? [] : reads.read((session) => session.tasks.read(unknown), context),
+    unknown.length === 0 ? [] : reads.read((session) => session.tasks.find(unknown), context),
     ends.length === 0 ? [] : reads.read((session) => session.relations.read(ends, most), context),
     linked('parentId', tasks),
     linked('chordId', tasks),

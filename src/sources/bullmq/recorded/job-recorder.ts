@@ -29,6 +29,7 @@ export interface JobRecorder {
 
 /** The text that keeps the positions. */
 const POSITIONS = 'bullmq-streams';
+
 /** How long to wait between two reads of the streams, in milliseconds. */
 export interface RecorderPace {
   /** After one that found something. */
@@ -44,6 +45,7 @@ const SETTLED_MS = 1_500;
 const MOST_JOBS = 10_000;
 const MOST_SIZE = 16_777_216;
 const JOB_SIZE = 500;
+
 interface RecorderState {
   readonly access: QueueAccess;
   readonly history: StoredHistory;
