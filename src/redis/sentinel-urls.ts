@@ -1,8 +1,9 @@
 /** URLs of Redis behind Sentinels (`SentinelChannel` in kombu/transport/redis.py, celery/backends/redis.py). */
 import { wrongOption } from '../check-options.ts';
+import { hostAndPort, splitUrl } from '../server-urls.ts';
+import { type TlsParameters, tlsOptions, tlsSetting } from '../tls.ts';
 import { isRecord } from '../values.ts';
-import { type TlsParameters, tlsOptions, tlsSetting } from './tls.ts';
-import { databaseNumber, hostAndPort, isSentinelUrl, type RedisAddress, splitUrl } from './urls.ts';
+import { databaseNumber, isSentinelUrl, type RedisAddress } from './urls.ts';
 
 /** Addresses of Sentinels, with the logins for them and for the master. */
 export interface SentinelAddress {

@@ -9,8 +9,9 @@ import {
   parseSentinelUrl,
   type SentinelContext,
 } from '../../../../redis/sentinel-urls.ts';
-import { tlsSetting } from '../../../../redis/tls.ts';
-import { displayUrl, isRedisUrl, isSentinelUrl, parseRedisUrl, schemeOf } from '../../../../redis/urls.ts';
+import { displayUrl, isRedisUrl, isSentinelUrl, parseRedisUrl } from '../../../../redis/urls.ts';
+import { schemeOf } from '../../../../server-urls.ts';
+import { tlsSetting } from '../../../../tls.ts';
 import type { CelerySettings } from '../../settings.ts';
 
 /** The Redis endpoints of a deployment. */

@@ -1,7 +1,7 @@
-/** Celery's TLS settings (kombu/transport/redis.py, celery/backends/redis.py, redis-py). */
+/** Celery's TLS settings (kombu/transport/redis.py, celery/backends/redis.py, redis-py, py-amqp). */
 import { readFileSync } from 'node:fs';
-import { wrongOption } from '../check-options.ts';
-import { isRecord } from '../values.ts';
+import { wrongOption } from './check-options.ts';
+import { isRecord } from './values.ts';
 
 /** TLS options of a connection, under Node's names. */
 export interface TlsOptions {

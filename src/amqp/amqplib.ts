@@ -1,0 +1,101 @@
+/** The only place that imports the package `amqplib`, and that only once a connection is opened. */
+import type { AmqpAddress } from './address.ts';
+import type { AmqpClient } from './client.ts';
+import type { AmqpEndpoint, OpenedClient } from './endpoint.ts';
+import { missingPackage } from './problems.ts';
+import { displayAmqpUrl } from './urls.ts';
+
+/** Seconds between heartbeats, unless the settings name another number. A dead peer is noticed after two or three. */
+const HEARTBEAT = 10;
+
+/** What amqplib has beside its documented interface. Everything may be absent in another version. */
+interface Inner {
+  readonly connection?: {
+    readonly serverProperties?: Readonly<Record<string, unknown>>;
+    readonly stream?: Unreferencable;
+    readonly heartbeater?: {
+      readonly sendTimer?: Unreferencable;
+      readonly recvTimer?: Unreferencable;
+    } | null;
+  };
+}
+
+interface Unreferencable {
+  unref?(): unknown;
+}
+
+/** Opens connections of our own. amqplib's recovery is not used: it knows one host and sets no deadline. */
+export function endpointOf(addresses: readonly [AmqpAddress, ...AmqpAddress[]]): AmqpEndpoint {
+  const [first] = addresses;
+  const at = (host: number): AmqpAddress => addresses[host % addresses.length] ?? first;
+  return {
+    hosts: addresses.length,
+    url: (host) => displayAmqpUrl(at(host)),
+    virtualHost: first.virtualHost,
+    user: first.username,
+    open: (host, signal) => connect(at(host), signal),
+  };
+}
+
+async function connect(address: AmqpAddress, signal: AbortSignal): Promise<OpenedClient> {
+  const { connect: open } = await importAmqplib();
+  signal.throwIfAborted();
+  const { host, port, virtualHost, username, password, tls, heartbeat, isExternal } = address;
+  const login = { username, password, ...(isExternal ? { credentials: EXTERNAL } : {}) };
+  const client: AmqpClient & Inner = await open(
+    {
+      protocol: tls === null ? 'amqp' : 'amqps',
+      hostname: host,
+      port,
+      vhost: encodeURIComponent(virtualHost),
+      username,
+      password,
+      heartbeat: heartbeat ?? HEARTBEAT,
+    },
+    { ...login, ...nodeTls(address), noDelay: true, signal, clientProperties: PROPERTIES },
+  );
+  return { client: withoutReferences(client), isLent: false, version: versionOf(client) };
+}
+
+/** The login by the certificate of the client. */
+const EXTERNAL = { mechanism: 'EXTERNAL', response: () => Buffer.alloc(0) };
+
+/** Shown in RabbitMQ's list of connections. */
+const PROPERTIES = { connection_name: 'express-task-monitor' };
+
+function nodeTls({ tls, serverName }: AmqpAddress): object {
+  if (tls === null) return {};
+  const { checkHostname, ...options } = tls;
+  return {
+    ...options,
+    ...(serverName === null ? {} : { servername: serverName }),
+    ...(checkHostname ? {} : { checkServerIdentity: () => undefined }),
+  };
+}
+
+/** A monitor must not keep a process alive that has nothing else to do. */
+function withoutReferences<Client extends Inner>(client: Client): Client {
+  const { stream, heartbeater } = client.connection ?? {};
+  for (const holder of [stream, heartbeater?.sendTimer, heartbeater?.recvTimer]) holder?.unref?.();
+  return client;
+}
+
+/** The version of the server at the other end of a connection; `null` if it does not say. */
+export function versionOf(client: AmqpClient): string | null {
+  const version = (client as AmqpClient & Inner).connection?.serverProperties?.version;
+  return typeof version === 'string' ? version : null;
+}
+
+type Connect = (address: object, options: object) => Promise<AmqpClient>;
+
+/** @throws AmqpError with the code `NOPACKAGE` if it is not installed */
+async function importAmqplib(): Promise<{ connect: Connect }> {
+  try {
+    const amqplib = await import('amqplib');
+    return { connect: amqplib.connect as unknown as Connect };
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw error;
+    throw missingPackage('amqplib');
+  }
+}

@@ -1,0 +1,30 @@
+import type { AmqpClient } from './client.ts';
+
+/** A RabbitMQ that connections of ours are opened to. */
+export interface AmqpEndpoint {
+  /** How many hosts there are to try. */
+  readonly hosts: number;
+  /** Of one of the hosts, without user, password and query; `null` if the host's connection does not reveal it. */
+  url(host: number): string | null;
+  /** `null` if the host's connection does not reveal it. */
+  readonly virtualHost: string | null;
+  /** The name of the user, for the lines of hints; `null` if it is not known. */
+  readonly user: string | null;
+  /**
+   * Connects to one of the hosts.
+   *
+   * @param host index of the host; any whole number, of which the remainder counts
+   * @param signal ends the attempt, and the connection at once
+   * @throws an error of amqplib or Node, or `AmqpError`
+   */
+  open(host: number, signal: AbortSignal): Promise<OpenedClient>;
+}
+
+/** A connection that was opened, or lent by the host. */
+export interface OpenedClient {
+  readonly client: AmqpClient;
+  /** Whether it belongs to the host: it is not closed then. */
+  readonly isLent: boolean;
+  /** Such as `3.10.8`; `null` if it is not known. */
+  readonly version: string | null;
+}
