@@ -8,3 +8,4 @@ export type {
 export { type CelerySources, celerySources } from './sources/celery/celery-sources.ts';
 export type { CelerySourcesOptions } from './sources/celery/options.ts';
 export type { CelerySettings, CeleryTransportOptions } from './sources/celery/settings.ts';
+export type { CelerySqlOptions, CelerySqlQuery, CelerySqlTable } from './sources/celery/sql/sql-options.ts';

@@ -18,6 +18,7 @@ import {
 import { isRecord } from '../../values.ts';
 import type { GivenConnection } from './connect.ts';
 import { type CelerySettings, checkSettings } from './settings.ts';
+import { type CelerySqlOptions, type ResolvedSql, readSqlOptions } from './sql/sql-options.ts';
 
 /** Options of `celerySources`. */
 export interface CelerySourcesOptions {
@@ -43,6 +44,12 @@ export interface CelerySourcesOptions {
    * Celery itself.
    */
   readonly backend?: GivenConnection | null;
+  /**
+   * The database in which the app keeps results (`django-db`, `db+…`) or the schedules of django-celery-beat. It is only
+   * read, over a function of the host's own client. Results come from it unless `backend` or
+   * `settings.result_backend` names another backend. Default: none.
+   */
+  readonly sql?: CelerySqlOptions;
   /** Name of this source in answers. 1 to 64 of `A-Z a-z 0-9 _ -`. Default `celery`. */
   readonly name?: string;
   /** The Celery app's configuration, under Celery's own names. Other keys are ignored. */
@@ -94,10 +101,12 @@ export type Collect = 'every' | 'leader' | false;
 
 /** {@link CelerySourcesOptions}, checked and complete, except for `broker` and `backend`. */
 export interface ResolvedOptions
-  extends Required<Omit<CelerySourcesOptions, 'broker' | 'backend' | 'redact' | 'store'>> {
+  extends Required<Omit<CelerySourcesOptions, 'broker' | 'backend' | 'sql' | 'redact' | 'store'>> {
   /** As given: checked where the connections are chosen. */
   readonly broker: CelerySourcesOptions['broker'];
   readonly backend: CelerySourcesOptions['backend'];
+  /** `null`: no database of the app is read. */
+  readonly sql: ResolvedSql | null;
   /** `null`: texts are not redacted here. */
   readonly redactor: Redactor | null;
   /** `null`: the history ends with the process. */
@@ -110,6 +119,7 @@ const CALLER = 'celerySources';
 const KEYS: KeysOf<CelerySourcesOptions> = {
   broker: true,
   backend: true,
+  sql: true,
   name: true,
   settings: true,
   retention: true,
@@ -144,6 +154,9 @@ const HINTS: OptionHints = {
   enable_events: 'enableEvents',
   inspect: 'control',
   database: 'store',
+  db: 'sql',
+  query: 'sql: { dialect, query }',
+  dialect: 'sql: { dialect, query }',
   history: 'store',
 };
 
@@ -172,11 +185,13 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     throw new TypeError(`${CALLER}: 'enableEvents' needs remote control. Remove control: false.`);
   }
   const store = readSourceStore(CALLER, options);
+  const checked = settings === undefined ? {} : checkSettings(settings);
   return {
     name,
     store,
     collect: readCollect(options.collect, store),
-    settings: settings === undefined ? {} : checkSettings(settings),
+    settings: checked,
+    sql: readSqlOptions(options.sql, checked),
     retention,
     queues: [...queues],
     readResults: readBoolean(CALLER, 'readResults', options.readResults, true),

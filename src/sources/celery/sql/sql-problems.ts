@@ -1,0 +1,134 @@
+/**
+ * Problems of databases and their clients, in our own sentences. The messages of clients and servers are never passed
+ * on, because they may contain addresses, user names, statements and values.
+ */
+import type { Problem } from '../problem.ts';
+
+/** Why a statement failed. The message is the problem's sentence, without secrets. */
+export class SqlError extends Error {
+  override readonly name = 'SqlError';
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.sentence);
+    this.problem = problem;
+  }
+}
+
+const NO_CONNECTION = 'The database closed the connection.';
+const UNREACHABLE = 'The host of the database cannot be reached.';
+const UNKNOWN_HOST = 'The host name of the database is not known.';
+
+const SENTENCES = {
+  ECONNREFUSED: 'The database refuses connections: nothing listens at that address.',
+  ECONNRESET: NO_CONNECTION,
+  EPIPE: NO_CONNECTION,
+  LOST: NO_CONNECTION,
+  ENOTFOUND: UNKNOWN_HOST,
+  EAI_AGAIN: UNKNOWN_HOST,
+  EHOSTUNREACH: UNREACHABLE,
+  ENETUNREACH: UNREACHABLE,
+  ENOENT: 'The file or socket of the database does not exist.',
+  EACCES: 'The file or socket of the database may not be opened.',
+  TLS: 'The TLS connection to the database has failed: check its certificate.',
+  TimeoutError: 'The database does not answer.',
+  WRONGPASS: 'The database refuses the user name or password.',
+  NODATABASE: 'There is no database of this name.',
+  MAXCLIENTS: 'The database or the pool has no connection left.',
+  STARTING: 'The database is starting, or has been shut down.',
+  LOCKED: 'The database is locked by somebody else.',
+  CORRUPT: 'The file of the database is damaged, or is no database.',
+  POOLCLOSED: 'The client of the database has been closed.',
+  NOPERM: 'The user of the database may not read a table.',
+  NOTABLE: 'A table does not exist in this database.',
+  NOCOLUMN: 'A table lacks a column: its name may belong to another table.',
+  DIALECT: "The database does not understand the statement: check 'sql.dialect'.",
+  BADROWS:
+    "'sql.query' must resolve to rows as objects, such as pool.query(text, values).then((result) => result.rows) for " +
+    'pg, and pool.execute(text, values).then(([rows]) => rows) for mysql2.',
+  TOOMANY: 'Too many statements wait for the database.',
+  CLOSED: 'The monitor has been closed.',
+  UNKNOWN: 'The client of the database has failed.',
+} as const;
+
+/** Codes of {@link SqlError}. */
+export type SqlProblemCode = keyof typeof SENTENCES;
+
+/** By code of the driver: SQLSTATE or the beginning of it (pg, postgres.js), and names of MySQL. */
+const BY_CODE: readonly (readonly [RegExp, SqlProblemCode])[] = [
+  [/^42501$|^ER_(?:TABLEACCESS|COLUMNACCESS|DBACCESS|SPECIFIC_ACCESS)_DENIED|^SQLITE_(?:AUTH|PERM)/, 'NOPERM'],
+  [/^42P01$|^3F000$|^ER_NO_SUCH_TABLE/, 'NOTABLE'],
+  [/^42703$|^ER_BAD_FIELD_ERROR/, 'NOCOLUMN'],
+  [/^42(?:601|883|846|804)$|^ER_(?:PARSE_ERROR|SP_DOES_NOT_EXIST|FUNC_INEXISTENT)/, 'DIALECT'],
+  [/^28|^ER_(?:ACCESS_DENIED|HOST_NOT_PRIVILEGED)|^SASL/, 'WRONGPASS'],
+  [/^3D000$|^ER_BAD_DB_ERROR/, 'NODATABASE'],
+  [/^53|^ER_(?:CON_COUNT|TOO_MANY_USER_CONN|USER_LIMIT)/, 'MAXCLIENTS'],
+  [/^57014$|^ETIMEDOUT$|^CONNECT_TIMEOUT|^PROTOCOL_SEQUENCE_TIMEOUT|^ER_(?:QUERY_TIMEOUT|STATEMENT_TIMEOUT)/, 'TimeoutError'],
+  [/^57P|^ER_(?:SERVER_SHUTDOWN|NORMAL_SHUTDOWN)/, 'STARTING'],
+  [/^08|^PROTOCOL_CONNECTION_LOST|^CONNECTION_(?:CLOSED|ENDED|DESTROYED)|^ER_CLIENT_INTERACTION_TIMEOUT/, 'LOST'],
+  [/^55P03$|^ER_LOCK_|^SQLITE_(?:BUSY|LOCKED)/, 'LOCKED'],
+  [/^SQLITE_(?:CORRUPT|NOTADB)/, 'CORRUPT'],
+  [/^SQLITE_CANTOPEN/, 'ENOENT'],
+  [/^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_(?:TLS|SSL|OSSL)|HANDSHAKE_)/, 'TLS'],
+];
+
+/** Errors without a code that means anything. */
+const BY_MESSAGE: readonly (readonly [RegExp, SqlProblemCode])[] = [
+  [/no such table/i, 'NOTABLE'],
+  [/no such column/i, 'NOCOLUMN'],
+  [/no such function|syntax error|unrecognized token/i, 'DIALECT'],
+  [/database (?:table )?is locked/i, 'LOCKED'],
+  [/malformed|not a database/i, 'CORRUPT'],
+  [/unable to open/i, 'ENOENT'],
+  [/not authorized|permission denied/i, 'NOPERM'],
+  [/pool is (?:closed|ended)|after calling end|(?:is|connection is) not open|closed state/i, 'POOLCLOSED'],
+  [/password|authentication/i, 'WRONGPASS'],
+  [/timed? ?out|timeout/i, 'TimeoutError'],
+  [/terminated|closed|connection (?:ended|lost)|not queryable/i, 'LOST'],
+];
+
+/** Problems of a single statement: the database itself answers. */
+const OF_STATEMENT: ReadonlySet<string> = new Set<SqlProblemCode>([
+  'NOPERM',
+  'NOTABLE',
+  'NOCOLUMN',
+  'DIALECT',
+  'BADROWS',
+  'TOOMANY',
+]);
+
+/** An error of ours. */
+export function sqlError(code: SqlProblemCode): SqlError {
+  return new SqlError({ code, sentence: SENTENCES[code] });
+}
+
+/** Whether a problem concerns the database or the connection to it, and not a single statement. */
+export function isOutage({ code }: Problem): boolean {
+  return !OF_STATEMENT.has(code);
+}
+
+/** What the host's function threw or rejected with, as an error of ours. Never throws. */
+export function sqlErrorOf(error: unknown): SqlError {
+  if (error instanceof SqlError) return error;
+  try {
+    return sqlError(codeOf(error, 3) ?? 'UNKNOWN');
+  } catch {
+    return sqlError('UNKNOWN');
+  }
+}
+
+/** @param depth most errors to look at: query builders wrap those of drivers */
+function codeOf(error: unknown, depth: number): SqlProblemCode | null {
+  if (typeof error !== 'object' || error === null || depth === 0) return null;
+  const { code, message, errors, cause } = error as Record<string, unknown>;
+  if (typeof code === 'string') {
+    if (Object.hasOwn(SENTENCES, code)) return code as SqlProblemCode;
+    const known = BY_CODE.find(([pattern]) => pattern.test(code));
+    if (known !== undefined) return known[1];
+  }
+  // Node tries every address of a name; all of them failed.
+  const inner = Array.isArray(errors) && errors.length > 0 ? errors[0] : cause;
+  const wrapped = codeOf(inner, depth - 1);
+  if (wrapped !== null || typeof message !== 'string') return wrapped;
+  return BY_MESSAGE.find(([pattern]) => pattern.test(message))?.[1] ?? null;
+}

@@ -1,0 +1,208 @@
+/**
+ * Runs statements on the host's function, one at a time, so that it takes at most one connection of a pool. Only
+ * statements that begin with SELECT are run, and each has a limit of rows and a deadline.
+ */
+import type { Problem } from '../problem.ts';
+import { DIALECTS, type SqlDialect } from './sql-dialect.ts';
+import type { ResolvedSql } from './sql-options.ts';
+import { isOutage, SqlError, sqlError, sqlErrorOf } from './sql-problems.ts';
+import type { SqlRow } from './sql-values.ts';
+
+/** How long a statement may take, in milliseconds. */
+const TIMEOUT_MS = 5_000;
+/**
+ * How long no other statement is sent after one that was too late, unless it ends before, in milliseconds. Nothing can
+ * cancel it.
+ */
+const LONGEST_MS = 60_000;
+/** Most statements that may wait. */
+const MOST_WAITING = 200;
+/** Most rows of one statement. */
+export const MOST_ROWS = 1_000;
+
+/** One statement. */
+export interface SqlSelect {
+  /** Begins with `SELECT`, has no LIMIT, and a `?` for each value and nowhere else. */
+  readonly text: string;
+  readonly values?: readonly string[];
+  /** Most rows, at most {@link MOST_ROWS}. */
+  readonly limit: number;
+}
+
+/** How the database is doing. Times in milliseconds since 1970. */
+export interface SqlState {
+  /** Whether it answered last. */
+  readonly up: boolean;
+  /** When it last answered; `null` if it never did. */
+  readonly asOf: number | null;
+  /** Why it is not up; `null` while it is, or before the first statement has ended. */
+  readonly problem: Problem | null;
+}
+
+/** Reads one database. */
+export interface SqlReader {
+  readonly dialect: SqlDialect;
+  /** Names of tables and the zone of dates. */
+  readonly options: ResolvedSql;
+  /**
+   * Runs one statement.
+   *
+   * @throws SqlError with a `problem`, when the database is unreachable, late or refuses, or the signal aborts
+   */
+  select(statement: SqlSelect, signal?: AbortSignal): Promise<readonly SqlRow[]>;
+  /** Asks for a sign of life: what is wrong, or `null`. Never rejects. */
+  check(signal?: AbortSignal): Promise<Problem | null>;
+  state(): SqlState;
+  /** Statements sent so far. */
+  requests(): number;
+  /** Refuses later statements. The host's client stays open. */
+  close(): void;
+}
+
+interface Reading {
+  readonly options: ResolvedSql;
+  readonly timeoutMs: number;
+  /** Settles when the statements before have ended. */
+  last: Promise<void>;
+  waiting: number;
+  requests: number;
+  state: SqlState;
+  isClosed: boolean;
+}
+
+/** @param timeoutMs how long a statement may take; for tests. Default 5 s */
+export function createSqlReader(options: ResolvedSql, timeoutMs: number = TIMEOUT_MS): SqlReader {
+  const reading: Reading = {
+    options,
+    timeoutMs,
+    last: Promise.resolve(),
+    waiting: 0,
+    requests: 0,
+    state: { up: false, asOf: null, problem: null },
+    isClosed: false,
+  };
+  const dialect = DIALECTS[options.dialect];
+  const select: SqlReader['select'] = (statement, signal) => run(reading, dialect, statement, signal);
+  return {
+    dialect,
+    options,
+    select,
+    check: (signal) =>
+      select({ text: 'SELECT 1 AS one', limit: 1 }, signal).then(
+        () => null,
+        (error: unknown) => sqlErrorOf(error).problem,
+      ),
+    state: () => reading.state,
+    requests: () => reading.requests,
+    close() {
+      reading.isClosed = true;
+    },
+  };
+}
+
+/** @throws SqlError */
+async function run(
+  reading: Reading,
+  dialect: SqlDialect,
+  { text, values = [], limit }: SqlSelect,
+  signal: AbortSignal | undefined,
+): Promise<readonly SqlRow[]> {
+  if (!/^SELECT\b[^;]*$/.test(text) || !Number.isInteger(limit) || limit < 1 || limit > MOST_ROWS)
+    throw new TypeError('Only a single SELECT with a limit may be run.');
+  if (reading.isClosed) throw sqlError('CLOSED');
+  if (reading.waiting >= MOST_WAITING) throw sqlError('TOOMANY');
+  const before = reading.last;
+  let free: () => void = () => {};
+  reading.last = new Promise((resolve) => {
+    free = resolve;
+  });
+  reading.waiting += 1;
+  const statement = (): Promise<unknown> => {
+    reading.requests += 1;
+    return asked(reading.options, `${dialect.bind(text)} LIMIT ${limit}`, values);
+  };
+  const turn = before.then(() => {
+    reading.waiting -= 1;
+    return takeTurn(reading, statement, free, signal);
+  });
+  const rows = rowsOf(await endOn(turn, signal));
+  return rows.length > limit ? rows.slice(0, limit) : rows;
+}
+
+/** A function of the host may throw, and may answer at once. */
+async function asked({ query }: ResolvedSql, text: string, values: readonly string[]): Promise<unknown> {
+  return query(text, [...values]);
+}
+
+/** @param free lets the next statement run */
+async function takeTurn(
+  reading: Reading,
+  statement: () => Promise<unknown>,
+  free: () => void,
+  signal: AbortSignal | undefined,
+): Promise<unknown> {
+  if (reading.isClosed || signal?.aborted === true) {
+    free();
+    throw sqlError(reading.isClosed ? 'CLOSED' : 'TimeoutError');
+  }
+  const startedAt = Date.now();
+  const answer = statement();
+  const longest = setTimeout(free, LONGEST_MS).unref();
+  const end = (): void => {
+    clearTimeout(longest);
+    free();
+  };
+  answer.then(end, end);
+  try {
+    const rows = await endIn(reading.timeoutMs, answer);
+    reading.state = { up: true, asOf: startedAt, problem: null };
+    return rows;
+  } catch (error) {
+    const failure = sqlErrorOf(error);
+    reading.state = isOutage(failure.problem)
+      ? { ...reading.state, up: false, problem: failure.problem }
+      : { up: true, asOf: startedAt, problem: null };
+    throw failure;
+  }
+}
+
+/** A late answer is ignored. */
+async function endIn<Result>(ms: number, result: Promise<Result>): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const end = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(sqlError('TimeoutError')), ms).unref();
+  });
+  try {
+    return await Promise.race([result, end]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Whoever leaves does not wait; the statement goes on. */
+async function endOn<Result>(result: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (signal === undefined) return result;
+  let leave: () => void = () => {};
+  const left = new Promise<never>((_, reject) => {
+    leave = () => reject(sqlError('TimeoutError'));
+    if (signal.aborted) leave();
+    else signal.addEventListener('abort', leave, { once: true });
+  });
+  try {
+    return await Promise.race([result, left]);
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
+}
+
+/** @throws SqlError when these are no rows as objects */
+function rowsOf(answer: unknown): readonly SqlRow[] {
+  const isRow = (row: unknown): boolean => typeof row === 'object' && row !== null && !Array.isArray(row);
+  if (!Array.isArray(answer) || !answer.every(isRow)) throw sqlError('BADROWS');
+  return answer as readonly SqlRow[];
+}
+
+/** The problem of an error of this reader. */
+export function problemOfSql(error: unknown): Problem {
+  return error instanceof SqlError ? error.problem : sqlErrorOf(error).problem;
+}
