@@ -134,7 +134,10 @@ describe('dates of a database', () => {
     expect(new Date(parseSqlTime(text, zone) ?? Number.NaN).toISOString()).toBe(moment);
   });
 
-  it.each(['', 'infinity', '0000-00-00T00:00:00', 'yesterday'])('are null where they are none: %j', (text) => {
-    expect(parseSqlTime(text, 'UTC')).toBe(null);
-  });
+  it.each(['', 'infinity', '0000-00-00T00:00:00', 'yesterday'])(
+    'are null where they are none: %j',
+    (text) => {
+      expect(parseSqlTime(text, 'UTC')).toBe(null);
+    },
+  );
 });
