@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { MonitorError } from '../errors.ts';
 import { type MetricsReply, readReply } from './exporter-reply.ts';
-import { isForbiddenAddress } from './forbidden-address.ts';
+import { refuseForbidden } from '../outgoing/forbidden-socket.ts';
 import { createShadowPair, type ShadowPair } from './shadow-pair.ts';
 import type { Call } from './shared-calls.ts';
 
@@ -69,7 +69,7 @@ export function openExchange(
       proxyRequest.once('close', () => {
         if (!answered) fail(new MonitorError('exporter_invalid'));
       });
-      refuseForbidden(proxyRequest, fail);
+      refuseForbidden(proxyRequest, () => fail(new MonitorError('exporter_unavailable')));
     },
     onResponse(proxyResponse) {
       answered = true;
@@ -80,30 +80,6 @@ export function openExchange(
     },
     abort: fail,
   };
-}
-
-/**
- * A host name may resolve to an address that would have been refused in the URL. Checks the address that was
- * looked up before connecting, and the one that the socket is connected to before a byte of the request is
- * written: the host's agent may have looked the name up before this socket could be watched.
- */
-function refuseForbidden(proxyRequest: ClientRequest, fail: (error: MonitorError) => void): void {
-  const { socket } = proxyRequest;
-  if (socket === null) return;
-  const check = (address: unknown): void => {
-    // There is no address when the name cannot be resolved.
-    if (typeof address !== 'string' || !isForbiddenAddress(address)) return;
-    fail(new MonitorError('exporter_unavailable'));
-    proxyRequest.destroy();
-    socket.destroy();
-  };
-  if (!socket.pending) {
-    check(socket.remoteAddress);
-    return;
-  }
-  socket.on('lookup', (_error: unknown, address: unknown) => check(address));
-  // Before the listener that writes the request.
-  socket.prependOnceListener('connect', () => check(socket.remoteAddress));
 }
 
 /** Errors of Node's HTTP parser start with `HPE_`: the exporter sent something that is not HTTP. */

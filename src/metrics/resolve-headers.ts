@@ -1,5 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { wrongOption } from '../check-options.ts';
+import { basicAuthorization, readLogin } from '../outgoing/target.ts';
 import { isRecord } from '../values.ts';
 
 /** Headers that the monitor or HTTP itself sets. A host's value would break the scrape or its safety. */
@@ -34,14 +35,14 @@ export function resolveHeaders(caller: string, url: URL, value: unknown): Readon
       headers[readName(caller, name)] = readValue(caller, name, text);
     }
   }
-  const basic = readCredentials(caller, url);
-  if (basic !== null) {
+  const login = readLogin({ caller, group: 'metrics' }, url);
+  if (login !== null) {
     if ('authorization' in headers) {
       throw new TypeError(
         `${caller}: 'metrics' has user and password in its url and an authorization header. Remove one of them.`,
       );
     }
-    headers.authorization = basic;
+    headers.authorization = basicAuthorization(login);
   }
   return Object.freeze(headers);
 }
@@ -67,17 +68,4 @@ function readValue(caller: string, name: string, value: unknown): string {
     throw new TypeError(`${caller}: 'metrics.headers.${name}' has a character that no header may have.`);
   }
   return value;
-}
-
-/** RFC 7617: user and password in UTF-8, joined by a colon, in Base64. */
-function readCredentials(caller: string, url: URL): string | null {
-  if (url.username === '' && url.password === '') return null;
-  try {
-    const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-    return `Basic ${Buffer.from(pair, 'utf8').toString('base64')}`;
-  } catch {
-    throw new TypeError(
-      `${caller}: 'metrics.url' has a user or password with a broken percent-encoding. Write % as %25.`,
-    );
-  }
 }

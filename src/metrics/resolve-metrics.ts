@@ -1,12 +1,13 @@
-import type { Agent as HttpAgent } from 'node:http';
 import { type KeysOf, readInteger, refuseUnknownKeys, wrongOption } from '../check-options.ts';
 import { isRecord } from '../values.ts';
-import { isForbiddenAddress } from './forbidden-address.ts';
+import { type OptionName, readAgent, readTargetUrl } from '../outgoing/target.ts';
 import type { MetricsOptions, ResolvedMetrics } from './metrics-options.ts';
 import { resolveHeaders } from './resolve-headers.ts';
 
 /** The function that takes these options, for error messages. */
 const CALLER = 'createMonitorRouter';
+
+const NAME: OptionName = { caller: CALLER, group: 'metrics' };
 
 const EXAMPLE = "'http://127.0.0.1:9100/metrics'";
 
@@ -53,24 +54,12 @@ export function resolveMetrics(option: MetricsOptions | string | false | undefin
     requestHeaders: () => headers,
     timeoutMs: readInteger(CALLER, 'metrics.timeoutMs', options.timeoutMs, TIMEOUT),
     maxBytes: readInteger(CALLER, 'metrics.maxBytes', options.maxBytes, SIZE),
-    agent: readAgent(url, options.agent),
+    agent: readAgent(NAME, url, options.agent),
   });
 }
 
 function readUrl(value: unknown): URL {
-  const text = value instanceof URL ? value.href : value;
-  if (typeof text !== 'string' || !URL.canParse(text)) {
-    throw wrongOption(CALLER, 'metrics.url', `the exporter's whole URL, such as ${EXAMPLE}`, value);
-  }
-  const url = new URL(text);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw new TypeError(`${CALLER}: 'metrics.url' must begin with http: or https:, such as ${EXAMPLE}.`);
-  }
-  if (isForbiddenAddress(url.hostname)) {
-    throw new TypeError(
-      `${CALLER}: 'metrics.url' must not be a link-local address (169.254/16, fe80::/10), or that of a cloud metadata service, which gives credentials away.`,
-    );
-  }
+  const url = readTargetUrl(NAME, value, "the exporter's whole URL", EXAMPLE);
   // http-proxy-middleware 3 would silently request another path.
   if (url.pathname.includes('//')) {
     throw new TypeError(
@@ -95,20 +84,4 @@ function readQuery(url: URL, value: unknown): readonly string[] {
     }
   }
   return Object.freeze(names);
-}
-
-function readAgent(url: URL, value: unknown): HttpAgent | null {
-  if (value === undefined) return null;
-  if (!isAgent(value)) {
-    throw wrongOption(CALLER, 'metrics.agent', 'an Agent of node:http or node:https', value);
-  }
-  if ('protocol' in value && typeof value.protocol === 'string' && value.protocol !== url.protocol) {
-    const module = `node:${url.protocol.slice(0, -1)}`;
-    throw wrongOption(CALLER, 'metrics.agent', `an Agent of ${module}, because of 'metrics.url'`, value);
-  }
-  return value;
-}
-
-function isAgent(value: unknown): value is HttpAgent {
-  return typeof value === 'object' && value !== null && 'addRequest' in value && 'destroy' in value;
 }

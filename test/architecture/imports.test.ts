@@ -12,6 +12,7 @@ const RANKS: Readonly<Record<string, number>> = {
   cursor: 0,
   'lru-cache': 0,
   'merge-sorted': 0,
+  outgoing: 0,
   scheduler: 0,
   'server-urls': 0,
   'single-flight': 0,

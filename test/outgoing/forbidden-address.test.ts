@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isForbiddenAddress } from '../../src/metrics/forbidden-address.ts';
+import { isForbiddenAddress } from '../../src/outgoing/forbidden-address.ts';
 
 const FORBIDDEN = [
   '169.254.0.0',
