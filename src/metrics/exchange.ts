@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { MonitorError } from '../errors.ts';
-import { type MetricsReply, readReply } from './exporter-reply.ts';
 import { refuseForbidden } from '../outgoing/forbidden-socket.ts';
+import { type MetricsReply, readReply } from './exporter-reply.ts';
 import { createShadowPair, type ShadowPair } from './shadow-pair.ts';
 import type { Call } from './shared-calls.ts';
 

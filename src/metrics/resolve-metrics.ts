@@ -1,6 +1,6 @@
 import { type KeysOf, readInteger, refuseUnknownKeys, wrongOption } from '../check-options.ts';
-import { isRecord } from '../values.ts';
 import { type OptionName, readAgent, readTargetUrl } from '../outgoing/target.ts';
+import { isRecord } from '../values.ts';
 import type { MetricsOptions, ResolvedMetrics } from './metrics-options.ts';
 import { resolveHeaders } from './resolve-headers.ts';
 

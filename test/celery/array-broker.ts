@@ -78,6 +78,7 @@ function mailboxOf({ workers }: Arrays, asked: string[]): Mailbox {
 function readerOf({ waiting }: Arrays): QueueReader {
   const held = new Map<string, WaitingMessage>();
   return {
+    listsMessages: true,
     async read(_known, take) {
       for (const { queue, raw } of waiting) {
         if (held.has(raw)) continue;

@@ -136,10 +136,15 @@ export interface SentRequest {
 /** Reads the queues of a deployment. */
 export interface QueueReader {
   /**
+   * Whether messages can be listed. If not, readings have none, and waiting tasks are known only from the events of
+   * their clients (`task_send_sent_event`).
+   */
+  readonly listsMessages: boolean;
+  /**
    * Reads all queues once. Never rejects: a failure is part of the reading, with the data of the last
    * good one.
    *
-   * @param known names of queues that the host and the workers name
+   * @param known names of queues that the workers name, and the events of clients where messages cannot be listed
    * @param take is given every message when it is first read
    * @param now milliseconds since 1970
    */
@@ -162,7 +167,10 @@ export interface QueueReading {
    * have taken, then queue by queue. A message is represented by the same object in every reading.
    */
   readonly messages: readonly WaitingMessage[];
-  /** Whether `messages` are all messages. */
+  /**
+   * Whether `messages` are all messages. Where messages cannot be listed: whether the broker is known to hold no
+   * message of a task at all.
+   */
   readonly isComplete: boolean;
   /** The newest messages of queues of which only the beginning is in `messages`. */
   readonly newest: readonly WaitingMessage[];

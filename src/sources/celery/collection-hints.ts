@@ -22,6 +22,7 @@ export function hintsOf(options: HintedOptions, observer: Observer, collector: C
     options: {
       control,
       enableEvents,
+      listsMessages: broker?.queues?.listsMessages ?? true,
       foreignBroker,
       foreignBackend,
       hasBackend: backend !== null,

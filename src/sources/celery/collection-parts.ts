@@ -64,7 +64,11 @@ export function queuesOf(
     history,
     lineage,
     redactor,
-    known: () => control?.inspection.knownQueues() ?? [],
+    known: () => {
+      // Where no broker lists them, only workers know which queues there are.
+      if (!reader.listsMessages && control?.inspection.queuesOf() === null) void control.inspection.refresh();
+      return control?.inspection.knownQueues() ?? [];
+    },
   });
 }
 

@@ -124,11 +124,12 @@ function observedLineage(lineage: Lineage, observer: Observer): Lineage {
   };
 }
 
-function watchOf({ observer, lineage, control, schedules, propagated }: Parts): IntakeWatch {
+function watchOf({ observer, lineage, control, queues, schedules, propagated }: Parts): IntakeWatch {
   return {
     held: propagated.take,
     missed: propagated.missed,
     changed(change) {
+      if (change.type === 'sent' && typeof change.queue === 'string') queues?.announced(change.queue);
       propagated.heard(change.id);
       lineage.changed(change);
       observer.task(change);

@@ -21,7 +21,7 @@ export type DeploymentStatus = Pick<SourceStatus, 'ok' | 'asOf' | 'error' | 'rea
 export interface Sight {
   /** Why tasks may happen unseen; `null`: nothing is known to hide them. */
   readonly blind: string | null;
-  /** What waits in queues; `null` where they cannot be read. */
+  /** What waits in queues; `null` where their messages cannot be listed. */
   readonly waiting: Activity['open']['waiting'] | null;
 }
 
@@ -31,7 +31,7 @@ export interface Deployment {
   status(): DeploymentStatus;
   /** How fresh the workers are: only events report them. */
   workerStatus(): DeploymentStatus;
-  /** Tasks that wait in queues; `null` where queues cannot be read. */
+  /** Tasks that wait in queues; `null` where their messages cannot be listed. */
   readonly waiting: Waiting | null;
   readonly queues: QueueSource;
   readonly schedules: ScheduleSource;

@@ -27,7 +27,7 @@ export function createLiveDeployment(options: LiveDeploymentOptions): Deployment
   return {
     status: collector.status,
     workerStatus: collector.workerStatus,
-    waiting: queues,
+    waiting: queues?.listsMessages === true ? queues : null,
     queues: queueSource(name, collection),
     schedules: scheduleSource(options),
     health: createHealth({ name, reader, collector, broker, backend, ping: control?.ping ?? null }),
@@ -66,10 +66,14 @@ function scheduleSource({ collection, redactor }: LiveDeploymentOptions): Schedu
   };
 }
 
-/** Tasks wait where their messages are; a task that the history takes for waiting may have run unseen. */
+/**
+ * Tasks wait where their messages are; a task that the history takes for waiting may have run unseen. Where messages
+ * cannot be listed, the history decides.
+ */
 function sightOf({ blind, queues }: Collection, index: Pick<HistoryIndex, 'sentAt'>): Sight {
   if (queues === null) return { blind: blind(), waiting: null };
   // The queues are read less often while nobody asks.
   queues.asked();
+  if (!queues.listsMessages) return { blind: blind(), waiting: null };
   return { blind: blind(), waiting: waitingGroups(queues.index().messages, index.sentAt, Date.now()) };
 }

@@ -7,6 +7,8 @@ import { type ControlReply, decodeReply } from './reply.ts';
 const GRACE_MS = 100;
 /** For how many milliseconds a broadcast that waited to its end decides whose replies can be expected. */
 const USUAL_FOR_MS = 10_000;
+/** The same for the last broadcast where the broker does not report who received it. */
+const UNCOUNTED_USUAL_FOR_MS = 60_000;
 const MAX_REPLIES = 10_000;
 
 /** What workers answered to one request. */
@@ -43,7 +45,7 @@ export type Broadcast = (
   workers?: readonly string[],
 ) => Promise<Replies>;
 
-/** Who answered the last request that was waited for to its end. */
+/** Who answered the last request that was waited for to its end; the last one, where receivers are not counted. */
 interface UsualReplies {
   readonly names: ReadonlySet<string>;
   readonly receivers: number | null;
@@ -129,8 +131,8 @@ async function broadcast(
   const { values, answers, receivers, lost, unnamed, errors, unreadable } = collection;
   sent.end(workers === null && receivers !== null ? answers >= receivers : isAll);
   if (lost !== null && answers === 0) throw lost.error;
-  if (isLate && workers === null) {
-    const until = performance.now() + USUAL_FOR_MS;
+  if (workers === null && (isLate || receivers === null)) {
+    const until = performance.now() + (receivers === null ? UNCOUNTED_USUAL_FOR_MS : USUAL_FOR_MS);
     broadcaster.usual = { names: new Set(values.keys()), receivers, until };
   }
   const tookMs = performance.now() - begun;
@@ -171,7 +173,9 @@ function takeReply(broadcaster: Broadcaster, collection: Collection, reply: Cont
 
 /** @returns whether every reply that can arrive has arrived */
 function finishWhenAnswered(broadcaster: Broadcaster, collection: Collection): boolean {
-  if (isComplete(broadcaster, collection)) {
+  // Workers without heartbeats are not known. Unless receivers are counted, they get a short time more.
+  const isClosed = collection.workers !== null || collection.receivers !== null;
+  if (isClosed && isComplete(broadcaster, collection)) {
     collection.finish();
     return true;
   }
@@ -191,12 +195,17 @@ function isComplete({ known }: Broadcaster, collection: Collection): boolean {
 }
 
 /** Whether so many have answered that the rest gets only a short time more. */
-function isEnough({ usual }: Broadcaster, collection: Collection): boolean {
+function isEnough({ usual, known }: Broadcaster, collection: Collection): boolean {
   const { workers, values, answers, receivers, isSent } = collection;
   if (!isSent) return false;
   if (workers !== null) return receivers === 0;
   if (receivers !== null && answers >= receivers) return true;
-  if (usual === null || performance.now() > usual.until) return false;
-  const isGrown = receivers !== null && usual.receivers !== null && receivers > usual.receivers;
+  const isUsual = usual !== null && performance.now() <= usual.until;
+  if (receivers === null) {
+    const expected = new Set([...known(), ...(isUsual ? usual.names : [])]);
+    return (isUsual || expected.size > 0) && [...expected].every((name) => values.has(name));
+  }
+  if (!isUsual) return false;
+  const isGrown = usual.receivers !== null && receivers > usual.receivers;
   return !isGrown && [...usual.names].every((name) => values.has(name));
 }

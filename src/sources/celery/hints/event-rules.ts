@@ -33,6 +33,7 @@ export function eventHints(input: HintInput): Hint[] {
   return [
     ...eventsOff(input),
     ...sentEventsOff(input),
+    ...waitingUnseen(input),
     ...noWorkers(input),
     ...clockSkew(input),
     ...otherSerializers(input),
@@ -64,9 +65,10 @@ function eventsOff(input: HintInput): Hint[] {
  * within 10 s. Only first attempts count that were received after the queues had been seen to be empty,
  * or later than a minute after we were connected: earlier ones may have been sent before.
  */
-function sentEventsOff({ facts, broker }: HintInput): Hint[] {
+function sentEventsOff({ options, facts, broker }: HintInput): Hint[] {
   const { announced, unannounced, names } = facts.sent;
   if (broker?.up !== true || unannounced < 5 || unannounced * 3 < announced) return [];
+  const unlisted = options.listsMessages === false ? ', and tasks that wait are not listed' : '';
   const such = names.length === 0 ? '' : ` such as ${listed(names)}`;
   const line = 'task_send_sent_event = True';
   return [
@@ -74,8 +76,33 @@ function sentEventsOff({ facts, broker }: HintInput): Hint[] {
       code: 'sent_events_off',
       component: 'collector',
       sentence:
-        `Workers receive tasks${such} without a task-sent event, so it is not known when they were sent. ` +
+        `Workers receive tasks${such} without a task-sent event, so it is not known when they were sent${unlisted}. ` +
         `Set ${line} in the configuration of their clients.`,
+      line,
+    },
+  ];
+}
+
+/** For so many milliseconds, no client has reported a task. */
+const UNREPORTED = 10_000;
+
+/**
+ * Evidence: messages cannot be listed, some wait in a queue, and no client has reported a task that it sent since we
+ * were connected.
+ */
+function waitingUnseen({ options, facts, broker, now }: HintInput): Hint[] {
+  if (options.listsMessages !== false || facts.sent.isHeard || upFor(broker, now) < UNREPORTED) return [];
+  const waiting = (facts.queues ?? []).filter((queue) => (queue.waiting ?? 0) > 0).map(({ name }) => name);
+  // The other hint names the same setting.
+  if (waiting.length === 0 || facts.sent.unannounced >= 5) return [];
+  const line = 'task_send_sent_event = True';
+  return [
+    {
+      code: 'sent_events_off',
+      component: 'collector',
+      sentence:
+        `Tasks wait in ${listed(waiting)}, but this broker does not let anybody list them: they are shown only if ` +
+        `their clients report that they send them. Set ${line} in the configuration of the clients.`,
       line,
     },
   ];

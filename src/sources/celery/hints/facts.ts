@@ -10,6 +10,8 @@ export interface HintOptions {
   /** Whether remote control is allowed. */
   readonly control: boolean;
   readonly enableEvents: boolean;
+  /** Whether the broker lists the messages that wait in queues. Default true. */
+  readonly listsMessages?: boolean;
   /** The scheme of a broker, or of a result backend, that this source does not read. */
   readonly foreignBroker: string | null;
   readonly foreignBackend: string | null;

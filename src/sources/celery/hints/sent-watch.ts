@@ -21,6 +21,8 @@ const WINDOW = 200;
 
 /** The findings so far. */
 export interface SentFacts {
+  /** Whether a client has ever reported a task that it sent. */
+  readonly isHeard: boolean;
   /** Of recently received tasks, how many were announced. */
   readonly announced: number;
   /** Of recently received tasks, how many were not. */
@@ -40,11 +42,12 @@ export interface SentWatch {
   /** A result was published. It may overtake the events, which workers send in batches. */
   hasResult(id: string, now: number): void;
   facts(now: number): SentFacts;
-  /** Forgets everything, because messages may have been missed. */
+  /** Forgets all tasks, because messages may have been missed. */
   clear(): void;
 }
 
 interface State {
+  isHeard: boolean;
   /** Ids of announced tasks that no worker has received. */
   readonly announcedIds: Set<string>;
   /** Received tasks that are not announced yet. */
@@ -73,18 +76,19 @@ export function createSentWatch(): SentWatch {
     hasResult: (id, now) => hasResult(state, id, now),
     facts(now) {
       settle(state, now);
-      const { announced, unannounced, names } = state;
-      return { announced, unannounced, names };
+      const { isHeard, announced, unannounced, names } = state;
+      return { isHeard, announced, unannounced, names };
     },
     clear() {
-      const { turnedAt, periodAt, left } = state;
-      Object.assign(state, newState(), { turnedAt, periodAt, left });
+      const { isHeard, turnedAt, periodAt, left } = state;
+      Object.assign(state, newState(), { isHeard, turnedAt, periodAt, left });
     },
   };
 }
 
 function newState(): State {
   return {
+    isHeard: false,
     announcedIds: new Set(),
     pending: new Map(),
     withResult: new Set(),
@@ -100,6 +104,7 @@ function newState(): State {
 }
 
 function sent(state: State, id: string): void {
+  state.isHeard = true;
   if (state.pending.delete(id)) {
     judge(state, true);
   } else if (inSample(state, id)) {

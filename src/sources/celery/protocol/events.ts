@@ -2,6 +2,7 @@
 
 import type { TaskChange, TaskChangeType } from '../../../history/history.ts';
 import type { TaskTextField } from '../../../model.ts';
+import { isDelayedName } from './delayed-names.ts';
 import { eventException } from './exceptions.ts';
 import { type FullChange, kindOf } from './full-change.ts';
 import { parseMoment } from './moments.ts';
@@ -44,7 +45,7 @@ export function taskChangeOf(event: CeleryEvent): TaskChange | null {
     tentative: undefined,
     isConsequence: undefined,
     name,
-    queue: sharedText(text(event.queue)),
+    queue: sharedText(text(event.queue) ?? (type === 'sent' ? delayedQueue(event) : undefined)),
     args: text(event.args),
     kwargs: text(event.kwargs),
     result: text(event.result),
@@ -66,6 +67,18 @@ export function taskChangeOf(event: CeleryEvent): TaskChange | null {
   else if (type === 'custom') full.detail = customDetail(event);
   else full.truncated = cutFields(full);
   return full as TaskChange;
+}
+
+/** Of kombu's native delayed delivery: 28 bits of seconds, then the routing key of the queue. */
+const DELAYED_KEY = /^(?:[01]\.){28}(.+)$/s;
+
+/**
+ * The queue of a task with an eta that is sent to quorum queues (Celery 5.5): its message waits in queues of kombu's
+ * (kombu/transport/native_delayed_delivery.py), and `task-sent` names no queue.
+ */
+function delayedQueue({ exchange, routing_key: key }: CeleryEvent): string | undefined {
+  if (typeof exchange !== 'string' || !isDelayedName(exchange)) return undefined;
+  return DELAYED_KEY.exec(text(key) ?? '')?.[1];
 }
 
 function changeTypeOf(eventType: string, event: CeleryEvent): TaskChangeType {

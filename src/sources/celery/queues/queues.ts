@@ -21,6 +21,8 @@ const IDLE_READINGS = 5;
 const IDLE_AFTER_MS = 10_000;
 /** A thousand queues are read in no less than this many milliseconds each. */
 const PER_QUEUE_MS = 4;
+/** Most names of queues to remember that clients reported. */
+const MAX_ANNOUNCED = 1000;
 /** How long a request waits for the first reading, in milliseconds. */
 const FIRST_READING_MS = 1000;
 
@@ -39,6 +41,8 @@ export interface QueuesOptions {
 
 /** What waits. */
 export interface Queues {
+  /** Whether messages can be listed; see {@link QueueReader.listsMessages}. */
+  readonly listsMessages: boolean;
   /** Begins to read. */
   start(): void;
   /** Reads no more. */
@@ -62,6 +66,8 @@ export interface Queues {
   nextEta(): Date | null;
   /** To be called when queues are requested. */
   asked(): void;
+  /** To be called when a client reports that it has sent a task to this queue. */
+  announced(queue: string): void;
   /** Resolves once the first reading has ended, or a second later. */
   ready(): Promise<void>;
   /** All waiting messages; `null` when they are too many, or before the first reading. */
@@ -76,6 +82,8 @@ interface QueuesState {
   readonly history: IntakeHistory;
   readonly intake: MessageIntake;
   readonly known: () => readonly string[];
+  /** Names of queues that clients reported, where queues cannot be found otherwise. */
+  readonly announced: Set<string>;
   readonly now: () => number;
   reading: QueueReading | null;
   /** When the last reading that succeeded began, milliseconds since 1970. */
@@ -99,6 +107,7 @@ export function createQueues(options: QueuesOptions): Queues {
   const intake = createMessageIntake(history, lineage);
   const state = newState(reader, history, intake, known, now);
   return {
+    listsMessages: reader.listsMessages,
     start() {
       if (state.isRunning) return;
       state.isRunning = true;
@@ -125,6 +134,9 @@ export function createQueues(options: QueuesOptions): Queues {
         schedule(state, state.begunAt + intervalOf(state) - state.askedAt);
       }
     },
+    announced(queue) {
+      if (!reader.listsMessages && state.announced.size < MAX_ANNOUNCED) state.announced.add(queue);
+    },
     ready: () => ready(state),
     held: () => (state.reading?.isComplete === true ? state.index : null),
     index: () => state.index,
@@ -148,6 +160,7 @@ function newState(
     history,
     intake,
     known,
+    announced: new Set(),
     now,
     reading: null,
     readAt: null,
@@ -170,11 +183,11 @@ function schedule(state: QueuesState, delayMs: number): void {
 }
 
 async function readOnce(state: QueuesState): Promise<void> {
-  const { reader, intake, known, now } = state;
+  const { reader, intake, known, announced, now } = state;
   state.isReading = true;
   state.begunAt = now();
   const before = state.reading;
-  const reading = await reader.read(known(), intake.take, state.begunAt);
+  const reading = await reader.read([...known(), ...announced], intake.take, state.begunAt);
   const isChanged = before?.revision !== reading.revision;
   if (isChanged) state.index = indexMessages(reading.messages, reading.newest);
   state.reading = reading;

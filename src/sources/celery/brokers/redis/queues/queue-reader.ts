@@ -59,7 +59,7 @@ export function createRedisQueueReader(
     revision: 0,
     reading: NOTHING,
   };
-  return { read: (known, take, now) => read(state, known, take, now) };
+  return { listsMessages: true, read: (known, take, now) => read(state, known, take, now) };
 }
 
 async function read(

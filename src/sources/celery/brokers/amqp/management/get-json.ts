@@ -1,0 +1,127 @@
+/** Requests of RabbitMQ's management API. */
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { refuseForbidden } from '../../../../../outgoing/forbidden-socket.ts';
+import type { Problem } from '../../../problem.ts';
+import type { ResolvedManagement } from './management-options.ts';
+
+/** Why the management API could not be read. The message has no address, user or password. */
+export class ManagementError extends Error {
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.sentence);
+    this.name = 'ManagementError';
+    this.problem = problem;
+  }
+}
+
+/** What one request may take. */
+export interface RequestLimits {
+  /** Ends the request. */
+  readonly signal: AbortSignal;
+  /** Most bytes of the body. */
+  readonly maxBytes: number;
+}
+
+const SENTENCES = {
+  ECONNREFUSED:
+    'Nothing listens at the address of the management API: is the plugin rabbitmq_management enabled?',
+  TimeoutError: 'The management API does not answer in time.',
+  FORBIDDEN: 'The address of the management API leads to a link-local address or a metadata service.',
+  NOPERM: 'The management API refuses the user: wrong password, or a missing right.',
+  NOTFOUND: "The management API does not know the broker's virtual host.",
+  REDIRECT: 'The management API redirects, which is not followed: write the address that it leads to.',
+  TOOLARGE: 'The answer of the management API is too large.',
+  INVALID: 'What answers at the address of the management API is not the API of RabbitMQ.',
+  UNKNOWN: 'The management API cannot be reached.',
+} as const;
+
+type ProblemCode = keyof typeof SENTENCES;
+
+/** The error for one of these problems. */
+export function managementError(code: ProblemCode): ManagementError {
+  return new ManagementError({ code, sentence: SENTENCES[code] });
+}
+
+/**
+ * Gets JSON over a connection of its own. Follows no redirect.
+ *
+ * @param path begins with a slash
+ * @returns the parsed body, and its length in bytes
+ * @throws ManagementError
+ */
+export function getJson(
+  { url, authorization, agent }: ResolvedManagement,
+  path: string,
+  { signal, maxBytes }: RequestLimits,
+): Promise<{ readonly value: unknown; readonly bytes: number }> {
+  const send = url.startsWith('https:') ? requestHttps : requestHttp;
+  return new Promise((resolve, reject) => {
+    let request: ClientRequest;
+    const fail = (code: ProblemCode): void => {
+      reject(managementError(code));
+      request.destroy();
+    };
+    request = send(`${url}${path}`, {
+      headers: { accept: 'application/json', 'accept-encoding': 'identity', authorization: authorization() },
+      agent: agent ?? false,
+    });
+    const end = (): void => fail('TimeoutError');
+    signal.addEventListener('abort', end, { once: true });
+    request.once('close', () => {
+      signal.removeEventListener('abort', end);
+      fail('INVALID');
+    });
+    request.once('socket', () => refuseForbidden(request, () => fail('FORBIDDEN')));
+    request.on('error', (error) => fail(codeOf(error)));
+    request.once('response', (response) => readBody(response, maxBytes, resolve, fail));
+    if (signal.aborted) end();
+    else request.end();
+  });
+}
+
+function readBody(
+  response: IncomingMessage,
+  maxBytes: number,
+  done: (body: { readonly value: unknown; readonly bytes: number }) => void,
+  fail: (code: ProblemCode) => void,
+): void {
+  response.on('error', () => fail('INVALID'));
+  const fault = faultOf(response, maxBytes);
+  if (fault !== null) {
+    fail(fault);
+    return;
+  }
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  response.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > maxBytes) fail('TOOLARGE');
+    else chunks.push(chunk);
+  });
+  response.on('end', () => {
+    if (!response.complete) {
+      fail('INVALID');
+      return;
+    }
+    try {
+      done({ value: JSON.parse(Buffer.concat(chunks).toString('utf8')), bytes });
+    } catch {
+      fail('INVALID');
+    }
+  });
+}
+
+function faultOf({ statusCode = 0, headers }: IncomingMessage, maxBytes: number): ProblemCode | null {
+  if (statusCode === 401 || statusCode === 403) return 'NOPERM';
+  if (statusCode === 404) return 'NOTFOUND';
+  if (statusCode >= 300 && statusCode < 400) return 'REDIRECT';
+  if (statusCode !== 200 || headers['content-encoding'] !== undefined) return 'INVALID';
+  return Number(headers['content-length'] ?? 0) > maxBytes ? 'TOOLARGE' : null;
+}
+
+function codeOf(error: NodeJS.ErrnoException): ProblemCode {
+  if (error.code === 'ECONNREFUSED') return 'ECONNREFUSED';
+  return error.code?.startsWith('HPE_') === true ? 'INVALID' : 'UNKNOWN';
+}
