@@ -47,6 +47,25 @@ describe('an event about a task', () => {
     });
   });
 
+  it('names the queue of a task that waits for its eta in the queues of native delayed delivery', () => {
+    const bits = '0.'.repeat(27);
+    const queueOf = (exchange: unknown, key: unknown): unknown =>
+      taskChangeOf({ ...common, type: 'task-sent', queue: null, exchange, routing_key: key })?.queue;
+    expect(queueOf('celery_delayed_27', `${bits}1.qq`)).toBe('qq');
+    expect(queueOf('eu_celery_delayed_27', `${bits}1.shop.mail`)).toBe('shop.mail');
+    for (const [exchange, key] of [
+      ['celery_delayed_27', `${bits}qq`],
+      ['celery_delayed_27', `${bits}1.`],
+      ['celery_delayed_27', null],
+      ['topics', `${bits}1.qq`],
+      [null, `${bits}1.qq`],
+    ]) {
+      expect(queueOf(exchange, key)).toBeUndefined();
+    }
+    const received = { ...common, type: 'task-received', exchange: 'celery_delayed_27', routing_key: `${bits}1.qq` };
+    expect(taskChangeOf(received)?.queue).toBeUndefined();
+  });
+
   it('of the worker tells what Celery sends with it, and nothing else', () => {
     const worker = { time: 1795229750500, id: 'a', origin: 'event', worker: 'w1@alpha' };
     expect(told({ ...common, type: 'task-started' })).toEqual({

@@ -135,6 +135,49 @@ describe('a hint that sent events are off', () => {
     expect(codes()).toEqual([]);
   });
 
+  it('comes when tasks wait that cannot be listed, until a client has reported one', () => {
+    const waiting = [
+      { ...queue, waiting: 3 },
+      { ...queue, name: 'idle', waiting: 0 },
+    ];
+    const listed = deployment();
+    listed.observer.queues(waiting);
+    listed.pass(11);
+    expect(listed.codes()).toEqual([]);
+
+    const { observer, pass, hint, codes } = deployment({ ...OPTIONS, listsMessages: false });
+    observer.queues(waiting);
+    pass(9);
+    expect(codes()).toEqual([]);
+    pass(2);
+    expect(hint('sent_events_off')).toEqual({
+      code: 'sent_events_off',
+      component: 'collector',
+      line: 'task_send_sent_event = True',
+      sentence:
+        'Tasks wait in celery, but this broker does not let anybody list them: they are shown only if their clients ' +
+        'report that they send them. Set task_send_sent_event = True in the configuration of the clients.',
+    });
+    observer.queues([]);
+    expect(codes()).toEqual([]);
+    observer.queues(waiting);
+    event(observer, 'sent', { worker: null });
+    observer.connected('broker');
+    pass(11);
+    expect(codes()).toEqual([]);
+  });
+
+  it('says once what it hides where messages cannot be listed', () => {
+    const { observer, pass, hint, codes } = deployment({ ...OPTIONS, listsMessages: false });
+    observer.queues([{ ...queue, waiting: 0 }]);
+    observer.queues([{ ...queue, waiting: 3 }]);
+    for (let count = 0; count < 5; count += 1) event(observer, 'received', { name: 'shop.pay' });
+    pass(11);
+    event(observer, 'started');
+    expect(codes()).toEqual(['sent_events_off']);
+    expect(hint('sent_events_off')?.sentence).toContain('and tasks that wait are not listed. Set');
+  });
+
   it('does not come when announcements are late, nor for what may have been sent before', () => {
     const { observer, pass, codes } = deployment();
     for (let count = 0; count < 50; count += 1) event(observer, 'received');

@@ -1,6 +1,7 @@
 /** Requests of RabbitMQ's management API. */
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import { describeAmqpError } from '../../../../../amqp/problems.ts';
 import { refuseForbidden } from '../../../../../outgoing/forbidden-socket.ts';
 import type { Problem } from '../../../problem.ts';
 import type { ResolvedManagement } from './management-options.ts';
@@ -34,7 +35,6 @@ const SENTENCES = {
   REDIRECT: 'The management API redirects, which is not followed: write the address that it leads to.',
   TOOLARGE: 'The answer of the management API is too large.',
   INVALID: 'What answers at the address of the management API is not the API of RabbitMQ.',
-  UNKNOWN: 'The management API cannot be reached.',
 } as const;
 
 type ProblemCode = keyof typeof SENTENCES;
@@ -59,8 +59,8 @@ export function getJson(
   const send = url.startsWith('https:') ? requestHttps : requestHttp;
   return new Promise((resolve, reject) => {
     let request: ClientRequest;
-    const fail = (code: ProblemCode): void => {
-      reject(managementError(code));
+    const fail = (problem: ProblemCode | ManagementError): void => {
+      reject(typeof problem === 'string' ? managementError(problem) : problem);
       request.destroy();
     };
     request = send(`${url}${path}`, {
@@ -74,7 +74,7 @@ export function getJson(
       fail('INVALID');
     });
     request.once('socket', () => refuseForbidden(request, () => fail('FORBIDDEN')));
-    request.on('error', (error) => fail(codeOf(error)));
+    request.on('error', (error) => fail(networkProblem(error)));
     request.once('response', (response) => readBody(response, maxBytes, resolve, fail));
     if (signal.aborted) end();
     else request.end();
@@ -121,7 +121,9 @@ function faultOf({ statusCode = 0, headers }: IncomingMessage, maxBytes: number)
   return Number(headers['content-length'] ?? 0) > maxBytes ? 'TOOLARGE' : null;
 }
 
-function codeOf(error: NodeJS.ErrnoException): ProblemCode {
+function networkProblem(error: NodeJS.ErrnoException): ProblemCode | ManagementError {
   if (error.code === 'ECONNREFUSED') return 'ECONNREFUSED';
-  return error.code?.startsWith('HPE_') === true ? 'INVALID' : 'UNKNOWN';
+  if (error.code?.startsWith('HPE_') === true) return 'INVALID';
+  const { code, sentence } = describeAmqpError(error);
+  return new ManagementError({ code, sentence: `The management API cannot be reached. ${sentence}` });
 }

@@ -1,0 +1,222 @@
+/**
+ * Remote control over AMQP (kombu/pidbox.py): requests go to a fanout exchange, replies arrive in a queue of our own
+ * that ends with its connection. Queues of workers are never declared, because their properties depend on the
+ * workers' version and settings.
+ */
+import { type AmqpChannel, publishConfirmed } from '../../../../../amqp/channel.ts';
+import type { AmqpClientChannel, AmqpMessage } from '../../../../../amqp/client.ts';
+import type { AmqpConnection } from '../../../../../amqp/connection.ts';
+import type { AmqpLimits } from '../../../../../amqp/deadline.ts';
+import { amqpError, describeAmqpError } from '../../../../../amqp/problems.ts';
+import type { ControlRequest, Mailbox, ReplyListener, SentRequest } from '../../../broker.ts';
+import { ControlFailure } from '../../../control/failure.ts';
+import type { CelerySettings } from '../../../settings.ts';
+import { type ControlNames, controlNames, newReplyQueue } from './control-names.ts';
+
+/** Most replies that wait for us to read them. */
+const MOST_REPLIES = 10_000;
+
+/** What a mailbox needs. */
+export interface AmqpMailboxOptions {
+  /** Used for nothing that must work while RabbitMQ takes no messages. Closed with the mailbox. */
+  readonly connection: AmqpConnection;
+  readonly settings: CelerySettings;
+  /** The command that gives the user the rights for remote control. */
+  readonly rights: () => string;
+}
+
+/** A channel with a queue of replies. */
+interface Session {
+  readonly channel: AmqpChannel;
+  /** The routing key of replies. */
+  readonly oid: string;
+  /** Tickets of requests that no queue has received. */
+  readonly returned: Set<string>;
+}
+
+interface MailboxState extends AmqpMailboxOptions {
+  readonly names: ControlNames;
+  /** Who waits for replies, by ticket. */
+  readonly listeners: Map<string, ReplyListener>;
+  /** The session, or the attempt to open one. `null` in it: no worker has ever listened. */
+  session: Promise<Session | null> | null;
+  closed: boolean;
+}
+
+/** Nothing is connected before the first request. Then there is one channel with one queue. */
+export function createAmqpMailbox(options: AmqpMailboxOptions): Mailbox {
+  const state: MailboxState = {
+    ...options,
+    names: controlNames(options.settings),
+    listeners: new Map(),
+    session: null,
+    closed: false,
+  };
+  return {
+    fault: null,
+    send: (request, timeoutMs, listener) => send(state, request, timeoutMs, listener),
+    close: () => close(state),
+  };
+}
+
+async function send(
+  state: MailboxState,
+  request: ControlRequest,
+  timeoutMs: number,
+  listener: ReplyListener,
+): Promise<SentRequest> {
+  const { connection, listeners, names } = state;
+  const { ticket, expires } = request;
+  const signal = AbortSignal.timeout(timeoutMs);
+  const limits: AmqpLimits = { signal, timeoutMs };
+  try {
+    if (state.closed) throw amqpError('CLOSED');
+    // What is sent now would reach the workers much later.
+    if (connection.isBlocked()) throw amqpError('BLOCKED');
+    const session = await sessionOf(state, limits);
+    if (session === null) return { receivers: 0, end() {} };
+    const { channel, oid, returned } = session;
+    listeners.set(ticket, listener);
+    const message = {
+      exchange: names.exchange,
+      routingKey: '',
+      content: Buffer.from(request.body(names.replyExchange, oid), 'utf8'),
+      // As Celery's own client sends it. RabbitMQ returns it if no worker listens.
+      options: {
+        contentType: 'application/json',
+        contentEncoding: 'utf-8',
+        headers: { clock: 1, expires },
+        persistent: false,
+        mandatory: true,
+      },
+    };
+    await publishConfirmed(channel, message, limits);
+    // How many workers received it is not reported.
+    return { receivers: returned.delete(ticket) ? 0 : null, end: () => void listeners.delete(ticket) };
+  } catch (error) {
+    listeners.delete(ticket);
+    throw failureOf(state, error);
+  }
+}
+
+function sessionOf(state: MailboxState, limits: AmqpLimits): Promise<Session | null> {
+  if (state.session !== null) return state.session;
+  const opening = openSession(state, limits);
+  const forget = (): void => {
+    if (state.session === opening) state.session = null;
+  };
+  state.session = opening;
+  opening.then((session) => {
+    if (session === null) forget();
+    else void session.channel.ended.then(forget);
+  }, forget);
+  return opening;
+}
+
+/** @returns `null` if the exchange does not exist: a worker declares it before it listens */
+async function openSession(state: MailboxState, limits: AmqpLimits): Promise<Session | null> {
+  const { connection, names } = state;
+  if (!(await exists(connection, names.exchange, limits))) return null;
+  const isDeclared = await exists(connection, names.replyExchange, limits);
+  const channel = await connection.channel({ confirm: true }, limits);
+  const { oid, queue } = newReplyQueue(names);
+  const session: Session = { channel, oid, returned: new Set() };
+  try {
+    await channel.request(async (raw) => {
+      // With the properties that every worker uses.
+      if (!isDeclared) await raw.assertExchange(names.replyExchange, 'direct', { durable: false });
+      await receiveReplies(state, session, raw, queue);
+    }, limits);
+  } catch (error) {
+    await channel.close();
+    throw error;
+  }
+  void channel.ended.then((problem) => {
+    const waiting = [...state.listeners.values()];
+    state.listeners.clear();
+    for (const listener of waiting) listener.onLost(new ControlFailure(problemWith(state, problem)));
+  });
+  return session;
+}
+
+/** On a channel of its own, which ends if there is no such exchange. */
+async function exists(connection: AmqpConnection, exchange: string, limits: AmqpLimits): Promise<boolean> {
+  const channel = await connection.channel({}, limits);
+  try {
+    await channel.request((raw) => raw.checkExchange(exchange), limits);
+    return true;
+  } catch (error) {
+    if (describeAmqpError(error).code === 'NOTFOUND') return false;
+    throw error;
+  } finally {
+    void channel.close();
+  }
+}
+
+async function receiveReplies(
+  state: MailboxState,
+  { channel, oid, returned }: Session,
+  raw: AmqpClientChannel,
+  queue: string,
+): Promise<void> {
+  await raw.assertQueue(queue, {
+    durable: false,
+    exclusive: true,
+    autoDelete: true,
+    arguments: { 'x-max-length': MOST_REPLIES },
+  });
+  await raw.bindQueue(queue, state.names.replyExchange, oid);
+  raw.on('return', (message: AmqpMessage) => {
+    const ticket = ticketIn(message.content);
+    if (state.listeners.has(ticket)) returned.add(ticket);
+  });
+  const take = (message: AmqpMessage | null): void => {
+    if (message !== null) deliver(state, message);
+    // The queue was deleted.
+    else void channel.close();
+  };
+  await raw.consume(queue, take, { noAck: true });
+}
+
+/** The ticket of a request of ours. */
+function ticketIn(request: Buffer): string {
+  return String((JSON.parse(request.toString('utf8')) as { readonly ticket?: unknown }).ticket);
+}
+
+function deliver({ listeners }: MailboxState, { content, properties }: AmqpMessage): void {
+  const { headers = {}, contentType } = properties;
+  const { ticket, compression } = headers;
+  // A reply to a request that is over is dropped.
+  const listener = typeof ticket === 'string' ? listeners.get(ticket) : undefined;
+  const isLast = listener?.onReply({
+    contentType: typeof contentType === 'string' ? contentType : '',
+    isCompressed: typeof compression === 'string',
+    body: content,
+  });
+  if (isLast === true) listeners.delete(String(ticket));
+}
+
+function failureOf(state: MailboxState, error: unknown): ControlFailure {
+  return error instanceof ControlFailure ? error : new ControlFailure(problemWith(state, describeAmqpError(error)));
+}
+
+function problemWith({ rights }: MailboxState, { code, sentence }: { code: string; sentence: string }) {
+  if (code !== 'NOPERM') return { code, sentence, missingRights: null };
+  const missingRights = rights();
+  return {
+    code,
+    sentence: `The RabbitMQ user lacks a right that remote control needs. Run ${missingRights}`,
+    missingRights,
+  };
+}
+
+async function close(state: MailboxState): Promise<void> {
+  if (state.closed) return;
+  state.closed = true;
+  const session = await state.session?.catch(() => null);
+  const waiting = [...state.listeners.values()];
+  state.listeners.clear();
+  for (const listener of waiting) listener.onLost(failureOf(state, amqpError('CLOSED')));
+  await session?.channel.close();
+  await state.connection.close();
+}
