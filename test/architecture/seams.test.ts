@@ -14,13 +14,19 @@ const SEAMS: readonly Seam[] = [
   {
     title: 'Redis: within the Celery source, brokers and result backends in Redis, and who chooses them',
     within: /^src\/sources\/celery\//,
-    behind: /^src\/redis\/|^src\/sources\/celery\/(?:brokers|backends)\//,
+    behind: /^src\/redis\/|^src\/sources\/celery\/(?:brokers|backends)\/redis\//,
     by: /^src\/sources\/celery\/(?:(?:brokers|backends)\/redis\/|connect\.ts$)/,
   },
   {
-    title: 'decoding and lineage: know no broker, no backend and no Redis',
+    title: 'RabbitMQ: within the Celery source, the broker in RabbitMQ, and who chooses it',
+    within: /^src\/sources\/celery\//,
+    behind: /^src\/amqp\/|^src\/sources\/celery\/brokers\/amqp\//,
+    by: /^src\/sources\/celery\/(?:brokers\/amqp\/|connect\.ts$)/,
+  },
+  {
+    title: 'decoding and lineage: know no broker, no backend, no Redis and no RabbitMQ',
     within: /^src\/sources\/celery\/(?:protocol|lineage)\//,
-    behind: /^src\/redis\/|^src\/sources\/celery\/(?:brokers|backends|broker\.ts|result-backend\.ts)/,
+    behind: /^src\/(?:redis|amqp)\/|^src\/sources\/celery\/(?:brokers|backends|broker\.ts|result-backend\.ts)/,
     by: /^$/,
   },
   {

@@ -22,9 +22,13 @@ export const UP: ConnectionState = { up: true, asOf: 0, since: 0, reconnects: 0,
 /** One that Redis refuses what it asks for. */
 export const DENIED: ConnectionState = { ...UP, up: false, since: null, problem: NOPERM };
 
-/** A deployment that is told of step by step, at moments of a clock that only `pass` moves. */
-export function deployment(resolved: ResolvedOptions = OPTIONS) {
-  const options = hintOptions(resolved);
+/**
+ * A deployment that is told of step by step, at moments of a clock that only `pass` moves.
+ *
+ * @param more what hints depend on besides, where the broker is not Redis
+ */
+export function deployment(resolved: ResolvedOptions = OPTIONS, more: Partial<HintOptions> = {}) {
+  const options = { ...hintOptions(resolved), ...more };
   let now = 0;
   let found: readonly Hint[] = [];
   let states = { broker: UP, backend: UP };

@@ -145,7 +145,7 @@ describe('a hint that sent events are off', () => {
     listed.pass(11);
     expect(listed.codes()).toEqual([]);
 
-    const { observer, pass, hint, codes } = deployment({ ...OPTIONS, listsMessages: false });
+    const { observer, pass, hint, codes } = deployment(OPTIONS, { listsMessages: false });
     observer.queues(waiting);
     pass(9);
     expect(codes()).toEqual([]);
@@ -168,7 +168,7 @@ describe('a hint that sent events are off', () => {
   });
 
   it('says once what it hides where messages cannot be listed', () => {
-    const { observer, pass, hint, codes } = deployment({ ...OPTIONS, listsMessages: false });
+    const { observer, pass, hint, codes } = deployment(OPTIONS, { listsMessages: false });
     observer.queues([{ ...queue, waiting: 0 }]);
     observer.queues([{ ...queue, waiting: 3 }]);
     for (let count = 0; count < 5; count += 1) event(observer, 'received', { name: 'shop.pay' });
