@@ -26,7 +26,8 @@ const SEAMS: readonly Seam[] = [
   {
     title: 'decoding and lineage: know no broker, no backend, no Redis and no RabbitMQ',
     within: /^src\/sources\/celery\/(?:protocol|lineage)\//,
-    behind: /^src\/(?:redis|amqp)\/|^src\/sources\/celery\/(?:brokers|backends|broker\.ts|result-backend\.ts)/,
+    behind:
+      /^src\/(?:redis|amqp)\/|^src\/sources\/celery\/(?:brokers|backends|broker\.ts|result-backend\.ts)/,
     by: /^$/,
   },
   {

@@ -44,15 +44,27 @@ describe("the option 'management'", () => {
   it.each([
     ['a text', URL_TEXT, "'management' must be an object such as { url: 'http://rabbit:15672'"],
     ['a URL', new URL(URL_TEXT), "'management' must be an object"],
-    ['an unknown key', { url: URL_TEXT, user: 'a' }, "Write username instead"],
+    ['an unknown key', { url: URL_TEXT, user: 'a' }, 'Write username instead'],
     ['no URL', LOGIN, "'management.url' must be the management API's whole URL"],
     ['no whole URL', { url: 'rabbit:15672/covert', ...LOGIN }, "'management.url' must begin with http:"],
-    ['another scheme', { url: 'amqp://monitor:covert@rabbit', ...LOGIN }, "'management.url' must begin with http:"],
-    ['a link-local address', { url: 'http://169.254.169.254', ...LOGIN }, "'management.url' must not be a link-local"],
+    [
+      'another scheme',
+      { url: 'amqp://monitor:covert@rabbit', ...LOGIN },
+      "'management.url' must begin with http:",
+    ],
+    [
+      'a link-local address',
+      { url: 'http://169.254.169.254', ...LOGIN },
+      "'management.url' must not be a link-local",
+    ],
     ['no login', { url: URL_TEXT }, 'write username and password'],
     ['two logins', { url: 'http://a:covert@rabbit', ...LOGIN }, 'Remove one of them'],
     ['a broken login', { url: 'http://a:%E4@rabbit' }, 'Write % as %25'],
-    ['a user with a colon', { url: URL_TEXT, username: 'a:covert', password: '' }, "'management.username' must be"],
+    [
+      'a user with a colon',
+      { url: URL_TEXT, username: 'a:covert', password: '' },
+      "'management.username' must be",
+    ],
     ['no password', { url: URL_TEXT, username: 'covert' }, "'management.password' must be a string"],
     ['another agent', { url: 'https://rabbit', ...LOGIN, agent: new Agent() }, 'an Agent of node:https'],
   ])('refuses %s', (_what, option, message) => {

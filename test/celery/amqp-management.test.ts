@@ -1,8 +1,8 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createManagedQueues } from '../../src/sources/celery/brokers/amqp/management/managed-queues.ts';
 import { getJson } from '../../src/sources/celery/brokers/amqp/management/get-json.ts';
+import { createManagedQueues } from '../../src/sources/celery/brokers/amqp/management/managed-queues.ts';
 import { resolveManagement } from '../../src/sources/celery/brokers/amqp/management/management-options.ts';
 
 const LOGIN = { username: 'monitor', password: 'covert' };
@@ -36,7 +36,14 @@ function page(items: readonly unknown[], pages = 1): string {
 }
 
 function row(name: string, more: object = {}): object {
-  return { name, messages_ready: 1, messages_unacknowledged: 2, exclusive: false, auto_delete: false, ...more };
+  return {
+    name,
+    messages_ready: 1,
+    messages_unacknowledged: 2,
+    exclusive: false,
+    auto_delete: false,
+    ...more,
+  };
 }
 
 describe('a request of the management API', () => {
@@ -53,7 +60,10 @@ describe('a request of the management API', () => {
       response.end('{"a":1}');
     });
     const limits = { signal: AbortSignal.timeout(30_000), maxBytes: 7 };
-    expect(await getJson(resolved(`${url}/base`), '/api/x?y=%2F', limits)).toEqual({ value: { a: 1 }, bytes: 7 });
+    expect(await getJson(resolved(`${url}/base`), '/api/x?y=%2F', limits)).toEqual({
+      value: { a: 1 },
+      bytes: 7,
+    });
     const authorization = `Basic ${Buffer.from('monitor:covert').toString('base64')}`;
     expect(seen).toEqual(['GET', '/base/api/x?y=%2F', 'application/json', authorization]);
   });
@@ -102,7 +112,9 @@ describe('a request of the management API', () => {
       response.end('1');
     });
     for (const status of [301, 302, 307, 308]) {
-      const error = await failure((_request, response) => void response.writeHead(status, { location: target }).end());
+      const error = await failure(
+        (_request, response) => void response.writeHead(status, { location: target }).end(),
+      );
       expect(error).toMatchObject({ problem: { code: 'REDIRECT' } });
     }
     expect(hits).toBe(0);
@@ -128,7 +140,9 @@ describe('the queues in a management API', () => {
     const paths: string[] = [];
     const url = await serve((request, response) => {
       paths.push(request.url ?? '');
-      response.end(page([row('a'), row('b', { messages_ready: 'many', exclusive: true }), { name: 3 }, null]));
+      response.end(
+        page([row('a'), row('b', { messages_ready: 'many', exclusive: true }), { name: 3 }, null]),
+      );
     });
     const managed = createManagedQueues(resolved(url), '/shop eu');
     expect(managed.queues()).toBeNull();
@@ -141,13 +155,20 @@ describe('the queues in a management API', () => {
     expect(managed.isWhole()).toBe(true);
     const { pathname, searchParams } = new URL(paths[0] ?? '', url);
     expect(pathname).toBe('/api/queues/%2Fshop%20eu');
-    expect(searchParams.get('columns')).toBe('name,messages_ready,messages_unacknowledged,exclusive,auto_delete');
+    expect(searchParams.get('columns')).toBe(
+      'name,messages_ready,messages_unacknowledged,exclusive,auto_delete',
+    );
   });
 
   it('are read page by page, and not too many of them', async () => {
     const url = await serve((request, response) => {
       const at = Number(new URL(request.url ?? '', 'http://a').searchParams.get('page'));
-      response.end(page(Array.from({ length: 500 }, (_, index) => row(`q${at}-${index}`)), 1_000));
+      response.end(
+        page(
+          Array.from({ length: 500 }, (_, index) => row(`q${at}-${index}`)),
+          1_000,
+        ),
+      );
     });
     const managed = createManagedQueues(resolved(url), '/');
     await managed.refresh();

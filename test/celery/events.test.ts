@@ -62,7 +62,12 @@ describe('an event about a task', () => {
     ]) {
       expect(queueOf(exchange, key)).toBeUndefined();
     }
-    const received = { ...common, type: 'task-received', exchange: 'celery_delayed_27', routing_key: `${bits}1.qq` };
+    const received = {
+      ...common,
+      type: 'task-received',
+      exchange: 'celery_delayed_27',
+      routing_key: `${bits}1.qq`,
+    };
     expect(taskChangeOf(received)?.queue).toBeUndefined();
   });
 

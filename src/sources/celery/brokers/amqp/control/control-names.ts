@@ -20,7 +20,10 @@ export function controlNames({ control_exchange }: CelerySettings): ControlNames
 }
 
 /** A client that receives replies. Its id is never used again, since a lost connection may still hold its queue. */
-export function newReplyQueue({ replyExchange }: ControlNames): { readonly oid: string; readonly queue: string } {
+export function newReplyQueue({ replyExchange }: ControlNames): {
+  readonly oid: string;
+  readonly queue: string;
+} {
   const oid = `${OWN_PREFIX}${randomUUID()}`;
   return { oid, queue: `${oid}.${replyExchange}` };
 }

@@ -197,7 +197,9 @@ function deliver({ listeners }: MailboxState, { content, properties }: AmqpMessa
 }
 
 function failureOf(state: MailboxState, error: unknown): ControlFailure {
-  return error instanceof ControlFailure ? error : new ControlFailure(problemWith(state, describeAmqpError(error)));
+  return error instanceof ControlFailure
+    ? error
+    : new ControlFailure(problemWith(state, describeAmqpError(error)));
 }
 
 function problemWith({ rights }: MailboxState, { code, sentence }: { code: string; sentence: string }) {

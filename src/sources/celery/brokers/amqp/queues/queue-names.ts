@@ -31,7 +31,10 @@ export function queueKinds({ event_queue_prefix: prefix }: CelerySettings): Queu
 }
 
 /** Names that the host gives, and those in the settings. */
-export function configuredQueues({ task_queues: queues }: CelerySettings, given: readonly string[]): string[] {
+export function configuredQueues(
+  { task_queues: queues }: CelerySettings,
+  given: readonly string[],
+): string[] {
   if (typeof queues !== 'object' || queues === null) return [...given];
   const listed = Array.isArray(queues) ? queues : Object.keys(queues);
   return [
