@@ -43,6 +43,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'a running beat with a st
       name: 'celery',
       settings,
       redbeat: { reader: null, unreadable: null },
+      django: null,
       conf: async () => null,
     });
     events = createClient({ url: redis.url() });
@@ -115,6 +116,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'a running beat with a st
       name: 'celery',
       settings: {},
       redbeat: { reader: null, unreadable: null },
+      django: null,
       conf,
     });
     try {

@@ -50,7 +50,13 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'schedules'), (
     settings: CelerySettings,
     conf = NOBODY as Parameters<typeof createSchedules>[0]['conf'],
   ) {
-    const schedules = createSchedules({ name: 'celery', settings, redbeat: redbeatOf(settings), conf });
+    const schedules = createSchedules({
+      name: 'celery',
+      settings,
+      redbeat: redbeatOf(settings),
+      django: null,
+      conf,
+    });
     open.push(schedules);
     return schedules;
   }
@@ -174,7 +180,13 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'schedules'), (
       brokerEndpoint(`redis://mon:pw@127.0.0.1:${redis.port}/0`, {}),
     );
     const limitedTo = (settings: CelerySettings) =>
-      createSchedules({ name: 'celery', settings, redbeat: redbeatOf(settings, limited), conf: NOBODY });
+      createSchedules({
+        name: 'celery',
+        settings,
+        redbeat: redbeatOf(settings, limited),
+        django: null,
+        conf: NOBODY,
+      });
     const plain = limitedTo({});
     expect(await plain.source.listSchedules(context)).toBe(null);
     expect(plain.problem()?.code).toBe('NOPERM');

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import type { CelerySettings } from '../../src/celery.ts';
 import { atProcessEnd } from './process-end.ts';
 
-const PYTHON = process.env.CELERY_PYTHON ?? '/usr/bin/python3';
+/** The Python that has Celery. */
+export const PYTHON: string = process.env.CELERY_PYTHON ?? '/usr/bin/python3';
 const FOLDER = new URL('../celery/app/', import.meta.url).pathname;
 
 /** Every file that uses Celery looks for it: finding a package is quicker than importing it. */

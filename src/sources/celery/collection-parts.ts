@@ -9,7 +9,7 @@ import { createQueues, type Queues } from './queues/queues.ts';
 import type { ResultBackend } from './result-backend.ts';
 import type { KeptTasks } from './results/kept-tasks.ts';
 import { createResults, type Results } from './results/results.ts';
-import type { RedbeatOptions } from './schedules/schedules.ts';
+import type { RedbeatOptions } from './schedules/redbeat-schedule.ts';
 import type { CelerySettings } from './settings.ts';
 
 /** What is collected, and from where. */

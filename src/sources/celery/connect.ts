@@ -9,7 +9,7 @@ import { redbeatLocation } from './brokers/redis/redbeat-endpoint.ts';
 import { createRedbeatReader } from './brokers/redis/redbeat-reader.ts';
 import type { ResultBackend } from './result-backend.ts';
 import { redbeatKeys } from './schedules/redbeat-settings.ts';
-import type { RedbeatOptions } from './schedules/schedules.ts';
+import type { RedbeatOptions } from './schedules/redbeat-schedule.ts';
 import type { CelerySettings } from './settings.ts';
 
 /** A broker or result backend as a host gives it: a URL, or a client of a supported package. */

@@ -3,10 +3,13 @@ import type { Problem } from '../problem.ts';
 import type { RedbeatSnapshot } from './redbeat.ts';
 import type { RedbeatTiming } from './redbeat-settings.ts';
 
+/** A scheduler of beat whose entries can be read. */
+export type BeatScheduler = 'redbeat' | 'django' | 'static';
+
 /** Facts about beat. */
 export interface BeatFacts {
   /** Which of Celery's schedulers is used; `null` when none was found. */
-  readonly scheduler: 'redbeat' | 'static' | null;
+  readonly scheduler: BeatScheduler | null;
   /** Another scheduler that the configuration names, such as that of django-celery-beat. */
   readonly foreign: string | null;
   /** `null` when it has not been read. */
@@ -16,11 +19,13 @@ export interface BeatFacts {
   readonly hasLock: boolean;
   /** Why redbeat's Redis cannot be read, and what to write; `null` when nothing prevents it. */
   readonly unreadableRedbeat: string | null;
-  /** Why redbeat's Redis cannot be read; `null` when it can. */
+  /** Why the tables of django-celery-beat cannot be read; `null` when they can, or nobody has tried. */
+  readonly django: Problem | null;
+  /** Why entries that there are, or may be, cannot be read; `null` when they can. */
   readonly problem: Problem | null;
   /** The earliest next run, milliseconds since 1970; `null` when there is none. */
   readonly nextDue: number | null;
-  /** Whether runs of the static schedule were seen lately, and on time. */
+  /** Whether runs were seen lately, and on time. */
   readonly isAlive: boolean;
   readonly entries: number | null;
   readonly unreadable: number;
@@ -34,7 +39,8 @@ const BUSY = 60;
 
 /**
  * The component `beat`. Its status is only given where it is known. For redbeat it follows from the lock, which
- * redbeat renews at each look at the schedule; otherwise it is `up` if runs were seen on time.
+ * redbeat renews at each look at the schedule; otherwise it is `up` if runs were seen on time, and `down` if
+ * django-celery-beat has certainly missed one.
  */
 export function beatComponent(facts: BeatFacts): Component {
   const { scheduler, problem, entries, unreadable, timezone } = facts;
@@ -69,6 +75,7 @@ function statusOf(facts: BeatFacts, age: number | null): Component['status'] {
   const { scheduler, redbeat, timing, problem, now } = facts;
   if (scheduler === null) return problem === null && facts.foreign === null ? 'disabled' : 'unknown';
   if (scheduler === 'static') return facts.isAlive ? 'up' : 'unknown';
+  if (scheduler === 'django') return djangoStatus(facts);
   if (redbeat === null || problem !== null || !facts.hasLock) return 'unknown';
   if (redbeat.lockMs === null) return 'down';
   const longest = timing.pause + BUSY;
@@ -76,20 +83,41 @@ function statusOf(facts: BeatFacts, age: number | null): Component['status'] {
   return facts.nextDue !== null && facts.nextDue < now - longest * 1000 ? 'unknown' : 'up';
 }
 
+function djangoStatus({ problem, isAlive, nextDue, now }: BeatFacts): Component['status'] {
+  if (problem !== null) return 'unknown';
+  if (isAlive) return 'up';
+  return nextDue !== null && nextDue < now - BUSY * 1000 ? 'down' : 'unknown';
+}
+
+const DJANGO_DENIED =
+  'The user of the database may not read the tables of django-celery-beat. If the app uses them, grant it SELECT on ' +
+  'the six tables django_celery_beat_*.';
+
+const DJANGO_LATE =
+  'django-celery-beat stores when its entries ran about every three minutes. To see runs at once, set ' +
+  'task_send_sent_event = True where beat runs, or start workers with -E.';
+
+function foreignHint(scheduler: string): string {
+  const where = `beat_scheduler is ${scheduler}, whose entries are in a database`;
+  return /^django/.test(scheduler)
+    ? `${where}: pass it as sql: { dialect, query }.`
+    : `${where} that this monitor cannot read.`;
+}
+
 function hintsOf(
-  { scheduler, foreign, redbeat, isAlive, unreadableRedbeat }: BeatFacts,
+  { scheduler, foreign, redbeat, django, isAlive, unreadableRedbeat }: BeatFacts,
   age: number | null,
 ): string[] {
   if (unreadableRedbeat !== null) return [unreadableRedbeat];
-  if (foreign !== null && scheduler !== 'redbeat') {
-    return [`beat_scheduler is ${foreign}, whose entries are in a database that this monitor cannot read.`];
-  }
+  if (django?.code === 'NOPERM' && scheduler !== 'redbeat') return [DJANGO_DENIED];
+  if (foreign !== null && (scheduler === null || scheduler === 'static')) return [foreignHint(foreign)];
   if (scheduler === 'redbeat' && age === null && (redbeat?.lockMs ?? null) !== null) {
     return [
       'It is not known when beat last checked its schedule: write settings: { redbeat_lock_timeout: 1500 }, ' +
         "with the app's value.",
     ];
   }
+  if (scheduler === 'django' && !isAlive) return [DJANGO_LATE];
   if (scheduler !== 'static' || isAlive) return [];
   return [
     'Beat stores this schedule in a local file, so the monitor recognizes runs only by their tasks. This needs ' +

@@ -5,7 +5,7 @@ import { resolutionOf, runAfter } from './rule.ts';
 import type { StaticEntry } from './static-entry.ts';
 
 /**
- * Finds out when entries of the static schedule ran, from the tasks that they caused.
+ * Finds out when entries of the static schedule and of django-celery-beat ran, from the tasks that they caused.
  *
  * Beat sends no events of its own, and its messages do not name the entry; its tasks look like those of any
  * client. So a task only counts as a run of an entry if all of this is true:
@@ -72,7 +72,7 @@ export function createRunObserver(): RunObserver {
       for (const [id, entry] of entries) {
         if (entry.task === null || (entry.rule.crontab === null && entry.rule.every === null)) continue;
         const known = before.get(id);
-        const watched = known?.entry === entry ? known : watchedOf(entry);
+        const watched = known !== undefined && isUnchanged(known.entry, entry) ? known : watchedOf(entry);
         byId.set(id, watched);
         const group = byTask.get(entry.task);
         if (group === undefined) byTask.set(entry.task, [watched]);
@@ -94,6 +94,15 @@ export function createRunObserver(): RunObserver {
     lastRun: (id) => byId.get(id)?.run?.time ?? null,
     isAlive: (now) => [...byId.values()].some((watched) => isOnTime(watched, now)),
   };
+}
+
+/** Of a stored entry, other facts change whenever it has run. */
+function isUnchanged(before: StaticEntry, entry: StaticEntry): boolean {
+  return before === entry || printOf(before) === printOf(entry);
+}
+
+function printOf({ task, rule, args, kwargs, queue, timezone }: StaticEntry): string {
+  return JSON.stringify([task, rule.text, args, kwargs, queue, timezone]);
 }
 
 function watchedOf(entry: StaticEntry): Watched {

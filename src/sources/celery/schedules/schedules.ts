@@ -1,32 +1,27 @@
-/** The periodic schedules of a deployment, from redbeat, from workers and from the host. */
+/** The periodic schedules of a deployment, from redbeat, django-celery-beat, workers and the host. */
 import { MonitorError } from '../../../errors.ts';
 import type { TaskChange } from '../../../history/history.ts';
 import type { Component, Schedule } from '../../../model.ts';
-import { shareCalls } from '../../../single-flight.ts';
 import type { ScheduleSource, SourceStatus } from '../../../source.ts';
-import { type Problem, problemOf } from '../problem.ts';
+import type { Problem } from '../problem.ts';
 import type { CelerySettings } from '../settings.ts';
-import { beatComponent } from './beat-component.ts';
-import type { RedbeatReader, RedbeatSnapshot } from './redbeat.ts';
-import type { RedbeatEntry } from './redbeat-entry.ts';
+import { type BeatScheduler, beatComponent } from './beat-component.ts';
+import type { DjangoReader, DjangoSnapshot } from './django/django-reader.ts';
+import { djangoSchedules, hasRunLately, namesDjangoBeat } from './django/django-schedule.ts';
+import { createReading, type Reading } from './reading.ts';
 import {
-  foreignScheduler,
-  namesRedbeat,
-  type RedbeatKeys,
-  redbeatKeys,
-  redbeatTiming,
-} from './redbeat-settings.ts';
-import { appTimezone, redbeatSchedule, staticSchedule } from './rows.ts';
+  createRedbeatSchedule,
+  isRedbeatCutOff,
+  type RedbeatOptions,
+  type RedbeatSchedule,
+  redbeatRows,
+  usesRedbeat,
+} from './redbeat-schedule.ts';
+import { foreignScheduler, redbeatTiming } from './redbeat-settings.ts';
+import { appTimezone, staticSchedule } from './rows.ts';
 import { createRunObserver, type RunObserver } from './run-observer.ts';
+import type { StaticEntry } from './static-entry.ts';
 import { type AskConf, createStaticSchedule, type StaticSchedule } from './static-schedule.ts';
-
-/** Where redbeat stores its schedule. */
-export interface RedbeatOptions {
-  /** `null` if there is no such place, or it cannot be read. */
-  readonly reader: RedbeatReader | null;
-  /** Why it cannot be read, and what to write; `null` if it can. */
-  readonly unreadable: string | null;
-}
 
 /** What schedules are read from. */
 export interface SchedulesOptions {
@@ -34,6 +29,8 @@ export interface SchedulesOptions {
   readonly name: string;
   readonly settings: CelerySettings;
   readonly redbeat: RedbeatOptions;
+  /** Reads the tables of django-celery-beat; `null` without a database. */
+  readonly django: DjangoReader | null;
   /** Asks the workers for their configuration. */
   readonly conf: AskConf;
 }
@@ -46,8 +43,9 @@ export interface Schedules {
   /** To be called for each event about a task, which may be a run of an entry. */
   observe(change: TaskChange): void;
   /**
-   * Asks workers for their configuration, unless it is known. To be called once connected and when a worker
-   * comes online, because only runs of known entries are recognized. Never rejects.
+   * Asks workers for their configuration, unless it is known, and reads the entries that are stored in a database. To
+   * be called once connected and when a worker comes online, because only runs of known entries are recognized. Never
+   * rejects.
    */
   refresh(): Promise<void>;
   /** Whether any schedule was found; `null` before it is known. */
@@ -57,53 +55,34 @@ export interface Schedules {
   close(): void;
 }
 
-/** How long a reading is used at least, in milliseconds; and reading takes at most a tenth of the time. */
-const FRESH = 1000;
-const SHARE = 10;
-
 interface State {
   readonly options: SchedulesOptions;
-  readonly keys: RedbeatKeys;
   readonly fixed: StaticSchedule;
+  readonly redbeat: RedbeatSchedule;
+  readonly django: Reading<DjangoSnapshot>;
   readonly observer: RunObserver;
-  /** Rows that were shown: finding the next run of a crontab takes some time. */
-  readonly shown: WeakMap<RedbeatEntry, Schedule>;
-  snapshot: RedbeatSnapshot | null;
-  /** When the snapshot was read, milliseconds since 1970. */
-  readAt: number | null;
-  problem: Problem | null;
-  /** Monotonic milliseconds. */
-  freshUntil: number;
-  /** Reads redbeat once for all who want it at the same time. */
-  readonly readRedbeat: () => Promise<void>;
   closed: boolean;
 }
 
 /** Finds and shows schedules. */
 export function createSchedules(options: SchedulesOptions): Schedules {
-  const { name, settings, conf } = options;
-  const keys = redbeatKeys(settings);
+  const { name, settings, conf, redbeat, django } = options;
   const state: State = {
     options,
-    keys,
     fixed: createStaticSchedule(settings, conf),
+    redbeat: createRedbeatSchedule(redbeat, settings),
+    django: createReading(django === null ? null : () => django.read()),
     observer: createRunObserver(),
-    shown: new WeakMap(),
-    snapshot: null,
-    readAt: null,
-    problem: null,
-    freshUntil: Number.NEGATIVE_INFINITY,
-    readRedbeat: shareCalls(() => readRedbeat(state)),
     closed: false,
   };
-  state.observer.watch(state.fixed.entries());
+  watch(state);
   return {
     source: { name, status: () => statusOf(state), listSchedules: () => listEnabled(state) },
     component: () => componentOf(state),
     observe: (change) => state.observer.observe(change),
-    refresh: () => refreshStatic(state),
+    refresh: () => refreshKnown(state),
     enabled: () => isEnabled(state),
-    problem: () => state.problem,
+    problem: () => state.redbeat.reading.problem,
     close() {
       state.closed = true;
     },
@@ -111,125 +90,125 @@ export function createSchedules(options: SchedulesOptions): Schedules {
 }
 
 function statusOf(state: State): SourceStatus {
-  const { snapshot, readAt } = state;
-  const ok = !isCutOff(state);
-  const asOf = snapshot === null || readAt === null ? null : new Date(readAt);
-  return { ok, asOf, error: ok ? null : 'source_unavailable', reason: state.problem?.sentence ?? null };
+  const times = [state.redbeat.reading, state.django].flatMap(({ snapshot, readAt }) =>
+    snapshot === null || readAt === null ? [] : readAt,
+  );
+  const problem = cutOff(state);
+  return {
+    ok: problem === null,
+    asOf: times.length === 0 ? null : new Date(Math.min(...times)),
+    error: problem === null ? null : 'source_unavailable',
+    reason: (problem ?? state.redbeat.reading.problem)?.sentence ?? null,
+  };
 }
 
 async function listEnabled(state: State): Promise<Schedule[] | null> {
   await refreshAll(state);
-  if (isCutOff(state) && state.snapshot === null && state.fixed.entries().size === 0) {
-    throw new MonitorError('source_unavailable', state.problem?.sentence);
+  const { redbeat, django } = state;
+  const unread = [redbeat.reading, django].find(
+    ({ snapshot, problem }) => snapshot === null && problem !== null,
+  );
+  const rows = listAll(state);
+  if (cutOff(state) !== null && unread !== undefined && rows.length === 0) {
+    throw new MonitorError('source_unavailable', unread.problem?.sentence);
   }
-  return isEnabled(state) === true ? listAll(state) : null;
+  return isEnabled(state) === true ? rows : null;
 }
 
 async function componentOf(state: State): Promise<Component> {
   await refreshAll(state);
-  const { snapshot, fixed, keys, observer, options } = state;
+  const { fixed, redbeat, django, observer } = state;
   const now = Date.now();
   const scheduler = schedulerOf(state);
-  const isRedbeat = scheduler === 'redbeat';
   return beatComponent({
     scheduler,
     foreign: foreignOf(state),
-    redbeat: snapshot,
+    redbeat: redbeat.reading.snapshot,
     timing: redbeatTiming(fixed.configurations()),
-    hasLock: keys.locks.length > 0,
-    unreadableRedbeat: options.redbeat.unreadable,
-    problem: isCutOff(state) ? state.problem : null,
+    hasLock: redbeat.keys.locks.length > 0,
+    unreadableRedbeat: redbeat.unreadable,
+    django: django.problem,
+    problem: cutOff(state),
     nextDue: earliest(listAll(state)),
-    isAlive: observer.isAlive(now),
-    entries: isRedbeat ? (snapshot?.total ?? null) : fixed.entries().size,
-    unreadable: isRedbeat ? (snapshot?.unreadable ?? 0) : fixed.unreadable(),
+    isAlive: observer.isAlive(now) || (django.snapshot !== null && hasRunLately(django.snapshot, now)),
+    ...countsOf(state, scheduler),
     timezone: zoneOf(state),
     now,
   });
 }
 
-async function readRedbeat(state: State): Promise<void> {
-  const start = performance.now();
-  try {
-    state.snapshot = (await state.options.redbeat.reader?.read()) ?? null;
-    state.readAt = Date.now();
-    state.problem = null;
-  } catch (error) {
-    state.problem = problemOf(error);
+function countsOf({ redbeat, django, fixed }: State, scheduler: BeatScheduler | null) {
+  if (scheduler !== 'redbeat' && scheduler !== 'django') {
+    return { entries: fixed.entries().size, unreadable: fixed.unreadable() };
   }
-  const end = performance.now();
-  state.freshUntil = end + Math.max(FRESH, (end - start) * SHARE);
+  const { snapshot } = scheduler === 'redbeat' ? redbeat.reading : django;
+  return { entries: snapshot?.total ?? null, unreadable: snapshot?.unreadable ?? 0 };
 }
 
-function refreshRedbeat(state: State): Promise<void> {
-  const { closed, freshUntil } = state;
-  const { reader } = state.options.redbeat;
-  if (reader === null || closed || performance.now() < freshUntil) return Promise.resolve();
-  return state.readRedbeat();
-}
-
-async function refreshStatic({ closed, fixed, observer }: State): Promise<void> {
-  if (closed) return;
-  await fixed.refresh();
-  observer.watch(fixed.entries());
+async function refreshKnown(state: State): Promise<void> {
+  if (state.closed) return;
+  await Promise.all([state.fixed.refresh(), state.django.refresh()]);
+  watch(state);
 }
 
 async function refreshAll(state: State): Promise<void> {
-  await Promise.all([refreshRedbeat(state), refreshStatic(state)]);
+  if (!state.closed) await Promise.all([state.redbeat.reading.refresh(), refreshKnown(state)]);
 }
 
-function isNamed({ fixed }: State): boolean {
-  return fixed.configurations().some(namesRedbeat);
+/** Looks for the runs of the entries that beat runs. */
+function watch(state: State): void {
+  const { django, fixed, observer } = state;
+  const entries: ReadonlyMap<string, StaticEntry> | undefined =
+    schedulerOf(state) === 'django' ? django.snapshot?.enabled : undefined;
+  observer.watch(entries ?? fixed.entries());
 }
 
-function usesRedbeat(state: State): boolean {
-  const { snapshot } = state;
-  return isNamed(state) || (snapshot !== null && (snapshot.total > 0 || snapshot.lockMs !== null));
+/** Why entries that there are, or may be, cannot be read; `null` when they can. */
+function cutOff(state: State): Problem | null {
+  const { redbeat, django } = state;
+  const configurations = state.fixed.configurations();
+  if (isRedbeatCutOff(redbeat, configurations)) return redbeat.reading.problem;
+  const { problem, snapshot } = django;
+  if (problem === null || snapshot?.total === 0) return null;
+  // A database user without permission for these tables is only a problem if a setting names them.
+  return problem.code !== 'NOPERM' || configurations.some(namesDjangoBeat) ? problem : null;
 }
 
-/** A Redis user without permission for redbeat's keys is only a problem if a setting names redbeat. */
-function isCutOff(state: State): boolean {
-  const { problem, snapshot } = state;
-  if (problem === null || (snapshot !== null && !usesRedbeat(state))) return false;
-  return problem.code !== 'NOPERM' || isNamed(state);
-}
-
-function schedulerOf(state: State): 'redbeat' | 'static' | null {
-  if (usesRedbeat(state)) return 'redbeat';
-  return state.fixed.entries().size > 0 ? 'static' : null;
+/** What a setting names comes first; a table or key may be left from another time. */
+function schedulerOf({ redbeat, django, fixed }: State): BeatScheduler | null {
+  const configurations = fixed.configurations();
+  if (django.isPossible && configurations.some(namesDjangoBeat)) return 'django';
+  if (usesRedbeat(redbeat, configurations)) return 'redbeat';
+  if ((django.snapshot?.total ?? 0) > 0) return 'django';
+  return fixed.entries().size > 0 ? 'static' : null;
 }
 
 /** Another scheduler that the configuration names. */
-function foreignOf({ fixed }: State): string | null {
+function foreignOf({ fixed, django }: State): string | null {
   for (const configuration of fixed.configurations()) {
     const named = foreignScheduler(configuration);
-    if (named !== null) return named;
+    if (named !== null && !(django.isPossible && namesDjangoBeat(configuration))) return named;
   }
   return null;
 }
 
-function zoneOf({ snapshot, fixed }: State): string | null {
-  return appTimezone(snapshot?.entries ?? [], fixed.timezone());
-}
-
-function rowOf({ shown }: State, entry: RedbeatEntry, timezone: string | null): Schedule {
-  const known = shown.get(entry);
-  if (known !== undefined && known.timezone === (entry.rule.timezone ?? timezone)) return known;
-  const row = redbeatSchedule(entry, timezone);
-  shown.set(entry, row);
-  return row;
+function zoneOf({ redbeat, fixed }: State): string | null {
+  return appTimezone(redbeat.reading.snapshot?.entries ?? [], fixed.timezone());
 }
 
 function listAll(state: State): Schedule[] {
-  const { snapshot, fixed, observer } = state;
+  const { redbeat, django, fixed, observer } = state;
   const now = Date.now();
   const timezone = zoneOf(state);
-  const rows = (snapshot?.entries ?? []).map((entry) => rowOf(state, entry, timezone));
+  const rows = redbeatRows(redbeat, timezone);
+  if (django.snapshot !== null) rows.push(...djangoSchedules(django.snapshot, observer, timezone, now));
   const names = new Set(rows.map((row) => row.name));
-  // Redbeat copies static entries into its own schedule and runs only what is there.
-  const runsElsewhere = snapshot !== null && usesRedbeat(state);
-  const isWhole = snapshot === null || snapshot.total <= rows.length + snapshot.unreadable;
-  for (const [id, entry] of isWhole ? fixed.entries() : []) {
+  // These schedulers copy static entries into their own schedule and run only what is there.
+  const scheduler = schedulerOf(state);
+  const runsElsewhere = scheduler === 'redbeat' ? redbeat.reading.snapshot !== null : scheduler === 'django';
+  const stored = [redbeat.reading.snapshot, django.snapshot].filter((snapshot) => snapshot !== null);
+  const total = stored.reduce((sum, snapshot) => sum + snapshot.total - snapshot.unreadable, 0);
+  for (const [id, entry] of total <= rows.length ? fixed.entries() : []) {
     if (names.has(entry.name)) continue;
     rows.push(staticSchedule(id, entry, runsElsewhere ? null : { last: observer.lastRun(id), now }));
   }
@@ -237,9 +216,12 @@ function listAll(state: State): Schedule[] {
 }
 
 function isEnabled(state: State): boolean | null {
+  const { redbeat, django } = state;
   if (schedulerOf(state) !== null || foreignOf(state) !== null) return true;
-  const isUnread = state.options.redbeat.reader !== null && state.readAt === null && state.problem === null;
-  return isCutOff(state) || isUnread ? null : false;
+  const isUnread = [redbeat.reading, django].some(
+    ({ isPossible, readAt, problem }) => isPossible && readAt === null && problem === null,
+  );
+  return cutOff(state) !== null || isUnread ? null : false;
 }
 
 function earliest(list: readonly Schedule[]): number | null {

@@ -1,0 +1,101 @@
+/**
+ * When an entry of django-celery-beat runs next: what its scheduler decides (`ModelEntry.is_due` in
+ * django_celery_beat/schedulers.py), as far as the tables show it.
+ *
+ * Beat stores runs late: together with the first task that it sends three minutes or more after it last did
+ * (`Scheduler.should_sync` in celery/beat.py). A run that is due and not stored may have happened all the same. It is
+ * missed for certain only if beat has stored a later run of any entry, or if it would have been stored at once.
+ */
+import type { DjangoEntry } from './django-entry.ts';
+
+/** What is known beside the entry. Times in milliseconds since 1970. */
+export interface RunFacts {
+  /** The last run, stored or seen; `null`: none. */
+  readonly last: number | null;
+  /** The last run of any entry that beat has stored; `null`: none. */
+  readonly storedUntil: number | null;
+  /** When any entry was last changed, at which beat reads all of them again; `null` if that is not known. */
+  readonly updatedAt: number | null;
+  readonly now: number;
+}
+
+/** The run of an entry's rule after a moment; `null` if the rule has none. */
+export type RunAfter = (time: number) => number | null;
+
+/** How late beat may be, and how far clocks may differ, in milliseconds. */
+export const LATE = 60_000;
+/** How long beat may keep a run to itself while it runs others, in milliseconds. */
+export const UNSTORED = 180_000;
+
+/**
+ * The next run, milliseconds since 1970. It is in the past if the run was missed for certain. `null`: there will be
+ * none, or it is not known.
+ */
+export function nextRun(entry: DjangoEntry, facts: RunFacts, after: RunAfter): number | null {
+  const { enabled, isOneOff, totalRunCount, expiresAt } = entry;
+  if (!enabled || (isOneOff && totalRunCount > 0)) return null;
+  const due = dueAt(entry, facts, after);
+  const next = due === null || due > facts.now - LATE ? due : missedOrNext(entry, due, facts, after);
+  return next !== null && expiresAt !== null && next >= expiresAt ? null : next;
+}
+
+/** What the scheduler decides; `null` also where its versions differ. */
+function dueAt(entry: DjangoEntry, facts: RunFacts, after: RunAfter): number | null {
+  const { clockedAt, startAt } = entry;
+  if (clockedAt !== null) return Math.max(clockedAt, startAt ?? clockedAt);
+  if (facts.last === null) return firstRun(entry, facts, after);
+  const due = after(facts.last);
+  return due === null || startAt === null || due >= startAt ? due : runFrom(entry, startAt, after);
+}
+
+/**
+ * Of an entry that is overdue when it starts: an interval runs at the start. A crontab runs there up to version 2.4, and
+ * at its next time since.
+ */
+function runFrom({ rule }: DjangoEntry, startAt: number, after: RunAfter): number | null {
+  return rule.crontab === null ? startAt : agreed(startAt, after(startAt - 1));
+}
+
+/**
+ * An interval without a run begins when beat has read the entry (up to version 2.5), or when the entry was changed
+ * (since). With a start, since version 2.5 it is overdue from the beginning.
+ */
+function firstRun(entry: DjangoEntry, facts: RunFacts, after: RunAfter): number | null {
+  const { changedAt, startAt, rule } = entry;
+  if (changedAt === null) return null;
+  const readAt = Math.max(changedAt, facts.updatedAt ?? changedAt);
+  const due = after(readAt);
+  if (due === null) return null;
+  if (startAt === null) return rule.crontab === null ? agreed(due, after(changedAt)) : due;
+  if (changedAt >= startAt) return agreed(due, changedAt);
+  const sinceStart = rule.crontab === null ? startAt : after(startAt - 1);
+  return agreed(Math.max(due, startAt), sinceStart);
+}
+
+function agreed(one: number, other: number | null): number | null {
+  return other !== null && Math.abs(one - other) <= LATE ? one : null;
+}
+
+/** @param due a time in the past */
+function missedOrNext(
+  entry: DjangoEntry,
+  due: number,
+  { storedUntil, now }: RunFacts,
+  after: RunAfter,
+): number | null {
+  const stored = storedUntil ?? Number.NEGATIVE_INFINITY;
+  if (due <= stored - LATE) return due;
+  const repeats = !entry.isOneOff && entry.clockedAt === null;
+  // From here on, a run would have been stored at once.
+  const atOnce = stored + UNSTORED + LATE;
+  const missed = due >= atOnce || !repeats ? due : repeated(entry, due, atOnce, after);
+  if (missed !== null && missed >= atOnce && missed <= now - LATE) return missed;
+  return repeats && entry.rule.crontab !== null ? after(now) : null;
+}
+
+/** The first run at or after a time, of those that follow a run. */
+function repeated({ rule }: DjangoEntry, run: number, from: number, after: RunAfter): number | null {
+  if (rule.crontab !== null) return after(from - 1);
+  const every = (rule.every ?? 0) * 1000;
+  return every > 0 ? run + Math.ceil((from - run) / every) * every : null;
+}

@@ -1,0 +1,67 @@
+/** The schedule of redbeat: what was read of it, and what follows from that. */
+import type { Schedule } from '../../../model.ts';
+import type { CelerySettings } from '../settings.ts';
+import { createReading, type Reading } from './reading.ts';
+import type { RedbeatReader, RedbeatSnapshot } from './redbeat.ts';
+import type { RedbeatEntry } from './redbeat-entry.ts';
+import { type Configuration, namesRedbeat, type RedbeatKeys, redbeatKeys } from './redbeat-settings.ts';
+import { redbeatSchedule } from './rows.ts';
+
+/** Where redbeat stores its schedule. */
+export interface RedbeatOptions {
+  /** `null` if there is no such place, or it cannot be read. */
+  readonly reader: RedbeatReader | null;
+  /** Why it cannot be read, and what to write; `null` if it can. */
+  readonly unreadable: string | null;
+}
+
+/** Redbeat, as far as it was read. */
+export interface RedbeatSchedule {
+  readonly reading: Reading<RedbeatSnapshot>;
+  readonly keys: RedbeatKeys;
+  readonly unreadable: string | null;
+  /** Rows that were shown: finding the next run of a crontab takes some time. */
+  readonly shown: WeakMap<RedbeatEntry, Schedule>;
+}
+
+/** Nothing is read before `reading.refresh`. */
+export function createRedbeatSchedule(
+  { reader, unreadable }: RedbeatOptions,
+  settings: CelerySettings,
+): RedbeatSchedule {
+  return {
+    reading: createReading(reader === null ? null : () => reader.read()),
+    keys: redbeatKeys(settings),
+    unreadable,
+    shown: new WeakMap(),
+  };
+}
+
+/** @param configurations those of the app */
+export function usesRedbeat(
+  { reading: { snapshot } }: RedbeatSchedule,
+  configurations: readonly Configuration[],
+): boolean {
+  return (
+    configurations.some(namesRedbeat) ||
+    (snapshot !== null && (snapshot.total > 0 || snapshot.lockMs !== null))
+  );
+}
+
+/** A Redis user without permission for redbeat's keys is only a problem if a setting names redbeat. */
+export function isRedbeatCutOff(redbeat: RedbeatSchedule, configurations: readonly Configuration[]): boolean {
+  const { problem, snapshot } = redbeat.reading;
+  if (problem === null || (snapshot !== null && !usesRedbeat(redbeat, configurations))) return false;
+  return problem.code !== 'NOPERM' || configurations.some(namesRedbeat);
+}
+
+/** @param timezone that of the app */
+export function redbeatRows({ reading, shown }: RedbeatSchedule, timezone: string | null): Schedule[] {
+  return (reading.snapshot?.entries ?? []).map((entry) => {
+    const known = shown.get(entry);
+    if (known !== undefined && known.timezone === (entry.rule.timezone ?? timezone)) return known;
+    const row = redbeatSchedule(entry, timezone);
+    shown.set(entry, row);
+    return row;
+  });
+}

@@ -1,0 +1,249 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import mysql from 'mysql2/promise';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Schedule } from '../../src/model.ts';
+import { createDjangoReader } from '../../src/sources/celery/schedules/django/django-reader.ts';
+import { createSchedules, type Schedules } from '../../src/sources/celery/schedules/schedules.ts';
+import { type CelerySqlOptions, readSqlOptions } from '../../src/sources/celery/sql/sql-options.ts';
+import { createSqlReader } from '../../src/sources/celery/sql/sql-reader.ts';
+import { context } from '../helpers/celery-events.ts';
+import { type DjangoProject, djangoBeatMissing, runDjango } from '../helpers/django-beat.ts';
+import { mariadbMissing, startMariadb } from '../helpers/mariadb.ts';
+import { sqliteMissing } from '../helpers/other-node.ts';
+import { postgresMissing, startPostgres } from '../helpers/postgres.ts';
+import { titleUnless } from '../helpers/redis-server.ts';
+import { openSqlite } from '../helpers/sqlite-query.ts';
+
+/** A database of an app, with what the app's own client does. */
+interface Database {
+  readonly project: DjangoProject;
+  readonly sql: CelerySqlOptions;
+  close(): Promise<void>;
+}
+
+async function postgres(): Promise<Database> {
+  const server = await startPostgres();
+  const pool = new pg.Pool({ connectionString: server.url(), max: 1 });
+  const database = { ENGINE: 'django.db.backends.postgresql', NAME: 'postgres', USER: 'postgres' };
+  return {
+    project: { database: { ...database, HOST: '127.0.0.1', PORT: server.port } },
+    sql: {
+      dialect: 'postgres',
+      query: (text, values) => pool.query(text, values).then(({ rows }) => rows as object[]),
+    },
+    async close() {
+      await pool.end();
+      await server.close();
+    },
+  };
+}
+
+async function mariadb(): Promise<Database> {
+  const server = await startMariadb();
+  await server.query('CREATE DATABASE shop CHARACTER SET utf8mb4');
+  const pool = mysql.createPool({ host: '127.0.0.1', port: server.port, user: 'root', database: 'shop' });
+  const database = { ENGINE: 'django.db.backends.mysql', NAME: 'shop', USER: 'root', HOST: '127.0.0.1' };
+  return {
+    project: { database: { ...database, PORT: server.port } },
+    sql: {
+      dialect: 'mysql',
+      query: (text, values) => pool.execute(text, values).then(([rows]) => rows as object[]),
+    },
+    async close() {
+      await pool.end();
+      await server.close();
+    },
+  };
+}
+
+async function sqlite(): Promise<Database> {
+  const folder = mkdtempSync(join(tmpdir(), 'monitor-django-'));
+  const file = join(folder, 'shop.db');
+  const client = openSqlite(file);
+  return {
+    project: { database: { ENGINE: 'django.db.backends.sqlite3', NAME: file } },
+    sql: { dialect: 'sqlite', query: client.query },
+    async close() {
+      client.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** What the real scheduler decides of an entry. Times in seconds since 1970. */
+interface Decision {
+  readonly due: boolean;
+  readonly next: number;
+}
+
+/** Entries of which nothing is decided, or not for all versions of django-celery-beat. */
+const UNKNOWN = ['solar', 'start of a daily crontab'];
+/** Version 2.4 sends its tasks with an end in the past, which no worker runs. */
+const ENDED = ['disabled', 'once, done', 'expires before'];
+/** When those that are due had to run, in seconds after the filling. */
+const DUE: Readonly<Record<string, number>> = { overdue: -140, 'clocked, overdue': -400 };
+
+describe.each([
+  { name: 'PostgreSQL', start: postgres, missing: djangoBeatMissing ?? postgresMissing },
+  { name: 'MariaDB', start: mariadb, missing: djangoBeatMissing ?? mariadbMissing },
+  { name: 'SQLite', start: sqlite, missing: djangoBeatMissing ?? sqliteMissing },
+])('the schedule of django-celery-beat in $name', ({ start, missing }) => {
+  describe.skipIf(missing !== null)(titleUnless(missing, 'the real tables'), () => checkDatabase(start));
+});
+
+function checkDatabase(start: () => Promise<Database>): void {
+  let database: Database;
+  let statements: string[];
+  let filledAt: number;
+  let list: readonly Schedule[];
+  let schedules: Schedules;
+
+  beforeAll(async () => {
+    database = await start();
+  });
+  afterAll(() => database?.close());
+
+  function schedulesOf(
+    settings: Record<string, unknown> = {},
+    sql: Partial<CelerySqlOptions> = {},
+  ): Schedules {
+    statements = [];
+    const { query } = database.sql;
+    const counted: CelerySqlOptions = {
+      ...database.sql,
+      query(text, values) {
+        statements.push(text);
+        return query(text, values);
+      },
+      ...sql,
+    };
+    const options = readSqlOptions(counted, settings);
+    if (options === null) throw new Error('There is no database.');
+    const django = createDjangoReader(createSqlReader(options), settings);
+    const redbeat = { reader: null, unreadable: null };
+    return createSchedules({ name: 'celery', settings, redbeat, django, conf: async () => null });
+  }
+
+  const byName = (name: string): Schedule | undefined => list.find((schedule) => schedule.name === name);
+
+  it('is not looked for again and again where there are no tables', async () => {
+    const none = schedulesOf();
+    expect(await none.source.listSchedules(context)).toBe(null);
+    expect(await none.component()).toMatchObject({ enabled: false, status: 'disabled' });
+    expect(none.source.status?.()).toMatchObject({ ok: true });
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    expect(await none.source.listSchedules(context)).toBe(null);
+    expect(statements).toHaveLength(1);
+  });
+
+  it('has the next runs that the real scheduler decides', async () => {
+    await runDjango(database.project, 'migrate');
+    filledAt = Date.now();
+    await runDjango(database.project, 'fill');
+    schedules = schedulesOf();
+    list = (await schedules.source.listSchedules(context)) ?? [];
+    const decisions = (await runDjango(database.project, 'due')) as Record<string, Decision | null>;
+    expect(list.map(({ name }) => name).sort()).toEqual(Object.keys(decisions).sort());
+    const wrong = list.flatMap(({ name, nextRunAt }) => {
+      const decision = decisions[name];
+      const next = nextRunAt === null || nextRunAt === undefined ? null : nextRunAt.getTime() / 1000;
+      if (name === 'broken') return [];
+      if (UNKNOWN.includes(name) || ENDED.includes(name)) return next === null ? [] : [[name, next, null]];
+      if (decision === null || decision === undefined || next === null) return [[name, next, decision]];
+      if (decision.due) return next * 1000 <= Date.now() ? [] : [[name, next, 'is due']];
+      // A start is rounded up to a second. One that never ran begins when the scheduler reads it.
+      const slack = name === 'never' || name === 'once' ? 60 : 1.5;
+      return Math.abs(next - decision.next) <= slack ? [] : [[name, next, decision.next]];
+    });
+    expect(wrong).toEqual([]);
+    for (const [name, seconds] of Object.entries(DUE)) {
+      const next = byName(name)?.nextRunAt?.getTime() ?? 0;
+      expect(Math.abs(next - filledAt - seconds * 1000)).toBeLessThan(5_000);
+    }
+  });
+
+  it('shows what is stored', () => {
+    expect(byName('interval')).toMatchObject({
+      id: expect.stringMatching(/^django_celery_beat:\d+$/),
+      task: 'shop.add',
+      schedule: 'every 30 s',
+      enabled: true,
+      args: "(1, 2.0, 'a')",
+      kwargs: "{'password': 'hunter2', 'n': None}",
+      queue: null,
+      timezone: 'UTC',
+      totalRunCount: 3,
+    });
+    expect(Math.abs(Number(byName('interval')?.lastRunAt) - filledAt + 10_000)).toBeLessThan(5_000);
+    expect(byName('hours')).toMatchObject({ schedule: 'every 2 h', queue: 'mail' });
+    expect(byName('disabled')).toMatchObject({
+      schedule: 'every 0.5 s',
+      enabled: false,
+      lastRunAt: null,
+      totalRunCount: 0,
+    });
+    expect(byName('once, done')).toMatchObject({
+      schedule: 'every 1 h, once',
+      enabled: true,
+      totalRunCount: 1,
+    });
+    expect(byName('New York')).toMatchObject({
+      schedule: '30 22-3 * * mon-fri (m/h/dM/MY/d)',
+      timezone: 'America/New_York',
+    });
+    expect(byName('clocked')?.schedule).toMatch(/^at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+    expect(byName('solar')).toMatchObject({
+      schedule: 'sunset at latitude 51.5, longitude -0.12',
+      nextRunAt: null,
+    });
+    expect(byName('start')?.schedule).toMatch(/^every 30 s, from \d{4}-/);
+    expect(byName('expires later')?.schedule).toMatch(/^every 30 s, until \d{4}-/);
+    expect(byName('broken')?.args).toBe('[1, ');
+  });
+
+  it('is one small statement while nothing changes, and is read again when beat stores a run', async () => {
+    expect(await schedules.component()).toMatchObject({
+      enabled: true,
+      status: 'up',
+      config: { scheduler: 'django', entries: list.length, unreadable: 0, error: null, hints: [] },
+    });
+    const count = statements.length;
+    await afterFresh();
+    await schedules.source.listSchedules(context);
+    expect(statements).toHaveLength(count + 1);
+    expect(statements.at(-1)).toMatch(/^SELECT \(SELECT .* AS total FROM \S+ LIMIT 1$/);
+    // What beat does: it saves the entry, and leaves last_update as it is.
+    await runDjango(
+      database.project,
+      'run',
+      "e = ModelEntry(PeriodicTask.objects.get(name='hours'), app=app); next(e).save()",
+    );
+    await afterFresh();
+    list = (await schedules.source.listSchedules(context)) ?? [];
+    expect(byName('hours')).toMatchObject({ totalRunCount: 4 });
+    expect(Math.abs(Number(byName('hours')?.nextRunAt) - Date.now() - 7_200_000)).toBeLessThan(10_000);
+    await runDjango(database.project, 'run', "PeriodicTask.objects.filter(name='solar').delete()");
+    await afterFresh();
+    list = (await schedules.source.listSchedules(context)) ?? [];
+    expect(byName('solar')).toBe(undefined);
+    schedules.close();
+  });
+
+  it('is bounded', async () => {
+    await runDjango(database.project, 'many', '6000');
+    const many = schedulesOf();
+    const start = performance.now();
+    const rows = (await many.source.listSchedules(context)) ?? [];
+    expect(performance.now() - start).toBeLessThan(10_000);
+    expect(rows).toHaveLength(5000);
+    expect(rows.every(({ enabled }) => enabled)).toBe(true);
+    expect(await many.component()).toMatchObject({ config: { entries: expect.toSatisfy((n) => n > 6000) } });
+    many.close();
+  });
+}
+
+/** Until what was read is no longer fresh. */
+const afterFresh = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 1_500));
