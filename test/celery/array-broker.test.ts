@@ -63,6 +63,7 @@ function openSource() {
     broker,
     backend,
     redbeat: { reader: null, unreadable: null },
+    django: null,
     control: true,
     enableEvents: false,
     readResults: true,

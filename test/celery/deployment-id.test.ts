@@ -5,7 +5,7 @@ import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 import { createClient } from '../helpers/redis-client.ts';
 
 function idOf(broker: unknown, settings: CelerySettings = {}, backend?: unknown): string | null {
-  const connections = connectionsOf({ broker, backend, settings, queues: [] });
+  const connections = connectionsOf({ broker, backend, sql: null, settings, queues: [] });
   return deploymentId({ ...connections, settings });
 }
 

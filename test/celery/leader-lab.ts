@@ -88,6 +88,7 @@ function connectionsTo(connections: Instance['connections'], reach: Instance['re
     },
     backend,
     redbeat: { reader: null, unreadable: null },
+    django: null,
     control: true,
     enableEvents: false,
     readResults: true,

@@ -16,7 +16,7 @@ export const mariadbMissing: string | null =
 /** A private MariaDB on a free port of loopback. Its user `root` has no password. */
 export interface MariadbServer {
   readonly port: number;
-  /** Runs one statement as `root`. @returns its rows */
+  /** Runs one statement as `root`, by default in the database `mysql`. @returns its rows */
   query(text: string, database?: string): Promise<readonly object[]>;
   /** Ends it and removes its data. */
   close(): Promise<void>;
@@ -43,7 +43,7 @@ export async function startMariadb(): Promise<MariadbServer> {
   await untilSaid(child, 'ready for connections', child.stderr);
   return {
     port,
-    async query(text, database) {
+    async query(text, database = 'mysql') {
       const connection = await mysql.createConnection({ host: '127.0.0.1', port, user: 'root', database });
       try {
         const [rows] = await connection.query(text);

@@ -9,6 +9,7 @@ import { createQueues, type Queues } from './queues/queues.ts';
 import type { ResultBackend } from './result-backend.ts';
 import type { KeptTasks } from './results/kept-tasks.ts';
 import { createResults, type Results } from './results/results.ts';
+import type { DjangoReader } from './schedules/django/django-reader.ts';
 import type { RedbeatOptions } from './schedules/redbeat-schedule.ts';
 import type { CelerySettings } from './settings.ts';
 
@@ -21,6 +22,8 @@ export interface CollectionOptions {
   /** `null` without a result backend that can be read. */
   readonly backend: ResultBackend | null;
   readonly redbeat: RedbeatOptions;
+  /** Reads the schedule of django-celery-beat; `null` without a database. */
+  readonly django: DjangoReader | null;
   /** Whether workers may be asked. */
   readonly control: boolean;
   /** Whether to turn events on in workers that send none. */

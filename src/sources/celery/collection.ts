@@ -62,9 +62,9 @@ export function createCollection(options: CollectionOptions, history: History): 
   const control = controlOf(options, history, observer);
   const queues = queuesOf(options, history, lineage, control);
   const results = resultsOf(options, history, lineage, queues);
-  const { name, settings, redbeat, broker, backend } = options;
+  const { name, settings, redbeat, django, broker, backend } = options;
   const conf = async () => (await control?.conf()) ?? null;
-  const schedules = createSchedules({ name, settings, redbeat, conf });
+  const schedules = createSchedules({ name, settings, redbeat, django, conf });
   const propagated = createPropagatedFailures({
     index: history.index,
     isDeaf: () => isDeaf(broker?.events ?? null, collector, observer, hints),

@@ -1,4 +1,4 @@
-/** The only place that chooses how broker, result backend and redbeat are read. */
+/** The only place that chooses how broker, result backend and schedules are read. */
 import { createRedisReader } from '../../redis/connection-reader.ts';
 import type { CeleryRedisClient } from '../../redis/node-redis.ts';
 import { createRedisResultBackend } from './backends/redis/redis-result-backend.ts';
@@ -8,9 +8,12 @@ import { deploymentEndpoints } from './brokers/redis/endpoints.ts';
 import { redbeatLocation } from './brokers/redis/redbeat-endpoint.ts';
 import { createRedbeatReader } from './brokers/redis/redbeat-reader.ts';
 import type { ResultBackend } from './result-backend.ts';
+import { createDjangoReader, type DjangoReader } from './schedules/django/django-reader.ts';
 import { redbeatKeys } from './schedules/redbeat-settings.ts';
 import type { RedbeatOptions } from './schedules/redbeat-schedule.ts';
 import type { CelerySettings } from './settings.ts';
+import type { ResolvedSql } from './sql/sql-options.ts';
+import { createSqlReader } from './sql/sql-reader.ts';
 
 /** A broker or result backend as a host gives it: a URL, or a client of a supported package. */
 export type GivenConnection = string | CeleryRedisClient;
@@ -19,6 +22,8 @@ export type GivenConnection = string | CeleryRedisClient;
 export interface GivenConnections {
   readonly broker?: unknown;
   readonly backend?: unknown;
+  /** The database of the app; `null` without one. */
+  readonly sql: ResolvedSql | null;
   readonly settings: CelerySettings;
   /** Names of queues to read in addition to those found. */
   readonly queues: readonly string[];
@@ -29,6 +34,8 @@ export interface Connections {
   readonly broker: Broker | null;
   readonly backend: ResultBackend | null;
   readonly redbeat: RedbeatOptions;
+  /** Reads the schedule of django-celery-beat; `null` without a database. */
+  readonly django: DjangoReader | null;
   /** The scheme of a broker that cannot be read, such as `amqp`; otherwise `null`. */
   readonly foreignBroker: string | null;
   /** The same for the result backend. */
@@ -42,7 +49,7 @@ export interface Connections {
  *
  * @throws TypeError that says what to write; it never contains a URL
  */
-export function connectionsOf({ broker, backend, settings, queues }: GivenConnections): Connections {
+export function connectionsOf({ broker, backend, sql, settings, queues }: GivenConnections): Connections {
   const endpoints = deploymentEndpoints(broker, backend, settings);
   const brokerReader = endpoints.broker === null ? null : createRedisReader('broker', endpoints.broker);
   const redisBroker =
@@ -69,6 +76,7 @@ export function connectionsOf({ broker, backend, settings, queues }: GivenConnec
       ? null
       : createRedisReader('redbeat', location.endpoint);
   const reader = location.endpoint === null ? null : (ownReader ?? brokerReader);
+  const database = sql === null ? null : createSqlReader(sql);
   return {
     broker: redisBroker,
     backend: redisBackend,
@@ -76,11 +84,13 @@ export function connectionsOf({ broker, backend, settings, queues }: GivenConnec
       reader: reader === null ? null : createRedbeatReader(reader, redbeatKeys(settings)),
       unreadable: location.hint,
     },
+    django: database === null ? null : createDjangoReader(database, settings),
     foreignBroker: endpoints.foreignBroker,
     foreignBackend: endpoints.foreignBackend,
     async close() {
       await redisBroker?.close();
       await redisBackend?.close();
+      database?.close();
       await Promise.all([brokerReader?.close(), ownReader?.close()]);
     },
   };
