@@ -32,6 +32,8 @@ interface Session {
   readonly oid: string;
   /** Tickets of requests that no queue has received. */
   readonly returned: Set<string>;
+  /** When the last reply arrived; monotonic, in milliseconds. */
+  repliedAt: number;
 }
 
 interface MailboxState extends AmqpMailboxOptions {
@@ -91,26 +93,35 @@ async function send(
       },
     };
     await publishConfirmed(channel, message, limits);
-    // How many workers received it is not reported.
-    return { receivers: returned.delete(ticket) ? 0 : null, end: () => void listeners.delete(ticket) };
+    const sentAt = performance.now();
+    return {
+      // How many workers received it is not reported.
+      receivers: returned.delete(ticket) ? 0 : null,
+      end(isComplete) {
+        listeners.delete(ticket);
+        // Somebody may have deleted the exchange of replies, and with it the binding of our queue.
+        if (!isComplete && session.repliedAt < sentAt && listeners.size === 0) void channel.close();
+      },
+    };
   } catch (error) {
     listeners.delete(ticket);
     throw failureOf(state, error);
   }
 }
 
-function sessionOf(state: MailboxState, limits: AmqpLimits): Promise<Session | null> {
-  if (state.session !== null) return state.session;
-  const opening = openSession(state, limits);
-  const forget = (): void => {
+/** Requests share a session until it ends. */
+async function sessionOf(state: MailboxState, limits: AmqpLimits): Promise<Session | null> {
+  for (;;) {
+    const opening = state.session ?? openSession(state, limits);
+    state.session = opening;
+    const session = await opening.catch((error: unknown) => {
+      if (state.session === opening) state.session = null;
+      throw error;
+    });
+    if (session?.channel.isOpen() === true) return session;
     if (state.session === opening) state.session = null;
-  };
-  state.session = opening;
-  opening.then((session) => {
-    if (session === null) forget();
-    else void session.channel.ended.then(forget);
-  }, forget);
-  return opening;
+    if (session === null) return null;
+  }
 }
 
 /** @returns `null` if the exchange does not exist: a worker declares it before it listens */
@@ -120,7 +131,7 @@ async function openSession(state: MailboxState, limits: AmqpLimits): Promise<Ses
   const isDeclared = await exists(connection, names.replyExchange, limits);
   const channel = await connection.channel({ confirm: true }, limits);
   const { oid, queue } = newReplyQueue(names);
-  const session: Session = { channel, oid, returned: new Set() };
+  const session: Session = { channel, oid, returned: new Set(), repliedAt: Number.NEGATIVE_INFINITY };
   try {
     await channel.request(async (raw) => {
       // With the properties that every worker uses.
@@ -155,10 +166,11 @@ async function exists(connection: AmqpConnection, exchange: string, limits: Amqp
 
 async function receiveReplies(
   state: MailboxState,
-  { channel, oid, returned }: Session,
+  session: Session,
   raw: AmqpClientChannel,
   queue: string,
 ): Promise<void> {
+  const { channel, oid, returned } = session;
   await raw.assertQueue(queue, {
     durable: false,
     exclusive: true,
@@ -171,7 +183,7 @@ async function receiveReplies(
     if (state.listeners.has(ticket)) returned.add(ticket);
   });
   const take = (message: AmqpMessage | null): void => {
-    if (message !== null) deliver(state, message);
+    if (message !== null) deliver(state, session, message);
     // The queue was deleted.
     else void channel.close();
   };
@@ -183,7 +195,8 @@ function ticketIn(request: Buffer): string {
   return String((JSON.parse(request.toString('utf8')) as { readonly ticket?: unknown }).ticket);
 }
 
-function deliver({ listeners }: MailboxState, { content, properties }: AmqpMessage): void {
+function deliver({ listeners }: MailboxState, session: Session, { content, properties }: AmqpMessage): void {
+  session.repliedAt = performance.now();
   const { headers = {}, contentType } = properties;
   const { ticket, compression } = headers;
   // A reply to a request that is over is dropped.
