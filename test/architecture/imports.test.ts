@@ -62,6 +62,7 @@ const CELERY_RANKS: Readonly<Record<string, number>> = {
   protocol: 1,
   'connection-state': 1,
   lineage: 2,
+  sql: 2,
   broker: 3,
   'result-backend': 3,
   brokers: 3,

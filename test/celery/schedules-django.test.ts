@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { celerySources } from '../../src/celery.ts';
 import type { TaskChange } from '../../src/history/history.ts';
 import { createDjangoReader } from '../../src/sources/celery/schedules/django/django-reader.ts';
 import { createSchedules, type Schedules } from '../../src/sources/celery/schedules/schedules.ts';
@@ -162,6 +163,23 @@ describe('schedules with django-celery-beat', () => {
       schedules.observe({ type: 'sent', id: `run ${index}`, time, ...facts } as unknown as TaskChange);
     });
     expect(await nextRun()).toBe(stored + 3 * MINUTE);
+  });
+
+  it('of celerySources have no secrets', async () => {
+    const kwargs = '{"user": "ann", "password": "hunter2"}';
+    const tables = held(row(1, { args: '["redis://:hunter2@host/0"]', kwargs }));
+    const query = (text: string, values: string[]): object[] => answer(tables, text, values);
+    const sources = celerySources({
+      broker: 'redis://127.0.0.1:1',
+      sql: { dialect: 'mysql', query },
+      control: false,
+    });
+    onTestFinished(() => sources.close());
+    const list = await sources.schedules.listSchedules(context);
+    expect(list).toMatchObject([
+      { id: 'django_celery_beat:1', kwargs: "{'user': 'ann', 'password': '***'}" },
+    ]);
+    expect(JSON.stringify(list)).not.toContain('hunter2');
   });
 
   it('say that beat is down when it has missed a run, and how to see more while that is not known', async () => {

@@ -6,6 +6,8 @@ import { createSerializer } from '../../../src/serialize.ts';
 import { readBinding } from '../../../src/sources/celery/brokers/redis/queues/bindings.ts';
 import { readCrontab } from '../../../src/sources/celery/schedules/crontab.ts';
 import { expandField } from '../../../src/sources/celery/schedules/crontab-field.ts';
+import { djangoClock, djangoEntry } from '../../../src/sources/celery/schedules/django/django-entry.ts';
+import { djangoSchedules } from '../../../src/sources/celery/schedules/django/django-schedule.ts';
 import { redbeatEntry } from '../../../src/sources/celery/schedules/redbeat-entry.ts';
 import {
   foreignScheduler,
@@ -15,6 +17,7 @@ import {
 } from '../../../src/sources/celery/schedules/redbeat-settings.ts';
 import { redbeatSchedule, staticSchedule } from '../../../src/sources/celery/schedules/rows.ts';
 import { runAfter } from '../../../src/sources/celery/schedules/rule.ts';
+import { createRunObserver } from '../../../src/sources/celery/schedules/run-observer.ts';
 import { readSchedule } from '../../../src/sources/celery/schedules/schedule-text.ts';
 import { staticEntries } from '../../../src/sources/celery/schedules/static-entry.ts';
 import { checkBody } from '../../helpers/openapi-check.ts';
@@ -97,6 +100,56 @@ export const staticTarget = defineTarget({
     redbeatTiming([configuration]);
     namesRedbeat(configuration);
     foreignScheduler(configuration);
+  },
+});
+
+const DJANGO = {
+  id: 7,
+  name: 'nightly',
+  task: 'shop.mail',
+  enabled: 1,
+  one_off: false,
+  total_run_count: '12',
+  interval_id: null,
+  crontab_id: 3,
+  minute: '0,30',
+  hour: '*/2',
+  day_of_month: '*',
+  month_of_year: '*',
+  day_of_week: 'mon-fri',
+  timezone: 'Europe/Prague',
+  args: '[1, {"a": NaN}]',
+  kwargs: '{"password": "secret"}',
+  last_run_at: '2026-11-21T01:30:00.123456Z',
+  date_changed: '2026-11-20 01:30:00',
+  start_time: null,
+  expires: '2026-12-24T00:00:00Z',
+};
+
+export const djangoTarget = defineTarget({
+  name: 'entries of django-celery-beat',
+  share: 20,
+  covers: files('django/django-entry', 'django/django-schedule', 'django/next-run'),
+  inputs: misfit([
+    DJANGO,
+    { ...DJANGO, interval_id: '1', every: 30, period: 'seconds' },
+    { ...DJANGO, crontab_id: null, clocked_id: 1, clocked_time: '2026-11-21T03:30:00Z' },
+    { ...DJANGO, crontab_id: null, solar_id: 1, event: 'sunset', latitude: '51.5', longitude: -0.12 },
+  ]),
+  check(value) {
+    if (typeof value !== 'object' || value === null) return;
+    const entry = djangoEntry(value as Record<string, unknown>, djangoClock({}, 'Europe/Prague'));
+    if (entry === null) return;
+    const snapshot = {
+      entries: [entry],
+      enabled: new Map([[entry.id, entry]]),
+      total: 1,
+      unreadable: 0,
+      updatedAt: NOW - 600_000,
+      storedUntil: entry.lastRunAt,
+    };
+    const [row] = djangoSchedules(snapshot, createRunObserver(), 'UTC', NOW);
+    if (row !== undefined) checkBody('ScheduleBody', serializer.schedule(row, 'fuzz'));
   },
 });
 
