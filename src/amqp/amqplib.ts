@@ -32,7 +32,10 @@ export function endpointOf(addresses: readonly [AmqpAddress, ...AmqpAddress[]]):
     hosts: addresses.length,
     url: (host) => displayAmqpUrl(at(host)),
     virtualHost: first.virtualHost,
-    user: first.username,
+    inVirtualHost(virtualHost) {
+      const [one, ...others] = addresses.map((address) => ({ ...address, virtualHost }));
+      return one === undefined ? null : endpointOf([one, ...others]);
+    },
     open: (host, signal) => connect(at(host), signal),
   };
 }

@@ -8,8 +8,8 @@ export interface AmqpEndpoint {
   url(host: number): string | null;
   /** `null` if the host's connection does not reveal it. */
   readonly virtualHost: string | null;
-  /** The name of the user, for the lines of hints; `null` if it is not known. */
-  readonly user: string | null;
+  /** The same hosts and login with another virtual host; `null` if the host's connection has only this one. */
+  inVirtualHost(name: string): AmqpEndpoint | null;
   /**
    * Connects to one of the hosts.
    *

@@ -25,7 +25,7 @@ export function hostEndpoint(given: GivenAmqpConnection, virtualHost: string | n
     hosts: 1,
     url: () => null,
     virtualHost,
-    user: null,
+    inVirtualHost: () => null,
     open: typeof given === 'function' ? (_, signal) => openOwn(given, signal) : lend(given),
   };
 }

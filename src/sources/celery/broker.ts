@@ -31,12 +31,17 @@ export interface Broker {
    * where the transport cannot look.
    */
   diagnose?(signal: AbortSignal): Promise<readonly Hint[]>;
+  /** What the broker has found by itself to hide data. Absent where it looks for nothing. */
+  hints?(): readonly Hint[];
   /** Closes every connection and removes what was created in the broker. Resolves within about two seconds. */
   close(): Promise<void>;
 }
 
-/** What a user of the broker may be denied. `schedules` is redbeat's schedule, which is in the broker by default. */
-export type BrokerAccess = 'events' | 'queues' | 'schedules' | 'control';
+/**
+ * What a user of the broker may be denied. `schedules` is redbeat's schedule, which is in the broker by default.
+ * `writes`: nobody may write at present, see `check`.
+ */
+export type BrokerAccess = 'events' | 'queues' | 'schedules' | 'control' | 'writes';
 
 /** A broker as the component `broker` shows it. */
 export interface BrokerDescription {
@@ -73,8 +78,15 @@ export interface EventHandlers {
    * @param contentType the content type that the message names; `null` if it names none
    */
   unreadable(contentType: string | null): void;
-  /** @param again whether the connection had been up before, so that messages may have been missed */
+  /**
+   * The connection is up.
+   *
+   * @param again whether it had been up before, and messages may have been missed since. False where the broker kept
+   *   them, or where that turns out later, see `gap`
+   */
   up(again: boolean): void;
+  /** Messages may have been missed, though the connection is up: the broker could not keep all of them. */
+  gap(): void;
   /** @param asOf when the connection was last known to work, milliseconds since 1970 */
   down(asOf: number): void;
 }

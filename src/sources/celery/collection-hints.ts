@@ -27,6 +27,7 @@ export function hintsOf(options: HintedOptions, observer: Observer, collector: C
       foreignBackend,
       hasBackend: backend !== null,
       brokerHint: broker?.deniedHint,
+      brokerHints: broker?.hints,
       backendHint: backend?.deniedHint,
     },
     observer,

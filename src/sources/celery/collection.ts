@@ -87,7 +87,10 @@ export function createCollection(options: CollectionOptions, history: History): 
     broker === null ? null : createBrokerWatch(broker, (problem) => observer.access('broker', problem));
   const taskWatch =
     control === null ? null : taskWatchOf(parts, history, control, hints, broker?.events ?? null);
-  collector.start((server, again) => onConnected(parts, taskWatch, server, again));
+  collector.start(
+    (server, again) => onConnected(parts, taskWatch, server, again),
+    () => onGap(parts, taskWatch),
+  );
   results?.start();
   queues?.start();
   const restoring = restoreLineage({ reader: history.reader, lineage, results, kept: options.kept ?? null });
@@ -170,14 +173,22 @@ function taskWatchOf(
 }
 
 function onConnected(
-  { observer, schedules, results }: Parts,
+  parts: Parts,
   taskWatch: TaskWatch | null,
   server: 'broker' | 'backend',
   again: boolean,
 ): void {
+  const { observer, schedules, results } = parts;
   observer.connected(server);
   if (server === 'broker') void schedules.refresh();
-  if (server === 'backend') results?.onListening();
-  else if (again) results?.onGap();
-  if (again) taskWatch?.askSoon();
+  if (server === 'backend') {
+    results?.onListening();
+    if (again) taskWatch?.askSoon();
+  } else if (again) onGap(parts, taskWatch);
+}
+
+/** Results and workers know what the events that were missed would have reported. */
+function onGap({ results }: Parts, taskWatch: TaskWatch | null): void {
+  results?.onGap();
+  taskWatch?.askSoon();
 }

@@ -16,8 +16,12 @@ export interface Collector {
   readonly results: PublishedResults | null;
   /** Names of what is subscribed. */
   readonly channels: readonly string[];
-  /** Connects. To be called once. */
-  start(onConnected: OnConnected): void;
+  /**
+   * Connects. To be called once.
+   *
+   * @param onGap called when events may have been missed while the connection was up
+   */
+  start(onConnected: OnConnected, onGap: () => void): void;
   /** Messages received so far. */
   messages(): number;
   /** How fresh the tasks and the feed are. */
@@ -59,7 +63,7 @@ export function createCollector(options: CollectorOptions): Collector {
     }
   }
 
-  function start(onConnected: OnConnected): void {
+  function start(onConnected: OnConnected, onGap: () => void): void {
     // Before the first connection, no worker counts as silent.
     if (events !== null) writer.freezeAt(new Date());
     events?.start({
@@ -71,6 +75,10 @@ export function createCollector(options: CollectorOptions): Collector {
         writer.freezeAt(null);
         if (again) writer.recordGap();
         onConnected('broker', again);
+      },
+      gap() {
+        writer.recordGap();
+        onGap();
       },
       down: (asOf) => writer.freezeAt(new Date(asOf)),
     });
@@ -90,19 +98,24 @@ export function createCollector(options: CollectorOptions): Collector {
     });
   }
 
-  const connections: readonly { state(): ConnectionState }[] = [events, results].filter(
-    (connection) => connection !== null,
-  );
+  const connections: readonly Connected[] = [events, results].filter((connection) => connection !== null);
   return {
     events,
     results,
     start,
     channels: [...(events?.channels ?? []), ...(results?.channels ?? [])],
     messages: () => messages,
-    status: () => statusOfConnections(connections.map((connection) => connection.state())),
-    workerStatus: () =>
-      statusOfConnections((events === null ? connections : [events]).map((connection) => connection.state())),
+    status: () => statusOf(connections),
+    workerStatus: () => statusOf(events === null ? connections : [events]),
   };
+}
+
+interface Connected {
+  state(): ConnectionState;
+}
+
+function statusOf(connections: readonly Connected[]): Freshness {
+  return statusOfConnections(connections.map((connection) => connection.state()));
 }
 
 function recordLost(writer: HistoryWriter): void {

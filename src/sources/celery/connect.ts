@@ -3,8 +3,12 @@ import { createRedisReader } from '../../redis/connection-reader.ts';
 import type { CeleryRedisClient } from '../../redis/node-redis.ts';
 import { createRedisResultBackend } from './backends/redis/redis-result-backend.ts';
 import type { Broker } from './broker.ts';
+import { createAmqpBroker } from './brokers/amqp/broker.ts';
+import { amqpEndpoint, type GivenAmqpConnection } from './brokers/amqp/endpoint.ts';
+import { type EventQueueOptions, resolveEventQueue } from './brokers/amqp/event-queue-options.ts';
+import { type ManagementOptions, resolveManagement } from './brokers/amqp/management/management-options.ts';
 import { createRedisBroker } from './brokers/redis/broker.ts';
-import { deploymentEndpoints } from './brokers/redis/endpoints.ts';
+import { backendEndpoint, deploymentEndpoints } from './brokers/redis/endpoints.ts';
 import { redbeatLocation } from './brokers/redis/redbeat-endpoint.ts';
 import { createRedbeatReader } from './brokers/redis/redbeat-reader.ts';
 import type { ResultBackend } from './result-backend.ts';
@@ -18,6 +22,9 @@ import { createSqlReader } from './sql/sql-reader.ts';
 /** A broker or result backend as a host gives it: a URL, or a client of a supported package. */
 export type GivenConnection = string | CeleryRedisClient;
 
+/** A broker as a host gives it: also a connection of `amqplib`, or a function that makes one. */
+export type GivenBroker = GivenConnection | GivenAmqpConnection;
+
 /** The options that decide where data is read from. */
 export interface GivenConnections {
   readonly broker?: unknown;
@@ -27,7 +34,13 @@ export interface GivenConnections {
   readonly settings: CelerySettings;
   /** Names of queues to read in addition to those found. */
   readonly queues: readonly string[];
+  /** Bounds of our queue in RabbitMQ, as given. */
+  readonly eventQueue?: unknown;
+  /** The management API, as given. */
+  readonly management?: unknown;
 }
+
+export type { EventQueueOptions, ManagementOptions };
 
 /** Where a deployment is read from. */
 export interface Connections {
@@ -49,8 +62,18 @@ export interface Connections {
  *
  * @throws TypeError that says what to write; it never contains a URL
  */
-export function connectionsOf({ broker, backend, sql, settings, queues }: GivenConnections): Connections {
-  const endpoints = deploymentEndpoints(broker, backend, settings);
+export function connectionsOf(given: GivenConnections): Connections {
+  const { broker, backend, sql, settings, queues } = given;
+  const amqp = amqpEndpoint(broker, settings);
+  const endpoints =
+    amqp === null
+      ? deploymentEndpoints(broker, backend, settings)
+      : { broker: null, foreignBroker: null, ...backendEndpoint(backend, settings) };
+  const eventQueue = resolveEventQueue(given.eventQueue);
+  const management = resolveManagement(given.management);
+  if (amqp === null) refuseOptions(given);
+  const amqpBroker =
+    amqp === null ? null : createAmqpBroker({ endpoint: amqp, settings, queues, eventQueue, management });
   const brokerReader = endpoints.broker === null ? null : createRedisReader('broker', endpoints.broker);
   const redisBroker =
     endpoints.broker === null || brokerReader === null
@@ -78,7 +101,7 @@ export function connectionsOf({ broker, backend, sql, settings, queues }: GivenC
   const reader = location.endpoint === null ? null : (ownReader ?? brokerReader);
   const database = sql === null ? null : createSqlReader(sql);
   return {
-    broker: redisBroker,
+    broker: amqpBroker ?? redisBroker,
     backend: redisBackend,
     redbeat: {
       reader: reader === null ? null : createRedbeatReader(reader, redbeatKeys(settings)),
@@ -88,10 +111,18 @@ export function connectionsOf({ broker, backend, sql, settings, queues }: GivenC
     foreignBroker: endpoints.foreignBroker,
     foreignBackend: endpoints.foreignBackend,
     async close() {
-      await redisBroker?.close();
+      await Promise.all([amqpBroker?.close(), redisBroker?.close()]);
       await redisBackend?.close();
       database?.close();
       await Promise.all([brokerReader?.close(), ownReader?.close()]);
     },
   };
+}
+
+/** @throws TypeError for options that only a broker on RabbitMQ has */
+function refuseOptions(given: GivenConnections): void {
+  for (const option of ['eventQueue', 'management'] as const) {
+    if (given[option] === undefined) continue;
+    throw new TypeError(`celerySources: '${option}' is for a broker on RabbitMQ. Remove it.`);
+  }
 }

@@ -16,7 +16,7 @@ import {
   type Redactor,
 } from '../../redact.ts';
 import { isRecord } from '../../values.ts';
-import type { GivenConnection } from './connect.ts';
+import type { EventQueueOptions, GivenBroker, GivenConnection, ManagementOptions } from './connect.ts';
 import { type CelerySettings, checkSettings } from './settings.ts';
 import { type CelerySqlOptions, type ResolvedSql, readSqlOptions } from './sql/sql-options.ts';
 
@@ -25,19 +25,33 @@ export interface CelerySourcesOptions {
   /**
    * The broker, either as a URL or as a client.
    *
-   * URL: `redis://user:password@host:6379/0`, `rediss://…`, `redis+socket:///path`, or
+   * URL of RabbitMQ: `amqp://user:password@host:5672/vhost` or `amqps://…`, which needs the package `amqplib` (2.1
+   * or later). Several URLs are separated by `;`, and the next one is tried when a host does not answer.
+   *
+   * URL of Redis: `redis://user:password@host:6379/0`, `rediss://…`, `redis+socket:///path`, or
    * `sentinel://host:26379/0;sentinel://…` with `settings.broker_transport_options.master_name`. Of a list of
    * fail-over URLs, the first one is used.
    *
-   * Client: made by `createClient` of the package `redis` (5 or 6) or by its `createSentinel` (6). It is
+   * Client of Redis: made by `createClient` of the package `redis` (5 or 6) or by its `createSentinel` (6). It is
    * duplicated and never closed.
+   *
+   * Client of RabbitMQ: a connection made by `connect` of `amqplib`, with its recovery, on which channels are opened
+   * and which is never closed; or a function that makes a connection, `() => connect(…)`, which is called for each
+   * connection that is needed, and again whenever one was lost.
    *
    * Names of channels contain the database number. It comes from the URL; for a client, from
    * `settings.broker_url` or else from the client's own options.
    *
-   * Default: `settings.broker_url`. If that is not Redis, only results are read.
+   * Default: `settings.broker_url`. If that is neither Redis nor RabbitMQ, only results are read.
    */
-  readonly broker?: GivenConnection;
+  readonly broker?: GivenBroker;
+  /** Bounds of the queue in which RabbitMQ collects events for this instance. Only with RabbitMQ. */
+  readonly eventQueue?: EventQueueOptions;
+  /**
+   * RabbitMQ's management API, for the numbers of messages that workers hold. Only with RabbitMQ. Default: these
+   * numbers are `null`.
+   */
+  readonly management?: ManagementOptions;
   /**
    * The result backend, in the same forms. It knows final states that events miss, so give it if the app has
    * one. `null`: do not read results. Default: `settings.result_backend`; without either there is none, as in
@@ -99,12 +113,13 @@ export interface CelerySourcesOptions {
 /** The option `collect` of `celerySources`. */
 export type Collect = 'every' | 'leader' | false;
 
-/** {@link CelerySourcesOptions}, checked and complete, except for `broker` and `backend`. */
+/** What is checked where the connections are chosen. */
+type GivenNames = 'broker' | 'backend' | 'eventQueue' | 'management';
+
+/** {@link CelerySourcesOptions}, checked and complete, except for those that choose connections. */
 export interface ResolvedOptions
-  extends Required<Omit<CelerySourcesOptions, 'broker' | 'backend' | 'sql' | 'redact' | 'store'>> {
-  /** As given: checked where the connections are chosen. */
-  readonly broker: CelerySourcesOptions['broker'];
-  readonly backend: CelerySourcesOptions['backend'];
+  extends Required<Omit<CelerySourcesOptions, GivenNames | 'sql' | 'redact' | 'store'>>,
+    Record<GivenNames, unknown> {
   /** `null`: no database of the app is read. */
   readonly sql: ResolvedSql | null;
   /** `null`: texts are not redacted here. */
@@ -119,7 +134,6 @@ const CALLER = 'celerySources';
 const KEYS: KeysOf<CelerySourcesOptions> = {
   broker: true,
   backend: true,
-  sql: true,
   name: true,
   settings: true,
   retention: true,
@@ -130,12 +144,21 @@ const KEYS: KeysOf<CelerySourcesOptions> = {
   redact: true,
   store: true,
   collect: true,
+  sql: true,
+  eventQueue: true,
+  management: true,
 };
 
 /** What people write instead of an option, and what to write. */
 const HINTS: OptionHints = {
   url: 'broker',
   redis: 'broker',
+  amqp: 'broker',
+  rabbitmq: 'broker',
+  broker_use_ssl: 'settings: { broker_use_ssl }',
+  broker_heartbeat: 'settings: { broker_heartbeat }',
+  managementUrl: 'management: { url }',
+  broker_api: 'management: { url }',
   client: 'broker',
   brokerUrl: 'broker',
   broker_url: 'broker',
@@ -161,7 +184,7 @@ const HINTS: OptionHints = {
 };
 
 /**
- * Checks all options except `broker` and `backend`, and sets defaults.
+ * Checks all options except those that choose connections, and sets defaults.
  *
  * @throws TypeError that says what to write; it never contains a URL
  */
@@ -170,7 +193,8 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     throw wrongOption(CALLER, 'options', "an object such as { broker: 'redis://host:6379/0' }", options);
   }
   refuseUnknownKeys(CALLER, options, KEYS, '', HINTS);
-  const { broker, backend, settings, retention = {}, queues = [] } = options as CelerySourcesOptions;
+  const given = options as CelerySourcesOptions;
+  const { broker, backend, eventQueue, management, settings, retention = {}, queues = [] } = given;
   const name = readSourceName(CALLER, 'name', options.name, 'celery');
   if (!isRecord(retention)) {
     throw wrongOption(CALLER, 'retention', 'an object such as { maxTasks: 100_000 }', retention);
@@ -197,9 +221,8 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     readResults: readBoolean(CALLER, 'readResults', options.readResults, true),
     control,
     enableEvents,
-    redactor: createSourceRedactor((options as CelerySourcesOptions).redact, CALLER),
-    broker,
-    backend,
+    redactor: createSourceRedactor(given.redact, CALLER),
+    ...{ broker, backend, eventQueue, management },
   };
 }
 

@@ -8,21 +8,33 @@ import { isTimeZone } from './zones.ts';
 
 /** The app's settings. Keys that are not listed here are ignored. */
 export interface CelerySettings {
-  /** Used unless the option `broker` is given. Of several URLs, the first is used; of Sentinels, all. */
+  /**
+   * Used unless the option `broker` is given. Of several URLs of Redis, the first is used; of Sentinels and of
+   * RabbitMQ, all.
+   */
   readonly broker_url?: string | readonly string[];
   /** Used unless the option `backend` is given. A backend other than Redis is shown, but not read. */
   readonly result_backend?: string | null;
   /** Name of the exchange of events. Default `celeryev`. */
   readonly event_exchange?: string;
+  /** How names of queues of events begin, in RabbitMQ. Default `celeryev`. */
+  readonly event_queue_prefix?: string;
   /** Name of the exchange of remote control. Default `celery`. */
   readonly control_exchange?: string;
   readonly broker_transport_options?: CeleryTransportOptions;
   /**
    * TLS to a broker that is given by URL: `ssl_cert_reqs` (`required`, `optional`, `none`, or Python's
    * number), `ssl_ca_certs`, `ssl_certfile`, `ssl_keyfile` (paths), `ssl_check_hostname`. `true`: trust
-   * the certificates that Node trusts. Parameters of the URL take precedence.
+   * the certificates that Node trusts. Parameters of the URL take precedence. For RabbitMQ also without `ssl_`, as
+   * py-amqp names them, and `server_hostname`: the name that the certificate has, if it is not the host.
    */
   readonly broker_use_ssl?: boolean | CeleryTls;
+  /** Seconds between heartbeats with RabbitMQ; 0: none. Default 10. */
+  readonly broker_heartbeat?: number | null;
+  /** `EXTERNAL`: the login to RabbitMQ is the client's certificate. Otherwise user and password. */
+  readonly broker_login_method?: string | null;
+  /** `shuffle`: begin with any of several hosts of RabbitMQ. Otherwise with the first. */
+  readonly broker_failover_strategy?: unknown;
   /** The same for a result backend. */
   readonly redis_backend_use_ssl?: boolean | CeleryTls;
   readonly result_backend_transport_options?: {
@@ -58,6 +70,11 @@ export interface CeleryTls {
   readonly ssl_certfile?: string | null;
   readonly ssl_keyfile?: string | null;
   readonly ssl_check_hostname?: boolean | string;
+  readonly cert_reqs?: string | number | null;
+  readonly ca_certs?: string | null;
+  readonly certfile?: string | null;
+  readonly keyfile?: string | null;
+  readonly server_hostname?: string | null;
   readonly [parameter: string]: unknown;
 }
 
@@ -102,6 +119,7 @@ const TLS: Check = [
   (value) => typeof value === 'boolean' || isRecord(value),
   'true, false or an object with ssl_cert_reqs, ssl_ca_certs, ssl_certfile and ssl_keyfile',
 ];
+const SECONDS: Check = [(value) => typeof value === 'number' && value >= 0, 'a number of seconds'];
 const NUMBERS: Check = [
   (value) => Array.isArray(value) && value.every((item) => Number.isInteger(item)),
   'an array of whole numbers',
@@ -115,12 +133,15 @@ const SETTINGS: Readonly<Record<string, Check>> = {
   result_backend: TEXT,
   event_exchange: NAME,
   control_exchange: NAME,
+  event_queue_prefix: NAME,
+  broker_heartbeat: SECONDS,
+  broker_login_method: NAME,
   broker_transport_options: TABLE,
   result_backend_transport_options: TABLE,
   broker_use_ssl: TLS,
   redis_backend_use_ssl: TLS,
   task_default_queue: NAME,
-  result_expires: [(value) => typeof value === 'number' && value >= 0, 'a number of seconds'],
+  result_expires: SECONDS,
   redbeat_redis_url: NAME,
   redbeat_key_prefix: TEXT,
   timezone: [isTimeZone, 'the IANA name of a time zone, such as Europe/Prague'],

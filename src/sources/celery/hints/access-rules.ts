@@ -8,19 +8,9 @@ export function accessHints(input: HintInput): Hint[] {
   return [...readOnlyBroker(input), ...foreignBroker(input), ...denied(input)];
 }
 
-function readOnlyBroker({ facts }: HintInput): Hint[] {
+function readOnlyBroker({ facts, options }: HintInput): Hint[] {
   if (facts.problems.broker === null) return [];
-  const line = 'REPLICAOF NO ONE';
-  return [
-    {
-      code: 'broker_read_only',
-      component: 'broker',
-      sentence:
-        'The broker is a read-only replica: clients cannot send tasks, and workers cannot take them. Use the ' +
-        `address of its master, or promote it, which discards data that it has not replicated yet: ${line}.`,
-      line,
-    },
-  ];
+  return [options.brokerHint?.('writes')].filter((hint) => hint !== null && hint !== undefined);
 }
 
 function foreignBroker({ options }: HintInput): Hint[] {
@@ -33,7 +23,7 @@ function foreignBroker({ options }: HintInput): Hint[] {
       component: 'broker',
       sentence:
         `The broker is ${shown(foreignBroker)}, which this monitor cannot read: it shows results only, without ` +
-        `events, queues and workers. It reads only Redis: ${line}.`,
+        `events, queues and workers. It reads Redis and RabbitMQ: ${line}.`,
       line,
     },
   ];

@@ -19,6 +19,8 @@ export interface HintOptions {
   readonly hasBackend: boolean;
   /** The hint for a right that the broker's user lacks; `null` where the transport has no such rights. */
   readonly brokerHint?: ((access: BrokerAccess) => Hint | null) | undefined;
+  /** What the broker has found by itself. */
+  readonly brokerHints?: (() => readonly Hint[]) | undefined;
   /** The hint for a right that the result backend's user lacks. */
   readonly backendHint?: ((access: BackendAccess) => Hint | null) | undefined;
 }

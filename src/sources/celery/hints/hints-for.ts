@@ -12,6 +12,7 @@ const MOST_HINTS = 20;
  * gives the same hints in the same order.
  */
 export function hintsFor(input: HintInput): Hint[] {
-  const hints = [...accessHints(input), ...input.found, ...eventHints(input), ...resultHints(input)];
+  const own = input.options.brokerHints?.() ?? [];
+  const hints = [...accessHints(input), ...own, ...input.found, ...eventHints(input), ...resultHints(input)];
   return hints.sort((a, b) => HINT_CODES.indexOf(a.code) - HINT_CODES.indexOf(b.code)).slice(0, MOST_HINTS);
 }

@@ -61,7 +61,21 @@ export function deniedHint(access: BrokerAccess, subject: PermissionSubject): Hi
     }
     case 'schedules':
       return null;
+    case 'writes':
+      return blockedHint();
   }
+}
+
+function blockedHint(): Hint {
+  const line = 'rabbitmq-diagnostics alarms';
+  return {
+    code: 'broker_read_only',
+    component: 'broker',
+    sentence:
+      'RabbitMQ is short of memory or disk space: it takes no messages, so clients cannot send tasks. See which of ' +
+      `them by ${line}.`,
+    line,
+  };
 }
 
 /** A pattern that matches nothing else. */

@@ -31,7 +31,21 @@ export function deniedHint(access: BrokerAccess, settings: CelerySettings, datab
         'ask workers, so their pool, queues and registered tasks are not shown',
         aclLine(controlRules(settings, database)),
       );
+    case 'writes':
+      return readOnlyHint();
   }
+}
+
+function readOnlyHint(): Hint {
+  const line = 'REPLICAOF NO ONE';
+  return {
+    code: 'broker_read_only',
+    component: 'broker',
+    sentence:
+      'The broker is a read-only replica: clients cannot send tasks, and workers cannot take them. Use the ' +
+      `address of its master, or promote it, which discards data that it has not replicated yet: ${line}.`,
+    line,
+  };
 }
 
 /** Asking workers needs a channel to publish on, and a list that receives the replies. */

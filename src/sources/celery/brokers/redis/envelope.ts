@@ -3,8 +3,7 @@
  * except in deployments with the transport option `body_encoding`.
  */
 import type { Steps } from '../../../../scheduler.ts';
-import { skipSpace, valueEnd } from '../../protocol/json-text.ts';
-import { parsePythonJson } from '../../protocol/python-json.ts';
+import { parseBody, parseInSteps } from '../../protocol/event-body.ts';
 
 /**
  * How kombu writes every event: the body first, JSON in base64. A few searches then replace parsing the
@@ -17,9 +16,8 @@ const BASE64 = 'body_encoding": "base64"';
 const COMPRESSED = 'compression"';
 const CONTENT_TYPE = '"content-type"';
 
-/** Characters of base64, a multiple of four, and events of an array that are decoded between two pauses. */
+/** Characters of base64, a multiple of four, that are decoded between two pauses. */
 const DECODED_AT_ONCE = 256 * 1024;
-const EVENTS_AT_ONCE = 32;
 
 /** Bytes of the body that is decoded now. Reused: a buffer for each message takes longer than decoding it. */
 const decoded = Buffer.allocUnsafeSlow(64 * 1024);
@@ -31,7 +29,7 @@ const decoded = Buffer.allocUnsafeSlow(64 * 1024);
  */
 export function decodeEnvelope(message: string): unknown {
   const body = encodedBody(message);
-  return body === null ? decodeAnyEnvelope(message) : parse(decodeBase64(body));
+  return body === null ? decodeAnyEnvelope(message) : parseBody(decodeBase64(body));
 }
 
 function decodeBase64(text: string): string {
@@ -67,22 +65,7 @@ export function* decodeInSteps(message: string, take: (body: unknown) => void): 
   }
   const text = bytes.toString('utf8', 0, length);
   yield;
-  if (!text.startsWith('[{')) return take(parse(text));
-  let at = 0;
-  for (let isOver = false; !isOver; ) {
-    const start = at + 1;
-    try {
-      for (let count = 0; count < EVENTS_AT_ONCE && !isOver; count += 1) {
-        at = skipSpace(text, valueEnd(text, skipSpace(text, at + 1)));
-        isOver = text[at] !== ',';
-      }
-    } catch {
-      return take(undefined);
-    }
-    take(parse(`[${text.slice(start, at)}]`));
-    yield;
-  }
-  if (text[at] !== ']') take(undefined);
+  yield* parseInSteps(text, take);
 }
 
 /** The content type in the envelope, after the body; `null` if there is none. */
@@ -93,21 +76,13 @@ export function contentTypeOf(message: string): string | null {
   return /^\s*:\s*"([^"]*)"/.exec(rest)?.[1] ?? null;
 }
 
-function parse(text: string): unknown {
-  try {
-    return parsePythonJson(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Every other valid form: members in another order, a plain body, other spaces. */
 function decodeAnyEnvelope(message: string): unknown {
-  const envelope = parse(message);
+  const envelope = parseBody(message);
   if (typeof envelope !== 'object' || envelope === null) return undefined;
   const { body, headers, properties, 'content-type': type } = envelope as Record<string, unknown>;
   if (type !== 'application/json' || typeof body !== 'string') return undefined;
   if (typeof (headers as { compression?: unknown } | null)?.compression === 'string') return undefined;
   const encoding = (properties as { body_encoding?: unknown } | null)?.body_encoding;
-  return parse(encoding === 'base64' ? decodeBase64(body) : body);
+  return parseBody(encoding === 'base64' ? decodeBase64(body) : body);
 }

@@ -1,0 +1,109 @@
+import { type AmqpConnection, createAmqpConnection } from '../../../../amqp/connection.ts';
+import type { AmqpEndpoint } from '../../../../amqp/endpoint.ts';
+import { describeAmqpError } from '../../../../amqp/problems.ts';
+import type { Broker, BrokerDescription } from '../../broker.ts';
+import type { Hint } from '../../hint.ts';
+import type { Problem } from '../../problem.ts';
+import type { CelerySettings } from '../../settings.ts';
+import { createAmqpMailbox } from './control/mailbox.ts';
+import { diagnoseEvents } from './diagnose.ts';
+import type { ResolvedEventQueue } from './event-queue-options.ts';
+import { type AmqpEvents, createAmqpEvents } from './events.ts';
+import { createManagedQueues } from './management/managed-queues.ts';
+import type { ResolvedManagement } from './management/management-options.ts';
+import { deniedHint, permissionLine } from './permissions.ts';
+import { policyHint } from './queue-policy.ts';
+import { createAmqpQueueReader } from './queues/queue-reader.ts';
+
+/** What a broker on RabbitMQ needs. */
+export interface AmqpBrokerOptions {
+  readonly endpoint: AmqpEndpoint;
+  readonly settings: CelerySettings;
+  /** Names of queues that the host gives. */
+  readonly queues: readonly string[];
+  readonly eventQueue: ResolvedEventQueue;
+  /** `null` where the host gives no management API. */
+  readonly management: ResolvedManagement | null;
+}
+
+/** A broker on RabbitMQ. */
+export function createAmqpBroker(options: AmqpBrokerOptions): Broker {
+  const { endpoint, settings, queues: given, eventQueue, management } = options;
+  const { virtualHost } = endpoint;
+  const shuffle = settings.broker_failover_strategy === 'shuffle';
+  const connect = (): AmqpConnection => createAmqpConnection({ label: 'broker', endpoint, shuffle });
+  let policy: Hint | null = null;
+  const events = createAmqpEvents({
+    endpoint,
+    settings,
+    queue: eventQueue,
+    shuffle,
+    async onUp() {
+      if (management !== null) policy = await policyHint(management, virtualHost ?? '/', events.queue);
+    },
+  });
+  // Three connections: RabbitMQ stops reading from one that publishes when it is short of memory, and whoever may not
+  // receive events may still read queues.
+  const reads = connect();
+  const requests = connect();
+  const subject = { settings, virtualHost };
+  const managed = management === null ? null : createManagedQueues(management, virtualHost ?? '/');
+  const control = createAmqpMailbox({
+    connection: requests,
+    settings,
+    rights: () => permissionLine(subject),
+  });
+
+  return {
+    events,
+    control,
+    queues: createAmqpQueueReader({ connection: reads, settings, given, management: managed }),
+    describe: () => describeBroker(options, events),
+    check: (signal) => check(reads, requests, signal),
+    deniedHint: (access) => deniedHint(access, subject),
+    diagnose: (signal) => diagnoseEvents({ endpoint, connection: reads, events, settings }, signal),
+    hints: () => (policy === null ? [] : [policy]),
+    async close() {
+      managed?.close();
+      await Promise.all([events.close(), control.close(), reads.close()]);
+    },
+  };
+}
+
+/** Nothing is published for it: RabbitMQ says that it takes nothing once a request was sent to the workers. */
+async function check(
+  reads: AmqpConnection,
+  requests: AmqpConnection,
+  signal: AbortSignal,
+): Promise<Problem | null> {
+  try {
+    const channel = await reads.channel({}, { signal });
+    await channel.close();
+  } catch (error) {
+    return describeAmqpError(error);
+  }
+  return requests.isBlocked() ? BLOCKED : null;
+}
+
+function describeBroker(
+  { endpoint, settings, management }: AmqpBrokerOptions,
+  events: AmqpEvents,
+): BrokerDescription {
+  return {
+    url: events.url(),
+    config: {
+      transport: 'amqp',
+      virtual_host: endpoint.virtualHost,
+      version: events.version(),
+      event_queue: events.queue.name(),
+      management: management?.url ?? null,
+      // Only the names, because the values may be passwords.
+      transport_options: Object.keys(settings.broker_transport_options ?? {}),
+    },
+  };
+}
+
+const BLOCKED: Problem = {
+  code: 'READONLY',
+  sentence: 'RabbitMQ is short of memory or disk space and takes no messages.',
+};

@@ -1,0 +1,107 @@
+/** Finds out why no events arrive over RabbitMQ: where else they may be published, and what refuses workers. */
+import { type AmqpConnection, createAmqpConnection } from '../../../../amqp/connection.ts';
+import type { AmqpEndpoint } from '../../../../amqp/endpoint.ts';
+import { describeAmqpError } from '../../../../amqp/problems.ts';
+import { type Hint, quoted } from '../../hint.ts';
+import type { CelerySettings } from '../../settings.ts';
+import { controlNames } from './control/control-names.ts';
+import type { AmqpEvents } from './events.ts';
+
+/** The virtual host of a URL that names none. */
+const DEFAULT_VIRTUAL_HOST = '/';
+
+/** What a diagnosis looks at. */
+export interface DiagnosisOptions {
+  readonly endpoint: AmqpEndpoint;
+  /** A connection to the virtual host. */
+  readonly connection: AmqpConnection;
+  readonly events: Pick<AmqpEvents, 'queue' | 'hadExchange' | 'version'>;
+  readonly settings: CelerySettings;
+}
+
+/** Looks once. Nobody but the administrator of RabbitMQ can list its virtual hosts and exchanges. */
+export async function diagnoseEvents(
+  options: DiagnosisOptions,
+  signal: AbortSignal,
+): Promise<readonly Hint[]> {
+  const hint = (await exchangeHint(options, signal)) ?? versionHint(options.events.version());
+  return hint === null ? [] : [hint];
+}
+
+/** Evidence: nobody had declared the exchange of events before this monitor did. */
+async function exchangeHint(options: DiagnosisOptions, signal: AbortSignal): Promise<Hint | null> {
+  const { endpoint, connection, events, settings } = options;
+  if (events.hadExchange() !== false) return null;
+  const { exchange } = events.queue;
+  const { exchange: pidbox } = controlNames(settings);
+  const here =
+    endpoint.virtualHost === null ? 'this virtual host' : `the virtual host ${quoted(endpoint.virtualHost)}`;
+  if (await hasExchange(connection, pidbox, signal)) {
+    const line = "settings: { event_exchange: '…' }";
+    return {
+      code: 'wrong_channel',
+      component: 'broker',
+      sentence:
+        `Workers use ${here}, but none has ever declared the exchange ${quoted(exchange)}, where this source listens. ` +
+        `If event_exchange is set in the app, write ${line}. Otherwise start the workers with -E.`,
+      line,
+    };
+  }
+  const isElsewhere = await isInDefault(endpoint, exchange, signal);
+  const line = isElsewhere ? "broker: 'amqp://…/'" : "broker: 'amqp://…/<virtual host>'";
+  return {
+    code: 'wrong_database',
+    component: 'broker',
+    sentence: isElsewhere
+      ? `No worker has ever used ${here}, but some have used '/'. If they belong to this app, write ${line}.`
+      : `No worker has ever used ${here}. Compare it with the end of the app's broker_url, and write ${line}.`,
+    line,
+  };
+}
+
+async function isInDefault(endpoint: AmqpEndpoint, exchange: string, signal: AbortSignal): Promise<boolean> {
+  if (endpoint.virtualHost === DEFAULT_VIRTUAL_HOST) return false;
+  const other = endpoint.inVirtualHost(DEFAULT_VIRTUAL_HOST);
+  if (other === null) return false;
+  const connection = createAmqpConnection({ label: 'diagnosis', endpoint: other });
+  try {
+    return await hasExchange(connection, exchange, signal);
+  } catch {
+    // The user may not use it.
+    return false;
+  } finally {
+    await connection.close();
+  }
+}
+
+async function hasExchange(
+  connection: AmqpConnection,
+  exchange: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const channel = await connection.channel({}, { signal });
+  try {
+    await channel.request((raw) => raw.checkExchange(exchange), { signal });
+    return true;
+  } catch (error) {
+    if (describeAmqpError(error).code === 'NOTFOUND') return false;
+    throw error;
+  } finally {
+    await channel.close();
+  }
+}
+
+/** Evidence: the version alone, and that no worker is heard. */
+function versionHint(version: string | null): Hint | null {
+  const [major = 0, minor = 0] = (version ?? '').split('.').map(Number);
+  if (!(major > 4 || (major === 4 && minor >= 3))) return null;
+  const line = 'control_queue_exclusive = True, event_queue_exclusive = True';
+  return {
+    code: 'broker_version',
+    component: 'broker',
+    sentence:
+      `RabbitMQ ${version} refuses the queues for events and remote control that Celery's workers declare by default. ` +
+      `If workers log an error 541, set ${line} (Celery 5.6), or allow transient_nonexcl_queues in RabbitMQ.`,
+    line,
+  };
+}
