@@ -65,9 +65,9 @@ export async function findPort() {
   return port;
 }
 
-/** Resolves when something accepts connections there. */
-export async function waitForPort(port) {
-  for (let attempt = 0; attempt < 100; attempt += 1) {
+/** Resolves when something accepts connections there, for which it has so many seconds. */
+export async function waitForPort(port, seconds = 10) {
+  for (let attempt = 0; attempt < seconds * 10; attempt += 1) {
     const socket = connect(port, '127.0.0.1');
     try {
       await once(socket, 'connect');

@@ -4,7 +4,7 @@ import {
   djangoClock,
   djangoEntry,
 } from '../../src/sources/celery/schedules/django/django-entry.ts';
-import { nextRun, type RunFacts } from '../../src/sources/celery/schedules/django/next-run.ts';
+import { nextRun, type RunFacts, unstoredFor } from '../../src/sources/celery/schedules/django/next-run.ts';
 import { runAfter } from '../../src/sources/celery/schedules/rule.ts';
 
 const NOW = Date.UTC(2026, 10, 23, 12, 30);
@@ -32,7 +32,13 @@ function next(entry: DjangoEntry, facts: Partial<Record<keyof RunFacts, number |
   const at = (seconds: number | null | undefined): number | null =>
     seconds === undefined || seconds === null ? null : NOW + seconds * S;
   const { last, storedUntil = last, updatedAt } = facts;
-  const times = { last: at(last), storedUntil: at(storedUntil), updatedAt: at(updatedAt), now: NOW };
+  const times = {
+    last: at(last),
+    storedUntil: at(storedUntil),
+    updatedAt: at(updatedAt),
+    unstored: unstoredFor(null),
+    now: NOW,
+  };
   const found = nextRun(entry, times, (time) => runAfter(entry.rule, time, entry.timezone));
   return found === null ? null : (found - NOW) / S;
 }
@@ -82,12 +88,12 @@ describe('the next run of an entry of django-celery-beat', () => {
 
   describe('that is overdue', () => {
     it('was missed if beat has stored a later run of another entry', () => {
-      expect(next(interval(60), { last: -600, storedUntil: -10 })).toBe(-540);
+      expect(next(interval(60), { last: -200, storedUntil: -10 })).toBe(-140);
       expect(next(crontab('0 12 * * *'), { last: -86_400, storedUntil: -10 })).toBe(-1800);
     });
 
     it('is not known while beat may have run it without storing that', () => {
-      expect(next(interval(60), { last: -200, storedUntil: -200 })).toBe(null);
+      expect(next(interval(60), { last: -200 })).toBe(null);
       expect(next(interval(60), { last: -140, storedUntil: -100 })).toBe(null);
       const once = { one_off: true, total_run_count: 0 };
       expect(next(interval(60, once), { last: -200, storedUntil: -150 })).toBe(null);
@@ -95,20 +101,21 @@ describe('the next run of an entry of django-celery-beat', () => {
 
     it('is that of the next time of a crontab', () => {
       expect(next(crontab('28 * * * *'), { last: -3600, storedUntil: -150 })).toBe(3480);
-      expect(
-        next(crontab('28 * * * *', { one_off: 1, total_run_count: 0 }), { last: -3600, storedUntil: -150 }),
-      ).toBe(null);
+      const once = { one_off: 1, total_run_count: 0 };
+      expect(next(crontab('28 * * * *', once), { last: -3600, storedUntil: -150 })).toBe(null);
     });
 
-    it('was missed if it would have been stored at once', () => {
-      // Four minutes after what was stored last.
+    it('was missed if beat should have stored it by now', () => {
+      expect(next(interval(60), { last: -304 })).toBe(null);
+      expect(next(interval(60), { last: -305 })).toBe(-245);
       expect(next(interval(3600), { last: -4000 })).toBe(-400);
-      expect(next(interval(30), { last: -600 })).toBe(-360);
-      expect(next(crontab('* * * * *'), { last: -600 })).toBe(-360);
+      expect(next(crontab('* * * * *'), { last: -600 })).toBe(-540);
       expect(next(crontab('0 12 * * *'), { last: -86_400 })).toBe(-1800);
-      const clocked = { clocked_id: 1, one_off: 1, total_run_count: 0, clocked_time: text(NOW - 90 * S) };
-      expect(next(entryOf(clocked), { last: null })).toBe(-90);
-      expect(next(entryOf(clocked), { last: null, storedUntil: -200 })).toBe(null);
+      const clocked = { clocked_id: 1, one_off: 1, total_run_count: 0 };
+      expect(next(entryOf({ ...clocked, clocked_time: text(NOW - 244 * S) }), { last: null })).toBe(null);
+      expect(next(entryOf({ ...clocked, clocked_time: text(NOW - 245 * S) }), { last: null })).toBe(-245);
+      // It wakes up as often as the app says.
+      expect(unstoredFor(300)).toBe(480 * S);
     });
 
     it('is shown as due for a minute', () => {

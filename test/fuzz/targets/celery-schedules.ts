@@ -148,7 +148,12 @@ export const djangoTarget = defineTarget({
       updatedAt: NOW - 600_000,
       storedUntil: entry.lastRunAt,
     };
-    const [row] = djangoSchedules(snapshot, createRunObserver(), 'UTC', NOW);
+    const [row] = djangoSchedules(snapshot, {
+      observer: createRunObserver(),
+      timezone: 'UTC',
+      unstored: 185_000,
+      now: NOW,
+    });
     if (row !== undefined) checkBody('ScheduleBody', serializer.schedule(row, 'fuzz'));
   },
 });

@@ -40,11 +40,16 @@ function locksOf(settings: Configuration, prefix: string): string[] {
 /** @param configurations the configurations of the app; earlier ones take precedence */
 export function redbeatTiming(configurations: readonly Configuration[]): RedbeatTiming {
   const teller = configurations.find(namesRedbeat);
-  const pause = positive(first(configurations, 'beat_max_loop_interval'));
+  const pause = longestPause(configurations);
   const timeout = positive(first(configurations, 'redbeat_lock_timeout'));
   // A configuration that mentions redbeat omits settings with their default value.
   const usual = teller === undefined && pause === null ? null : (pause ?? PAUSE) * 5;
   return { pause: pause ?? PAUSE, lockTimeout: timeout ?? usual };
+}
+
+/** `beat_max_loop_interval` of the app, in seconds; `null` if it is not set. */
+export function longestPause(configurations: readonly Configuration[]): number | null {
+  return positive(first(configurations, 'beat_max_loop_interval'));
 }
 
 /** Whether a configuration uses redbeat. */

@@ -7,7 +7,13 @@ import type { Problem } from '../problem.ts';
 import type { CelerySettings } from '../settings.ts';
 import { type BeatScheduler, beatComponent } from './beat-component.ts';
 import type { DjangoReader, DjangoSnapshot } from './django/django-reader.ts';
-import { djangoSchedules, hasRunLately, namesDjangoBeat } from './django/django-schedule.ts';
+import {
+  type DjangoContext,
+  djangoSchedules,
+  hasRunLately,
+  namesDjangoBeat,
+} from './django/django-schedule.ts';
+import { unstoredFor } from './django/next-run.ts';
 import { createReading, type Reading } from './reading.ts';
 import {
   createRedbeatSchedule,
@@ -17,7 +23,7 @@ import {
   redbeatRows,
   usesRedbeat,
 } from './redbeat-schedule.ts';
-import { foreignScheduler, redbeatTiming } from './redbeat-settings.ts';
+import { foreignScheduler, longestPause, redbeatTiming } from './redbeat-settings.ts';
 import { appTimezone, staticSchedule } from './rows.ts';
 import { createRunObserver, type RunObserver } from './run-observer.ts';
 import type { StaticEntry } from './static-entry.ts';
@@ -130,7 +136,9 @@ async function componentOf(state: State): Promise<Component> {
     django: django.problem,
     problem: cutOff(state),
     nextDue: earliest(listAll(state)),
-    isAlive: observer.isAlive(now) || (django.snapshot !== null && hasRunLately(django.snapshot, now)),
+    isAlive:
+      observer.isAlive(now) ||
+      (django.snapshot !== null && hasRunLately(django.snapshot, contextOf(state, now))),
     ...countsOf(state, scheduler),
     timezone: zoneOf(state),
     now,
@@ -196,12 +204,17 @@ function zoneOf({ redbeat, fixed }: State): string | null {
   return appTimezone(redbeat.reading.snapshot?.entries ?? [], fixed.timezone());
 }
 
+function contextOf(state: State, now: number): DjangoContext {
+  const unstored = unstoredFor(longestPause(state.fixed.configurations()));
+  return { observer: state.observer, timezone: zoneOf(state), unstored, now };
+}
+
 function listAll(state: State): Schedule[] {
   const { redbeat, django, fixed, observer } = state;
   const now = Date.now();
   const timezone = zoneOf(state);
   const rows = redbeatRows(redbeat, timezone);
-  if (django.snapshot !== null) rows.push(...djangoSchedules(django.snapshot, observer, timezone, now));
+  if (django.snapshot !== null) rows.push(...djangoSchedules(django.snapshot, contextOf(state, now)));
   const names = new Set(rows.map((row) => row.name));
   // These schedulers copy static entries into their own schedule and run only what is there.
   const scheduler = schedulerOf(state);

@@ -5,7 +5,7 @@ import { runAfter } from '../rule.ts';
 import type { RunObserver } from '../run-observer.ts';
 import type { DjangoEntry } from './django-entry.ts';
 import type { DjangoSnapshot } from './django-reader.ts';
-import { LATE, nextRun, type RunAfter, UNSTORED } from './next-run.ts';
+import { LATE, nextRun, type RunAfter } from './next-run.ts';
 
 /** How long a run shows that beat works, in milliseconds. */
 const LATELY = 3_600_000;
@@ -43,16 +43,25 @@ function lastRun({ id, lastRunAt }: DjangoEntry, observer: RunObserver): number 
   return seen === null || lastRunAt === null ? (seen ?? lastRunAt) : Math.max(seen, lastRunAt);
 }
 
-/** @param timezone that of the app */
+/** What is known beside the tables. */
+export interface DjangoContext {
+  readonly observer: RunObserver;
+  /** That of the app. */
+  readonly timezone: string | null;
+  /** For how long beat may keep a run to itself, in milliseconds. */
+  readonly unstored: number;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** The rows of all entries. */
 export function djangoSchedules(
   { entries, storedUntil, updatedAt }: DjangoSnapshot,
-  observer: RunObserver,
-  timezone: string | null,
-  now: number,
+  { observer, timezone, unstored, now }: DjangoContext,
 ): Schedule[] {
   return entries.map((entry) => {
     const last = lastRun(entry, observer);
-    const next = nextRun(entry, { last, storedUntil, updatedAt, now }, runsOf(entry));
+    const next = nextRun(entry, { last, storedUntil, updatedAt, unstored, now }, runsOf(entry));
     const { id, name, task, rule, enabled, args, kwargs, queue, totalRunCount } = entry;
     return {
       id,
@@ -73,13 +82,16 @@ export function djangoSchedules(
 }
 
 /** Whether an entry ran within the last hour and has not missed more than one run since, as far as beat stores them. */
-export function hasRunLately({ enabled }: DjangoSnapshot, now: number): boolean {
+export function hasRunLately(
+  { enabled }: DjangoSnapshot,
+  { unstored, now }: Pick<DjangoContext, 'unstored' | 'now'>,
+): boolean {
   return [...enabled.values()].some((entry) => {
     const { lastRunAt } = entry;
     if (lastRunAt === null || now - lastRunAt > LATELY) return false;
     const after = runsOf(entry);
     const next = after(lastRunAt);
     const second = next === null ? null : after(next);
-    return second !== null && now <= second + UNSTORED + LATE;
+    return second !== null && now <= second + unstored + LATE;
   });
 }

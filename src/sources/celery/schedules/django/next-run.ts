@@ -2,9 +2,9 @@
  * When an entry of django-celery-beat runs next: what its scheduler decides (`ModelEntry.is_due` in
  * django_celery_beat/schedulers.py), as far as the tables show it.
  *
- * Beat stores runs late: together with the first task that it sends three minutes or more after it last did
+ * Beat stores runs late, all of them together, when it wakes up three minutes or more after it last did
  * (`Scheduler.should_sync` in celery/beat.py). A run that is due and not stored may have happened all the same. It is
- * missed for certain only if beat has stored a later run of any entry, or if it would have been stored at once.
+ * missed for certain only if beat has stored a later run of another entry, or if it should have stored this one by now.
  */
 import type { DjangoEntry } from './django-entry.ts';
 
@@ -16,6 +16,8 @@ export interface RunFacts {
   readonly storedUntil: number | null;
   /** When any entry was last changed, at which beat reads all of them again; `null` if that is not known. */
   readonly updatedAt: number | null;
+  /** For how long beat may keep a run to itself, in milliseconds. */
+  readonly unstored: number;
   readonly now: number;
 }
 
@@ -24,8 +26,15 @@ export type RunAfter = (time: number) => number | null;
 
 /** How late beat may be, and how far clocks may differ, in milliseconds. */
 export const LATE = 60_000;
-/** How long beat may keep a run to itself while it runs others, in milliseconds. */
-export const UNSTORED = 180_000;
+/** `Scheduler.sync_every`, in milliseconds. */
+const SYNC_EVERY = 180_000;
+/** The longest pause of this scheduler, in seconds, unless a setting says another. */
+const PAUSE = 5;
+
+/** @param pause `beat_max_loop_interval` in seconds; `null` if it is not set */
+export function unstoredFor(pause: number | null): number {
+  return SYNC_EVERY + (pause ?? PAUSE) * 1000;
+}
 
 /**
  * The next run, milliseconds since 1970. It is in the past if the run was missed for certain. `null`: there will be
@@ -78,24 +87,11 @@ function agreed(one: number, other: number | null): number | null {
 
 /** @param due a time in the past */
 function missedOrNext(
-  entry: DjangoEntry,
+  { isOneOff, clockedAt, rule }: DjangoEntry,
   due: number,
-  { storedUntil, now }: RunFacts,
+  { storedUntil, unstored, now }: RunFacts,
   after: RunAfter,
 ): number | null {
-  const stored = storedUntil ?? Number.NEGATIVE_INFINITY;
-  if (due <= stored - LATE) return due;
-  const repeats = !entry.isOneOff && entry.clockedAt === null;
-  // From here on, a run would have been stored at once.
-  const atOnce = stored + UNSTORED + LATE;
-  const missed = due >= atOnce || !repeats ? due : repeated(entry, due, atOnce, after);
-  if (missed !== null && missed >= atOnce && missed <= now - LATE) return missed;
-  return repeats && entry.rule.crontab !== null ? after(now) : null;
-}
-
-/** The first run at or after a time, of those that follow a run. */
-function repeated({ rule }: DjangoEntry, run: number, from: number, after: RunAfter): number | null {
-  if (rule.crontab !== null) return after(from - 1);
-  const every = (rule.every ?? 0) * 1000;
-  return every > 0 ? run + Math.ceil((from - run) / every) * every : null;
+  if (due <= (storedUntil ?? due) - LATE || due <= now - unstored - LATE) return due;
+  return !isOneOff && clockedAt === null && rule.crontab !== null ? after(now) : null;
 }
