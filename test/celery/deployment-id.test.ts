@@ -21,6 +21,8 @@ describe('what identifies a deployment', () => {
       { broker_transport_options: { global_keyprefix: 'shop:' } },
       'redis.shop:6379 0 shop:',
     ],
+    ['amqp://app:hunter2@rabbit.shop', {}, 'rabbit.shop:5672/'],
+    ['amqps://app:hunter2@b/shop;amqp://app:hunter2@a/shop', {}, 'a:5672/shop;b:5671/shop'],
     [
       'sentinel://:hunter2@b:26379/1;sentinel://a:26379/1',
       { broker_transport_options: { master_name: 'main', sentinel_kwargs: { password: 'hunter2' } } },
@@ -31,7 +33,7 @@ describe('what identifies a deployment', () => {
   });
 
   it('is where the results are if the broker cannot be read', () => {
-    const settings = { broker_url: 'amqp://rabbit', result_backend: 'redis://results/1' };
+    const settings = { broker_url: 'sqs://', result_backend: 'redis://results/1' };
     expect(idOf(undefined, settings)).toBe('results:6379 1');
   });
 

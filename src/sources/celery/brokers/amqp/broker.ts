@@ -90,10 +90,11 @@ function describeBroker(
   events: AmqpEvents,
 ): BrokerDescription {
   return {
-    url: events.url(),
+    url: urlsOf(endpoint),
     config: {
       transport: 'amqp',
       virtual_host: endpoint.virtualHost,
+      connected_to: events.state().up ? events.url() : null,
       version: events.version(),
       event_queue: events.queue.name(),
       management: management?.url ?? null,
@@ -101,6 +102,12 @@ function describeBroker(
       transport_options: Object.keys(settings.broker_transport_options ?? {}),
     },
   };
+}
+
+/** All hosts, in the order in which they are given. */
+function urlsOf({ hosts, url }: AmqpEndpoint): string | null {
+  const urls = Array.from({ length: hosts }, (_, host) => url(host));
+  return urls.includes(null) ? null : urls.join(';');
 }
 
 const BLOCKED: Problem = {
