@@ -43,6 +43,7 @@ export const LIVE: readonly string[] = [
   'test/celery/store-live.test.ts',
   'test/dashboard/deployments.test.ts',
   'test/examples/both.test.ts',
+  'test/examples/celery-rabbitmq.test.ts',
   'test/examples/celery-store.test.ts',
   'test/examples/shared-history.test.ts',
   'test/history/stored-read/postgres.test.ts',

@@ -62,7 +62,7 @@ export function djangoSchedules(
   return entries.map((entry) => {
     const last = lastRun(entry, observer);
     const next = nextRun(entry, { last, storedUntil, updatedAt, unstored, now }, runsOf(entry));
-    const { id, name, task, rule, enabled, args, kwargs, queue, totalRunCount } = entry;
+    const { id, name, task, rule, enabled, args, kwargs, queue, lastRunAt, totalRunCount } = entry;
     return {
       id,
       app: null,
@@ -76,7 +76,8 @@ export function djangoSchedules(
       timezone: rule.crontab === null ? timezone : entry.timezone,
       lastRunAt: last === null ? null : new Date(last),
       nextRunAt: next === null ? null : new Date(next),
-      totalRunCount,
+      // Runs that were seen and not stored are not counted yet.
+      totalRunCount: last !== null && lastRunAt === null ? null : totalRunCount,
     };
   });
 }
