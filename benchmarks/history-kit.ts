@@ -2,12 +2,39 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { type PostgresServer, postgresMissing } from '../test/helpers/postgres.ts';
-import { redisMissing, until } from '../test/helpers/redis-server.ts';
+import { type PostgresServer, postgresMissing, startPostgres } from '../test/helpers/postgres.ts';
+import { type RedisServer, redisMissing, startRedis, until } from '../test/helpers/redis-server.ts';
 import type { ServerReport } from './history-server.ts';
 
-/** Why the benchmarks cannot run here; `null` when they can. */
-export const missing = redisMissing ?? postgresMissing;
+/** The servers of a benchmark. */
+interface Servers {
+  readonly redis: RedisServer;
+  readonly postgres: PostgresServer;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a broker, and a database that writes to disk. Ends the process where one of them is not installed.
+ *
+ * @param title of the benchmark that is then left out
+ */
+export async function startServers(title: string): Promise<Servers> {
+  const missing = redisMissing ?? postgresMissing;
+  if (missing !== null) {
+    console.log(`${title}: left out, ${missing}.\n`);
+    process.exit(0);
+  }
+  const redis = await startRedis();
+  const postgres = await startPostgres({ fsync: true, settings: { shared_buffers: '256MB' } });
+  return {
+    redis,
+    postgres,
+    async close() {
+      await postgres.close();
+      await redis.close();
+    },
+  };
+}
 
 /** Starts a program of the benchmarks. */
 export function run(file: string, args: readonly string[]): ChildProcess {

@@ -7,15 +7,14 @@
  */
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
-import { startPostgres } from '../test/helpers/postgres.ts';
-import { startRedis, until } from '../test/helpers/redis-server.ts';
+import { until } from '../test/helpers/redis-server.ts';
 import {
   type Monitor,
   mebibytes,
-  missing,
   run,
   sleep,
   startMonitor,
+  startServers,
   stop,
   storedNow,
 } from './history-kit.ts';
@@ -34,15 +33,11 @@ const { values } = parseArgs({
 const rate = Number(values.rate);
 const seconds = Number(values.seconds);
 const stored = Number(values.stored);
-if (missing !== null) {
-  console.log(`Kept history: left out, ${missing}.\n`);
-  process.exit(0);
-}
 /** How late a task may be in the database, in milliseconds. */
 const AIM_BEHIND_MS = 2_000;
 
-const redis = await startRedis();
-const postgres = await startPostgres({ fsync: true, settings: { shared_buffers: '256MB' } });
+const servers = await startServers('Kept history');
+const { redis, postgres } = servers;
 if (values.trigrams) await postgres.query('CREATE EXTENSION pg_trgm');
 const database = postgres.url();
 
@@ -168,7 +163,6 @@ try {
   await measureLoad();
   await measureStart();
 } finally {
-  await postgres.close();
-  await redis.close();
+  await servers.close();
 }
 process.exit(0);

@@ -4,20 +4,12 @@ import type { HistoryReader, TaskChange } from '../../../src/history/history.ts'
 import type { KeptTask } from '../../../src/history/memory/tap.ts';
 import type { StoredTask, StoreSession } from '../../../src/history/store.ts';
 import type { Task } from '../../../src/model.ts';
-import type { TaskQuery, TaskSort } from '../../../src/source.ts';
+import type { TaskQuery } from '../../../src/source.ts';
+import { SORTS } from '../../../src/testing/listing.ts';
 import { createArrayStore } from '../../helpers/array-store.ts';
 import { T0, told } from '../telling.ts';
 import { keptOf, memoryOf, type OpenMemory, readerOver, storedOf } from './split-history.ts';
 
-const SORTS: readonly TaskSort[] = [
-  'timestamp',
-  'received',
-  'started',
-  'finished',
-  'runtime',
-  'name',
-  'state',
-];
 const TYPES = ['sent', 'received', 'started', 'succeeded', 'failed', 'retried', 'revoked', 'custom'] as const;
 
 /** Few tasks with many ties and gaps. */
