@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { until } from '../test/helpers/redis-server.ts';
 import {
+  countStored,
   type Monitor,
   mebibytes,
   run,
@@ -12,7 +13,6 @@ import {
   startMonitor,
   startServers,
   stop,
-  storedNow,
 } from './history-kit.ts';
 import type { ServerReport } from './history-server.ts';
 import { median, printTable } from './table.ts';
@@ -70,7 +70,7 @@ async function measureReplicas(): Promise<void> {
   }
   await ended;
   await sleep(10_000);
-  const { tasks } = await storedNow(postgres);
+  const tasks = await countStored(postgres);
   for (const monitor of [...monitors, bare]) await stop(monitor);
   printTable(
     `${REPLICAS.instances} instances, one of which listens, ${REPLICAS.rate * 4} events/s`,
