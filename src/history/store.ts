@@ -8,7 +8,7 @@ import type { TaskRelation } from '../model.ts';
 import type { TaskQuery } from '../source.ts';
 import type { RollupStore } from './rollup-store.ts';
 
-export type { RollupQuery, RollupStore, StoredRollup } from './rollup-store.ts';
+export type { RollupQuery, RollupStore, RollupTotal, StoredRollup } from './rollup-store.ts';
 
 /** What lists filter and sort by. `runtime` in seconds; `null`: unknown. */
 export interface StoredFields {

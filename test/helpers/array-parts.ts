@@ -1,5 +1,5 @@
 /** Tasks and rollups of a store made of arrays. */
-import type { RollupQuery, RollupStore, StoredRollup } from '../../src/history/rollup-store.ts';
+import type { RollupQuery, RollupStore, RollupTotal, StoredRollup } from '../../src/history/rollup-store.ts';
 import type { StoredLink, StoredQuery, StoredTask, TaskStore } from '../../src/history/store.ts';
 import type { ArrayContext, ArrayStore } from './array-store.ts';
 
@@ -144,6 +144,21 @@ export function arrayRollups({ store, rows }: ArrayContext): RollupStore {
           .toSorted((a, b) => a.start - b.start)
           .slice(0, most),
       ),
+    totals: (query, most) =>
+      call(store, 'rollups.totals', () => {
+        const totals = new Map<string, { -readonly [Field in keyof RollupTotal]: RollupTotal[Field] }>();
+        const cells = find(query).toSorted((a, b) => a.start - b.start);
+        for (const { name, queue, worker, counts, times } of cells.slice(0, most)) {
+          const key = JSON.stringify([name, queue, worker]);
+          const known = totals.get(key);
+          totals.set(key, {
+            ...{ name, queue, worker },
+            counts: counts.map((count, at) => count + (known?.counts[at] ?? 0)),
+            times: times === null ? (known?.times ?? null) : (known?.times ?? '') + times,
+          });
+        }
+        return [...totals.values()];
+      }),
     sums: (query) =>
       call(store, 'rollups.sums', () => {
         const sums = new Map<number, number[]>();
