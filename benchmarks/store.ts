@@ -35,7 +35,7 @@ function print(name: string, { fill, reads, drop }: EngineFigures): void {
     const others =
       copied === 0
         ? ''
-        : ` ${number(copied)} are copies that the database made of them, with other ids and times (${number(copies)} a second).`;
+        : ` ${number(copied)} are copies that the database made of them, with other ids and times, before it built the indexes (${number(copies)} a second with these).`;
     console.log(
       `${number(written)} tasks were written through the store: ${number(firstWrites)} a second for the first time, ${number(secondWrites)} again.${others} ${number(bytesPerTask)} bytes a task. ${number(cells)} rollups.\n`,
     );

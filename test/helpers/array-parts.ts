@@ -1,6 +1,6 @@
 /** Tasks and rollups of a store made of arrays. */
 import type { RollupQuery, RollupStore, RollupTotal, StoredRollup } from '../../src/history/rollup-store.ts';
-import type { StoredLink, StoredQuery, StoredTask, TaskStore } from '../../src/history/store.ts';
+import type { StoredLink, StoredQuery, StoredRelatives, StoredTask, TaskStore } from '../../src/history/store.ts';
 import type { ArrayContext, ArrayStore } from './array-store.ts';
 
 /** Makes a call, with what was put in before and behind it. */
@@ -24,6 +24,9 @@ export function arrayTasks({ store, rows }: ArrayContext): TaskStore {
     const wanted = new Set<string | null>(ids);
     return all().filter((task) => task[link] !== null && wanted.has(task[link]));
   };
+  const relatives = ({ id, rootId, parentId, groupId, chordId }: StoredTask): StoredRelatives => ({
+    ...{ id, rootId, parentId, groupId, chordId },
+  });
   const short = (task: StoredTask): StoredTask => ({ ...task, texts: null });
   return {
     write: (given) =>
@@ -41,8 +44,9 @@ export function arrayTasks({ store, rows }: ArrayContext): TaskStore {
     find: (ids) => call(store, 'tasks.find', () => among(ids).map(short)),
     read: (ids) => call(store, 'tasks.read', () => among(ids)),
     known: (ids) => call(store, 'tasks.known', () => new Set(among(ids).map(({ id }) => id))),
+    relatives: (ids) => call(store, 'tasks.relatives', () => among(ids).map(relatives)),
     linked: (link, ids, most) =>
-      call(store, 'tasks.linked', () => naming(link, ids).slice(0, most).map(short)),
+      call(store, 'tasks.linked', () => naming(link, ids).slice(0, most).map(relatives)),
     linkedIds: (link, ids, most) =>
       call(store, 'tasks.linkedIds', () =>
         naming(link, ids)

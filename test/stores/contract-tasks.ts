@@ -58,7 +58,7 @@ export function describeTasks(open: Open): void {
     }
   });
 
-  it('finds tasks by what links them, without long texts', async () => {
+  it('finds tasks by what links them, and what relates these', async () => {
     const { session } = await open();
     await session.tasks.write([
       taskOf('root', { rootId: 'root', texts: '{}' }),
@@ -78,8 +78,12 @@ export function describeTasks(open: Open): void {
     expect(await session.tasks.known(['root', 'absent'])).toEqual(new Set(['root']));
     expect(await session.tasks.find(['root'])).toEqual([taskOf('root', { rootId: 'root' })]);
     expect(await session.tasks.linked('rootId', ['root'], 2)).toHaveLength(2);
+    const root = { id: 'root', rootId: 'root', parentId: null, groupId: null, chordId: null };
+    const body = { ...root, id: 'body', chordId: 'g' };
+    const child = { ...root, id: 'child', parentId: 'root', groupId: 'g' };
     const tasks = await session.tasks.linked('rootId', ['root'], 9);
-    expect(tasks.map(({ texts }) => texts)).toEqual([null, null, null]);
+    expect(tasks.toSorted((a, b) => (a.id < b.id ? -1 : 1))).toEqual([body, child, root]);
+    expect(await session.tasks.relatives(['body', 'absent'])).toEqual([body]);
   });
 
   it('keeps sources apart', async () => {

@@ -144,4 +144,33 @@ describe('a workflow in memory and a store', () => {
     expect(tree?.truncated).toBe(true);
     expect(tree?.tasks.length).toBeGreaterThan(19_000);
   });
+
+  it('reads large records a few at a time, and shortens the texts of a large workflow', async () => {
+    const store = createArrayStore();
+    const session = await store.open({ source: 'jobs', deployment: null, isReadOnly: false });
+    const texts = { args: 'a'.repeat(2_000), kwargs: 'k'.repeat(2_000), result: 'r'.repeat(2_000) };
+    const change = told({ id: 'x', type: 'succeeded', rootId: 'r', ...texts });
+    const one = keptOf(memoryOf([change]), 'x');
+    if (one === null) throw new Error('no task');
+    const stored = storedOf(one);
+    for (let n = 0; n < 4_000; n++) store.rows('jobs').tasks.set(`x${n}`, { ...stored, id: `x${n}`, parentId: 'r' });
+    const reads: number[] = [];
+    const find: typeof session.tasks.find = async (asked) => {
+      const found = await session.tasks.find(asked);
+      reads.push(found.reduce((sum, { record }) => sum + record.length, 0));
+      return found;
+    };
+    const watched = { ...session, tasks: { ...session.tasks, find } };
+    const tree = await treeOf(
+      readerOver(memoryOf([]), () => watched),
+      'x7',
+    );
+    expect(tree?.tasks).toHaveLength(4_000);
+    expect(Math.max(...reads)).toBeLessThan(1_500_000);
+    const [first, last] = [tree?.tasks[0], tree?.tasks.at(-1)];
+    expect(first).toMatchObject(texts);
+    expect(last).toMatchObject({ args: 'a'.repeat(256), kwargs: 'k'.repeat(256), result: 'r'.repeat(256) });
+    expect(last?.truncated).toEqual(['args', 'kwargs', 'result']);
+    expect(first?.truncated).toEqual([]);
+  });
 });
