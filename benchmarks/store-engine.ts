@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { HistoryStore } from '../src/history/store.ts';
-import { DAYS, type FillFigures, fill, type RawDatabase, tasksOf, TODAY } from './store-fill.ts';
+import { DAYS, type FillFigures, fill, type RawDatabase, TODAY, tasksOf } from './store-fill.ts';
 import { type DropFigures, type ReadFigures, timeDrop, timeReads } from './store-timing.ts';
 
 /** What is printed; `null`: it was not asked for. */

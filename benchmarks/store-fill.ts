@@ -114,12 +114,16 @@ async function writeAll(
  * Copies every task with other ids, and with times between its own and those of the next task: the same distribution,
  * day by day and workflow by workflow. @returns tasks a second
  */
-async function copyTasks({ prefix, run, withoutIndexes }: RawDatabase, { count, written }: Tasks): Promise<number> {
+async function copyTasks(
+  { prefix, run, withoutIndexes }: RawDatabase,
+  { count, written }: Tasks,
+): Promise<number> {
   const copies = count / written - 1;
   if (copies === 0) return Number.NaN;
   const table = `${prefix}task`;
   const shift = `copies.k * ${(DAYS * DAY_MS) / count}`;
-  const rotated = (column: string): string => `substr(${column}, copies.k + 1) || substr(${column}, 1, copies.k)`;
+  const rotated = (column: string): string =>
+    `substr(${column}, copies.k + 1) || substr(${column}, 1, copies.k)`;
   const changed: Readonly<Record<string, string>> = Object.fromEntries([
     ...['id', 'root_id', 'parent_id', 'group_id'].map((column) => [column, rotated(column)]),
     ...['changed', 'received', 'started', 'finished'].map((column) => [column, `${column} + ${shift}`]),
@@ -177,8 +181,13 @@ function cellsOf(span: RollupSpan, start: number, share: number): StoredRollup[]
     ...{ counts: [tasks, tasks, tasks, tasks, 0, 0, 0, 0, 60], times: null },
     ...given,
   });
-  const times = writeTimes(Array.from({ length: 112 }, (_, bucket) => (bucket % 56 > 17 && bucket % 56 < 30 ? tasks : 0)));
-  const names = Array.from({ length: 50 }, (_, at) => ({ name: `app.tasks.name_${at}`, queue: `queue-${at % 5}` }));
+  const times = writeTimes(
+    Array.from({ length: 112 }, (_, bucket) => (bucket % 56 > 17 && bucket % 56 < 30 ? tasks : 0)),
+  );
+  const names = Array.from({ length: 50 }, (_, at) => ({
+    name: `app.tasks.name_${at}`,
+    queue: `queue-${at % 5}`,
+  }));
   const workers = Array.from({ length: 20 }, (_, at) => `celery@worker-${at}`);
   const combinations = names.flatMap((one) => workers.map((worker) => ({ ...one, worker, times })));
   const queues = names.slice(0, 5).map(({ queue }) => queue);

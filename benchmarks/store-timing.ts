@@ -1,6 +1,7 @@
 /** The reads of the benchmark `store`, and what they wait for while a day is dropped. */
-import { statsOfRollups } from '../src/history/stored/rollups/rollup-stats.ts';
+
 import type { StoredQuery, StoreSession } from '../src/history/store.ts';
+import { statsOfRollups } from '../src/history/stored/rollups/rollup-stats.ts';
 import { CONTEXT, query } from '../test/history/telling.ts';
 import { storedQuery, taskOf } from '../test/stores/samples.ts';
 import { CHART_DAYS, DAY_MS, DAYS, FIRST, idOf, type Tasks, TODAY } from './store-fill.ts';
@@ -28,7 +29,10 @@ export interface DropFigures {
 const some = (below: number): number => Math.floor(Math.random() * below);
 
 /** Pages behind a random position, by each filter. */
-function pages({ tasks }: StoreSession, { count, written }: Tasks): Readonly<Record<string, () => Promise<unknown>>> {
+function pages(
+  { tasks }: StoreSession,
+  { count, written }: Tasks,
+): Readonly<Record<string, () => Promise<unknown>>> {
   const copy = (): number => some(count / written);
   const page = (filters: () => Partial<StoredQuery>) => () =>
     tasks.list({
@@ -66,7 +70,12 @@ function pages({ tasks }: StoreSession, { count, written }: Tasks): Readonly<Rec
 function charts({ rollups }: StoreSession): Readonly<Record<string, () => Promise<unknown>>> {
   const chart = (filter: Parameters<typeof query>[0]) => () => {
     const now = Date.now();
-    const asked = { minutes: CHART_DAYS * 1_440, now: new Date(now), stepSeconds: null, filter: query(filter) };
+    const asked = {
+      minutes: CHART_DAYS * 1_440,
+      now: new Date(now),
+      stepSeconds: null,
+      filter: query(filter),
+    };
     return statsOfRollups(rollups, asked, now, CONTEXT);
   };
   return {
@@ -92,7 +101,9 @@ export async function timeReads(session: StoreSession, tasks: Tasks): Promise<Re
 /** Drops the oldest day while others read and write. */
 export async function timeDrop(session: StoreSession, all: Tasks): Promise<DropFigures> {
   const { tasks } = session;
-  const reads = Object.entries(pages(session, all)).filter(([name]) => ['one task', 'by name'].includes(name));
+  const reads = Object.entries(pages(session, all)).filter(([name]) =>
+    ['one task', 'by name'].includes(name),
+  );
   let isDropping = true;
   let count = 0;
   const longest = async (works: readonly (() => Promise<unknown>)[]): Promise<number> => {
@@ -101,13 +112,19 @@ export async function timeDrop(session: StoreSession, all: Tasks): Promise<DropF
     return most;
   };
   const write = (): Promise<unknown> =>
-    tasks.write(Array.from({ length: WRITTEN }, () => taskOf(`meanwhile-${++count}`, { timestamp: Date.now() })));
+    tasks.write(
+      Array.from({ length: WRITTEN }, () => taskOf(`meanwhile-${++count}`, { timestamp: Date.now() })),
+    );
   const drop = async (): Promise<number> => {
     const ms = await timeOf(() => tasks.dropBefore(TODAY - DAYS + 2));
     isDropping = false;
     return ms;
   };
-  const [ms, read, written] = await Promise.all([drop(), longest(reads.map(([, work]) => work)), longest([write])]);
+  const [ms, read, written] = await Promise.all([
+    drop(),
+    longest(reads.map(([, work]) => work)),
+    longest([write]),
+  ]);
   return { tasks: all.count / DAYS, all: ms, read, write: written };
 }
 

@@ -60,14 +60,7 @@ for (const { name, missing, command } of ENGINES) {
   }
   const [program, ...flags] = command;
   const file = fileURLToPath(new URL('./store-engine.ts', import.meta.url));
-  const running = promisify(execFile)(program, [
-    ...flags,
-    file,
-    name,
-    values.tasks,
-    values.steps,
-    values.at,
-  ]);
+  const running = promisify(execFile)(program, [...flags, file, name, values.tasks, values.steps, values.at]);
   running.child.stderr?.pipe(process.stderr);
   print(name, JSON.parse((await running).stdout) as EngineFigures);
 }

@@ -1,6 +1,12 @@
 /** Tasks and rollups of a store made of arrays. */
 import type { RollupQuery, RollupStore, RollupTotal, StoredRollup } from '../../src/history/rollup-store.ts';
-import type { StoredLink, StoredQuery, StoredRelatives, StoredTask, TaskStore } from '../../src/history/store.ts';
+import type {
+  StoredLink,
+  StoredQuery,
+  StoredRelatives,
+  StoredTask,
+  TaskStore,
+} from '../../src/history/store.ts';
 import type { ArrayContext, ArrayStore } from './array-store.ts';
 
 /** Makes a call, with what was put in before and behind it. */

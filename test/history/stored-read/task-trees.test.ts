@@ -153,7 +153,8 @@ describe('a workflow in memory and a store', () => {
     const one = keptOf(memoryOf([change]), 'x');
     if (one === null) throw new Error('no task');
     const stored = storedOf(one);
-    for (let n = 0; n < 4_000; n++) store.rows('jobs').tasks.set(`x${n}`, { ...stored, id: `x${n}`, parentId: 'r' });
+    for (let n = 0; n < 4_000; n++)
+      store.rows('jobs').tasks.set(`x${n}`, { ...stored, id: `x${n}`, parentId: 'r' });
     const reads: number[] = [];
     const find: typeof session.tasks.find = async (asked) => {
       const found = await session.tasks.find(asked);

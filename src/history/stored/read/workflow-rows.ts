@@ -5,8 +5,8 @@
 import type { Task, TaskTextField } from '../../../model.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { ReadContext } from '../../../source.ts';
-import { ownCopy } from '../../table/redaction.ts';
 import { type StoredTask, WHOLE_AT_ONCE } from '../../store.ts';
+import { ownCopy } from '../../table/redaction.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { type ColdTask, readStored, rowOf } from './stored-rows.ts';
 
