@@ -2,6 +2,7 @@
  * A history that outlives the process and is shared by all instances: one in memory, kept in a store. These are its
  * interfaces; `stored/` implements them.
  */
+import type { Awaitable, ReadContext, TaskStats, TaskStatsQuery } from '../source.ts';
 import type { History } from './history.ts';
 import type { HistoryStore } from './store.ts';
 
@@ -65,6 +66,15 @@ export interface SharedTexts {
 /** A history in memory and in a store. Reads wait for the store only where memory does not know enough. */
 export interface StoredHistory extends Omit<History, 'close'> {
   readonly texts: SharedTexts;
+  /**
+   * Statistics of the counts where tasks are too many or too old; else of tasks, by what `ofTasks` makes of them. The
+   * `reader` sums up its own.
+   */
+  readStats(
+    query: TaskStatsQuery,
+    context: ReadContext,
+    ofTasks: (query: TaskStatsQuery, context: ReadContext) => Awaitable<TaskStats>,
+  ): Awaitable<TaskStats>;
   status(): StoreStatus;
   /** Whether this instance holds the lease now. */
   isHolder(): boolean;

@@ -29,13 +29,15 @@ export function createStoredHistory(
 ): StoredHistory {
   const state = createState(memory, options, pace);
   const jobs = createJobs(state);
+  const reader = createStoredReader(createView(state));
   const { history, texts, lease } = state;
   let closing: Promise<void> | null = null;
   jobs.start();
   return {
     writer: { ...history.writer, freezeAt: (moment) => freezeAt(state, moment) },
     index: history.index,
-    reader: createStoredReader(createView(state)),
+    reader,
+    readStats: reader.getTaskStats,
     texts: {
       publish(kind, text) {
         if (isHolder(state)) texts.publish(kind, text);

@@ -72,7 +72,7 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   const tasks = { ...taskSource(name, access, portions), getActivity: createActivity(access, tails) };
   const recorded = resolved.store === null ? null : createJobStore(resolved, resolved.store, access);
   const parts = {
-    tasks: recorded === null ? tasks : withRemoved(tasks, access, recorded.reader),
+    tasks: recorded === null ? tasks : withRemoved(tasks, access, recorded),
     schedules: createScheduleSource(name, access),
     workers: createWorkerSource(name, access),
     health: createHealth(name, access),

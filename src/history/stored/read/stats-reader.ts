@@ -18,10 +18,17 @@ interface StatsState {
   readonly ofTasks: Read;
 }
 
-/** @param ofTasks makes statistics from the tasks of memory and store */
-export function createStatsReader(view: StoredView, reads: StoreReads, ofTasks: Read): Read {
-  const state: StatsState = { view, reads, ofTasks };
-  return (query, context) => {
+/** @param ofTasks makes statistics of tasks. Default: of those of memory and store */
+export type StatsReader = (
+  query: TaskStatsQuery,
+  context: ReadContext,
+  ofTasks?: Read,
+) => Awaitable<TaskStats>;
+
+/** @param ofStored makes statistics from the tasks of memory and store */
+export function createStatsReader(view: StoredView, reads: StoreReads, ofStored: Read): StatsReader {
+  return (query, context, ofTasks = ofStored) => {
+    const state: StatsState = { view, reads, ofTasks };
     const { start } = statsWindow(query);
     const oldest = view.now() - view.retention.taskDays * DAY_MS;
     // Without waiting for the store.

@@ -9,8 +9,9 @@ import { type Steps, scheduler } from '../../../scheduler.ts';
 import { pause } from '../../../waiting.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { addedAtOf, changesOf, type FollowedJob } from './followed-job.ts';
+import { depthsInterval, recordDepths } from './queue-depths.ts';
 import { readMentioned } from './read-mentioned.ts';
-import { createRecordedLives, type RecordedLives } from './recorded-lives.ts';
+import { createRecordedLives, type RecordedEnd, type RecordedLives } from './recorded-lives.ts';
 import {
   type BatchSizes,
   readPositions,
@@ -58,6 +59,8 @@ interface RecorderState {
   /** Positions that are published once everything before them has been written. */
   unsaved: { readonly at: number; readonly text: string } | null;
   saved: string | null;
+  /** When the depths of the queues are to be read, by the clock of the process. */
+  depthsDueAt: number;
 }
 
 /** @param pace for tests */
@@ -76,6 +79,7 @@ export function createJobRecorder(
     positions: null,
     unsaved: null,
     saved: null,
+    depthsDueAt: Number.NEGATIVE_INFINITY,
   };
   const running = run(state, pace);
   return {
@@ -119,13 +123,14 @@ async function record(state: RecorderState): Promise<readonly StreamNews[]> {
   const { signal } = state.closing;
   const options = { timeoutMs: READ_MS, signal };
   const positions = state.positions ?? readPositions(history.texts.read(POSITIONS));
-  const news = await readStreams(access, await access.queues(options), positions, sizes, options);
+  const queues = await access.queues(options);
+  const news = await readStreams(access, queues, positions, sizes, options);
   const entries = news.flatMap(entriesOfJobs);
   const mentioned = mentionedJobs(state.jobs, entries);
   const readings = await readMentioned(access, [...mentioned.values()], options);
   const ended = await scheduler.run('record', takeEntries(state.jobs, entries, readings));
   const context = { signal: AbortSignal.any([signal, AbortSignal.timeout(READ_MS)]) };
-  const ids = await state.lives.idsOf(
+  const ends = await state.lives.find(
     ended.map(({ taskId, job, end }) => ({
       taskId,
       endedAt: end.time,
@@ -133,22 +138,28 @@ async function record(state: RecorderState): Promise<readonly StreamNews[]> {
     })),
     context,
   );
-  await scheduler.run('record', recordEnded(history, ended, ids));
+  await scheduler.run('record', recordEnded(history, ended, ends));
   if (news.some(({ hasGap }) => hasGap)) history.writer.recordGap();
   for (const { queue, entries: own } of news) positions.set(queue.name, own.at(-1)?.id ?? '');
   state.positions = positions;
   save(state, positions);
+  if (performance.now() >= state.depthsDueAt) {
+    state.depthsDueAt = performance.now() + depthsInterval(queues.length);
+    await recordDepths(access, history.writer, queues, options);
+  }
   return news;
 }
 
 function* recordEnded(
   { writer }: StoredHistory,
   ended: readonly EndedJob[],
-  ids: readonly string[],
+  ends: readonly RecordedEnd[],
 ): Steps<void> {
   for (const [index, { queue, taskId, job, end, isRead }] of ended.entries()) {
     if (index % STEP === STEP - 1) yield;
-    const id = ids[index] ?? taskId;
+    const { id, isKnown } = ends[index] ?? { id: taskId, isKnown: false };
+    // It has been counted, too.
+    if (isKnown) continue;
     const target = { id, groupId: id === taskId ? null : taskId, queue };
     for (const change of changesOf(target, job, end, isRead)) writer.recordTask(change);
   }

@@ -1,8 +1,7 @@
 /** The history into which jobs are recorded, and what records them. */
-import type { HistoryReader } from '../../../history/history.ts';
 import type { HistoryStore } from '../../../history/store.ts';
 import { createStoredHistory } from '../../../history/stored/create-stored-history.ts';
-import type { StoreStatus } from '../../../history/stored-history.ts';
+import type { StoredHistory } from '../../../history/stored-history.ts';
 import { addressOf } from '../../../redis/client.ts';
 import { hostClient } from '../../../redis/host-client.ts';
 import { isRecord } from '../../../values.ts';
@@ -11,9 +10,7 @@ import type { QueueAccess } from '../access/queue-access.ts';
 import { createJobRecorder } from './job-recorder.ts';
 
 /** Recorded jobs. */
-export interface JobStore {
-  readonly reader: HistoryReader;
-  status(): StoreStatus;
+export interface JobStore extends Pick<StoredHistory, 'reader' | 'readStats' | 'status'> {
   /** Ends recording, and writes what has been recorded. */
   close(): Promise<void>;
 }
@@ -30,8 +27,7 @@ export function createJobStore(options: ResolvedOptions, store: HistoryStore, ac
   );
   const recorder = createJobRecorder(access, history);
   return {
-    reader: history.reader,
-    status: history.status,
+    ...{ reader: history.reader, readStats: history.readStats, status: history.status },
     async close() {
       await recorder.close();
       await history.close();
