@@ -114,7 +114,11 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'counts of reco
   it('have how much waited in each queue, and for how long', async () => {
     const addedAt = Date.now() - 60_000;
     await app.queue('mail').addBulk(
-      Array.from({ length: 7 }, (_, n) => ({ name: 'a', data: {}, opts: { timestamp: addedAt, priority: n } })),
+      Array.from({ length: 7 }, (_, n) => ({
+        name: 'a',
+        data: {},
+        opts: { timestamp: addedAt, priority: n },
+      })),
     );
     await app.queue('idle').add('later', {}, { delay: 3_600_000 });
     const sources = instance();

@@ -32,6 +32,7 @@ export function heldHistory(texts = new Map<string, string>()): HeldHistory {
         held.gaps += 1;
       },
     },
+    log: { append: async () => {}, newest: async () => null, read: async () => [] },
     readStats: (query, context, ofTasks) => ofTasks(query, context),
     isHeld: true,
     gaps: 0,

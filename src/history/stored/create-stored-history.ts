@@ -4,6 +4,7 @@ import { waitFor } from '../../waiting.ts';
 import type { MemoryHistoryOptions } from '../memory-history.ts';
 import type { Hearing, StoredHistory, StoredHistoryOptions } from '../stored-history.ts';
 import { createState, createView } from './create-state.ts';
+import { createEventLog } from './event-log.ts';
 import { changeHearing, freezeAt } from './hearing.ts';
 import { createJobs, type Jobs } from './jobs.ts';
 import { createStoredReader } from './read/stored-reader.ts';
@@ -36,6 +37,7 @@ export function createStoredHistory(
   return {
     writer: { ...history.writer, freezeAt: (moment) => freezeAt(state, moment) },
     index: history.index,
+    log: createEventLog(state),
     reader,
     readStats: reader.getTaskStats,
     texts: {

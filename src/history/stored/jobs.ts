@@ -151,6 +151,7 @@ async function readCopies(state: StoredState): Promise<void> {
   const changed = await texts.refresh(session.snapshots);
   if (changed.has(TEXT.tasks)) state.revision++;
   if (changed.has(TEXT.workers)) takeInTexts(state);
+  if (state.options.logItems !== undefined) return;
   let chunks = await calls.ask('copy', () => session.feed.read(feed.readThrough, MOST_CHUNKS));
   while (chunks.length > 0) {
     await takeInChunks(state, chunks);

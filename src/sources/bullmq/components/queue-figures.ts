@@ -55,7 +55,10 @@ export async function readQueueFigures(
   queues: readonly QueueRef[],
   options: ReadOptions,
 ): Promise<ReadonlyMap<QueueRef, QueueFigures>> {
-  const replies = await access.read(queues.flatMap((queue) => commandsOf(queue, PARTS)), options);
+  const replies = await access.read(
+    queues.flatMap((queue) => commandsOf(queue, PARTS)),
+    options,
+  );
   return new Map(
     queues.map((queue, index) => {
       const from = index * PARTS.length;
@@ -84,7 +87,10 @@ export async function readTakeable(
   return new Map(
     queues.map((queue, index) => {
       const from = index * TAKEABLE.length;
-      const [wait, lastWaiting, paused, lastPaused, prioritized] = replies.slice(from, from + TAKEABLE.length);
+      const [wait, lastWaiting, paused, lastPaused, prioritized] = replies.slice(
+        from,
+        from + TAKEABLE.length,
+      );
       return [queue, jobsIn(wait, lastWaiting) + jobsIn(paused, lastPaused) + asCount(prioritized)];
     }),
   );
