@@ -40,7 +40,10 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'counts of reco
   /** The same of the counts, once the store is open. */
   async function counts(sources: BullMQSources, days: number): Promise<TaskStats> {
     const read = (): Promise<TaskStats> => stats(sources, days * DAY_MINUTES, 86_400);
-    await until(async () => (await read()).computedFrom === 'rollups');
+    await until(async () => {
+      const { computedFrom, countedSince } = await read();
+      return computedFrom === 'rollups' && countedSince != null;
+    }, 25_000);
     return read();
   }
 
