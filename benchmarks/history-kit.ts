@@ -2,12 +2,39 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { type PostgresServer, postgresMissing } from '../test/helpers/postgres.ts';
-import { redisMissing, until } from '../test/helpers/redis-server.ts';
+import { type PostgresServer, postgresMissing, startPostgres } from '../test/helpers/postgres.ts';
+import { type RedisServer, redisMissing, startRedis, until } from '../test/helpers/redis-server.ts';
 import type { ServerReport } from './history-server.ts';
 
-/** Why the benchmarks cannot run here; `null` when they can. */
-export const missing = redisMissing ?? postgresMissing;
+/** The servers of a benchmark. */
+interface Servers {
+  readonly redis: RedisServer;
+  readonly postgres: PostgresServer;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a broker, and a database that writes to disk. Ends the process where one of them is not installed.
+ *
+ * @param title of the benchmark that is then left out
+ */
+export async function startServers(title: string): Promise<Servers> {
+  const missing = redisMissing ?? postgresMissing;
+  if (missing !== null) {
+    console.log(`${title}: left out, ${missing}.\n`);
+    process.exit(0);
+  }
+  const redis = await startRedis();
+  const postgres = await startPostgres({ fsync: true, settings: { shared_buffers: '256MB' } });
+  return {
+    redis,
+    postgres,
+    async close() {
+      await postgres.close();
+      await redis.close();
+    },
+  };
+}
 
 /** Starts a program of the benchmarks. */
 export function run(file: string, args: readonly string[]): ChildProcess {
@@ -39,14 +66,19 @@ export async function stop({ child }: Monitor): Promise<void> {
   await ended;
 }
 
-/** What is stored, and how far it lags behind what was published, in milliseconds. */
-export async function storedNow(
-  postgres: PostgresServer,
-): Promise<{ readonly tasks: number; readonly behind: number }> {
-  const [row] = await postgres.query<{ tasks: string; newest: number | null }>(
-    'SELECT count(*) AS tasks, max(changed) AS newest FROM task_monitor_task',
+/** @returns how many tasks are stored */
+export async function countStored(postgres: PostgresServer): Promise<number> {
+  const [row] = await postgres.query<{ tasks: string }>('SELECT count(*) AS tasks FROM task_monitor_task');
+  return Number(row?.tasks ?? 0);
+}
+
+/** @returns how far the newest stored task lags behind what was published, in milliseconds; 0 while there is none */
+export async function lagOf(postgres: PostgresServer): Promise<number> {
+  // By the index, so that looking costs the server nothing.
+  const [row] = await postgres.query<{ newest: number | null }>(
+    'SELECT max(changed) AS newest FROM task_monitor_task WHERE source_id = (SELECT min(source_id) FROM task_monitor_lease)',
   );
-  return { tasks: Number(row?.tasks ?? 0), behind: Date.now() - Number(row?.newest ?? Date.now()) };
+  return row?.newest == null ? 0 : Date.now() - Number(row.newest);
 }
 
 export function sleep(ms: number): Promise<void> {

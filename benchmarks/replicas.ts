@@ -3,27 +3,22 @@
  * that one is killed. `npm run bench -- replicas`.
  */
 import { once } from 'node:events';
-import { startPostgres } from '../test/helpers/postgres.ts';
-import { startRedis, until } from '../test/helpers/redis-server.ts';
+import { until } from '../test/helpers/redis-server.ts';
 import {
+  countStored,
   type Monitor,
   mebibytes,
-  missing,
   run,
   sleep,
   startMonitor,
+  startServers,
   stop,
-  storedNow,
 } from './history-kit.ts';
 import type { ServerReport } from './history-server.ts';
 import { median, printTable } from './table.ts';
 
-if (missing !== null) {
-  console.log(`Replicas: left out, ${missing}.\n`);
-  process.exit(0);
-}
-const redis = await startRedis();
-const postgres = await startPostgres({ fsync: true, settings: { shared_buffers: '256MB' } });
+const servers = await startServers('Replicas');
+const { redis, postgres } = servers;
 const database = postgres.url();
 
 /** Instances, tasks a second, and times in seconds. */
@@ -75,7 +70,7 @@ async function measureReplicas(): Promise<void> {
   }
   await ended;
   await sleep(10_000);
-  const { tasks } = await storedNow(postgres);
+  const tasks = await countStored(postgres);
   for (const monitor of [...monitors, bare]) await stop(monitor);
   printTable(
     `${REPLICAS.instances} instances, one of which listens, ${REPLICAS.rate * 4} events/s`,
@@ -103,7 +98,6 @@ async function measureReplicas(): Promise<void> {
 try {
   await measureReplicas();
 } finally {
-  await postgres.close();
-  await redis.close();
+  await servers.close();
 }
 process.exit(0);

@@ -1,4 +1,7 @@
-/** Publishes tasks at a steady rate, as workers and the backend do: four events and two results each. */
+/**
+ * Publishes tasks at a steady rate, as workers and the backend do: four events and two results each. Sends the parent
+ * process how many there were.
+ */
 import { randomUUID } from 'node:crypto';
 import { createClient } from 'redis';
 import { envelope } from './traffic.ts';
@@ -52,3 +55,5 @@ while (performance.now() - start < end) {
   await new Promise((resolve) => setTimeout(resolve, 2));
 }
 client.destroy();
+process.send?.(sent);
+process.disconnect?.();

@@ -1,131 +1,65 @@
 /**
- * One engine of the benchmark `store`: `<sqlite or postgres> <tasks>`. Writes tasks of eight days through the store,
- * and times what reads them. Prints JSON.
+ * One engine of the benchmark `store`: `<sqlite or postgres> <tasks> <steps> <where>`. Fills the store, times what reads
+ * it, and drops a day. Prints JSON.
  */
-import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { HistoryStore, StoredQuery, StoredTask, StoreSession } from '../src/history/store.ts';
-import { storedQuery } from '../test/stores/samples.ts';
+import type { HistoryStore } from '../src/history/store.ts';
+import { DAYS, type FillFigures, fill, type RawDatabase, TODAY, tasksOf } from './store-fill.ts';
+import { type DropFigures, type ReadFigures, timeDrop, timeReads } from './store-timing.ts';
 
-/** What is printed. Times in milliseconds. */
+/** What is printed; `null`: it was not asked for. */
 export interface EngineFigures {
-  readonly firstWrites: number;
-  readonly secondWrites: number;
-  readonly bytesPerTask: number;
-  readonly times: readonly { readonly name: string; readonly p50: number; readonly p95: number }[];
+  readonly fill: FillFigures | null;
+  readonly reads: readonly ReadFigures[];
+  readonly drop: DropFigures | null;
 }
 
-const DAY_MS = 86_400_000;
-const DAYS = 8;
-const BATCH = 1_000;
-const ROUNDS = 100;
-const TODAY = Math.floor(Date.now() / DAY_MS);
-const FIRST = (TODAY - DAYS + 1) * DAY_MS;
-
-const [, , engine, given] = process.argv;
-const count = Number(given);
-
-const idOf = (at: number): string => createHash('md5').update(String(at)).digest('hex');
-const some = (below: number): number => Math.floor(Math.random() * below);
-
-/** Workflows of ten tasks, one failure in a hundred, 50 names, 20 workers, 5 queues. */
-function taskAt(at: number, version: number): StoredTask {
-  const timestamp = FIRST + Math.floor((at * DAYS * DAY_MS) / count);
-  const root = at - (at % 10);
-  const name = `app.tasks.name_${at % 50}`;
-  const args = `[${at}, "${'x'.repeat(60)}"]`;
-  const entries = [3, 4, 5].map((kind) => [kind, timestamp, 0, `celery@worker-${at % 20}`, 0]);
-  return {
-    ...{ id: idOf(at), day: Math.floor(timestamp / DAY_MS), version, isOpen: at % 5_000 === 0 },
-    ...{ record: JSON.stringify({ name, args, kwargs: '{}', result: 'true', entries }), texts: null },
-    ...{ state: at % 100 === 0 ? 'FAILURE' : 'SUCCESS', name, worker: `celery@worker-${at % 20}` },
-    ...{ queue: `queue-${at % 5}`, rootId: idOf(root), parentId: at === root ? null : idOf(root) },
-    ...{ groupId: at % 10 > 5 ? idOf(-root) : null, chordId: null, timestamp, received: timestamp - 3_000 },
-    ...{ started: timestamp - 2_000, finished: timestamp, runtime: (at % 997) / 100 },
-  };
-}
-
-/** Tasks written each second. */
-async function writeAll({ tasks }: StoreSession, version: number, most: number): Promise<number> {
-  const from = performance.now();
-  for (let at = 0; at < most; at += BATCH) {
-    const batch = Array.from({ length: Math.min(BATCH, most - at) }, (_, next) => taskAt(at + next, version));
-    await tasks.write(batch);
-  }
-  return (most * 1_000) / (performance.now() - from);
-}
-
-/** Pages behind a random position, by each filter. */
-function pages({ tasks }: StoreSession): Readonly<Record<string, () => Promise<unknown>>> {
-  const page = (filters: () => Partial<StoredQuery>) => () =>
-    tasks.list({
-      ...storedQuery(),
-      after: { key: FIRST + some(DAYS * DAY_MS), id: idOf(some(count)) },
-      ...filters(),
-    });
-  const whole = (filters: () => Partial<StoredQuery>) => page(() => ({ after: null, ...filters() }));
-  const root = (): string => idOf(some(count / 10) * 10);
-  return {
-    'one task': () => tasks.read([idOf(some(count))]),
-    'page of 100': page(() => ({})),
-    'by state, common': page(() => ({ states: ['SUCCESS'] })),
-    'by state, rare': page(() => ({ states: ['FAILURE'] })),
-    'by name': page(() => ({ names: [`app.tasks.name_${some(50)}`] })),
-    'by worker': page(() => ({ workers: [`celery@worker-${some(20)}`] })),
-    'by queue': page(() => ({ queues: [`queue-${some(5)}`] })),
-    'by root': whole(() => ({ rootId: root() })),
-    'by parent': whole(() => ({ parentId: root() })),
-    'by group': whole(() => ({ groupId: idOf(-some(count / 10) * 10) })),
-    'by run time': whole(() => ({ sort: 'runtime' })),
-    'by time of start': whole(() => ({ sort: 'started', order: 'asc' })),
-    'by name, sorted': whole(() => ({ sort: 'name' })),
-    'by state, sorted': whole(() => ({ sort: 'state' })),
-    'count up to 10,000': () => tasks.count(storedQuery(), 10_000),
-  };
-}
-
-async function time(
-  name: string,
-  work: () => Promise<unknown>,
-  rounds = ROUNDS,
-): Promise<EngineFigures['times'][number]> {
-  const times: number[] = [];
-  for (let round = 0; round < rounds; round++) {
-    const from = performance.now();
-    await work();
-    times.push(performance.now() - from);
-  }
-  times.sort((a, b) => a - b);
-  const at = (share: number): number => times[Math.floor(times.length * share)] ?? Number.NaN;
-  return { name, p50: at(0.5), p95: at(0.95) };
-}
-
-async function measure(store: HistoryStore, beforeRows: () => Promise<unknown>): Promise<EngineFigures> {
-  const session = await store.open({ source: 'bench', deployment: null, isReadOnly: false });
-  await beforeRows();
-  const firstWrites = await writeAll(session, 1, count);
-  const bytesPerTask = (await session.size()) / count;
-  const secondWrites = await writeAll(session, 2, Math.min(count, 50_000));
-  const times = [];
-  for (const [name, work] of Object.entries(pages(session))) times.push(await time(name, work));
-  times.push(await time('drop a day', () => session.tasks.dropBefore(TODAY - DAYS + 2), 1));
-  await store.close(session);
-  return { firstWrites, secondWrites, bytesPerTask, times };
-}
-
+const [, , engine, given, steps = '', where = ''] = process.argv;
+const tasks = tasksOf(Number(given));
 const settings = { retention: { taskDays: 7, rollupDays: 90 }, isReadOnly: false, deployment: null };
+
+/** @param before prepares the tables for rows of past days; `after` follows the last row */
+async function measure(
+  store: HistoryStore,
+  raw: RawDatabase,
+  { before, after }: { before(): Promise<unknown>; after(): Promise<unknown> },
+): Promise<EngineFigures> {
+  const session = await store.open({ source: 'bench', deployment: null, isReadOnly: false });
+  try {
+    let filled: FillFigures | null = null;
+    if (steps.includes('fill')) {
+      await before();
+      filled = await fill(session, raw, tasks);
+      await after();
+    }
+    const reads = steps.includes('read') ? await timeReads(session, tasks) : [];
+    const drop = steps.includes('drop') ? await timeDrop(session, tasks) : null;
+    return { fill: filled, reads, drop };
+  } finally {
+    await store.close(session);
+  }
+}
 
 async function inSqlite(): Promise<EngineFigures> {
   const { createSqliteStore } = await import('../src/stores/sqlite/create-sqlite-store.ts');
   const folder = mkdtempSync(join(tmpdir(), 'monitor-bench-'));
   const thread = new URL('../src/stores/sqlite/sqlite-thread.ts', import.meta.url);
+  const path = where === '' ? join(folder, 'monitor.db') : where;
+  const sqlite = process.getBuiltinModule('node:sqlite') as unknown as {
+    DatabaseSync: new (path: string) => { exec(text: string): void; close(): void };
+  };
+  const run = async (statement: string): Promise<void> => {
+    const database = new sqlite.DatabaseSync(path);
+    database.exec(statement);
+    database.close();
+  };
   try {
-    return await measure(
-      createSqliteStore({ ...settings, path: join(folder, 'monitor.db'), thread }),
-      async () => {},
-    );
+    const nothing = async (): Promise<void> => {};
+    const hooks = { before: nothing, after: nothing };
+    const raw = { prefix: 'monitor_', run, withoutIndexes: (work: () => Promise<void>) => work() };
+    return await measure(createSqliteStore({ ...settings, path, thread }), raw, hooks);
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -135,17 +69,37 @@ async function inPostgres(): Promise<EngineFigures> {
   const { default: pg } = await import('pg');
   const { postgresStore } = await import('../src/postgres.ts');
   const { startPostgres } = await import('../test/helpers/postgres.ts');
-  const server = await startPostgres({ settings: { shared_buffers: '1GB', max_wal_size: '4GB' } });
+  const server =
+    where === ''
+      ? await startPostgres({ settings: { shared_buffers: '1GB', max_wal_size: '4GB' } })
+      : { url: () => where, close: async () => {} };
   const pool = new pg.Pool({ connectionString: server.url(), max: 3 });
-  // The store creates the tables of coming days; these have passed already.
-  const createDays = async (): Promise<void> => {
-    for (let day = TODAY - DAYS + 1; day < TODAY; day++)
-      await pool.query(
-        `CREATE TABLE task_monitor_task_d${day} PARTITION OF task_monitor_task FOR VALUES FROM (${day}) TO (${day + 1})`,
-      );
+  const run = async (statement: string): Promise<void> => void (await pool.query(statement));
+  const withoutIndexes = async (work: () => Promise<void>): Promise<void> => {
+    const { rows } = await pool.query<{ name: string; text: string }>(
+      `SELECT indexname AS name, replace(indexdef, ' ON ONLY ', ' ON ') AS text FROM pg_indexes
+       WHERE tablename = 'task_monitor_task' AND indexdef NOT LIKE 'CREATE UNIQUE%'`,
+    );
+    for (const { name } of rows) await run(`DROP INDEX ${name}`);
+    await work();
+    for (const { text } of rows) await run(`SET maintenance_work_mem = '512MB'; ${text}`);
+  };
+  const hooks = {
+    // The store creates the tables of coming days; these have passed already.
+    async before() {
+      for (let day = TODAY - DAYS + 1; day < TODAY; day++)
+        await run(
+          `CREATE TABLE task_monitor_task_d${day} PARTITION OF task_monitor_task FOR VALUES FROM (${day}) TO (${day + 1})`,
+        );
+    },
+    // As autovacuum does, sooner or later.
+    async after() {
+      await run('VACUUM ANALYZE task_monitor_task');
+      await run('VACUUM ANALYZE task_monitor_rollup');
+    },
   };
   try {
-    return await measure(postgresStore(pool), createDays);
+    return await measure(postgresStore(pool), { prefix: 'task_monitor_', run, withoutIndexes }, hooks);
   } finally {
     await pool.end();
     await server.close();

@@ -1,6 +1,7 @@
 /**
- * A history in SQLite and in PostgreSQL: tasks written each second, a page by each filter, one task, dropping a day, and
- * bytes a task. `npm run bench -- store --tasks 1000000`; `--only sqlite` runs one of them.
+ * A history in SQLite and in PostgreSQL: tasks written each second, bytes a task, a page by each filter, one task, charts
+ * of rollups, and dropping a day while others read and write. `npm run bench -- store --tasks 10000000`; `--only sqlite`
+ * runs one of them, `--at` a file or the URL of an empty database keeps the data, `--steps` runs some of `fill,read,drop`.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +12,12 @@ import type { EngineFigures } from './store-engine.ts';
 import { printTable } from './table.ts';
 
 const { values } = parseArgs({
-  options: { tasks: { type: 'string', default: '200000' }, only: { type: 'string' } },
+  options: {
+    tasks: { type: 'string', default: '200000' },
+    only: { type: 'string' },
+    at: { type: 'string', default: '' },
+    steps: { type: 'string', default: 'fill,read,drop' },
+  },
 });
 
 const ENGINES = [
@@ -22,6 +28,30 @@ const ENGINES = [
 
 const number = (value: number): string => Math.round(value).toLocaleString('en');
 
+function print(name: string, { fill, reads, drop }: EngineFigures): void {
+  console.log(`### ${name}, ${number(Number(values.tasks))} tasks of eight days\n`);
+  if (fill !== null) {
+    const { written, copied, copies, cells, firstWrites, secondWrites, bytesPerTask } = fill;
+    const others =
+      copied === 0
+        ? ''
+        : ` ${number(copied)} are copies that the database made of them, with other ids and times, before it built the indexes (${number(copies)} a second with these).`;
+    console.log(
+      `${number(written)} tasks were written through the store: ${number(firstWrites)} a second for the first time, ${number(secondWrites)} again.${others} ${number(bytesPerTask)} bytes a task. ${number(cells)} rollups.\n`,
+    );
+  }
+  if (reads.length > 0)
+    printTable(
+      `${name}, reads`,
+      ['read', 'p50 ms', 'p95 ms', 'slowest'],
+      reads.map((row) => [row.name, row.p50.toFixed(1), row.p95.toFixed(1), row.most.toFixed(1)]),
+    );
+  if (drop !== null)
+    console.log(
+      `A day of ${number(drop.tasks)} tasks was dropped in ${number(drop.all)} ms. Meanwhile the longest read took ${number(drop.read)} ms, and the longest write of 250 tasks ${number(drop.write)} ms.\n`,
+    );
+}
+
 for (const { name, missing, command } of ENGINES) {
   if (values.only !== undefined && values.only !== name) continue;
   if (missing !== null) {
@@ -30,14 +60,7 @@ for (const { name, missing, command } of ENGINES) {
   }
   const [program, ...flags] = command;
   const file = fileURLToPath(new URL('./store-engine.ts', import.meta.url));
-  const { stdout } = await promisify(execFile)(program, [...flags, file, name, values.tasks]);
-  const { firstWrites, secondWrites, bytesPerTask, times } = JSON.parse(stdout) as EngineFigures;
-  printTable(
-    `${name}, ${number(Number(values.tasks))} tasks of eight days`,
-    ['read', 'p50 ms', 'p95 ms'],
-    times.map((row) => [row.name, row.p50.toFixed(1), row.p95.toFixed(1)]),
-  );
-  console.log(
-    `Written each second: ${number(firstWrites)} for the first time, ${number(secondWrites)} again. ${number(bytesPerTask)} bytes a task.\n`,
-  );
+  const running = promisify(execFile)(program, [...flags, file, name, values.tasks, values.steps, values.at]);
+  running.child.stderr?.pipe(process.stderr);
+  print(name, JSON.parse((await running).stdout) as EngineFigures);
 }

@@ -1,4 +1,5 @@
 /** Waits that end in time. They never reject and keep no process alive. */
+import { setMaxListeners } from 'node:events';
 
 /** What ends a wait early. */
 export interface WaitLimits {
@@ -20,7 +21,11 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
 function wait(promise: Promise<unknown> | null, { ms, signal }: WaitLimits): Promise<void> {
   return new Promise((resolve) => {
     const timer = ms === undefined ? undefined : setTimeout(end, ms).unref();
-    signal?.addEventListener('abort', end, { once: true });
+    if (signal !== undefined) {
+      // One answer takes many reads of a store; Node would warn of a leak.
+      setMaxListeners(0, signal);
+      signal.addEventListener('abort', end, { once: true });
+    }
     promise?.then(end, end);
     if (signal?.aborted) end();
     function end(): void {

@@ -41,6 +41,8 @@ export interface TaskChange {
   readonly origin: 'event' | 'result';
   /** Read from storage, not received when it happened: no sign of life of its worker, and no feed item. */
   readonly stored?: boolean;
+  /** With `stored`: read from a log of everything that happens, so that it counts as if it had just been received. */
+  readonly isLogged?: boolean;
   /** Without `time`: the latest time at which it can have happened, milliseconds since 1970. Default: now. */
   readonly heardAt?: number | null;
   /** Hostname of the worker; `null` or absent for clients. */

@@ -43,6 +43,9 @@ export interface RollupQuery {
   readonly workers: readonly string[];
 }
 
+/** Sums of all cells with the same name, queue and worker. */
+export type RollupTotal = Pick<StoredRollup, 'name' | 'queue' | 'worker' | 'counts' | 'times'>;
+
 /** Sums of all cells that start together. */
 export interface RollupSum {
   readonly start: number;
@@ -74,6 +77,13 @@ export interface RollupStore {
   write(cells: readonly StoredRollup[]): Promise<void>;
   /** @returns cells, oldest first, `most` at most */
   read(query: RollupQuery, most: number): Promise<readonly StoredRollup[]>;
+  /**
+   * Adds up the oldest `most` cells of a query over starts and writers: a chart needs a few hundred sums of ten thousand
+   * cells.
+   *
+   * @returns sums by name, queue and worker, in no order. `times` has the texts of all cells, one behind the other
+   */
+  totals(query: RollupQuery, most: number): Promise<readonly RollupTotal[]>;
   /** @returns sums over names, queues, workers and writers of each start, oldest first */
   sums(query: RollupQuery): Promise<readonly RollupSum[]>;
   /** @returns the maximum of each count, by queue and step */

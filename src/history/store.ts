@@ -8,7 +8,7 @@ import type { TaskRelation } from '../model.ts';
 import type { TaskQuery } from '../source.ts';
 import type { RollupStore } from './rollup-store.ts';
 
-export type { RollupQuery, RollupStore, StoredRollup } from './rollup-store.ts';
+export type { RollupQuery, RollupStore, RollupTotal, StoredRollup } from './rollup-store.ts';
 
 /** What lists filter and sort by. `runtime` in seconds; `null`: unknown. */
 export interface StoredFields {
@@ -41,6 +41,9 @@ export interface StoredTask extends StoredFields {
   /** Its long texts, which lists do not read; `null`: it has none. */
   readonly texts: string | null;
 }
+
+/** What relates a stored task to others. */
+export type StoredRelatives = Pick<StoredTask, 'id' | 'rootId' | 'parentId' | 'groupId' | 'chordId'>;
 
 /** Which stored tasks to list: the filters of a task query, its order and its position. */
 export type StoredQuery = Pick<
@@ -83,14 +86,16 @@ export interface TaskStore {
    *   to another day, or were dropped. Whoever reads them again finds out which.
    */
   write(tasks: readonly StoredTask[]): Promise<ReadonlySet<string>>;
-  /** @returns those of the tasks that are stored, in no order, without long texts */
+  /** @returns those of the tasks that are stored, in no order, without long texts. A record may take 15 kB */
   find(ids: readonly string[]): Promise<readonly StoredTask[]>;
   /** The same with all texts. These may take a third of a megabyte each: ask for {@link WHOLE_AT_ONCE} at most. */
   read(ids: readonly string[]): Promise<readonly StoredTask[]>;
   /** @returns the ids of those that are stored */
   known(ids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** @returns the tasks that name one of these ids, `most` at most, in no order, without long texts */
-  linked(link: StoredLink, ids: readonly string[], most: number): Promise<readonly StoredTask[]>;
+  /** @returns what relates those of the tasks that are stored, in no order */
+  relatives(ids: readonly string[]): Promise<readonly StoredRelatives[]>;
+  /** @returns the tasks that name one of these ids, `most` at most, in no order, and what relates them */
+  linked(link: StoredLink, ids: readonly string[], most: number): Promise<readonly StoredRelatives[]>;
   /** @returns the ids of the tasks that name one of these, `most` at most, in no order */
   linkedIds(link: StoredLink, ids: readonly string[], most: number): Promise<readonly string[]>;
   /** @returns a page, in the order of the query, without long texts */

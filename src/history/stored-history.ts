@@ -2,8 +2,9 @@
  * A history that outlives the process and is shared by all instances: one in memory, kept in a store. These are its
  * interfaces; `stored/` implements them.
  */
+import type { Awaitable, ReadContext, TaskStats, TaskStatsQuery } from '../source.ts';
 import type { History } from './history.ts';
-import type { HistoryStore } from './store.ts';
+import type { FeedChunk, HistoryStore } from './store.ts';
 
 /**
  * What this instance hears of what happens.
@@ -24,6 +25,8 @@ export interface StoredHistoryOptions {
   readonly hearing: Hearing;
   /** Nothing is created or written, and the lease is never taken. */
   readonly isReadOnly: boolean;
+  /** Items that stay in a log of the source, which then has no other feed. Default: there is no such log. */
+  readonly logItems?: number;
 }
 
 /** How a store is doing. Times in milliseconds since 1970. */
@@ -62,9 +65,30 @@ export interface SharedTexts {
   revision(): number;
 }
 
+/** A log of what happened, which only its source reads. Every call rejects when the store does not answer. */
+export interface EventLog {
+  /** @param count how many items the text has */
+  append(text: string, count: number): Promise<void>;
+  /** @returns `null`: there is none */
+  newest(): Promise<FeedChunk | null>;
+  /** @returns the texts behind a number, oldest first, `most` at most */
+  read(after: number, most: number): Promise<readonly FeedChunk[]>;
+}
+
 /** A history in memory and in a store. Reads wait for the store only where memory does not know enough. */
 export interface StoredHistory extends Omit<History, 'close'> {
   readonly texts: SharedTexts;
+  /** Only with {@link StoredHistoryOptions.logItems}. */
+  readonly log: EventLog;
+  /**
+   * Statistics of the counts where tasks are too many or too old; else of tasks, by what `ofTasks` makes of them. The
+   * `reader` sums up its own.
+   */
+  readStats(
+    query: TaskStatsQuery,
+    context: ReadContext,
+    ofTasks: (query: TaskStatsQuery, context: ReadContext) => Awaitable<TaskStats>,
+  ): Awaitable<TaskStats>;
   status(): StoreStatus;
   /** Whether this instance holds the lease now. */
   isHolder(): boolean;

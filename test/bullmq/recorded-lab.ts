@@ -32,6 +32,8 @@ export function heldHistory(texts = new Map<string, string>()): HeldHistory {
         held.gaps += 1;
       },
     },
+    log: { append: async () => {}, newest: async () => null, read: async () => [] },
+    readStats: (query, context, ofTasks) => ofTasks(query, context),
     isHeld: true,
     gaps: 0,
     texts: {
@@ -97,7 +99,7 @@ export function recordQueues(
   const dataRead = new Set<string>();
   const access = notingData(createQueueAccess(resolveOptions({ queues })), dataRead);
   const live = bullmqSources({ queues });
-  const tasks = withRemoved(live.tasks, access, history.reader);
+  const tasks = withRemoved(live.tasks, access, history);
   let recorder: JobRecorder | null = isStarted ? createJobRecorder(access, history, PACE) : null;
   const page = async (query: Partial<TaskQuery> = {}): Promise<TaskPage> =>
     tasks.listTasks(queryOf(query), context);

@@ -104,6 +104,33 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
     await page.getByText(/Failure rates: It needs data of the hour before\./).waitFor();
   });
 
+  it.each([
+    ['24 h', 1_800, 'per 30 min', '00:00', /^00:00:/],
+    ['7 d', 7_200, 'per 2 h', 'Nov 1', /^2026-11-01 00:00:/],
+    ['90 d', 86_400, 'per day', 'Nov 1', /^2026-11-01 00:00:/],
+  ] as const)('labels a chart of %s', async (span, stepSeconds, unit, first, title) => {
+    const minutes = { '24 h': 1_440, '7 d': 10_080, '90 d': 129_600 }[span];
+    const counted: TaskSource = {
+      name: 'mine',
+      listTasks: () => ({ tasks: [], next: null, total: 0 }),
+      getTask: () => null,
+      getTaskStats: () => ({
+        ...{ stepSeconds, states: { SUCCESS: 90 }, names: [], workers: [], queues: [] },
+        ...{ computedFrom: 'rollups', countedSince: new Date('2026-08-01') },
+        series: Array.from({ length: (minutes * 60) / stepSeconds + 1 }, (_, step) => ({
+          t: new Date(Date.UTC(2026, 10, 1) + step * stepSeconds * 1_000),
+          ...{ received: 1, succeeded: 1 + (step % 5), failed: step % 2, retried: 0 },
+        })),
+      }),
+    };
+    const { page, go, settled } = await open({ tasks: counted }, { expected: /501/, timezoneId: 'UTC' });
+    await go(`#/?minutes=${minutes}`);
+    await page.getByText(unit, { exact: true }).waitFor();
+    await settled();
+    expect(await page.locator('.chart-times span').first().textContent()).toBe(first);
+    expect(await page.locator('.chart-column').first().getAttribute('title')).toMatch(title);
+  });
+
   it('says that nothing has been checked of a source without data for the rules', async () => {
     const tasks: TaskSource = {
       name: 'mine',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { GraphNodeBody } from '../../src/client.ts';
 import { endText } from '../../src/dashboard/graph/end-text.ts';
+import { axisLabel, chartTime } from '../../src/dashboard/text/moments.ts';
 import { bytes, duration, percent } from '../../src/dashboard/text/numbers.ts';
 import { pretty } from '../../src/dashboard/text/pretty.ts';
 
@@ -18,6 +19,19 @@ describe('lengths of time', () => {
     [-2_400, '−2.4 s'],
   ])('reads %d ms as %s', (ms, text) => {
     expect(duration(ms)).toBe(text);
+  });
+});
+
+describe('times of a chart', () => {
+  const at = new Date('2026-11-05T14:02:11Z');
+  const day = 86_400_000;
+
+  it('are those of the clock within a day, and have dates beyond it', () => {
+    expect([axisLabel(at, 'utc', day), chartTime(at, 'utc', day)]).toEqual(['14:02', '14:02']);
+    expect([axisLabel(at, 'utc', 7 * day), chartTime(at, 'utc', 7 * day)]).toEqual([
+      'Nov 5',
+      '2026-11-05 14:02',
+    ]);
   });
 });
 

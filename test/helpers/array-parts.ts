@@ -1,6 +1,12 @@
 /** Tasks and rollups of a store made of arrays. */
-import type { RollupQuery, RollupStore, StoredRollup } from '../../src/history/rollup-store.ts';
-import type { StoredLink, StoredQuery, StoredTask, TaskStore } from '../../src/history/store.ts';
+import type { RollupQuery, RollupStore, RollupTotal, StoredRollup } from '../../src/history/rollup-store.ts';
+import type {
+  StoredLink,
+  StoredQuery,
+  StoredRelatives,
+  StoredTask,
+  TaskStore,
+} from '../../src/history/store.ts';
 import type { ArrayContext, ArrayStore } from './array-store.ts';
 
 /** Makes a call, with what was put in before and behind it. */
@@ -24,6 +30,9 @@ export function arrayTasks({ store, rows }: ArrayContext): TaskStore {
     const wanted = new Set<string | null>(ids);
     return all().filter((task) => task[link] !== null && wanted.has(task[link]));
   };
+  const relatives = ({ id, rootId, parentId, groupId, chordId }: StoredTask): StoredRelatives => ({
+    ...{ id, rootId, parentId, groupId, chordId },
+  });
   const short = (task: StoredTask): StoredTask => ({ ...task, texts: null });
   return {
     write: (given) =>
@@ -41,8 +50,9 @@ export function arrayTasks({ store, rows }: ArrayContext): TaskStore {
     find: (ids) => call(store, 'tasks.find', () => among(ids).map(short)),
     read: (ids) => call(store, 'tasks.read', () => among(ids)),
     known: (ids) => call(store, 'tasks.known', () => new Set(among(ids).map(({ id }) => id))),
+    relatives: (ids) => call(store, 'tasks.relatives', () => among(ids).map(relatives)),
     linked: (link, ids, most) =>
-      call(store, 'tasks.linked', () => naming(link, ids).slice(0, most).map(short)),
+      call(store, 'tasks.linked', () => naming(link, ids).slice(0, most).map(relatives)),
     linkedIds: (link, ids, most) =>
       call(store, 'tasks.linkedIds', () =>
         naming(link, ids)
@@ -144,6 +154,21 @@ export function arrayRollups({ store, rows }: ArrayContext): RollupStore {
           .toSorted((a, b) => a.start - b.start)
           .slice(0, most),
       ),
+    totals: (query, most) =>
+      call(store, 'rollups.totals', () => {
+        const totals = new Map<string, { -readonly [Field in keyof RollupTotal]: RollupTotal[Field] }>();
+        const cells = find(query).toSorted((a, b) => a.start - b.start);
+        for (const { name, queue, worker, counts, times } of cells.slice(0, most)) {
+          const key = JSON.stringify([name, queue, worker]);
+          const known = totals.get(key);
+          totals.set(key, {
+            ...{ name, queue, worker },
+            counts: counts.map((count, at) => count + (known?.counts[at] ?? 0)),
+            times: times === null ? (known?.times ?? null) : (known?.times ?? '') + times,
+          });
+        }
+        return [...totals.values()];
+      }),
     sums: (query) =>
       call(store, 'rollups.sums', () => {
         const sums = new Map<number, number[]>();

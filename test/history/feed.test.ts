@@ -155,6 +155,31 @@ describe('the feed', () => {
     expect((await read({ since: { time: new Date(T0 + 10) } })).gap).toBe(false);
   });
 
+  it('reports each gap once to those who go on with the cursor', async () => {
+    const { history, send, read, wait } = feedOf();
+    const goOn = ({ cursor }: TaskEventPage, limit = 50) => read({ since: { cursor }, limit });
+    send(1);
+    const before = await read();
+    history.writer.recordGap();
+    const quiet = await goOn(before);
+    expect(quiet).toMatchObject({ events: [], gap: true });
+    // Nothing came in between: it is the same gap.
+    wait(5);
+    history.writer.recordGap();
+    expect((await goOn(quiet)).gap).toBe(false);
+    send(2);
+    const after = await goOn(quiet);
+    expect([ids(after), after.gap]).toEqual([['t3', 't2'], false]);
+    history.writer.recordGap();
+    send(2);
+    const first = await goOn(after, 1);
+    expect([ids(first), first.gap]).toEqual([['t4'], true]);
+    const second = await goOn(first);
+    expect([ids(second), second.gap]).toEqual([['t5'], false]);
+    // Who was not told is told.
+    expect((await goOn(after)).gap).toBe(true);
+  });
+
   it('filters by state, worker and task name', async () => {
     const { history, send, read } = feedOf();
     send(2);

@@ -29,7 +29,7 @@ describe('the choice between tasks and rollups', () => {
       retention: { taskDays: 7, rollupDays: 90 },
       now: () => kit.now(),
       noteRead: (error: unknown) => error !== null && errors.push(error),
-      droppedThrough: () => Number.NEGATIVE_INFINITY,
+      ...{ droppedThrough: () => Number.NEGATIVE_INFINITY, countedSince: () => null },
       ...view,
     } as StoredView;
     const read = createStatsReader(whole, createStoreReads(whole), () => ofTasks);

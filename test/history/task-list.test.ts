@@ -3,19 +3,10 @@ import { describe, expect, it } from 'vitest';
 import type { History } from '../../src/history/history.ts';
 import type { Task } from '../../src/model.ts';
 import { selectTasks } from '../../src/select.ts';
-import type { TaskPage, TaskQuery, TaskSort } from '../../src/source.ts';
+import type { TaskPage, TaskQuery } from '../../src/source.ts';
+import { SORTS } from '../../src/testing/listing.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
 import { CONTEXT, historyOf, idsOf, page, query, T0, told } from './telling.ts';
-
-const SORTS: readonly TaskSort[] = [
-  'timestamp',
-  'received',
-  'started',
-  'finished',
-  'runtime',
-  'name',
-  'state',
-];
 
 /** A few tasks with many ties and gaps: what sorting gets wrong lies there. */
 const changes = fc.array(

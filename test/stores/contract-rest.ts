@@ -83,6 +83,30 @@ export function describeOthers(open: Open): void {
     await session.rollups.write([]);
   });
 
+  it('adds up rollups over time, with the texts of all of them', async () => {
+    const { session } = await open();
+    const cell = (start: number, given: Partial<StoredRollup>): StoredRollup => ({
+      ...{ span: 3_600, level: 4, start, writer: '', name: ODD, queue: 'q', worker: 'w', weight: 1 },
+      ...{ counts: [1, 2, 3, 4, 5, 6, 7, 8, 9], times: '1 2,' },
+      ...given,
+    });
+    await session.rollups.write([
+      ...[cell(0, {}), cell(0, { writer: 'b' }), cell(3_600_000, { times: null }), cell(7_200_000, {})],
+      ...[cell(0, { worker: 'x', times: null }), cell(0, { queue: 'other' }), cell(0, { level: 1 })],
+    ]);
+    const query: RollupQuery = {
+      ...({ span: 3_600, level: 4 } as const),
+      ...{ from: 0, to: 7_200_000, names: [], queues: ['q'], workers: [] },
+    };
+    const totals = await session.rollups.totals(query, 10);
+    expect(totals.toSorted((a, b) => (a.worker < b.worker ? -1 : 1))).toEqual([
+      { name: ODD, queue: 'q', worker: 'w', counts: [3, 6, 9, 12, 15, 18, 21, 24, 27], times: '1 2,1 2,' },
+      { name: ODD, queue: 'q', worker: 'x', counts: [1, 2, 3, 4, 5, 6, 7, 8, 9], times: null },
+    ]);
+    const oldest = await session.rollups.totals({ ...query, workers: ['w'] }, 2);
+    expect(oldest.map(({ counts }) => counts[0])).toEqual([2]);
+  });
+
   it('reports its size', async () => {
     const { session } = await open();
     expect(await session.size()).toBeGreaterThan(20_000);

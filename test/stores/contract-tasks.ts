@@ -58,7 +58,7 @@ export function describeTasks(open: Open): void {
     }
   });
 
-  it('finds tasks by what links them, without long texts', async () => {
+  it('finds tasks by what links them, and what relates these', async () => {
     const { session } = await open();
     await session.tasks.write([
       taskOf('root', { rootId: 'root', texts: '{}' }),
@@ -78,8 +78,9 @@ export function describeTasks(open: Open): void {
     expect(await session.tasks.known(['root', 'absent'])).toEqual(new Set(['root']));
     expect(await session.tasks.find(['root'])).toEqual([taskOf('root', { rootId: 'root' })]);
     expect(await session.tasks.linked('rootId', ['root'], 2)).toHaveLength(2);
-    const tasks = await session.tasks.linked('rootId', ['root'], 9);
-    expect(tasks.map(({ texts }) => texts)).toEqual([null, null, null]);
+    const body = { id: 'body', rootId: 'root', parentId: null, groupId: null, chordId: 'g' };
+    expect(await session.tasks.linked('chordId', ['g'], 9)).toEqual([body]);
+    expect(await session.tasks.relatives(['body', 'absent'])).toEqual([body]);
   });
 
   it('keeps sources apart', async () => {

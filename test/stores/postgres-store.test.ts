@@ -67,13 +67,13 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'tables in Postgre
     const days = await query(
       "SELECT count(*) FROM pg_inherits WHERE inhparent IN ('history.monitor_task'::regclass, 'history.monitor_relation'::regclass)",
     );
-    expect(days).toEqual([{ count: '18' }]);
+    expect(days).toEqual([{ count: '8' }]);
   });
 
-  it('has a table for today and each of the next seven days, and drops old ones as a whole', async () => {
+  it('has a table for today and each of the next two days, and drops old ones as a whole', async () => {
     const { open, query, tables } = await emptyDatabase();
     const session = await open();
-    for (let day = DAY; day <= DAY + 7; day++) expect(await tables()).toContain(`monitor_task_d${day}`);
+    for (let day = DAY; day <= DAY + 2; day++) expect(await tables()).toContain(`monitor_task_d${day}`);
     // As if the process had started nine days ago.
     const old = DAY - 9;
     await query(
@@ -131,7 +131,7 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'tables in Postgre
     const [plan] = await query(
       "SELECT count(*) FROM pg_indexes WHERE indexdef LIKE '%gin_trgm_ops%' AND tablename LIKE 'monitor_task_d%'",
     );
-    expect(plan).toEqual({ count: '8' });
+    expect(plan).toEqual({ count: '3' });
   });
 
   it('works with the roles of docs/history.md', async () => {

@@ -2,7 +2,7 @@ import type { StatsStepBody } from '../../client.ts';
 import { linkTo } from '../route.ts';
 import { zone } from '../settings.ts';
 import { useStore } from '../store.ts';
-import { clockTime } from '../text/moments.ts';
+import { axisLabel, chartTime } from '../text/moments.ts';
 import { count, counted } from '../text/numbers.ts';
 
 const KINDS = [
@@ -23,10 +23,7 @@ export function Throughput(props: {
   const most = niceMost(Math.max(1, ...series.map(sumOf)));
   const label = KINDS.map(([kind, text]) => `${total(series, kind)} ${text}`).join(', ');
   const ticks = [0, 0.25, 0.5, 0.75, 1].map((part) => series[Math.round(part * (series.length - 1))]);
-  const unit =
-    stepSeconds === 60
-      ? 'per minute'
-      : `per ${stepSeconds < 60 ? `${stepSeconds} s` : stepSeconds < 3_600 ? `${stepSeconds / 60} min` : `${stepSeconds / 3_600} h`}`;
+  const spanMs = (series.length - 1) * stepSeconds * 1_000;
 
   return (
     <figure class="chart">
@@ -37,7 +34,7 @@ export function Throughput(props: {
             {text} <b class="num">{total(series, kind)}</b>
           </span>
         ))}
-        <span class="dim">{unit}</span>
+        <span class="dim">per {stepInWords(stepSeconds)}</span>
       </figcaption>
       <div class="chart-plot">
         <div class="chart-axis num" aria-hidden="true">
@@ -52,18 +49,26 @@ export function Throughput(props: {
               step={step}
               most={most}
               seconds={stepSeconds}
-              time={clockTime(new Date(step.t), chosen)}
+              time={chartTime(new Date(step.t), chosen, spanMs)}
             />
           ))}
         </div>
       </div>
       <div class="chart-times num dim" aria-hidden="true">
         {ticks.map((step, index) => (
-          <span key={index}>{step === undefined ? '' : clockTime(new Date(step.t), chosen)}</span>
+          <span key={index}>{step === undefined ? '' : axisLabel(new Date(step.t), chosen, spanMs)}</span>
         ))}
       </div>
     </figure>
   );
+}
+
+function stepInWords(seconds: number): string {
+  if (seconds === 60) return 'minute';
+  if (seconds === 86_400) return 'day';
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return `${seconds / 60} min`;
+  return seconds % 86_400 === 0 ? `${seconds / 86_400} days` : `${seconds / 3_600} h`;
 }
 
 type Kind = (typeof KINDS)[number][0];

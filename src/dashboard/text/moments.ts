@@ -40,9 +40,25 @@ function offset(date: Date): string {
   return `${sign}${pad(Math.floor(Math.abs(minutes) / 60))}:${pad(Math.abs(minutes) % 60)}`;
 }
 
-/** `14:02`, for the labels of an axis. */
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const DAY_MS = 24 * 60 * 60_000;
+
+/** `14:02` */
 export function clockTime(date: Date, zone: Zone): string {
   return partsOf(date, zone).time.slice(0, 5);
+}
+
+/** A label of a time axis: `14:02` where the axis spans a day or less, `Nov 20` where it spans more. */
+export function axisLabel(date: Date, zone: Zone, spanMs: number): string {
+  if (spanMs <= DAY_MS) return clockTime(date, zone);
+  const [, month = '', day = ''] = partsOf(date, zone).day.split('-');
+  return `${MONTHS[Number(month) - 1]} ${Number(day)}`;
+}
+
+/** A time of a chart in full: `14:02` where its axis spans a day or less, `2026-11-20 14:02` where it spans more. */
+export function chartTime(date: Date, zone: Zone, spanMs: number): string {
+  const time = clockTime(date, zone);
+  return spanMs <= DAY_MS ? time : `${partsOf(date, zone).day} ${time}`;
 }
 
 /** Milliseconds since 1970; `null` when the text is not a timestamp. */

@@ -18,13 +18,15 @@ const REWIND_MS = 5_000;
 /** How far clocks may differ, in milliseconds. */
 const CLOCKS_MS = 60_000;
 const RADIX = 36;
-const CURSOR = /^([\w-]{1,32})\.([\w-]{0,32})\.([0-9a-z]{1,11})\.(-?[0-9a-z]{1,11})$/;
+const CURSOR = /^([\w-]{1,32})\.([\w-]{0,32})\.([0-9a-z]{1,11})\.(-?[0-9a-z]{1,11})(?::([0-9a-z]{1,11}))?$/;
 
 /** Where a reader goes on, and whether items before that are missing. */
 export interface FeedPosition {
   /** Sequence number of the last item that the reader has. */
   readonly after: number;
   readonly gap: boolean;
+  /** How many gaps of this instance had been noted when the reader got its cursor: it was told of them. */
+  readonly gaps: number;
 }
 
 /** What positions are found in. */
@@ -45,6 +47,8 @@ interface Cursor {
   readonly number: number;
   /** By our clock. */
   readonly arrivedAt: number;
+  /** Gaps that the issuer had noted. */
+  readonly gaps: number;
 }
 
 /** @returns the id of an item */
@@ -53,38 +57,45 @@ export function idOf({ instances, numbers, capacity }: FeedRing, sequence: numbe
   return `${instances[at]}.${numbers[at]}`;
 }
 
-/** @param sequence of an item that is held, or of the one before the oldest */
-export function cursorOf({ ring, clockOffset }: PositionContext, sequence: number): string {
+/**
+ * @param sequence of an item that is held, or of the one before the oldest
+ * @param gaps how many gaps this instance has noted
+ */
+export function cursorOf({ ring, clockOffset }: PositionContext, sequence: number, gaps: number): string {
   const at = sequence % ring.capacity;
   const isKnown = isHeld(ring, sequence);
   const instance = isKnown ? (ring.instances[at] as string) : ring.droppedInstance;
   const number = isKnown ? (ring.numbers[at] as number) : ring.droppedNumber;
   const arrivedAt = Math.floor((isKnown ? arrivedFirst(ring, at) : ring.droppedAt) + clockOffset());
   const origin = instance === ring.instance ? '' : instance;
-  return [ring.instance, origin, number.toString(RADIX), arrivedAt.toString(RADIX)].join('.');
+  const cursor = [ring.instance, origin, number.toString(RADIX), arrivedAt.toString(RADIX)].join('.');
+  return gaps === 0 ? cursor : `${cursor}:${gaps.toString(RADIX)}`;
 }
 
 /** @returns `null` when it is no cursor of a feed */
 function readCursor({ clockOffset, now }: PositionContext, text: string): Cursor | null {
-  const [, issuer, origin, number, arrival] = CURSOR.exec(text) ?? [];
+  const [, issuer, origin, number, arrival, gaps = '0'] = CURSOR.exec(text) ?? [];
   if (issuer === undefined || number === undefined || arrival === undefined) return null;
   const arrivedAt = Number.parseInt(arrival, RADIX) - clockOffset();
   if (arrivedAt > now() + CLOCKS_MS) return null;
-  return { issuer, instance: origin || issuer, number: Number.parseInt(number, RADIX), arrivedAt };
+  return {
+    ...{ issuer, instance: origin || issuer, number: Number.parseInt(number, RADIX) },
+    ...{ arrivedAt, gaps: Number.parseInt(gaps, RADIX) },
+  };
 }
 
 /** Where the reader of a cursor goes on; of one that cannot be placed, at the oldest item. */
 export function afterCursor(context: PositionContext, text: string): FeedPosition {
   const { ring, isWholeSince } = context;
-  const start = { after: oldestIn(ring) - 1, gap: true };
+  const start = { after: oldestIn(ring) - 1, gap: true, gaps: 0 };
   const cursor = readCursor(context, text);
   if (cursor === null) return start;
   if (cursor.issuer === ring.instance) {
     const sequence = ownSequence(ring, cursor);
-    return sequence === null ? start : { after: sequence, gap: false };
+    return sequence === null ? start : { after: sequence, gap: false, gaps: cursor.gaps };
   }
   const sequence = foreignSequence(ring, cursor);
-  if (sequence !== null) return { after: sequence, gap: !isWholeSince(cursor.arrivedAt) };
+  if (sequence !== null) return { after: sequence, gap: !isWholeSince(cursor.arrivedAt), gaps: 0 };
   const position = afterTime(context, cursor.arrivedAt - REWIND_MS);
   return position.gap ? start : position;
 }
@@ -93,7 +104,7 @@ export function afterCursor(context: PositionContext, text: string): FeedPositio
 export function afterTime({ ring, isWholeSince }: PositionContext, time: number): FeedPosition {
   const first = firstSince(ring, time);
   const isLost = ring.hasDropped && first === oldestIn(ring);
-  return { after: first - 1, gap: isLost || !isWholeSince(time) };
+  return { after: first - 1, gap: isLost || !isWholeSince(time), gaps: 0 };
 }
 
 /** The position that a cursor of this instance names; `null`: it is not held any more. */

@@ -37,7 +37,7 @@ export interface Feed {
   readHeard(after: number, most: number): HeardItem[];
   /** Adds items that another instance has heard, without secrets. @returns whether any was new */
   absorb(instance: string, items: readonly HeardItem[]): boolean;
-  /** Notes that items may be missing before the next one. */
+  /** Notes that items may be missing before the next one. Until that comes, it is the same gap. */
   markGap(): void;
   list(query: TaskEventQuery): Steps<TaskEventPage>;
   clear(): void;
@@ -72,6 +72,8 @@ interface FeedState extends PositionContext {
   /** Sequence number of the last item before the latest gap; −1: no gap. */
   gapAfter: number;
   gapAt: number;
+  /** How many gaps there were so far. */
+  gaps: number;
 }
 
 /** @returns an empty feed */
@@ -84,6 +86,7 @@ export function createFeed(context: FeedContext): Feed {
     isWholeSince: (time) => time >= startedAt || isWhole(time, startedAt),
     gapAfter: -1,
     gapAt: Number.NEGATIVE_INFINITY,
+    gaps: 0,
   };
   return {
     instance: ring.instance,
@@ -100,6 +103,7 @@ export function createFeed(context: FeedContext): Feed {
       return isAdded;
     },
     markGap() {
+      if (state.gapAfter < ring.newest) state.gaps++;
       state.gapAfter = ring.newest;
       state.gapAt = now();
     },
@@ -160,14 +164,15 @@ function listSince(
 }
 
 function positionOf(state: FeedState, since: NonNullable<TaskEventQuery['since']>): FeedPosition {
-  const { gapAfter, gapAt } = state;
+  const { gapAfter, gapAt, gaps } = state;
   if ('cursor' in since) {
-    const { after, gap } = afterCursor(state, since.cursor);
-    return { after, gap: gap || gapAfter >= after };
+    const position = afterCursor(state, since.cursor);
+    // A reader is told of each gap once.
+    return { ...position, gap: position.gap || (gapAfter >= position.after && gaps > position.gaps) };
   }
   const time = since.time.getTime();
-  const { after, gap } = afterTime(state, time);
-  return { after, gap: gap || gapAt >= time };
+  const position = afterTime(state, time);
+  return { ...position, gap: position.gap || gapAt >= time };
 }
 
 function taskOf({ ring, nameOf }: FeedState, sequence: number): string | null {
@@ -201,7 +206,7 @@ function* pageOf(
   const events = found.map((sequence) =>
     eventAt(state.ring, sequence, idOf(state.ring, sequence), taskOf(state, sequence)),
   );
-  const cursor = cursorOf(state, last);
+  const cursor = cursorOf(state, last, state.gaps);
   if (state.redactor !== null) yield* redactAll(state, found, events, state.redactor);
   return { events, cursor, gap };
 }

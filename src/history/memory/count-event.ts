@@ -20,7 +20,7 @@ const OUTCOME_OF: Readonly<Partial<Record<EntryKind, Outcome>>> = {
 
 /**
  * Counts a message that has been merged into its record. Of what was read from storage, only ends with a time are
- * counted: nobody saw when the rest happened. Where the counts are kept, ends in minutes that an earlier process has
+ * counted, because nobody saw when the rest happened, unless it is a log of everything. Where the counts are kept, ends in minutes that an earlier process has
  * counted are left out.
  *
  * @param now milliseconds since 1970
@@ -33,7 +33,8 @@ export function countEvent(
   now: number,
 ): void {
   const counted = OUTCOME_OF[entry.kind];
-  if (counted === undefined || outcome !== 'added' || !isCounted(entry)) return;
+  if (counted === undefined || outcome !== 'added') return;
+  if (change.isLogged !== true && !isCounted(entry)) return;
   const { entries, name } = record;
   if (!isFirst(entries, entry)) return;
   const { kept } = aggregate;

@@ -46,7 +46,7 @@ export function createState(
     relations: { waiting: [], lost: 0 },
     feed: { written: 0, heard: 0, since: 0, marks: [], lastArrival: null, readThrough: 0, lost: 0 },
     texts: createTextCopies(calls),
-    rollups: null,
+    ...{ rollups: null, countedSince: null },
     hostnames: new Set(),
     areWorkersChanged: false,
     spans: [],
@@ -103,6 +103,7 @@ export function createView(state: StoredState): StoredView {
       for (const { task } of state.tasks.dropped.values()) yield task;
     },
     revision: () => state.revision,
+    countedSince: () => state.countedSince,
     noteRead: (error) => state.calls.note('read', error),
   };
 }

@@ -4,6 +4,7 @@ import { waitFor } from '../../waiting.ts';
 import type { MemoryHistoryOptions } from '../memory-history.ts';
 import type { Hearing, StoredHistory, StoredHistoryOptions } from '../stored-history.ts';
 import { createState, createView } from './create-state.ts';
+import { createEventLog } from './event-log.ts';
 import { changeHearing, freezeAt } from './hearing.ts';
 import { createJobs, type Jobs } from './jobs.ts';
 import { createStoredReader } from './read/stored-reader.ts';
@@ -29,13 +30,16 @@ export function createStoredHistory(
 ): StoredHistory {
   const state = createState(memory, options, pace);
   const jobs = createJobs(state);
+  const reader = createStoredReader(createView(state));
   const { history, texts, lease } = state;
   let closing: Promise<void> | null = null;
   jobs.start();
   return {
     writer: { ...history.writer, freezeAt: (moment) => freezeAt(state, moment) },
     index: history.index,
-    reader: createStoredReader(createView(state)),
+    log: createEventLog(state),
+    reader,
+    readStats: reader.getTaskStats,
     texts: {
       publish(kind, text) {
         if (isHolder(state)) texts.publish(kind, text);

@@ -4,6 +4,7 @@ import { renewLease } from './lease.ts';
 import { loadSince, loadStored, takeInChunks, takeInTexts } from './loading.ts';
 import { createPulse, type Pulse } from './pulse.ts';
 import { createRollups } from './rollups/create-rollups.ts';
+import { countedSince } from './rollups/rollup-stats.ts';
 import { isHolder, mayWrite, ownNow, type StoredState, TEXT } from './stored-state.ts';
 import { keepStore, noteLosses } from './upkeep.ts';
 import { writeBehind } from './write-behind.ts';
@@ -126,12 +127,21 @@ function warnOnce(state: StoredState): void {
   );
 }
 
-/** Writes and folds the counts by minute. */
+/** Loads, writes and folds the counts by minute, and finds out how far back they reach. */
 async function countUp(state: StoredState): Promise<void> {
-  const { rollups, calls } = state;
-  if (rollups === null || state.isReadOnly) return;
-  const role = { writes: mayWrite(state) && state.hearing !== 'nothing', isHolder: isHolder(state) };
-  await calls.ask('upkeep', () => rollups.turn(role), COUNT_DEADLINE_MS);
+  const { rollups, session, calls, hearing, isReadOnly, options } = state;
+  if (rollups === null || session === null) return;
+  // Who hears nothing and never will reads the counts of others when they are asked for.
+  if (!isReadOnly || hearing === 'all') {
+    const isWriter = mayWrite(state) && hearing !== 'nothing';
+    const role = { writes: isWriter, isHolder: isHolder(state) && !isReadOnly };
+    await calls.ask('upkeep', () => rollups.turn(role), COUNT_DEADLINE_MS);
+  }
+  const { rollupDays } = options.store.retention;
+  const since = await calls.ask('upkeep', () => countedSince(session.rollups, ownNow(state), rollupDays));
+  if (since?.getTime() === state.countedSince?.getTime()) return;
+  state.countedSince = since;
+  state.revision++;
 }
 
 /** Reads what others have written, where this instance does not hear everything itself. */
@@ -141,6 +151,7 @@ async function readCopies(state: StoredState): Promise<void> {
   const changed = await texts.refresh(session.snapshots);
   if (changed.has(TEXT.tasks)) state.revision++;
   if (changed.has(TEXT.workers)) takeInTexts(state);
+  if (state.options.logItems !== undefined) return;
   let chunks = await calls.ask('copy', () => session.feed.read(feed.readThrough, MOST_CHUNKS));
   while (chunks.length > 0) {
     await takeInChunks(state, chunks);

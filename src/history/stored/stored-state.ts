@@ -84,6 +84,8 @@ export interface StoredState {
   session: StoreSession | null;
   /** `null`: the store has not been opened yet. */
   rollups: Rollups | null;
+  /** Since when there are counts over time in the store; `null`: there are none, or it is not known. */
+  countedSince: Date | null;
   hearing: Hearing;
   readonly lease: LeaseView;
   readonly tasks: TaskBacklog;

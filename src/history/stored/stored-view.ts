@@ -26,6 +26,8 @@ export interface StoredView {
   droppedTasks(): Iterable<KeptTask>;
   /** Grows when others may have written what changes an answer of this history, and when the store answers again. */
   revision(): number;
+  /** Since when there are counts over time in the store; `null`: there are none, or the store was not asked yet. */
+  countedSince(): Date | null;
   /** Notes the outcome of a read, for the status of the store. @param error `null`: it succeeded */
   noteRead(error: unknown): void;
 }

@@ -28,7 +28,7 @@ export async function keepStore(state: StoredState): Promise<void> {
   if (isHolder(state) && !state.isReadOnly && now - state.cleanedAt >= CLEAN_MS) {
     const day = Math.floor(clock.now() / DAY_MS) - options.store.retention.taskDays;
     await calls.ask('upkeep', () => session.tasks.dropBefore(day), DEADLINE_MS);
-    await calls.ask('upkeep', () => session.feed.trim(FEEDS * maxEvents), DEADLINE_MS);
+    await calls.ask('upkeep', () => session.feed.trim(options.logItems ?? FEEDS * maxEvents), DEADLINE_MS);
     state.cleanedAt = now;
   }
   state.bytes = await calls.ask('upkeep', () => session.size());

@@ -181,6 +181,6 @@ function setTextAt(records: Records, slot: number, field: TaskTextField, text: T
 }
 
 /** A string of its own: a part of the raw text would keep all of it in memory. */
-function ownCopy(text: string): string {
+export function ownCopy(text: string): string {
   return Buffer.from(text, 'utf16le').toString('utf16le');
 }

@@ -68,11 +68,11 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   const { name } = resolved;
   const access = createQueueAccess(resolved);
   const portions = createPortionCache();
-  const tails = createFeedTails(access);
-  const tasks = { ...taskSource(name, access, portions), getActivity: createActivity(access, tails) };
   const recorded = resolved.store === null ? null : createJobStore(resolved, resolved.store, access);
+  const tails = createFeedTails(access, recorded?.feedLog ?? null);
+  const tasks = { ...taskSource(name, access, portions), getActivity: createActivity(access, tails) };
   const parts = {
-    tasks: recorded === null ? tasks : withRemoved(tasks, access, recorded.reader),
+    tasks: recorded === null ? tasks : withRemoved(tasks, access, recorded),
     schedules: createScheduleSource(name, access),
     workers: createWorkerSource(name, access),
     health: createHealth(name, access),

@@ -9,8 +9,8 @@ import type { SqlDatabase } from '../sql/sql-database.ts';
 import { isStoreError } from '../sql/store-error.ts';
 import { SEARCHED } from '../sql/task-statements.ts';
 
-/** How many days ahead there are tables. */
-const DAYS_AHEAD = 7;
+/** How many days ahead there are tables: each of them costs every read a part of its planning. */
+const DAYS_AHEAD = 2;
 /** How long a change of the tables waits for others, in milliseconds: meanwhile everybody else waits for it. */
 const LOCK_MS = 300;
 /** How often it is tried while others hold locks, and how long it pauses in between, in milliseconds. */

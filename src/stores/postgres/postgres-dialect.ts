@@ -22,6 +22,7 @@ export const POSTGRES: SqlDialect = {
   now: '(extract(epoch FROM clock_timestamp()) * 1000)::double precision',
   clustered: '',
   byDay: ' PARTITION BY RANGE (day)',
+  rowId: null,
   sortedBy: (column) => column,
   type: (type) => TYPES[type],
   isAny: (expression, at) => `${expression} = ANY($${at}::text[])`,

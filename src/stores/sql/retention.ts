@@ -63,10 +63,11 @@ async function moveOpen(
 }
 
 async function deleteBefore(source: SourceDatabase, table: string, key: string, day: number): Promise<void> {
+  const row = source.database.dialect.rowId ?? key;
   await untilFewer(() =>
     source.write(
-      `DELETE FROM ${table} WHERE (${key}) IN
-         (SELECT ${key} FROM ${table} WHERE source_id = $1 AND day < $2 LIMIT ${BATCH}) RETURNING day`,
+      `DELETE FROM ${table} WHERE (${row}) IN
+         (SELECT ${row} FROM ${table} WHERE source_id = $1 AND day < $2 LIMIT ${BATCH}) RETURNING day`,
       day,
     ),
   );

@@ -1,5 +1,5 @@
 /** Counts over time. */
-import type { RollupQuery, RollupStore, StoredRollup } from '../../history/store.ts';
+import type { RollupQuery, RollupStore, RollupTotal, StoredRollup } from '../../history/store.ts';
 import { assign, insertBatch, listColumns, without } from './batches.ts';
 import { COUNT_COLUMNS, TABLES } from './schema.ts';
 import type { SourceDatabase } from './source-database.ts';
@@ -9,6 +9,7 @@ import { fromColumn, toColumn } from './text-key.ts';
 const COLUMNS = TABLES.rollup.columns;
 const KEY = TABLES.rollup.key.join(', ');
 const READ = listColumns(without(COLUMNS, 'source_id'));
+const COUNTS = listColumns(COUNT_COLUMNS);
 const SUMS = COUNT_COLUMNS.map(([name]) => `sum(${name})`).join(', ');
 const PEAKS = COUNT_COLUMNS.map(([name]) => `max(${name})`).join(', ');
 const HALF_MINUTE_MS = 30_000;
@@ -34,6 +35,12 @@ export function createRollupStore(source: SourceDatabase): RollupStore {
       const { where, values } = filtersOf(source, query);
       const text = `SELECT ${READ} FROM ${table} WHERE ${where} ORDER BY start_at LIMIT $${values.length + 2}`;
       return (await source.read(text, ...values, most)).map(rollupOf);
+    },
+    async totals(query, most) {
+      const { where, values } = filtersOf(source, query);
+      const cells = `SELECT name, queue, worker, ${COUNTS}, times FROM ${table} WHERE ${where} ORDER BY start_at LIMIT $${values.length + 2}`;
+      const text = `SELECT name, queue, worker, ${SUMS}, string_agg(times, '') FROM (${cells}) AS cells GROUP BY name, queue, worker`;
+      return (await source.read(text, ...values, most)).map(totalOf);
     },
     async sums(query) {
       const { where, values } = filtersOf(source, query);
@@ -102,6 +109,17 @@ function rollupOf(row: SqlRow): StoredRollup {
     writer: fromColumn(String(writer)),
     weight: Number(weight),
     counts: row.slice(FIRST_COUNT, FIRST_COUNT + COUNT_COLUMNS.length).map(Number),
+    times: times === null ? null : String(times),
+  };
+}
+
+function totalOf([name, queue, worker, ...rest]: SqlRow): RollupTotal {
+  const times = rest[COUNT_COLUMNS.length] ?? null;
+  return {
+    name: fromColumn(String(name)),
+    queue: fromColumn(String(queue)),
+    worker: fromColumn(String(worker)),
+    counts: rest.slice(0, COUNT_COLUMNS.length).map(Number),
     times: times === null ? null : String(times),
   };
 }

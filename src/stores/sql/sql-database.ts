@@ -28,6 +28,8 @@ export interface SqlDialect {
   readonly clustered: string;
   /** What makes a table have partitions by day. */
   readonly byDay: string;
+  /** The column that finds a row without an index; `null`: the key has to do. */
+  readonly rowId: string | null;
   /** Sorts by a column, where another index than the one in its order is to be used. */
   sortedBy(column: string): string;
   /** The name of a column type. */

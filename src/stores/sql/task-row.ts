@@ -1,5 +1,5 @@
 /** Stored tasks as rows, and back. */
-import type { StoredTask } from '../../history/store.ts';
+import type { StoredRelatives, StoredTask } from '../../history/store.ts';
 import { TABLES } from './schema.ts';
 import type { SqlField, SqlRow } from './sql-database.ts';
 import { fromColumn, toColumn } from './text-key.ts';
@@ -59,4 +59,13 @@ export function taskOf(row: SqlRow): StoredTask {
   }
   // Every column has its field: `FIELDS` has a row for each.
   return task as unknown as StoredTask;
+}
+
+/** @param row its id, and those of its root, parent, group and chord */
+export function relativesOf(row: SqlRow): StoredRelatives {
+  const idAt = (at: number): string | null => (row[at] == null ? null : fromColumn(String(row[at])));
+  return {
+    id: fromColumn(String(row[0])),
+    ...{ rootId: idAt(1), parentId: idAt(2), groupId: idAt(3), chordId: idAt(4) },
+  };
 }

@@ -60,10 +60,13 @@ export function updateTasks(table: string): SqlBatch {
   };
 }
 
-/** What is read of a task: all of it, all but its long texts, or only its id. */
-export type TaskPart = 'whole' | 'listed' | 'id';
+/** What is read of a task: all of it, all but its long texts, what relates it to others, or only its id. */
+export type TaskPart = 'whole' | 'listed' | 'relatives' | 'id';
 
-const PARTS: Readonly<Record<TaskPart, string>> = { whole: listColumns(READ), listed: LISTED, id: 'id' };
+const PARTS: Readonly<Record<TaskPart, string>> = {
+  ...{ whole: listColumns(READ), listed: LISTED, id: 'id' },
+  relatives: 'id, root_id, parent_id, group_id, chord_id',
+};
 
 /** Reads tasks by their ids. */
 export function readTasks({ dialect, table }: TaskTable, ids: readonly string[], part: TaskPart): Statement {

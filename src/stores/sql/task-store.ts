@@ -1,10 +1,10 @@
 /** The tasks of a source. */
-import type { StoredQuery, StoredTask, TaskStore } from '../../history/store.ts';
+import type { StoredQuery, StoredRelatives, StoredTask, TaskStore } from '../../history/store.ts';
 import type { DayTables } from './days.ts';
 import { listByValue } from './list-by-value.ts';
 import { dropDaysBefore } from './retention.ts';
 import type { SourceDatabase } from './source-database.ts';
-import { taskOf, taskRow } from './task-row.ts';
+import { relativesOf, taskOf, taskRow } from './task-row.ts';
 import {
   countTasks,
   insertTasks,
@@ -30,6 +30,8 @@ export function createTaskStore(source: SourceDatabase, days: DayTables | null):
   });
   const read = async ({ text, values }: Statement): Promise<readonly StoredTask[]> =>
     (await source.read(text, ...values)).map(taskOf);
+  const readRelatives = async ({ text, values }: Statement): Promise<readonly StoredRelatives[]> =>
+    (await source.read(text, ...values)).map(relativesOf);
   const readIds = async ({ text, values }: Statement): Promise<readonly string[]> =>
     (await source.read(text, ...values)).map(([id]) => fromColumn(String(id)));
   const readPart = async (query: StoredQuery, part: ListPart): Promise<readonly StoredTask[]> =>
@@ -50,8 +52,9 @@ export function createTaskStore(source: SourceDatabase, days: DayTables | null):
     find: async (ids) => (ids.length === 0 ? [] : read(readTasks(tasks(), ids, 'listed'))),
     read: async (ids) => (ids.length === 0 ? [] : read(readTasks(tasks(), ids, 'whole'))),
     known: async (ids) => new Set(ids.length === 0 ? [] : await readIds(readTasks(tasks(), ids, 'id'))),
+    relatives: async (ids) => (ids.length === 0 ? [] : readRelatives(readTasks(tasks(), ids, 'relatives'))),
     linked: async (link, ids, most) =>
-      ids.length === 0 ? [] : read(linkedTasks(tasks(), link, ids, most, 'listed')),
+      ids.length === 0 ? [] : readRelatives(linkedTasks(tasks(), link, ids, most, 'relatives')),
     linkedIds: async (link, ids, most) =>
       ids.length === 0 ? [] : readIds(linkedTasks(tasks(), link, ids, most, 'id')),
     async list(query) {

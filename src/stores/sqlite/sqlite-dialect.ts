@@ -8,6 +8,7 @@ export const SQLITE: SqlDialect = {
   now: "(unixepoch('now', 'subsec') * 1000)",
   clustered: ' WITHOUT ROWID',
   byDay: '',
+  rowId: 'rowid',
   // Without figures about the rows, SQLite prefers to walk through all of them in order.
   sortedBy: (column) => `+${column}`,
   type: (type) => TYPES[type],

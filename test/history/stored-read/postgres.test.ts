@@ -1,15 +1,15 @@
-import fc from 'fast-check';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe } from 'vitest';
 import type { HistoryStore } from '../../../src/history/store.ts';
 import { createPostgresStore } from '../../../src/stores/postgres/create-postgres-store.ts';
 import { postgresClient } from '../../../src/stores/postgres/postgres-client.ts';
 import { type PostgresServer, postgresMissing, startPostgres } from '../../helpers/postgres.ts';
 import { titleUnless } from '../../helpers/redis-server.ts';
-import { queries, splitOf, splits } from './random-splits.ts';
-import { expectSamePages } from './same-pages.ts';
+import { describeSameReads } from './same-reads-of-sql.ts';
 
-describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'memory and a PostgreSQL'), () => {
+const NUM_RUNS = 12;
+
+describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'a history in PostgreSQL'), () => {
   let server: PostgresServer;
   let pool: pg.Pool;
   let store: HistoryStore;
@@ -28,17 +28,5 @@ describe.skipIf(postgresMissing)(titleUnless(postgresMissing, 'memory and a Post
     await server.close();
   });
 
-  it('list the same pages as one memory that holds everything', async () => {
-    let count = 0;
-    await fc.assert(
-      fc.asyncProperty(splits, queries, async (given, { filter, ...part }) => {
-        const opening = { source: `jobs${count++}`, deployment: null, isReadOnly: false };
-        const session = await store.open(opening);
-        const { whole, reader } = await splitOf(given, session);
-        await expectSamePages(reader, whole.reader, { ...filter, ...part });
-        await store.close(session);
-      }),
-      { numRuns: 12 },
-    );
-  });
+  describeSameReads('memory and a PostgreSQL', () => store, NUM_RUNS);
 });

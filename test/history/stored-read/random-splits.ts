@@ -4,20 +4,11 @@ import type { HistoryReader, TaskChange } from '../../../src/history/history.ts'
 import type { KeptTask } from '../../../src/history/memory/tap.ts';
 import type { StoredTask, StoreSession } from '../../../src/history/store.ts';
 import type { Task } from '../../../src/model.ts';
-import type { TaskQuery, TaskSort } from '../../../src/source.ts';
-import { createArrayStore } from '../../helpers/array-store.ts';
+import type { TaskQuery } from '../../../src/source.ts';
+import { SORTS } from '../../../src/testing/listing.ts';
 import { T0, told } from '../telling.ts';
 import { keptOf, memoryOf, type OpenMemory, readerOver, storedOf } from './split-history.ts';
 
-const SORTS: readonly TaskSort[] = [
-  'timestamp',
-  'received',
-  'started',
-  'finished',
-  'runtime',
-  'name',
-  'state',
-];
 const TYPES = ['sent', 'received', 'started', 'succeeded', 'failed', 'retried', 'revoked', 'custom'] as const;
 
 /** Few tasks with many ties and gaps. */
@@ -85,7 +76,7 @@ async function split(
   told: readonly TaskChange[],
   keptAs: (id: string) => Kept,
   droppedThrough: number,
-  given: StoreSession | null,
+  session: StoreSession,
 ): Promise<Split> {
   const whole = memoryOf(told);
   const earlier = memoryOf(told.slice(0, told.length / 2));
@@ -99,7 +90,6 @@ async function split(
   const ids = [...records.slots.keys()];
   const isHere = (id: string) => ['memory', 'both', 'stale'].includes(kindOf(id));
   const memory = memoryOf(told.filter(({ id }) => isHere(id)));
-  const session = given ?? (await arraySession());
   const stored: StoredTask[] = [];
   const dropped: KeptTask[] = [];
   for (const id of ids) {
@@ -118,10 +108,6 @@ async function split(
   return { whole, reader };
 }
 
-function arraySession(): Promise<StoreSession> {
-  return createArrayStore().open({ source: 'jobs', deployment: null, isReadOnly: false });
-}
-
 const KINDS = ['memory', 'store', 'both', 'stale'] as const;
 
 export const splits = fc.record({
@@ -137,8 +123,8 @@ export const splits = fc.record({
 
 type Given = typeof splits extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** Splits a history as drawn. @param session of an empty store. Default: of an array */
-export function splitOf({ told, kinds, lost, droppedThrough }: Given, session: StoreSession | null = null) {
+/** Splits a history as drawn. @param session of an empty store */
+export function splitOf({ told, kinds, lost, droppedThrough }: Given, session: StoreSession) {
   return split(
     told.map((given) => asChange(given as never)),
     (id) => {

@@ -77,7 +77,7 @@ export function readerOver(
     droppedThrough: () => Number.POSITIVE_INFINITY,
     changedIds: () => [],
     droppedTasks: () => [],
-    revision: () => 0,
+    ...{ revision: () => 0, countedSince: () => null },
     noteRead: () => {},
     ...options,
   });

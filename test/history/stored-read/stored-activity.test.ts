@@ -1,35 +1,12 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { OpenTaskSummary, TaskGroup } from '../../../src/source.ts';
 import { createArrayStore } from '../../helpers/array-store.ts';
 import { CONTEXT, T0, told } from '../telling.ts';
-import { splitOf, splits } from './random-splits.ts';
+import { arraySessions, expectSameOpenTasks } from './same-reads.ts';
 import { memoryOf, readerOver } from './split-history.ts';
-
-/** Without the examples, of which a group names a few of many. */
-const comparable = ({ running, isWhole, lost, overdue, missing, waiting }: OpenTaskSummary) => {
-  const plain = <Group extends TaskGroup>(group: Group | null | undefined) =>
-    group == null ? null : JSON.stringify({ ...group, states: [...group.states].sort(), examples: [] });
-  return {
-    running: running.map((task) => JSON.stringify(task)).sort(),
-    isWhole,
-    lost: lost.map(plain).sort(),
-    overdue: plain(overdue),
-    missing: plain(missing),
-    waiting: waiting.map(plain).sort(),
-  };
-};
 
 describe('the open tasks of memory and a store', () => {
   it('are summed up like those of one memory that holds everything', async () => {
-    await fc.assert(
-      fc.asyncProperty(splits, async (given) => {
-        const { whole, reader } = await splitOf(given);
-        const { open } = await reader.getActivity(CONTEXT);
-        expect(comparable(open)).toEqual(comparable((await whole.reader.getActivity(CONTEXT)).open));
-      }),
-      { numRuns: 20 },
-    );
+    await expectSameOpenTasks(arraySessions, 20);
   });
 
   it('are known in part while the store cannot be read', async () => {

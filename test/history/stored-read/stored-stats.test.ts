@@ -1,8 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createArrayStore } from '../../helpers/array-store.ts';
 import { CONTEXT, query, T0, told } from '../telling.ts';
-import { oneOrTwo, splitOf, splits } from './random-splits.ts';
+import { arraySessions, expectSameStats } from './same-reads.ts';
 import { keptOf, memoryOf, readerOver, storedOf } from './split-history.ts';
 
 const statsOf = (filter: Parameters<typeof query>[0] = {}, minutes = 60) => ({
@@ -11,18 +10,7 @@ const statsOf = (filter: Parameters<typeof query>[0] = {}, minutes = 60) => ({
 
 describe('statistics over memory and a store', () => {
   it('are the same as those of one memory that holds everything', async () => {
-    await fc.assert(
-      fc.asyncProperty(splits, oneOrTwo, async (given, filter) => {
-        const { whole, reader } = await splitOf(given);
-        const asked = statsOf(filter);
-        const expected = await whole.reader.getTaskStats(asked, CONTEXT);
-        expect(await reader.getTaskStats(asked, CONTEXT)).toEqual({
-          ...expected,
-          ...{ computedFrom: 'tasks', countedSince: null },
-        });
-      }),
-      { numRuns: 60 },
-    );
+    await expectSameStats(arraySessions, 60);
   });
 
   it('of a time that memory knows need no store', async () => {

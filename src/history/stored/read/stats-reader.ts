@@ -2,15 +2,13 @@
 import { statsWindow } from '../../../select/stats-steps.ts';
 import type { Awaitable, ReadContext, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import { DAY_MS } from '../rollups/rollup-folder.ts';
-import { countedSince, isCounted, statsOfRollups } from '../rollups/rollup-stats.ts';
+import { isCounted, statsOfRollups } from '../rollups/rollup-stats.ts';
 import type { StoredView } from '../stored-view.ts';
 import { storeQuery } from './store-query.ts';
 import { isStoreAway, type StoreReads } from './store-reads.ts';
 
 /** Most stored tasks that statistics read; of windows with more, the counts know more. */
 const MOST_TASKS = 20_000;
-/** How long it is remembered how far back the counts reach, in milliseconds. */
-const REACH_MS = 60_000;
 
 type Read = (query: TaskStatsQuery, context: ReadContext) => Awaitable<TaskStats>;
 
@@ -18,22 +16,23 @@ interface StatsState {
   readonly view: StoredView;
   readonly reads: StoreReads;
   readonly ofTasks: Read;
-  /** Since when there are counts; `null`: there are none, or it is not known. */
-  since: Date | null;
-  readAt: number;
 }
 
-/** @param ofTasks makes statistics from the tasks of memory and store */
-export function createStatsReader(view: StoredView, reads: StoreReads, ofTasks: Read): Read {
-  const state: StatsState = { view, reads, ofTasks, since: null, readAt: Number.NEGATIVE_INFINITY };
-  return (query, context) => {
+/** @param ofTasks makes statistics of tasks. Default: of those of memory and store */
+export type StatsReader = (
+  query: TaskStatsQuery,
+  context: ReadContext,
+  ofTasks?: Read,
+) => Awaitable<TaskStats>;
+
+/** @param ofStored makes statistics from the tasks of memory and store */
+export function createStatsReader(view: StoredView, reads: StoreReads, ofStored: Read): StatsReader {
+  return (query, context, ofTasks = ofStored) => {
+    const state: StatsState = { view, reads, ofTasks };
     const { start } = statsWindow(query);
     const oldest = view.now() - view.retention.taskDays * DAY_MS;
     // Without waiting for the store.
-    if (start > view.droppedThrough() && start >= oldest) {
-      void readReach(state);
-      return taskStats(state, query, context);
-    }
+    if (start > view.droppedThrough() && start >= oldest) return taskStats(state, query, context);
     return chosenStats(state, query, context, start >= oldest);
   };
 }
@@ -43,7 +42,7 @@ function taskStats(state: StatsState, query: TaskStatsQuery, context: ReadContex
   const withSource = (stats: TaskStats): TaskStats => ({
     ...stats,
     computedFrom: 'tasks',
-    countedSince: state.since,
+    countedSince: state.view.countedSince(),
   });
   return 'then' in reply ? reply.then(withSource) : withSource(reply);
 }
@@ -58,14 +57,12 @@ async function chosenStats(
   const { view, reads } = state;
   if (view.session() === null || !isCounted(query)) return taskStats(state, query, context);
   try {
-    const reach = readReach(state);
     if (mayBeKept && (await areFew(state, query, context))) return await taskStats(state, query, context);
     const stats = await reads.read(
       (opened) => statsOfRollups(opened.rollups, query, view.now(), context),
       context,
     );
-    await reach;
-    return { ...stats, countedSince: state.since };
+    return { ...stats, countedSince: view.countedSince() };
   } catch (error) {
     if (!isStoreAway(error)) throw error;
     return taskStats(state, query, context);
@@ -80,19 +77,4 @@ async function areFew({ reads }: StatsState, query: TaskStatsQuery, context: Rea
   const stored = storeQuery({ ...filter, since, until, after: null, sort: 'timestamp', order: 'desc' });
   const count = await reads.read((session) => session.tasks.count(stored, MOST_TASKS + 1), context);
   return count <= MOST_TASKS;
-}
-
-/** Finds out how far back the counts reach. */
-async function readReach(state: StatsState): Promise<void> {
-  const { view } = state;
-  const session = view.session();
-  const now = view.now();
-  if (session === null || Math.abs(now - state.readAt) < REACH_MS) return;
-  state.readAt = now;
-  try {
-    state.since = await countedSince(session.rollups, now, view.retention.rollupDays);
-  } catch (error) {
-    state.readAt = Number.NEGATIVE_INFINITY;
-    view.noteRead(error);
-  }
 }

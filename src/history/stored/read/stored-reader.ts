@@ -3,7 +3,7 @@ import type { HistoryReader } from '../../history.ts';
 import type { StoredView } from '../stored-view.ts';
 import { createKnownIds, listKnown } from './known-ids.ts';
 import type { ReaderContext } from './reader-context.ts';
-import { createStatsReader } from './stats-reader.ts';
+import { createStatsReader, type StatsReader } from './stats-reader.ts';
 import { createStoreReads } from './store-reads.ts';
 import { getActivity } from './stored-activity.ts';
 import { createStoredCounts } from './stored-counts.ts';
@@ -15,8 +15,13 @@ import { getTaskTree } from './task-trees.ts';
 /** All instances on one store list the same tasks in the same order, so that cursors hold at each of them. */
 const INSTANCE = 'store';
 
+/** Answers of a stored history. */
+interface StoredReader extends HistoryReader {
+  readonly getTaskStats: StatsReader;
+}
+
 /** The reader of a history that is kept in a store. Reads of recent data never wait for the store. */
-export function createStoredReader(view: StoredView): HistoryReader {
+export function createStoredReader(view: StoredView): StoredReader {
   const { reader } = view.memory;
   const reads = createStoreReads(view);
   const readCounts = createStoredCounts({ reads, memory: view.memory });

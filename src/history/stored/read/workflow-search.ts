@@ -2,9 +2,9 @@
 import type { Task, TaskRelation } from '../../../model.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { ReadContext } from '../../../source.ts';
-import type { StoredLink, StoredTask } from '../../store.ts';
+import type { StoredLink, StoredRelatives } from '../../store.ts';
 import type { ReaderContext } from './reader-context.ts';
-import { type ColdTask, readStored, rowOf } from './stored-rows.ts';
+import { type ColdTask, rowOf } from './stored-rows.ts';
 import type { WorkflowNode } from './workflow-nodes.ts';
 
 /** Most tasks of a workflow that are read: those of the largest graph that the API shows. */
@@ -23,7 +23,7 @@ export interface WorkflowSearch {
   readonly droppedBy: ReadonlyMap<string, readonly string[]>;
   readonly nodes: Map<string, WorkflowNode>;
   /** The nodes that only the store knows. */
-  readonly stored: Map<string, StoredTask>;
+  readonly stored: Set<string>;
   readonly relations: Map<string, TaskRelation>;
   readonly tasks: IdQueue;
   readonly groups: IdQueue;
@@ -46,7 +46,7 @@ export function createWorkflowSearch(reader: ReaderContext, id: string): Workflo
   const dropped = new Map([...reader.droppedTasks()].map((task) => [task.record.id, task]));
   const search: WorkflowSearch = {
     ...{ reader, dropped, droppedBy: byRelative(dropped.values()) },
-    ...{ nodes: new Map(), stored: new Map(), relations: new Map(), isCut: false },
+    ...{ nodes: new Map(), stored: new Set(), relations: new Map(), isCut: false },
     ...{ tasks: newQueue(), groups: newQueue(), roots: newQueue() },
   };
   reachTask(search, id);
@@ -83,13 +83,13 @@ export async function searchOn(search: WorkflowSearch, context: ReadContext): Pr
   const { reads, memory, known } = search.reader;
   const unknown = tasks.filter((id) => !memory.has(id) && !search.dropped.has(id) && !search.stored.has(id));
   const most = MOST_TASKS + 1;
-  const linked = (link: StoredLink, ids: readonly string[]): Promise<readonly StoredTask[]> =>
+  const linked = (link: StoredLink, ids: readonly string[]): Promise<readonly StoredRelatives[]> =>
     ids.length === 0
       ? Promise.resolve([])
       : reads.read((session) => session.tasks.linked(link, ids, most), context);
   const ends = [...tasks, ...groups];
   const [own, relations, ...others] = await Promise.all([
-    unknown.length === 0 ? [] : reads.read((session) => session.tasks.find(unknown), context),
+    unknown.length === 0 ? [] : reads.read((session) => session.tasks.relatives(unknown), context),
     ends.length === 0 ? [] : reads.read((session) => session.relations.read(ends, most), context),
     linked('parentId', tasks),
     linked('chordId', tasks),
@@ -129,7 +129,7 @@ function* lookUp(search: WorkflowSearch): Steps<void> {
 
 function* addFound(
   search: WorkflowSearch,
-  lists: readonly (readonly StoredTask[])[],
+  lists: readonly (readonly StoredRelatives[])[],
   relations: readonly TaskRelation[],
 ): Steps<void> {
   let count = 0;
@@ -143,13 +143,12 @@ function* addFound(
   }
 }
 
-function addStored(search: WorkflowSearch, task: StoredTask): void {
+function addStored(search: WorkflowSearch, task: StoredRelatives): void {
   const { reader, dropped, stored } = search;
   reachTask(search, task.id);
   // What memory knows of a task is newer.
   if (!search.tasks.known.has(task.id) || reader.memory.has(task.id) || dropped.has(task.id)) return;
-  const before = stored.get(task.id);
-  if (before === undefined || before.version < task.version || task.texts !== null) stored.set(task.id, task);
+  stored.add(task.id);
   addNode(search, task);
 }
 
@@ -184,11 +183,10 @@ function reach({ known, fresh }: IdQueue, id: string): void {
   fresh.push(id);
 }
 
-/** The row of a task of the workflow as it is now; `null`: it is known no more. */
-export function rowIn({ reader, dropped, stored }: WorkflowSearch, id: string): Task | null {
+/** The row of a task of the workflow as it is now; `null`: memory does not have it. */
+export function rowIn({ reader, dropped }: WorkflowSearch, id: string): Task | null {
   const row = reader.memory.row(id);
   if (row !== null) return row;
-  const task = stored.get(id);
-  const cold = dropped.get(id) ?? (task === undefined ? null : readStored(task, task.texts !== null));
-  return cold === null ? null : rowOf(cold, reader.memory);
+  const cold = dropped.get(id);
+  return cold === undefined ? null : rowOf(cold, reader.memory);
 }

@@ -2,7 +2,7 @@
 import type { TaskStats } from '../../../source.ts';
 import { HISTOGRAMS, OUTCOME_COUNT, OUTCOMES } from '../../aggregate/cells.ts';
 import { BUCKETS, quantileOf } from '../../aggregate/histogram.ts';
-import type { StoredRollup } from '../../rollup-store.ts';
+import type { RollupTotal } from '../../rollup-store.ts';
 import { addTimes, TIMES } from './rollup-cells.ts';
 
 /** Most names in the result. */
@@ -10,12 +10,12 @@ const MAX_NAMES = 50;
 /** Most workers and queues. */
 const MAX_LISTED = 1_000;
 
-/** Sums up cells of levels 1 and 4. */
+/** Sums up totals of levels 1 and 4. */
 export interface NameSums {
-  add(cell: StoredRollup): void;
+  add(cell: RollupTotal): void;
   /** The most frequent names. Tasks without a name, and names beyond the bound, are left out. */
   top(): TaskStats['names'];
-  /** Of the cells: only level 4 has them. */
+  /** Of the totals: only those of level 4 have them. */
   workers(): readonly string[];
   queues(): readonly string[];
 }

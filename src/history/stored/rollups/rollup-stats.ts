@@ -3,7 +3,7 @@ import { type Steps, scheduler } from '../../../scheduler.ts';
 import { type StatsWindow, statsWindow } from '../../../select/stats-steps.ts';
 import type { QueueDepths, ReadContext, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import { OUTCOMES } from '../../aggregate/cells.ts';
-import type { RollupLevel, RollupQuery, RollupSpan, RollupStore, StoredRollup } from '../../rollup-store.ts';
+import type { RollupLevel, RollupQuery, RollupSpan, RollupStore, RollupTotal } from '../../rollup-store.ts';
 import { GAUGE, WATCHED } from './rollup-cells.ts';
 import { createNameSums, type NameSums } from './rollup-names.ts';
 import { minutesSince, type Piece, piecesOf, readFolded } from './rollup-pieces.ts';
@@ -150,23 +150,22 @@ function stepOf({ first, stepSeconds, count }: StatsWindow, time: number): numbe
   return step >= 0 && step < count ? step : -1;
 }
 
-async function readCells({ store, filters }: Reading, pieces: readonly Piece[], level: RollupLevel) {
-  const read = pieces.map((piece) => store.read({ ...piece, ...filters, level }, MOST_CELLS));
+async function readTotals({ store, filters, inAll }: Reading, level: RollupLevel) {
+  const read = inAll.map((piece) => store.totals({ ...piece, ...filters, level }, MOST_CELLS));
   return (await Promise.all(read)).flat();
 }
 
 async function readNames(reading: Reading, context: ReadContext): Promise<NameSums> {
-  const { filters, inAll } = reading;
   // Of some tasks, workers and queues are found in the same cells.
-  const cells = await readCells(reading, inAll, levelOf(filters) === 0 ? 1 : 4);
+  const totals = await readTotals(reading, levelOf(reading.filters) === 0 ? 1 : 4);
   const sums = createNameSums();
-  await scheduler.run('stats', addAll(sums, cells), context);
+  await scheduler.run('stats', addAll(sums, totals), context);
   return sums;
 }
 
-function* addAll(sums: NameSums, cells: readonly StoredRollup[]): Steps<void> {
-  for (const cell of cells) {
-    sums.add(cell);
+function* addAll(sums: NameSums, totals: readonly RollupTotal[]): Steps<void> {
+  for (const total of totals) {
+    sums.add(total);
     yield;
   }
 }
@@ -175,7 +174,7 @@ function* addAll(sums: NameSums, cells: readonly StoredRollup[]): Steps<void> {
 async function readKeys(reading: Reading, level: 2 | 3): Promise<readonly string[] | null> {
   if (levelOf(reading.filters) !== 0) return null;
   const keys = new Set<string>();
-  for (const { queue, worker } of await readCells(reading, reading.inAll, level)) {
+  for (const { queue, worker } of await readTotals(reading, level)) {
     const key = level === 2 ? queue : worker;
     if (!key.startsWith('\0')) keys.add(key);
   }

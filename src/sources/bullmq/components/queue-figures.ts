@@ -55,7 +55,10 @@ export async function readQueueFigures(
   queues: readonly QueueRef[],
   options: ReadOptions,
 ): Promise<ReadonlyMap<QueueRef, QueueFigures>> {
-  const replies = await access.read(queues.flatMap(commandsOf), options);
+  const replies = await access.read(
+    queues.flatMap((queue) => commandsOf(queue, PARTS)),
+    options,
+  );
   return new Map(
     queues.map((queue, index) => {
       const from = index * PARTS.length;
@@ -64,8 +67,37 @@ export async function readQueueFigures(
   );
 }
 
-function commandsOf(queue: QueueRef): readonly QueueCommand[] {
-  return PARTS.map(([name, part, ...args]) => ({ queue, command: [name, queue.key(part), ...args] }));
+/** What a free worker could take of a queue: of {@link PARTS}, what {@link takeable} adds up. */
+const TAKEABLE = PARTS.slice(1, 6);
+
+/**
+ * How many jobs a free worker could take now, by queue: five commands each.
+ *
+ * @throws RedisError when Redis is away, late, or refuses one of the commands
+ */
+export async function readTakeable(
+  access: QueueAccess,
+  queues: readonly QueueRef[],
+  options: ReadOptions,
+): Promise<ReadonlyMap<QueueRef, number>> {
+  const replies = await access.read(
+    queues.flatMap((queue) => commandsOf(queue, TAKEABLE)),
+    options,
+  );
+  return new Map(
+    queues.map((queue, index) => {
+      const from = index * TAKEABLE.length;
+      const [wait, lastWaiting, paused, lastPaused, prioritized] = replies.slice(
+        from,
+        from + TAKEABLE.length,
+      );
+      return [queue, jobsIn(wait, lastWaiting) + jobsIn(paused, lastPaused) + asCount(prioritized)];
+    }),
+  );
+}
+
+function commandsOf(queue: QueueRef, parts: typeof PARTS): readonly QueueCommand[] {
+  return parts.map(([name, part, ...args]) => ({ queue, command: [name, queue.key(part), ...args] }));
 }
 
 function figuresOf(replies: readonly unknown[]): QueueFigures {

@@ -2,6 +2,7 @@
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { queueKeyOf } from './feed-cursor.ts';
 import type { FeedItem } from './feed-items.ts';
+import type { LoggedPart } from './feed-log.ts';
 import type { FeedTails } from './feed-tails.ts';
 import { compareIds } from './stream-entry.ts';
 import type { StreamPosition } from './stream-reads.ts';
@@ -19,6 +20,8 @@ export interface FeedStream {
   index: number;
   /** Whether there are no others behind `items`. */
   isEnd: boolean;
+  /** Whether it is read from what is kept of entries that were removed. */
+  isInLog: boolean;
   /** Whether entries behind the position were removed before they could be read. */
   hasGap: boolean;
 }
@@ -31,7 +34,7 @@ export interface StreamItem {
 
 export function createFeedStream(tail: StreamTail, position: StreamPosition): FeedStream {
   const key = queueKeyOf(tail.queue.name);
-  return { tail, key, position, items: [], index: 0, isEnd: false, hasGap: false };
+  return { tail, key, position, items: [], index: 0, isEnd: false, isInLog: false, hasGap: false };
 }
 
 /**
@@ -49,6 +52,7 @@ export async function* itemsBehind(
     const item = stream.items[stream.index];
     if (item !== undefined) yield { stream, item };
     else if (stream.isEnd) return;
+    else if (stream.isInLog && (await fillFromLog(tails, stream, batch(), null, options))) continue;
     else if (!fillFromTail(stream)) await fillFromRedis(tails, stream, batch(), options);
   }
 }
@@ -82,6 +86,8 @@ async function fillFromRedis(
 ): Promise<void> {
   const { tail, position } = stream;
   const part = await tails.readBehind(tail.queue, position, Math.min(batch, tail.batch), options);
+  const first = part.items[0]?.id ?? null;
+  if (part.hasGap && (await fillFromLog(tails, stream, batch, first, options))) return;
   stream.items = part.items;
   stream.index = 0;
   stream.isEnd = part.isEnd;
@@ -89,6 +95,34 @@ async function fillFromRedis(
   if (part.before !== null) stream.position = { id: part.before };
   else if (part.hasGap && part.items.length === 0) restart(stream);
 }
+
+/**
+ * Continues with items whose entries Redis has removed. What follows them is looked for in Redis again.
+ *
+ * @param before the first entry that Redis still has. Kept items must begin before it, or lead up to it without a gap
+ * @returns false when there are none
+ */
+async function fillFromLog(
+  { log }: FeedTails,
+  stream: FeedStream,
+  batch: number,
+  before: string | null,
+  options: ReadOptions,
+): Promise<boolean> {
+  const { tail, position } = stream;
+  const { items, hasGap } = (await log?.readBehind(tail.queue.name, position, batch, options)) ?? NOTHING;
+  const [first] = items;
+  const isEarlier = before === null || !hasGap || (first !== undefined && compareIds(first.id, before) < 0);
+  stream.isInLog = first !== undefined && isEarlier;
+  if (!stream.isInLog) return false;
+  stream.items = items;
+  stream.index = 0;
+  stream.isEnd = false;
+  stream.hasGap ||= hasGap;
+  return true;
+}
+
+const NOTHING: LoggedPart = { items: [], hasGap: false };
 
 /**
  * The entry at the position was removed, and there are no newer ones: continues with the entries that exist

@@ -4,9 +4,16 @@ import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 import { type FeedItem, readItems } from './feed-items.ts';
+import type { FeedLog } from './feed-log.ts';
 import { createJobMemory, type LatestMemory } from './job-memory.ts';
 import { BEGINNING, entriesOf } from './stream-entry.ts';
-import { backwardCommand, readBehind, type StreamPart, type StreamPosition } from './stream-reads.ts';
+import {
+  backwardCommand,
+  isTrimmed,
+  readBehind,
+  type StreamPart,
+  type StreamPosition,
+} from './stream-reads.ts';
 import { createStreamTail, fitBatch, type StreamTail, shrinkTails } from './stream-tail.ts';
 import { addNews, readNews } from './tail-news.ts';
 
@@ -32,6 +39,10 @@ export interface FeedTails {
     count: number,
     options: ReadOptions,
   ): Promise<StreamPart & { readonly items: readonly FeedItem[] }>;
+  /** Whether Redis has removed entries before the first one of a tail. */
+  isTrimmed(tail: StreamTail, options: ReadOptions): Promise<boolean>;
+  /** Keeps what Redis removes; `null`: nothing does. */
+  readonly log: FeedLog | null;
   /** Grows with each update that found something. */
   readonly revision: number;
   /** When the next update is due, in milliseconds since 1970; minus infinity: now. */
@@ -50,7 +61,11 @@ interface TailsState {
   running: Promise<void> | null;
 }
 
-export function createFeedTails(access: QueueAccess, now: () => number = Date.now): FeedTails {
+export function createFeedTails(
+  access: QueueAccess,
+  log: FeedLog | null = null,
+  now: () => number = Date.now,
+): FeedTails {
   const state: TailsState = {
     access,
     now,
@@ -69,6 +84,8 @@ export function createFeedTails(access: QueueAccess, now: () => number = Date.no
       const [items = []] = await readItems(access, [list], state.memory.before(), options);
       return { ...part, items };
     },
+    isTrimmed: (tail, options) => isTrimmed(access, tail.queue, options),
+    log,
     get revision() {
       return state.revision;
     },

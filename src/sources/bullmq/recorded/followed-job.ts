@@ -15,6 +15,8 @@ export interface JobReading {
   readonly parentId: string | null;
   /** `null`: not known. */
   readonly rootId: string | null;
+  /** Runs that have begun; `null` when this version of BullMQ does not count them. */
+  readonly begun: number | null;
 }
 
 /** A job that has not ended. Times in milliseconds since 1970. */
@@ -143,9 +145,14 @@ export function changesOf(
   const { reading, retries } = job;
   const facts = reading?.facts ?? null;
   const texts = textsOf({ ...shownValues(end.type, reading?.values ?? {}), ...end.values });
-  const own = { id, origin: 'event', stored: true } as const;
   const sent = addedAtOf(job);
   const delay = facts?.delay ?? 0;
+  const due = sent !== null && delay > 0 ? { eta: sent + delay } : {};
+  // Each message has what it is counted by.
+  const own = {
+    ...{ id, name: facts?.name ?? job.name, queue, ...due },
+    ...({ origin: 'event', stored: true, isLogged: true } as const),
+  };
   const runs = runsOf(job, end.time);
   const worker = runs.at(-1)?.worker ?? null;
   const changes: TaskChange[] = [];
@@ -167,12 +174,9 @@ export function changesOf(
     worker: end.type === 'revoked' ? null : worker,
     retries: attempt,
     isConsequence: end.type === 'failed' && isOfChild(texts.exception?.text),
-    queue,
-    name: facts?.name ?? job.name,
     groupId,
     detail: end.detail ?? texts.exception?.text ?? null,
     ...lineageOf(id, reading),
-    ...(sent !== null && delay > 0 ? { eta: sent + delay } : {}),
     ...contentOf(texts),
   });
   return changes;

@@ -8,9 +8,13 @@ import { createLruCache, type LruCache } from '../../../lru-cache.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { pause } from '../../../waiting.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import { addedAtOf, changesOf, type FollowedJob } from './followed-job.ts';
-import { readMentioned } from './read-mentioned.ts';
-import { createRecordedLives, type RecordedLives } from './recorded-lives.ts';
+import { BEGINNING } from '../events/stream-entry.ts';
+import { isTrimmed } from '../events/stream-reads.ts';
+import { addedAtOf, changesOf, type FollowedJob, type JobReading } from './followed-job.ts';
+import { createEventLogger, type EventLogger } from './log/event-logger.ts';
+import { depthsInterval, recordDepths } from './queue-depths.ts';
+import { readHeld, readMentioned } from './read-mentioned.ts';
+import { createRecordedLives, type RecordedEnd, type RecordedLives } from './recorded-lives.ts';
 import {
   type BatchSizes,
   readPositions,
@@ -55,9 +59,12 @@ interface RecorderState {
   readonly closing: AbortController;
   /** `null`: this instance does not record. */
   positions: StreamPositions | null;
+  readonly logger: EventLogger;
   /** Positions that are published once everything before them has been written. */
   unsaved: { readonly at: number; readonly text: string } | null;
   saved: string | null;
+  /** When the depths of the queues are to be read, by the clock of the process. */
+  depthsDueAt: number;
 }
 
 /** @param pace for tests */
@@ -73,16 +80,23 @@ export function createJobRecorder(
     jobs: createLruCache({ entries: MOST_JOBS, bytes: MOST_SIZE, sizeOf }),
     sizes: new Map(),
     closing: new AbortController(),
+    logger: createEventLogger(history.log, access.redactor),
     positions: null,
     unsaved: null,
     saved: null,
+    depthsDueAt: Number.NEGATIVE_INFINITY,
   };
   const running = run(state, pace);
   return {
     async close() {
       state.closing.abort();
       await running;
-      if (state.positions !== null) history.texts.publish(POSITIONS, writePositions(state.positions));
+      if (state.positions === null) return;
+      const isLogged = await state.logger.flush().then(
+        () => true,
+        () => false,
+      );
+      if (isLogged) history.texts.publish(POSITIONS, writePositions(state.positions));
     },
   };
 }
@@ -99,13 +113,22 @@ async function run(state: RecorderState, pace: RecorderPace): Promise<void> {
   while (!closing.signal.aborted) {
     let wait = pace.idleMs;
     try {
-      if (!history.isHolder() || history.status().phase !== 'ready') state.positions = null;
+      if (!history.isHolder() || history.status().phase !== 'ready') leave(state);
       else wait = waitAfter(await record(state), pace);
     } catch (error) {
       debug('jobs cannot be recorded: %s', error instanceof Error ? error.message : 'unknown');
     }
     await pause(wait, closing.signal);
   }
+}
+
+/** Another instance records, or will. */
+function leave(state: RecorderState): void {
+  if (state.positions === null) return;
+  state.positions = null;
+  state.unsaved = null;
+  state.saved = null;
+  state.logger.clear();
 }
 
 function waitAfter(news: readonly StreamNews[], { busyMs, idleMs }: RecorderPace): number {
@@ -119,13 +142,15 @@ async function record(state: RecorderState): Promise<readonly StreamNews[]> {
   const { signal } = state.closing;
   const options = { timeoutMs: READ_MS, signal };
   const positions = state.positions ?? readPositions(history.texts.read(POSITIONS));
-  const news = await readStreams(access, await access.queues(options), positions, sizes, options);
+  const queues = await access.queues(options);
+  const news = await readStreams(access, queues, positions, sizes, options);
   const entries = news.flatMap(entriesOfJobs);
   const mentioned = mentionedJobs(state.jobs, entries);
   const readings = await readMentioned(access, [...mentioned.values()], options);
+  await logEvents(state, news, positions, readings);
   const ended = await scheduler.run('record', takeEntries(state.jobs, entries, readings));
   const context = { signal: AbortSignal.any([signal, AbortSignal.timeout(READ_MS)]) };
-  const ids = await state.lives.idsOf(
+  const ends = await state.lives.find(
     ended.map(({ taskId, job, end }) => ({
       taskId,
       endedAt: end.time,
@@ -133,22 +158,51 @@ async function record(state: RecorderState): Promise<readonly StreamNews[]> {
     })),
     context,
   );
-  await scheduler.run('record', recordEnded(history, ended, ids));
+  await scheduler.run('record', recordEnded(history, ended, ends));
   if (news.some(({ hasGap }) => hasGap)) history.writer.recordGap();
   for (const { queue, entries: own } of news) positions.set(queue.name, own.at(-1)?.id ?? '');
   state.positions = positions;
   save(state, positions);
+  if (performance.now() >= state.depthsDueAt) {
+    state.depthsDueAt = performance.now() + depthsInterval(queues.length);
+    await recordDepths(access, history.writer, queues, options);
+  }
   return news;
+}
+
+/** A job that is gone has what was read of it before. */
+async function logEvents(
+  { access, jobs, logger, closing }: RecorderState,
+  news: readonly StreamNews[],
+  positions: StreamPositions,
+  readings: ReadonlyMap<string, JobReading | null>,
+): Promise<void> {
+  const options = { timeoutMs: READ_MS, signal: closing.signal };
+  const held = await readHeld(access, news, options);
+  const before = new Map(positions);
+  for (const { queue } of news) {
+    if (positions.has(queue.name) || (await isTrimmed(access, queue, options))) continue;
+    before.set(queue.name, BEGINNING);
+  }
+  await logger.add(news, before, (taskId) => {
+    const reading = readings.get(taskId) ?? null;
+    const known = reading ?? jobs.get(taskId)?.reading ?? null;
+    const { name = null, worker = null, attemptsMade = 0 } = known?.facts ?? {};
+    if (reading === null) return { name, worker, made: null, begun: null, isHeld: null };
+    return { name, worker, made: attemptsMade, begun: reading.begun, isHeld: held.get(taskId) ?? null };
+  });
 }
 
 function* recordEnded(
   { writer }: StoredHistory,
   ended: readonly EndedJob[],
-  ids: readonly string[],
+  ends: readonly RecordedEnd[],
 ): Steps<void> {
   for (const [index, { queue, taskId, job, end, isRead }] of ended.entries()) {
     if (index % STEP === STEP - 1) yield;
-    const id = ids[index] ?? taskId;
+    const { id, isKnown } = ends[index] ?? { id: taskId, isKnown: false };
+    // It has been counted, too.
+    if (isKnown) continue;
     const target = { id, groupId: id === taskId ? null : taskId, queue };
     for (const change of changesOf(target, job, end, isRead)) writer.recordTask(change);
   }
@@ -161,7 +215,9 @@ function save(state: RecorderState, positions: StreamPositions): void {
   const { unsaved } = state;
   if (unsaved !== null && now > unsaved.at + SETTLED_MS) {
     const { waitingSince } = history.status();
-    if (waitingSince === null || waitingSince > unsaved.at + SETTLED_MS) {
+    const unlogged = state.logger.waitingSince();
+    const isLogged = unlogged === null || unlogged > unsaved.at;
+    if (isLogged && (waitingSince === null || waitingSince > unsaved.at + SETTLED_MS)) {
       history.texts.publish(POSITIONS, unsaved.text);
       state.saved = unsaved.text;
       state.unsaved = null;

@@ -1,19 +1,20 @@
 /** The history into which jobs are recorded, and what records them. */
-import type { HistoryReader } from '../../../history/history.ts';
 import type { HistoryStore } from '../../../history/store.ts';
 import { createStoredHistory } from '../../../history/stored/create-stored-history.ts';
-import type { StoreStatus } from '../../../history/stored-history.ts';
+import type { StoredHistory } from '../../../history/stored-history.ts';
 import { addressOf } from '../../../redis/client.ts';
 import { hostClient } from '../../../redis/host-client.ts';
 import { isRecord } from '../../../values.ts';
 import type { ResolvedOptions } from '../access/options.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
+import type { FeedLog } from '../events/feed-log.ts';
 import { createJobRecorder } from './job-recorder.ts';
+import { createFeedLog } from './log/create-feed-log.ts';
 
 /** Recorded jobs. */
-export interface JobStore {
-  readonly reader: HistoryReader;
-  status(): StoreStatus;
+export interface JobStore extends Pick<StoredHistory, 'reader' | 'readStats' | 'status'> {
+  /** Events whose entries Redis has removed from the streams. */
+  readonly feedLog: FeedLog;
   /** Ends recording, and writes what has been recorded. */
   close(): Promise<void>;
 }
@@ -21,17 +22,27 @@ export interface JobStore {
 /** Jobs that are held in memory; others are read from the store. */
 const MEMORY = { maxTasks: 20_000, maxBytes: 64 * 1024 * 1024 };
 
+/** Events that stay in the store: those of about 50,000 jobs. */
+const LOG_ITEMS = 200_000;
+
 /** Opens the store, and records from then on, while this instance holds the lease. */
 export function createJobStore(options: ResolvedOptions, store: HistoryStore, access: QueueAccess): JobStore {
   const { name, redactor } = options;
   const history = createStoredHistory(
     { ...MEMORY, redactor },
-    { store, source: name, deployment: deploymentOf(options), hearing: 'part', isReadOnly: false },
+    {
+      store,
+      source: name,
+      deployment: deploymentOf(options),
+      hearing: 'part',
+      isReadOnly: false,
+      logItems: LOG_ITEMS,
+    },
   );
   const recorder = createJobRecorder(access, history);
   return {
-    reader: history.reader,
-    status: history.status,
+    feedLog: createFeedLog(history.log),
+    ...{ reader: history.reader, readStats: history.readStats, status: history.status },
     async close() {
       await recorder.close();
       await history.close();

@@ -30,16 +30,25 @@ interface Lives {
   readonly latest: Life;
 }
 
+/** Under which id an end of a job is recorded. */
+export interface RecordedEnd {
+  readonly id: string;
+  /** It has been recorded before, by an instance that ended before it could publish how far it had come. */
+  readonly isKnown: boolean;
+}
+
 /** Finds the ids under which jobs are recorded. */
 export interface RecordedLives {
   /**
-   * Ids of ended jobs, in their order: the oldest end of an id first. While the store cannot be read, an id that somebody
+   * The ids of ended jobs, in their order: the oldest end of an id first. While the store cannot be read, an id that somebody
    * has chosen counts as used before.
    */
-  idsOf(ended: readonly EndedJob[], context: ReadContext): Promise<readonly string[]>;
+  find(ended: readonly EndedJob[], context: ReadContext): Promise<readonly RecordedEnd[]>;
 }
 
 const MOST_LIVES = 10_000;
+/** Recorded ends that are read at once. */
+const AT_ONCE = 8;
 /** Numbers that BullMQ counts up are used once, unless a queue is obliterated. */
 const COUNTED = /:\d+$/;
 
@@ -48,7 +57,7 @@ export function createRecordedLives(
 ): RecordedLives {
   const lives: LruCache<Lives> = createLruCache({ entries: MOST_LIVES });
   return {
-    async idsOf(ended, context) {
+    async find(ended, context) {
       await lookUp(reader, lives, ended, context);
       return ended.map((job) => {
         const { taskId, endedAt, addedAt } = job;
@@ -57,7 +66,7 @@ export function createRecordedLives(
         const id = same?.id ?? (known === undefined ? taskId : `${taskId}@${endedAt}`);
         const latest = { id, endedAt, addedAt };
         lives.set(taskId, { first: known === undefined || id === taskId ? latest : known.first, latest });
-        return id;
+        return { id, isKnown: same?.endedAt === endedAt };
       });
     },
   };
@@ -86,25 +95,42 @@ async function lookUp(
   ended: readonly EndedJob[],
   context: ReadContext,
 ): Promise<void> {
-  const ids = [...new Set(ended.map(({ taskId }) => taskId))].filter((id) => lives.get(id) === undefined);
-  if (ids.length === 0) return;
+  const jobs = new Map(ended.map((job) => [job.taskId, job]));
+  for (const id of jobs.keys()) if (lives.get(id) !== undefined) jobs.delete(id);
+  if (jobs.size === 0) return;
   try {
-    const known = await reader.listKnown(ids, context);
-    await Promise.all(
-      ids.map(async (id) => {
-        if (!known.has(id)) return;
-        const task = await reader.getTask(id, context);
-        if (task === null) return;
-        const later = await latestLife(reader, id, context);
-        lives.set(id, { first: lifeOf(task), latest: lifeOf(later ?? task) });
-      }),
-    );
+    const known = await reader.listKnown([...jobs.keys()], context);
+    for (const id of jobs.keys()) if (!known.has(id)) jobs.delete(id);
+    const all = [...jobs.values()];
+    for (let at = 0; at < all.length; at += AT_ONCE) {
+      const found = all.slice(at, at + AT_ONCE).map(async (job) => {
+        const recorded = await readLives(reader, job, context);
+        if (recorded !== null) lives.set(job.taskId, recorded);
+        jobs.delete(job.taskId);
+      });
+      await Promise.all(found);
+    }
   } catch {
     // Nothing of what an id had before may be mixed with this job.
-    for (const id of ids) {
+    for (const id of jobs.keys()) {
       if (!COUNTED.test(id)) lives.set(id, { first: unknownLife(id), latest: unknownLife(id) });
     }
   }
+}
+
+/** @returns `null`: it has not been recorded */
+async function readLives(
+  reader: Pick<HistoryReader, 'listTasks' | 'getTask'>,
+  job: EndedJob,
+  context: ReadContext,
+): Promise<Lives | null> {
+  const task = await reader.getTask(job.taskId, context);
+  if (task === null) return null;
+  const first = lifeOf(task);
+  // Most ends that are known are read again because the instance before could not publish how far it had come.
+  if (sameLife({ first, latest: first }, job) !== null) return { first, latest: first };
+  const later = await latestLife(reader, job.taskId, context);
+  return { first, latest: later === null ? first : lifeOf(later) };
 }
 
 function unknownLife(id: string): Life {

@@ -1,5 +1,5 @@
 /** The task source of the jobs in Redis and of the removed ones. */
-import type { HistoryReader } from '../../../history/history.ts';
+import type { StoredHistory } from '../../../history/stored-history.ts';
 import { selectTasks } from '../../../select/select-tasks.ts';
 import type { ReadContext, TaskPage, TaskQuery, TaskSource } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
@@ -9,14 +9,19 @@ import { readMergedStats } from './merged-stats.ts';
 import { createRemovedJobs, type RemovedJobs } from './removed-jobs.ts';
 
 /** @param tasks answers for the jobs in Redis */
-export function withRemoved(tasks: TaskSource, access: QueueAccess, reader: HistoryReader): TaskSource {
+export function withRemoved(
+  tasks: TaskSource,
+  access: QueueAccess,
+  { reader, readStats }: Pick<StoredHistory, 'reader' | 'readStats'>,
+): TaskSource {
   const removed = createRemovedJobs(access, reader);
   return {
     ...tasks,
     listTasks: (query, context) => listTasks(tasks, access, removed, query, context),
     getTask: async (id, context) => (await tasks.getTask(id, context)) ?? removed.find(id, context),
     getTaskTree: (id, context) => readMergedTree(access, removed, id, context),
-    getTaskStats: (query, context) => readMergedStats(access, removed, query, context),
+    getTaskStats: (query, context) =>
+      readStats(query, context, (asked, own) => readMergedStats(access, removed, asked, own)),
   };
 }
 

@@ -1,13 +1,12 @@
 import type { TaskChange } from '../../../history/history.ts';
 
 /**
- * A change with all fields, `undefined` where a message has none. All changes name the fields in the same
+ * A change with all fields but `isLogged`, `undefined` where a message has none. All changes name the fields in the same
  * order, so that V8 gives them one shape, which keeps the history fast.
  */
-export type FullChange = { -readonly [K in keyof Required<TaskChange>]: TaskChange[K] | undefined } & Pick<
-  TaskChange,
-  'id' | 'type' | 'time' | 'origin'
->;
+export type FullChange = {
+  -readonly [K in Exclude<keyof TaskChange, 'isLogged'>]-?: TaskChange[K] | undefined;
+} & Pick<TaskChange, 'id' | 'type' | 'time' | 'origin'>;
 
 /** Celery's built-in tasks that run another task over many arguments (celery/app/builtins.py). */
 const KINDS: Readonly<Record<string, NonNullable<TaskChange['kind']>>> = {

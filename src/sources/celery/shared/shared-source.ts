@@ -41,8 +41,10 @@ export interface LedSourceOptions {
 
 /** A source that collects while it holds the lease of the history, and otherwise shows what the holder reports. */
 export function createLedSource({ name, history, connect }: LedSourceOptions): ClosableParts {
-  // What happened until another took over was not heard.
-  const clock = createReportClock(history.texts, () => history.writer.recordGap());
+  // What happened until another took over was not heard. Who takes over has noted that itself.
+  const clock = createReportClock(history.texts, () => {
+    if (leading?.term() == null) history.writer.recordGap();
+  });
   const leader = `${hostname()} (${process.pid})`;
   const published = createAnswers(
     name,

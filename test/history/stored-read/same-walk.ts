@@ -16,7 +16,7 @@ async function pagesOf(reader: HistoryReader, part: Partial<TaskQuery>): Promise
 }
 
 /** Expects the same pages of both, with the same totals where these are known. */
-export async function expectSamePages(
+export async function expectSameWalk(
   reader: HistoryReader,
   whole: HistoryReader,
   part: Partial<TaskQuery>,

@@ -1,0 +1,24 @@
+/** Items of the feed that are kept in a store, so that they stay when Redis trims the streams. */
+import type { ReadOptions } from '../../../redis/reader.ts';
+import type { FeedItem } from './feed-items.ts';
+import type { StreamPosition } from './stream-reads.ts';
+
+/** Kept items of one queue, oldest first. */
+export interface LoggedPart {
+  readonly items: readonly FeedItem[];
+  /** Whether items between the position and these, or between two of these, are not known. */
+  readonly hasGap: boolean;
+}
+
+/** Reads of kept items. They never reject for lack of a store: what cannot be read is not known. */
+export interface FeedLog {
+  /** The items behind a position, `count` at most. */
+  readBehind(
+    queue: string,
+    position: StreamPosition,
+    count: number,
+    options: ReadOptions,
+  ): Promise<LoggedPart>;
+  /** The items right before an entry, `count` at most. They end where something is not known. */
+  readBefore(queue: string, id: string, count: number, options: ReadOptions): Promise<readonly FeedItem[]>;
+}

@@ -1,0 +1,94 @@
+/** Random histories, read from one memory that holds everything, and from a small memory and a store. */
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import type { StoreSession } from '../../../src/history/store.ts';
+import type { OpenTaskSummary, TaskGroup } from '../../../src/source.ts';
+import { createArrayStore } from '../../helpers/array-store.ts';
+import { CONTEXT, query, T0 } from '../telling.ts';
+import { oneOrTwo, queries, splitOf, splits } from './random-splits.ts';
+import { expectSameTree, workflows } from './random-workflows.ts';
+import { expectSameWalk } from './same-walk.ts';
+
+/** Calls a function with the session of an empty source, and closes it. */
+export type WithSession = (use: (session: StoreSession) => Promise<void>) => Promise<void>;
+
+/** Sessions of stores in arrays. */
+export const arraySessions: WithSession = async (use) =>
+  use(await createArrayStore().open({ source: 'jobs', deployment: null, isReadOnly: false }));
+
+/** Expects the same pages, for every sort, order, filter and page size. */
+export async function expectSamePages(withSession: WithSession, numRuns: number): Promise<void> {
+  const property = fc.asyncProperty(splits, queries, (given, { filter, ...part }) =>
+    withSession(async (session) => {
+      const { whole, reader } = await splitOf(given, session);
+      await expectSameWalk(reader, whole.reader, { ...filter, ...part });
+    }),
+  );
+  await fc.assert(property, { numRuns });
+}
+
+/** Expects the same totals of filters. */
+export async function expectSameTotals(withSession: WithSession, numRuns: number): Promise<void> {
+  let counted = 0;
+  const property = fc.asyncProperty(splits, oneOrTwo, (given, filter) =>
+    withSession(async (session) => {
+      const { whole, reader } = await splitOf({ ...given, lost: [] }, session);
+      const part = query({ ...filter, q: null, limit: 2, sort: 'name', order: 'asc' });
+      const page = await reader.listTasks(part, CONTEXT);
+      expect(page.total).toBe((await whole.reader.listTasks(part, CONTEXT)).total);
+      counted += page.total ?? 0;
+    }),
+  );
+  await fc.assert(property, { numRuns });
+  expect(counted).toBeGreaterThan(0);
+}
+
+/** Expects the same statistics of filters. */
+export async function expectSameStats(withSession: WithSession, numRuns: number): Promise<void> {
+  const property = fc.asyncProperty(splits, oneOrTwo, (given, filter) =>
+    withSession(async (session) => {
+      const { whole, reader } = await splitOf(given, session);
+      const asked = { minutes: 60, now: new Date(T0 + 1_000), filter: query(filter) };
+      const expected = await whole.reader.getTaskStats(asked, CONTEXT);
+      expect(await reader.getTaskStats(asked, CONTEXT)).toEqual({
+        ...expected,
+        ...{ computedFrom: 'tasks', countedSince: null },
+      });
+    }),
+  );
+  await fc.assert(property, { numRuns });
+}
+
+/** Without the examples, of which a group names a few of many. */
+const comparable = ({ running, isWhole, lost, overdue, missing, waiting }: OpenTaskSummary) => {
+  const plain = <Group extends TaskGroup>(group: Group | null | undefined) =>
+    group == null ? null : JSON.stringify({ ...group, states: [...group.states].sort(), examples: [] });
+  return {
+    running: running.map((task) => JSON.stringify(task)).sort(),
+    isWhole,
+    lost: lost.map(plain).sort(),
+    overdue: plain(overdue),
+    missing: plain(missing),
+    waiting: waiting.map(plain).sort(),
+  };
+};
+
+/** Expects the same sums of open tasks. */
+export async function expectSameOpenTasks(withSession: WithSession, numRuns: number): Promise<void> {
+  const property = fc.asyncProperty(splits, (given) =>
+    withSession(async (session) => {
+      const { whole, reader } = await splitOf(given, session);
+      const { open } = await reader.getActivity(CONTEXT);
+      expect(comparable(open)).toEqual(comparable((await whole.reader.getActivity(CONTEXT)).open));
+    }),
+  );
+  await fc.assert(property, { numRuns });
+}
+
+/** Expects the same workflows. */
+export async function expectSameTrees(withSession: WithSession, numRuns: number): Promise<void> {
+  const property = fc.asyncProperty(workflows, (given) =>
+    withSession((session) => expectSameTree(given, session)),
+  );
+  await fc.assert(property, { numRuns });
+}
