@@ -77,6 +77,11 @@ export interface StoredText {
 export interface StoredValue extends StoredText {
   /** Id of the task. */
   readonly id: string;
+  /**
+   * When it was written, in milliseconds since 1970; `null`: not known. Absent where that follows from
+   * {@link StoredResults.remainingLives}.
+   */
+  readonly writtenAt?: number | null;
 }
 
 /** Values that were read together, in no particular order. Ids without a value are absent. */
@@ -100,6 +105,8 @@ export type SelectTasks = (taskIds: readonly string[]) => Promise<readonly strin
 
 /** Reads stored results in steps that keep neither the backend nor this process busy. */
 export interface StoredResults {
+  /** Whether a scan begins with what was stored last, so that it may end once nothing more is kept. Default false. */
+  readonly isNewestFirst?: boolean;
   /** Number of entries, those of other apps included; `null` when we may not ask. */
   size(signal: AbortSignal): Promise<number | null>;
   /**

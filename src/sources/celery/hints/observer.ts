@@ -137,6 +137,8 @@ function takeEvent(state: State, change: TaskChange, now: number): void {
 function takeResult(state: State, change: TaskChange, now: number): void {
   const { results } = state;
   const { id, type, name, worker } = change;
+  // A row that the app created when it sent the task.
+  if (type === 'sent') return;
   if (type === 'started') results.started += 1;
   if (change.stored === true) {
     if (type !== 'succeeded') return;

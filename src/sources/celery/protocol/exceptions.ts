@@ -18,7 +18,7 @@ export function eventException(exception: string, traceback: string | undefined)
  * The exception at the end of a traceback, in the form that results have: `WorkerLostError('Worker exited')`
  * for `billiard.exceptions.WorkerLostError: Worker exited`.
  */
-function lastException(traceback: string): string | null {
+export function lastException(traceback: string): string | null {
   const end = traceback.trimEnd();
   const line = end.slice(end.lastIndexOf('\n') + 1);
   const colon = line.indexOf(': ');

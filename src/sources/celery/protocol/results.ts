@@ -3,8 +3,9 @@
  * of thread pools that lose events, of the steps after a failed step of a chain.
  */
 import type { TaskChange, TaskChangeType } from '../../../history/history.ts';
+import type { TaskTextField } from '../../../model.ts';
 import { failedHeaderTask } from './broken-chord.ts';
-import { storedException, storedReason } from './exceptions.ts';
+import { lastException, storedException, storedReason } from './exceptions.ts';
 import { type FullChange, kindOf } from './full-change.ts';
 import { objectMembers, readString, stringEnd, valueEnd } from './json-text.ts';
 import type { StoredResult } from './messages.ts';
@@ -14,6 +15,8 @@ import { pythonText, pythonTupleText } from './python-repr.ts';
 import { childrenAt } from './result-nodes.ts';
 
 const TYPES: Readonly<Record<string, TaskChangeType>> = {
+  // Celery stores no such result; apps create rows in SQL when they send a task.
+  PENDING: 'sent',
   RECEIVED: 'received',
   STARTED: 'started',
   RETRY: 'retried',
@@ -48,6 +51,13 @@ const OPENING_BRACE = 123;
 const MOST_STAMPS = 64;
 const LONGEST_STAMP = 4_096;
 
+/**
+ * Members that no Celery writes, for backends that store results in another form: why the result could not be read, as a
+ * sentence, and the names of fields that are cut or left out.
+ */
+export const UNREAD_MEMBER = 'monitor_unread';
+export const CUT_MEMBER = 'monitor_cut';
+
 type Members = ReadonlyMap<string, number>;
 
 function changeOf(
@@ -60,7 +70,7 @@ function changeOf(
   const status = stringOf(text, members, 'status');
   if (status === undefined || status === '') return null;
   const type = Object.hasOwn(TYPES, status) ? (TYPES[status] ?? 'custom') : 'custom';
-  const final = type === 'succeeded' || type === 'failed' || type === 'revoked' || type === 'rejected';
+  const isDated = DATED.has(type);
   const result = members.get('result');
   const failed = type === 'failed' || type === 'retried' || type === 'revoked';
   const name = stringOf(text, members, 'name');
@@ -70,7 +80,7 @@ function changeOf(
     type,
     state: type === 'custom' ? status : undefined,
     eventType: undefined,
-    time: (final ? parseMoment(stringOf(text, members, 'date_done')) : undefined) ?? null,
+    time: (isDated ? parseMoment(stringOf(text, members, 'date_done')) : undefined) ?? null,
     origin: 'result',
     stored: undefined,
     heardAt: undefined,
@@ -82,29 +92,45 @@ function changeOf(
     isConsequence: undefined,
     name,
     queue: stringOf(text, members, 'queue'),
-    args: textOf(text, members.get('args'), limit, pythonTupleText),
-    kwargs: textOf(text, members.get('kwargs'), limit, pythonText),
+    args: argumentsOf(text, members.get('args'), limit, pythonTupleText),
+    kwargs: argumentsOf(text, members.get('kwargs'), limit, pythonText),
     result:
       type === 'succeeded' && result !== undefined ? detached(pythonText(text, result, limit)) : undefined,
-    exception: failed && result !== undefined ? exceptionOf(text, result, limit) : undefined,
+    exception: failed ? exceptionOf(text, members, limit) : undefined,
     traceback: stringOf(text, members, 'traceback'),
     runtime: undefined,
     eta: undefined,
     expires: undefined,
-    parentId: stringOf(text, members, 'parent_id') ?? (hasRun(type, worker) ? null : undefined),
+    parentId: parentOf(text, members, hasRun(type, worker)),
     rootId: undefined,
     groupId: stringOf(text, members, 'group_id'),
     chordId: undefined,
     kind: kindOf(name),
     stamps,
-    truncated: undefined,
+    truncated: cutFields(text, members),
     detail:
       type === 'custom'
         ? textOf(text, result, DETAIL_LENGTH, pythonText)?.slice(0, DETAIL_LENGTH)
-        : undefined,
+        : stringOf(text, members, UNREAD_MEMBER),
   };
   if (type === 'failed' && neverRan(text, members, change)) change.isConsequence = true;
   return change as TaskChange;
+}
+
+/** Results that show when their change happened. */
+const DATED: ReadonlySet<TaskChangeType> = new Set(['sent', 'succeeded', 'failed', 'revoked', 'rejected']);
+
+/**
+ * @param isRun whether a worker has run the task: its result then names the parent if there is one, unless `parent_id` is
+ * `false` because results are stored without it
+ */
+function parentOf(text: string, members: Members, isRun: boolean): string | null | undefined {
+  return stringOf(text, members, 'parent_id') ?? (isRun && !members.has('parent_id') ? null : undefined);
+}
+
+function cutFields(text: string, members: Members): TaskTextField[] | undefined {
+  const at = members.get(CUT_MEMBER);
+  return at === undefined ? undefined : (JSON.parse(text.slice(at, valueEnd(text, at))) as TaskTextField[]);
 }
 
 /**
@@ -161,9 +187,25 @@ function textOf(
   return detached(write(text, start, limit));
 }
 
-function exceptionOf(text: string, result: number, limit: number): string | undefined {
-  const exception = storedException(text, result, limit);
-  return exception === undefined ? undefined : detached(exception);
+/** Arguments as a list or object, or as the text that the event has: django-celery-results stores that. */
+function argumentsOf(
+  text: string,
+  start: number | undefined,
+  limit: number,
+  write: (text: string, start: number, limit: number) => string,
+): string | undefined {
+  if (start === undefined || text[start] !== '"') return textOf(text, start, limit, write);
+  return detached(readString(text, start, stringEnd(text, start)));
+}
+
+/** The traceback ends in the exception, if the result itself could not be read. */
+function exceptionOf(text: string, members: Members, limit: number): string | undefined {
+  const result = members.get('result');
+  const exception =
+    result === undefined
+      ? lastException(stringOf(text, members, 'traceback') ?? '')
+      : storedException(text, result, limit);
+  return typeof exception === 'string' ? detached(exception) : undefined;
 }
 
 /** With `task_track_started`, the result of a started task names the worker that runs it. */

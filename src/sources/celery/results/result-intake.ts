@@ -34,6 +34,11 @@ const TAKEN_AT_ONCE = 5;
 /** Of each slice, so many dated results show how long the backend keeps results. */
 const SAMPLES = 3;
 
+/** A result without a time, and when it was written as far as the backend says so. */
+interface UndatedResult extends StoredResult {
+  readonly writtenAt: number | null | undefined;
+}
+
 /** One call of {@link takeResults}. */
 interface Batch {
   readonly intake: ResultIntake;
@@ -55,7 +60,10 @@ export async function takeResults(
   const batch: Batch = { intake, aside, counts: { kept: 0, unreadable: 0 } };
   const { undated, samples } = await scheduler.run('results', takeAllDated(batch, values));
   if (undated.length === 0) return batch.counts;
-  const times = await datesOf(intake, undated, samples, signal);
+  const isKnown = undated.every(({ writtenAt }) => writtenAt !== undefined);
+  const times = isKnown
+    ? undated.map(({ writtenAt = null }) => writtenAt)
+    : await datesOf(intake, undated, samples, signal);
   await scheduler.run('results', takeUndated(batch, undated, times));
   return batch.counts;
 }
@@ -64,14 +72,14 @@ export async function takeResults(
 function* takeAllDated(
   batch: Batch,
   values: readonly StoredValue[],
-): Steps<{ undated: StoredResult[]; samples: StoredResult[] }> {
-  const undated: StoredResult[] = [];
+): Steps<{ undated: UndatedResult[]; samples: StoredResult[] }> {
+  const undated: UndatedResult[] = [];
   const samples: StoredResult[] = [];
   for (let at = 0; at < values.length; at += AT_ONCE) {
     const dated: StoredResult[] = [];
     for (const value of values.slice(at, at + AT_ONCE)) {
       const result = decode(batch, value);
-      if (result?.change.time === null) undated.push(result);
+      if (result?.change.time === null) undated.push({ ...result, writtenAt: value.writtenAt });
       else if (result !== null) dated.push(result);
       yield;
     }
@@ -117,8 +125,13 @@ function* takeDated(batch: Batch, results: readonly StoredResult[]): Steps<void>
 }
 
 /** @param heardAt when an undated result was written, as far as is known */
-function take(batch: Batch, result: StoredResult, heardAt: number | null, wanted: boolean): void {
-  const read = { ...result, change: { ...result.change, stored: true, heardAt } };
+function take(
+  batch: Batch,
+  { change, children }: StoredResult,
+  heardAt: number | null,
+  wanted: boolean,
+): void {
+  const read = { children, change: { ...change, stored: true, heardAt } };
   if (!wanted) {
     batch.aside?.(read);
     return;

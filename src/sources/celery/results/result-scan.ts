@@ -131,14 +131,19 @@ async function scanStep(
     return kept === null ? wanted : withoutKept(history, kept, wanted);
   };
   const { next, taskCount, parts } = await stored.scan(from, select, signal);
+  let isTooOld = stored.isNewestFirst === true;
+  let count = 0;
   for await (const { tasks, groups } of parts) {
     const { kept, unreadable } = await takeResults(intake, tasks, signal);
     progress.kept += kept;
     progress.unreadable += unreadable;
+    count += tasks.length;
+    if (kept > 0 || unreadable > 0) isTooOld = false;
     for (const group of groups) if (!takeGroup(lineage, group)) progress.unreadable += 1;
   }
   progress.read += taskCount;
-  return next;
+  // The history keeps none of these, and all others are older.
+  return isTooOld && count > 0 ? null : next;
 }
 
 /** A task that was kept, and of which memory knows nothing, has ended: all others are loaded at the start. */

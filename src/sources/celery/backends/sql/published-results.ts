@@ -1,0 +1,169 @@
+/** Reports results soon after they were written, by asking again and again. */
+import { pause } from '../../../../waiting.ts';
+import type { ConnectionState } from '../../connection-state.ts';
+import { createMessageQueue, type MessageQueue } from '../../message-queue.ts';
+import { problemOf } from '../../problem.ts';
+import type { PublishedHandlers, PublishedResults } from '../../result-backend.ts';
+import type { SqlReader } from '../../sql/sql-reader.ts';
+import { type GroupTable, lastGroup, readGroups } from './result-groups.ts';
+import type { RowHead } from './result-rows.ts';
+import { firstPositions, pollRows } from './row-poll.ts';
+import { type RowPositions, watchOpen } from './row-positions.ts';
+import type { FoundTables, TableFinder } from './table-finder.ts';
+
+/** Between two polls, and after a failure, in milliseconds. */
+const POLL_MS = 1_000;
+const FIRST_RETRY_MS = 500;
+const LAST_RETRY_MS = 10_000;
+/** Polls between two that look for new groups. */
+const GROUPS_EVERY = 3;
+/** Rows whose values are read and handed over before the next ones. */
+const AT_ONCE = 1_000;
+
+/** What polling needs. */
+export interface PublishedResultsOptions {
+  readonly reader: SqlReader;
+  readonly finder: TableFinder;
+  /** For tests. Default 1 s. */
+  readonly pollMs?: number;
+}
+
+/** Results by polling. */
+export interface PolledResults extends PublishedResults {
+  /** Looks again at those of these rows whose tasks have not ended. */
+  watch(heads: readonly RowHead[]): void;
+  close(): void;
+}
+
+interface State {
+  readonly options: PublishedResultsOptions;
+  readonly closing: AbortController;
+  readonly handlers: PublishedHandlers;
+  readonly messages: MessageQueue<{ readonly id: string; readonly text: string }>;
+  connection: ConnectionState;
+  /** `null` before the tables were found. */
+  positions: RowPositions | null;
+  /** Rows of a scan that ran before there were positions. */
+  waiting: RowHead[];
+  readonly lastGroups: Record<GroupTable, number>;
+  polls: number;
+}
+
+const NOT_STARTED: ConnectionState = { up: false, asOf: null, since: null, reconnects: 0, problem: null };
+
+export function createPublishedResults(options: PublishedResultsOptions): PolledResults {
+  const closing = new AbortController();
+  let state: State | null = null;
+  return {
+    channels: [],
+    start(handlers) {
+      if (state !== null) return;
+      state = newState(options, closing, handlers);
+      void run(state);
+    },
+    state: () => state?.connection ?? NOT_STARTED,
+    watch(heads) {
+      if (state?.positions) watchOpen(state.positions, heads);
+    },
+    close() {
+      closing.abort();
+      state?.messages.close();
+    },
+  };
+}
+
+function newState(
+  options: PublishedResultsOptions,
+  closing: AbortController,
+  handlers: PublishedHandlers,
+): State {
+  const messages = createMessageQueue<{ readonly id: string; readonly text: string }>({
+    kind: 'results',
+    sizeOf: ({ text }) => text.length,
+    take({ id, text }) {
+      handlers.task(text, id);
+      return null;
+    },
+    lost: handlers.lost,
+  });
+  return {
+    ...{ options, closing, handlers, messages, connection: NOT_STARTED, positions: null, waiting: [] },
+    ...{ lastGroups: { groups: 0, chords: 0 }, polls: 0 },
+  };
+}
+
+async function run(state: State): Promise<void> {
+  const { signal } = state.closing;
+  let failures = 0;
+  while (!signal.aborted) {
+    let rest = state.options.pollMs ?? POLL_MS;
+    try {
+      const startedAt = Date.now();
+      const isBehind = await poll(state);
+      if (isBehind) rest = 1;
+      failures = 0;
+      isUp(state, startedAt);
+    } catch (error) {
+      if (signal.aborted) return;
+      state.options.finder.failed(error);
+      const since = null;
+      state.connection = { ...state.connection, up: false, since, problem: problemOf(error) };
+      rest = Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS);
+      failures += 1;
+    }
+    await pause(rest, signal);
+  }
+}
+
+/** Rows stay in their tables, so that nothing is missed while they cannot be read. */
+function isUp(state: State, asOf: number): void {
+  const before = state.connection;
+  const isFirst = before.asOf === null;
+  const reconnects = before.reconnects + (before.up || isFirst ? 0 : 1);
+  state.connection = { up: true, asOf, since: before.since ?? asOf, reconnects, problem: null };
+  if (isFirst) state.handlers.up(false);
+}
+
+/** @returns whether there is more to read */
+async function poll(state: State): Promise<boolean> {
+  const { options, closing } = state;
+  const { signal } = closing;
+  const found = await options.finder.find(signal);
+  if (found === null) {
+    // There may be tables later on; until then, there are no results.
+    await options.reader.select({ text: 'SELECT 1 AS one', limit: 1 }, signal);
+    return false;
+  }
+  const parts = { reader: options.reader, tables: found.tables, signal };
+  if (state.positions === null) {
+    for (const kind of ['groups', 'chords'] as const)
+      state.lastGroups[kind] = await lastGroup(options.reader, found.tables, kind, signal);
+    state.positions = await firstPositions(parts);
+    return false;
+  }
+  const { changed, isBehind } = await pollRows(parts, state.positions, state.polls);
+  await handOver(state, found, changed);
+  if (state.polls % GROUPS_EVERY === 0) await pollGroups(state, found);
+  state.polls += 1;
+  return isBehind;
+}
+
+async function handOver(state: State, { values }: FoundTables, changed: readonly RowHead[]): Promise<void> {
+  const { signal } = state.closing;
+  for (let at = 0; at < changed.length; at += AT_ONCE) {
+    const ids = changed.slice(at, at + AT_ONCE).map(({ id }) => id);
+    for await (const rows of values.read(ids, signal)) for (const row of rows) state.messages.push(row);
+  }
+}
+
+async function pollGroups(state: State, { tables }: FoundTables): Promise<void> {
+  const { reader } = state.options;
+  const { signal } = state.closing;
+  for (const kind of ['groups', 'chords'] as const) {
+    const range = { after: state.lastGroups[kind] };
+    for (const { key, id, text } of await readGroups(reader, tables, kind, range, signal)) {
+      state.lastGroups[kind] = key;
+      if (text !== null) state.handlers.group(text, id);
+    }
+  }
+}

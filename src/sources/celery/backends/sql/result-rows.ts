@@ -1,0 +1,95 @@
+/** Reads rows of results: which there are, and what they hold. */
+import { pause } from '../../../../waiting.ts';
+import type { SqlReader } from '../../sql/sql-reader.ts';
+import { numberOf, type SqlRow, textOf } from '../../sql/sql-values.ts';
+import type { ResultTables } from './result-tables.ts';
+import { LONGEST_VALUE, type ResultOfRow, type ResultText, resultText } from './result-text.ts';
+
+/** What tells that a row was written again, without its texts. */
+export interface RowHead {
+  /** Its primary key. */
+  readonly key: number;
+  /** Of the task. */
+  readonly id: string;
+  readonly state: string;
+  /** The date of the row as the database writes it; `null` without one. */
+  readonly date: string | null;
+}
+
+/** Columns of a {@link RowHead}. */
+export function headColumns({ dialect }: SqlReader, { results }: ResultTables): string {
+  const date = dialect.time(dialect.column('date_done'), results.types.get('date_done') ?? '');
+  const [key, id, state] = ['id', 'task_id', 'status'].map(dialect.column);
+  return `${key} AS n, ${id} AS id, ${state} AS state, ${date} AS time`;
+}
+
+/** @returns rows without a key or an id are left out */
+export function headsOf(rows: readonly SqlRow[]): RowHead[] {
+  return rows.flatMap((row) => {
+    const key = numberOf(row, 'n');
+    const id = textOf(row, 'id');
+    if (key === null || id === null) return [];
+    return [{ key, id, state: textOf(row, 'state') ?? '', date: textOf(row, 'time') }];
+  });
+}
+
+/** Ids that one statement asks for. Lists have one of two lengths, so that drivers prepare few statements. */
+const IDS = 100;
+const FEW_IDS = 10;
+/** Rows with long values are read fewer at a time, so that one answer has at most about so many characters. */
+const MOST_CHARACTERS = 4 * LONGEST_VALUE;
+
+/**
+ * Splits ids into lists for `IN (…)`.
+ *
+ * @returns each with its placeholders; the last id is repeated where a list is short
+ */
+export function listsOf(
+  ids: readonly string[],
+  size: number = IDS,
+): readonly { readonly places: number; readonly values: readonly string[] }[] {
+  const lists: { places: number; values: string[] }[] = [];
+  for (let at = 0; at < ids.length; at += size) {
+    const values = ids.slice(at, at + size);
+    const places = values.length <= FEW_IDS ? FEW_IDS : IDS;
+    lists.push({ places, values: [...values, ...Array(places - values.length).fill(values.at(-1) ?? '')] });
+  }
+  return lists;
+}
+
+/** Reads the values of rows. */
+export interface RowValues {
+  /** Reads the results of these tasks, some at a time. Rests between statements for as long as they took. */
+  read(ids: readonly string[], signal: AbortSignal): AsyncGenerator<readonly ResultOfRow[], void>;
+}
+
+/** @param zone of dates that are stored without one */
+export function createRowValues(reader: SqlReader, tables: ResultTables): RowValues {
+  const { dialect, options } = reader;
+  const texts: ResultText = resultText(dialect, tables, options.timezone);
+  const id = dialect.column('task_id');
+  let atOnce = FEW_IDS;
+  return {
+    async *read(ids, signal) {
+      for (let at = 0; at < ids.length; ) {
+        const part = ids.slice(at, at + atOnce);
+        at += part.length;
+        const rows: SqlRow[] = [];
+        for (const { places, values } of listsOf(part)) {
+          const list = Array(places).fill('?').join(', ');
+          const text = `SELECT ${texts.columns} FROM ${tables.results.from} WHERE ${id} IN (${list})`;
+          rows.push(...(await reader.select({ text, values, limit: IDS }, signal)));
+        }
+        const found = rows.flatMap((row) => texts.read(row) ?? []);
+        atOnce = nextSize(found, atOnce);
+        yield found;
+        if (at < ids.length) await pause(1, signal);
+      }
+    },
+  };
+}
+
+function nextSize(found: readonly ResultOfRow[], atOnce: number): number {
+  const characters = found.reduce((sum, { text }) => sum + text.length, 0);
+  return characters > MOST_CHARACTERS ? FEW_IDS : Math.min(IDS, characters * 4 > MOST_CHARACTERS ? atOnce : IDS);
+}

@@ -1,0 +1,109 @@
+/**
+ * How far the tables have been read, and which rows have to be looked at again: keys that were skipped, whose rows may be
+ * committed later, and results of tasks that had not ended.
+ */
+import type { RowHead } from './result-rows.ts';
+
+/** How long a skipped key may be committed late, in milliseconds. */
+const LATE_MS = 30_000;
+/** Most skipped keys and most open results that are looked at again. */
+const MOST_GAPS = 1_000;
+const MOST_OPEN = 20_000;
+/** So many rows, or twice as many, have their last state remembered: those of the overlap. */
+const MOST_SEEN = 20_000;
+
+/** States after which a result is not written again, except by a retry of the whole task. */
+const ENDED: ReadonlySet<string> = new Set(['SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED', 'IGNORED']);
+/** States without data of their own: a row of one of them is only read again once its state or date has changed. */
+const PLAIN: ReadonlySet<string> = new Set(['PENDING', 'RECEIVED', 'STARTED', 'RETRY']);
+
+/** Positions in the table of results. */
+export interface RowPositions {
+  /** The greatest key that was seen. */
+  lastKey: number;
+  /** The greatest date that was seen, as the database writes it; `null` before. */
+  lastDate: string | null;
+  /** Skipped keys, and when they were noticed by the monotonic clock. */
+  readonly gaps: Map<number, number>;
+  /** Keys of results whose tasks have not ended, those looked at last behind the others. */
+  readonly open: Set<number>;
+  /** State and date of rows, by key; `seenBefore` has older ones. */
+  seen: Map<number, string>;
+  seenBefore: ReadonlyMap<number, string>;
+}
+
+/** @param lastKey the greatest key; what has a smaller one was there before */
+export function newPositions(lastKey: number, lastDate: string | null): RowPositions {
+  const seen = { seen: new Map(), seenBefore: new Map() };
+  return { lastKey, lastDate, gaps: new Map(), open: new Set(), ...seen };
+}
+
+/** Notices the keys between the rows of one page, which is sorted by key. */
+export function passKeys(positions: RowPositions, heads: readonly RowHead[], now: number): void {
+  for (const { key } of heads) {
+    for (let gap = positions.lastKey + 1; gap < key && positions.gaps.size < MOST_GAPS; gap += 1)
+      positions.gaps.set(gap, now);
+    positions.lastKey = Math.max(positions.lastKey, key);
+  }
+}
+
+/** Results that were seen elsewhere and whose tasks have not ended. */
+export function watchOpen(positions: RowPositions, heads: readonly RowHead[]): void {
+  for (const head of heads) watch(positions, head);
+}
+
+/** Of these rows, those that were written since they were last seen. */
+export function changedRows(positions: RowPositions, heads: readonly RowHead[]): RowHead[] {
+  return heads.filter((head) => {
+    const { key, state, date } = head;
+    positions.gaps.delete(key);
+    watch(positions, head);
+    const mark = `${state} ${date}`;
+    const before = positions.seen.get(key) ?? positions.seenBefore.get(key);
+    remember(positions, key, mark);
+    // Progress is stored under the same state, and SQLAlchemy does not date it.
+    return before !== mark || (date === null && !PLAIN.has(state) && !ENDED.has(state));
+  });
+}
+
+/**
+ * Keys to look at again, those looked at longest ago first.
+ *
+ * @param limit most of the open results
+ */
+export function dueKeys(positions: RowPositions, limit: number, now: number): number[] {
+  for (const [key, since] of positions.gaps) if (now - since > LATE_MS) positions.gaps.delete(key);
+  const open: number[] = [];
+  for (const key of positions.open) {
+    if (open.length >= limit) break;
+    open.push(key);
+  }
+  for (const key of open) {
+    positions.open.delete(key);
+    positions.open.add(key);
+  }
+  return [...positions.gaps.keys(), ...open];
+}
+
+/** Forgets open results whose rows are gone. */
+export function forgetMissing(
+  positions: RowPositions,
+  asked: readonly number[],
+  found: readonly RowHead[],
+): void {
+  const keys = new Set(found.map(({ key }) => key));
+  for (const key of asked) if (!keys.has(key)) positions.open.delete(key);
+}
+
+function remember(positions: RowPositions, key: number, mark: string): void {
+  if (positions.seen.size >= MOST_SEEN) {
+    positions.seenBefore = positions.seen;
+    positions.seen = new Map();
+  }
+  positions.seen.set(key, mark);
+}
+
+function watch({ open }: RowPositions, { key, state }: RowHead): void {
+  if (ENDED.has(state)) open.delete(key);
+  else if (open.size < MOST_OPEN) open.add(key);
+}
