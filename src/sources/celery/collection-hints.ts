@@ -29,6 +29,7 @@ export function hintsOf(options: HintedOptions, observer: Observer, collector: C
       brokerHint: broker?.deniedHint,
       brokerHints: broker?.hints,
       backendHint: backend?.deniedHint,
+      backendHints: backend?.hints,
     },
     observer,
     events: collector.events,

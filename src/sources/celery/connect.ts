@@ -1,14 +1,17 @@
 /** The only place that chooses how broker, result backend and schedules are read. */
 import { createRedisReader } from '../../redis/connection-reader.ts';
 import type { CeleryRedisClient } from '../../redis/node-redis.ts';
+import type { RedisReader } from '../../redis/reader.ts';
 import { createRedisResultBackend } from './backends/redis/redis-result-backend.ts';
+import { chooseSqlResults } from './backends/sql/choose-results.ts';
+import { createSqlResultBackend } from './backends/sql/sql-result-backend.ts';
 import type { Broker } from './broker.ts';
 import { createAmqpBroker } from './brokers/amqp/broker.ts';
 import { amqpEndpoint, type GivenAmqpConnection } from './brokers/amqp/endpoint.ts';
 import { type EventQueueOptions, resolveEventQueue } from './brokers/amqp/event-queue-options.ts';
 import { type ManagementOptions, resolveManagement } from './brokers/amqp/management/management-options.ts';
 import { createRedisBroker } from './brokers/redis/broker.ts';
-import { backendEndpoint, deploymentEndpoints } from './brokers/redis/endpoints.ts';
+import { backendEndpoint, type DeploymentEndpoints, deploymentEndpoints } from './brokers/redis/endpoints.ts';
 import { redbeatLocation } from './brokers/redis/redbeat-endpoint.ts';
 import { createRedbeatReader } from './brokers/redis/redbeat-reader.ts';
 import type { ResultBackend } from './result-backend.ts';
@@ -65,10 +68,12 @@ export interface Connections {
 export function connectionsOf(given: GivenConnections): Connections {
   const { broker, backend, sql, settings, queues } = given;
   const amqp = amqpEndpoint(broker, settings);
+  const database = databaseOf(backend, sql, settings);
+  const hasSqlResults = database.backend !== null;
   const endpoints =
     amqp === null
-      ? deploymentEndpoints(broker, backend, settings)
-      : { broker: null, foreignBroker: null, ...backendEndpoint(backend, settings) };
+      ? deploymentEndpoints(broker, backend, settings, hasSqlResults)
+      : { broker: null, foreignBroker: null, ...backendEndpoint(hasSqlResults ? null : backend, settings) };
   const eventQueue = resolveEventQueue(given.eventQueue);
   const management = resolveManagement(given.management);
   if (amqp === null) refuseOptions(given);
@@ -79,19 +84,7 @@ export function connectionsOf(given: GivenConnections): Connections {
     endpoints.broker === null || brokerReader === null
       ? null
       : createRedisBroker({ endpoint: endpoints.broker, reader: brokerReader, settings, queues });
-  // Broker and result backend in one database share the connection for commands.
-  const isOneDatabase =
-    endpoints.broker?.server === endpoints.backend?.server &&
-    endpoints.broker?.database === endpoints.backend?.database;
-  const redisBackend =
-    endpoints.backend === null
-      ? null
-      : createRedisResultBackend({
-          endpoint: endpoints.backend,
-          reader:
-            (isOneDatabase ? brokerReader : null) ?? createRedisReader('result backend', endpoints.backend),
-          settings,
-        });
+  const redisBackend = redisBackendOf(endpoints, brokerReader, settings);
   const location = redbeatLocation(settings, endpoints.broker);
   // Redbeat uses the broker's database unless the settings name another Redis.
   const ownReader =
@@ -99,24 +92,55 @@ export function connectionsOf(given: GivenConnections): Connections {
       ? null
       : createRedisReader('redbeat', location.endpoint);
   const reader = location.endpoint === null ? null : (ownReader ?? brokerReader);
-  const database = sql === null ? null : createSqlReader(sql);
   return {
     broker: amqpBroker ?? redisBroker,
-    backend: redisBackend,
+    backend: redisBackend ?? database.backend,
     redbeat: {
       reader: reader === null ? null : createRedbeatReader(reader, redbeatKeys(settings)),
       unreadable: location.hint,
     },
-    django: database === null ? null : createDjangoReader(database, settings),
+    django: database.django,
     foreignBroker: endpoints.foreignBroker,
     foreignBackend: endpoints.foreignBackend,
     async close() {
       await Promise.all([amqpBroker?.close(), redisBroker?.close()]);
       await redisBackend?.close();
-      database?.close();
+      await database.close();
       await Promise.all([brokerReader?.close(), ownReader?.close()]);
     },
   };
+}
+
+/** Results and schedules in a database of the app, over one reader. */
+function databaseOf(
+  given: unknown,
+  sql: ResolvedSql | null,
+  settings: CelerySettings,
+): Pick<Connections, 'backend' | 'django' | 'close'> {
+  const results = chooseSqlResults(given, settings, sql !== null);
+  if (sql === null) return { backend: null, django: null, close: async () => {} };
+  const reader = createSqlReader(sql);
+  const backend = results === null ? null : createSqlResultBackend({ reader, writer: results.writer });
+  return {
+    backend,
+    django: createDjangoReader(reader, settings),
+    async close() {
+      await backend?.close();
+      reader.close();
+    },
+  };
+}
+
+/** Broker and result backend in one database of Redis share the connection for commands. */
+function redisBackendOf(
+  { broker, backend }: Pick<DeploymentEndpoints, 'broker' | 'backend'>,
+  brokerReader: RedisReader | null,
+  settings: CelerySettings,
+): ResultBackend | null {
+  if (backend === null) return null;
+  const isShared = broker?.server === backend.server && broker.database === backend.database;
+  const reader = (isShared ? brokerReader : null) ?? createRedisReader('result backend', backend);
+  return createRedisResultBackend({ endpoint: backend, reader, settings });
 }
 
 /** @throws TypeError for options that only a broker on RabbitMQ has */

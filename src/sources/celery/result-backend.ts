@@ -26,6 +26,8 @@ export interface ResultBackend {
    * the backend cannot look.
    */
   diagnose?(signal: AbortSignal): Promise<readonly Hint[]>;
+  /** What the backend knows to hide results, such as a table that may not be read. Absent where it knows nothing. */
+  hints?(): readonly Hint[];
   /** Looks once for the place in which the published result of this task is stored, if that is another one. */
   locate?(taskId: string, signal: AbortSignal): Promise<readonly Hint[]>;
   /** Ends every connection, within about a second. */

@@ -23,6 +23,8 @@ export interface HintOptions {
   readonly brokerHints?: (() => readonly Hint[]) | undefined;
   /** The hint for a right that the result backend's user lacks. */
   readonly backendHint?: ((access: BackendAccess) => Hint | null) | undefined;
+  /** What the result backend itself knows to hide results. */
+  readonly backendHints?: (() => readonly Hint[]) | undefined;
 }
 
 /** What may be refused, besides subscriptions. `broker`: it takes no writes. */

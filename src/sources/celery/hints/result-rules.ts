@@ -97,19 +97,7 @@ function noResults({ facts, found, options, backend, now }: HintInput): Hint[] {
 
 /** Evidence: the options alone. */
 function withoutBackend({ options }: HintInput): Hint[] {
-  if (options.foreignBackend !== null) {
-    const line = "result_backend = 'redis://…/1'";
-    return [
-      {
-        code: 'foreign_backend',
-        component: 'backend',
-        sentence:
-          `Results in ${shown(options.foreignBackend)} cannot be read: states come from events only, and history ` +
-          `does not survive a restart. This monitor reads only results in Redis: ${line}.`,
-        line,
-      },
-    ];
-  }
+  if (options.foreignBackend !== null) return [foreignBackend(options.foreignBackend)];
   if (options.hasBackend) return [];
   const line = "backend: 'redis://…/1'";
   return [
@@ -122,6 +110,27 @@ function withoutBackend({ options }: HintInput): Hint[] {
       line,
     },
   ];
+}
+
+/** Results that are kept where nobody else can read them, with what to set instead. */
+function foreignBackend(scheme: string): Hint {
+  const isSql = /^(?:django-db|django_celery_results\.|db|database)(?:$|[+:.\w])/.test(scheme);
+  const isRpc = /^(?:rpc|amqp)$/.test(scheme);
+  const line = isSql ? "sql: { dialect: 'postgres', query }" : "result_backend = 'redis://…/1'";
+  const reason = isRpc
+    ? ': they are messages that only the client that sent the task receives'
+    : '';
+  const remedy = isSql
+    ? `Write ${line}, with a function of the app's own client of its database.`
+    : `This monitor reads results in Redis, and in the database of the app by the option sql: ${line}.`;
+  return {
+    code: 'foreign_backend',
+    component: 'backend',
+    sentence:
+      `Results in ${shown(scheme)} ${isSql ? 'are not read' : 'cannot be read'}${reason}. States come from events only, ` +
+      `and history does not survive a restart. ${remedy}`,
+    line,
+  };
 }
 
 function otherSerializer({ facts, now }: HintInput): Hint[] {

@@ -5,7 +5,7 @@
 import type { Problem } from '../problem.ts';
 import { DIALECTS, type SqlDialect } from './sql-dialect.ts';
 import type { ResolvedSql } from './sql-options.ts';
-import { isOutage, SqlError, sqlError, sqlErrorOf } from './sql-problems.ts';
+import { isOutage, sqlError, sqlErrorOf } from './sql-problems.ts';
 import type { SqlRow } from './sql-values.ts';
 
 /** How long a statement may take, in milliseconds. */
@@ -200,9 +200,4 @@ function rowsOf(answer: unknown): readonly SqlRow[] {
   const isRow = (row: unknown): boolean => typeof row === 'object' && row !== null && !Array.isArray(row);
   if (!Array.isArray(answer) || !answer.every(isRow)) throw sqlError('BADROWS');
   return answer as readonly SqlRow[];
-}
-
-/** The problem of an error of this reader. */
-export function problemOfSql(error: unknown): Problem {
-  return error instanceof SqlError ? error.problem : sqlErrorOf(error).problem;
 }

@@ -1,5 +1,6 @@
 /** Finds out once what a table has: versions of Celery and Django differ in columns and indexes. */
 import type { CelerySqlTable, TableName } from './sql-options.ts';
+import { problemOf } from '../problem.ts';
 import { MOST_ROWS, type SqlReader } from './sql-reader.ts';
 import { textOf } from './sql-values.ts';
 
@@ -45,7 +46,7 @@ async function isReadable(reader: SqlReader, from: string, signal?: AbortSignal)
     await reader.select({ text: `SELECT 1 AS one FROM ${from}`, limit: 1 }, signal);
     return true;
   } catch (error) {
-    if ((error as { problem?: { code?: string } }).problem?.code === 'NOTABLE') return false;
+    if (problemOf(error).code === 'NOTABLE') return false;
     throw error;
   }
 }

@@ -32,6 +32,8 @@ export interface PublishedResultsOptions {
 export interface PolledResults extends PublishedResults {
   /** Looks again at those of these rows whose tasks have not ended. */
   watch(heads: readonly RowHead[]): void;
+  /** By how much dates of new rows are behind the clock of the database, in milliseconds; 0: less than ten minutes. */
+  skew(): number;
   close(): void;
 }
 
@@ -43,8 +45,8 @@ interface State {
   connection: ConnectionState;
   /** `null` before the tables were found. */
   positions: RowPositions | null;
-  /** Rows of a scan that ran before there were positions. */
-  waiting: RowHead[];
+  /** Whether there were no tables before, so that nothing that is in them has been read. */
+  isMissing: boolean;
   readonly lastGroups: Record<GroupTable, number>;
   polls: number;
 }
@@ -65,6 +67,7 @@ export function createPublishedResults(options: PublishedResultsOptions): Polled
     watch(heads) {
       if (state?.positions) watchOpen(state.positions, heads);
     },
+    skew: () => state?.positions?.skew ?? 0,
     close() {
       closing.abort();
       state?.messages.close();
@@ -87,7 +90,7 @@ function newState(
     lost: handlers.lost,
   });
   return {
-    ...{ options, closing, handlers, messages, connection: NOT_STARTED, positions: null, waiting: [] },
+    ...{ options, closing, handlers, messages, connection: NOT_STARTED, positions: null, isMissing: false },
     ...{ lastGroups: { groups: 0, chords: 0 }, polls: 0 },
   };
 }
@@ -131,6 +134,7 @@ async function poll(state: State): Promise<boolean> {
   const found = await options.finder.find(signal);
   if (found === null) {
     // There may be tables later on; until then, there are no results.
+    state.isMissing = true;
     await options.reader.select({ text: 'SELECT 1 AS one', limit: 1 }, signal);
     return false;
   }
@@ -139,6 +143,7 @@ async function poll(state: State): Promise<boolean> {
     for (const kind of ['groups', 'chords'] as const)
       state.lastGroups[kind] = await lastGroup(options.reader, found.tables, kind, signal);
     state.positions = await firstPositions(parts);
+    if (state.isMissing) state.handlers.up(true);
     return false;
   }
   const { changed, isBehind } = await pollRows(parts, state.positions, state.polls);

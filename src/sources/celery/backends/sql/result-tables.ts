@@ -1,4 +1,6 @@
 /** Finds the tables of results: of django-celery-results, or of Celery's own backend on SQLAlchemy. */
+import { problemOf } from '../../problem.ts';
+import { sqlError } from '../../sql/sql-problems.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import { describeTable, type SqlTable } from '../../sql/sql-tables.ts';
 
@@ -35,8 +37,8 @@ const NEEDED = ['id', 'task_id', 'status', 'date_done', 'result', 'traceback'];
  * Finds the tables and what they have.
  *
  * @param writer `null`: not known; that of Django wins, unless it is empty
- * @returns `null` when there are none
- * @throws SqlError, with the code `NOPERM` when results may not be read
+ * @returns `null` when there are none, unless a writer is given
+ * @throws SqlError: `NOTABLE` when the writer has none, and `NOPERM` when they may not be read
  */
 export async function findResultTables(
   reader: SqlReader,
@@ -44,7 +46,6 @@ export async function findResultTables(
   signal: AbortSignal,
 ): Promise<ResultTables | null> {
   let found: { readonly writer: ResultWriter; readonly results: SqlTable } | null = null;
-  let failure: unknown = null;
   for (const candidate of writer === null ? (['django', 'sqlalchemy'] as const) : [writer]) {
     try {
       const results = await describeTable(reader, RESULT_TABLES[candidate], signal);
@@ -55,12 +56,12 @@ export async function findResultTables(
         break;
       }
     } catch (error) {
-      // One of them may be refused because the app does not use it.
-      failure = error;
+      // MySQL also refuses tables that do not exist, and nobody said that there are any.
+      if (writer !== null || problemOf(error).code !== 'NOPERM') throw error;
     }
   }
   if (found === null) {
-    if (failure !== null) throw failure;
+    if (writer !== null) throw sqlError('NOTABLE');
     return null;
   }
   return { ...found, ...(await besides(reader, found.writer, found.results, signal)) };
@@ -77,7 +78,7 @@ async function besides(
     try {
       return await describeTable(reader, table, signal);
     } catch (error) {
-      if ((error as { problem?: { code?: string } }).problem?.code !== 'NOPERM') throw error;
+      if (problemOf(error).code !== 'NOPERM') throw error;
       refused.push(reader.dialect.table(reader.options.tables[table]));
       return null;
     }

@@ -9,6 +9,7 @@ import { headColumns, headsOf, listsOf, type RowHead } from './result-rows.ts';
 import type { ResultTables } from './result-tables.ts';
 import {
   changedRows,
+  compareClocks,
   dueKeys,
   forgetMissing,
   newPositions,
@@ -22,6 +23,8 @@ const MOST_PAGES = 20;
 const OVERLAP_MS = 10_000;
 /** Polls between two that read the overlap again. */
 const SWEEP_EVERY = 5;
+/** Rows that were found so soon after the last poll are new, in milliseconds. */
+const JUST_POLLED_MS = 60_000;
 /** Most open results that a poll looks at. */
 const MOST_OPEN = 500;
 
@@ -59,6 +62,11 @@ export async function pollRows(
   // Rows were removed, and their keys may be given again.
   positions.lastKey = Math.min(positions.lastKey, top);
   const byKey = top > positions.lastKey ? await readKeys(parts, positions) : NONE;
+  const now = performance.now();
+  // After an outage, rows are no longer new when they are read.
+  if (!byKey.isBehind && now - positions.polledAt < JUST_POLLED_MS)
+    compareClocks(positions, byKey.changed, clock, parts.reader.options.timezone);
+  positions.polledAt = now;
   const due = await readDue(parts, positions);
   const isSweep = count % SWEEP_EVERY === 0;
   const byDate = parts.tables.isDateIndexed ? await readDates(parts, positions, clock, isSweep) : NONE;

@@ -2,12 +2,15 @@
  * How far the tables have been read, and which rows have to be looked at again: keys that were skipped, whose rows may be
  * committed later, and results of tasks that had not ended.
  */
+import { parseSqlTime } from '../../sql/sql-values.ts';
 import type { RowHead } from './result-rows.ts';
 
 /** How long a skipped key may be committed late, in milliseconds. */
 const LATE_MS = 30_000;
 /** Most skipped keys and most open results that are looked at again. */
-const MOST_GAPS = 1_000;
+const MOST_GAPS = 500;
+/** Keys before a row that may belong to rows of other workers that are committed later. */
+const LONGEST_GAP = 50;
 const MOST_OPEN = 20_000;
 /** So many rows, or twice as many, have their last state remembered: those of the overlap. */
 const MOST_SEEN = 20_000;
@@ -27,6 +30,10 @@ export interface RowPositions {
   readonly gaps: Map<number, number>;
   /** Keys of results whose tasks have not ended, those looked at last behind the others. */
   readonly open: Set<number>;
+  /** By how much the dates of new rows are behind, in milliseconds; 0: less than ten minutes. */
+  skew: number;
+  /** When rows were last looked for, by the monotonic clock. */
+  polledAt: number;
   /** State and date of rows, by key; `seenBefore` has older ones. */
   seen: Map<number, string>;
   seenBefore: ReadonlyMap<number, string>;
@@ -35,16 +42,40 @@ export interface RowPositions {
 /** @param lastKey the greatest key; what has a smaller one was there before */
 export function newPositions(lastKey: number, lastDate: string | null): RowPositions {
   const seen = { seen: new Map(), seenBefore: new Map() };
-  return { lastKey, lastDate, gaps: new Map(), open: new Set(), ...seen };
+  const now = { skew: 0, polledAt: performance.now() };
+  return { lastKey, lastDate, gaps: new Map(), open: new Set(), ...now, ...seen };
 }
 
 /** Notices the keys between the rows of one page, which is sorted by key. */
 export function passKeys(positions: RowPositions, heads: readonly RowHead[], now: number): void {
   for (const { key } of heads) {
-    for (let gap = positions.lastKey + 1; gap < key && positions.gaps.size < MOST_GAPS; gap += 1)
+    for (let gap = Math.max(positions.lastKey + 1, key - LONGEST_GAP); gap < key && positions.gaps.size < MOST_GAPS; gap += 1)
       positions.gaps.set(gap, now);
     positions.lastKey = Math.max(positions.lastKey, key);
   }
+}
+
+/** A clock that differs by more is in another time zone, in milliseconds. */
+const LEAST_SKEW_MS = 10 * 60_000;
+
+/**
+ * Compares the dates of rows that have just been written with the clock of the database.
+ *
+ * @param zone of dates that are stored without one
+ */
+export function compareClocks(
+  positions: RowPositions,
+  heads: readonly RowHead[],
+  clock: number,
+  zone: string,
+): void {
+  const behind = heads.flatMap(({ state, date }) => {
+    const time = date === null || !ENDED.has(state) ? null : parseSqlTime(date, zone);
+    return time === null ? [] : [clock - time];
+  });
+  if (behind.length === 0) return;
+  const least = behind.reduce((one, other) => (Math.abs(one) < Math.abs(other) ? one : other));
+  positions.skew = Math.abs(least) < LEAST_SKEW_MS ? 0 : least;
 }
 
 /** Results that were seen elsewhere and whose tasks have not ended. */

@@ -1,11 +1,11 @@
-import type { Hint } from '../../hint.ts';
 import type { ResultBackend } from '../../result-backend.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import { createPublishedResults } from './published-results.ts';
+import { deniedHint, type ResultKnowledge, resultHints } from './result-hints.ts';
 import type { RowHead } from './result-rows.ts';
-import { RESULT_TABLES, type ResultWriter } from './result-tables.ts';
+import type { ResultWriter } from './result-tables.ts';
 import { createStoredResults } from './stored-results.ts';
-import { createTableFinder, type TableFinder } from './table-finder.ts';
+import { createTableFinder } from './table-finder.ts';
 
 /** What the backend is made of. */
 export interface SqlResultBackendOptions {
@@ -23,14 +23,18 @@ export function createSqlResultBackend(options: SqlResultBackendOptions): Result
   const finder = createTableFinder(reader, writer);
   const published = createPublishedResults({ ...options, finder });
   const found = (heads: readonly RowHead[]): void => published.watch(heads);
+  const known = (): ResultKnowledge => ({
+    ...{ reader, writer, tables: finder.known()?.tables ?? null },
+    ...{ hasLooked: finder.hasLooked(), skew: published.skew() },
+  });
   return {
     published,
     stored: createStoredResults({ reader, finder, found }),
     check: (signal) => reader.check(signal),
-    deniedHint: () => deniedHint(reader, writer, finder),
-    diagnose: async () => diagnose(reader, writer, finder),
+    deniedHint: () => deniedHint(known()),
+    hints: () => resultHints(known()),
     describe() {
-      const tables = finder.known()?.tables ?? null;
+      const { tables } = known();
       return {
         url: null,
         config: {
@@ -40,38 +44,6 @@ export function createSqlResultBackend(options: SqlResultBackendOptions): Result
         },
       };
     },
-    async close() {
-      published.close();
-    },
+    close: async () => published.close(),
   };
-}
-
-/** Tables of one writer, quoted. */
-function tablesOf({ dialect, options }: SqlReader, writer: ResultWriter): string[] {
-  const names =
-    writer === 'django'
-      ? ([
-          RESULT_TABLES.django,
-          'django_celery_results_groupresult',
-          'django_celery_results_chordcounter',
-        ] as const)
-      : ([RESULT_TABLES.sqlalchemy] as const);
-  return names.map((name) => dialect.table(options.tables[name]));
-}
-
-function deniedHint(reader: SqlReader, writer: ResultWriter | null, finder: TableFinder): Hint {
-  const refused = finder.known()?.tables.refused ?? [];
-  const tables = refused.length > 0 ? refused : tablesOf(reader, writer ?? 'django');
-  const line = grantLine(reader, tables);
-  const sentence = `The user of the database may not read the tables of results. Run ${line}`;
-  return { code: 'acl_results', component: 'backend', sentence, line };
-}
-
-function grantLine({ dialect }: SqlReader, tables: readonly string[]): string {
-  if (dialect.name === 'mysql') return tables.map((table) => `GRANT SELECT ON ${table} TO '<user>';`).join(' ');
-  return `GRANT SELECT ON ${tables.join(', ')} TO <user>;`;
-}
-
-function diagnose(_reader: SqlReader, _writer: ResultWriter | null, _finder: TableFinder): readonly Hint[] {
-  return [];
 }

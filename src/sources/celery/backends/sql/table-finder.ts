@@ -1,7 +1,7 @@
 import { problemOf } from '../../problem.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
-import { findResultTables, type ResultTables, type ResultWriter } from './result-tables.ts';
 import { createRowValues, type RowValues } from './result-rows.ts';
+import { findResultTables, type ResultTables, type ResultWriter } from './result-tables.ts';
 
 /** How long tables that do not exist are not looked for again, in milliseconds. */
 const MISSING_FOR_MS = 10_000;
@@ -21,6 +21,8 @@ export interface TableFinder {
   find(signal: AbortSignal): Promise<FoundTables | null>;
   /** What was found last; `null` before, and when there are none. */
   known(): FoundTables | null;
+  /** Whether they were looked for, and the database answered. */
+  hasLooked(): boolean;
   /** To be called with errors of statements: a migration may have changed the tables. */
   failed(error: unknown): void;
 }
@@ -38,6 +40,7 @@ export function createTableFinder(reader: SqlReader, writer: ResultWriter | null
       return found;
     },
     known: () => found,
+    hasLooked: () => found !== null || missingSince > Number.NEGATIVE_INFINITY,
     failed(error) {
       const { code } = problemOf(error);
       if (code === 'NOTABLE' || code === 'NOCOLUMN' || code === 'NOPERM') found = null;

@@ -42,17 +42,19 @@ interface ServerSettings {
  *
  * @param broker the option as given
  * @param backend the option as given; `null`: do not read it
+ * @param hasSqlResults whether results are read from a database of the app, so that there is no other result backend
  * @throws TypeError that says what to write; it never contains a URL
  */
 export function deploymentEndpoints(
   broker: unknown,
   backend: unknown,
   settings: CelerySettings,
+  hasSqlResults = false,
 ): DeploymentEndpoints {
   const foreign = foreignBroker(broker, settings);
-  const results = backendEndpoint(backend, settings);
+  const results = backendEndpoint(hasSqlResults ? null : backend, settings);
   if (foreign === null) return { broker: brokerEndpoint(broker, settings), foreignBroker: null, ...results };
-  if (results.backend !== null) return { broker: null, foreignBroker: foreign.scheme, ...results };
+  if (results.backend !== null || hasSqlResults) return { broker: null, foreignBroker: foreign.scheme, ...results };
   throw new TypeError(
     `celerySources: '${foreign.option}' begins with ${foreign.scheme}:, and there is no result backend in Redis. ` +
       "This source reads Redis. If results are stored in one, write backend: 'redis://host:6379/0'.",
