@@ -137,6 +137,7 @@ const KEYS: KeysOf<CelerySourcesOptions> = {
   name: true,
   settings: true,
   retention: true,
+  sql: true,
   queues: true,
   readResults: true,
   control: true,

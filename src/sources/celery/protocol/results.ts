@@ -10,9 +10,9 @@ import { type FullChange, kindOf } from './full-change.ts';
 import { objectMembers, readString, stringEnd, valueEnd } from './json-text.ts';
 import type { StoredResult } from './messages.ts';
 import { parseMoment } from './moments.ts';
-import { parsePythonJson } from './python-json.ts';
 import { pythonText, pythonTupleText } from './python-repr.ts';
 import { childrenAt } from './result-nodes.ts';
+import { takeStamps } from './result-stamps.ts';
 
 const TYPES: Readonly<Record<string, TaskChangeType>> = {
   // Celery stores no such result; apps create rows in SQL when they send a task.
@@ -47,10 +47,6 @@ export function decodeResult(message: string, taskId: string, limit: number): St
 }
 
 const OPENING_BRACE = 123;
-/** Most stamps, and longest stamp; the rest is left out. */
-const MOST_STAMPS = 64;
-const LONGEST_STAMP = 4_096;
-
 /**
  * Members that no Celery writes, for backends that store results in another form: why the result could not be read, as a
  * sentence, and the names of fields that are cut or left out.
@@ -125,7 +121,9 @@ const DATED: ReadonlySet<TaskChangeType> = new Set(['sent', 'succeeded', 'failed
  * `false` because results are stored without it
  */
 function parentOf(text: string, members: Members, isRun: boolean): string | null | undefined {
-  return stringOf(text, members, 'parent_id') ?? (isRun && !members.has('parent_id') ? null : undefined);
+  const at = members.get('parent_id');
+  const isUnknown = at !== undefined && text.startsWith('false', at);
+  return stringOf(text, members, 'parent_id') ?? (isRun && !isUnknown ? null : undefined);
 }
 
 function cutFields(text: string, members: Members): TaskTextField[] | undefined {
@@ -212,27 +210,6 @@ function exceptionOf(text: string, members: Members, limit: number): string | un
 function startedBy(text: string, result: number | undefined): string | undefined {
   if (result === undefined || text[result] !== '{') return undefined;
   return stringOf(text, objectMembers(text, result), 'hostname');
-}
-
-/**
- * Separates the stamps from the other members. Stamps are members of the meta itself, listed in
- * `stamped_headers`, and may have the names of Celery's own members.
- */
-function takeStamps(text: string, members: Map<string, number>): object | undefined {
-  const listAt = members.get('stamped_headers');
-  if (listAt === undefined || text[listAt] !== '[') return undefined;
-  const names: unknown = JSON.parse(text.slice(listAt, valueEnd(text, listAt)));
-  if (!Array.isArray(names)) return undefined;
-  const stamps: [name: string, value: unknown][] = [];
-  for (const name of names) {
-    const at = typeof name === 'string' && name !== 'task_id' ? members.get(name) : undefined;
-    if (at === undefined) continue;
-    members.delete(name);
-    const end = valueEnd(text, at);
-    const fits = end - at <= LONGEST_STAMP && stamps.length < MOST_STAMPS;
-    if (fits) stamps.push([name, parsePythonJson(text.slice(at, end))]);
-  }
-  return stamps.length === 0 ? undefined : Object.fromEntries(stamps);
 }
 
 /**
