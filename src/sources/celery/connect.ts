@@ -138,7 +138,7 @@ function redisBackendOf(
   settings: CelerySettings,
 ): ResultBackend | null {
   if (backend === null) return null;
-  const isShared = broker?.server === backend.server && broker.database === backend.database;
+  const isShared = broker?.server === backend.server && broker?.database === backend.database;
   const reader = (isShared ? brokerReader : null) ?? createRedisReader('result backend', backend);
   return createRedisResultBackend({ endpoint: backend, reader, settings });
 }

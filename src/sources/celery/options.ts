@@ -137,7 +137,6 @@ const KEYS: KeysOf<CelerySourcesOptions> = {
   name: true,
   settings: true,
   retention: true,
-  sql: true,
   queues: true,
   readResults: true,
   control: true,

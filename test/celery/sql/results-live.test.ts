@@ -25,7 +25,7 @@ describe.each(DATABASES)('results in $name', ({ name, missing, open }) => {
   describe.skipIf(reason !== null)(titleUnless(reason, `written by real workers to ${name}`), () => {
     let redis: RedisServer;
     let database: AppDatabase;
-    const opened: { close(): Promise<void> }[] = [];
+    const opened: { close(): unknown }[] = [];
 
     beforeAll(async () => {
       [redis, database] = await Promise.all([startRedis(), open()]);
@@ -65,7 +65,7 @@ describe.each(DATABASES)('results in $name', ({ name, missing, open }) => {
       return sources;
     }
 
-    const read = (sources: CelerySources, id: string): Promise<TaskDetail | null> =>
+    const read = async (sources: CelerySources, id: string): Promise<TaskDetail | null> =>
       sources.tasks.getTask(id, context);
 
     async function ended(sources: CelerySources, id: string, state: string): Promise<TaskDetail> {
