@@ -4,7 +4,13 @@ import { type CelerySettings, type CelerySources, celerySources } from '../../..
 import type { TaskDetail } from '../../../src/model.ts';
 import { type CeleryApp, celeryApp, celeryMissing, PYTHON } from '../../helpers/celery-app.ts';
 import { componentOf, context } from '../../helpers/celery-events.ts';
-import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../../helpers/redis-server.ts';
+import {
+  type RedisServer,
+  redisMissing,
+  startRedis,
+  titleUnless,
+  until,
+} from '../../helpers/redis-server.ts';
 import { type AppDatabase, DATABASES } from './sql-databases.ts';
 
 const FIND =

@@ -117,9 +117,7 @@ function foreignBackend(scheme: string): Hint {
   const isSql = /^(?:django-db|django_celery_results\.|db|database)(?:$|[+:.\w])/.test(scheme);
   const isRpc = /^(?:rpc|amqp)$/.test(scheme);
   const line = isSql ? "sql: { dialect: 'postgres', query }" : "result_backend = 'redis://…/1'";
-  const reason = isRpc
-    ? ': they are messages that only the client that sent the task receives'
-    : '';
+  const reason = isRpc ? ': they are messages that only the client that sent the task receives' : '';
   const remedy = isSql
     ? `Write ${line}, with a function of the app's own client of its database.`
     : `This monitor reads results in Redis, and in the database of the app by the option sql: ${line}.`;

@@ -72,7 +72,9 @@ function statementOf(
 ): { readonly text: string; readonly values: readonly string[] } {
   const [key, id] = ['id', 'group_id'].map(dialect.column);
   const members = dialect.column(kind === 'groups' ? 'result' : 'sub_tasks');
-  const isJson = types.has('content_type') ? `${dialect.column('content_type')} = 'application/json' AND ` : '';
+  const isJson = types.has('content_type')
+    ? `${dialect.column('content_type')} = 'application/json' AND `
+    : '';
   const columns = `${key} AS n, ${id} AS id, CASE WHEN ${isJson}${dialect.size(members)} <= ${LONGEST_VALUE} THEN ${members} END AS members`;
   const [where, order, bound] =
     'after' in range
@@ -88,5 +90,7 @@ function statementOf(
 
 /** A counter has the header tasks alone; a group also its own id (celery/result.py, `as_tuple`). */
 function groupText(kind: GroupTable, id: string, members: string): string {
-  return kind === 'groups' ? `{"result": ${members}}` : `{"result": [[${JSON.stringify(id)}, null], ${members}]}`;
+  return kind === 'groups'
+    ? `{"result": ${members}}`
+    : `{"result": [[${JSON.stringify(id)}, null], ${members}]}`;
 }

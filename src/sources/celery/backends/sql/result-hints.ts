@@ -17,11 +17,7 @@ export interface ResultKnowledge {
 }
 
 const TABLES = {
-  django: [
-    RESULT_TABLES.django,
-    'django_celery_results_groupresult',
-    'django_celery_results_chordcounter',
-  ],
+  django: [RESULT_TABLES.django, 'django_celery_results_groupresult', 'django_celery_results_chordcounter'],
   sqlalchemy: [RESULT_TABLES.sqlalchemy],
 } as const;
 

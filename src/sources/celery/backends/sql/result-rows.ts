@@ -91,5 +91,7 @@ export function createRowValues(reader: SqlReader, tables: ResultTables): RowVal
 
 function nextSize(found: readonly ResultOfRow[], atOnce: number): number {
   const characters = found.reduce((sum, { text }) => sum + text.length, 0);
-  return characters > MOST_CHARACTERS ? FEW_IDS : Math.min(IDS, characters * 4 > MOST_CHARACTERS ? atOnce : IDS);
+  return characters > MOST_CHARACTERS
+    ? FEW_IDS
+    : Math.min(IDS, characters * 4 > MOST_CHARACTERS ? atOnce : IDS);
 }

@@ -2,11 +2,12 @@
  * Writes rows of results as Celery's own JSON of a result ("meta"), as other backends store it, so that the same code
  * decodes all of them. Members beginning with `monitor_` say what a row lacks.
  */
+
+import { objectMembers, skipSpace, valueEnd } from '../../protocol/json-text.ts';
+import { CUT_MEMBER, UNREAD_MEMBER } from '../../protocol/results.ts';
 import type { SqlDialect } from '../../sql/sql-dialect.ts';
 import type { SqlTable } from '../../sql/sql-tables.ts';
 import { hexTextOf, numberOf, type SqlRow, textOf, timeOf } from '../../sql/sql-values.ts';
-import { objectMembers, skipSpace, valueEnd } from '../../protocol/json-text.ts';
-import { CUT_MEMBER, UNREAD_MEMBER } from '../../protocol/results.ts';
 import type { ResultTables } from './result-tables.ts';
 
 /** Longest value that is read of one column, in bytes; of tracebacks, in characters. */
@@ -102,10 +103,7 @@ function djangoText(dialect: SqlDialect, { results }: ResultTables, zone: string
     ...longTexts,
     ...(isCreated
       ? {
-          created: dialect.time(
-            dialect.column('date_created'),
-            results.types.get('date_created') ?? '',
-          ),
+          created: dialect.time(dialect.column('date_created'), results.types.get('date_created') ?? ''),
         }
       : {}),
   });

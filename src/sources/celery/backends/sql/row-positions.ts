@@ -49,7 +49,11 @@ export function newPositions(lastKey: number, lastDate: string | null): RowPosit
 /** Notices the keys between the rows of one page, which is sorted by key. */
 export function passKeys(positions: RowPositions, heads: readonly RowHead[], now: number): void {
   for (const { key } of heads) {
-    for (let gap = Math.max(positions.lastKey + 1, key - LONGEST_GAP); gap < key && positions.gaps.size < MOST_GAPS; gap += 1)
+    for (
+      let gap = Math.max(positions.lastKey + 1, key - LONGEST_GAP);
+      gap < key && positions.gaps.size < MOST_GAPS;
+      gap += 1
+    )
       positions.gaps.set(gap, now);
     positions.lastKey = Math.max(positions.lastKey, key);
   }

@@ -42,7 +42,7 @@ export function createStoredResults(options: StoredResultsOptions): StoredResult
     async *find(taskIds, signal) {
       const known = await finder.find(signal);
       if (known === null) return;
-      for await (const rows of known.values.read(taskIds, signal)) yield rows.map(valueOf);
+      for await (const rows of known.values.read(taskIds, signal)) yield rows.map(storedValue);
     },
     // Rows say when they were written, and have no end of their own.
     remainingLives: async (taskIds) => taskIds.map(() => -1),
@@ -83,7 +83,7 @@ async function* partsOf(
   isFirst: boolean,
   signal: AbortSignal,
 ): AsyncGenerator<StoredPart, void> {
-  for await (const rows of values.read(wanted, signal)) yield { tasks: rows.map(valueOf), groups: [] };
+  for await (const rows of values.read(wanted, signal)) yield { tasks: rows.map(storedValue), groups: [] };
   if (!isFirst) return;
   for (const kind of ['groups', 'chords'] as const satisfies readonly GroupTable[]) {
     let before: number | null = null;
@@ -99,7 +99,7 @@ async function* partsOf(
   }
 }
 
-function valueOf({ id, text, writtenAt }: ResultOfRow): StoredValue {
+function storedValue({ id, text, writtenAt }: ResultOfRow): StoredValue {
   return { id, text, isCut: false, writtenAt };
 }
 
