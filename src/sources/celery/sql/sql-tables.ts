@@ -1,6 +1,7 @@
 /** Finds out once what a table has: versions of Celery and Django differ in columns and indexes. */
-import type { CelerySqlTable, TableName } from './sql-options.ts';
+
 import { problemOf } from '../problem.ts';
+import type { CelerySqlTable, TableName } from './sql-options.ts';
 import { MOST_ROWS, type SqlReader } from './sql-reader.ts';
 import { textOf } from './sql-values.ts';
 

@@ -54,7 +54,8 @@ export function deploymentEndpoints(
   const foreign = foreignBroker(broker, settings);
   const results = backendEndpoint(hasSqlResults ? null : backend, settings);
   if (foreign === null) return { broker: brokerEndpoint(broker, settings), foreignBroker: null, ...results };
-  if (results.backend !== null || hasSqlResults) return { broker: null, foreignBroker: foreign.scheme, ...results };
+  if (results.backend !== null || hasSqlResults)
+    return { broker: null, foreignBroker: foreign.scheme, ...results };
   throw new TypeError(
     `celerySources: '${foreign.option}' begins with ${foreign.scheme}:, and there is no result backend in Redis. ` +
       "This source reads Redis. If results are stored in one, write backend: 'redis://host:6379/0'.",
