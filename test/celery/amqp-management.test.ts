@@ -69,7 +69,13 @@ describe('a request of the management API', () => {
   });
 
   const FAILURES: readonly (readonly [string, string, RequestListener])[] = [
-    ['a wrong login', 'NOPERM', (_request, response) => void response.writeHead(401).end('{}')],
+    ['a missing right', 'NOPERM', (_request, response) => void response.writeHead(401).end('{}')],
+    [
+      'a wrong login',
+      'WRONGPASS',
+      (_request, response) =>
+        void response.writeHead(401).end('{"error":"not_authorized","reason":"Login failed"}'),
+    ],
     ['a missing virtual host', 'NOTFOUND', (_request, response) => void response.writeHead(404).end('{}')],
     ['an error', 'INVALID', (_request, response) => void response.writeHead(500).end('{}')],
     ['a page', 'INVALID', (_request, response) => void response.end('<html>')],

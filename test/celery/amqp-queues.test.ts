@@ -162,11 +162,14 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'the queues o
   it('stay readable when the management API refuses its user, and say so', async () => {
     await fill('celery', 2);
     await rabbit().createUser('no-tag', virtualHost());
-    for (const management of ['no-tag', 'nobody']) {
+    for (const [management, code] of [
+      ['no-tag', 'NOPERM'],
+      ['nobody', 'WRONGPASS'],
+    ] as const) {
       expect(await read(reader({ management }))).toMatchObject({
         queues: [{ name: 'celery', waiting: 2, reserved: null, consumers: 0 }],
         ok: true,
-        problem: { code: 'NOPERM' },
+        problem: { code },
       });
     }
   });

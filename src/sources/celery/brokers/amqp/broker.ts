@@ -9,7 +9,7 @@ import { createAmqpMailbox } from './control/mailbox.ts';
 import { diagnoseEvents } from './diagnose.ts';
 import type { ResolvedEventQueue } from './event-queue-options.ts';
 import { type AmqpEvents, createAmqpEvents } from './events.ts';
-import { createManagedQueues } from './management/managed-queues.ts';
+import { createManagedQueues, type ManagedQueues } from './management/managed-queues.ts';
 import type { ResolvedManagement } from './management/management-options.ts';
 import { deniedHint, permissionLine } from './permissions.ts';
 import { policyHint } from './queue-policy.ts';
@@ -58,7 +58,7 @@ export function createAmqpBroker(options: AmqpBrokerOptions): Broker {
     events,
     control,
     queues: createAmqpQueueReader({ connection: reads, settings, given, management: managed }),
-    describe: () => describeBroker(options, events),
+    describe: () => describeBroker(options, events, managed),
     check: (signal) => check(reads, requests, signal),
     deniedHint: (access) => deniedHint(access, subject),
     diagnose: (signal) => diagnoseEvents({ endpoint, connection: reads, events, settings }, signal),
@@ -88,6 +88,7 @@ async function check(
 function describeBroker(
   { endpoint, settings, management }: AmqpBrokerOptions,
   events: AmqpEvents,
+  managed: ManagedQueues | null,
 ): BrokerDescription {
   return {
     url: urlsOf(endpoint),
@@ -98,6 +99,7 @@ function describeBroker(
       version: events.version(),
       event_queue: events.queue.name(),
       management: management?.url ?? null,
+      management_error: managed?.problem()?.sentence ?? null,
       // Only the names, because the values may be passwords.
       transport_options: Object.keys(settings.broker_transport_options ?? {}),
     },

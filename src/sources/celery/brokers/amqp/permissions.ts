@@ -52,8 +52,15 @@ export function deniedHint(access: BrokerAccess, subject: PermissionSubject): Hi
     case 'events':
       return hint('acl_events', "receive Celery's events", permissionLine(subject));
     case 'queues': {
-      const what = 'use the management API for this virtual host, so reserved tasks are not counted';
-      return hint('acl_queues', what, 'rabbitmqctl set_user_tags <user> management');
+      const line = `rabbitmqctl set_user_tags <user> management; ${permissionLine(subject)}`;
+      return {
+        code: 'acl_queues',
+        component: 'broker',
+        sentence:
+          'The user of the management API may not list the queues of this virtual host, so tasks that workers have ' +
+          `reserved are not counted. Run ${line}`,
+        line,
+      };
     }
     case 'control': {
       const what = 'ask workers, so their pool, queues and registered tasks are not shown';

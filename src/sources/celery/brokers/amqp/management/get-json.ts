@@ -30,7 +30,9 @@ const SENTENCES = {
     'Nothing listens at the address of the management API: is the plugin rabbitmq_management enabled?',
   TimeoutError: 'The management API does not answer in time.',
   FORBIDDEN: 'The address of the management API leads to a link-local address or a metadata service.',
-  NOPERM: 'The management API refuses the user: wrong password, or a missing right.',
+  WRONGPASS: 'The management API refuses the user name or password.',
+  NOPERM:
+    'The user of the management API lacks the tag management, or a right to the virtual host of the broker.',
   NOTFOUND: "The management API does not know the broker's virtual host.",
   REDIRECT: 'The management API redirects, which is not followed: write the address that it leads to.',
   TOOLARGE: 'The answer of the management API is too large.',
@@ -88,7 +90,8 @@ function readBody(
   fail: (code: ProblemCode) => void,
 ): void {
   response.on('error', () => fail('INVALID'));
-  const fault = faultOf(response, maxBytes);
+  const isRefused = response.statusCode === 401 || response.statusCode === 403;
+  const fault = isRefused ? null : faultOf(response, maxBytes);
   if (fault !== null) {
     fail(fault);
     return;
@@ -106,7 +109,9 @@ function readBody(
       return;
     }
     try {
-      done({ value: JSON.parse(Buffer.concat(chunks).toString('utf8')), bytes });
+      const text = Buffer.concat(chunks).toString('utf8');
+      if (isRefused) fail(/login failed/i.test(text) ? 'WRONGPASS' : 'NOPERM');
+      else done({ value: JSON.parse(text), bytes });
     } catch {
       fail('INVALID');
     }
@@ -114,7 +119,6 @@ function readBody(
 }
 
 function faultOf({ statusCode = 0, headers }: IncomingMessage, maxBytes: number): ProblemCode | null {
-  if (statusCode === 401 || statusCode === 403) return 'NOPERM';
   if (statusCode === 404) return 'NOTFOUND';
   if (statusCode >= 300 && statusCode < 400) return 'REDIRECT';
   if (statusCode !== 200 || headers['content-encoding'] !== undefined) return 'INVALID';

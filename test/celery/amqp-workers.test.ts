@@ -1,0 +1,230 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type CelerySources, celerySources } from '../../src/celery.ts';
+import { permissionsFor } from '../../src/sources/celery/brokers/amqp/permissions.ts';
+import type { Replies } from '../../src/sources/celery/control/broadcast.ts';
+import type { Control } from '../../src/sources/celery/control/control.ts';
+import { CONTROL_COMMANDS } from '../../src/sources/celery/control/encoder.ts';
+import { type CeleryApp, type CeleryWorker, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
+import { componentOf } from '../helpers/celery-events.ts';
+import {
+  type OwnRabbit,
+  type Rabbit,
+  rabbitMissing,
+  sharedRabbit,
+  startRabbit,
+} from '../helpers/rabbitmq.ts';
+import { titleUnless, until } from '../helpers/redis-server.ts';
+import { queryOf } from '../helpers/task-query.ts';
+import { useRabbitLab } from './amqp-lab.ts';
+
+const missing = rabbitMissing ?? celeryMissing;
+
+const context = { signal: new AbortController().signal, ping: true };
+
+/** Workers of every kind of pool, by the queue that they consume. */
+const WORKERS = { 'prefork@a': 'q0', 'threads@b': 'q1', 'solo@c': 'q2' };
+const NAMES = Object.keys(WORKERS).sort();
+
+const namesIn = (replies: Replies | null): string[] => [...(replies?.values.keys() ?? [])].sort();
+
+/** Asks every question that there is. */
+async function askEverything(control: Control): Promise<(Replies | null)[]> {
+  const replies: (Replies | null)[] = [];
+  for (const command of CONTROL_COMMANDS) {
+    replies.push(await (command === 'enable_events' ? control.enableEvents() : control.ask(command)));
+  }
+  return replies;
+}
+
+function startWorkers(app: CeleryApp, ...more: string[]): Promise<CeleryWorker[]> {
+  return Promise.all(
+    Object.entries(WORKERS).map(([name, queue]) =>
+      app.plainWorker('-n', name, '-P', name.split('@', 1)[0] ?? '', '-c', '2', '-Q', queue, ...more),
+    ),
+  );
+}
+
+describe.skipIf(missing !== null)(titleUnless(missing, 'running workers on RabbitMQ'), () => {
+  describe.each([
+    { title: 'as Celery comes' },
+    { title: 'with an exchange of its own', control_exchange: 'ctl' },
+  ])('$title', ({ title: _title, ...settings }) => {
+    const lab = useRabbitLab();
+
+    it('answer every request that can be sent, stay at work, and find nothing left behind', async () => {
+      const broker_url = lab.rabbit().url(lab.virtualHost());
+      const app = celeryApp({ broker_url, task_ignore_result: true, ...settings });
+      lab.later(() => app.close());
+      const workers = await startWorkers(app);
+      const control = lab.control({ settings, known: () => NAMES, mayEnableEvents: true });
+      await until(async () => namesIn(await control.ask('ping', { timeoutMs: 1000 })).length === 3);
+      const before = (await lab.names('exchanges')).sort();
+      const pids = await pidsOf(control);
+      for (let round = 0; round < 3; round += 1) {
+        for (const replies of await askEverything(control)) {
+          expect(namesIn(replies)).toEqual(NAMES);
+          expect(replies).toMatchObject({ receivers: null, isComplete: true, errors: 0, unreadable: 0 });
+          expect([...(replies?.values.values() ?? [])]).not.toContain(null);
+        }
+      }
+      // All at once, too.
+      await Promise.all(
+        CONTROL_COMMANDS.map((command) => command !== 'enable_events' && control.ask(command)),
+      );
+      expect(await pidsOf(control)).toEqual(pids);
+      await control.close();
+      expect((await lab.names('exchanges')).sort()).toEqual(before);
+      expect((await lab.names('queues')).filter((name) => name.startsWith('express'))).toEqual([]);
+      await app.send(...Object.values(WORKERS).map((queue) => ({ name: 'shop.add', args: [1, 2], queue })));
+      for (const worker of workers) await until(() => worker.output().includes('succeeded'));
+      expect(workers.map((worker) => worker.output()).join('')).not.toMatch(/CRITICAL|ERROR|Traceback/);
+    }, 120_000);
+  });
+
+  describe('seen by a user with the least rights', () => {
+    let rabbit: Rabbit;
+    let virtualHost: string;
+    let app: CeleryApp;
+    let sources: CelerySources;
+
+    beforeAll(async () => {
+      rabbit = await sharedRabbit();
+      virtualHost = await rabbit.createVirtualHost();
+      const user = `least-${virtualHost}`;
+      await rabbit.createUser(user, virtualHost, permissionsFor({}));
+      await rabbit.manage('PUT', `users/${user}`, { password: user, tags: 'management' });
+      app = celeryApp({
+        broker_url: rabbit.url(virtualHost),
+        task_ignore_result: true,
+        task_send_sent_event: true,
+      });
+      await startWorkers(app, '-E');
+      sources = celerySources({
+        broker: rabbit.url(virtualHost, user),
+        management: { url: rabbit.managementUrl, username: user, password: user },
+      });
+      await until(() => sources.tasks.status?.().ok === true);
+    }, 120_000);
+
+    afterAll(async () => {
+      await sources?.close();
+      await app?.close();
+    });
+
+    it('have their pools, queues and tasks, and answer a ping', async () => {
+      await until(async () => {
+        const workers = await sources.workers.listWorkers(context);
+        return workers.length === 3 && workers.every(({ registeredTasks }) => registeredTasks != null);
+      });
+      const workers = await sources.workers.listWorkers(context);
+      expect(workers.map(({ hostname, pool, queues }) => ({ hostname, pool, queues }))).toEqual(
+        NAMES.map((name) => ({
+          hostname: name,
+          pool: name.split('@', 1)[0],
+          queues: [WORKERS[name as keyof typeof WORKERS]],
+        })),
+      );
+      for (const { registeredTasks } of workers) expect(registeredTasks).toContain('shop.add');
+      expect(await sources.health.checkWorkers?.(context)).toMatchObject({
+        ok: true,
+        responding: NAMES,
+        missing: [],
+      });
+    });
+
+    it('leave tasks waiting and reserved, which are listed and counted', async () => {
+      const calls = Array.from({ length: 12 }, () => ({ name: 'shop.slow', args: [4], queue: 'q0' }));
+      await app.send(...calls, { name: 'shop.add', args: [1, 2], queue: 'nobody' });
+      const queue = async (name: string) =>
+        (await sources.queues.listQueues(context))?.find((row) => row.name === name) ?? null;
+      // Two run, which are acknowledged, and four times as many are prefetched.
+      await until(async () => (await queue('q0'))?.reserved === 8);
+      expect(await queue('q0')).toMatchObject({ consumers: 1 });
+      expect(await queue('nobody')).toMatchObject({ waiting: 1, reserved: 0, consumers: 0 });
+      const { tasks, total } = await sources.tasks.listTasks(queryOf({ limit: 100 }), context);
+      expect(total).toBe(13);
+      expect(tasks.find((task) => task.queue === 'nobody')).toMatchObject({
+        state: 'PENDING',
+        name: 'shop.add',
+      });
+      expect(tasks.filter((task) => task.queue === 'q0')).toHaveLength(12);
+      const hints = await Promise.all(
+        ['broker', 'collector'].map(async (key) => (await componentOf(sources, key)).config.hints),
+      );
+      expect(hints).toEqual([[], []]);
+    });
+
+    it('have nothing of the monitor left in the broker when it is closed', async () => {
+      await sources.close();
+      const left = await rabbit.queues(virtualHost);
+      expect(left.filter(({ name }) => name.startsWith('express-task-monitor'))).toEqual([]);
+    });
+  });
+
+  it('that get tasks from clients without sent events make a hint name the setting', async () => {
+    const rabbit = await sharedRabbit();
+    const virtualHost = await rabbit.createVirtualHost();
+    const app = celeryApp({ broker_url: rabbit.url(virtualHost), task_ignore_result: true });
+    const sources = celerySources({ broker: rabbit.url(virtualHost) });
+    try {
+      await app.send({ name: 'shop.add', args: [1, 2] });
+      await until(async () => {
+        const { hints } = (await componentOf(sources, 'collector')).config;
+        return String(hints).includes('Set task_send_sent_event = True');
+      });
+    } finally {
+      await sources.close();
+      await app.close();
+    }
+  });
+});
+
+describe.skipIf(rabbitMissing !== null)(
+  titleUnless(rabbitMissing, 'a RabbitMQ without statistics and without memory'),
+  () => {
+    let own: OwnRabbit | null = null;
+    const lab = useRabbitLab(async () => {
+      own = await startRabbit({
+        config: [
+          'management_agent.disable_metrics_collector = true',
+          'vm_memory_high_watermark.absolute = 1MB',
+        ],
+      });
+      return own;
+    });
+
+    afterAll(() => own?.close());
+
+    it('still shows its queues, and says why workers cannot be asked', async () => {
+      // Nothing can be published, so the management API declares the queues.
+      for (const queue of ['celery', 'w1@x.celery.pidbox']) {
+        await lab.rabbit().manage('PUT', `queues/${lab.virtualHost()}/${queue}`, { durable: false });
+      }
+      const exchange = { type: 'fanout', durable: false };
+      await lab.rabbit().manage('PUT', `exchanges/${lab.virtualHost()}/celery.pidbox`, exchange);
+      const management = { url: lab.rabbit().managementUrl, username: 'guest', password: 'guest' };
+      const sources = celerySources({ broker: lab.rabbit().url(lab.virtualHost()), management });
+      lab.later(() => sources.close());
+      await until(async () => {
+        const queues = await sources.queues.listQueues(context);
+        return queues?.[0]?.reserved === 0;
+      });
+      // RabbitMQ still takes the first message of a connection.
+      await until(async () => {
+        await sources.health.checkWorkers?.(context);
+        return String((await componentOf(sources, 'control')).config.error).includes('short of memory');
+      });
+      expect(await sources.health.checkBroker?.(context)).toMatchObject({ ok: false });
+      expect(await sources.queues.listQueues(context)).toMatchObject([
+        { name: 'celery', waiting: 0, consumers: 0 },
+      ]);
+    }, 120_000);
+  },
+);
+
+async function pidsOf(control: Control): Promise<unknown[]> {
+  const replies = await control.ask('stats');
+  return namesIn(replies).map(
+    (name) => (replies?.values.get(name) as { readonly pid?: unknown } | null)?.pid,
+  );
+}
