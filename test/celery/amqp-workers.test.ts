@@ -204,7 +204,7 @@ describe.skipIf(rabbitMissing !== null)(
       await lab.rabbit().manage('PUT', `exchanges/${lab.virtualHost()}/celery.pidbox`, exchange);
       const management = { url: lab.rabbit().managementUrl, username: 'guest', password: 'guest' };
       const sources = celerySources({ broker: lab.rabbit().url(lab.virtualHost()), management });
-      lab.later(() => sources.close());
+      lab.later(async () => sources.close());
       await until(async () => {
         const queues = await sources.queues.listQueues(context);
         return queues?.[0]?.reserved === 0;
