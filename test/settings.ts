@@ -33,6 +33,7 @@ export const LIVE: readonly string[] = [
   'test/celery/django-beat.test.ts',
   'test/celery/ends-live.test.ts',
   'test/celery/fields-live.test.ts',
+  'test/celery/fields-rabbitmq.test.ts',
   'test/celery/hints-live.test.ts',
   'test/celery/leader-live.test.ts',
   'test/celery/live.test.ts',

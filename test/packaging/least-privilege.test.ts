@@ -1,6 +1,8 @@
 import { createClient } from 'redis';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
+import { permissionsFor } from '../../src/sources/celery/brokers/amqp/permissions.ts';
+import { SQL_TABLES } from '../../src/sources/celery/sql/sql-options.ts';
 import { bullmqRules, controlRules, readRules } from '../helpers/acl-users.ts';
 import { redisMissing, startRedis, titleUnless } from '../helpers/redis-server.ts';
 import { codeBlocks } from './code-blocks.ts';
@@ -32,6 +34,25 @@ describe('the Redis users of the documentation', () => {
     const more = withoutReset(controlRules()).filter((rule) => !readRules().includes(rule));
     expect(wordsOf(control)).toEqual(more.sort());
     expect(wordsOf(bullmq)).toEqual([...first, ...withoutReset(bullmqRules())].sort());
+  });
+});
+
+const textOf = (language: string, page = 'docs/celery.md'): string =>
+  codeBlocks(page)
+    .filter((block) => block.language === language)
+    .map(({ text }) => text)
+    .join('\n');
+
+describe('the other users of the documentation', () => {
+  it('of RabbitMQ has the permissions that are tested', () => {
+    const { configure, write, read: reads } = permissionsFor({});
+    const patterns = [...textOf('sh').matchAll(/'(\^[^']*)'/g)].map(([, pattern]) => pattern);
+    expect(patterns).toEqual([configure, write, reads]);
+  });
+
+  it('of the database may read every table of Django that is read', () => {
+    const granted = textOf('sql').match(/django_celery_\w+/g) ?? [];
+    expect(granted.toSorted()).toEqual(SQL_TABLES.filter((name) => name.startsWith('django_')).toSorted());
   });
 });
 

@@ -9,6 +9,14 @@ from celery.exceptions import Ignore
 
 config = json.loads(os.environ['SHOP_CONFIG'])
 LOG = config.pop('attempt_log')
+if 'django' in config:
+    # Results are in a database of Django.
+    import django
+    from django.conf import settings
+
+    settings.configure(DATABASES={'default': config.pop('django')}, INSTALLED_APPS=['django_celery_results'],
+                       USE_TZ=True, DEFAULT_AUTO_FIELD='django.db.models.AutoField')
+    django.setup()
 app = Celery('fields')
 app.conf.update(config)
 
