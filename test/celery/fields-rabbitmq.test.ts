@@ -53,9 +53,33 @@ async function withPostgres(): Promise<FieldsServers> {
 const MIGRATE =
   "import fields; from django.core.management import call_command; call_command('migrate', verbosity=0); print(0)";
 
+/** Django's table has neither queues nor numbers of attempts. */
+const IN_DJANGO = {
+  state: 90,
+  name: 90,
+  args: 90,
+  kwargs: 90,
+  queue: 0,
+  worker: 90,
+  retries: 0,
+  finished: 90,
+};
+
 const DEPLOYMENTS = [
   { title: 'with results in Redis', sent: true, extended: true, start: withRedis },
-  { title: 'with results in PostgreSQL', sent: true, extended: true, start: withPostgres },
+  {
+    title: 'with results in Redis, without sent events and extended results',
+    sent: false,
+    extended: false,
+    start: withRedis,
+  },
+  {
+    title: 'with results in PostgreSQL',
+    sent: true,
+    extended: true,
+    surviving: IN_DJANGO,
+    start: withPostgres,
+  },
 ];
 
 describe.skipIf(missing !== null)(titleUnless(missing, 'each field of a workload over RabbitMQ'), () => {
