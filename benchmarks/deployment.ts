@@ -8,7 +8,7 @@
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -16,6 +16,7 @@ import { build } from 'esbuild';
 import { createClient } from 'redis';
 import { celeryApp, celeryMissing } from '../test/helpers/celery-app.ts';
 import { freePort, redisMissing, startRedis, until } from '../test/helpers/redis-server.ts';
+import { cpuOf } from './cpu-of.ts';
 import { printTable } from './table.ts';
 
 const PYTHON = process.env.CELERY_PYTHON ?? '/usr/bin/python3';
@@ -26,8 +27,6 @@ const SETTLE_MS = 4_000;
 /** The workers' queues, and how long they may take to the end of the tasks after the last one was sent. */
 const QUEUES = ['processes', 'threads'];
 const MOST_LATE_MS = 10_000;
-/** Clock ticks per second of the times in /proc; the same on every Linux. */
-const TICKS = 100;
 
 /** Sends tasks evenly over a time, to both queues in turn. */
 const PUBLISHER = `
@@ -56,26 +55,6 @@ if (missing !== null) {
 }
 const isFlowerInstalled = spawnSync(PYTHON, ['-c', 'import flower.command']).status === 0;
 const children: ChildProcess[] = [];
-
-/** CPU seconds of a process, its running children and those that have ended. */
-function cpuOf(pid: number): number {
-  const times = new Map<number, { parent: number; ticks: number }>();
-  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
-    try {
-      const fields = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-      const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
-      times.set(Number(name), { parent: Number(fields[1]), ticks });
-    } catch {
-      // It has just ended.
-    }
-  }
-  const ticksOf = (id: number): number =>
-    [...times].reduce(
-      (sum, [child, { parent }]) => sum + (parent === id ? ticksOf(child) : 0),
-      times.get(id)?.ticks ?? 0,
-    );
-  return ticksOf(pid) / TICKS;
-}
 
 function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));

@@ -11,6 +11,7 @@ const PARTS = [
   'list',
   'intake',
   'burst',
+  'burst-amqp',
   'memory',
   'results',
   'steady',

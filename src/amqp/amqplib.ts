@@ -1,7 +1,9 @@
 /** The only place that imports the package `amqplib`, and that only once a connection is opened. */
+import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { AmqpAddress } from './address.ts';
 import type { AmqpClient } from './client.ts';
 import type { AmqpEndpoint, OpenedClient } from './endpoint.ts';
+import { createPacedReads } from './paced-reads.ts';
 import { missingPackage } from './problems.ts';
 import { displayAmqpUrl } from './urls.ts';
 
@@ -43,9 +45,13 @@ export function endpointOf(addresses: readonly [AmqpAddress, ...AmqpAddress[]]):
 async function connect(address: AmqpAddress, signal: AbortSignal): Promise<OpenedClient> {
   const { connect: open } = await importAmqplib();
   signal.throwIfAborted();
+  // amqplib does not hand out its socket, which would keep the process alive while it is connecting.
+  const unreference = ({ socket }: { socket?: Unreferencable }): void => void socket?.unref?.();
+  subscribe('net.client.socket', unreference as ChannelListener);
+  const reads = createPacedReads();
   const { host, port, virtualHost, username, password, tls, heartbeat, isExternal } = address;
-  const login = { username, password, ...(isExternal ? { credentials: EXTERNAL } : {}) };
-  const client: AmqpClient & Inner = await open(
+  const login = isExternal ? { credentials: EXTERNAL } : {};
+  const opening = open(
     {
       protocol: tls === null ? 'amqp' : 'amqps',
       hostname: host,
@@ -55,9 +61,24 @@ async function connect(address: AmqpAddress, signal: AbortSignal): Promise<Opene
       password,
       heartbeat: heartbeat ?? HEARTBEAT,
     },
-    { ...login, ...nodeTls(address), noDelay: true, signal, clientProperties: PROPERTIES },
-  );
-  return { client: withoutReferences(client), isLent: false, version: versionOf(client) };
+    {
+      ...login,
+      ...nodeTls(address),
+      ...reads.socketOptions,
+      noDelay: true,
+      signal,
+      clientProperties: PROPERTIES,
+    },
+  ) as Promise<AmqpClient & Inner>;
+  // The socket has been made by now.
+  unsubscribe('net.client.socket', unreference as ChannelListener);
+  const client = await opening;
+  return {
+    client: withoutReferences(client),
+    isLent: false,
+    version: versionOf(client),
+    startPacing: reads.start,
+  };
 }
 
 /** The login by the certificate of the client. */

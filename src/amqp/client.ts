@@ -2,8 +2,8 @@
 
 /** What connections and channels have of Node's EventEmitter. */
 export interface AmqpEmitter {
-  on(event: string, listener: (...values: never[]) => void): unknown;
-  removeListener(event: string, listener: (...values: never[]) => void): unknown;
+  on(event: string, listener: (...values: unknown[]) => void): unknown;
+  removeListener(event: string, listener: (...values: unknown[]) => void): unknown;
 }
 
 /** A connection of amqplib: with or without its recovery. */

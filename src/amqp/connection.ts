@@ -38,7 +38,7 @@ const NOT_CONNECTED: AmqpConnectionState = {
 };
 
 /** What a connection is for. */
-export interface AmqpConnectionOptions extends Pick<SessionOptions, 'prepare' | 'probe'> {
+export interface AmqpConnectionOptions extends Pick<SessionOptions, 'prepare' | 'probe' | 'isPaced'> {
   /** For the log. */
   readonly label: string;
   readonly endpoint: AmqpEndpoint;
@@ -148,13 +148,14 @@ async function channelOf(kept: Kept, kind: ChannelKind = {}, limits: AmqpLimits 
 }
 
 async function keepOpen(kept: Kept): Promise<void> {
-  const { endpoint, prepare, probe } = kept.options;
+  const { endpoint, prepare, probe, isPaced } = kept.options;
   while (!kept.isClosed) {
     kept.started = startAmqpSession({
       endpoint,
       host: kept.host,
       prepare,
       probe,
+      isPaced,
       onReady: (session) => noteUp(kept, session),
       onAlive(askedAt) {
         kept.state = { ...kept.state, asOf: askedAt };

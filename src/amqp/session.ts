@@ -28,6 +28,8 @@ export interface SessionOptions {
   readonly host: number;
   /** Declares and consumes, before the session counts as ready. */
   readonly prepare?: ((session: AmqpSession) => Promise<unknown>) | undefined;
+  /** Whether messages may come a tenth of a second later, many at a time. Default false. */
+  readonly isPaced?: boolean | undefined;
   /**
    * Sends a request every two seconds, for a sign of life: the heartbeats of amqplib notice a dead peer much later.
    * Default: none.
@@ -103,6 +105,7 @@ async function run(state: State): Promise<never> {
     await Promise.race([state.failed, state.options.prepare?.(session)]);
     clearTimeout(late);
     state.options.onReady(session);
+    if (state.options.isPaced === true) state.opened?.startPacing?.();
     probes = startProbes(state, session);
     return await state.failed;
   } finally {

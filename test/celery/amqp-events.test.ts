@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type CelerySources, type CelerySourcesOptions, celerySources } from '../../src/celery.ts';
 import { startTcpProxy, type TcpProxy } from '../faults/kit/tcp-proxy.ts';
 import { type AmqpPublisher, amqpPublisher, receivedEvent } from '../helpers/amqp-events.ts';

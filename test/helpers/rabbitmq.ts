@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makeCertificates } from './certificates.ts';
 import { atProcessEnd } from './process-end.ts';
 import {
   BINARY,
@@ -28,8 +29,10 @@ export interface RabbitPermissions {
 /** A RabbitMQ with its management API, on free ports of loopback. */
 export interface Rabbit {
   readonly port: number;
-  /** With TLS; 0 without. */
+  /** With TLS, its certificate being for 127.0.0.1 and localhost; 0 without. */
   readonly tlsPort: number;
+  /** Path of the certificate of the authority that has signed it; empty without TLS. */
+  readonly ca: string;
   /** `http://127.0.0.1:<port>`, for the user `guest` with the password `guest`. */
   readonly managementUrl: string;
   /** `amqp://guest:guest@127.0.0.1:<port>/<virtual host>`; default `/` */
@@ -98,7 +101,7 @@ export async function startRabbit(options: RabbitOptions = {}): Promise<OwnRabbi
 
   await start();
   return {
-    ...rabbitAt(ports),
+    ...rabbitAt(ports, options.tls?.ca ?? ''),
     start,
     stop: () => end('SIGTERM'),
     kill: () => end('SIGKILL'),
@@ -129,19 +132,26 @@ async function joinShared(): Promise<Rabbit> {
   const folder = join(tmpdir(), `monitor-rabbit-of-${process.ppid}`);
   const ready = join(folder, 'ports.json');
   if (isFirst(folder)) {
-    const ports = await freePorts({});
-    const environment = prepare(folder, ports, {});
+    const certificates = hasOpenssl() ? makeCertificates() : null;
+    const tls = certificates === null ? {} : { tls: { ca: certificates.ca, ...certificates.server } };
+    const ports = await freePorts(tls);
+    const environment = prepare(folder, ports, tls);
     const epmd = startEpmd(ports, environment);
     const server = startServer(environment);
-    endWith(process.ppid, [server, epmd], folder);
+    endWith(process.ppid, [server, epmd], [folder, ...(certificates === null ? [] : [certificates.folder])]);
     await untilSaid(server, 'Server startup complete');
     for (const child of [server, epmd]) release(child);
-    writeFileSync(`${ready}.new`, JSON.stringify(ports));
+    writeFileSync(`${ready}.new`, JSON.stringify({ ports, ca: certificates?.ca ?? '' }));
     renameSync(`${ready}.new`, ready);
   } else {
     await until(() => existsSync(ready), 110_000);
   }
-  return rabbitAt(JSON.parse(readFileSync(ready, 'utf8')) as Ports);
+  const { ports, ca } = JSON.parse(readFileSync(ready, 'utf8')) as { ports: Ports; ca: string };
+  return rabbitAt(ports, ca);
+}
+
+function hasOpenssl(): boolean {
+  return spawnSync('openssl', ['version']).status === 0;
 }
 
 /** Whether this process is the first one to make the folder. */
@@ -162,13 +172,13 @@ function release(child: ChildProcess): void {
 }
 
 /** Ends the servers once the process is gone, however it ended. */
-function endWith(pid: number, children: readonly ChildProcess[], folder: string): void {
+function endWith(pid: number, children: readonly ChildProcess[], folders: readonly string[]): void {
   const groups = children.map((child) => `-${child.pid}`).join(' ');
-  const script = `while kill -0 ${pid} 2>/dev/null; do sleep 0.5; done; kill -KILL -- ${groups}; rm -rf '${folder}'`;
+  const script = `while kill -0 ${pid} 2>/dev/null; do sleep 0.5; done; kill -KILL -- ${groups}; rm -rf ${folders.map((folder) => `'${folder}'`).join(' ')}`;
   spawn('sh', ['-c', script], { detached: true, stdio: 'ignore' }).unref();
 }
 
-function rabbitAt(ports: Ports): Rabbit {
+function rabbitAt(ports: Ports, ca: string): Rabbit {
   const managementUrl = `http://127.0.0.1:${ports.management}`;
 
   async function manage<T>(method: string, path: string, body?: unknown): Promise<T> {
@@ -198,6 +208,7 @@ function rabbitAt(ports: Ports): Rabbit {
   return {
     port: ports.amqp,
     tlsPort: ports.tls,
+    ca,
     managementUrl,
     url: (virtualHost = '/', user = 'guest', password = user) =>
       `amqp://${encodeURIComponent(user)}:${encodeURIComponent(password)}@127.0.0.1:${ports.amqp}/` +

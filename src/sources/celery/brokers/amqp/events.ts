@@ -101,6 +101,7 @@ export function createAmqpEvents(options: AmqpEventsOptions): AmqpEvents {
       label: 'broker',
       endpoint,
       shuffle,
+      isPaced: true,
       prepare: (session) => consume(state, session),
       probe: () => probe(state),
       onUp() {

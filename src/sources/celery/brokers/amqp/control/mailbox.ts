@@ -178,8 +178,8 @@ async function receiveReplies(
     arguments: { 'x-max-length': MOST_REPLIES },
   });
   await raw.bindQueue(queue, state.names.replyExchange, oid);
-  raw.on('return', (message: AmqpMessage) => {
-    const ticket = ticketIn(message.content);
+  raw.on('return', (message) => {
+    const ticket = ticketIn((message as AmqpMessage).content);
     if (state.listeners.has(ticket)) returned.add(ticket);
   });
   const take = (message: AmqpMessage | null): void => {

@@ -1,0 +1,20 @@
+/** The monitor of the burst over RabbitMQ. `node burst-amqp-monitor.js BROKER TASKS`; answers the parent process. */
+import { celerySources } from '../src/celery.ts';
+
+const [broker = '', tasks = ''] = process.argv.slice(2);
+const context = { signal: new AbortController().signal };
+const sources = celerySources({
+  broker,
+  retention: { maxTasks: 2 * Number(tasks) },
+  eventQueue: { maxLength: 1_000_000 },
+});
+process.on('message', async () => {
+  const { eventsReceived: events, tasks: known } = await sources.history.getHistoryStats(context);
+  process.send?.({ events, tasks: known });
+});
+process.on('disconnect', async () => {
+  await sources.close();
+  process.exit();
+});
+while (sources.tasks.status?.().ok !== true) await new Promise((resolve) => setTimeout(resolve, 20));
+process.send?.('ready');

@@ -1,0 +1,158 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { formatWithOptions, inspect } from 'node:util';
+import { connect } from 'amqplib';
+import createDebug from 'debug';
+import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type CelerySourcesOptions, celerySources } from '../../src/celery.ts';
+import { checkBroker, componentOf, context } from '../helpers/celery-events.ts';
+import { type Rabbit, rabbitMissing, sharedRabbit } from '../helpers/rabbitmq.ts';
+import { freePort, titleUnless, until } from '../helpers/redis-server.ts';
+
+/** In every user name, password, virtual host and thing that a server says. */
+const SECRET = /S3CRET/;
+
+const login = 'S3CRETuser:S3CRETpassword@';
+
+/** What a server does that is not RabbitMQ, or not in order. */
+const servers: Readonly<Record<string, (socket: Socket) => void>> = {
+  'says nothing': () => {},
+  'closes the connection': (socket) => void socket.end(),
+  'is no RabbitMQ': (socket) => void socket.once('data', () => socket.end('HTTP/1.1 400 S3CRET\r\n\r\n')),
+  'speaks another version': (socket) => void socket.once('data', () => socket.end('AMQP\x01\x01\x00\x0a')),
+  'sends a frame without end': (socket) =>
+    void socket.once('data', () =>
+      socket.write(Buffer.concat([Buffer.from([1, 0, 0, 0, 0, 0, 9]), SECRET_BYTES])),
+    ),
+  'sends a frame that is too large': (socket) =>
+    void socket.once('data', () => socket.write(Buffer.from([1, 0, 0, 0x7f, 0xff, 0xff, 0xff, 1]))),
+};
+
+const SECRET_BYTES = Buffer.from('S3CRET-S3CRET-S3CRET');
+
+let written: string[] = [];
+
+/** Everything that this process writes. */
+function record(): void {
+  written = [];
+  createDebug.enable('express-task-monitor*');
+  createDebug.log = (...values: unknown[]) => written.push(formatWithOptions({}, ...values));
+  for (const stream of [process.stdout, process.stderr]) {
+    vi.spyOn(stream, 'write').mockImplementation((chunk) => written.push(String(chunk)) > 0);
+  }
+}
+
+function expectNoSecret(...values: unknown[]): void {
+  for (const value of values) expect(inspect(value, { depth: 20, showHidden: true })).not.toMatch(SECRET);
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  createDebug.disable();
+});
+
+/** @returns the sentence of the broker's component */
+async function expectKept(options: CelerySourcesOptions): Promise<string> {
+  const sources = celerySources(options);
+  try {
+    const health = await checkBroker(sources, 400);
+    await sources.tasks.getTask('unknown', context);
+    const components = await sources.components.listComponents(context);
+    expectNoSecret(health, components, sources.tasks.status?.(), sources);
+    return String(health.error);
+  } finally {
+    await sources.close();
+  }
+}
+
+describe('credentials of RabbitMQ', () => {
+  const forms = (port: number): CelerySourcesOptions[] => [
+    { broker: `amqp://${login}127.0.0.1:${port}/shop?S3CRET=S3CRET` },
+    { broker: `amqps://${login}127.0.0.1:${port}/shop`, settings: { broker_use_ssl: { S3CRET: 'S3CRET' } } },
+    { broker: `amqp://${login}127.0.0.1:1/shop;amqp://${login}127.0.0.1:${port}/shop` },
+    { broker: () => connect(`amqp://${login}127.0.0.1:${port}/shop`) },
+    {
+      broker: `amqp://${login}127.0.0.1:${port}/shop`,
+      management: { url: `http://127.0.0.1:${port}`, username: 'S3CRETuser', password: 'S3CRETpassword' },
+    },
+  ];
+
+  it.each(Object.entries(servers))('are told to nobody when a server %s', async (_, answer) => {
+    const { server, port } = await listen(answer);
+    record();
+    await Promise.all(forms(port).map(expectKept));
+    expectNoSecret(written);
+    server.close();
+  });
+
+  it('are told to nobody when nothing listens, or the host has no such name', async () => {
+    record();
+    const port = await freePort();
+    await Promise.all(forms(port).map(expectKept));
+    await expectKept({ broker: `amqp://${login}no-such-host.invalid/shop` });
+    expect(written.join('\n')).toMatch(/refuses connections/);
+    expectNoSecret(written);
+  });
+
+  it.each([
+    'amqp://S3CRETuser:S3CRETpassword@host:port/vhost',
+    'amqp://S3CRETuser:S3CRET%password@host',
+    'amqp://S3CRETuser:S3CRETpassword@host?heartbeat=S3CRET',
+    'amqp://S3CRETuser:S3CRETpassword@host;http://S3CRETuser@host',
+  ])('are not in the error for a wrong URL', (broker) => {
+    const create = (): unknown => celerySources({ broker });
+    expect(create).toThrow(TypeError);
+    expect(create).toThrow(/^(?!.*S3CRET)/);
+  });
+});
+
+async function listen(answer: (socket: Socket) => void): Promise<{ server: Server; port: number }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.on('error', () => {}));
+    answer(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const address = server.address();
+  return { server, port: typeof address === 'object' && address !== null ? address.port : 0 };
+}
+
+describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'what RabbitMQ says of a user'), () => {
+  let rabbit: Rabbit;
+  let virtualHost = '';
+  const user = `S3CRETuser-${crypto.randomUUID()}`;
+
+  beforeAll(async () => {
+    rabbit = await sharedRabbit();
+    virtualHost = await rabbit.createVirtualHost();
+    await rabbit.createUser(user, virtualHost, { configure: '^$', write: '^$', read: '^$' });
+  });
+
+  it.each([
+    ['the password is wrong', () => rabbit.url(virtualHost, user, 'S3CRETwrong'), /user name or password/],
+    ['the virtual host is missing', () => rabbit.url('S3CRETvhost', user), /virtual host/],
+  ])('is passed on to nobody when %s', async (_, url, sentence) => {
+    record();
+    // The broker shows the address of a virtual host.
+    const error = await expectKept({ broker: () => connect(url()) });
+    expect(error).toMatch(sentence);
+    expectNoSecret(written);
+  });
+
+  it('is passed on to nobody when it refuses a right, and the hint has the command', async () => {
+    record();
+    const sources = celerySources({ broker: rabbit.url(virtualHost, user) });
+    onTestFinished(() => sources.close());
+    const broker = async () => (await componentOf(sources, 'broker')).config;
+    await until(async () => (await broker()).error !== null);
+    const { error, hints } = await broker();
+    expectNoSecret(error, hints, written);
+    expect(error).toMatch(/does not exist in this virtual host yet|may not do what/);
+    await rabbit.manage('PUT', `exchanges/${virtualHost}/celeryev`, { type: 'topic', durable: true });
+    await until(async () => String((await broker()).hints).includes('rabbitmqctl set_permissions'));
+    expectNoSecret((await broker()).hints, written);
+  });
+});
