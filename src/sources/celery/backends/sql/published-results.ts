@@ -5,8 +5,8 @@ import { createMessageQueue, type MessageQueue } from '../../message-queue.ts';
 import { problemOf } from '../../problem.ts';
 import type { PublishedHandlers, PublishedResults } from '../../result-backend.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
-import { type GroupTable, lastGroup, readGroups } from './result-groups.ts';
-import type { RowHead } from './result-rows.ts';
+import { type GroupTable, readGroups } from './result-groups.ts';
+import { lastKey, type RowHead } from './result-rows.ts';
 import { firstPositions, pollRows } from './row-poll.ts';
 import { type RowPositions, watchOpen } from './row-positions.ts';
 import type { FoundTables, TableFinder } from './table-finder.ts';
@@ -140,8 +140,10 @@ async function poll(state: State): Promise<boolean> {
   }
   const parts = { reader: options.reader, tables: found.tables, signal };
   if (state.positions === null) {
-    for (const kind of ['groups', 'chords'] as const)
-      state.lastGroups[kind] = await lastGroup(options.reader, found.tables, kind, signal);
+    for (const kind of ['groups', 'chords'] as const) {
+      const table = found.tables[kind];
+      state.lastGroups[kind] = table === null ? 0 : await lastKey(options.reader, table, signal);
+    }
     state.positions = await firstPositions(parts);
     if (state.isMissing) state.handlers.up(true);
     return false;

@@ -19,7 +19,7 @@ export interface GroupOfRow {
 }
 
 /** Which rows to read: the first of those after a key, or the last of those before one. */
-export type GroupRange = { readonly after: number } | { readonly before: number | null };
+export type GroupRange = { readonly after: number } | { readonly before: number };
 
 /** One of the two tables of groups. */
 export type GroupTable = 'groups' | 'chords';
@@ -50,20 +50,6 @@ export async function readGroups(
   });
 }
 
-/** The greatest key of a table, 0 without rows. */
-export async function lastGroup(
-  reader: SqlReader,
-  tables: ResultTables,
-  kind: GroupTable,
-  signal: AbortSignal,
-): Promise<number> {
-  const table = tables[kind];
-  if (table === null) return 0;
-  const text = `SELECT MAX(${reader.dialect.column('id')}) AS n FROM ${table.from}`;
-  const [row] = await reader.select({ text, limit: 1 }, signal);
-  return (row === undefined ? null : numberOf(row, 'n')) ?? 0;
-}
-
 function statementOf(
   { dialect }: SqlReader,
   { from, types }: SqlTable,
@@ -76,15 +62,11 @@ function statementOf(
     ? `${dialect.column('content_type')} = 'application/json' AND `
     : '';
   const columns = `${key} AS n, ${id} AS id, CASE WHEN ${isJson}${dialect.size(members)} <= ${LONGEST_VALUE} THEN ${members} END AS members`;
-  const [where, order, bound] =
-    'after' in range
-      ? [`WHERE ${key} > ${dialect.integerValue} `, 'ASC', range.after]
-      : range.before === null
-        ? ['', 'DESC', null]
-        : [`WHERE ${key} < ${dialect.integerValue} `, 'DESC', range.before];
+  const [comparison, order, bound] =
+    'after' in range ? ['>', 'ASC', range.after] : ['<', 'DESC', range.before];
   return {
-    text: `SELECT ${columns} FROM ${from} ${where}ORDER BY ${key} ${order}`,
-    values: bound === null ? [] : [String(bound)],
+    text: `SELECT ${columns} FROM ${from} WHERE ${key} ${comparison} ${dialect.integerValue} ORDER BY ${key} ${order}`,
+    values: [String(bound)],
   };
 }
 

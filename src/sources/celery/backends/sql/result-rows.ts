@@ -1,6 +1,7 @@
 /** Reads rows of results: which there are, and what they hold. */
 import { pause } from '../../../../waiting.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
+import type { SqlTable } from '../../sql/sql-tables.ts';
 import { numberOf, type SqlRow, textOf } from '../../sql/sql-values.ts';
 import type { ResultTables } from './result-tables.ts';
 import { LONGEST_VALUE, type ResultOfRow, type ResultText, resultText } from './result-text.ts';
@@ -31,6 +32,13 @@ export function headsOf(rows: readonly SqlRow[]): RowHead[] {
     if (key === null || id === null) return [];
     return [{ key, id, state: textOf(row, 'state') ?? '', date: textOf(row, 'time') }];
   });
+}
+
+/** The greatest key of a table, 0 without rows. */
+export async function lastKey(reader: SqlReader, { from }: SqlTable, signal: AbortSignal): Promise<number> {
+  const text = `SELECT MAX(${reader.dialect.column('id')}) AS n FROM ${from}`;
+  const [row] = await reader.select({ text, limit: 1 }, signal);
+  return (row === undefined ? null : numberOf(row, 'n')) ?? 0;
 }
 
 /** Ids that one statement asks for. Lists have one of two lengths, so that drivers prepare few statements. */

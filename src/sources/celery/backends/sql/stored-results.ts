@@ -2,7 +2,7 @@ import type { ScanStep, StoredPart, StoredResults, StoredValue } from '../../res
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import { numberOf } from '../../sql/sql-values.ts';
 import { type GroupTable, readGroups } from './result-groups.ts';
-import { headColumns, headsOf, type RowHead } from './result-rows.ts';
+import { headColumns, headsOf, lastKey, type RowHead } from './result-rows.ts';
 import type { ResultOfRow } from './result-text.ts';
 import type { FoundTables, TableFinder } from './table-finder.ts';
 
@@ -63,9 +63,9 @@ async function scanStep(
 ): Promise<ScanStep> {
   const { dialect } = reader;
   const key = dialect.column('id');
-  const where = from === null ? '' : `WHERE ${key} < ${dialect.integerValue} `;
-  const text = `SELECT ${headColumns(reader, known.tables)} FROM ${known.tables.results.from} ${where}ORDER BY ${key} DESC`;
-  const values = from === null ? [] : [from];
+  const text = `SELECT ${headColumns(reader, known.tables)} FROM ${known.tables.results.from} WHERE ${key} < ${dialect.integerValue} ORDER BY ${key} DESC`;
+  // Without a bound, MySQL sorts the whole table.
+  const values = [from ?? String((await lastKey(reader, known.tables.results, signal)) + 1)];
   const heads = headsOf(await reader.select({ text, values, limit: STEP }, signal));
   found(heads);
   const wanted = await select(heads.map(({ id }) => id));
@@ -86,7 +86,8 @@ async function* partsOf(
   for await (const rows of values.read(wanted, signal)) yield { tasks: rows.map(storedValue), groups: [] };
   if (!isFirst) return;
   for (const kind of ['groups', 'chords'] as const satisfies readonly GroupTable[]) {
-    let before: number | null = null;
+    const table = tables[kind];
+    let before = table === null ? 0 : (await lastKey(reader, table, signal)) + 1;
     for (let count = 0; count < MOST_GROUPS; ) {
       const groups = await readGroups(reader, tables, kind, { before }, signal);
       const texts = groups.flatMap(({ text }) => (text === null ? [] : [{ text, isCut: false }]));
