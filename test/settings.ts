@@ -42,6 +42,7 @@ export const LIVE: readonly string[] = [
   'test/celery/replica.test.ts',
   'test/celery/retries-live.test.ts',
   'test/celery/schedules-live.test.ts',
+  'test/celery/sql/results-contract.test.ts',
   'test/celery/sql/results-live.test.ts',
   'test/celery/store-live.test.ts',
   'test/dashboard/deployments.test.ts',

@@ -70,9 +70,23 @@ export async function checkPlans(database: AppDatabase, writer: 'django' | 'sqla
       await admin("UPDATE celery_taskmeta SET status = 'SUCCESS' WHERE task_id = 'running'");
     }
     await until(() => watched.statesOf('running').includes('SUCCESS'));
-    const step = await watched.backend.stored.scan(null, async (ids) => ids.slice(0, 300), signal);
+    const scanned: string[] = [];
+    const step = await watched.backend.stored.scan(
+      null,
+      async (ids) => {
+        scanned.push(...ids);
+        return ids.slice(0, 300);
+      },
+      signal,
+    );
     for await (const part of step.parts) expect(part.tasks.length).toBeLessThanOrEqual(100);
-    await watched.backend.stored.scan(step.next, async () => [], signal);
+    const select = async (ids: readonly string[]) => {
+      scanned.push(...ids);
+      return [];
+    };
+    await watched.backend.stored.scan(step.next, select, signal);
+    // The newest first, and each once.
+    expect(scanned).toEqual(['running', ...Array.from({ length: 999 }, (_, at) => `old-${ROWS - at}`)]);
     for await (const found of watched.backend.stored.find(['old-7', 'old-8'], signal))
       expect(found.map(({ id }) => id).sort()).toEqual(['old-7', 'old-8']);
     expect(await watched.backend.stored.size(signal)).toBeGreaterThanOrEqual(ROWS);

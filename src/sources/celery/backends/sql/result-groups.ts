@@ -43,7 +43,7 @@ export async function readGroups(
   const rows = await reader.select({ text, values, limit: ROWS }, signal);
   return rows.flatMap((row) => {
     const key = numberOf(row, 'n');
-    const id = textOf(row, 'id');
+    const id = textOf(row, 'name');
     if (key === null || id === null || id === '') return [];
     const members = textOf(row, 'members');
     return [{ key, id, text: members === null ? null : groupText(kind, id, members) }];
@@ -61,7 +61,7 @@ function statementOf(
   const isJson = types.has('content_type')
     ? `${dialect.column('content_type')} = 'application/json' AND `
     : '';
-  const columns = `${key} AS n, ${id} AS id, CASE WHEN ${isJson}${dialect.size(members)} <= ${LONGEST_VALUE} THEN ${members} END AS members`;
+  const columns = `${key} AS n, ${id} AS name, CASE WHEN ${isJson}${dialect.size(members)} <= ${LONGEST_VALUE} THEN ${members} END AS members`;
   const [comparison, order, bound] =
     'after' in range ? ['>', 'ASC', range.after] : ['<', 'DESC', range.before];
   return {

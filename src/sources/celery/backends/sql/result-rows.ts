@@ -17,18 +17,18 @@ export interface RowHead {
   readonly date: string | null;
 }
 
-/** Columns of a {@link RowHead}. */
+/** Columns of a {@link RowHead}. None is called like a column of the table, which would change the meaning of ORDER BY. */
 export function headColumns({ dialect }: SqlReader, { results }: ResultTables): string {
   const date = dialect.time(dialect.column('date_done'), results.types.get('date_done') ?? '');
   const [key, id, state] = ['id', 'task_id', 'status'].map(dialect.column);
-  return `${key} AS n, ${id} AS id, ${state} AS state, ${date} AS time`;
+  return `${key} AS n, ${id} AS task, ${state} AS state, ${date} AS time`;
 }
 
 /** @returns rows without a key or an id are left out */
 export function headsOf(rows: readonly SqlRow[]): RowHead[] {
   return rows.flatMap((row) => {
     const key = numberOf(row, 'n');
-    const id = textOf(row, 'id');
+    const id = textOf(row, 'task');
     if (key === null || id === null) return [];
     return [{ key, id, state: textOf(row, 'state') ?? '', date: textOf(row, 'time') }];
   });

@@ -57,7 +57,7 @@ function bounded(dialect: SqlDialect, column: string): string {
 function listOf(dialect: SqlDialect, table: SqlTable, expressions: Readonly<Record<string, string>>): string {
   const common = {
     n: dialect.column('id'),
-    id: dialect.column('task_id'),
+    task: dialect.column('task_id'),
     state: dialect.column('status'),
     time: dialect.time(dialect.column('date_done'), table.types.get('date_done') ?? ''),
     traceback: dialect.head(dialect.column('traceback'), LONGEST_TRACEBACK),
@@ -195,7 +195,7 @@ interface Meta {
 
 /** @returns `null` for a row without an id or a state */
 function newMeta(row: SqlRow, zone: string): Meta | null {
-  const id = textOf(row, 'id');
+  const id = textOf(row, 'task');
   const state = textOf(row, 'state');
   if (id === null || id === '' || state === null || state === '') return null;
   const writtenAt = timeOf(row, 'time', zone);

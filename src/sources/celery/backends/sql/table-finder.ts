@@ -4,7 +4,7 @@ import { createRowValues, type RowValues } from './result-rows.ts';
 import { findResultTables, type ResultTables, type ResultWriter } from './result-tables.ts';
 
 /** How long tables that do not exist are not looked for again, in milliseconds. */
-const MISSING_FOR_MS = 10_000;
+const MISSING_FOR_MS = 3_000;
 
 /** The tables of results, and how their rows are read. */
 export interface FoundTables {

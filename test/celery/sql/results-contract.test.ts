@@ -1,0 +1,84 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { createSqlResultBackend } from '../../../src/sources/celery/backends/sql/sql-result-backend.ts';
+import { createCelerySource } from '../../../src/sources/celery/celery-source.ts';
+import { readSqlOptions } from '../../../src/sources/celery/sql/sql-options.ts';
+import { createSqlReader } from '../../../src/sources/celery/sql/sql-reader.ts';
+import { sourceContract } from '../../../src/testing.ts';
+import { context } from '../../helpers/celery-events.ts';
+import { type PostgresServer, postgresMissing, startPostgres } from '../../helpers/postgres.ts';
+import { titleUnless, until } from '../../helpers/redis-server.ts';
+import { createDjangoTables, storeDjango } from './result-lab.ts';
+import type { AppDatabase } from './sql-databases.ts';
+
+const FEED = { limit: 10, since: null, states: [], workers: [], tasks: [] };
+
+describe.skipIf(postgresMissing !== null)(
+  titleUnless(postgresMissing, 'a Celery source on results in PostgreSQL alone keeps the contract of sources'),
+  () => {
+    let server: PostgresServer;
+    let pool: pg.Pool;
+    let database: AppDatabase;
+
+    beforeAll(async () => {
+      server = await startPostgres();
+      pool = new pg.Pool({ connectionString: server.url() });
+      const query: AppDatabase['sql']['query'] = (text, values) =>
+        pool.query(text, values).then(({ rows }) => rows as object[]);
+      const admin = (text: string) => pool.query(text).then(({ rows }) => rows as object[]);
+      const sql = { dialect: 'postgres', query } as const;
+      database = { django: {}, sqlalchemy: '', sent: [], sql, admin, close: async () => {} };
+      await createDjangoTables(database);
+    });
+
+    afterAll(async () => {
+      await pool?.end();
+      await server?.close();
+    });
+
+    function open() {
+      const options = readSqlOptions(database.sql, {});
+      if (options === null) throw new Error('there are options');
+      const reader = createSqlReader(options);
+      const backend = createSqlResultBackend({ reader, writer: null, pollMs: 10 });
+      return createCelerySource({
+        ...{ name: 'celery', settings: {}, broker: null, backend, retention: {} },
+        ...{ foreignBroker: 'sqs', foreignBackend: null, django: null },
+        ...{ redbeat: { reader: null, unreadable: null } },
+        ...{ control: true, enableEvents: false, readResults: true },
+        async closeConnections() {
+          await backend.close();
+          reader.close();
+        },
+      });
+    }
+
+    const cases = sourceContract({
+      parts: [
+        'tasks',
+        'tasks.tree',
+        'tasks.stats',
+        'workers',
+        'events',
+        'schedules',
+        'queues',
+        'health',
+        'components',
+        'history',
+      ],
+      async create() {
+        await database.admin('TRUNCATE django_celery_results_taskresult');
+        const sources = open();
+        await until(() => sources.tasks.status?.().ok === true);
+        const done = { task_name: 'shop.add', worker: 'celery@a' };
+        await storeDjango(database, { ...done, task_id: 'a', status: 'SUCCESS', result: '1' });
+        const failure = '{"exc_type": "ValueError", "exc_message": ["no"]}';
+        await storeDjango(database, { ...done, task_id: 'b', status: 'FAILURE', result: failure });
+        await until(async () => (await sources.events.listEvents(FEED, context)).events.length >= 2);
+        return { sources };
+      },
+    });
+
+    for (const { name, run } of cases) it(name, run);
+  },
+);
