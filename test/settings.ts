@@ -44,6 +44,7 @@ export const LIVE: readonly string[] = [
   'test/celery/schedules-live.test.ts',
   'test/celery/sql/results-contract.test.ts',
   'test/celery/sql/results-live.test.ts',
+  'test/celery/sql/results-plans.test.ts',
   'test/celery/store-live.test.ts',
   'test/dashboard/deployments.test.ts',
   'test/examples/both.test.ts',

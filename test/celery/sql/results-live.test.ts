@@ -11,7 +11,6 @@ import {
   titleUnless,
   until,
 } from '../../helpers/redis-server.ts';
-import { checkPlans, fillResults } from './results-plans.ts';
 import { type AppDatabase, DATABASES } from './sql-databases.ts';
 
 const FIND =
@@ -127,21 +126,6 @@ describe.each(DATABASES)('results in $name', ({ name, missing, open }) => {
         error: null,
       });
       expect(JSON.stringify(config.hints).includes('pickles')).toBe(writer === 'sqlalchemy');
-    });
-  });
-
-  describe.skipIf(missing !== null)(titleUnless(missing, `in a large table of ${name}`), () => {
-    let database: AppDatabase;
-
-    beforeAll(async () => {
-      database = await open();
-    });
-
-    afterAll(() => database?.close());
-
-    it.each(['django', 'sqlalchemy'] as const)('of %s are found by indexes alone', async (writer) => {
-      await fillResults(database, writer);
-      await checkPlans(database, writer);
     });
   });
 });
