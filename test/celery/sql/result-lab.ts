@@ -12,7 +12,13 @@ type Dialect = CelerySqlOptions['dialect'];
 const TYPES: Readonly<
   Record<Dialect, { key: string; time: string; naive: string; text: string; bytes: string }>
 > = {
-  postgres: { key: 'serial PRIMARY KEY', time: 'timestamptz', naive: 'timestamp', text: 'text', bytes: 'bytea' },
+  postgres: {
+    key: 'serial PRIMARY KEY',
+    time: 'timestamptz',
+    naive: 'timestamp',
+    text: 'text',
+    bytes: 'bytea',
+  },
   mysql: {
     key: 'integer AUTO_INCREMENT PRIMARY KEY',
     time: 'datetime(6)',
@@ -50,10 +56,7 @@ export async function createDjangoTables({ sql, admin }: AppDatabase): Promise<v
 }
 
 /** Creates the table of Celery 5.2 on SQLAlchemy. */
-export async function createSqlalchemyTable(
-  { sql, admin }: AppDatabase,
-  isExtended = true,
-): Promise<void> {
+export async function createSqlalchemyTable({ sql, admin }: AppDatabase, isExtended = true): Promise<void> {
   const { key, naive, text, bytes } = TYPES[sql.dialect];
   const extended = `, name varchar(155), args ${bytes}, kwargs ${bytes}, worker varchar(155), retries integer, queue varchar(155)`;
   await admin(

@@ -14,7 +14,10 @@ import type { AppDatabase } from './sql-databases.ts';
 const FEED = { limit: 10, since: null, states: [], workers: [], tasks: [] };
 
 describe.skipIf(postgresMissing !== null)(
-  titleUnless(postgresMissing, 'a Celery source on results in PostgreSQL alone keeps the contract of sources'),
+  titleUnless(
+    postgresMissing,
+    'a Celery source on results in PostgreSQL alone keeps the contract of sources',
+  ),
   () => {
     let server: PostgresServer;
     let pool: pg.Pool;

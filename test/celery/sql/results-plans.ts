@@ -1,7 +1,13 @@
 /** Proves that no statement that is sent again and again reads a whole table. */
 import { expect } from 'vitest';
 import { until } from '../../helpers/redis-server.ts';
-import { createDjangoTables, createSqlalchemyTable, dateIn, storeDjango, watchResults } from './result-lab.ts';
+import {
+  createDjangoTables,
+  createSqlalchemyTable,
+  dateIn,
+  storeDjango,
+  watchResults,
+} from './result-lab.ts';
 import type { AppDatabase } from './sql-databases.ts';
 
 /** Rows that are there before. */
@@ -116,9 +122,12 @@ async function explain(
 
 /** Steps of a plan that read a whole table. */
 function wholeTables(dialect: string, plan: readonly Record<string, unknown>[]): unknown[] {
-  if (dialect === 'postgres') return plan.map((row) => row['QUERY PLAN']).filter((line) => /Seq Scan/.test(String(line)));
+  if (dialect === 'postgres')
+    return plan.map((row) => row['QUERY PLAN']).filter((line) => /Seq Scan/.test(String(line)));
   // `index`: all of an index. With a limit, it ends early; the greatest key is read without a table.
   if (dialect === 'mysql')
     return plan.filter(({ type, rows }) => type === 'ALL' || (type === 'index' && Number(rows) > 2_000));
-  return plan.map(({ detail }) => detail).filter((line) => /^SCAN (?!CONSTANT)(?!.*USING)/.test(String(line)));
+  return plan
+    .map(({ detail }) => detail)
+    .filter((line) => /^SCAN (?!CONSTANT)(?!.*USING)/.test(String(line)));
 }

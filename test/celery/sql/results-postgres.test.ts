@@ -122,7 +122,9 @@ describe.skipIf(postgresMissing !== null)(titleUnless(postgresMissing, 'results 
       await database.admin(insert('ahead', "now() + interval '1 hour'"));
       await until(() => watched.statesOf('ahead').length === 1);
       // A result of another clock does not hide those of this one.
-      await database.admin(`UPDATE ${TASKS} SET status = 'FAILURE', date_done = now() WHERE task_id = 'newer'`);
+      await database.admin(
+        `UPDATE ${TASKS} SET status = 'FAILURE', date_done = now() WHERE task_id = 'newer'`,
+      );
       await until(() => watched.statesOf('newer').includes('FAILURE'));
     });
 
@@ -202,7 +204,14 @@ describe.skipIf(postgresMissing !== null)(titleUnless(postgresMissing, 'results 
       await store({ task_id: 'long', status: 'SUCCESS', result: `"${'x'.repeat(300_000)}"` });
       await store({ task_id: 'broken', status: 'SUCCESS', result: '{"a": ' });
       await store({ task_id: 'waiting', status: 'PENDING', task_name: 'shop.add', created: done, done });
-      await store({ task_id: 'step', status: 'FAILURE', task_name: 'shop.add', result: '{}', done, created: done });
+      await store({
+        task_id: 'step',
+        status: 'FAILURE',
+        task_name: 'shop.add',
+        result: '{}',
+        done,
+        created: done,
+      });
       const sources = monitor(database.sql, { retention: { maxAgeMs: 100 * 365 * 86_400_000 } });
       await until(async () => (await task(sources, 'ok')) !== null);
       const ok = await task(sources, 'ok');
@@ -249,7 +258,10 @@ describe.skipIf(postgresMissing !== null)(titleUnless(postgresMissing, 'results 
         query: () => Promise.reject(new Error('connect postgres://me:hunter2@db.internal/shop failed')),
       });
       await until(async () => (await componentOf(sources, 'backend')).status === 'down');
-      const shown = JSON.stringify([await sources.components.listComponents(context), sources.tasks.status?.()]);
+      const shown = JSON.stringify([
+        await sources.components.listComponents(context),
+        sources.tasks.status?.(),
+      ]);
       expect(shown).toContain('The client of the database has failed.');
       expect(shown).not.toMatch(/hunter2|db\.internal/);
     });
@@ -262,7 +274,9 @@ describe.skipIf(postgresMissing !== null)(titleUnless(postgresMissing, 'results 
     expect(sources.tasks.status?.().ok).toBe(true);
     const named = monitor(database.sql, { backend: 'django-db' });
     await until(async () => (await componentOf(named, 'backend')).status === 'down');
-    expect((await componentOf(named, 'backend')).config.error).toBe('A table does not exist in this database.');
+    expect((await componentOf(named, 'backend')).config.error).toBe(
+      'A table does not exist in this database.',
+    );
     await createDjangoTables(database);
     await store({ task_id: 'a', status: 'SUCCESS', result: '1' });
     await until(async () => (await task(sources, 'a'))?.state === 'SUCCESS', 20_000);
@@ -276,7 +290,10 @@ describe.skipIf(postgresMissing !== null)(titleUnless(postgresMissing, 'results 
         `INSERT INTO celery_taskmeta (task_id, status, result, traceback, date_done) VALUES ('${id}', '${state}', '\\x8004', ${traceback}, now() AT TIME ZONE 'Asia/Tokyo')`,
       );
     await insert('failed', 'FAILURE', "E'Traceback:\\nValueError: no luck\\n'");
-    const sources = monitor({ ...database.sql, timezone: 'Asia/Tokyo' }, { backend: 'db+postgresql://x:SECRET@y/z' });
+    const sources = monitor(
+      { ...database.sql, timezone: 'Asia/Tokyo' },
+      { backend: 'db+postgresql://x:SECRET@y/z' },
+    );
     await until(async () => (await task(sources, 'failed')) !== null);
     const failed = await task(sources, 'failed');
     expect(failed).toMatchObject({ state: 'FAILURE', exception: "ValueError('no luck')", name: null });
