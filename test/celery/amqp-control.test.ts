@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { permissionsFor } from '../../src/sources/celery/brokers/amqp/permissions.ts';
 import { rabbitMissing } from '../helpers/rabbitmq.ts';
@@ -46,6 +47,13 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'remote contr
     expect([...(replies?.values.keys() ?? [])]).toEqual(['w1@x']);
     expect(first.heard.at(-1)?.body).toMatchObject({ method: 'active_queues', destination: ['w1@x'] });
     expect(second.heard.length).toBeGreaterThan(0);
+  });
+
+  it('reaches workers whatever the properties of their queues are, which Celery 5.6 lets its users choose', async () => {
+    await worker('durable@x', { queue: { durable: true } });
+    await worker('exclusive@x', { queue: { durable: false, exclusive: true } });
+    const replies = await control({ known: () => ['durable@x', 'exclusive@x'] }).ask('ping');
+    expect(replies).toMatchObject({ isComplete: true });
   });
 
   it('uses the exchanges that the settings name', async () => {
@@ -138,6 +146,8 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'remote contr
     const user = `least-${crypto.randomUUID()}`;
     await worker('w1@x');
     const { configure, write, read } = permissionsFor({});
+    const page = readFileSync(new URL('../../docs/celery.md', import.meta.url), 'utf8');
+    for (const pattern of [configure, write, read]) expect(page).toContain(`'${pattern}'`);
     const all = { configure, write, read };
     for (const missing of ['configure', 'write', 'read'] as const) {
       await rabbit().createUser(user, virtualHost(), { ...all, [missing]: '^$' });

@@ -2,7 +2,7 @@
 import { afterEach, beforeAll, beforeEach } from 'vitest';
 import { endpointOf } from '../../src/amqp/amqplib.ts';
 import { publishConfirmed } from '../../src/amqp/channel.ts';
-import type { AmqpClientChannel, AmqpMessage } from '../../src/amqp/client.ts';
+import type { AmqpClientChannel, AmqpMessage, QueueDeclaration } from '../../src/amqp/client.ts';
 import { type AmqpConnection, createAmqpConnection } from '../../src/amqp/connection.ts';
 import { parseAmqpUrls } from '../../src/amqp/urls.ts';
 import { createAmqpMailbox } from '../../src/sources/celery/brokers/amqp/control/mailbox.ts';
@@ -38,9 +38,17 @@ export interface FakeWorker {
 /** How a worker answers. */
 export interface FakeWorkerOptions {
   readonly settings?: CelerySettings;
+  /** Properties of its queue. Default: those of Celery 5.2. */
+  readonly queue?: QueueDeclaration;
   /** What it answers; `undefined`: nothing. Default `{ ok: 'pong' }`. */
   readonly answer?: (heard: Heard) => unknown;
 }
+
+const QUEUE: QueueDeclaration = {
+  durable: false,
+  autoDelete: true,
+  arguments: { 'x-message-ttl': 300_000, 'x-expires': 10_000 },
+};
 
 /** For one `describe`: each test has a virtual host, and what it began is ended after it. */
 export function useRabbitLab(start: () => Promise<Rabbit> = sharedRabbit) {
@@ -85,7 +93,7 @@ export function useRabbitLab(start: () => Promise<Rabbit> = sharedRabbit) {
 
   /** Listens, with the exchange and the queue that Celery 5.2 declares. */
   async function worker(name: string, options: FakeWorkerOptions = {}): Promise<FakeWorker> {
-    const { settings = {}, answer = () => ({ ok: 'pong' }) } = options;
+    const { settings = {}, answer = () => ({ ok: 'pong' }), queue: declaration = QUEUE } = options;
     const exchange = `${settings.control_exchange ?? 'celery'}.pidbox`;
     const replies = `reply.${exchange}`;
     const channel = await connect().channel({ confirm: true });
@@ -115,11 +123,7 @@ export function useRabbitLab(start: () => Promise<Rabbit> = sharedRabbit) {
     await channel.request(async (raw) => {
       const queue = `${name}.${exchange}`;
       await raw.assertExchange(exchange, 'fanout', { durable: false });
-      await raw.assertQueue(queue, {
-        durable: false,
-        autoDelete: true,
-        arguments: { 'x-message-ttl': 300_000, 'x-expires': 10_000 },
-      });
+      await raw.assertQueue(queue, declaration);
       await raw.bindQueue(queue, exchange, '');
       await raw.consume(queue, (message) => void take(message), { noAck: true });
     });

@@ -1,9 +1,15 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { formatWithOptions, inspect } from 'node:util';
+import createDebug from 'debug';
 import { afterEach, describe, expect, it } from 'vitest';
+import { celerySources } from '../../src/celery.ts';
 import { getJson } from '../../src/sources/celery/brokers/amqp/management/get-json.ts';
 import { createManagedQueues } from '../../src/sources/celery/brokers/amqp/management/managed-queues.ts';
 import { resolveManagement } from '../../src/sources/celery/brokers/amqp/management/management-options.ts';
+
+import { componentOf, context } from '../helpers/celery-events.ts';
+import { until } from '../helpers/redis-server.ts';
 
 const LOGIN = { username: 'monitor', password: 'covert' };
 
@@ -45,6 +51,42 @@ function row(name: string, more: object = {}): object {
     ...more,
   };
 }
+
+describe('the credentials of the management API', () => {
+  it('are shown nowhere, whatever the server says', async () => {
+    const written: string[] = [];
+    createDebug.enable('express-task-monitor*');
+    createDebug.log = (...values: unknown[]) => written.push(formatWithOptions({}, ...values));
+    const answers: RequestListener[] = [
+      (_request, response) => void response.writeHead(401).end('{"reason":"S3CRETuser:S3CRETpassword"}'),
+      (_request, response) => void response.end('S3CRETpassword'),
+      (request, response) => void response.end(JSON.stringify(request.headers)),
+      (request, response) =>
+        void response.writeHead(302, { location: `/${request.headers.authorization}` }).end(),
+    ];
+    for (const answer of answers) {
+      const url = await serve(answer);
+      for (const management of [
+        { url: url.replace('//', '//S3CRETuser:S3CRETpassword@') },
+        { url: `${url}/?S3CRET`, username: 'S3CRETuser', password: 'S3CRETpassword' },
+      ]) {
+        const sources = celerySources({
+          broker: 'amqp://S3CRETuser:S3CRETpassword@127.0.0.1:1/',
+          management,
+        });
+        ends.push(async () => sources.close());
+        await until(async () => (await componentOf(sources, 'broker')).config.management_error !== null);
+        await sources.queues.listQueues(context);
+        const shown = [await sources.components.listComponents(context), sources, written];
+        for (const value of shown)
+          expect(inspect(value, { depth: 20, showHidden: true })).not.toContain('S3CRET');
+        const { config } = await componentOf(sources, 'broker');
+        expect(config.management).toBe(url);
+      }
+    }
+    createDebug.disable();
+  });
+});
 
 describe('a request of the management API', () => {
   async function failure(answer: RequestListener, ms = 30_000): Promise<unknown> {
