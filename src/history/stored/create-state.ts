@@ -95,7 +95,7 @@ function createTap(stateNow: () => StoredState): HistoryTap {
     },
     taskDropping(id) {
       const { tasks, access } = stateNow();
-      noteDropping(tasks, id, access.readTask);
+      noteDropping(tasks, id, access.detachTask);
     },
     relationAdded: (relation) => noteRelation(stateNow(), relation),
     workerChanged(hostname) {
@@ -123,9 +123,7 @@ export function createView(state: StoredState): StoredView {
     now: () => ownNow(state),
     droppedThrough: () => droppedThrough(state),
     changedIds: () => state.tasks.changed.keys(),
-    *droppedTasks() {
-      for (const { task } of state.tasks.dropped.values()) yield task;
-    },
+    droppedTasks: () => state.tasks.dropped,
     revision: () => state.revision,
     countedSince: () => state.countedSince,
     noteRead: (error) => state.calls.note('read', error),

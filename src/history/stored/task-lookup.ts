@@ -1,5 +1,6 @@
 /** Reads what is stored of tasks that are about to be written, and takes it in. */
 import { type Steps, scheduler } from '../../scheduler.ts';
+import { droppedTask } from '../memory/read-kept.ts';
 import type { MemoryAccess } from '../memory/tap.ts';
 import type { TaskRecord } from '../merge/record.ts';
 import { type StoredTask, type TaskStore, WHOLE_AT_ONCE } from '../store.ts';
@@ -81,7 +82,7 @@ function* takeIn(
     if (kept === null) continue;
     const { record } = kept;
     stored.set(id, record);
-    if (backlog.dropped.has(id)) keepDropped(backlog, id, { record, rootId, shortened: [] });
+    if (backlog.dropped.has(id)) keepDropped(backlog, id, droppedTask({ record, rootId, shortened: [] }));
     else access.absorbTask({ record, rootId }, task.timestamp ?? 0);
     if (pauses.isDue()) {
       yield;

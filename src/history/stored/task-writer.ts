@@ -146,7 +146,7 @@ function wholeTask(task: KeptTask, stored: TaskRecord | undefined): KeptTask | n
 
 /** A message that comes late makes a task again that was dropped. */
 function keptTask({ backlog, access }: TaskWriterContext, id: string): KeptTask | null {
-  const dropped = backlog.dropped.get(id)?.task ?? null;
+  const dropped = backlog.dropped.get(id)?.read() ?? null;
   const task = access.readTask(id);
   return dropped === null || task === null ? (dropped ?? task) : bothOf(dropped, task);
 }
