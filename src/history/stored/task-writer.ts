@@ -3,7 +3,8 @@
  * prepared in the time of the scheduler. While the database is away the changes stay where they are, in memory.
  */
 import { isDone } from '../../model.ts';
-import { type Steps, scheduler } from '../../scheduler.ts';
+import { runInSlices } from '../../scheduler/in-slices.ts';
+import type { Steps } from '../../scheduler.ts';
 import { isRecord } from '../../values.ts';
 import type { KeptTask } from '../memory/tap.ts';
 import { lifeOf } from '../merge/life.ts';
@@ -38,7 +39,7 @@ export async function writeTasks(context: TaskWriterContext, store: TaskStore): 
     let unknown = batch.open.filter((id) => !versions.has(id));
     for (let attempt = 1; batch.open.length > 0 && attempt <= ATTEMPTS; attempt++) {
       await lookUp(context, store, batch, unknown);
-      const tasks = await scheduler.run('store', storedTasks(context, batch));
+      const tasks = await runInSlices('store', storedTasks(context, batch));
       const done =
         tasks.length === 0 ? NONE : await calls.ask('write', () => writeBatch(context, store, tasks));
       for (const { id, day, version } of tasks) {
