@@ -155,17 +155,27 @@ function keptTask({ backlog, access }: TaskWriterContext, id: string): KeptTask 
 /** @param version of this write */
 function toStored({ record, rootId }: KeptTask, day: number, version: number): StoredTask {
   const life = lifeOf(record.entries, record.runtime);
-  const { id, name, queue, parentId, groupId, chordId } = record;
+  const text = writeRecordText(record);
+  // One literal without `...`: such objects are made a thousand times a second, and take a fifth of the memory.
   return {
-    ...{ id, day, version, name, queue, rootId, parentId, groupId, chordId },
+    id: record.id,
+    day,
+    version,
     isOpen: !isDone(life.state),
     state: life.state,
+    name: record.name,
     worker: life.worker,
+    queue: record.queue,
+    rootId,
+    parentId: record.parentId,
+    groupId: record.groupId,
+    chordId: record.chordId,
     timestamp: life.timestamp,
     received: life.received,
     started: life.started,
     finished: life.finished,
     runtime: life.runtime,
-    ...writeRecordText(record),
+    record: text.record,
+    texts: text.texts,
   };
 }
