@@ -28,7 +28,7 @@ const ROWS_AT_ONCE = 32;
 export function createTaskStore(source: SourceDatabase, days: DayTables | null): TaskStore {
   const table = source.names.task;
   const inserted = insertTasks(table);
-  const updated = updateTasks(table);
+  const updated = updateTasks(source.database.dialect, table);
   const tasks = (): TaskTable => ({
     dialect: source.database.dialect,
     table,
