@@ -128,9 +128,11 @@ async function fill(): Promise<void> {
     "SELECT column_name AS name FROM information_schema.columns WHERE table_name = 'task_monitor_task' ORDER BY ordinal_position",
   );
   const names = columns.map(({ name }) => name).join(', ');
-  const changed = columns.map(({ name }) =>
-    name === 'id' || name === 'root_id' ? `${name} || '-' || copy` : name,
-  );
+  const changed = columns.map(({ name }) => {
+    if (name === 'id' || name === 'root_id') return `${name} || '-' || copy`;
+    // Else each task that is loaded differs from what is stored, and is written again.
+    return name === 'record' ? "replace(record, root_id, root_id || '-' || copy)" : name;
+  });
   for (let copy = 1; copy <= times; copy++) {
     await postgres.query(
       `INSERT INTO task_monitor_task (${names}) SELECT ${changed.join(', ')} FROM task_monitor_task, (SELECT ${copy} AS copy) AS copies WHERE id NOT LIKE '%-%-%-%-%-%' LIMIT ${stored - tasks}`,

@@ -22,6 +22,8 @@ export const settings: NonNullable<ViteUserConfig['test']> = {
  */
 export const LIVE: readonly string[] = [
   'test/bullmq/live.test.ts',
+  'test/bullmq/recorded-cost.test.ts',
+  'test/bullmq/recorded-killed.test.ts',
   'test/bullmq/recorded-live.test.ts',
   'test/bullmq/recorded-store.test.ts',
   'test/bullmq/scale.test.ts',

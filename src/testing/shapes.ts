@@ -127,6 +127,17 @@ export const SHAPES = {
     ),
     workers: listOf(filled),
     queues: listOf(filled),
+    computedFrom: optional(oneOf('tasks', 'rollups')),
+    countedSince: optional(nullable(date)),
+    queueDepths: optional(
+      listOf(
+        record({
+          queue: filled,
+          waiting: listOf(nullable(count)),
+          oldestSeconds: listOf(nullable(number)),
+        }),
+      ),
+    ),
   }),
   worker: record({
     hostname: filled,

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { postgresMissing } from '../helpers/postgres.ts';
+import { until } from '../helpers/redis-server.ts';
 import { faultCase } from './kit/fault-case.ts';
-import { expectAll, expectOnlyRecent, type KeptSource, keptSource } from './kit/kept-source.ts';
+import { expectAll, expectOnlyRecent, listAll, storeFigures } from './kit/kept-history.ts';
+import { type KeptSource, keptSource } from './kit/kept-source.ts';
 
 const storeCase: typeof faultCase = (row, title, run, options) =>
   faultCase(row, title, run, { missing: postgresMissing, timeout: 180_000, ...options });
@@ -69,7 +71,7 @@ storeCase(82, 'the tables are locked for some seconds', async (bench) => {
 
 storeCase(83, 'the clock of the host is set back by a day', async (bench) => {
   let ahead = 0;
-  const kept = await keptSource(bench, () => Date.now() + ahead);
+  const kept = await keptSource(bench, { now: () => Date.now() + ahead });
   ahead = -DAY_MS;
   await kept.recordFor(2_000);
   await kept.untilKept();
@@ -77,4 +79,37 @@ storeCase(83, 'the clock of the host is set back by a day', async (bench) => {
   await kept.recordFor(2_000);
   await kept.untilKept();
   await expectAll(bench, kept);
+});
+
+/** What ten minutes bring at 50 tasks a second; they come within seconds here. */
+const TEN_MINUTES = { tasks: 30_000, atOnce: 500 };
+/** How many tasks wait outside of memory at most. */
+const BACKLOG = 20_000;
+
+storeCase(84, 'PostgreSQL is away while as much happens as in ten minutes', async (bench) => {
+  const kept = await keptSource(bench);
+  const before = process.memoryUsage().heapUsed;
+  await kept.server.stop();
+  for (let done = 0; done < TEN_MINUTES.tasks; done += TEN_MINUTES.atOnce) {
+    kept.record(TEN_MINUTES.atOnce);
+    await sleep(20);
+  }
+  // The newest alone, for the list.
+  kept.record(1);
+  const grown = process.memoryUsage().heapUsed - before;
+  bench.figure('heap grown, MiB', Math.round(grown / 1_048_576));
+  expect(grown).toBeLessThan(400 * 1_048_576);
+  await expectOnlyRecent(bench, kept);
+  // What does not fit into the backlog is counted, and nobody is told that all is well.
+  const { waiting, lost, code } = await storeFigures(kept);
+  expect([Number(waiting) <= BACKLOG + 1_000, Number(lost) > 0, code]).toEqual([true, true, 'unreachable']);
+  await kept.server.start();
+  const lostTasks = async (): Promise<number> => kept.recorded() - (await kept.stored());
+  await until(async () => (await storeFigures(kept)).waiting === 0, 120_000);
+  bench.figure('tasks lost', await lostTasks());
+  // All but those that were counted; with a task, its items in the feed were lost, too.
+  expect(await lostTasks()).toBeGreaterThan(0);
+  expect(await lostTasks()).toBeLessThanOrEqual(Number((await storeFigures(kept)).lost));
+  expect(await lostTasks()).toBeLessThanOrEqual(kept.recorded() - BACKLOG);
+  expect((await listAll(bench, kept)).size).toBe(await kept.stored());
 });

@@ -1,6 +1,8 @@
-/** Monitors of a Celery deployment with a history in PostgreSQL, each in a process of its own that can be killed. */
+/** Monitors with a kept history, each in a process of its own that can be killed. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { ask } from './ask.ts';
@@ -8,7 +10,8 @@ import { atProcessEnd } from './process-end.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-const SCRIPT = `
+/** Shows a Celery deployment with a history in PostgreSQL. */
+const CELERY = `
   import express from 'express';
   import pg from 'pg';
   import { createMonitorRouter } from './src/index.ts';
@@ -51,34 +54,55 @@ export interface MonitorProcess {
 /** Errors of a connection to a process that has ended. */
 const LOST = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE'];
 
-let bundled: Promise<string> | null = null;
+/** By script. */
+const bundles = new Map<string, Promise<string>>();
 
-function bundle(): Promise<string> {
-  bundled ??= build({
-    stdin: { contents: SCRIPT, resolveDir: ROOT },
-    bundle: true,
-    packages: 'external',
-    platform: 'node',
-    format: 'esm',
-    write: false,
-  }).then(({ outputFiles }) => outputFiles[0]?.text ?? '');
+function bundle(script: string): Promise<string> {
+  const bundled =
+    bundles.get(script) ??
+    build({
+      stdin: { contents: script, resolveDir: ROOT },
+      bundle: true,
+      packages: 'external',
+      platform: 'node',
+      format: 'esm',
+      write: false,
+    }).then(({ outputFiles }) => outputFiles[0]?.text ?? '');
+  bundles.set(script, bundled);
   return bundled;
 }
 
-/** Starts one; resolves once it answers. */
+/** Starts one of a Celery deployment; resolves once it answers. */
 export async function startMonitor(options: MonitorOptions): Promise<MonitorProcess> {
-  const script = await bundle();
-  const child = spawn(process.execPath, ['--input-type=module', '-'], {
+  return startMonitorProcess(CELERY, options);
+}
+
+/**
+ * Starts one; resolves once it answers.
+ *
+ * @param script takes the options from `MONITOR`, and prints the port
+ * @param node runs the script. Default: the one that runs the tests
+ */
+export async function startMonitorProcess(
+  script: string,
+  options: Readonly<Record<string, unknown>>,
+  node = process.execPath,
+): Promise<MonitorProcess> {
+  const bundled = await bundle(script);
+  mkdirSync(join(ROOT, '.cache'), { recursive: true });
+  const folder = mkdtempSync(join(ROOT, '.cache', 'monitor-'));
+  const program = join(folder, 'monitor.mjs');
+  writeFileSync(program, bundled);
+  const child = spawn(node, [program], {
     cwd: ROOT,
     env: { ...process.env, MONITOR: JSON.stringify(options) },
-    stdio: ['pipe', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
   child.once(
     'exit',
     atProcessEnd(() => child.kill('SIGKILL')),
   );
-  child.stdin.end(script);
-  const port = await portOf(child);
+  const port = await portOf(child).finally(() => rmSync(folder, { recursive: true, force: true }));
   return {
     pid: child.pid ?? 0,
     async get<Body>(path: string) {

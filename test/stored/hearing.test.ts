@@ -27,6 +27,33 @@ describe('what an instance hears', () => {
     expect((await follower.reader.getStats(CONTEXT)).tasks).toBe(0);
   });
 
+  it('takes no task in behind its back when it stops to hear during a load', async () => {
+    const store = createArrayStore();
+    const leader = instanceOf({ store });
+    sendTask(leader, 'a');
+    await vi.waitFor(() => expect(store.rows('celery').tasks.size).toBe(1), WAIT);
+    let goOn = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    let isHeld = false;
+    store.after = (call) => {
+      if (call !== 'tasks.list' || isHeld) return undefined;
+      isHeld = true;
+      return held;
+    };
+    const follower = instanceOf({ store });
+    await vi.waitFor(() => expect(isHeld).toBe(true), WAIT);
+    await follower.setHearing('nothing');
+    goOn();
+    await vi.waitFor(() => expect(follower.status().phase).toBe('ready'), WAIT);
+    runTask(leader, 'a');
+    const states = () => [...store.rows('celery').tasks.values()].map(({ state }) => state);
+    await vi.waitFor(() => expect(states()).toEqual(['SUCCESS']), WAIT);
+    expect(follower.index.stateOf('a')).toBeNull();
+    expect(await taskIn(follower, 'a')).toMatchObject({ state: 'SUCCESS' });
+  });
+
   it('keeps what could not be written before it stopped to hear, and writes it later', async () => {
     const store = createArrayStore();
     const leader = instanceOf({ store });

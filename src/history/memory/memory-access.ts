@@ -1,8 +1,9 @@
 import { absorbTask } from './absorb-task.ts';
 import { isSeenWhole } from './memory-reader.ts';
 import { catchUp, type MemoryState } from './memory-state.ts';
-import { readKept } from './read-kept.ts';
-import type { KeptTask, MemoryAccess } from './tap.ts';
+import { detachKept, readKept } from './read-kept.ts';
+import type { Tables } from './tables.ts';
+import type { MemoryAccess } from './tap.ts';
 import type { Recorder } from './task-recorder.ts';
 
 /** Tasks that are dropped between two pauses. */
@@ -16,7 +17,8 @@ export function createMemoryAccess(state: MemoryState, recorder: Recorder): Memo
     counts: aggregate,
     isWatched: (from, to) => isSeenWhole(state, from, to),
     catchUp: () => catchUp(state),
-    readTask: (id) => readTask(state, id),
+    readTask: (id) => readWith(tables, id, readKept),
+    detachTask: (id) => readWith(tables, id, detachKept),
     readWorker: workers.read,
     readEvents: feed.readHeard,
     absorbTask: (task, heardAt) => absorbTask(state, task, heardAt),
@@ -50,7 +52,11 @@ export function createMemoryAccess(state: MemoryState, recorder: Recorder): Memo
   };
 }
 
-function readTask({ tables }: MemoryState, id: string): KeptTask | null {
+function readWith<Result>(
+  tables: Tables,
+  id: string,
+  read: (tables: Tables, slot: number) => Result,
+): Result | null {
   const slot = tables.records.slots.get(id);
-  return slot === undefined ? null : readKept(tables, slot);
+  return slot === undefined ? null : read(tables, slot);
 }

@@ -1,15 +1,55 @@
+import type { TaskTextField } from '../../model.ts';
+import type { TaskRecord } from '../merge/record.ts';
 import { shortenedIn } from '../table/redaction.ts';
 import type { Tables } from './tables.ts';
-import type { KeptTask } from './tap.ts';
+import type { DroppedTask, KeptTask } from './tap.ts';
 
 /** @returns a task as it is kept beyond memory; it must not be changed */
 export function readKept({ records, redaction }: Tables, slot: number): KeptTask {
   const record = redaction.record(slot);
+  return keptOf(record, record.rootId ?? records.roots[slot] ?? null, shortenedIn(records, slot, record));
+}
+
+/** @returns the same, whatever becomes of the task; its secrets are removed when it is read */
+export function detachKept({ records, redaction }: Tables, slot: number): DroppedTask {
+  const { record, redacted } = redaction.detach(slot);
+  const rootId = record.rootId ?? records.roots[slot] ?? null;
   const cut = shortenedIn(records, slot, record);
+  let kept: KeptTask | null = null;
+  return {
+    ...relativesOf(record),
+    textLength: textLength(record),
+    read() {
+      kept ??= keptOf(redacted(), rootId, cut);
+      return kept;
+    },
+  };
+}
+
+/** @returns a task that was read */
+export function droppedTask(task: KeptTask): DroppedTask {
+  return { ...relativesOf(task.record), textLength: textLength(task.record), read: () => task };
+}
+
+function relativesOf({
+  parentId,
+  groupId,
+  chordId,
+}: TaskRecord): Pick<DroppedTask, 'parentId' | 'groupId' | 'chordId'> {
+  return { parentId, groupId, chordId };
+}
+
+function textLength({ args, kwargs, result, exception, traceback }: TaskRecord): number {
+  const lengths = [args, kwargs, result, exception, traceback].map((text) => text?.length ?? 0);
+  return lengths.reduce((sum, length) => sum + length, 0);
+}
+
+/** @param cut texts of which memory holds only the beginning */
+function keptOf(record: TaskRecord, rootId: string | null, cut: readonly TaskTextField[]): KeptTask {
   const shortened = cut.filter((field) => !record.truncated.includes(field));
   return {
     record: shortened.length === 0 ? record : { ...record, truncated: [...record.truncated, ...shortened] },
-    rootId: record.rootId ?? records.roots[slot] ?? null,
+    rootId,
     shortened,
   };
 }

@@ -39,6 +39,17 @@ export interface KeptTask {
   readonly shortened: readonly TaskTextField[];
 }
 
+/** A task that memory has dropped, with all that is known of it. */
+export interface DroppedTask {
+  readonly parentId: string | null;
+  readonly groupId: string | null;
+  readonly chordId: string | null;
+  /** Characters of its texts. */
+  readonly textLength: number;
+  /** The task without secrets. These are removed the first time, which takes long where texts are long. */
+  read(): KeptTask;
+}
+
 /** A task that is taken in. */
 export type AbsorbedTask = Omit<KeptTask, 'shortened'> & Partial<KeptTask>;
 
@@ -54,6 +65,8 @@ export interface MemoryAccess {
   catchUp(): void;
   /** `null`: the task is not in memory. Its texts are redacted. */
   readTask(id: string): KeptTask | null;
+  /** The same as it is now, to be read once memory has dropped it: whoever drops tasks cannot wait for redaction. */
+  detachTask(id: string): DroppedTask | null;
   readWorker(hostname: string): StoredWorker | null;
   /** @returns the items that this instance has heard behind a number, oldest first, `most` at most, without secrets */
   readEvents(after: number, most: number): readonly HeardItem[];

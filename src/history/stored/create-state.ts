@@ -1,6 +1,6 @@
 /** Creates everything that a stored history consists of. */
 import { randomBytes } from 'node:crypto';
-import type { HistoryTap } from '../memory/tap.ts';
+import type { HistoryTap, MemoryAccess } from '../memory/tap.ts';
 import { createMemoryHistory, type MemoryHistory, type MemoryHistoryOptions } from '../memory-history.ts';
 import { resolveRetention } from '../retention.ts';
 import type { StoredHistoryOptions } from '../stored-history.ts';
@@ -31,7 +31,16 @@ export function createState(
     tap: createTap(() => state),
   });
   const state: StoredState = {
-    ...{ options, instance, clock, calls, history, access: history.access, hearing, pace },
+    ...{
+      options,
+      instance,
+      clock,
+      calls,
+      history,
+      access: createAccess(history.access, () => state),
+      hearing,
+      pace,
+    },
     maxEvents: memory.maxEvents ?? resolveRetention({}, 'createStoredHistory').maxEvents,
     isReadOnly: options.isReadOnly || store.isReadOnly,
     session: null,
@@ -62,6 +71,21 @@ export function createState(
   return state;
 }
 
+/**
+ * Memory as the store's side sees it. Once nothing is heard, no task is taken in any more: a load that is still under way
+ * would leave tasks behind that nobody keeps up to date, and that hide what others have stored since.
+ */
+function createAccess(access: MemoryAccess, stateNow: () => StoredState): MemoryAccess {
+  const isDeaf = (): boolean => stateNow().hearing === 'nothing';
+  return {
+    ...access,
+    absorbTask: (task, heardAt) => (isDeaf() ? 'refused' : access.absorbTask(task, heardAt)),
+    absorbRelation(relation) {
+      if (!isDeaf()) access.absorbRelation(relation);
+    },
+  };
+}
+
 /** Notes what changes. @param stateNow gives the state, which is there before anything can change */
 function createTap(stateNow: () => StoredState): HistoryTap {
   return {
@@ -71,7 +95,7 @@ function createTap(stateNow: () => StoredState): HistoryTap {
     },
     taskDropping(id) {
       const { tasks, access } = stateNow();
-      noteDropping(tasks, id, access.readTask);
+      noteDropping(tasks, id, access.detachTask);
     },
     relationAdded: (relation) => noteRelation(stateNow(), relation),
     workerChanged(hostname) {
@@ -99,9 +123,7 @@ export function createView(state: StoredState): StoredView {
     now: () => ownNow(state),
     droppedThrough: () => droppedThrough(state),
     changedIds: () => state.tasks.changed.keys(),
-    *droppedTasks() {
-      for (const { task } of state.tasks.dropped.values()) yield task;
-    },
+    droppedTasks: () => state.tasks.dropped,
     revision: () => state.revision,
     countedSince: () => state.countedSince,
     noteRead: (error) => state.calls.note('read', error),

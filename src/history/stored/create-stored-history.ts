@@ -68,7 +68,7 @@ async function setHearing(state: StoredState, jobs: Jobs, hearing: Hearing): Pro
   if (state.hearing === hearing) return;
   if (hearing === 'nothing') {
     await waitFor(jobs.write(), { ms: CLOSE_MS });
-    await scheduler.run('store', keepChanged(state.tasks, state.access.readTask));
+    await scheduler.run('store', keepChanged(state.tasks, state.access.detachTask));
   }
   changeHearing(state, hearing);
   if (hearing === 'nothing') await scheduler.run('store', state.access.forgetTasks());

@@ -1,11 +1,21 @@
 /** Items of the feed as text, and back. */
+import type { Steps } from '../../scheduler.ts';
 import type { HeardItem } from '../memory/tap.ts';
 
 type Row = readonly unknown[];
 
+/** Items between two pauses. */
+const ITEMS_AT_ONCE = 50;
+
 /** @param items without secrets */
-export function writeFeedText(items: readonly HeardItem[]): string {
-  return JSON.stringify(items.map(rowOf));
+export function* writeFeedText(items: readonly HeardItem[]): Steps<string> {
+  const texts: string[] = [];
+  for (let at = 0; at < items.length; at += ITEMS_AT_ONCE) {
+    const rows = items.slice(at, at + ITEMS_AT_ONCE).map(rowOf);
+    texts.push(JSON.stringify(rows).slice(1, -1));
+    yield;
+  }
+  return `[${texts.join(',')}]`;
 }
 
 function rowOf({ number, arrivedAt, item }: HeardItem): Row {

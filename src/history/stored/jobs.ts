@@ -14,6 +14,8 @@ const LOAD_MS = 1_000;
 const OPEN_MS = 1_000;
 const UPKEEP_MS = 60_000;
 const COUNT_MS = 10_000;
+/** The same where no other instance counts the same: what was not written is lost with the process. */
+const ONLY_COUNT_MS = 2_000;
 /** Longest time to load, write or fold counts, in milliseconds. */
 const COUNT_DEADLINE_MS = 60_000;
 /** Most chunks of the feed that are read at once. */
@@ -51,7 +53,8 @@ export function createJobs(state: StoredState): Jobs {
   const copies = createPulse(() => readCopies(state), state.pace.intervalMs);
   const loading = createPulse(() => load(state), LOAD_MS);
   const upkeep = createPulse(() => keepStore(state), UPKEEP_MS);
-  const counting = createPulse(() => countUp(state), COUNT_MS);
+  const isOnly = state.options.logItems !== undefined;
+  const counting = createPulse(() => countUp(state), isOnly ? ONLY_COUNT_MS : COUNT_MS);
   const all: readonly Pulse[] = [lease, writing, copies, loading, upkeep, counting];
   const opening = createPulse(async () => {
     await open(state);

@@ -1,6 +1,6 @@
 /** What the reads of a stored history know of it. `read/` answers from this; `create-stored-history.ts` provides it. */
 import type { MemoryView } from '../memory/memory-view.ts';
-import type { KeptTask } from '../memory/tap.ts';
+import type { DroppedTask } from '../memory/tap.ts';
 import type { StoreRetention, StoreSession } from '../store.ts';
 import type { Hearing } from '../stored-history.ts';
 
@@ -22,8 +22,11 @@ export interface StoredView {
   droppedThrough(): number;
   /** Ids of tasks that differ from what is stored, or may: what waits to be written. */
   changedIds(): Iterable<string>;
-  /** Tasks that memory has dropped before they were written. The store does not know them yet. */
-  droppedTasks(): Iterable<KeptTask>;
+  /**
+   * By id: tasks that memory has dropped before they were written. The store does not know them yet. Those that are
+   * written disappear from here: whoever needs all of them over a pause copies the map.
+   */
+  droppedTasks(): ReadonlyMap<string, DroppedTask>;
   /** Grows when others may have written what changes an answer of this history, and when the store answers again. */
   revision(): number;
   /** Since when there are counts over time in the store; `null`: there are none, or the store was not asked yet. */

@@ -1,13 +1,16 @@
 /** Tasks that have changed and are not written yet. */
 
 import type { Steps } from '../../scheduler.ts';
-import type { KeptTask } from '../memory/tap.ts';
+import { droppedTask } from '../memory/read-kept.ts';
+import type { DroppedTask, KeptTask } from '../memory/tap.ts';
 import { mergeRecords } from '../merge/merge-records.ts';
 
 /** Most tasks that memory has dropped and that wait to be written. */
 const MOST_DROPPED = 20_000;
 /** Most characters of their texts. */
 const MOST_DROPPED_TEXT = 32 * 1024 * 1024;
+/** What a task takes beside its texts, in characters. */
+const CHARACTERS_PER_TASK = 500;
 /** Tasks whose stored version is remembered. The others are looked up before they are written again. */
 const MOST_VERSIONS = 20_000;
 
@@ -15,12 +18,6 @@ const MOST_VERSIONS = 20_000;
 export interface StoredVersion {
   readonly day: number;
   readonly version: number;
-}
-
-/** A task that memory has dropped, and the characters of its texts. */
-interface DroppedTask {
-  readonly task: KeptTask;
-  readonly text: number;
 }
 
 /** What waits. Times as {@link StoreClock.elapsed}. */
@@ -68,16 +65,20 @@ export function noteChanged({ changed, again, writing }: TaskBacklog, id: string
 /**
  * A task is about to be dropped from memory. One that waits is kept for a while, up to a bound.
  *
- * @param read reads it from memory
+ * @param detach takes it from memory
  */
-export function noteDropping(backlog: TaskBacklog, id: string, read: (id: string) => KeptTask | null): void {
+export function noteDropping(
+  backlog: TaskBacklog,
+  id: string,
+  detach: (id: string) => DroppedTask | null,
+): void {
   const { changed, dropped, writing, again, versions, gone } = backlog;
   if (!changed.has(id)) {
     versions.delete(id);
     return;
   }
   if (writing.has(id)) gone.add(id);
-  const task = dropped.size < MOST_DROPPED && backlog.droppedText < MOST_DROPPED_TEXT ? read(id) : null;
+  const task = dropped.size < MOST_DROPPED && backlog.droppedText < MOST_DROPPED_TEXT ? detach(id) : null;
   if (task !== null) {
     keepDropped(backlog, id, task);
     return;
@@ -91,22 +92,21 @@ export function noteDropping(backlog: TaskBacklog, id: string, read: (id: string
 /**
  * Keeps the tasks that wait, since memory is about to forget all tasks.
  *
- * @param read reads one from memory
+ * @param detach takes one from memory
  */
-export function* keepChanged(backlog: TaskBacklog, read: (id: string) => KeptTask | null): Steps<void> {
+export function* keepChanged(backlog: TaskBacklog, detach: (id: string) => DroppedTask | null): Steps<void> {
   for (const id of [...backlog.changed.keys()]) {
-    noteDropping(backlog, id, read);
+    noteDropping(backlog, id, detach);
     yield;
   }
 }
 
 /** Keeps a task that is not in memory any more, together with what is kept of it. */
-export function keepDropped(backlog: TaskBacklog, id: string, task: KeptTask): void {
+export function keepDropped(backlog: TaskBacklog, id: string, task: DroppedTask): void {
   const known = backlog.dropped.get(id);
-  const kept = known === undefined ? task : bothOf(known.task, task);
-  const text = textOf(kept);
-  backlog.droppedText += text - (known?.text ?? 0);
-  backlog.dropped.set(id, { task: kept, text });
+  const kept = known === undefined ? task : droppedTask(bothOf(known.read(), task.read()));
+  backlog.droppedText += sizeOf(kept) - sizeOf(known);
+  backlog.dropped.set(id, kept);
 }
 
 /** What two instances, or two times, know of one task. */
@@ -139,7 +139,7 @@ export function lose(backlog: TaskBacklog, id: string): void {
 function forget(backlog: TaskBacklog, id: string): void {
   backlog.changed.delete(id);
   backlog.again.delete(id);
-  backlog.droppedText -= backlog.dropped.get(id)?.text ?? 0;
+  backlog.droppedText -= sizeOf(backlog.dropped.get(id));
   backlog.dropped.delete(id);
 }
 
@@ -168,8 +168,7 @@ export function rememberVersion({ versions }: TaskBacklog, id: string, version: 
   }
 }
 
-function textOf({ record }: KeptTask): number {
-  const { args, kwargs, result, exception, traceback } = record;
-  const lengths = [args, kwargs, result, exception, traceback].map((text) => text?.length ?? 0);
-  return lengths.reduce((sum, length) => sum + length, 500);
+/** Characters of a task, about. */
+function sizeOf(task: DroppedTask | undefined): number {
+  return task === undefined ? 0 : CHARACTERS_PER_TASK + task.textLength;
 }

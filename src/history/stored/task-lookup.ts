@@ -1,5 +1,8 @@
 /** Reads what is stored of tasks that are about to be written, and takes it in. */
-import { type Steps, scheduler } from '../../scheduler.ts';
+
+import { runInSlices } from '../../scheduler/in-slices.ts';
+import type { Steps } from '../../scheduler.ts';
+import { droppedTask } from '../memory/read-kept.ts';
 import type { MemoryAccess } from '../memory/tap.ts';
 import type { TaskRecord } from '../merge/record.ts';
 import { type StoredTask, type TaskStore, WHOLE_AT_ONCE } from '../store.ts';
@@ -39,10 +42,10 @@ export async function lookUp(
   const found = await calls.ask('write', () => store.find(ids));
   const day = dayAt(clock);
   for (const id of ids) rememberVersion(backlog, id, { day, version: 0 });
-  const long = await scheduler.run('store', takeIn(context, batch, found, false));
+  const long = await runInSlices('store', takeIn(context, batch, found, false));
   if (long.length === 0) return;
   const whole = await calls.ask('write', () => store.read(long.slice(0, WHOLE_AT_ONCE)));
-  await scheduler.run('store', takeIn(context, batch, whole, true));
+  await runInSlices('store', takeIn(context, batch, whole, true));
   for (const id of long.slice(WHOLE_AT_ONCE)) {
     backlog.versions.delete(id);
     backlog.writing.delete(id);
@@ -81,7 +84,7 @@ function* takeIn(
     if (kept === null) continue;
     const { record } = kept;
     stored.set(id, record);
-    if (backlog.dropped.has(id)) keepDropped(backlog, id, { record, rootId, shortened: [] });
+    if (backlog.dropped.has(id)) keepDropped(backlog, id, droppedTask({ record, rootId, shortened: [] }));
     else access.absorbTask({ record, rootId }, task.timestamp ?? 0);
     if (pauses.isDue()) {
       yield;

@@ -3,7 +3,8 @@
  * prepared in the time of the scheduler. While the database is away the changes stay where they are, in memory.
  */
 import { isDone } from '../../model.ts';
-import { type Steps, scheduler } from '../../scheduler.ts';
+import { runInSlices } from '../../scheduler/in-slices.ts';
+import type { Steps } from '../../scheduler.ts';
 import { isRecord } from '../../values.ts';
 import type { KeptTask } from '../memory/tap.ts';
 import { lifeOf } from '../merge/life.ts';
@@ -38,7 +39,7 @@ export async function writeTasks(context: TaskWriterContext, store: TaskStore): 
     let unknown = batch.open.filter((id) => !versions.has(id));
     for (let attempt = 1; batch.open.length > 0 && attempt <= ATTEMPTS; attempt++) {
       await lookUp(context, store, batch, unknown);
-      const tasks = await scheduler.run('store', storedTasks(context, batch));
+      const tasks = await runInSlices('store', storedTasks(context, batch));
       const done =
         tasks.length === 0 ? NONE : await calls.ask('write', () => writeBatch(context, store, tasks));
       for (const { id, day, version } of tasks) {
@@ -146,7 +147,7 @@ function wholeTask(task: KeptTask, stored: TaskRecord | undefined): KeptTask | n
 
 /** A message that comes late makes a task again that was dropped. */
 function keptTask({ backlog, access }: TaskWriterContext, id: string): KeptTask | null {
-  const dropped = backlog.dropped.get(id)?.task ?? null;
+  const dropped = backlog.dropped.get(id)?.read() ?? null;
   const task = access.readTask(id);
   return dropped === null || task === null ? (dropped ?? task) : bothOf(dropped, task);
 }
@@ -154,17 +155,27 @@ function keptTask({ backlog, access }: TaskWriterContext, id: string): KeptTask 
 /** @param version of this write */
 function toStored({ record, rootId }: KeptTask, day: number, version: number): StoredTask {
   const life = lifeOf(record.entries, record.runtime);
-  const { id, name, queue, parentId, groupId, chordId } = record;
+  const text = writeRecordText(record);
+  // One literal without `...`: such objects are made a thousand times a second, and take a fifth of the memory.
   return {
-    ...{ id, day, version, name, queue, rootId, parentId, groupId, chordId },
+    id: record.id,
+    day,
+    version,
     isOpen: !isDone(life.state),
     state: life.state,
+    name: record.name,
     worker: life.worker,
+    queue: record.queue,
+    rootId,
+    parentId: record.parentId,
+    groupId: record.groupId,
+    chordId: record.chordId,
     timestamp: life.timestamp,
     received: life.received,
     started: life.started,
     finished: life.finished,
     runtime: life.runtime,
-    ...writeRecordText(record),
+    record: text.record,
+    texts: text.texts,
   };
 }

@@ -1,6 +1,7 @@
 /** Writes what has changed since the last time: tasks, relations, feed, workers and texts. */
 
 import type { TaskRelation } from '../../model.ts';
+import { runInSlices } from '../../scheduler/in-slices.ts';
 import { type Steps, scheduler } from '../../scheduler.ts';
 import type { StoreSession } from '../store.ts';
 import type { StoredWorker } from '../workers/worker-record.ts';
@@ -104,7 +105,7 @@ async function writeFeed(state: StoredState, { feed: store }: StoreSession): Pro
       feed.written = feed.heard;
       return;
     }
-    const text = scheduler.measure(() => writeFeedText(items));
+    const text = await runInSlices('store', writeFeedText(items));
     await calls.ask('write', () => store.append(access.instance, text, items.length));
     // Items that memory has dropped meanwhile are missing between two chunks.
     feed.lost += first.number - feed.written - 1;
@@ -117,7 +118,7 @@ async function writeTexts(state: StoredState, { snapshots }: StoreSession): Prom
   const { texts, clock } = state;
   if (state.areWorkersChanged && state.hearing !== 'nothing') {
     state.areWorkersChanged = false;
-    texts.publish(TEXT.workers, await scheduler.run('store', workersText(state)));
+    texts.publish(TEXT.workers, await runInSlices('store', workersText(state)));
   }
   const isCoverageDue = clock.elapsed() - state.coverageWrittenAt >= COVERAGE_MS;
   if (isCoverageDue && state.hearsSince !== null && isHolder(state)) {

@@ -6,6 +6,7 @@
 import type { TaskTextField } from '../../model.ts';
 import { type Redactor, redactValue } from '../../redact.ts';
 import type { MutableRecord, TaskEntry } from '../merge/record.ts';
+import type { Stamps } from '../merge/stamps.ts';
 import { entriesAt, setRedactedDetail } from './entry-table.ts';
 import { readRecord } from './record-table.ts';
 import { FACT, inlineBytes, type Records } from './records.ts';
@@ -17,10 +18,20 @@ export interface TableRedaction {
   searched(slot: number): void;
   /** The record of a task, without secrets. It must not be changed. */
   record(slot: number): MutableRecord;
+  /** The record of a task as it is now, and what removes its secrets later, whatever has become of the task. */
+  detach(slot: number): DetachedRecord;
   /** The texts that the table holds of a task have no secrets. */
   mark(slot: number): void;
   /** Whether secrets are removed here. */
   readonly isActive: boolean;
+}
+
+/** A record that the table may forget. */
+export interface DetachedRecord {
+  /** With secrets. */
+  readonly record: MutableRecord;
+  /** The same without secrets. */
+  redacted(): MutableRecord;
 }
 
 const FACT_OF: Readonly<Record<TaskTextField, number>> = {
@@ -36,9 +47,11 @@ const FIELDS = Object.keys(FACT_OF) as TaskTextField[];
 /** @param redactor `null`: texts stay as they are */
 export function createTableRedaction(records: Records, redactor: Redactor | null): TableRedaction {
   if (redactor === null) {
-    return { isActive: false, searched() {}, mark() {}, record: (slot) => readRecord(records, slot) };
+    const record = (slot: number): MutableRecord => readRecord(records, slot);
+    const detach = (slot: number): DetachedRecord => detached(record(slot));
+    return { isActive: false, searched() {}, mark() {}, record, detach };
   }
-  return {
+  const table: TableRedaction = {
     isActive: true,
     mark: (slot) => markRedacted(records, slot),
     searched(slot) {
@@ -50,6 +63,34 @@ export function createTableRedaction(records: Records, redactor: Redactor | null
       redactStamps(records, slot, redactor);
       const held = records.held.records.get(slot);
       return held === undefined ? readRecord(records, slot) : redactedCopy(records, slot, held, redactor);
+    },
+    detach: (slot) =>
+      records.held.records.has(slot) ? detached(table.record(slot)) : detachPacked(records, slot, redactor),
+  };
+  return table;
+}
+
+function detached(record: MutableRecord): DetachedRecord {
+  return { record, redacted: () => record };
+}
+
+function detachPacked(records: Records, slot: number, redactor: Redactor): DetachedRecord {
+  const record = readRecord(records, slot);
+  const facts = records.facts[slot] as number;
+  const raw = FIELDS.filter((field) => (facts & FACT_OF[field]) === 0 && record[field] !== null);
+  const cut = raw.filter((field) => records.values.read(textAt(records, slot, field)).cut);
+  const shown = readPackedDetails(records, slot, (at) => records.entries.redactedDetails.has(at));
+  return {
+    record,
+    redacted() {
+      const copy = { ...record };
+      for (const field of raw) {
+        const isCut = cut.includes(field) || record.truncated.includes(field);
+        copy[field] = redactor.text(record[field] ?? '', field, isCut);
+      }
+      copy.entries = record.entries.map((entry) => redactedEntry(entry, shown, redactor));
+      copy.stamps = redactedStamps(record.stamps, redactor);
+      return copy;
     },
   };
 }
@@ -118,9 +159,13 @@ function redactDetails({ entries, heads }: Records, slot: number, redactor: Reda
 
 function redactStamps({ extras }: Records, slot: number, redactor: Redactor): void {
   const extra = extras.get(slot);
-  if (extra === undefined || extra.stamps === null || extra.stamps.isRedacted === true) return;
-  const { value, size } = extra.stamps;
-  extra.stamps = { value: redactValue(value, 'stamps', redactor), size, isRedacted: true };
+  if (extra !== undefined) extra.stamps = redactedStamps(extra.stamps, redactor);
+}
+
+function redactedStamps(stamps: Stamps | null, redactor: Redactor): Stamps | null {
+  if (stamps === null || stamps.isRedacted === true) return stamps;
+  const { value, size } = stamps;
+  return { value: redactValue(value, 'stamps', redactor), size, isRedacted: true };
 }
 
 /**
@@ -139,7 +184,7 @@ function redactedCopy(
     if (text === null || text === records.values.read(textAt(records, slot, field)).text) continue;
     copy[field] = redactor.text(text, field, held.truncated.includes(field));
   }
-  const packed = readPackedDetails(records, slot);
+  const packed = readPackedDetails(records, slot, () => true);
   const entries = held.entries.map((entry) => redactedEntry(entry, packed, redactor));
   const { stamps } = held;
   if (stamps !== null && stamps.isRedacted !== true) {
@@ -148,11 +193,16 @@ function redactedCopy(
   return { ...copy, entries };
 }
 
-function readPackedDetails({ entries, heads }: Records, slot: number): ReadonlySet<string> {
+/** @param isWanted by the position of an entry */
+function readPackedDetails(
+  { entries, heads }: Records,
+  slot: number,
+  isWanted: (at: number) => boolean,
+): ReadonlySet<string> {
   const details = new Set<string>();
   for (const at of entriesAt(entries, heads[slot] as number)) {
     const detail = entries.details.get(at);
-    if (detail !== undefined) details.add(detail);
+    if (detail !== undefined && isWanted(at)) details.add(detail);
   }
   return details;
 }

@@ -25,6 +25,7 @@ export const POSTGRES: SqlDialect = {
   rowId: null,
   sortedBy: (column) => column,
   type: (type) => TYPES[type],
+  isGiven: (column, type, at) => `${column} = ANY($${at}::${ARRAYS[type]})`,
   isAny: (expression, at) => `${expression} = ANY($${at}::text[])`,
 };
 

@@ -34,6 +34,13 @@ export interface SqlDialect {
   sortedBy(column: string): string;
   /** The name of a column type. */
   type(type: SqlType): string;
+  /**
+   * Whether a column has one of the values that a batch gives for it: the planner of PostgreSQL then looks into the
+   * tables of these days alone, and finds the rows by their key. Without it, a new table without statistics is sorted.
+   *
+   * @param at position of the column in the batch, from 1
+   */
+  isGiven(column: string, type: SqlType, at: number): string;
   /** Whether an expression equals one of the texts of an array that is bound as `$at`. */
   isAny(expression: string, at: number): string;
 }

@@ -34,12 +34,14 @@ const FIELDS: Readonly<
   texts: { field: 'texts' },
 };
 
-const READ = TASK_COLUMNS.slice(1) as readonly (readonly [keyof typeof FIELDS, string])[];
+/** What each column behind the number of the source holds. */
+const READ = (TASK_COLUMNS.slice(1) as readonly (readonly [keyof typeof FIELDS, string])[]).map(
+  ([column, type]) => ({ ...FIELDS[column], isText: type === 'text' }),
+);
 
 /** A task as it is written, without the number of its source. */
 export function taskRow(task: StoredTask): SqlRow {
-  return READ.map(([column]) => {
-    const { field, isKey } = FIELDS[column];
+  return READ.map(({ field, isKey }) => {
     const value = task[field];
     if (typeof value === 'boolean') return value ? 1 : 0;
     return isKey === true && typeof value === 'string' ? toColumn(value) : value;
@@ -48,13 +50,13 @@ export function taskRow(task: StoredTask): SqlRow {
 
 /** @param row the columns that {@link taskRow} writes */
 export function taskOf(row: SqlRow): StoredTask {
-  const task: Record<string, SqlField | boolean> = {};
-  for (const [at, [column, type]] of READ.entries()) {
-    const { field, isKey } = FIELDS[column];
+  const task: Record<string, SqlField | boolean> = { ...NO_TASK };
+  for (let at = 0; at < READ.length; at++) {
+    const { field, isKey, isText } = READ[at] as (typeof READ)[number];
     const value = row[at] ?? null;
-    if (value === null) task[field] = null;
-    else if (field === 'isOpen') task[field] = Number(value) === 1;
-    else if (type !== 'text') task[field] = Number(value);
+    if (value === null) continue;
+    if (field === 'isOpen') task[field] = Number(value) === 1;
+    else if (!isText) task[field] = Number(value);
     else task[field] = isKey === true ? fromColumn(String(value)) : String(value);
   }
   // Every column has its field: `FIELDS` has a row for each.
@@ -69,3 +71,6 @@ export function relativesOf(row: SqlRow): StoredRelatives {
     ...{ rootId: idAt(1), parentId: idAt(2), groupId: idAt(3), chordId: idAt(4) },
   };
 }
+
+/** Copied for each row, so that all of them have the same shape: others take several times the memory. */
+const NO_TASK = Object.fromEntries(READ.map(({ field }) => [field, null]));

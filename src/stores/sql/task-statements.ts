@@ -1,6 +1,7 @@
 /** The statements about tasks. Every value is bound; names of tables come from `names.ts`. */
 import type { StoredLink, StoredQuery } from '../../history/store.ts';
 import { assign, insertBatch, listColumns, without } from './batches.ts';
+import { TABLES } from './schema.ts';
 import type { SqlBatch, SqlDialect, SqlValue } from './sql-database.ts';
 import { TASK_COLUMNS, type TaskColumn } from './task-row.ts';
 import { containing, toColumn } from './text-key.ts';
@@ -52,11 +53,15 @@ export function insertTasks(table: string): SqlBatch {
 }
 
 /** Writes tasks again. Those that are stored in another version than the one before stay as they are. */
-export function updateTasks(table: string): SqlBatch {
+export function updateTasks(dialect: SqlDialect, table: string): SqlBatch {
+  const isAmong = TASK_COLUMNS.slice(0, TABLES.task.key.length).map(([name, type], at) =>
+    dialect.isGiven(name, type, at + 1),
+  );
   return {
     columns: TASK_COLUMNS,
     text: `UPDATE ${table} AS stored SET ${assign(WRITTEN, 'given.new_')} FROM given
-      WHERE source_id = new_source_id AND id = new_id AND day = new_day AND version = new_version - 1 RETURNING id`,
+      WHERE source_id = new_source_id AND id = new_id AND day = new_day AND version = new_version - 1
+        AND ${isAmong.join(' AND ')} RETURNING id`,
   };
 }
 

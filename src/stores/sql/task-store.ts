@@ -1,9 +1,12 @@
 /** The tasks of a source. */
 import type { StoredQuery, StoredRelatives, StoredTask, TaskStore } from '../../history/store.ts';
+import { runInSlices } from '../../scheduler/in-slices.ts';
+import type { Steps } from '../../scheduler.ts';
 import type { DayTables } from './days.ts';
 import { listByValue } from './list-by-value.ts';
 import { dropDaysBefore } from './retention.ts';
 import type { SourceDatabase } from './source-database.ts';
+import type { SqlRow } from './sql-database.ts';
 import { relativesOf, taskOf, taskRow } from './task-row.ts';
 import {
   countTasks,
@@ -19,10 +22,13 @@ import {
 } from './task-statements.ts';
 import { fromColumn } from './text-key.ts';
 
+/** Rows that are prepared between two pauses. */
+const ROWS_AT_ONCE = 32;
+
 export function createTaskStore(source: SourceDatabase, days: DayTables | null): TaskStore {
   const table = source.names.task;
   const inserted = insertTasks(table);
-  const updated = updateTasks(table);
+  const updated = updateTasks(source.database.dialect, table);
   const tasks = (): TaskTable => ({
     dialect: source.database.dialect,
     table,
@@ -43,10 +49,8 @@ export function createTaskStore(source: SourceDatabase, days: DayTables | null):
   };
   return {
     async write(given) {
-      const rows = [
-        ...(await source.batch(inserted, given.filter(isFirst).map(taskRow))),
-        ...(await source.batch(updated, given.filter((task) => !isFirst(task)).map(taskRow))),
-      ];
+      const [first, later] = await runInSlices('store', rowsOf(given));
+      const rows = [...(await source.batch(inserted, first)), ...(await source.batch(updated, later))];
       return new Set(rows.map(([id]) => fromColumn(String(id))));
     },
     find: async (ids) => (ids.length === 0 ? [] : read(readTasks(tasks(), ids, 'listed'))),
@@ -79,6 +83,12 @@ export function createTaskStore(source: SourceDatabase, days: DayTables | null):
   };
 }
 
-function isFirst({ version }: StoredTask): boolean {
-  return version === 1;
+/** @returns the rows of tasks that are written for the first time, and of those that are written again */
+function* rowsOf(tasks: readonly StoredTask[]): Steps<readonly [SqlRow[], SqlRow[]]> {
+  const [first, later]: [SqlRow[], SqlRow[]] = [[], []];
+  for (const task of tasks) {
+    (task.version === 1 ? first : later).push(taskRow(task));
+    if ((first.length + later.length) % ROWS_AT_ONCE === 0) yield;
+  }
+  return [first, later];
 }

@@ -12,6 +12,7 @@ export const SQLITE: SqlDialect = {
   // Without figures about the rows, SQLite prefers to walk through all of them in order.
   sortedBy: (column) => `+${column}`,
   type: (type) => TYPES[type],
+  isGiven: () => 'true',
   isAny: (expression, at) => `${expression} IN (SELECT value FROM json_each($${at}))`,
 };
 

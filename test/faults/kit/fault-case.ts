@@ -16,8 +16,14 @@ export interface FaultBench {
   readonly express: ExpressMajor;
   /** Serves the monitor until the case is over; the host's own route is polled from now on. */
   serve(options: MonitorOptions, host?: HostOptions): Promise<Host>;
+  /** Polls the host's own route of another process from now on. @param url of the host */
+  watch(url: string): void;
   /** Asks the monitor, and fails when the answer is another or comes far too late. */
-  expectAnswer<Body = unknown>(host: Host, path: string, expected: ExpectedAnswer): Promise<Answer<Body>>;
+  expectAnswer<Body = unknown>(
+    host: Pick<Host, 'get'>,
+    path: string,
+    expected: ExpectedAnswer,
+  ): Promise<Answer<Body>>;
   /** A figure for the table: `figure('source calls', 3)`. */
   figure(name: string, value: number | string): void;
 }
@@ -66,7 +72,7 @@ export interface FaultCaseOptions {
 /**
  * One case of a row, on each version of Express.
  *
- * @param row of the fault table: 1 to 83
+ * @param row of the fault table: 1 to 90
  * @param title a sentence; the test's title is `row <row>: <title>, on Express <n>`
  */
 export function faultCase(
@@ -100,21 +106,25 @@ export function faultCase(
 }
 
 function benchOf(express: ExpressMajor, record: FaultRecord): FaultBench {
+  function watch(url: string): void {
+    const stop = pollCanary(url);
+    onTestFinished(async () => {
+      const { asked, failures, p99 } = await stop();
+      record.canaryP99 = Math.max(record.canaryP99 ?? 0, p99);
+      expect(failures).toEqual([]);
+      expect(asked).toBeGreaterThan(0);
+    });
+  }
   return {
     express,
+    watch,
     async serve(options, hostOptions) {
       const host = await serve(express, options, hostOptions);
-      const stop = pollCanary(host.url);
-      onTestFinished(async () => {
-        const { asked, failures, p99 } = await stop();
-        record.canaryP99 = Math.max(record.canaryP99 ?? 0, p99);
-        expect(failures).toEqual([]);
-        expect(asked).toBeGreaterThan(0);
-      });
+      watch(host.url);
       return host;
     },
     async expectAnswer<Body>(
-      { get }: Host,
+      { get }: Pick<Host, 'get'>,
       path: string,
       { status, code, aimMs = 1_000, options }: ExpectedAnswer,
     ) {

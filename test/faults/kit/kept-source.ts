@@ -1,38 +1,42 @@
-/** A source whose history is kept in PostgreSQL, and what its cases ask of it. */
+/** A source whose history is kept in PostgreSQL. */
 import pg from 'pg';
-import { expect, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { type MemorySources, memorySources } from '../../../src/memory.ts';
 import { postgresStore } from '../../../src/postgres.ts';
-import type { TasksBody } from '../../../src/wire.ts';
 import { type PostgresServer, startPostgres } from '../../helpers/postgres.ts';
 import { until } from '../../helpers/redis-server.ts';
-import type { Host } from '../../router/host-kit.ts';
 import type { FaultBench } from './fault-case.ts';
-
-/** Most tasks that memory holds: all others are only in the store. */
-const IN_MEMORY = 200;
-/** How many tasks each case records before the fault, and meanwhile. */
-const BEFORE = 1_000;
-const MEANWHILE = 600;
-/** Milliseconds between two tasks that are recorded during the fault. */
-const PACE_MS = 10;
+import { BEFORE, IN_MEMORY, type KeptHistory, recordFor } from './kept-history.ts';
 
 /** A source with a store. */
-export interface KeptSource {
+export interface KeptSource extends KeptHistory {
   readonly server: PostgresServer;
-  readonly host: Host;
-  /** Tasks recorded so far. */
-  recorded(): number;
   /** Records tasks until the time is over. */
   recordFor(ms: number): Promise<void>;
-  /** Waits until every task can be read from the store, and is well. @returns milliseconds */
-  untilKept(): Promise<number>;
+  /**
+   * Waits until every task can be read from the store, and is well.
+   *
+   * @param lost how many are not there
+   * @returns milliseconds
+   */
+  untilKept(lost?: () => Promise<number>): Promise<number>;
 }
 
-/** @param now clock of the host */
-export async function keptSource(bench: FaultBench, now: () => number = Date.now): Promise<KeptSource> {
+/** How to make one. */
+export interface KeptSourceOptions {
+  /** Clock of the host. */
+  readonly now?: () => number;
+  /** Called before the tables are created. */
+  readonly prepare?: (server: PostgresServer) => Promise<void>;
+}
+
+export async function keptSource(
+  bench: FaultBench,
+  { now = Date.now, prepare }: KeptSourceOptions = {},
+): Promise<KeptSource> {
   const server = await startPostgres();
   onTestFinished(() => server.close());
+  await prepare?.(server);
   const pool = new pg.Pool({ connectionString: server.url(), max: 5 });
   pool.on('error', () => {});
   const sources = memorySources({ store: postgresStore(pool), retention: { maxTasks: IN_MEMORY }, now });
@@ -43,26 +47,26 @@ export async function keptSource(bench: FaultBench, now: () => number = Date.now
   });
   const host = await bench.serve({ sources });
   let count = 0;
-  const record = (): void => recordTask(sources, count++);
-  const kept: KeptSource = {
-    server,
+  const history: KeptHistory = {
     host,
     recorded: () => count,
-    async recordFor(ms) {
-      const end = performance.now() + ms;
-      for (let done = 0; done < MEANWHILE && performance.now() < end; done++) {
-        record();
-        await new Promise((resolve) => setTimeout(resolve, PACE_MS));
-      }
+    record(more) {
+      for (const end = count + more; count < end; count++) recordTask(sources, count);
     },
-    async untilKept() {
+    stored: () => storedCount(server),
+  };
+  const kept: KeptSource = {
+    ...history,
+    server,
+    recordFor: (ms) => recordFor(history, ms),
+    async untilKept(lost = async () => 0) {
       const start = performance.now();
-      await until(async () => (await storedCount(server)) === count, 60_000);
+      await until(async () => (await history.stored()) === count - (await lost()), 60_000);
       await until(async () => (await host.get('/api/tasks/task-0/')).status === 200, 60_000);
       return Math.round(performance.now() - start);
     },
   };
-  while (count < BEFORE) record();
+  kept.record(BEFORE);
   await kept.untilKept();
   return kept;
 }
@@ -82,37 +86,4 @@ async function storedCount(server: PostgresServer): Promise<number> {
     "SELECT count(*) FROM task_monitor_task WHERE state IN ('SUCCESS', 'FAILURE')",
   );
   return Number(row?.count);
-}
-
-/**
- * What has to hold while the store cannot be used: recent tasks are listed at once; older ones are neither denied nor
- * left out silently.
- */
-export async function expectOnlyRecent(bench: FaultBench, { host, recorded }: KeptSource): Promise<void> {
-  const newest = recorded() - 1;
-  const { body } = await bench.expectAnswer<TasksBody>(host, '/api/tasks/?limit=20', {
-    status: 200,
-    aimMs: 50,
-  });
-  expect(body.tasks.map(({ task_id: id }) => id)).toContain(`task-${newest}`);
-  await bench.expectAnswer(host, `/api/tasks/task-${newest}/`, { status: 200 });
-  // Not asked for before: of what was, the last answer is shown.
-  await bench.expectAnswer(host, '/api/tasks/task-7/', { status: [503, 504] });
-  const { body: all } = await bench.expectAnswer<TasksBody>(host, '/api/tasks/?limit=1000', {
-    status: [200, 503, 504],
-  });
-  if (all.tasks !== undefined) expect(all.next_cursor).not.toBeNull();
-}
-
-/** Walks through all tasks. */
-export async function expectAll(bench: FaultBench, { host, recorded }: KeptSource): Promise<void> {
-  const ids = new Set<string>();
-  let cursor: string | null = null;
-  do {
-    const path: string = `/api/tasks/?limit=500${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;
-    const { body } = await bench.expectAnswer<TasksBody>(host, path, { status: 200 });
-    for (const { task_id: id } of body.tasks) ids.add(id);
-    cursor = body.next_cursor;
-  } while (cursor !== null);
-  expect(ids.size).toBe(recorded());
 }

@@ -7,7 +7,7 @@ import type { Task } from '../../../src/model.ts';
 import type { TaskQuery } from '../../../src/source.ts';
 import { SORTS } from '../../../src/testing/listing.ts';
 import { T0, told } from '../telling.ts';
-import { keptOf, memoryOf, type OpenMemory, readerOver, storedOf } from './split-history.ts';
+import { droppedTasks, keptOf, memoryOf, type OpenMemory, readerOver, storedOf } from './split-history.ts';
 
 const TYPES = ['sent', 'received', 'started', 'succeeded', 'failed', 'retried', 'revoked', 'custom'] as const;
 
@@ -103,7 +103,7 @@ async function split(
   const reader = readerOver(memory, () => session, {
     droppedThrough: () => droppedThrough,
     changedIds: () => ids.filter((id) => kindOf(id) === 'stale' || kindOf(id) === 'memory'),
-    droppedTasks: () => dropped,
+    droppedTasks: () => droppedTasks(dropped),
   });
   return { whole, reader };
 }

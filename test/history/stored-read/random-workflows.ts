@@ -6,7 +6,7 @@ import type { KeptTask } from '../../../src/history/memory/tap.ts';
 import type { StoredTask, StoreSession } from '../../../src/history/store.ts';
 import type { TaskRelation, TaskTree } from '../../../src/model.ts';
 import { CONTEXT, T0, told } from '../telling.ts';
-import { keptOf, memoryOf, readerOver, storedOf } from './split-history.ts';
+import { droppedTasks, keptOf, memoryOf, readerOver, storedOf } from './split-history.ts';
 
 const COUNT = 14;
 const ids = fc.integer({ min: 0, max: COUNT - 1 }).map((n) => `t${n}`);
@@ -72,7 +72,7 @@ async function split({ tasks, relations }: Given, session: StoreSession) {
     if (task !== null && kept === 'dropped') dropped.push(task);
   }
   await session.tasks.write(stored);
-  const reader = readerOver(memory, () => session, { droppedTasks: () => dropped });
+  const reader = readerOver(memory, () => session, { droppedTasks: () => droppedTasks(dropped) });
   return { whole: whole.reader, reader };
 }
 

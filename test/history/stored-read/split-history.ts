@@ -9,7 +9,8 @@ import {
 } from '../../../src/history/memory/memory-state.ts';
 import { createMemoryView } from '../../../src/history/memory/memory-view.ts';
 import { createMemoryWriter } from '../../../src/history/memory/memory-writer.ts';
-import type { KeptTask } from '../../../src/history/memory/tap.ts';
+import { droppedTask } from '../../../src/history/memory/read-kept.ts';
+import type { DroppedTask, KeptTask } from '../../../src/history/memory/tap.ts';
 import { createRecorder } from '../../../src/history/memory/task-recorder.ts';
 import { lifeOf } from '../../../src/history/merge/life.ts';
 import type { StoredTask, StoreSession } from '../../../src/history/store.ts';
@@ -62,6 +63,11 @@ export function storedOf({ record, rootId }: KeptTask, version = 1, day = 1): St
   };
 }
 
+/** Tasks as a history offers them that memory has dropped before they were written. */
+export function droppedTasks(tasks: readonly KeptTask[]): ReadonlyMap<string, DroppedTask> {
+  return new Map(tasks.map((task) => [task.record.id, droppedTask(task)]));
+}
+
 /** A reader over a history in memory and a session. */
 export function readerOver(
   memory: OpenMemory,
@@ -76,7 +82,7 @@ export function readerOver(
     now: Date.now,
     droppedThrough: () => Number.POSITIVE_INFINITY,
     changedIds: () => [],
-    droppedTasks: () => [],
+    droppedTasks: () => new Map(),
     ...{ revision: () => 0, countedSince: () => null },
     noteRead: () => {},
     ...options,

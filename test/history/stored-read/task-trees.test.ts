@@ -11,6 +11,23 @@ describe('a workflow in memory and a store', () => {
     await expectSameTrees(arraySessions, 25);
   });
 
+  it('is not denied because memory was filled while it was asked', async () => {
+    const store = createArrayStore();
+    const session = await store.open({ source: 'jobs', deployment: null, isReadOnly: false });
+    const changes = [told({ id: 'a', type: 'succeeded', time: T0, rootId: 'a' })];
+    const kept = keptOf(memoryOf(changes), 'a');
+    if (kept === null) throw new Error('no task');
+    await session.tasks.write([storedOf(kept)]);
+    const empty = memoryOf([]);
+    for (const read of ['getTask', 'getTaskTree'] as const) {
+      let asked = 0;
+      // Everything is in memory from the second look on.
+      const droppedThrough = () => (asked++ === 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY);
+      const reader = readerOver(empty, () => session, { droppedThrough });
+      expect(await reader[read]('a', CONTEXT)).not.toBeNull();
+    }
+  });
+
   it('is answered without the store when it began lately', () => {
     const changes = [
       told({ id: 'a', type: 'started', time: T0, rootId: 'a' }),

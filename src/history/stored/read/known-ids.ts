@@ -36,7 +36,7 @@ export function listKnown(
   context: ReadContext,
 ): Awaitable<ReadonlySet<string>> {
   const { memory, droppedThrough, droppedTasks, known } = reader;
-  const dropped = new Set([...droppedTasks()].map(({ record }) => record.id));
+  const dropped = droppedTasks();
   const found = new Set<string>();
   const open: string[] = [];
   const isAll = droppedThrough() === Number.NEGATIVE_INFINITY;

@@ -29,9 +29,9 @@ export function createStoredReader(view: StoredView): StoredReader {
   return {
     ...reader,
     instance: INSTANCE,
-    listTasks: (query, read) => listTasks(context, query, read),
-    getTask: (id, read) => getTask(context, id, read),
-    getTaskTree: (id, read) => getTaskTree(context, id, read),
+    listTasks: (query, read) => listTasks(fromNowOn(context), query, read),
+    getTask: (id, read) => getTask(fromNowOn(context), id, read),
+    getTaskTree: (id, read) => getTaskTree(fromNowOn(context), id, read),
     getTaskStats: createStatsReader(view, reads, (query, read) => getTaskStats(context, query, read)),
     getActivity: (read) => getActivity(context, read),
     listKnown: (ids, read) => listKnown(context, ids, read),
@@ -40,4 +40,13 @@ export function createStoredReader(view: StoredView): StoredReader {
       return { revision: revision + view.revision(), changesAt };
     },
   };
+}
+
+/**
+ * For one read: memory is asked first, and may be filled before it is looked at whether the store has to be asked, too.
+ * What memory answered then lacks what it has by now.
+ */
+function fromNowOn(context: ReaderContext): ReaderContext {
+  const before = context.droppedThrough();
+  return { ...context, droppedThrough: () => Math.max(before, context.droppedThrough()) };
 }

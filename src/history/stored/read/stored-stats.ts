@@ -117,8 +117,8 @@ function* addDropped(
   cold: ColdFigures,
 ): Steps<void> {
   let count = 0;
-  for (const task of [...droppedTasks()]) {
-    const { id } = task.record;
+  for (const [id, dropped] of [...droppedTasks()]) {
+    const task = dropped.read();
     if (passesFilters(rowOf(task, memory), query)) cold.set(id, figuresOf(task));
     else cold.delete(id);
     if (++count % TASKS_AT_ONCE === 0) yield;

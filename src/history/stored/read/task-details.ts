@@ -51,7 +51,7 @@ async function readBoth(
   context: ReadContext,
 ): Promise<TaskDetail | null> {
   const { memory, reads } = reader;
-  const dropped = known === null ? droppedTask(reader, id) : null;
+  const dropped = known === null ? (reader.droppedTasks().get(id)?.read() ?? null) : null;
   const isInStore = known === null && dropped === null;
   const ms = known === null ? undefined : CHILDREN_MS;
   try {
@@ -71,11 +71,6 @@ async function readBoth(
     if (known !== null && isStoreAway(error)) return known;
     throw error;
   }
-}
-
-function droppedTask({ droppedTasks }: ReaderContext, id: string): ColdTask | null {
-  for (const task of droppedTasks()) if (task.record.id === id) return task;
-  return null;
 }
 
 /** Two instances may have stored a task on two days. @param stored with long texts; of one task */
@@ -103,7 +98,7 @@ function childrenIn(
   relations: readonly TaskRelation[],
 ): readonly string[] {
   const children = new Set(memory.children(id));
-  for (const { record } of droppedTasks()) if (record.parentId === id) children.add(record.id);
+  for (const [child, { parentId }] of droppedTasks()) if (parentId === id) children.add(child);
   // What memory knows of a task is newer.
   for (const child of sent) if (!memory.has(child)) children.add(child);
   for (const { parent, child, relation } of relations) {

@@ -7,11 +7,12 @@ import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
 import type { Awaitable, ReadContext, TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
 import { isThenable } from '../../../values.ts';
 import { pause } from '../../../waiting.ts';
+import type { DroppedTask } from '../../memory/tap.ts';
 import type { StoredTask } from '../../store.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { storeQuery } from './store-query.ts';
 import { isStoreAway } from './store-reads.ts';
-import { type ColdTask, positionOf, readStored, rowOf } from './stored-rows.ts';
+import { positionOf, readStored, rowOf } from './stored-rows.ts';
 import { countAll } from './task-total.ts';
 
 /** Stored tasks that are made into rows between two pauses. */
@@ -94,7 +95,7 @@ interface Merge {
   /** Rows behind the start of the page, by id. */
   readonly rows: Map<string, Listed>;
   /** Tasks that are newer here than in the store, although memory does not hold them. */
-  readonly dropped: ReadonlySet<string>;
+  readonly dropped: ReadonlyMap<string, DroppedTask>;
   /** How far the rows of memory are known; `null`: to their end. */
   readonly memoryEnd: TaskPosition | null;
   /** The same for the stored rows. */
@@ -110,13 +111,12 @@ async function mergePage(
   context: ReadContext,
 ): Promise<TaskPage> {
   const { limit, q, scan } = query;
-  const backlog = [...reader.droppedTasks()];
+  const dropped = new Map(reader.droppedTasks());
   const merge: Merge = {
-    ...{ reader, query, rows: new Map(), dropped: new Set(backlog.map(({ record }) => record.id)) },
-    ...{ memoryEnd: page.next, storeEnd: query.after, examined: 0 },
+    ...{ reader, query, rows: new Map(), dropped, memoryEnd: page.next, storeEnd: query.after, examined: 0 },
   };
   for (const task of page.tasks) list(merge, task, { key: sortKeyOf(task, query.sort), id: task.id });
-  await scheduler.run('list', addBacklog(merge, backlog), context);
+  await scheduler.run('list', addBacklog(merge), context);
   // One more than the page, to know whether another follows.
   const batch = q === null ? limit + 1 : Math.min(scan, Math.max(limit + 1, SEARCH_BATCH));
   const ms = page.tasks.length > 0 ? PAGE_MS : undefined;
@@ -150,12 +150,13 @@ function countUpTo({ rows, query }: Merge, end: TaskPosition | null): number {
   return count;
 }
 
-function* addBacklog(merge: Merge, backlog: readonly ColdTask[]): Steps<void> {
-  const { reader, query } = merge;
-  for (const [at, dropped] of backlog.entries()) {
-    if (at % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) yield;
-    if (reader.memory.has(dropped.record.id)) continue;
-    const task = rowOf(dropped, reader.memory);
+function* addBacklog(merge: Merge): Steps<void> {
+  const { reader, query, dropped } = merge;
+  let count = 0;
+  for (const [id, known] of dropped) {
+    if (++count % ROWS_AT_ONCE === 0) yield;
+    if (reader.memory.has(id)) continue;
+    const task = rowOf(known.read(), reader.memory);
     if (passesFilters(task, query)) list(merge, task, { key: sortKeyOf(task, query.sort), id: task.id });
   }
 }

@@ -42,7 +42,7 @@ async function idsInMemory(
   context: ReadContext,
 ): Promise<readonly string[] | null> {
   // Nobody has counted these as tasks of memory.
-  for (const _ of droppedTasks()) return null;
+  if (droppedTasks().size > 0) return null;
   const ids = new Set<string>();
   for (const id of changedIds()) {
     if (ids.size > MOST_EXCEPT) return null;

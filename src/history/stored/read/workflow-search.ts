@@ -2,9 +2,10 @@
 import type { Task, TaskRelation } from '../../../model.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { ReadContext } from '../../../source.ts';
+import type { DroppedTask } from '../../memory/tap.ts';
 import type { StoredLink, StoredRelatives } from '../../store.ts';
 import type { ReaderContext } from './reader-context.ts';
-import { type ColdTask, rowOf } from './stored-rows.ts';
+import { rowOf } from './stored-rows.ts';
 import type { WorkflowNode } from './workflow-nodes.ts';
 
 /** Most tasks of a workflow that are read: those of the largest graph that the API shows. */
@@ -18,9 +19,9 @@ const IDS_AT_ONCE = 64;
 export interface WorkflowSearch {
   readonly reader: ReaderContext;
   /** Tasks that memory has dropped before they were written. */
-  readonly dropped: ReadonlyMap<string, ColdTask>;
-  /** Their ids, by those of their parent, group and chord. */
-  readonly droppedBy: ReadonlyMap<string, readonly string[]>;
+  readonly dropped: ReadonlyMap<string, DroppedTask>;
+  /** Their ids, by those of their parent, group and chord; filled by the first look-up. */
+  readonly droppedBy: Map<string, string[]>;
   readonly nodes: Map<string, WorkflowNode>;
   /** The nodes that only the store knows. */
   readonly stored: Set<string>;
@@ -43,9 +44,8 @@ interface IdQueue {
 
 /** @param id of a task of the workflow */
 export function createWorkflowSearch(reader: ReaderContext, id: string): WorkflowSearch {
-  const dropped = new Map([...reader.droppedTasks()].map((task) => [task.record.id, task]));
   const search: WorkflowSearch = {
-    ...{ reader, dropped, droppedBy: byRelative(dropped.values()) },
+    ...{ reader, dropped: new Map(reader.droppedTasks()), droppedBy: new Map() },
     ...{ nodes: new Map(), stored: new Set(), relations: new Map(), isCut: false },
     ...{ tasks: newQueue(), groups: newQueue(), roots: newQueue() },
   };
@@ -53,14 +53,17 @@ export function createWorkflowSearch(reader: ReaderContext, id: string): Workflo
   return search;
 }
 
-function byRelative(tasks: Iterable<ColdTask>): Map<string, string[]> {
-  const found = new Map<string, string[]>();
-  for (const { record } of tasks) {
-    for (const id of [record.parentId, record.groupId, record.chordId]) {
-      if (id !== null) found.set(id, [...(found.get(id) ?? []), record.id]);
+function* relateDropped({ dropped, droppedBy }: WorkflowSearch): Steps<void> {
+  let count = 0;
+  for (const [id, { parentId, groupId, chordId }] of dropped) {
+    for (const relative of [parentId, groupId, chordId]) {
+      if (relative === null) continue;
+      const known = droppedBy.get(relative);
+      if (known === undefined) droppedBy.set(relative, [id]);
+      else known.push(id);
     }
+    if (++count % IDS_AT_ONCE === 0) yield;
   }
-  return found;
 }
 
 function newQueue(): IdQueue {
@@ -109,13 +112,14 @@ function take(queue: IdQueue): string[] {
 /** Takes in what memory knows of all ids that were found. */
 function* lookUp(search: WorkflowSearch): Steps<void> {
   const { tasks, groups, roots, reader, dropped, droppedBy } = search;
+  if (droppedBy.size === 0) yield* relateDropped(search);
   roots.open.push(...roots.fresh.splice(0));
   let count = 0;
   for (const queue of [groups, tasks, groups, tasks]) {
     // What is found meanwhile is appended.
     for (let at = 0; at < queue.fresh.length; at++) {
       const id = queue.fresh[at] as string;
-      const cold = dropped.get(id);
+      const cold = dropped.get(id)?.read();
       const node = reader.memory.row(id) ?? (cold && { ...cold.record, rootId: cold.rootId });
       if (queue === tasks && node !== undefined) addNode(search, node);
       for (const other of reader.memory.linked(id)) reachTask(search, other);
@@ -187,6 +191,6 @@ function reach({ known, fresh }: IdQueue, id: string): void {
 export function rowIn({ reader, dropped }: WorkflowSearch, id: string): Task | null {
   const row = reader.memory.row(id);
   if (row !== null) return row;
-  const cold = dropped.get(id);
+  const cold = dropped.get(id)?.read();
   return cold === undefined ? null : rowOf(cold, reader.memory);
 }

@@ -6,7 +6,7 @@ import type { StreamPosition } from './stream-reads.ts';
 /** Kept items of one queue, oldest first. */
 export interface LoggedPart {
   readonly items: readonly FeedItem[];
-  /** Whether items between the position and these, or between two of these, are not known. */
+  /** Whether items between the position and these are not known. */
   readonly hasGap: boolean;
 }
 

@@ -22,6 +22,8 @@ export interface FeedStream {
   isEnd: boolean;
   /** Whether it is read from what is kept of entries that were removed. */
   isInLog: boolean;
+  /** The item before which others are not known; `null`: there is none. */
+  gapBefore: string | null;
   /** Whether entries behind the position were removed before they could be read. */
   hasGap: boolean;
 }
@@ -34,7 +36,17 @@ export interface StreamItem {
 
 export function createFeedStream(tail: StreamTail, position: StreamPosition): FeedStream {
   const key = queueKeyOf(tail.queue.name);
-  return { tail, key, position, items: [], index: 0, isEnd: false, isInLog: false, hasGap: false };
+  return {
+    tail,
+    key,
+    position,
+    items: [],
+    index: 0,
+    isEnd: false,
+    isInLog: false,
+    gapBefore: null,
+    hasGap: false,
+  };
 }
 
 /**
@@ -61,6 +73,7 @@ export async function* itemsBehind(
 export function takeItem({ stream, item }: StreamItem): void {
   stream.index += 1;
   stream.position = { id: item.id };
+  stream.hasGap ||= item.id === stream.gapBefore;
 }
 
 /** @returns false when the items after the position are not in memory */
@@ -118,7 +131,7 @@ async function fillFromLog(
   stream.items = items;
   stream.index = 0;
   stream.isEnd = false;
-  stream.hasGap ||= hasGap;
+  if (hasGap) stream.gapBefore = first?.id ?? null;
   return true;
 }
 

@@ -178,7 +178,7 @@ async function logEvents(
   readings: ReadonlyMap<string, JobReading | null>,
 ): Promise<void> {
   const options = { timeoutMs: READ_MS, signal: closing.signal };
-  const held = await readHeld(access, news, options);
+  const held = await readHeld(access, news, (taskId) => (jobs.get(taskId)?.starts.length ?? 0) > 0, options);
   const before = new Map(positions);
   for (const { queue } of news) {
     if (positions.has(queue.name) || (await isTrimmed(access, queue, options))) continue;

@@ -65,17 +65,27 @@ export async function readMentioned(
   return readings;
 }
 
-/** Reads whether the jobs are locked that a worker may have given back, by task id: one command for each. */
+/**
+ * Reads whether the jobs are locked that a worker may have given back, by task id: one command for each.
+ *
+ * @param hasRun whether a job was on a worker before these entries
+ */
 export async function readHeld(
   access: QueueAccess,
   news: readonly StreamNews[],
+  hasRun: (taskId: string) => boolean,
   options: ReadOptions,
 ): Promise<ReadonlyMap<string, boolean>> {
   const jobs = new Map<string, JobRef>();
+  const active = new Set<string>();
   for (const { queue, entries } of news) {
     for (const entry of entries) {
-      const id = mayReturn(entry) ? jobIdOf(entry) : null;
-      if (id !== null) jobs.set(taskIdOf(queue.name, id), { queue, id });
+      const id = jobIdOf(entry);
+      const taskId = id === null ? '' : taskIdOf(queue.name, id);
+      if (entry.fields.get('event') === 'active') active.add(taskId);
+      // A job is delayed when it is added, too.
+      else if (id !== null && mayReturn(entry) && (active.has(taskId) || hasRun(taskId)))
+        jobs.set(taskId, { queue, id });
     }
   }
   const replies = await access.read(

@@ -49,7 +49,10 @@ async function readBehind(
       if (part.queue !== queue || compareIds(part.after, reached) <= 0) continue;
       // Each part begins where the one before ended, unless something is missing.
       const begin = part.before ?? part.items[0]?.id ?? part.after;
-      hasGap ||= compareIds(begin, reached) > 0;
+      const isBroken = compareIds(begin, reached) > 0;
+      // What is behind a gap comes with the next part, so that the gap is reported where it is.
+      if (isBroken && items.length > 0) return { items, hasGap };
+      hasGap ||= isBroken;
       const from = reached;
       items.push(...part.items.filter(({ id }) => compareIds(id, from) > 0));
       reached = part.after;

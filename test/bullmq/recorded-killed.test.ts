@@ -1,0 +1,176 @@
+/** Monitors of BullMQ that are killed under load: nothing is lost that the event streams still have. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as bullmq from 'bullmq';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { EventsBody, TasksBody } from '../../src/wire.ts';
+import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
+import { startPostgresMonitor, startSqliteMonitor } from '../helpers/bullmq-monitor.ts';
+import type { MonitorProcess } from '../helpers/monitor-process.ts';
+import { sqliteMissing } from '../helpers/other-node.ts';
+import { type PostgresServer, postgresMissing, startPostgres } from '../helpers/postgres.ts';
+import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
+
+const ENGINES = [
+  { engine: 'PostgreSQL', missing: redisMissing ?? postgresMissing },
+  { engine: 'SQLite', missing: redisMissing ?? sqliteMissing },
+] as const;
+
+/** Jobs a second, for so many seconds: less than the 10,000 entries that a stream keeps. */
+const RATE = 150;
+const SECONDS = 12;
+
+for (const { engine, missing } of ENGINES) {
+  describe.skipIf(missing !== null)(titleUnless(missing, `a monitor of BullMQ with ${engine}`), () => {
+    const folder = mkdtempSync(join(tmpdir(), 'monitor-killed-'));
+    let postgres: PostgresServer | null = null;
+    let app: BullMQApp;
+    let queue: bullmq.Queue;
+    let start: () => Promise<MonitorProcess>;
+    let running: MonitorProcess[];
+    let databases = 0;
+
+    beforeAll(async () => {
+      postgres = engine === 'PostgreSQL' ? await startPostgres() : null;
+    });
+
+    beforeEach(async () => {
+      app = await startBullMQ(bullmq);
+      queue = app.queue('mail');
+      running = [];
+      databases += 1;
+      const database = (await postgres?.createDatabase(`killed${databases}`)) ?? null;
+      start = async () => {
+        const monitor = await (database === null
+          ? startSqliteMonitor(app.redis.url(), join(folder, `${databases}.db`))
+          : startPostgresMonitor(app.redis.url(), database));
+        running.push(monitor);
+        return monitor;
+      };
+    });
+
+    afterEach(async () => {
+      await Promise.all(running.map((monitor) => monitor.kill()));
+      await app.close();
+    });
+
+    afterAll(async () => {
+      await postgres?.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    /** Jobs that end and are removed at once. @returns how many of them failed */
+    async function load(seconds: number): Promise<number> {
+      const opts = { removeOnComplete: true, removeOnFail: true, delay: 300 };
+      app.worker(
+        'mail',
+        async ({ data }) => {
+          if (data.n % 10 === 0) throw new Error('no route');
+          return { n: data.n };
+        },
+        { concurrency: 20 },
+      );
+      let n = 0;
+      const begin = performance.now();
+      for (let tick = 1; tick <= seconds * 10; tick += 1) {
+        const jobs = Array.from({ length: RATE / 10 }, () => ({ name: 'send', data: { n: n++ }, opts }));
+        await queue.addBulk(jobs);
+        await new Promise((resolve) => setTimeout(resolve, begin + tick * 100 - performance.now()));
+      }
+      await app.settled(queue, 0, 'delayed', 'wait', 'prioritized', 'active');
+      return Math.ceil(n / 10);
+    }
+
+    async function rows(monitor: MonitorProcess): Promise<Map<string, TasksBody['tasks'][number]>> {
+      const found = new Map<string, TasksBody['tasks'][number]>();
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const after: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+        const page: TasksBody | null = await monitor.get<TasksBody>(`/api/tasks/?limit=1000${after}`);
+        if (page === null) return found;
+        for (const task of page.tasks) found.set(task.task_id, task);
+        cursor = page.next_cursor;
+      }
+      return found;
+    }
+
+    /** All events from the beginning, page by page. */
+    async function feed(monitor: MonitorProcess) {
+      const ids: string[] = [];
+      let gaps = 0;
+      for (let from = 'since=1970-01-01T00:00:00Z'; ; ) {
+        const part = await monitor.get<EventsBody>(`/api/events/latest/?limit=1000&${from}`);
+        if (part === null) return { ids, gaps };
+        ids.push(...part.events.map(({ id }) => id).toReversed());
+        if (part.gap) gaps += 1;
+        if (part.events.length === 0) return { ids, gaps };
+        from = `since=${encodeURIComponent(part.cursor)}`;
+      }
+    }
+
+    it('loses nothing when it is killed twice, and counts all but the last seconds', async () => {
+      let monitor = await start();
+      await until(async () => (await monitor.get('/api/tasks/')) !== null, 20_000);
+      const loaded = load(SECONDS);
+      for (const wait of [4_300, 3_700]) {
+        await new Promise((resolve) => setTimeout(resolve, wait));
+        await monitor.kill();
+        monitor = await start();
+      }
+      const failed = await loaded;
+      const jobs = RATE * SECONDS;
+      await until(async () => (await rows(monitor)).size === jobs, 60_000).catch(() => {});
+      const found = await rows(monitor);
+      expect(found.size).toBe(jobs);
+      expect([...found.values()].filter(({ state }) => state === 'FAILURE').length).toBe(failed);
+      const redis = new Redis(app.redis.port);
+      const streamed = (await redis.xrange('bull:mail:events', '-', '+')).length;
+      // Jobs that waited when nobody listened are read, too, if they were still there.
+      const nameless = [...found.values()].filter(({ name }) => name === null).length;
+      expect(nameless).toBe(0);
+      const whole = await feed(monitor);
+      expect(whole.gaps).toBe(0);
+      // As if nothing had ever been trimmed.
+      await until(async () => (await feed(monitor)).ids.length === whole.ids.length, 10_000);
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      await redis.xtrim('bull:mail:events', 'MAXLEN', 50);
+      redis.disconnect();
+      await monitor.kill();
+      monitor = await start();
+      await until(async () => (await feed(monitor)).ids.length === whole.ids.length, 20_000).catch(() => {});
+      const kept = await feed(monitor);
+      expect(kept.ids).toEqual(whole.ids);
+      expect(kept.gaps).toBe(0);
+      expect(streamed).toBeGreaterThan(jobs * 4);
+      // Of an hour, the tasks are summed up; of 30 days, what was counted, but for the last seconds before a kill.
+      const day = await monitor.get<TasksBody>('/api/tasks/?limit=0&stats=60');
+      expect(day?.stats?.states).toEqual({ SUCCESS: jobs - failed, FAILURE: failed });
+      const month = await monitor.get<TasksBody>('/api/tasks/?limit=0&stats=43200&stats_step=86400');
+      const counted = Object.values(month?.stats?.states ?? {}).reduce((sum, count) => sum + count, 0);
+      expect(month?.stats?.computed_from).toBe('rollups');
+      expect(Math.abs(counted - jobs)).toBeLessThan(2 * 4 * RATE);
+      console.log({ engine, jobs, events: whole.ids.length, counted });
+    }, 180_000);
+
+    it('says `gap` for what was trimmed while it did not run, and has all the rest', async () => {
+      let monitor = await start();
+      await until(async () => (await monitor.get('/api/tasks/')) !== null, 20_000);
+      await load(3);
+      await until(async () => (await rows(monitor)).size === 3 * RATE, 30_000);
+      await new Promise((resolve) => setTimeout(resolve, 4_000));
+      const before = await feed(monitor);
+      await monitor.kill();
+      await load(3);
+      const redis = new Redis(app.redis.port);
+      await redis.xtrim('bull:mail:events', 'MAXLEN', 200);
+      redis.disconnect();
+      monitor = await start();
+      await until(async () => (await rows(monitor)).size > 3 * RATE + 30, 30_000);
+      const after = await feed(monitor);
+      expect(after.gaps).toBe(1);
+      expect(after.ids.slice(0, before.ids.length)).toEqual(before.ids);
+      expect(after.ids.length).toBeGreaterThanOrEqual(before.ids.length + 150);
+    }, 120_000);
+  });
+}
