@@ -148,12 +148,11 @@ export const djangoTarget = defineTarget({
       updatedAt: NOW - 600_000,
       storedUntil: entry.lastRunAt,
     };
-    const [row] = djangoSchedules(snapshot, {
-      observer: createRunObserver(),
-      timezone: 'UTC',
-      unstored: 185_000,
-      now: NOW,
-    });
+    const context = { observer: createRunObserver(), timezone: 'UTC', unstored: 185_000, now: NOW };
+    const steps = djangoSchedules(snapshot, context);
+    let step = steps.next();
+    while (step.done !== true) step = steps.next();
+    const [row] = step.value;
     if (row !== undefined) checkBody('ScheduleBody', serializer.schedule(row, 'fuzz'));
   },
 });

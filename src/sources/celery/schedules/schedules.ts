@@ -2,6 +2,7 @@
 import { MonitorError } from '../../../errors.ts';
 import type { TaskChange } from '../../../history/history.ts';
 import type { Component, Schedule } from '../../../model.ts';
+import { scheduler as work } from '../../../scheduler.ts';
 import type { ScheduleSource, SourceStatus } from '../../../source.ts';
 import type { Problem } from '../problem.ts';
 import type { CelerySettings } from '../settings.ts';
@@ -114,7 +115,7 @@ async function listEnabled(state: State): Promise<Schedule[] | null> {
   const unread = [redbeat.reading, django].find(
     ({ snapshot, problem }) => snapshot === null && problem !== null,
   );
-  const rows = listAll(state);
+  const rows = await listAll(state);
   if (cutOff(state) !== null && unread !== undefined && rows.length === 0) {
     throw new MonitorError('source_unavailable', unread.problem?.sentence);
   }
@@ -135,10 +136,8 @@ async function componentOf(state: State): Promise<Component> {
     unreadableRedbeat: redbeat.unreadable,
     django: django.problem,
     problem: cutOff(state),
-    nextDue: earliest(listAll(state)),
-    isAlive:
-      observer.isAlive(now) ||
-      (django.snapshot !== null && hasRunLately(django.snapshot, contextOf(state, now))),
+    nextDue: earliest(await listAll(state)),
+    isAlive: observer.isAlive(now) || (await isDjangoAlive(state, now)),
     ...countsOf(state, scheduler),
     timezone: zoneOf(state),
     now,
@@ -204,17 +203,24 @@ function zoneOf({ redbeat, fixed }: State): string | null {
   return appTimezone(redbeat.reading.snapshot?.entries ?? [], fixed.timezone());
 }
 
+async function isDjangoAlive(state: State, now: number): Promise<boolean> {
+  const { snapshot } = state.django;
+  return snapshot !== null && work.run('schedules', hasRunLately(snapshot, contextOf(state, now)));
+}
+
 function contextOf(state: State, now: number): DjangoContext {
   const unstored = unstoredFor(longestPause(state.fixed.configurations()));
   return { observer: state.observer, timezone: zoneOf(state), unstored, now };
 }
 
-function listAll(state: State): Schedule[] {
+async function listAll(state: State): Promise<Schedule[]> {
   const { redbeat, django, fixed, observer } = state;
   const now = Date.now();
   const timezone = zoneOf(state);
   const rows = redbeatRows(redbeat, timezone);
-  if (django.snapshot !== null) rows.push(...djangoSchedules(django.snapshot, contextOf(state, now)));
+  if (django.snapshot !== null) {
+    rows.push(...(await work.run('schedules', djangoSchedules(django.snapshot, contextOf(state, now)))));
+  }
   const names = new Set(rows.map((row) => row.name));
   // These schedulers copy static entries into their own schedule and run only what is there.
   const scheduler = schedulerOf(state);

@@ -1,4 +1,5 @@
 /** Reads the tables of django-celery-beat. */
+import { type Steps, scheduler } from '../../../../scheduler.ts';
 import type { Problem } from '../../problem.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import { numberOf, type SqlRow, textOf, timeOf } from '../../sql/sql-values.ts';
@@ -133,21 +134,13 @@ async function readMark({ reader, clock }: State): Promise<Mark> {
 const WITH_ZONE = 'timestamp with time zone';
 
 async function readAll(state: State, mark: Mark): Promise<void> {
-  const { rows: before, clock } = state;
   const rows = new Map<string, KnownRow>();
   let from = '0';
   for (let count = PAGE; count === PAGE && rows.size < MOST_ENTRIES; ) {
     const page = await readPage(state, from, mark.total > MOST_ENTRIES);
+    await scheduler.run('schedules', takePage(state, page, rows));
     count = page.length;
-    for (const row of page) {
-      const id = textOf(row, 'id') ?? '';
-      const print = JSON.stringify(row, (_, value: unknown) =>
-        typeof value === 'bigint' ? `${value}` : value,
-      );
-      const known = before.get(id);
-      rows.set(id, known?.print === print ? known : { print, entry: djangoEntry(row, clock) });
-      from = id;
-    }
+    from = [...rows.keys()].at(-1) ?? from;
   }
   const entries = [...rows.values()].flatMap(({ entry }) => entry ?? []);
   state.rows = rows;
@@ -161,6 +154,22 @@ async function readAll(state: State, mark: Mark): Promise<void> {
   };
   state.mark = mark.text;
   state.readAt = performance.now();
+}
+
+function* takePage(
+  { rows: before, clock }: State,
+  page: readonly SqlRow[],
+  rows: Map<string, KnownRow>,
+): Steps<void> {
+  for (const row of page) {
+    yield;
+    const id = textOf(row, 'id') ?? '';
+    const print = JSON.stringify(row, (_, value: unknown) =>
+      typeof value === 'bigint' ? String(value) : value,
+    );
+    const known = before.get(id);
+    rows.set(id, known?.print === print ? known : { print, entry: djangoEntry(row, clock) });
+  }
 }
 
 function later(one: number | null, other: number | null): number | null {

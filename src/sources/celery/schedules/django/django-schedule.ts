@@ -1,5 +1,6 @@
 /** The entries of django-celery-beat as `/api/beat/schedules/` shows them, and whether its beat runs. */
 import type { Schedule } from '../../../../model.ts';
+import type { Steps } from '../../../../scheduler.ts';
 import type { Configuration } from '../redbeat-settings.ts';
 import { runAfter } from '../rule.ts';
 import type { RunObserver } from '../run-observer.ts';
@@ -55,15 +56,17 @@ export interface DjangoContext {
 }
 
 /** The rows of all entries. */
-export function djangoSchedules(
+export function* djangoSchedules(
   { entries, storedUntil, updatedAt }: DjangoSnapshot,
   { observer, timezone, unstored, now }: DjangoContext,
-): Schedule[] {
-  return entries.map((entry) => {
+): Steps<Schedule[]> {
+  const rows: Schedule[] = [];
+  for (const entry of entries) {
+    yield;
     const last = lastRun(entry, observer);
     const next = nextRun(entry, { last, storedUntil, updatedAt, unstored, now }, runsOf(entry));
     const { id, name, task, rule, enabled, args, kwargs, queue, lastRunAt, totalRunCount } = entry;
-    return {
+    rows.push({
       id,
       app: null,
       name,
@@ -78,21 +81,24 @@ export function djangoSchedules(
       nextRunAt: next === null ? null : new Date(next),
       // Runs that were seen and not stored are not counted yet.
       totalRunCount: last !== null && lastRunAt === null ? null : totalRunCount,
-    };
-  });
+    });
+  }
+  return rows;
 }
 
 /** Whether an entry ran within the last hour and has not missed more than one run since, as far as beat stores them. */
-export function hasRunLately(
+export function* hasRunLately(
   { enabled }: DjangoSnapshot,
   { unstored, now }: Pick<DjangoContext, 'unstored' | 'now'>,
-): boolean {
-  return [...enabled.values()].some((entry) => {
+): Steps<boolean> {
+  for (const entry of enabled.values()) {
+    yield;
     const { lastRunAt } = entry;
-    if (lastRunAt === null || now - lastRunAt > LATELY) return false;
+    if (lastRunAt === null || now - lastRunAt > LATELY) continue;
     const after = runsOf(entry);
     const next = after(lastRunAt);
     const second = next === null ? null : after(next);
-    return second !== null && now <= second + unstored + LATE;
-  });
+    if (second !== null && now <= second + unstored + LATE) return true;
+  }
+  return false;
 }
