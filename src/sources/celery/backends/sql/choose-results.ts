@@ -5,6 +5,9 @@ import type { ResultWriter } from './result-tables.ts';
 /** Names of django-celery-results (its entry points, and its classes), and of Celery's backend on SQLAlchemy. */
 const DJANGO = /^(?:django-db$|django_celery_results\.backends(?:\.database)?[:.]DatabaseBackend$)/;
 const SQLALCHEMY = /^(?:db|database)(?:$|\+|:)/;
+/** Backends that cannot be read (celery/app/backends.py). */
+const UNREADABLE =
+  /^(?:rpc|amqp|cache|memcache|pymemcache|django-cache|mongodb|cassandra|couchbase|couchdb|elasticsearch|riak|file|filesystem|consul|dynamodb|azureblockblob|cosmosdbsql|arangodb|s3|gs)(?=$|[:+])/;
 
 /** Results in a database of the app. */
 export interface SqlResults {
@@ -30,13 +33,31 @@ export function chooseSqlResults(
   const name = backend ?? configured ?? undefined;
   if (name === undefined) return hasSql ? { writer: null } : null;
   const writer = typeof name === 'string' ? writerOf(name.trim()) : null;
-  if (writer === null) return null;
+  if (writer === null) {
+    refuseUnreadable(backend);
+    return null;
+  }
   if (hasSql) return { writer };
   // The settings are those of the app, which may not be reachable. The option is what is wanted.
   if (backend === undefined) return null;
   throw new TypeError(
     "celerySources: 'backend' names results in a database of the app, which are read with the option 'sql'. Write " +
       "sql: { dialect: 'postgres', query: (text, values) => pool.query(text, values).then((result) => result.rows) }.",
+  );
+}
+
+/** The settings may name any backend; the option is what is wanted. */
+function refuseUnreadable(backend: unknown): void {
+  const scheme = typeof backend === 'string' ? UNREADABLE.exec(backend.trim())?.[0] : undefined;
+  if (scheme === undefined) return;
+  const reason =
+    scheme === 'rpc' || scheme === 'amqp'
+      ? 'whose results are messages that only the client that sent the task receives'
+      : 'whose results cannot be read';
+  throw new TypeError(
+    `celerySources: 'backend' begins with ${scheme}:, ${reason}. Set result_backend of the app to Redis and write ` +
+      "backend: 'redis://host:6379/0', or to 'django-db' and write sql: { dialect, query }. To show states from events " +
+      "alone, remove 'backend'.",
   );
 }
 

@@ -67,7 +67,7 @@ export function listsOf(
 
 /** Reads the values of rows. */
 export interface RowValues {
-  /** Reads the results of these tasks, some at a time. Rests between statements for as long as they took. */
+  /** Reads the results of these tasks in their order, some at a time. Rests between statements for as long as they took. */
   read(ids: readonly string[], signal: AbortSignal): AsyncGenerator<readonly ResultOfRow[], void>;
 }
 
@@ -88,7 +88,10 @@ export function createRowValues(reader: SqlReader, tables: ResultTables): RowVal
           const text = `SELECT ${texts.columns} FROM ${tables.results.from} WHERE ${id} IN (${list})`;
           rows.push(...(await reader.select({ text, values, limit: IDS }, signal)));
         }
-        const found = rows.flatMap((row) => texts.read(row) ?? []);
+        const places = new Map(part.map((task, index) => [task, index]));
+        const found = rows
+          .flatMap((row) => texts.read(row) ?? [])
+          .toSorted((one, other) => (places.get(one.id) ?? 0) - (places.get(other.id) ?? 0));
         atOnce = nextSize(found, atOnce);
         yield found;
         if (at < ids.length) await pause(1, signal);

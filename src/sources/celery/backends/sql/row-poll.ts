@@ -72,7 +72,17 @@ export async function pollRows(
   const byDate = parts.tables.isDateIndexed ? await readDates(parts, positions, clock, isSweep) : NONE;
   const found = new Map<number, RowHead>();
   for (const head of [...byKey.changed, ...due, ...byDate.changed]) found.set(head.key, head);
-  return { changed: [...found.values()], isBehind: byKey.isBehind || byDate.isBehind };
+  return { changed: inOrder([...found.values()]), isBehind: byKey.isBehind || byDate.isBehind };
+}
+
+/** In the order in which they were written: a failure comes before those of the steps behind it. */
+function inOrder(heads: readonly RowHead[]): RowHead[] {
+  return heads.toSorted((one, other) => {
+    // Only results of tasks that have not ended have no date.
+    const [first, second] = [one.date ?? '', other.date ?? ''];
+    if (first === second) return one.key - other.key;
+    return first < second ? -1 : 1;
+  });
 }
 
 const NONE: PollResult = { changed: [], isBehind: false };
