@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { connect } from 'amqplib';
 import { describe, expect, it } from 'vitest';
+import { celerySources } from '../../src/celery.ts';
 import { permissionsFor } from '../../src/sources/celery/brokers/amqp/permissions.ts';
+import { context } from '../helpers/celery-events.ts';
 import { rabbitMissing } from '../helpers/rabbitmq.ts';
 import { titleUnless, until } from '../helpers/redis-server.ts';
 import { type Heard, useRabbitLab } from './amqp-lab.ts';
@@ -102,6 +105,18 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'remote contr
     );
     await asked.close();
     expect(await names('queues')).toEqual(['w1@x.celery.pidbox']);
+  });
+
+  it('removes its queue also from a connection that belongs to the host, and leaves that open', async () => {
+    await worker('w1@x');
+    const connection = await connect(rabbit().url(virtualHost()));
+    const sources = celerySources({ broker: connection });
+    await until(async () => (await sources.workers.listWorkers(context))[0]?.hostname === 'w1@x');
+    expect((await names('queues')).filter((name) => name.startsWith('express'))).toHaveLength(2);
+    await sources.close();
+    expect(await names('queues')).toEqual(['w1@x.celery.pidbox']);
+    await (await connection.createChannel()).close();
+    await connection.close();
   });
 
   it('drops replies that come late, and those to others', async () => {
