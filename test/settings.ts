@@ -32,6 +32,7 @@ export const LIVE: readonly string[] = [
   'test/celery/control-encodings.test.ts',
   'test/celery/control-workers.test.ts',
   'test/celery/deployment.test.ts',
+  'test/celery/django-beat-live.test.ts',
   'test/celery/django-beat.test.ts',
   'test/celery/ends-live.test.ts',
   'test/celery/fields-live.test.ts',

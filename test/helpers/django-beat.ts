@@ -1,6 +1,7 @@
 /** The Django project `test/celery/app/django_beat.py`, with the real tables of django-celery-beat. */
 import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
+import type { CelerySettings } from '../../src/celery.ts';
 import { PYTHON } from './celery-app.ts';
 
 const FOLDER = new URL('../celery/app/', import.meta.url).pathname;
@@ -25,9 +26,11 @@ export interface DjangoProject {
   readonly tz_aware?: boolean;
   /** `CELERY_TIMEZONE`. Default UTC. */
   readonly app_timezone?: string;
+  /** More settings of the Celery app. */
+  readonly celery?: CelerySettings;
 }
 
-/** Runs a command of the project: `migrate`, `fill`, `due`, `many` or `run`. @returns what it prints */
+/** Runs a command of the project: `migrate`, `fill`, `soon`, `due`, `many` or `run`. @returns what it prints */
 export async function runDjango(project: DjangoProject, ...command: readonly string[]): Promise<unknown> {
   const env = { ...process.env, DJANGO_CONFIG: JSON.stringify(project), PYTHONDONTWRITEBYTECODE: '1' };
   const { stdout } = await promisify(execFile)(PYTHON, ['django_beat.py', ...command], { cwd: FOLDER, env });

@@ -8,9 +8,10 @@ import { createStoredSource } from './stored-source.ts';
 export type CelerySources = Required<MonitorSources>;
 
 /**
- * Shows a Celery deployment on Redis. It listens to Celery's events and to published results, reads stored
+ * Shows a Celery deployment on Redis or RabbitMQ. It listens to Celery's events and to new results, reads stored
  * results, queues and schedules, and asks the workers for what only they know. Unless the host allows more, it
- * only writes the keys of the workers' replies to Redis, and removes them.
+ * only writes keys for the workers' replies to Redis, or declares queues of its own in RabbitMQ, and removes them. In a
+ * database it only runs SELECT.
  *
  * It connects at once and retries until it succeeds. Until then, answers are 503; during a later outage, the
  * last data is shown with `ok: false`. Workers report most with `-E`, and clients report what they send only

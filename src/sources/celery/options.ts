@@ -70,7 +70,7 @@ export interface CelerySourcesOptions {
   readonly settings?: CelerySettings;
   /** Limits on what is held in memory. */
   readonly retention?: RetentionOptions;
-  /** Names of queues to show in addition to those found in Redis and in the answers of workers. Default none. */
+  /** Names of queues to show in addition to those that are found. Default none. */
   readonly queues?: readonly string[];
   /**
    * Whether to read the results that are already stored at the start, a few at a time. If false, the history
@@ -79,8 +79,8 @@ export interface CelerySourcesOptions {
   readonly readResults?: boolean;
   /**
    * Whether to ask workers by remote control for what only they know: pool, queues, registered tasks, running
-   * tasks. The Redis user needs permission to publish to the workers and to keep a list for their replies,
-   * which is removed afterwards. Default true. Without the permission, these fields are `null`.
+   * tasks. The user needs permission to publish to the workers and to keep their replies for a moment. Default
+   * true. Without the permission, these fields are `null`.
    */
   readonly control?: boolean;
   /**

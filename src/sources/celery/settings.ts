@@ -13,7 +13,10 @@ export interface CelerySettings {
    * RabbitMQ, all.
    */
   readonly broker_url?: string | readonly string[];
-  /** Used unless the option `backend` is given. A backend other than Redis is shown, but not read. */
+  /**
+   * Used unless the option `backend` is given. One in a database is read over the option `sql`. Any other that is not
+   * Redis is shown, but not read.
+   */
   readonly result_backend?: string | null;
   /** Name of the exchange of events. Default `celeryev`. */
   readonly event_exchange?: string;

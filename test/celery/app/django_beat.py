@@ -2,6 +2,7 @@
 
 migrate              creates the tables
 fill                 creates entries of every kind, with last runs
+soon                 creates some for a beat that runs
 due                  prints what the real scheduler decides of each entry, in seconds since 1970
 many COUNT           creates that many entries
 run CODE             runs it with the models
@@ -36,7 +37,7 @@ from django_celery_beat.schedulers import ModelEntry  # noqa: E402
 
 UTC = datetime.timezone.utc
 app = Celery('shop', set_as_current=True)
-app.conf.timezone = config.get('app_timezone', 'UTC')
+app.conf.update(timezone=config.get('app_timezone', 'UTC'), **config.get('celery', {}))
 
 
 def at(seconds):
@@ -100,6 +101,15 @@ def fill():
     entry('broken', interval(1, 'hours'), last=-10, args='[1, ')
 
 
+def soon():
+    """Entries of a beat that runs."""
+    entry('fast', interval(1), args='[1, 2]')
+    entry('slow', interval(2), args='[3, 4.0]', queue='other')
+    entry('later', interval(1, 'hours'), args='[5, 6]')
+    entry('once', interval(1), args='[7, 8]', one_off=True)
+    entry('clocked', clocked(4), args='[9, 10]')
+
+
 def due():
     found = {}
     with transaction.atomic():
@@ -124,16 +134,19 @@ def many(count):
     PeriodicTasks.update_changed()
 
 
-command, *arguments = sys.argv[1:]
-result = None
-if command == 'migrate':
-    call_command('migrate', verbosity=0)
-elif command == 'fill':
-    fill()
-elif command == 'due':
-    result = due()
-elif command == 'many':
-    many(int(arguments[0]))
-elif command == 'run':
-    exec(arguments[0])  # noqa: S102
-print(json.dumps(result))
+if __name__ == '__main__':
+    command, *arguments = sys.argv[1:]
+    result = None
+    if command == 'migrate':
+        call_command('migrate', verbosity=0)
+    elif command == 'fill':
+        fill()
+    elif command == 'soon':
+        soon()
+    elif command == 'due':
+        result = due()
+    elif command == 'many':
+        many(int(arguments[0]))
+    elif command == 'run':
+        exec(arguments[0])  # noqa: S102
+    print(json.dumps(result))
