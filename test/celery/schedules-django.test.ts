@@ -104,6 +104,23 @@ describe('schedules with django-celery-beat', () => {
     expect(await schedules.component()).toMatchObject({ config: { entries: 2, unreadable: 1 } });
   });
 
+  it('end, whatever the function of the host answers', async () => {
+    let statements = 0;
+    const query = (): object[] => {
+      statements += 1;
+      return Array.from({ length: 2_000 }, () =>
+        row(1, { total: '1', args: statements, name: 'endless' }),
+      );
+    };
+    const sources = celerySources({
+      broker: 'redis://127.0.0.1:1',
+      sql: { dialect: 'sqlite', query },
+      control: false,
+    });
+    onTestFinished(() => sources.close());
+    expect(await sources.schedules.listSchedules(context)).toHaveLength(1);
+  });
+
   it('say what to write where a setting names it and there is no database', async () => {
     const schedules = createSchedules({
       name: 'celery',

@@ -136,10 +136,10 @@ const WITH_ZONE = 'timestamp with time zone';
 async function readAll(state: State, mark: Mark): Promise<void> {
   const rows = new Map<string, KnownRow>();
   let from = '0';
-  for (let count = PAGE; count === PAGE && rows.size < MOST_ENTRIES; ) {
+  for (let count = 0; count < MOST_ENTRIES; count += PAGE) {
     const page = await readPage(state, from, mark.total > MOST_ENTRIES);
     await scheduler.run('schedules', takePage(state, page, rows));
-    count = page.length;
+    if (page.length < PAGE) break;
     from = [...rows.keys()].at(-1) ?? from;
   }
   const entries = [...rows.values()].flatMap(({ entry }) => entry ?? []);
