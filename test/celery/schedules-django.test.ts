@@ -108,9 +108,7 @@ describe('schedules with django-celery-beat', () => {
     let statements = 0;
     const query = (): object[] => {
       statements += 1;
-      return Array.from({ length: 2_000 }, () =>
-        row(1, { total: '1', args: statements, name: 'endless' }),
-      );
+      return Array.from({ length: 2_000 }, () => row(1, { total: '1', args: statements, name: 'endless' }));
     };
     const sources = celerySources({
       broker: 'redis://127.0.0.1:1',
