@@ -85,7 +85,7 @@ export async function checkPlans(database: AppDatabase, writer: 'django' | 'sqla
       },
       signal,
     );
-    for await (const part of step.parts) expect(part.tasks.length).toBeLessThanOrEqual(100);
+    for await (const part of step.parts) expect(part.tasks.length).toBeLessThanOrEqual(50);
     const select = async (ids: readonly string[]) => {
       scanned.push(...ids);
       return [];

@@ -74,8 +74,9 @@ describe('the reader of a database', () => {
     expect(await codeOf(next)).toBe('TimeoutError');
     expect(reader.requests()).toBe(1);
     answer([]);
-    const later = reader.select(ONE);
     await new Promise((resolve) => setImmediate(resolve));
+    const later = reader.select(ONE);
+    while (reader.requests() < 2) await new Promise((resolve) => setImmediate(resolve));
     answer([{ one: 1 }]);
     expect(await later).toEqual([{ one: 1 }]);
     expect(reader.state()).toMatchObject({ up: true, problem: null });

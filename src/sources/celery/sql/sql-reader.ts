@@ -11,8 +11,8 @@ import type { SqlRow } from './sql-values.ts';
 /** How long a statement may take, in milliseconds. */
 const TIMEOUT_MS = 5_000;
 /**
- * How long no other statement is sent after one that was too late, unless it ends before, in milliseconds. Nothing can
- * cancel it.
+ * How long all others are refused after a statement that was too late, unless it ends before, in milliseconds. Nothing
+ * can cancel it.
  */
 const LONGEST_MS = 60_000;
 /** Most statements that may wait. */
@@ -67,6 +67,8 @@ interface Reading {
   waiting: number;
   requests: number;
   state: SqlState;
+  /** Whether the last statement was too late, and still runs. */
+  isLate: boolean;
   isClosed: boolean;
 }
 
@@ -79,6 +81,7 @@ export function createSqlReader(options: ResolvedSql, timeoutMs: number = TIMEOU
     waiting: 0,
     requests: 0,
     state: { up: false, asOf: null, problem: null },
+    isLate: false,
     isClosed: false,
   };
   const dialect = DIALECTS[options.dialect];
@@ -110,6 +113,7 @@ async function run(
   if (!/^SELECT\b[^;]*$/.test(text) || !Number.isInteger(limit) || limit < 1 || limit > MOST_ROWS)
     throw new TypeError('Only a single SELECT with a limit may be run.');
   if (reading.isClosed) throw sqlError('CLOSED');
+  if (reading.isLate) throw sqlError('TimeoutError');
   if (reading.waiting >= MOST_WAITING) throw sqlError('TOOMANY');
   const before = reading.last;
   let free: () => void = () => {};
@@ -121,12 +125,17 @@ async function run(
     reading.requests += 1;
     return asked(reading.options, `${dialect.bind(text)} LIMIT ${limit}`, values);
   };
-  const turn = before.then(() => {
+  const turn = before.then(nextTurn).then(() => {
     reading.waiting -= 1;
     return takeTurn(reading, statement, free, signal);
   });
   const rows = rowsOf(await endOn(turn, signal));
   return rows.length > limit ? rows.slice(0, limit) : rows;
+}
+
+/** Clients of SQLite answer at once: between two statements, the host gets a turn of the event loop. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** A function of the host may throw, and may answer at once. */
@@ -141,17 +150,20 @@ async function takeTurn(
   free: () => void,
   signal: AbortSignal | undefined,
 ): Promise<unknown> {
-  if (reading.isClosed || signal?.aborted === true) {
+  if (reading.isClosed || reading.isLate || signal?.aborted === true) {
     free();
     throw sqlError(reading.isClosed ? 'CLOSED' : 'TimeoutError');
   }
   const startedAt = Date.now();
   const answer = statement();
-  const longest = setTimeout(free, LONGEST_MS).unref();
+  let isSettled = false;
   const end = (): void => {
     clearTimeout(longest);
+    isSettled = true;
+    reading.isLate = false;
     free();
   };
+  const longest = setTimeout(end, LONGEST_MS).unref();
   answer.then(end, end);
   try {
     const rows = await endIn(reading.timeoutMs, answer);
@@ -159,6 +171,9 @@ async function takeTurn(
     return rows;
   } catch (error) {
     const failure = sqlErrorOf(error);
+    // Those that wait are given up on at once.
+    reading.isLate = !isSettled;
+    free();
     reading.state = isOutage(failure.problem)
       ? { ...reading.state, up: false, problem: failure.problem }
       : { up: true, asOf: startedAt, problem: null };

@@ -1,4 +1,5 @@
 /** Reads rows of results: which there are, and what they hold. */
+import { type Steps, scheduler } from '../../../../scheduler.ts';
 import { pause } from '../../../../waiting.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import type { SqlTable } from '../../sql/sql-tables.ts';
@@ -42,7 +43,7 @@ export async function lastKey(reader: SqlReader, { from }: SqlTable, signal: Abo
 }
 
 /** Ids that one statement asks for. Lists have one of two lengths, so that drivers prepare few statements. */
-const IDS = 100;
+const IDS = 50;
 const FEW_IDS = 10;
 /** Rows with long values are read fewer at a time, so that one answer has at most about so many characters. */
 const MOST_CHARACTERS = 4 * LONGEST_VALUE;
@@ -88,16 +89,28 @@ export function createRowValues(reader: SqlReader, tables: ResultTables): RowVal
           const text = `SELECT ${texts.columns} FROM ${tables.results.from} WHERE ${id} IN (${list})`;
           rows.push(...(await reader.select({ text, values, limit: IDS }, signal)));
         }
-        const places = new Map(part.map((task, index) => [task, index]));
-        const found = rows
-          .flatMap((row) => texts.read(row) ?? [])
-          .toSorted((one, other) => (places.get(one.id) ?? 0) - (places.get(other.id) ?? 0));
+        const found = await scheduler.run('results', textsOf(texts, part, rows));
         atOnce = nextSize(found, atOnce);
         yield found;
         if (at < ids.length) await pause(1, signal);
       }
     },
   };
+}
+
+/** In the order of the ids. */
+function* textsOf(
+  texts: ResultText,
+  ids: readonly string[],
+  rows: readonly SqlRow[],
+): Steps<readonly ResultOfRow[]> {
+  const found = new Map<string, ResultOfRow>();
+  for (const row of rows) {
+    const result = texts.read(row);
+    if (result !== null) found.set(result.id, result);
+    yield;
+  }
+  return ids.flatMap((id) => found.get(id) ?? []);
 }
 
 function nextSize(found: readonly ResultOfRow[], atOnce: number): number {

@@ -10,8 +10,9 @@ import type { SqlTable } from '../../sql/sql-tables.ts';
 import { hexTextOf, numberOf, type SqlRow, textOf, timeOf } from '../../sql/sql-values.ts';
 import type { ResultTables } from './result-tables.ts';
 
-/** Longest value that is read of one column, in bytes; of tracebacks, in characters. */
+/** Longest result that is read, and longest list of arguments, in bytes; of tracebacks, in characters. */
 export const LONGEST_VALUE: number = 256 * 1024;
+const LONGEST_ARGUMENTS = 64 * 1024;
 const LONGEST_TRACEBACK = 64 * 1024;
 /** Longest name, in characters. */
 const LONGEST_NAME = 1_024;
@@ -50,8 +51,8 @@ export function resultText(dialect: SqlDialect, tables: ResultTables, zone: stri
 }
 
 /** A text column; NULL when it is too long. */
-function bounded(dialect: SqlDialect, column: string): string {
-  return `CASE WHEN ${dialect.size(column)} <= ${LONGEST_VALUE} THEN ${column} END`;
+function bounded(dialect: SqlDialect, column: string, longest: number): string {
+  return `CASE WHEN ${dialect.size(column)} <= ${longest} THEN ${column} END`;
 }
 
 function listOf(dialect: SqlDialect, table: SqlTable, expressions: Readonly<Record<string, string>>): string {
@@ -89,11 +90,18 @@ function djangoText(dialect: SqlDialect, { results }: ResultTables, zone: string
       ['kwargs', 'task_kwargs'],
       ['meta', 'meta'],
     ].flatMap(([name = '', column = '']) =>
-      results.types.has(column) ? [[name, bounded(dialect, dialect.column(column))]] : [],
+      results.types.has(column)
+        ? [
+            [
+              name,
+              bounded(dialect, dialect.column(column), column === 'meta' ? LONGEST_VALUE : LONGEST_ARGUMENTS),
+            ],
+          ]
+        : [],
     ),
   );
   const columns = listOf(dialect, results, {
-    result: bounded(dialect, dialect.column('result')),
+    result: bounded(dialect, dialect.column('result'), LONGEST_VALUE),
     size: dialect.size(dialect.column('result')),
     ...existing(dialect, results, {
       kind: 'content_type',
@@ -158,7 +166,7 @@ function addMeta(meta: Meta, text: string | null): void {
 
 /** Results of SQLAlchemy: pickled, with arguments in the serializer of results, as bytes. */
 function pickledText(dialect: SqlDialect, { results }: ResultTables, zone: string): ResultText {
-  const hex = (column: string): string => dialect.hexHead(dialect.column(column), LONGEST_VALUE);
+  const hex = (column: string): string => dialect.hexHead(dialect.column(column), LONGEST_ARGUMENTS);
   const isExtended = results.types.has('args') && results.types.has('kwargs');
   const columns = listOf(dialect, results, {
     size: dialect.size(dialect.column('result')),

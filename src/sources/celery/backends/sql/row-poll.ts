@@ -18,7 +18,7 @@ import {
 } from './row-positions.ts';
 
 /** Most pages of {@link MOST_ROWS} rows that a poll reads of each kind. The next poll reads on. */
-const MOST_PAGES = 20;
+const MOST_PAGES = 5;
 /** Clocks of workers differ, and rows are committed after they were dated: so much is read again, in milliseconds. */
 const OVERLAP_MS = 10_000;
 /** Polls between two that read the overlap again. */

@@ -69,8 +69,11 @@ async function scanStep(
   const heads = headsOf(await reader.select({ text, values, limit: STEP }, signal));
   found(heads);
   const wanted = await select(heads.map(({ id }) => id));
+  const last = heads.at(-1)?.key ?? 0;
+  // Whatever the host's function answers, a scan ends.
+  const isLast = heads.length < STEP || (from !== null && last >= Number(from));
   return {
-    next: heads.length < STEP ? null : String(heads.at(-1)?.key ?? 0),
+    next: isLast ? null : String(last),
     taskCount: heads.length,
     parts: partsOf(reader, known, wanted, from === null, signal),
   };
