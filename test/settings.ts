@@ -28,6 +28,7 @@ export const LIVE: readonly string[] = [
   'test/bullmq/recorded-store.test.ts',
   'test/bullmq/scale.test.ts',
   'test/celery/amqp-workers.test.ts',
+  'test/celery/amqp-outage.test.ts',
   'test/celery/canvas.test.ts',
   'test/celery/control-encodings.test.ts',
   'test/celery/control-workers.test.ts',

@@ -2,7 +2,6 @@ import { type AmqpConnection, createAmqpConnection } from '../../../../amqp/conn
 import type { AmqpEndpoint } from '../../../../amqp/endpoint.ts';
 import { describeAmqpError } from '../../../../amqp/problems.ts';
 import type { Broker, BrokerDescription } from '../../broker.ts';
-import type { Hint } from '../../hint.ts';
 import type { Problem } from '../../problem.ts';
 import type { CelerySettings } from '../../settings.ts';
 import { createAmqpMailbox } from './control/mailbox.ts';
@@ -12,7 +11,7 @@ import { type AmqpEvents, createAmqpEvents } from './events.ts';
 import { createManagedQueues, type ManagedQueues } from './management/managed-queues.ts';
 import type { ResolvedManagement } from './management/management-options.ts';
 import { deniedHint, permissionLine } from './permissions.ts';
-import { policyHint } from './queue-policy.ts';
+import { watchPolicy } from './queue-policy.ts';
 import { createAmqpQueueReader } from './queues/queue-reader.ts';
 
 /** What a broker on RabbitMQ needs. */
@@ -32,16 +31,16 @@ export function createAmqpBroker(options: AmqpBrokerOptions): Broker {
   const { virtualHost } = endpoint;
   const shuffle = settings.broker_failover_strategy === 'shuffle';
   const connect = (): AmqpConnection => createAmqpConnection({ label: 'broker', endpoint, shuffle });
-  let policy: Hint | null = null;
   const events = createAmqpEvents({
     endpoint,
     settings,
     queue: eventQueue,
     shuffle,
-    async onUp() {
-      if (management !== null) policy = await policyHint(management, virtualHost ?? '/', events.queue);
-    },
   });
+  const policy =
+    management === null
+      ? null
+      : watchPolicy(management, virtualHost ?? '/', events.queue, () => events.state().up);
   // Three connections: RabbitMQ stops reading from one that publishes when it is short of memory, and whoever may not
   // receive events may still read queues.
   const reads = connect();
@@ -62,8 +61,12 @@ export function createAmqpBroker(options: AmqpBrokerOptions): Broker {
     check: (signal) => check(reads, requests, signal),
     deniedHint: (access) => deniedHint(access, subject),
     diagnose: (signal) => diagnoseEvents({ endpoint, connection: reads, events, settings }, signal),
-    hints: () => (policy === null ? [] : [policy]),
+    hints() {
+      const hint = policy?.hint() ?? null;
+      return hint === null ? [] : [hint];
+    },
     async close() {
+      policy?.close();
       managed?.close();
       await Promise.all([events.close(), control.close(), reads.close()]);
     },

@@ -57,8 +57,6 @@ export interface AmqpEventsOptions {
   readonly queue: ResolvedEventQueue;
   /** Whether to begin with any of several hosts. */
   readonly shuffle: boolean;
-  /** Called whenever the queue is consumed. Never rejects. */
-  readonly onUp: () => Promise<void>;
 }
 
 /** A message with the acknowledgements of the channel that delivered it. */
@@ -93,8 +91,7 @@ interface State {
 }
 
 /** Receives Celery's events over a queue that RabbitMQ keeps while this instance is away. */
-export function createAmqpEvents(options: AmqpEventsOptions): AmqpEvents {
-  const { endpoint, settings, queue, shuffle } = options;
+export function createAmqpEvents({ endpoint, settings, queue, shuffle }: AmqpEventsOptions): AmqpEvents {
   const state: State = {
     queue: eventQueueOf(settings, queue),
     connection: createAmqpConnection({
@@ -104,10 +101,7 @@ export function createAmqpEvents(options: AmqpEventsOptions): AmqpEvents {
       isPaced: true,
       prepare: (session) => consume(state, session),
       probe: () => probe(state),
-      onUp() {
-        noteUp(state);
-        void options.onUp();
-      },
+      onUp: () => noteUp(state),
       onDown: (asOf) => state.handlers?.down(asOf),
     }),
     handlers: null,

@@ -5,26 +5,64 @@ import type { EventQueue } from './event-queue.ts';
 import { getJson } from './management/get-json.ts';
 import type { ResolvedManagement } from './management/management-options.ts';
 
+/** All in milliseconds: how often the need to look is checked, and how often to look. */
+const TICK_MS = 2_000;
+const INTERVAL_MS = 300_000;
 const DEADLINE_MS = 5_000;
 const MOST_BYTES = 256 * 1024;
 
-/**
- * @returns the hint for a policy that drops events; `null` if there is none, or it is not known
- */
-export async function policyHint(
+/** Looks now and then. */
+export interface PolicyWatch {
+  /** The hint for a policy that drops events; `null` if there is none, or it is not known. */
+  hint(): Hint | null;
+  close(): void;
+}
+
+/** Asks nothing until `isUp`: the queue exists then. */
+export function watchPolicy(
   management: ResolvedManagement,
   virtualHost: string,
   queue: EventQueue,
-): Promise<Hint | null> {
+  isUp: () => boolean,
+): PolicyWatch {
+  const closing = new AbortController();
+  let found: Hint | null = null;
+  let dueAt = 0;
+
+  async function look(): Promise<void> {
+    const now = performance.now();
+    if (now < dueAt || !isUp()) return;
+    dueAt = now + INTERVAL_MS;
+    const row = await readQueue(management, virtualHost, queue.name(), closing.signal);
+    // Statistics of a new queue take some seconds.
+    if (row?.effective_policy_definition === undefined) dueAt = now + TICK_MS;
+    else found = hintFor(row, queue);
+  }
+
+  const ticker = setInterval(() => void look(), TICK_MS).unref();
+  return {
+    hint: () => found,
+    close() {
+      clearInterval(ticker);
+      closing.abort();
+    },
+  };
+}
+
+/** @returns `null` when it cannot be read: the reading of the queues reports why */
+async function readQueue(
+  management: ResolvedManagement,
+  virtualHost: string,
+  name: string,
+  closing: AbortSignal,
+): Promise<Readonly<Record<string, unknown>> | null> {
   const columns = 'columns=policy,operator_policy,effective_policy_definition';
-  const name = queue.name();
   const path = `/api/queues/${encodeURIComponent(virtualHost)}/${encodeURIComponent(name)}?${columns}`;
   try {
-    const signal = AbortSignal.timeout(DEADLINE_MS);
+    const signal = AbortSignal.any([closing, AbortSignal.timeout(DEADLINE_MS)]);
     const { value } = await getJson(management, path, { signal, maxBytes: MOST_BYTES });
-    return isRecord(value) ? hintFor(value, queue) : null;
+    return isRecord(value) ? value : null;
   } catch {
-    // The reading of the queues reports why the management API cannot be used.
     return null;
   }
 }
