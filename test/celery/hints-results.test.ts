@@ -77,6 +77,18 @@ describe('a hint about what is stored', () => {
     const [hint] = deployment(resolveOptions({ broker: 'redis://h/0', settings })).hints();
     expect(hint).toMatchObject({ code: 'foreign_backend', sentence: expect.stringContaining('db+sqlite') });
     expect(hint?.sentence).not.toContain('SECRET');
+    expect(hint?.line).toBe("sql: { dialect: 'postgres', query }");
+  });
+
+  it.each([
+    ['django-db', /Results in django-db are not read\..*Write sql: \{ dialect/],
+    ['rpc://', /cannot be read: they are messages that only the client that sent the task receives/],
+    ['cache+memcached://h', /Results in cache\+memcached cannot be read\..*result_backend = 'redis:/],
+  ])('says what to set instead of %s', (result_backend, sentence) => {
+    const settings = { result_backend };
+    const [hint] = deployment(resolveOptions({ broker: 'redis://h/0', settings })).hints();
+    expect(hint?.sentence).toMatch(sentence);
+    expect(hint?.sentence).toContain(hint?.line);
   });
 
   it('says that results are no JSON, until they are again, or for ten minutes', () => {

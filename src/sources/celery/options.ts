@@ -53,8 +53,8 @@ export interface CelerySourcesOptions {
    */
   readonly management?: ManagementOptions;
   /**
-   * The result backend, in the same forms. It knows final states that events miss, so give it if the app has
-   * one. `null`: do not read results. Default: `settings.result_backend`; without either there is none, as in
+   * The result backend: a Redis, in the same forms as a broker, or `django-db` or `db+…` with the option `sql`. It
+   * knows final states that events miss, so give it if the app has one. `null`: do not read results. Default: `settings.result_backend`; without either there is none, as in
    * Celery itself.
    */
   readonly backend?: GivenConnection | null;
