@@ -119,10 +119,20 @@ async function publish(file: string): Promise<number> {
   return Number(output.trim());
 }
 
+/** RabbitMQ's statistics know it some seconds after the start. */
+async function serverPid(): Promise<number> {
+  let pid = Number.NaN;
+  await until(async () => {
+    const [node] = await rabbit.manage<{ os_pid?: string }[]>('GET', 'nodes');
+    pid = Number(node?.os_pid);
+    return pid > 0;
+  });
+  return pid;
+}
+
 /** @returns a row of the table */
 async function measure(name: string, listener: Listener | null, publisher: string): Promise<string[]> {
-  const [node] = await rabbit.manage<{ os_pid: string }[]>('GET', 'nodes');
-  const server = Number(node?.os_pid);
+  const server = await serverPid();
   await sleep(SETTLE_MS);
   const before = [cpuOf(server), listener === null ? 0 : cpuOf(listener.pid)] as const;
   const rate = await publish(publisher);
