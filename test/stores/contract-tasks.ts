@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { StoredQuery, StoredTask, StoreSession } from '../../src/history/store.ts';
-import { DAY, ODD, type Open, storedQuery, taskOf } from './samples.ts';
+import { DAY, ODD, type Open, recordOf, storedQuery, taskOf } from './samples.ts';
 
 export function describeTasks(open: Open): void {
   it('gives a task back as it was written, whatever its texts contain', async () => {
@@ -170,11 +170,10 @@ export function describeLists(open: Open): void {
     );
     await session.tasks.write(tasks);
     const check = async (given: Partial<StoredQuery>, matches: (task: StoredTask, at: number) => boolean) => {
-      const expected = tasks.filter(matches).toReversed();
-      expect(await session.tasks.list(storedQuery(given))).toEqual(
-        expected.map((task) => ({ ...task, texts: null })),
-      );
-      expect(await session.tasks.count(storedQuery(given), 1_000)).toBe(expected.length);
+      const [expected, query] = [tasks.filter(matches).toReversed(), storedQuery(given)];
+      expect(await session.tasks.list(query)).toEqual(expected.map((task) => ({ ...task, texts: null })));
+      expect(await session.tasks.records(query)).toEqual(expected.map(recordOf));
+      expect(await session.tasks.count(query, 1_000)).toBe(expected.length);
     };
     await check({ states: ['S1'] }, ({ state }) => state === 'S1');
     await check({ names: ['n0', 'n2'] }, ({ name }) => name !== 'n1');

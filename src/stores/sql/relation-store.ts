@@ -47,6 +47,10 @@ export function createRelationStore(source: SourceDatabase): RelationStore {
         }),
       );
     },
+    async isEmpty() {
+      const rows = await source.read(`SELECT 1 FROM ${table} WHERE source_id = $1 LIMIT 1`);
+      return rows.length === 0;
+    },
   };
 }
 

@@ -65,11 +65,15 @@ export function updateTasks(dialect: SqlDialect, table: string): SqlBatch {
   };
 }
 
-/** What is read of a task: all of it, all but its long texts, what relates it to others, or only its id. */
-export type TaskPart = 'whole' | 'listed' | 'relatives' | 'id';
+/**
+ * What is read of a task: all of it, all but its long texts, what memory takes in, what relates it to others, or only its
+ * id.
+ */
+export type TaskPart = 'whole' | 'listed' | 'record' | 'relatives' | 'id';
 
 const PARTS: Readonly<Record<TaskPart, string>> = {
   ...{ whole: listColumns(READ), listed: LISTED, id: 'id' },
+  record: 'id, root_id, changed, record',
   relatives: 'id, root_id, parent_id, group_id, chord_id',
 };
 
@@ -106,6 +110,7 @@ export function listTasks(
   tasks: TaskTable,
   query: StoredQuery,
   { hasKey, value, after, limit }: ListPart,
+  part: TaskPart,
 ): Statement {
   const filters = filtersOf(tasks, query);
   const key = SORT_COLUMNS[query.sort];
@@ -118,7 +123,7 @@ export function listTasks(
   const direction = query.order === 'asc' ? 'ASC' : 'DESC';
   const all = hasKey ? `${key} ${direction}, id ASC` : tasks.dialect.sortedBy('id');
   const order = value === undefined ? all : 'id ASC';
-  const text = `SELECT ${LISTED} FROM ${tasks.table} WHERE ${filters.conditions.join(' AND ')} ORDER BY ${order} LIMIT ${filters.bind(limit)}`;
+  const text = `SELECT ${PARTS[part]} FROM ${tasks.table} WHERE ${filters.conditions.join(' AND ')} ORDER BY ${order} LIMIT ${filters.bind(limit)}`;
   return { text, values: filters.values };
 }
 

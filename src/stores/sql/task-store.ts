@@ -1,20 +1,17 @@
 /** The tasks of a source. */
-import type { StoredQuery, StoredRelatives, StoredTask, TaskStore } from '../../history/store.ts';
+import type { StoredRelatives, StoredTask, TaskStore } from '../../history/store.ts';
 import { runInSlices } from '../../scheduler/in-slices.ts';
 import type { Steps } from '../../scheduler.ts';
 import type { DayTables } from './days.ts';
-import { listByValue } from './list-by-value.ts';
+import { listPage } from './list-tasks.ts';
 import { dropDaysBefore } from './retention.ts';
 import type { SourceDatabase } from './source-database.ts';
 import type { SqlRow } from './sql-database.ts';
-import { relativesOf, taskOf, taskRow } from './task-row.ts';
+import { recordOf, relativesOf, taskOf, taskRow } from './task-row.ts';
 import {
   countTasks,
   insertTasks,
-  type ListPart,
   linkedTasks,
-  listTasks,
-  nextValue,
   readTasks,
   type Statement,
   type TaskTable,
@@ -40,13 +37,6 @@ export function createTaskStore(source: SourceDatabase, days: DayTables | null):
     (await source.read(text, ...values)).map(relativesOf);
   const readIds = async ({ text, values }: Statement): Promise<readonly string[]> =>
     (await source.read(text, ...values)).map(([id]) => fromColumn(String(id)));
-  const readPart = async (query: StoredQuery, part: ListPart): Promise<readonly StoredTask[]> =>
-    part.limit === 0 ? [] : read(listTasks(tasks(), query, part));
-  const readValue = async (query: StoredQuery, after: string | null): Promise<string | null> => {
-    const { text, values } = nextValue(tasks(), query, after);
-    const value = (await source.read(text, ...values))[0]?.[0] ?? null;
-    return value === null ? null : fromColumn(String(value));
-  };
   return {
     async write(given) {
       const [first, later] = await runInSlices('store', rowsOf(given));
@@ -61,19 +51,8 @@ export function createTaskStore(source: SourceDatabase, days: DayTables | null):
       ids.length === 0 ? [] : readRelatives(linkedTasks(tasks(), link, ids, most, 'relatives')),
     linkedIds: async (link, ids, most) =>
       ids.length === 0 ? [] : readIds(linkedTasks(tasks(), link, ids, most, 'id')),
-    async list(query) {
-      const { after, limit } = query;
-      const part = (wanted: ListPart) => readPart(query, wanted);
-      const isInKeys = after === null || after.key !== null;
-      const isByText = query.sort === 'name' || query.sort === 'state';
-      const readKeys = () =>
-        isByText
-          ? listByValue(query, part, (value) => readValue(query, value))
-          : part({ hasKey: true, after, limit });
-      const first = isInKeys ? await readKeys() : [];
-      const rest = { hasKey: false, after: isInKeys ? null : after, limit: limit - first.length };
-      return [...first, ...(await part(rest))];
-    },
+    list: (query) => listPage(source, tasks(), query, { part: 'listed', read: taskOf }),
+    records: (query) => listPage(source, tasks(), query, { part: 'record', read: recordOf }),
     async count(query, most) {
       const { text, values } = countTasks(tasks(), query, most);
       const [row] = await source.read(text, ...values);
