@@ -3,7 +3,8 @@
  * machine; then it starts again on what is stored.
  *
  * `npm run bench -- history`. `--rate 1250` tasks a second (4 events and 2 results each), `--seconds 60`,
- * `--stored 1000000` tasks in the database at the start that is measured, `--trigrams` with the extension pg_trgm.
+ * `--stored 1000000` tasks in the database at the start that is measured, `--trigrams` with the extension pg_trgm,
+ * `--kept` without the run without a store.
  */
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
@@ -29,6 +30,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '60' },
     stored: { type: 'string', default: '1000000' },
     trigrams: { type: 'boolean', default: false },
+    kept: { type: 'boolean', default: false },
   },
 });
 const rate = Number(values.rate);
@@ -81,10 +83,15 @@ async function load(monitor: Monitor, look: () => Promise<void>): Promise<Load> 
   };
 }
 
-async function measureLoad(): Promise<void> {
+async function loadBare(): Promise<Load> {
   const bare = await startMonitor(redis.url());
   const without = await load(bare, async () => {});
   await stop(bare);
+  return without;
+}
+
+async function measureLoad(): Promise<void> {
+  const without = values.kept ? null : await loadBare();
   const kept = await startMonitor(redis.url(), database);
   const behind: number[] = [];
   const before = await countStored(postgres);
@@ -100,11 +107,11 @@ async function measureLoad(): Promise<void> {
     [
       [
         'event loop, 99th percentile of a second, ms',
-        without.loopP99.toFixed(1),
+        without?.loopP99.toFixed(1) ?? '',
         withStore.loopP99.toFixed(1),
       ],
-      ['CPU of the monitor', percent(without), percent(withStore)],
-      ['memory (RSS), MiB', mebibytes(without.rss), mebibytes(withStore.rss)],
+      ['CPU of the monitor', without === null ? '' : percent(without), percent(withStore)],
+      ['memory (RSS), MiB', without === null ? '' : mebibytes(without.rss), mebibytes(withStore.rss)],
       ['tasks that are stored of those published', '', `${tasks - before} of ${withStore.published}`],
       [
         'newest stored task, median and most behind, ms',
