@@ -3,8 +3,18 @@ import type { StoredQuery } from '../../history/store.ts';
 import { listByValue } from './list-by-value.ts';
 import type { SourceDatabase } from './source-database.ts';
 import type { SqlRow } from './sql-database.ts';
-import { type ListPart, listTasks, nextValue, type TaskPart, type TaskTable } from './task-statements.ts';
+import {
+  countValue,
+  type ListPart,
+  listTasks,
+  nextValue,
+  type TaskPart,
+  type TaskTable,
+} from './task-statements.ts';
 import { fromColumn } from './text-key.ts';
+
+/** From so many rows with one name or state on, reading by the key is faster than sorting them. */
+const COMMON = 5_000;
 
 /**
  * Reads a page: the rows with a value to sort by, then those without one.
@@ -20,7 +30,9 @@ export async function listPage<Row>(
   const { after, limit } = query;
   const readPart = async (wanted: ListPart): Promise<readonly Row[]> => {
     if (wanted.limit === 0) return [];
-    const { text, values } = listTasks(tasks, query, wanted, columns.part);
+    const { value } = wanted;
+    const isCommon = value !== undefined && (await isCommonValue(source, tasks, query, value));
+    const { text, values } = listTasks(tasks, query, { ...wanted, isCommon }, columns.part);
     return (await source.read(text, ...values)).map(columns.read);
   };
   const readValue = async (before: string | null): Promise<string | null> => {
@@ -35,4 +47,17 @@ export async function listPage<Row>(
   const first = isInKeys ? await readKeys() : [];
   const rest = { hasKey: false, after: isInKeys ? null : after, limit: limit - first.length };
   return [...first, ...(await readPart(rest))];
+}
+
+/** Whether it has to be known how many rows have a value, and many have it. */
+async function isCommonValue(
+  source: SourceDatabase,
+  tasks: TaskTable,
+  query: StoredQuery,
+  value: string,
+): Promise<boolean> {
+  if (tasks.dialect.unindexed === null) return false;
+  const { text, values } = countValue(tasks, query, value, COMMON);
+  const [row] = await source.read(text, ...values);
+  return Number(row?.[0]) === COMMON;
 }

@@ -2,20 +2,15 @@
 import type { RelationStore } from '../../history/store.ts';
 import type { TaskRelation } from '../../model.ts';
 import { insertBatch } from './batches.ts';
-import { presentDay } from './days.ts';
+import { type DayTables, presentDay } from './days.ts';
 import { TABLES } from './schema.ts';
 import type { SourceDatabase } from './source-database.ts';
 import { fromColumn, toColumn } from './text-key.ts';
 
-export function createRelationStore(source: SourceDatabase): RelationStore {
+export function createRelationStore(source: SourceDatabase, days: DayTables): RelationStore {
   const table = source.names.relation;
-  const inserted = insertBatch(
-    table,
-    TABLES.relation.columns,
-    'ON CONFLICT DO NOTHING',
-    `NOT EXISTS (SELECT 1 FROM ${table} AS known WHERE known.source_id = new_source_id AND known.child = new_child
-       AND known.relation = new_relation AND known.parent = new_parent)`,
-  );
+  const isNew = `NOT EXISTS (SELECT 1 FROM ${table} AS known WHERE known.source_id = new_source_id AND known.child = new_child
+       AND known.relation = new_relation AND known.parent = new_parent)`;
   return {
     async write(relations) {
       const day = presentDay();
@@ -25,7 +20,9 @@ export function createRelationStore(source: SourceDatabase): RelationStore {
         parentColumn(parent),
         day,
       ]);
-      await source.batch(inserted, rows);
+      await days.open(new Set([day]));
+      const today = days.tableOf('relation', day);
+      await source.batch(insertBatch(today, TABLES.relation.columns, 'ON CONFLICT DO NOTHING', isNew), rows);
     },
     async read(ids, most) {
       if (ids.length === 0) return [];
