@@ -3,6 +3,7 @@ import type { RelationStore } from '../../history/store.ts';
 import type { TaskRelation } from '../../model.ts';
 import { insertBatch } from './batches.ts';
 import { type DayTables, presentDay } from './days.ts';
+import { readPacked } from './packed-rows.ts';
 import { TABLES } from './schema.ts';
 import type { SourceDatabase } from './source-database.ts';
 import { fromColumn, toColumn } from './text-key.ts';
@@ -30,11 +31,11 @@ export function createRelationStore(source: SourceDatabase, days: DayTables): Re
       // Two instances that wrote at midnight may have stored a relation twice.
       const part = (condition: string): string =>
         `SELECT DISTINCT child, relation, parent FROM ${table} WHERE source_id = $1 AND ${condition}`;
-      const rows = await source.read(
+      const rows = await readPacked(
+        source,
+        ['child', 'relation', 'parent'],
         `${part(isAny('child', 2))} UNION ${part(isAny('parent', 3))} LIMIT $4`,
-        ids.map(toColumn),
-        ids.map(parentColumn),
-        most,
+        [ids.map(toColumn), ids.map(parentColumn), most],
       );
       return rows.map(
         ([child, relation, parent]): TaskRelation => ({

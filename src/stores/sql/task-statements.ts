@@ -65,6 +65,9 @@ export function updateTasks(dialect: SqlDialect, table: string): SqlBatch {
   };
 }
 
+/** What relates a task to others. */
+export const RELATIVES = ['id', 'root_id', 'parent_id', 'group_id', 'chord_id'] as const;
+
 /**
  * What is read of a task: all of it, all but its long texts, what memory takes in, what relates it to others, or only its
  * id.
@@ -74,7 +77,7 @@ export type TaskPart = 'whole' | 'listed' | 'record' | 'relatives' | 'id';
 const PARTS: Readonly<Record<TaskPart, string>> = {
   ...{ whole: listColumns(READ), listed: LISTED, id: 'id' },
   record: 'id, root_id, changed, record',
-  relatives: 'id, root_id, parent_id, group_id, chord_id',
+  relatives: RELATIVES.join(', '),
 };
 
 /** Reads tasks by their ids. */

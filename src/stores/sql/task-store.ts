@@ -4,6 +4,7 @@ import { runInSlices } from '../../scheduler/in-slices.ts';
 import type { Steps } from '../../scheduler.ts';
 import { type DayTables, presentDay } from './days.ts';
 import { listPage } from './list-tasks.ts';
+import { readPacked } from './packed-rows.ts';
 import { dropDaysBefore } from './retention.ts';
 import type { SourceDatabase } from './source-database.ts';
 import type { SqlRow } from './sql-database.ts';
@@ -13,6 +14,7 @@ import {
   countTasks,
   insertTasks,
   linkedTasks,
+  RELATIVES,
   readTasks,
   type Statement,
   type TaskTable,
@@ -33,9 +35,9 @@ export function createTaskStore(source: SourceDatabase, days: DayTables): TaskSt
   const read = async ({ text, values }: Statement): Promise<readonly StoredTask[]> =>
     (await source.read(text, ...values)).map(taskOf);
   const readRelatives = async ({ text, values }: Statement): Promise<readonly StoredRelatives[]> =>
-    (await source.read(text, ...values)).map(relativesOf);
+    (await readPacked(source, RELATIVES, text, values)).map(relativesOf);
   const readIds = async ({ text, values }: Statement): Promise<readonly string[]> =>
-    (await source.read(text, ...values)).map(([id]) => fromColumn(String(id)));
+    (await readPacked(source, ['id'], text, values)).map(([id]) => fromColumn(String(id)));
   return {
     async write(given) {
       try {
