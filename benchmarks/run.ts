@@ -25,6 +25,7 @@ const PARTS = [
   'redaction',
   'search-timing',
   'store',
+  'turns',
 ] as const;
 
 function runPart(name: string, options: readonly string[]): Promise<number> {
