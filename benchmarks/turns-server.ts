@@ -5,8 +5,8 @@
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { historySources } from '../src/history/history-sources.ts';
-import { createStoredHistory } from '../src/history/stored/create-stored-history.ts';
 import type { HistoryStore } from '../src/history/store.ts';
+import { createStoredHistory } from '../src/history/stored/create-stored-history.ts';
 import { createMonitorRouter } from '../src/index.ts';
 import { createSourceRedactor } from '../src/redact.ts';
 import { fillTurns, SOURCE } from './turns-fill.ts';

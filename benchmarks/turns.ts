@@ -17,7 +17,12 @@ import { TASKS, taskId } from './turns-fill.ts';
 import type { TurnsReport } from './turns-server.ts';
 
 const { values } = parseArgs({
-  options: { engine: { type: 'string' }, only: { type: 'string' }, seconds: { type: 'string', default: '4' }, clients: { type: 'string', default: '64' } },
+  options: {
+    engine: { type: 'string' },
+    only: { type: 'string' },
+    seconds: { type: 'string', default: '4' },
+    clients: { type: 'string', default: '64' },
+  },
 });
 const CLIENTS = Number(values.clients);
 const CANARY_MS = 10;
@@ -32,8 +37,14 @@ const LOADS: Readonly<Record<string, readonly [label: string, target: (request: 
   detail: ['another task', (n) => `${LIST}${taskId(n % TASKS)}/`],
   search: ['a new q', (n) => `${LIST}?q=nowhere${n}&limit=1`],
   quoted: ["a new q with a quote: q='…", (n) => `${LIST}?q='nowhere${n}&limit=1`],
-  stats: ['statistics of an hour of tasks', (n) => `${LIST}?stats=120&limit=0&until=${Date.now() - (n % 1_000)}`],
-  rollups: ['statistics of 90 days, 10,000 names', (n) => `${LIST}?stats=129600&limit=0&step=86400&name=shop.step_${n % 7}`],
+  stats: [
+    'statistics of an hour of tasks',
+    (n) => `${LIST}?stats=120&limit=0&until=${Date.now() - (n % 1_000)}`,
+  ],
+  rollups: [
+    'statistics of 90 days, 10,000 names',
+    (n) => `${LIST}?stats=129600&limit=0&step=86400&name=shop.step_${n % 7}`,
+  ],
   names: ['the same of all names', (n) => `${LIST}?stats=${129_600 - (n % 1_440)}&limit=0&step=86400`],
 };
 
@@ -124,7 +135,8 @@ for (const engine of ['postgres', 'sqlite']) {
     console.log(`${engine}: ${postgresMissing}\n`);
     continue;
   }
-  const postgres = engine === 'postgres' ? await startPostgres({ settings: { shared_buffers: '256MB' } }) : null;
+  const postgres =
+    engine === 'postgres' ? await startPostgres({ settings: { shared_buffers: '256MB' } }) : null;
   const where = postgres?.url() ?? join(folder, 'monitor.db');
   try {
     await once(startServer(engine, where, 'fill'), 'exit');
