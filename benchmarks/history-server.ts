@@ -1,14 +1,15 @@
 /**
- * The host of the benchmark of kept histories. `node history-server.js BROKER [DATABASE] [COLLECT]`, or without a
- * broker for an app without a monitor; each second sends the delay of its event loop and the CPU time of the process so
- * far to the parent process.
+ * The host of the benchmark of kept histories. `node history-server.js BROKER [DATABASE] [COLLECT] [TASKS]`, or
+ * without a broker for an app without a monitor; each second sends the delay of its event loop and the CPU time of the
+ * process so far to the parent process. TASKS are held in memory at most.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import pg from 'pg';
 import { celerySources } from '../src/celery.ts';
 import { postgresStore } from '../src/postgres.ts';
 
-const [broker, database, collect = 'every'] = process.argv.slice(2);
+const [broker, database, collect = 'every', tasksText = '100000'] = process.argv.slice(2);
+const maxTasks = Number(tasksText);
 const startedAt = performance.now();
 const pool = database === undefined ? null : new pg.Pool({ connectionString: database, max: 5 });
 pool?.on('error', () => {});
@@ -19,6 +20,7 @@ const sources =
         broker,
         backend: broker,
         control: false,
+        retention: { maxTasks, maxBytes: Math.max(256 * 1_048_576, maxTasks * 1_000) },
         ...(pool !== null && {
           store: postgresStore(pool),
           collect: collect === 'leader' ? 'leader' : 'every',

@@ -1,11 +1,13 @@
 /**
  * What a kept history costs: a monitor hears a steady load of events with and without a store in PostgreSQL on the same
- * machine; then it starts again on what is stored.
+ * machine; then it starts again on what is stored, with as many tasks in memory as by default, and with all of them.
  *
  * `npm run bench -- history`. `--rate 1250` tasks a second (4 events and 2 results each), `--seconds 60`,
- * `--stored 1000000` tasks in the database at the start that is measured, `--trigrams` with the extension pg_trgm.
+ * `--stored 1000000` tasks in the database at the start that is measured, `--trigrams` with the extension pg_trgm,
+ * `--kept` without the run without a store.
  */
 import { once } from 'node:events';
+import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { until } from '../test/helpers/redis-server.ts';
 import {
@@ -29,6 +31,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '60' },
     stored: { type: 'string', default: '1000000' },
     trigrams: { type: 'boolean', default: false },
+    kept: { type: 'boolean', default: false },
   },
 });
 const rate = Number(values.rate);
@@ -36,6 +39,8 @@ const seconds = Number(values.seconds);
 const stored = Number(values.stored);
 /** How late a task may be in the database, in milliseconds. */
 const AIM_BEHIND_MS = 2_000;
+/** Tasks that are held in memory by default. */
+const MEMORY = 100_000;
 
 const servers = await startServers('Kept history');
 const { redis, postgres } = servers;
@@ -81,10 +86,15 @@ async function load(monitor: Monitor, look: () => Promise<void>): Promise<Load> 
   };
 }
 
-async function measureLoad(): Promise<void> {
+async function loadBare(): Promise<Load> {
   const bare = await startMonitor(redis.url());
   const without = await load(bare, async () => {});
   await stop(bare);
+  return without;
+}
+
+async function measureLoad(): Promise<void> {
+  const without = values.kept ? null : await loadBare();
   const kept = await startMonitor(redis.url(), database);
   const behind: number[] = [];
   const before = await countStored(postgres);
@@ -100,11 +110,11 @@ async function measureLoad(): Promise<void> {
     [
       [
         'event loop, 99th percentile of a second, ms',
-        without.loopP99.toFixed(1),
+        without?.loopP99.toFixed(1) ?? '',
         withStore.loopP99.toFixed(1),
       ],
-      ['CPU of the monitor', percent(without), percent(withStore)],
-      ['memory (RSS), MiB', mebibytes(without.rss), mebibytes(withStore.rss)],
+      ['CPU of the monitor', without === null ? '' : percent(without), percent(withStore)],
+      ['memory (RSS), MiB', without === null ? '' : mebibytes(without.rss), mebibytes(withStore.rss)],
       ['tasks that are stored of those published', '', `${tasks - before} of ${withStore.published}`],
       [
         'newest stored task, median and most behind, ms',
@@ -141,17 +151,17 @@ async function fill(): Promise<void> {
   await postgres.query('ANALYZE');
 }
 
-async function measureStart(): Promise<void> {
-  await fill();
+/** @param memory most tasks in memory */
+async function measureStart(memory: number): Promise<void> {
   const tasks = await countStored(postgres);
-  const monitor = await startMonitor(redis.url(), database);
+  const monitor = await startMonitor(redis.url(), database, 'every', String(memory));
   const firstAt = (monitor.reports[0] as ServerReport).sinceStart;
-  const wanted = Math.min(tasks, 100_000);
-  await until(() => (monitor.reports.at(-1) as ServerReport).tasks >= wanted * 0.99, 120_000);
+  const wanted = Math.min(tasks, memory);
+  await until(() => (monitor.reports.at(-1) as ServerReport).tasks >= wanted * 0.99, 600_000);
   const full = monitor.reports.find((report) => report.tasks >= wanted * 0.99) as ServerReport;
   await stop(monitor);
   printTable(
-    `A start with ${tasks.toLocaleString('en')} stored tasks`,
+    `A start with ${tasks.toLocaleString('en')} stored tasks, ${memory.toLocaleString('en')} in memory at most`,
     ['', ''],
     [
       ['first answer, looked for each second, ms', firstAt.toFixed(0)],
@@ -164,13 +174,16 @@ async function measureStart(): Promise<void> {
         Math.max(...monitor.reports.map(({ loopP99 }) => loopP99)).toFixed(0),
       ],
       ['CPU, s', (full.cpu / 1_000).toFixed(1)],
+      ['memory (RSS), MiB', mebibytes(full.rss)],
+      ['processes that want a core, in the last minute', (loadavg()[0] ?? 0).toFixed(1)],
     ],
   );
 }
 
 try {
   await measureLoad();
-  await measureStart();
+  await fill();
+  for (const memory of new Set([MEMORY, stored])) await measureStart(memory);
 } finally {
   await servers.close();
 }

@@ -26,6 +26,7 @@ const PARTS = [
   'redaction',
   'search-timing',
   'store',
+  'turns',
 ] as const;
 
 function runPart(name: string, options: readonly string[]): Promise<number> {

@@ -42,6 +42,9 @@ export interface StoredTask extends StoredFields {
   readonly texts: string | null;
 }
 
+/** What memory takes in of a stored task: its record says the rest. */
+export type StoredRecord = Pick<StoredTask, 'id' | 'rootId' | 'timestamp' | 'record' | 'texts'>;
+
 /** What relates a stored task to others. */
 export type StoredRelatives = Pick<StoredTask, 'id' | 'rootId' | 'parentId' | 'groupId' | 'chordId'>;
 
@@ -100,6 +103,8 @@ export interface TaskStore {
   linkedIds(link: StoredLink, ids: readonly string[], most: number): Promise<readonly string[]>;
   /** @returns a page, in the order of the query, without long texts */
   list(query: StoredQuery): Promise<readonly StoredTask[]>;
+  /** @returns the same page, with what memory takes in alone */
+  records(query: StoredQuery): Promise<readonly StoredRecord[]>;
   /** @returns how many tasks match, `most` at most */
   count(query: StoredQuery, most: number): Promise<number>;
   /**
@@ -115,6 +120,8 @@ export interface RelationStore {
   write(relations: readonly TaskRelation[]): Promise<void>;
   /** @returns the relations that lead from or to one of these ids, `most` at most */
   read(ids: readonly string[], most: number): Promise<readonly TaskRelation[]>;
+  /** @returns whether there is none at all */
+  isEmpty(): Promise<boolean>;
 }
 
 /** What one instance adds to the feed at once. */

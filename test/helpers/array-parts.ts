@@ -7,6 +7,7 @@ import type {
   StoredTask,
   TaskStore,
 } from '../../src/history/store.ts';
+import { recordOf } from '../stores/samples.ts';
 import type { ArrayContext, ArrayStore } from './array-store.ts';
 
 /** Makes a call, with what was put in before and behind it. */
@@ -61,6 +62,8 @@ export function arrayTasks({ store, rows }: ArrayContext): TaskStore {
       ),
     list: (query) =>
       call(store, 'tasks.list', () => matching(all(), query, true).slice(0, query.limit).map(short)),
+    records: (query) =>
+      call(store, 'tasks.records', () => matching(all(), query, true).slice(0, query.limit).map(recordOf)),
     count: (query, most) =>
       call(store, 'tasks.count', () => Math.min(most, matching(all(), query, false).length)),
     dropBefore: (day) =>

@@ -134,6 +134,7 @@ function relationStore({ store, rows }: ArrayContext): RelationStore {
           .filter(({ parent, child }) => wanted.has(parent) || wanted.has(child))
           .slice(0, most);
       }),
+    isEmpty: () => call(store, 'relations.isEmpty', () => rows.relations.size === 0),
   };
 }
 

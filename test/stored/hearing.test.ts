@@ -38,7 +38,7 @@ describe('what an instance hears', () => {
     });
     let isHeld = false;
     store.after = (call) => {
-      if (call !== 'tasks.list' || isHeld) return undefined;
+      if (call !== 'tasks.records' || isHeld) return undefined;
       isHeld = true;
       return held;
     };

@@ -10,7 +10,9 @@ export function describeOthers(open: Open): void {
       { parent: null, child: 'b', relation: 'link' },
       { parent: '', child: 'b', relation: 'link' },
     ];
+    expect(await session.relations.isEmpty()).toBe(true);
     await session.relations.write(relations);
+    expect(await session.relations.isEmpty()).toBe(false);
     await session.relations.write([...relations, { parent: ODD, child: 'c', relation: 'group' }]);
     expect(await session.relations.read(['a'], 10)).toEqual([relations[0]]);
     expect(await session.relations.read([ODD], 10)).toHaveLength(2);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { StoredQuery, StoredTask, StoreSession } from '../../src/history/store.ts';
-import { DAY, ODD, type Open, storedQuery, taskOf } from './samples.ts';
+import { DAY, ODD, type Open, recordOf, storedQuery, taskOf } from './samples.ts';
 
 export function describeTasks(open: Open): void {
   it('gives a task back as it was written, whatever its texts contain', async () => {
@@ -81,6 +81,19 @@ export function describeTasks(open: Open): void {
     const body = { id: 'body', rootId: 'root', parentId: null, groupId: null, chordId: 'g' };
     expect(await session.tasks.linked('chordId', ['g'], 9)).toEqual([body]);
     expect(await session.tasks.relatives(['body', 'absent'])).toEqual([body]);
+  });
+
+  it('finds what relates tasks whose ids look like the separators of a list', async () => {
+    const { session } = await open();
+    const odd = ['a\\,b', '\\', '\\\\,', ',', '=', '"', '\n', 'x\0y', '\ud800', '\u{1f600}', '\\,=z'];
+    await session.tasks.write(odd.map((id) => taskOf(id, { rootId: 'odd', parentId: id, groupId: '' })));
+    const expected = odd.map((id) => ({ id, rootId: 'odd', parentId: id, groupId: '', chordId: null }));
+    const sorted = <Row extends { id: string }>(rows: readonly Row[]): Row[] =>
+      rows.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    expect(sorted(await session.tasks.relatives(odd))).toEqual(sorted(expected));
+    expect(sorted(await session.tasks.linked('rootId', ['odd'], 99))).toEqual(sorted(expected));
+    expect(await session.tasks.known(odd)).toEqual(new Set(odd));
+    expect((await session.tasks.linkedIds('rootId', ['odd'], 99)).toSorted()).toEqual(odd.toSorted());
   });
 
   it('keeps sources apart', async () => {
@@ -170,11 +183,10 @@ export function describeLists(open: Open): void {
     );
     await session.tasks.write(tasks);
     const check = async (given: Partial<StoredQuery>, matches: (task: StoredTask, at: number) => boolean) => {
-      const expected = tasks.filter(matches).toReversed();
-      expect(await session.tasks.list(storedQuery(given))).toEqual(
-        expected.map((task) => ({ ...task, texts: null })),
-      );
-      expect(await session.tasks.count(storedQuery(given), 1_000)).toBe(expected.length);
+      const [expected, query] = [tasks.filter(matches).toReversed(), storedQuery(given)];
+      expect(await session.tasks.list(query)).toEqual(expected.map((task) => ({ ...task, texts: null })));
+      expect(await session.tasks.records(query)).toEqual(expected.map(recordOf));
+      expect(await session.tasks.count(query, 1_000)).toBe(expected.length);
     };
     await check({ states: ['S1'] }, ({ state }) => state === 'S1');
     await check({ names: ['n0', 'n2'] }, ({ name }) => name !== 'n1');

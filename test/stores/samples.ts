@@ -1,4 +1,10 @@
-import type { HistoryStore, StoredQuery, StoredTask, StoreSession } from '../../src/history/store.ts';
+import type {
+  HistoryStore,
+  StoredQuery,
+  StoredRecord,
+  StoredTask,
+  StoreSession,
+} from '../../src/history/store.ts';
 
 /** The present day. */
 export const DAY = Math.floor(Date.now() / 86_400_000);
@@ -21,6 +27,11 @@ export function taskOf(id: string, given: Partial<StoredTask> = {}): StoredTask 
     ...{ timestamp: null, received: null, started: null, finished: null, runtime: null },
     ...given,
   };
+}
+
+/** What memory takes in of a task. */
+export function recordOf({ id, rootId, timestamp, record }: StoredTask): StoredRecord {
+  return { id, rootId, timestamp, record, texts: null };
 }
 
 /** A query for all tasks, newest first, but for what is given. */

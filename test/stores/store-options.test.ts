@@ -87,6 +87,11 @@ describe('the options of sqliteStore', () => {
     ['file:monitor.db', {}, /'path' must be/],
     ['monitor.db', { prefix: 'x' }, /'prefix' is not an option\. Known are: retention, readOnly, deployment/],
     ['monitor.db', { readOnly: 1 }, /'readOnly' must be true or false/],
+    [
+      'monitor.db',
+      { retention: { taskDays: 101 } },
+      /'retention\.taskDays' must be .* from 1 to 100.*; it is 101/,
+    ],
   ])('refuse %j with %j', (path, options, message) => {
     expect(() => sqliteStore(path as never, options as never)).toThrow(message);
   });

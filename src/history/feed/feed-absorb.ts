@@ -40,13 +40,12 @@ export function absorbItems(
 ): boolean {
   // Our own items are held, or were dropped.
   if (instance === ring.instance || !INSTANCE.test(instance)) return false;
-  const held = numbersOf(ring, instance);
   const given = new Map<number, PlacedItem>();
   for (const { number, item, arrivedAt } of items) {
-    if (!Number.isSafeInteger(number) || number < 1 || held.has(number) || !Number.isFinite(arrivedAt))
-      continue;
+    if (!Number.isSafeInteger(number) || number < 1 || !Number.isFinite(arrivedAt)) continue;
     given.set(number, { item, arrivedAt: arrivedAt - offset, instance, number, isRedacted: true, delay: 0 });
   }
+  deleteHeld(ring, instance, given);
   const added = [...given.values()].sort((a, b) => a.number - b.number);
   const newestAt = ring.size === 0 ? Number.NEGATIVE_INFINITY : arrivalAt(ring, ring.newest);
   const old = added.filter(({ arrivedAt }) => arrivedAt < newestAt - LATE_MS);
@@ -63,15 +62,13 @@ export function absorbItems(
   return isAdded || old.length < added.length;
 }
 
-/** The numbers of the items of an instance that are held. */
-function numbersOf(ring: FeedRing, instance: string): Set<number> {
-  const numbers = new Set<number>();
-  if (ring.newestForeign === 0) return numbers;
-  for (let sequence = oldestIn(ring); sequence <= ring.newest; sequence++) {
+/** Takes out the items of an instance that are held. Each second some come in: a set of those held would be garbage. */
+function deleteHeld(ring: FeedRing, instance: string, items: Map<number, PlacedItem>): void {
+  if (ring.newestForeign === 0) return;
+  for (let sequence = oldestIn(ring); sequence <= ring.newest && items.size > 0; sequence++) {
     const at = sequence % ring.capacity;
-    if (ring.instances[at] === instance) numbers.add(ring.numbers[at] as number);
+    if (ring.instances[at] === instance) items.delete(ring.numbers[at] as number);
   }
-  return numbers;
 }
 
 function arrivalAt(ring: FeedRing, sequence: number): number {

@@ -89,8 +89,7 @@ export function insertEntry(blocks: SlotBlock[], target: SeekTarget, slot: numbe
   if (block.size === block.keys.length) {
     if (block.size < BLOCK_SIZE) grow(block);
     else {
-      // An append leaves the full block as it is, so ordered intake wastes no memory.
-      const kept = index === BLOCK_SIZE ? BLOCK_SIZE : BLOCK_SIZE >> 1;
+      const kept = keptOf(index);
       const next = split(blocks, at, kept);
       if (index > kept || kept === BLOCK_SIZE) {
         block = next;
@@ -105,6 +104,15 @@ export function insertEntry(blocks: SlotBlock[], target: SeekTarget, slot: numbe
   block.keys[index] = target.key;
   block.slots[index] = slot;
   block.size++;
+}
+
+/**
+ * How many entries of a full block stay before the new one that is inserted there. What is added at either end leaves the
+ * full block as it is, so that ordered intake wastes no memory.
+ */
+function keptOf(index: number): number {
+  if (index === 0 || index === BLOCK_SIZE) return index;
+  return BLOCK_SIZE >> 1;
 }
 
 /** Removes an entry. @returns whether it was there */

@@ -27,8 +27,13 @@ function rowOf({ number, arrivedAt, item }: HeardItem): Row {
 
 /** @returns what can be read */
 export function readFeedText(text: string): HeardItem[] {
-  const rows = parse(text);
-  return rows.flatMap((row) => (Array.isArray(row) ? (itemOf(row) ?? []) : []));
+  const known = new Map<string, string>();
+  const items: HeardItem[] = [];
+  for (const row of parse(text)) {
+    const item = Array.isArray(row) ? itemOf(row, known) : null;
+    if (item !== null) items.push(item);
+  }
+  return items;
 }
 
 function parse(text: string): readonly unknown[] {
@@ -40,16 +45,26 @@ function parse(text: string): readonly unknown[] {
   }
 }
 
-function itemOf(row: Row): HeardItem | null {
-  const [number, arrivedAt, type, time, ...texts] = row;
+/** @param known the texts of the items before: most repeat, and each row has copies of its own */
+function itemOf(row: Row, known: Map<string, string>): HeardItem | null {
+  const [number, arrivedAt, type, time, task, taskId, state, worker, detail] = row;
   if (typeof number !== 'number' || typeof arrivedAt !== 'number') return null;
   if (typeof type !== 'string' || typeof time !== 'number') return null;
-  const [task = null, taskId = null, state = null, worker = null, detail = null] = texts.map((text) =>
-    typeof text === 'string' ? text : null,
-  );
-  return {
-    number,
-    arrivedAt,
-    item: { type, time, task, taskId, state, worker, detail },
+  const item = {
+    type: once(type, known),
+    time,
+    task: typeof task === 'string' ? once(task, known) : null,
+    taskId: typeof taskId === 'string' ? taskId : null,
+    state: typeof state === 'string' ? once(state, known) : null,
+    worker: typeof worker === 'string' ? once(worker, known) : null,
+    detail: typeof detail === 'string' ? detail : null,
   };
+  return { number, arrivedAt, item };
+}
+
+/** The first of several equal texts. */
+function once(text: string, known: Map<string, string>): string {
+  const first = known.get(text);
+  if (first === undefined) known.set(text, text);
+  return first ?? text;
 }

@@ -5,7 +5,7 @@ import type { HeardItem } from '../memory/tap.ts';
 import {
   type FeedChunk,
   type StoredQuery,
-  type StoredTask,
+  type StoredRecord,
   type StoreSession,
   WHOLE_AT_ONCE,
 } from '../store.ts';
@@ -96,15 +96,16 @@ function* itemsOf(chunks: readonly FeedChunk[]): Steps<Map<string, HeardItem[]>>
 /** Reads the pages of a list until it ends or memory is full. The next page is read while one is taken in. */
 async function loadTasks(state: StoredState, session: StoreSession, query: StoredQuery): Promise<void> {
   const { calls } = state;
-  const read = (after: StoredQuery['after']): Promise<readonly StoredTask[]> =>
-    ahead(calls.ask('load', () => session.tasks.list({ ...query, after })));
-  let next: Promise<readonly StoredTask[]> | null = read(null);
+  const read = (after: StoredQuery['after']): Promise<readonly StoredRecord[]> =>
+    ahead(calls.ask('load', () => session.tasks.records({ ...query, after })));
+  let next: Promise<readonly StoredRecord[]> | null = read(null);
   while (next !== null && !state.isClosed && state.session === session) {
-    const page: readonly StoredTask[] = await next;
+    const page: readonly StoredRecord[] = await next;
     const last = page.length < PAGE ? undefined : page.at(-1);
     next = last === undefined ? null : read({ key: last.timestamp, id: last.id });
     const relations = ahead(readRelations(state, session, page));
-    const cut = await scheduler.run('load', takeIn(state, page, false));
+    // The last one first: the sorted sequences of memory grow at their end, and not at every place of a page.
+    const cut = await scheduler.run('load', takeIn(state, page.toReversed(), false));
     await loadWhole(state, session, cut.ids);
     for (const relation of await relations) state.access.absorbRelation(relation);
     if (cut.refused > PAGE / 2) return;
@@ -127,9 +128,11 @@ export async function loadWhole(
 async function readRelations(
   { calls }: StoredState,
   session: StoreSession,
-  page: readonly StoredTask[],
+  page: readonly StoredRecord[],
 ): Promise<readonly TaskRelation[]> {
   if (page.length === 0) return [];
+  // Most sources have none.
+  if (await calls.ask('load', () => session.relations.isEmpty())) return [];
   const ids = page.map(({ id }) => id);
   return calls.ask('load', () => session.relations.read(ids, MOST_RELATIONS));
 }
@@ -148,7 +151,7 @@ interface TakenIn {
 }
 
 /** @param isWhole whether the long texts of the tasks were read, too */
-function* takeIn(state: StoredState, tasks: readonly StoredTask[], isWhole: boolean): Steps<TakenIn> {
+function* takeIn(state: StoredState, tasks: readonly StoredRecord[], isWhole: boolean): Steps<TakenIn> {
   const { access, clock } = state;
   const result: TakenIn = { ids: [], refused: 0 };
   const pauses = createPauses();

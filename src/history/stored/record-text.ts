@@ -10,7 +10,7 @@ import {
   type TaskEntry,
   type TaskRecord,
 } from '../merge/record.ts';
-import type { StoredTask } from '../store.ts';
+import type { StoredRecord } from '../store.ts';
 import { readStamps, writeStamps } from './stamps-text.ts';
 
 /** Of the format. Texts of another version are not read. */
@@ -82,9 +82,9 @@ export function readKeptTask({
   record,
   texts,
   rootId,
-}: Pick<StoredTask, 'id' | 'record' | 'texts' | 'rootId'>): KeptTask | null {
+}: Pick<StoredRecord, 'id' | 'record' | 'texts' | 'rootId'>): KeptTask | null {
   const read = readText(id, record, texts);
-  return read === null ? null : { ...read, rootId };
+  return read === null ? null : { record: read.record, rootId, shortened: read.shortened };
 }
 
 /** What is read may come from anywhere: it is taken as it is only where it has the right type. */
@@ -96,14 +96,14 @@ function readText(
   const known = parse(text);
   if (known?.v !== VERSION || !Array.isArray(known.entries) || !Array.isArray(known.ranks)) return null;
   const record = emptyRecord(id);
-  const whole = texts === null ? null : parse(texts);
-  const long: readonly unknown[] = Array.isArray(known.long) ? known.long : [];
+  const long: readonly unknown[] = Array.isArray(known.long) ? known.long : NOTHING;
+  const whole = texts === null || long.length === 0 ? null : parse(texts);
   const shortened: TaskTextField[] = [];
   for (const field of STRINGS) {
     const value = known[field];
     if (typeof value !== 'string') continue;
     record[field] = value;
-    if (!long.includes(field) || !isTextField(field)) continue;
+    if (long.length === 0 || !long.includes(field) || !isTextField(field)) continue;
     const end = whole?.[field];
     if (typeof end === 'string') record[field] = end;
     else shortened.push(field);
@@ -113,7 +113,8 @@ function readText(
   if (TASK_KINDS.includes(known.kind)) record.kind = known.kind as TaskRecord['kind'];
   record.stamps = known.stamps === undefined ? null : readStamps(known.stamps);
   record.truncated = truncatedOf(known.truncated, shortened);
-  for (const [at, rank] of RANKS.entries()) record.ranks[rank] = numberOr(known.ranks[at]) ?? 0;
+  for (let at = 0; at < RANKS.length; at++)
+    record.ranks[RANKS[at] as keyof Ranks] = numberOr(known.ranks[at]) ?? 0;
   for (const row of known.entries) {
     const entry = Array.isArray(row) ? readEntry(row) : null;
     if (entry !== null) record.entries.push(entry);

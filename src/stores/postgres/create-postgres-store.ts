@@ -36,7 +36,7 @@ export function createPostgresStore(settings: PostgresStoreSettings): HistorySto
     days: createPostgresDays(database, names),
     size: postgresSize(names),
     beforeTables: () => beforeTables(database, schema),
-    afterTables: [],
+    afterTables: () => [],
   });
 }
 

@@ -3,25 +3,22 @@
  * day are kept in a table for the rest: of an instance whose clock is wrong, or that may not create tables.
  */
 import { pause } from '../../waiting.ts';
-import type { DayTables } from '../sql/days.ts';
+import { comingDays, DAY_TABLES, type DayTable, type DayTables } from '../sql/days.ts';
 import type { TableNames } from '../sql/names.ts';
 import type { SqlDatabase } from '../sql/sql-database.ts';
 import { isStoreError } from '../sql/store-error.ts';
 import { SEARCHED } from '../sql/task-statements.ts';
+import { moveOpen } from './move-open.ts';
 
-/** How many days ahead there are tables: each of them costs every read a part of its planning. */
-const DAYS_AHEAD = 2;
 /** How long a change of the tables waits for others, in milliseconds: meanwhile everybody else waits for it. */
 const LOCK_MS = 300;
 /** How often it is tried while others hold locks, and how long it pauses in between, in milliseconds. */
 const ATTEMPTS = 5;
 const PAUSE_MS = 200;
 
-const TABLES = ['task', 'relation'] as const;
-
 /** The tables of one day. */
 interface Day {
-  readonly table: (typeof TABLES)[number];
+  readonly table: DayTable;
   readonly name: string;
   readonly day: number;
 }
@@ -32,8 +29,8 @@ export function createPostgresDays(database: SqlDatabase, names: TableNames): Da
     async prepare(today) {
       const operators = await readOperators(database);
       const known = new Set((await readDays(database, names)).map(({ name }) => name));
-      for (let day = today; day <= today + DAYS_AHEAD; day++) {
-        const missing = TABLES.map((table) => ({ table, name: nameOf(names, table, day), day })).filter(
+      for (const day of comingDays(today)) {
+        const missing = DAY_TABLES.map((table) => ({ table, name: nameOf(names, table, day), day })).filter(
           ({ name }) => !known.has(name),
         );
         if (missing.length === 0) continue;
@@ -47,6 +44,11 @@ export function createPostgresDays(database: SqlDatabase, names: TableNames): Da
       }
       isSearchable = operators !== null && (await areIndexed(database, names));
     },
+    // Rows of any day have a partition, and the database finds it.
+    open: async () => {},
+    tableOf: (table) => names[table],
+    tablesBefore: async (table) => [names[table]],
+    moveOpen: (...given) => moveOpen(database, names, ...given),
     async dropBefore(day) {
       const old = (await readDays(database, names)).filter((one) => one.day < day);
       for (const { name } of old) await change(database, [`DROP TABLE ${quoted(names, name)}`]);
@@ -77,7 +79,7 @@ function createDay(
 
 async function readDays(database: SqlDatabase, names: TableNames): Promise<readonly Day[]> {
   const days: Day[] = [];
-  for (const table of TABLES) {
+  for (const table of DAY_TABLES) {
     const rows = await database.read(
       'SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid WHERE inhparent = to_regclass($1)',
       [names[table]],

@@ -23,7 +23,7 @@ export const POSTGRES: SqlDialect = {
   clustered: '',
   byDay: ' PARTITION BY RANGE (day)',
   rowId: null,
-  sortedBy: (column) => column,
+  unindexed: null,
   type: (type) => TYPES[type],
   isGiven: (column, type, at) => `${column} = ANY($${at}::${ARRAYS[type]})`,
   isAny: (expression, at) => `${expression} = ANY($${at}::text[])`,

@@ -1,13 +1,42 @@
 /** Days, by which tasks and relations are kept and dropped. */
 
-/** What only PostgreSQL has: a table for each day, and an index for searches. */
+/** The tables whose rows are kept by day. */
+export const DAY_TABLES = ['task', 'relation'] as const;
+export type DayTable = (typeof DAY_TABLES)[number];
+
+/** How many days ahead there are tables: each of them costs every read a part of its planning. */
+export const DAYS_AHEAD = 2;
+
+/**
+ * The tables of each day: partitions in PostgreSQL, tables of their own in SQLite. Reads see all of them under the name
+ * without a day.
+ */
 export interface DayTables {
   /** Creates the tables of the coming days, as far as this instance may. */
   prepare(today: number): Promise<void>;
+  /** Makes sure that rows of these days can be written. */
+  open(days: ReadonlySet<number>): Promise<void>;
+  /** The table that rows of a day are written to. */
+  tableOf(table: DayTable, day: number): string;
+  /** The tables from which rows of the days before this one are deleted. */
+  tablesBefore(table: DayTable, day: number): Promise<readonly string[]>;
+  /** Moves a source's tasks that have not ended, and the relations that lead to them, from the days before to today. */
+  moveOpen(source: number, before: number, today: number): Promise<void>;
   /** Drops the tables of the days before this one, as far as this instance may. */
   dropBefore(day: number): Promise<void>;
   /** Whether an index finds the texts that contain another text. */
   canSearch(): boolean;
+}
+
+/** Most rows of one transaction that moves or deletes: SQLite lets nobody else write meanwhile. */
+export const ROWS_AT_ONCE = 500;
+
+/** Repeats a step until it finds fewer than {@link ROWS_AT_ONCE}. */
+export async function untilFewer(step: () => Promise<readonly unknown[]>): Promise<void> {
+  let found: number;
+  do {
+    found = (await step()).length;
+  } while (found >= ROWS_AT_ONCE);
 }
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -15,4 +44,9 @@ const DAY_MS = 24 * 60 * 60_000;
 /** The present day of UTC, counted from 1970. */
 export function presentDay(): number {
   return Math.floor(Date.now() / DAY_MS);
+}
+
+/** The days for which there should be tables. */
+export function comingDays(today: number): readonly number[] {
+  return Array.from({ length: DAYS_AHEAD + 1 }, (_, ahead) => today + ahead);
 }

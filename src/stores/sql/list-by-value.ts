@@ -1,5 +1,5 @@
 /** Lists that are sorted by a name or a state: few values, each of many tasks. */
-import type { StoredQuery, StoredTask } from '../../history/store.ts';
+import type { StoredQuery } from '../../history/store.ts';
 import type { ListPart } from './task-statements.ts';
 
 /** Where filters leave few tasks of each value, the values behind these are read with one statement. */
@@ -13,12 +13,12 @@ const LAST_ID = '\u{10ffff}';
  *
  * @param nextValue gives the value behind another one, or the first one
  */
-export async function listByValue(
+export async function listByValue<Row>(
   { after, limit }: Pick<StoredQuery, 'after' | 'limit'>,
-  readPart: (part: ListPart) => Promise<readonly StoredTask[]>,
+  readPart: (part: ListPart) => Promise<readonly Row[]>,
   nextValue: (after: string | null) => Promise<string | null>,
-): Promise<readonly StoredTask[]> {
-  const rows: StoredTask[] = [];
+): Promise<readonly Row[]> {
+  const rows: Row[] = [];
   let last: string | null = after === null ? null : String(after.key);
   let position: StoredQuery['after'] = after === null ? null : { key: null, id: after.id };
   for (let visited = 0; visited < MOST_VALUES; visited++) {

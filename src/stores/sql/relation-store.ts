@@ -2,20 +2,16 @@
 import type { RelationStore } from '../../history/store.ts';
 import type { TaskRelation } from '../../model.ts';
 import { insertBatch } from './batches.ts';
-import { presentDay } from './days.ts';
+import { type DayTables, presentDay } from './days.ts';
+import { readPacked } from './packed-rows.ts';
 import { TABLES } from './schema.ts';
 import type { SourceDatabase } from './source-database.ts';
 import { fromColumn, toColumn } from './text-key.ts';
 
-export function createRelationStore(source: SourceDatabase): RelationStore {
+export function createRelationStore(source: SourceDatabase, days: DayTables): RelationStore {
   const table = source.names.relation;
-  const inserted = insertBatch(
-    table,
-    TABLES.relation.columns,
-    'ON CONFLICT DO NOTHING',
-    `NOT EXISTS (SELECT 1 FROM ${table} AS known WHERE known.source_id = new_source_id AND known.child = new_child
-       AND known.relation = new_relation AND known.parent = new_parent)`,
-  );
+  const isNew = `NOT EXISTS (SELECT 1 FROM ${table} AS known WHERE known.source_id = new_source_id AND known.child = new_child
+       AND known.relation = new_relation AND known.parent = new_parent)`;
   return {
     async write(relations) {
       const day = presentDay();
@@ -25,7 +21,9 @@ export function createRelationStore(source: SourceDatabase): RelationStore {
         parentColumn(parent),
         day,
       ]);
-      await source.batch(inserted, rows);
+      await days.open(new Set([day]));
+      const today = days.tableOf('relation', day);
+      await source.batch(insertBatch(today, TABLES.relation.columns, 'ON CONFLICT DO NOTHING', isNew), rows);
     },
     async read(ids, most) {
       if (ids.length === 0) return [];
@@ -33,11 +31,11 @@ export function createRelationStore(source: SourceDatabase): RelationStore {
       // Two instances that wrote at midnight may have stored a relation twice.
       const part = (condition: string): string =>
         `SELECT DISTINCT child, relation, parent FROM ${table} WHERE source_id = $1 AND ${condition}`;
-      const rows = await source.read(
+      const rows = await readPacked(
+        source,
+        ['child', 'relation', 'parent'],
         `${part(isAny('child', 2))} UNION ${part(isAny('parent', 3))} LIMIT $4`,
-        ids.map(toColumn),
-        ids.map(parentColumn),
-        most,
+        [ids.map(toColumn), ids.map(parentColumn), most],
       );
       return rows.map(
         ([child, relation, parent]): TaskRelation => ({
@@ -46,6 +44,10 @@ export function createRelationStore(source: SourceDatabase): RelationStore {
           parent: parent === '' ? null : fromColumn(String(parent).slice(1)),
         }),
       );
+    },
+    async isEmpty() {
+      const rows = await source.read(`SELECT 1 FROM ${table} WHERE source_id = $1 LIMIT 1`);
+      return rows.length === 0;
     },
   };
 }

@@ -1,4 +1,5 @@
 /** Tables and indexes of the store, as data. */
+import { DAY_TABLES, type DayTable } from './days.ts';
 import type { TableNames } from './names.ts';
 import type { SqlColumn, SqlDialect } from './sql-database.ts';
 
@@ -152,38 +153,53 @@ const INDEXES: readonly (readonly [
   ['relation_parent', 'relation', 'source_id, parent'],
 ];
 
-/** Where rows of a day are not dropped as a whole, they are found by it. */
-const DAY_INDEXES: readonly (readonly [name: string, table: keyof typeof TABLES])[] = [
-  ['task_day', 'task'],
-  ['relation_day', 'relation'],
-];
-
-/** The statements that create the store. */
+/** The statements that create the store, without the tables of days where each day has its own. */
 export function createStatements(dialect: SqlDialect, names: TableNames): readonly string[] {
   const text = dialect.type('text');
   const integer = dialect.type('integer');
+  const created = (Object.keys(TABLES) as (keyof typeof TABLES)[]).filter(
+    (name) => dialect.byDay !== null || !isByDay(name),
+  );
   return [
     `CREATE TABLE ${names.meta} (key ${text} PRIMARY KEY, value ${text} NOT NULL)`,
     `CREATE TABLE ${names.source} (name ${text} PRIMARY KEY, id ${integer} NOT NULL UNIQUE, deployment ${text}, kept_days ${integer} NOT NULL)`,
-    ...Object.entries(TABLES).map(([name, table]) => createTable(dialect, names.of(name), table)),
-    ...INDEXES.map(
-      ([name, table, on, where]) =>
-        `CREATE INDEX ${names.index(name)} ON ${names[table]} (${on})${where === undefined ? '' : ` WHERE ${where}`}`,
-    ),
-    ...DAY_INDEXES.map(([name, table]) =>
-      dialect.byDay === ''
-        ? `CREATE INDEX ${names.index(name)} ON ${names[table]} (source_id, day)`
-        : `CREATE TABLE ${names.of(`${table}_rest`)} PARTITION OF ${names[table]} DEFAULT;
-CREATE INDEX ${names.index(`${table}_rest_day`)} ON ${names.of(`${table}_rest`)} (source_id, day)`,
+    ...created.map((name) => createTable(dialect, names.of(name), TABLES[name])),
+    ...created.flatMap((name) => createIndexes(names, name, '')),
+    ...created.filter(isByDay).map(
+      // Rows of the rest are not dropped as a whole: they are found by their day.
+      (name) => `CREATE TABLE ${names.of(`${name}_rest`)} PARTITION OF ${names.of(name)} DEFAULT;
+CREATE INDEX ${names.index(`${name}_rest_day`)} ON ${names.of(`${name}_rest`)} (source_id, day)`,
     ),
     `INSERT INTO ${names.meta} (key, value) VALUES ('schema', '${SCHEMA_VERSION}')`,
   ];
+}
+
+/** The statements that create a table of one day. @param end of its name and of those of its indexes */
+export function createDayTable(
+  dialect: SqlDialect,
+  names: TableNames,
+  table: DayTable,
+  end: string,
+): readonly string[] {
+  return [createTable(dialect, names.of(table + end), TABLES[table]), ...createIndexes(names, table, end)];
+}
+
+function isByDay(name: keyof typeof TABLES): name is DayTable {
+  return DAY_TABLES.some((one) => one === name);
+}
+
+function createIndexes(names: TableNames, of: keyof typeof TABLES, end: string): readonly string[] {
+  return INDEXES.filter(([, table]) => table === of).map(
+    ([name, table, on, where]) =>
+      `CREATE INDEX ${names.index(name + end)} ON ${names.of(table + end)} (${on})${where === undefined ? '' : ` WHERE ${where}`}`,
+  );
 }
 
 function createTable(dialect: SqlDialect, quoted: string, table: Table): string {
   const columns = table.columns.map(
     ([name, type]) => `${name} ${dialect.type(type)}${table.optional.includes(name) ? '' : ' NOT NULL'}`,
   );
-  const end = table.isByDay === true ? dialect.byDay : table.isClustered === true ? dialect.clustered : '';
+  const end =
+    table.isByDay === true ? (dialect.byDay ?? '') : table.isClustered === true ? dialect.clustered : '';
   return `CREATE TABLE ${quoted} (${columns.join(', ')}, PRIMARY KEY (${table.key.join(', ')}))${end}`;
 }

@@ -26,12 +26,15 @@ export interface SqlDialect {
   readonly now: string;
   /** What follows a table whose rows are kept in the order of its key, where the engine can do that. */
   readonly clustered: string;
-  /** What makes a table have partitions by day. */
-  readonly byDay: string;
+  /** What makes a table have partitions by day; `null`: `DayTables` creates a table for each day. */
+  readonly byDay: string | null;
   /** The column that finds a row without an index; `null`: the key has to do. */
   readonly rowId: string | null;
-  /** Sorts by a column, where another index than the one in its order is to be used. */
-  sortedBy(column: string): string;
+  /**
+   * Compares a column where another index is to be used than one that finds its values; `null`: the planner knows from
+   * its own figures which of them to use.
+   */
+  readonly unindexed: ((column: string) => string) | null;
   /** The name of a column type. */
   type(type: SqlType): string;
   /**

@@ -12,7 +12,7 @@ import { createTaskStore } from './task-store.ts';
 /** What a session needs beside its source. */
 export interface SessionOptions {
   readonly isReadOnly: boolean;
-  readonly days: DayTables | null;
+  readonly days: DayTables;
   /** The statement that gives the bytes on disk. */
   readonly size: string;
 }
@@ -24,7 +24,7 @@ export function createSqlSession(
   return {
     isReadOnly,
     tasks: createTaskStore(source, days),
-    relations: createRelationStore(source),
+    relations: createRelationStore(source, days),
     feed: createFeedStore(source),
     snapshots: createSnapshotStore(source),
     rollups: createRollupStore(source),

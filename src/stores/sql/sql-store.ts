@@ -16,14 +16,13 @@ export interface SqlStoreOptions {
   readonly retention: StoreRetention;
   readonly isReadOnly: boolean;
   readonly deployment: string | null;
-  /** `null`: rows of old days are deleted in batches. */
-  readonly days: DayTables | null;
+  readonly days: DayTables;
   /** Bytes on disk of all tables. */
   readonly size: string;
   /** The statements that are needed before tables can be created. */
   beforeTables(): Promise<readonly string[]>;
   /** The statements that follow once the tables are created. */
-  readonly afterTables: readonly string[];
+  afterTables(): readonly string[];
 }
 
 export function createSqlStore(options: SqlStoreOptions): HistoryStore {
@@ -62,7 +61,7 @@ async function prepare(options: SqlStoreOptions, opening: StoreOpening): Promise
   const { database, names, days, retention } = options;
   await ensureSchema(database, names, scriptsOf(options), opening.isReadOnly);
   const number = await registerSource(database, names, opening, retention.taskDays);
-  if (!opening.isReadOnly) await days?.prepare(presentDay());
+  if (!opening.isReadOnly) await days.prepare(presentDay());
   return number;
 }
 
@@ -70,7 +69,7 @@ function scriptsOf({ database, names, beforeTables, afterTables }: SqlStoreOptio
   return {
     version: SCHEMA_VERSION,
     create: async () =>
-      [...(await beforeTables()), ...createStatements(database.dialect, names), ...afterTables].join(';\n'),
+      [...(await beforeTables()), ...createStatements(database.dialect, names), ...afterTables()].join(';\n'),
     upgrades: new Map(),
   };
 }

@@ -1,5 +1,5 @@
 /** Stored tasks as rows, and back. */
-import type { StoredRelatives, StoredTask } from '../../history/store.ts';
+import type { StoredRecord, StoredRelatives, StoredTask } from '../../history/store.ts';
 import { TABLES } from './schema.ts';
 import type { SqlField, SqlRow } from './sql-database.ts';
 import { fromColumn, toColumn } from './text-key.ts';
@@ -61,6 +61,17 @@ export function taskOf(row: SqlRow): StoredTask {
   }
   // Every column has its field: `FIELDS` has a row for each.
   return task as unknown as StoredTask;
+}
+
+/** @param row its id, that of its root, when it last changed, and its record */
+export function recordOf([id, rootId = null, changed = null, record]: SqlRow): StoredRecord {
+  return {
+    id: fromColumn(String(id)),
+    rootId: rootId === null ? null : fromColumn(String(rootId)),
+    timestamp: changed === null ? null : Number(changed),
+    record: String(record),
+    texts: null,
+  };
 }
 
 /** @param row its id, and those of its root, parent, group and chord */

@@ -65,12 +65,19 @@ export function updateTasks(dialect: SqlDialect, table: string): SqlBatch {
   };
 }
 
-/** What is read of a task: all of it, all but its long texts, what relates it to others, or only its id. */
-export type TaskPart = 'whole' | 'listed' | 'relatives' | 'id';
+/** What relates a task to others. */
+export const RELATIVES = ['id', 'root_id', 'parent_id', 'group_id', 'chord_id'] as const;
+
+/**
+ * What is read of a task: all of it, all but its long texts, what memory takes in, what relates it to others, or only its
+ * id.
+ */
+export type TaskPart = 'whole' | 'listed' | 'record' | 'relatives' | 'id';
 
 const PARTS: Readonly<Record<TaskPart, string>> = {
   ...{ whole: listColumns(READ), listed: LISTED, id: 'id' },
-  relatives: 'id, root_id, parent_id, group_id, chord_id',
+  record: 'id, root_id, changed, record',
+  relatives: RELATIVES.join(', '),
 };
 
 /** Reads tasks by their ids. */
@@ -96,6 +103,8 @@ export interface ListPart {
   readonly hasKey: boolean;
   /** Only rows with this value to sort by, in the order of their ids. */
   readonly value?: string;
+  /** Whether many rows have the value: they are read in the order of the key, others by the value and then sorted. */
+  readonly isCommon?: boolean;
   /** The position of the row before, in this part; `null`: from its start. */
   readonly after: StoredQuery['after'];
   readonly limit: number;
@@ -105,35 +114,49 @@ export interface ListPart {
 export function listTasks(
   tasks: TaskTable,
   query: StoredQuery,
-  { hasKey, value, after, limit }: ListPart,
+  { hasKey, value, isCommon = false, after, limit }: ListPart,
+  part: TaskPart,
 ): Statement {
   const filters = filtersOf(tasks, query);
   const key = SORT_COLUMNS[query.sort];
+  const compared = isCommon ? (tasks.dialect.unindexed?.(key) ?? key) : key;
   filters.conditions.push(
     value === undefined
       ? `${key} IS ${hasKey ? 'NOT NULL' : 'NULL'}`
-      : `${key} = ${filters.bind(toColumn(value))}`,
+      : `${compared} = ${filters.bind(toColumn(value))}`,
   );
   if (after !== null) filters.conditions.push(behind(key, query.order, after, filters));
   const direction = query.order === 'asc' ? 'ASC' : 'DESC';
-  const all = hasKey ? `${key} ${direction}, id ASC` : tasks.dialect.sortedBy('id');
-  const order = value === undefined ? all : 'id ASC';
-  const text = `SELECT ${LISTED} FROM ${tasks.table} WHERE ${filters.conditions.join(' AND ')} ORDER BY ${order} LIMIT ${filters.bind(limit)}`;
+  const order = hasKey && value === undefined ? `${key} ${direction}, id ASC` : 'id ASC';
+  const text = `SELECT ${PARTS[part]} FROM ${tasks.table} WHERE ${filters.conditions.join(' AND ')} ORDER BY ${order} LIMIT ${filters.bind(limit)}`;
   return { text, values: filters.values };
 }
 
-/** Reads the next value to sort by, of all tasks: one step in an index. @param after `null`: the first one */
+/** Reads the next value to sort by, of all tasks: one step in an index of each day. @param after `null`: the first one */
 export function nextValue(
   { table }: TaskTable,
   { sort, order }: StoredQuery,
   after: string | null,
 ): Statement {
   const key = SORT_COLUMNS[sort];
-  const [nearest, sign] = order === 'asc' ? ['min', '>'] : ['max', '<'];
-  const text = `SELECT ${nearest}(${key}) FROM ${table} WHERE source_id = $1`;
-  return after === null
-    ? { text, values: [] }
-    : { text: `${text} AND ${key} ${sign} $2`, values: [toColumn(after)] };
+  const [direction, sign] = order === 'asc' ? ['ASC', '>'] : ['DESC', '<'];
+  const condition = after === null ? 'IS NOT NULL' : `${sign} $2`;
+  // Not `min` or `max`: SQLite would read all rows of a view for them.
+  return {
+    text: `SELECT ${key} FROM ${table} WHERE source_id = $1 AND ${key} ${condition} ORDER BY ${key} ${direction} LIMIT 1`,
+    values: after === null ? [] : [toColumn(after)],
+  };
+}
+
+/** Counts the tasks with a value to sort by, up to `most`. */
+export function countValue(
+  { table }: TaskTable,
+  { sort }: Pick<StoredQuery, 'sort'>,
+  value: string,
+  most: number,
+): Statement {
+  const some = `SELECT 1 FROM ${table} WHERE source_id = $1 AND ${SORT_COLUMNS[sort]} = $2 LIMIT $3`;
+  return { text: `SELECT count(*) FROM (${some}) AS found`, values: [toColumn(value), most] };
 }
 
 /** Counts the tasks of a list, up to `most`. */

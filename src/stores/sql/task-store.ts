@@ -1,20 +1,20 @@
 /** The tasks of a source. */
-import type { StoredQuery, StoredRelatives, StoredTask, TaskStore } from '../../history/store.ts';
+import type { StoredRelatives, StoredTask, TaskStore } from '../../history/store.ts';
 import { runInSlices } from '../../scheduler/in-slices.ts';
 import type { Steps } from '../../scheduler.ts';
-import type { DayTables } from './days.ts';
-import { listByValue } from './list-by-value.ts';
+import { type DayTables, presentDay } from './days.ts';
+import { listPage } from './list-tasks.ts';
+import { readPacked } from './packed-rows.ts';
 import { dropDaysBefore } from './retention.ts';
 import type { SourceDatabase } from './source-database.ts';
 import type { SqlRow } from './sql-database.ts';
-import { relativesOf, taskOf, taskRow } from './task-row.ts';
+import { isStoreError } from './store-error.ts';
+import { recordOf, relativesOf, taskOf, taskRow } from './task-row.ts';
 import {
   countTasks,
   insertTasks,
-  type ListPart,
   linkedTasks,
-  listTasks,
-  nextValue,
+  RELATIVES,
   readTasks,
   type Statement,
   type TaskTable,
@@ -25,33 +25,29 @@ import { fromColumn } from './text-key.ts';
 /** Rows that are prepared between two pauses. */
 const ROWS_AT_ONCE = 32;
 
-export function createTaskStore(source: SourceDatabase, days: DayTables | null): TaskStore {
+export function createTaskStore(source: SourceDatabase, days: DayTables): TaskStore {
   const table = source.names.task;
-  const inserted = insertTasks(table);
-  const updated = updateTasks(source.database.dialect, table);
   const tasks = (): TaskTable => ({
     dialect: source.database.dialect,
     table,
-    canSearch: days?.canSearch() ?? false,
+    canSearch: days.canSearch(),
   });
   const read = async ({ text, values }: Statement): Promise<readonly StoredTask[]> =>
     (await source.read(text, ...values)).map(taskOf);
   const readRelatives = async ({ text, values }: Statement): Promise<readonly StoredRelatives[]> =>
-    (await source.read(text, ...values)).map(relativesOf);
+    (await readPacked(source, RELATIVES, text, values)).map(relativesOf);
   const readIds = async ({ text, values }: Statement): Promise<readonly string[]> =>
-    (await source.read(text, ...values)).map(([id]) => fromColumn(String(id)));
-  const readPart = async (query: StoredQuery, part: ListPart): Promise<readonly StoredTask[]> =>
-    part.limit === 0 ? [] : read(listTasks(tasks(), query, part));
-  const readValue = async (query: StoredQuery, after: string | null): Promise<string | null> => {
-    const { text, values } = nextValue(tasks(), query, after);
-    const value = (await source.read(text, ...values))[0]?.[0] ?? null;
-    return value === null ? null : fromColumn(String(value));
-  };
+    (await readPacked(source, ['id'], text, values)).map(([id]) => fromColumn(String(id)));
   return {
     async write(given) {
-      const [first, later] = await runInSlices('store', rowsOf(given));
-      const rows = [...(await source.batch(inserted, first)), ...(await source.batch(updated, later))];
-      return new Set(rows.map(([id]) => fromColumn(String(id))));
+      try {
+        return await writeTasks(source, days, given);
+      } catch (error) {
+        if (!isStoreError(error, 'conflict')) throw error;
+        // Another process may have dropped the table of a day.
+        await days.prepare(presentDay());
+        return writeTasks(source, days, given);
+      }
     },
     find: async (ids) => (ids.length === 0 ? [] : read(readTasks(tasks(), ids, 'listed'))),
     read: async (ids) => (ids.length === 0 ? [] : read(readTasks(tasks(), ids, 'whole'))),
@@ -61,19 +57,8 @@ export function createTaskStore(source: SourceDatabase, days: DayTables | null):
       ids.length === 0 ? [] : readRelatives(linkedTasks(tasks(), link, ids, most, 'relatives')),
     linkedIds: async (link, ids, most) =>
       ids.length === 0 ? [] : readIds(linkedTasks(tasks(), link, ids, most, 'id')),
-    async list(query) {
-      const { after, limit } = query;
-      const part = (wanted: ListPart) => readPart(query, wanted);
-      const isInKeys = after === null || after.key !== null;
-      const isByText = query.sort === 'name' || query.sort === 'state';
-      const readKeys = () =>
-        isByText
-          ? listByValue(query, part, (value) => readValue(query, value))
-          : part({ hasKey: true, after, limit });
-      const first = isInKeys ? await readKeys() : [];
-      const rest = { hasKey: false, after: isInKeys ? null : after, limit: limit - first.length };
-      return [...first, ...(await part(rest))];
-    },
+    list: (query) => listPage(source, tasks(), query, { part: 'listed', read: taskOf }),
+    records: (query) => listPage(source, tasks(), query, { part: 'record', read: recordOf }),
     async count(query, most) {
       const { text, values } = countTasks(tasks(), query, most);
       const [row] = await source.read(text, ...values);
@@ -83,12 +68,37 @@ export function createTaskStore(source: SourceDatabase, days: DayTables | null):
   };
 }
 
+/** @returns the ids that were written */
+async function writeTasks(
+  source: SourceDatabase,
+  days: DayTables,
+  given: readonly StoredTask[],
+): Promise<ReadonlySet<string>> {
+  await days.open(new Set(given.map(({ day }) => day)));
+  const [first, later] = await runInSlices('store', rowsOf(given, days));
+  const written: SqlRow[] = [];
+  for (const [table, rows] of first) written.push(...(await source.batch(insertTasks(table), rows)));
+  for (const [table, rows] of later)
+    written.push(...(await source.batch(updateTasks(source.database.dialect, table), rows)));
+  return new Set(written.map(([id]) => fromColumn(String(id))));
+}
+
+/** Rows by the table that they are written to. */
+type RowsByTable = Map<string, SqlRow[]>;
+
 /** @returns the rows of tasks that are written for the first time, and of those that are written again */
-function* rowsOf(tasks: readonly StoredTask[]): Steps<readonly [SqlRow[], SqlRow[]]> {
-  const [first, later]: [SqlRow[], SqlRow[]] = [[], []];
-  for (const task of tasks) {
-    (task.version === 1 ? first : later).push(taskRow(task));
-    if ((first.length + later.length) % ROWS_AT_ONCE === 0) yield;
+function* rowsOf(
+  tasks: readonly StoredTask[],
+  days: DayTables,
+): Steps<readonly [first: RowsByTable, later: RowsByTable]> {
+  const [first, later]: [RowsByTable, RowsByTable] = [new Map(), new Map()];
+  for (const [at, task] of tasks.entries()) {
+    const rows = task.version === 1 ? first : later;
+    const table = days.tableOf('task', task.day);
+    const others = rows.get(table);
+    if (others === undefined) rows.set(table, [taskRow(task)]);
+    else others.push(taskRow(task));
+    if (at % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) yield;
   }
   return [first, later];
 }

@@ -2,10 +2,11 @@ import type { HistoryStore, StoreRetention } from '../../history/store.ts';
 import { guardDatabase } from '../sql/guarded-database.ts';
 import { tableNames } from '../sql/names.ts';
 import { createSqlStore } from '../sql/sql-store.ts';
+import { createFirstDays } from './day-statements.ts';
 import { createSqliteDatabase } from './sqlite-database.ts';
+import { createSqliteDays } from './sqlite-days.ts';
 import { SQLITE_SIZE } from './sqlite-dialect.ts';
 import { describeSqliteError } from './sqlite-errors.ts';
-import { figureStatements } from './sqlite-figures.ts';
 
 /** How a store in SQLite is made. */
 export interface SqliteStoreSettings {
@@ -24,15 +25,16 @@ const PREFIX = 'monitor_';
 export function createSqliteStore(settings: SqliteStoreSettings): HistoryStore {
   const { path, thread, retention, isReadOnly, deployment } = settings;
   const names = tableNames(null, PREFIX);
+  const database = guardDatabase(createSqliteDatabase(path, thread), describeSqliteError);
   return createSqlStore({
-    database: guardDatabase(createSqliteDatabase(path, thread), describeSqliteError),
+    database,
     names,
     retention,
     isReadOnly,
     deployment,
-    days: null,
+    days: createSqliteDays(database, names),
     size: SQLITE_SIZE,
     beforeTables: async () => [],
-    afterTables: figureStatements(names),
+    afterTables: () => createFirstDays(names),
   });
 }

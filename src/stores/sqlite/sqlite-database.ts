@@ -20,7 +20,11 @@ export function createSqliteDatabase(path: string, program: URL): SqlDatabase {
     write: (text, values) => writer.ask(query(text, values), DEADLINES.write),
     batch: (batch, rows) => writer.ask({ kind: 'batch', text: batchText(batch), rows }, DEADLINES.write),
     script: async (text) => void (await writer.ask({ kind: 'script', text }, DEADLINES.write)),
-    close: async () => void (await Promise.all([writer.close(), reader.close()])),
+    async close() {
+      // One after the other: of two connections that close at once, neither is the last, which empties the log.
+      await reader.close();
+      await writer.close();
+    },
   };
 }
 

@@ -7,10 +7,9 @@ export const SQLITE: SqlDialect = {
   name: 'sqlite',
   now: "(unixepoch('now', 'subsec') * 1000)",
   clustered: ' WITHOUT ROWID',
-  byDay: '',
+  byDay: null,
   rowId: 'rowid',
-  // Without figures about the rows, SQLite prefers to walk through all of them in order.
-  sortedBy: (column) => `+${column}`,
+  unindexed: (column) => `+${column}`,
   type: (type) => TYPES[type],
   isGiven: () => 'true',
   isAny: (expression, at) => `${expression} IN (SELECT value FROM json_each($${at}))`,

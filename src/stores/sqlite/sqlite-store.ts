@@ -9,6 +9,8 @@ import { createSqliteStore } from './create-sqlite-store.ts';
 export interface SqliteStoreOptions extends StoreOptions {}
 
 const CALLER = 'sqliteStore';
+/** A list reads the tables of all days, and each prepared statement holds them: 0.4 MB with 100 days. */
+const MOST_TASK_DAYS = 100;
 
 /** The program of the thread: beside this file, and beside the library once it is built. */
 const THREAD = new URL(
@@ -31,7 +33,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): His
   if (typeof path !== 'string' || path === '' || path.startsWith(':') || path.startsWith('file:')) {
     throw wrongOption(CALLER, 'path', "the path of a file, such as 'monitor.db'", path);
   }
-  const resolved = resolveStoreOptions(CALLER, options, STORE_KEYS);
+  const resolved = resolveStoreOptions(CALLER, options, STORE_KEYS, MOST_TASK_DAYS);
   if (!isBuiltin('node:sqlite')) {
     throw new Error(
       `${CALLER} needs Node 22.13 or later, which has SQLite; this is Node ${process.versions.node}. Upgrade Node, or ` +

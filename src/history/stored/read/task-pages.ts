@@ -9,6 +9,7 @@ import { isThenable } from '../../../values.ts';
 import { pause } from '../../../waiting.ts';
 import type { DroppedTask } from '../../memory/tap.ts';
 import type { StoredTask } from '../../store.ts';
+import { nextReadSize } from './read-size.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { storeQuery } from './store-query.ts';
 import { isStoreAway } from './store-reads.ts';
@@ -23,8 +24,8 @@ const PAGE_MS = 3_000;
 const COUNT_MS = 250;
 /** Longest search of the store for one page, in milliseconds; the next page goes on. */
 const SEARCH_MS = 2_000;
-/** Stored tasks that a search reads at once. */
-const SEARCH_BATCH = 500;
+/** Stored tasks of the first read of a long page or a search. */
+const FIRST_BATCH = 250;
 
 /** Answers at once where memory knows enough. */
 export function listTasks(
@@ -118,7 +119,8 @@ async function mergePage(
   for (const task of page.tasks) list(merge, task, { key: sortKeyOf(task, query.sort), id: task.id });
   await scheduler.run('list', addBacklog(merge), context);
   // One more than the page, to know whether another follows.
-  const batch = q === null ? limit + 1 : Math.min(scan, Math.max(limit + 1, SEARCH_BATCH));
+  const most = q === null ? limit + 1 : scan;
+  let batch = Math.min(most, FIRST_BATCH);
   const ms = page.tasks.length > 0 ? PAGE_MS : undefined;
   const searchUntil = performance.now() + SEARCH_MS;
   for (;;) {
@@ -131,6 +133,7 @@ async function mergePage(
     const isSearched = q !== null && (merge.examined >= scan || performance.now() > searchUntil);
     const isOver = merge.storeEnd === null || isSearched || end !== merge.storeEnd;
     if (isOver || countUpTo(merge, end) > limit) return await scheduler.run('list', cut(merge, end), context);
+    batch = Math.min(most, nextReadSize(tasks));
   }
 }
 

@@ -1,10 +1,8 @@
 /** Reads stored tasks page by page, up to a bound. */
 import type { ReadContext } from '../../../source.ts';
 import type { StoredQuery, StoredTask } from '../../store.ts';
+import { FIRST_READ, nextReadSize } from './read-size.ts';
 import type { ReaderContext } from './reader-context.ts';
-
-/** Tasks of one read. */
-const PAGE = 1_000;
 
 /**
  * Reads the tasks of a list in its order, as many as `most` at most. While one page is worked on, the next is read.
@@ -19,19 +17,23 @@ export async function scanTasks(
   take: (tasks: readonly StoredTask[]) => Promise<void> | void,
   context: ReadContext,
 ): Promise<StoredTask | null> {
-  const read = (after: StoredQuery['after']): Promise<readonly StoredTask[]> => {
-    const page = reads.read((session) => session.tasks.list({ ...query, after, limit: PAGE }), context);
+  const read = (after: StoredQuery['after'], limit: number): Promise<readonly StoredTask[]> => {
+    const page = reads.read((session) => session.tasks.list({ ...query, after, limit }), context);
     // It may fail before anybody waits for it.
     page.catch(() => {});
     return page;
   };
-  let next = read(query.after);
+  let size = Math.min(FIRST_READ, most);
+  let next = read(query.after, size);
   for (let count = 0; ; ) {
     const tasks = await next;
     const last = tasks.at(-1);
     count += tasks.length;
-    const isEnd = last === undefined || tasks.length < PAGE;
-    if (!isEnd && count < most) next = read({ key: last[query.sort], id: last.id });
+    const isEnd = last === undefined || tasks.length < size;
+    if (!isEnd && count < most) {
+      size = Math.min(nextReadSize(tasks), most - count);
+      next = read({ key: last[query.sort], id: last.id }, size);
+    }
     await take(tasks);
     if (isEnd) return null;
     if (count >= most) return last;

@@ -1,21 +1,16 @@
 /**
- * Rows of the tasks of a workflow that only the store has. Records may take 15 kB each: they are read a few megabytes at
- * a time, and of a large workflow rows keep no more of their texts than graphs show.
+ * Rows of the tasks of a workflow that only the store has. Records may take 15 kB each: they are read in
+ * small parts, and of a large workflow rows keep no more of their texts than graphs show.
  */
 import type { Task, TaskTextField } from '../../../model.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { ReadContext } from '../../../source.ts';
 import { type StoredTask, WHOLE_AT_ONCE } from '../../store.ts';
 import { ownCopy } from '../../table/redaction.ts';
+import { FIRST_READ, nextReadSize } from './read-size.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { type ColdTask, readStored, rowOf } from './stored-rows.ts';
 
-/** Tasks of the first read, and the fewest and most of a later one. */
-const FIRST_READ = 100;
-const FEWEST_READ = 50;
-const MOST_READ = 1_000;
-/** Characters of the records of one read, roughly. */
-const READ_CHARACTERS = 1_000_000;
 /** Rows keep whole texts until so many characters of records have been read for a workflow. */
 const WHOLE_CHARACTERS = 16_000_000;
 /** Longest text of later rows, in characters: as much as graphs show by default. */
@@ -41,10 +36,8 @@ export async function readRows(
     at += asked.length;
     const tasks = await reader.reads.read((session) => session.tasks.find(asked), context);
     await scheduler.run('workflow', addRows(reader, rows, tasks, characters > WHOLE_CHARACTERS), context);
-    const read = tasks.reduce((sum, { record }) => sum + record.length, 0);
-    characters += read;
-    const fitting = Math.floor((READ_CHARACTERS * tasks.length) / Math.max(1, read));
-    size = Math.max(FEWEST_READ, Math.min(MOST_READ, fitting));
+    characters += tasks.reduce((sum, { record }) => sum + record.length, 0);
+    size = nextReadSize(tasks);
   }
   return rows;
 }

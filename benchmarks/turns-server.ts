@@ -1,0 +1,94 @@
+/**
+ * The host of the benchmark `turns`: `node turns-server.ts <sqlite or postgres> <where> <fill or serve>`. Fills a store,
+ * or serves a monitor whose memory holds next to nothing of it; reports through IPC the longest turn of its event loop.
+ */
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import { historySources } from '../src/history/history-sources.ts';
+import type { HistoryStore } from '../src/history/store.ts';
+import { createStoredHistory } from '../src/history/stored/create-stored-history.ts';
+import { createMonitorRouter } from '../src/index.ts';
+import { createSourceRedactor } from '../src/redact.ts';
+import { fillTurns, SOURCE } from './turns-fill.ts';
+
+/** What the benchmark asks a host for. */
+export type TurnsCommand = 'start' | 'stop';
+
+/** What the event loop went through since `start`. Times in milliseconds. */
+export interface TurnsReport {
+  /** Most CPU time that the main thread used between two ticks of a timer: a turn, or two short ones. */
+  readonly longest: number;
+  /** The same, exceeded by one turn in a thousand. */
+  readonly p999: number;
+  /** CPU time of the main thread in all. */
+  readonly cpu: number;
+}
+
+/** Tasks in memory: those that answers of the store alone are about are not among them. */
+const IN_MEMORY = 100;
+const TICK_MS = 1;
+
+const [engine, where = '', step] = process.argv.slice(2);
+const store = await openStore();
+if (step === 'fill') {
+  const session = await store.open({ source: SOURCE, deployment: null, isReadOnly: false });
+  await fillTurns(session);
+  await store.close(session);
+  process.exit(0);
+}
+
+async function openStore(): Promise<HistoryStore> {
+  if (engine === 'sqlite') {
+    const { createSqliteStore } = await import('../src/stores/sqlite/create-sqlite-store.ts');
+    const thread = new URL('../src/stores/sqlite/sqlite-thread.ts', import.meta.url);
+    const settings = { retention: { taskDays: 7, rollupDays: 90 }, isReadOnly: false, deployment: null };
+    return createSqliteStore({ ...settings, path: where, thread });
+  }
+  const { default: pg } = await import('pg');
+  const { postgresStore } = await import('../src/postgres.ts');
+  const pool = new pg.Pool({ connectionString: where, max: 10 });
+  pool.on('error', () => {});
+  return postgresStore(pool);
+}
+
+/** CPU time of the main thread, in milliseconds; before Node 23.9, of all threads of the process. */
+const { threadCpuUsage = process.cpuUsage } = process as {
+  threadCpuUsage?: () => NodeJS.CpuUsage;
+};
+function cpuTime(): number {
+  const { user, system } = threadCpuUsage();
+  return (user + system) / 1_000;
+}
+
+let turns: number[] = [];
+let before = cpuTime();
+setInterval(() => {
+  const now = cpuTime();
+  turns.push(now - before);
+  before = now;
+}, TICK_MS);
+
+process.on('message', (command: TurnsCommand) => {
+  if (command === 'start') {
+    turns = [];
+    return;
+  }
+  const sorted = turns.sort((a, b) => a - b);
+  const at = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] ?? 0;
+  const cpu = sorted.reduce((sum, ms) => sum + ms, 0);
+  process.send?.({ longest: at(1), p999: at(0.999), cpu } satisfies TurnsReport);
+});
+process.on('disconnect', () => process.exit());
+
+const history = createStoredHistory(
+  { maxTasks: IN_MEMORY, redactor: createSourceRedactor(undefined, SOURCE) },
+  { store, source: SOURCE, deployment: null, hearing: 'all', isReadOnly: false },
+);
+const app = express();
+app.get('/canary', (_request, response) => void response.end('sings'));
+const sources = historySources(SOURCE, history.reader);
+app.use('/monitor', createMonitorRouter({ sources, authorize: false }));
+const server = app.listen(0, '127.0.0.1', async () => {
+  while (history.status().phase !== 'ready') await new Promise((resolve) => setTimeout(resolve, 20));
+  process.send?.((server.address() as AddressInfo).port);
+});

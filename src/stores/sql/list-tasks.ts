@@ -1,0 +1,63 @@
+/** Pages of the list of stored tasks. */
+import type { StoredQuery } from '../../history/store.ts';
+import { listByValue } from './list-by-value.ts';
+import type { SourceDatabase } from './source-database.ts';
+import type { SqlRow } from './sql-database.ts';
+import {
+  countValue,
+  type ListPart,
+  listTasks,
+  nextValue,
+  type TaskPart,
+  type TaskTable,
+} from './task-statements.ts';
+import { fromColumn } from './text-key.ts';
+
+/** From so many rows with one name or state on, reading by the key is faster than sorting them. */
+const COMMON = 5_000;
+
+/**
+ * Reads a page: the rows with a value to sort by, then those without one.
+ *
+ * @param columns what is read of each task, and how a row of it becomes one
+ */
+export async function listPage<Row>(
+  source: SourceDatabase,
+  tasks: TaskTable,
+  query: StoredQuery,
+  columns: { readonly part: TaskPart; readonly read: (row: SqlRow) => Row },
+): Promise<readonly Row[]> {
+  const { after, limit } = query;
+  const readPart = async (wanted: ListPart): Promise<readonly Row[]> => {
+    if (wanted.limit === 0) return [];
+    const { value } = wanted;
+    const isCommon = value !== undefined && (await isCommonValue(source, tasks, query, value));
+    const { text, values } = listTasks(tasks, query, { ...wanted, isCommon }, columns.part);
+    return (await source.read(text, ...values)).map(columns.read);
+  };
+  const readValue = async (before: string | null): Promise<string | null> => {
+    const { text, values } = nextValue(tasks, query, before);
+    const value = (await source.read(text, ...values))[0]?.[0] ?? null;
+    return value === null ? null : fromColumn(String(value));
+  };
+  const isInKeys = after === null || after.key !== null;
+  const isByText = query.sort === 'name' || query.sort === 'state';
+  const readKeys = () =>
+    isByText ? listByValue(query, readPart, readValue) : readPart({ hasKey: true, after, limit });
+  const first = isInKeys ? await readKeys() : [];
+  const rest = { hasKey: false, after: isInKeys ? null : after, limit: limit - first.length };
+  return [...first, ...(await readPart(rest))];
+}
+
+/** Whether it has to be known how many rows have a value, and many have it. */
+async function isCommonValue(
+  source: SourceDatabase,
+  tasks: TaskTable,
+  query: StoredQuery,
+  value: string,
+): Promise<boolean> {
+  if (tasks.dialect.unindexed === null) return false;
+  const { text, values } = countValue(tasks, query, value, COMMON);
+  const [row] = await source.read(text, ...values);
+  return Number(row?.[0]) === COMMON;
+}

@@ -1,0 +1,152 @@
+/**
+ * The tables of SQLite: one for each day, which is created when a row of the day is first written. The table `meta` has
+ * the list of them, which processes that share a file change one after another.
+ */
+import { listColumns } from '../sql/batches.ts';
+import {
+  comingDays,
+  type DayTable,
+  type DayTables,
+  presentDay,
+  ROWS_AT_ONCE,
+  untilFewer,
+} from '../sql/days.ts';
+import type { TableNames } from '../sql/names.ts';
+import { TABLES } from '../sql/schema.ts';
+import type { SqlDatabase } from '../sql/sql-database.ts';
+import { isStoreError, StoreError } from '../sql/store-error.ts';
+import {
+  changeDays,
+  type DayList,
+  dayOf,
+  endOf,
+  isUnchanged,
+  LIST_KEY,
+  listStatement,
+} from './day-statements.ts';
+
+/**
+ * More days than are ever kept: only clocks that are wrong lead to so many. SQLite reads 500 tables in one statement at
+ * most, and each of them costs every list some time and memory.
+ */
+const MOST_DAYS = 150;
+/** How often a change is tried while other processes change the list. */
+const ATTEMPTS = 10;
+
+export function createSqliteDays(database: SqlDatabase, names: TableNames): DayTables {
+  const nameOf = (table: DayTable, day: number): string => names.of(table + endOf(day));
+  /** Days that have had tables when the list was last read. */
+  let known: ReadonlySet<number> = new Set();
+  const read = async (): Promise<DayList> => {
+    const [row] = await database.read(listStatement(names), [LIST_KEY]);
+    return String(row?.[0] ?? '')
+      .split(' ')
+      .map(Number);
+  };
+  const change = async (choose: (listed: DayList) => Iterable<number>): Promise<void> => {
+    known = await changeList(database, names, read, choose);
+  };
+  const add = (days: Iterable<number>): Promise<void> => change((listed) => [...listed, ...days]);
+  const daysBefore = async (day: number): Promise<DayList> => (await read()).filter((one) => one < day);
+  return {
+    prepare: (today) => add(comingDays(today)),
+    async open(days) {
+      if ([...days].some((day) => !known.has(day))) await add(days);
+    },
+    tableOf: nameOf,
+    tablesBefore: async (table, day) => (await daysBefore(day)).map((one) => nameOf(table, one)),
+    async moveOpen(source, before, today) {
+      await add([today]);
+      const isOpen = 'is_open = 1';
+      const leadsToOpen = `child IN (SELECT id FROM ${names.task} WHERE source_id = $1 AND day < $2 AND ${isOpen})`;
+      const old = await daysBefore(before);
+      for (const [table, condition] of [
+        ['relation', leadsToOpen],
+        ['task', isOpen],
+      ] as const)
+        for (const day of old)
+          await untilFewer(async () => {
+            const rows = await database.read(
+              `SELECT rowid FROM ${nameOf(table, day)} WHERE source_id = $1 AND day < $2 AND ${condition} LIMIT $3`,
+              [source, before, ROWS_AT_ONCE],
+            );
+            const numbers = rows.map(([number]) => Number(number));
+            if (rows.length > 0)
+              await database.script(
+                moveRows(table, nameOf(table, day), nameOf(table, today), numbers, today),
+              );
+            return rows;
+          });
+    },
+    async dropBefore(day) {
+      await change((listed) => [...listed.filter((one) => one >= day), ...comingDays(presentDay())]);
+      await dropUnlisted(database, names, read);
+    },
+    canSearch: () => false,
+  };
+}
+
+/** @returns the days that have tables now */
+function changeList(
+  database: SqlDatabase,
+  names: TableNames,
+  read: () => Promise<DayList>,
+  choose: (listed: DayList) => Iterable<number>,
+): Promise<ReadonlySet<number>> {
+  return untilUndisturbed(async () => {
+    const listed = await read();
+    const chosen = new Set(choose(listed));
+    if (chosen.size === listed.length && listed.every((day) => chosen.has(day))) return chosen;
+    if (chosen.size > MOST_DAYS)
+      throw new StoreError('refused', `SQLite has tasks of ${MOST_DAYS} days, and takes no more.`);
+    const days = [...chosen].toSorted((a, b) => a - b);
+    await database.script(changeDays(names, listed, days).join(';\n'));
+    return chosen;
+  });
+}
+
+/**
+ * Drops the tables of days that are not listed: index by index, and at last the rows, so that nobody else waits for long
+ * to write. Nobody reads them any more.
+ */
+async function dropUnlisted(
+  database: SqlDatabase,
+  names: TableNames,
+  read: () => Promise<DayList>,
+): Promise<void> {
+  const rows = await database.read(
+    'SELECT type, name, tbl_name FROM sqlite_schema WHERE tbl_name LIKE $1 AND sql IS NOT NULL ORDER BY type',
+    [`${names.prefix}%`],
+  );
+  for (const [type, name, table] of rows) {
+    const day = dayOf(String(table));
+    if (day === null) continue;
+    await untilUndisturbed(async () => {
+      const listed = await read();
+      if (!listed.includes(day))
+        await database.script(
+          `${isUnchanged(names, listed)};\nDROP ${String(type)} IF EXISTS "${String(name)}"`,
+        );
+    });
+  }
+}
+
+/** Tries again what fails because another process has changed the list. */
+async function untilUndisturbed<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isStoreError(error, 'conflict') || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** The script that moves rows to the table of today. What is there already was written later, and holds. */
+function moveRows(table: DayTable, from: string, to: string, rows: readonly number[], today: number): string {
+  const { columns } = TABLES[table];
+  const values = columns.map(([name]) => (name === 'day' ? String(today) : name)).join(', ');
+  const which = `rowid IN (${rows.join(', ')})`;
+  return `INSERT INTO ${to} (${listColumns(columns)}) SELECT ${values} FROM ${from} WHERE ${which} ON CONFLICT DO NOTHING;
+DELETE FROM ${from} WHERE ${which}`;
+}
