@@ -173,8 +173,10 @@ function release(child: ChildProcess): void {
 
 /** Ends the servers once the process is gone, however it ended. */
 function endWith(pid: number, children: readonly ChildProcess[], folders: readonly string[]): void {
-  const groups = children.map((child) => `-${child.pid}`).join(' ');
-  const script = `while kill -0 ${pid} 2>/dev/null; do sleep 0.5; done; kill -KILL -- ${groups}; rm -rf ${folders.map((folder) => `'${folder}'`).join(' ')}`;
+  // Debian's sh knows no `--` in front of a process group.
+  const kills = children.map((child) => `kill -KILL -${child.pid}`).join('; ');
+  const removed = folders.map((folder) => `'${folder}'`).join(' ');
+  const script = `while kill -0 ${pid} 2>/dev/null; do sleep 0.5; done; ${kills}; rm -rf ${removed}`;
   spawn('sh', ['-c', script], { detached: true, stdio: 'ignore' }).unref();
 }
 
