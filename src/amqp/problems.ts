@@ -119,17 +119,6 @@ const BY_CODE_PATTERN: readonly (readonly [RegExp, ProblemCode])[] = [
   [/^ABORT_ERR$/, 'TimeoutError'],
 ];
 
-/** Problems of a single request: RabbitMQ itself answers, and other requests may work. */
-const OF_REQUEST: ReadonlySet<string> = new Set<ProblemCode>([
-  'NOPERM',
-  'BLOCKED',
-  'NOTFOUND',
-  'LOCKED',
-  'PRECONDITION',
-  'CANCELLED',
-  'UNSUPPORTED',
-]);
-
 /** An error of ours. */
 export function amqpError(code: ProblemCode): AmqpError {
   return new AmqpError(problemFor(code));
@@ -147,11 +136,6 @@ export function describeAmqpError(error: unknown): AmqpProblem {
 /** The same as an error of ours. */
 export function toAmqpError(error: unknown): AmqpError {
   return error instanceof AmqpError ? error : new AmqpError(describeAmqpError(error));
-}
-
-/** Whether a problem concerns the server or the connection to it, and not a single request. */
-export function isAmqpOutage({ code }: AmqpProblem): boolean {
-  return !OF_REQUEST.has(code);
 }
 
 /** The error for a host that has not installed the client. */

@@ -81,24 +81,21 @@ function existing(
   );
 }
 
+/** Long texts of django-celery-results: name, column, and the longest that is read. */
+const LONG_TEXTS = [
+  ['args', 'task_args', LONGEST_ARGUMENTS],
+  ['kwargs', 'task_kwargs', LONGEST_ARGUMENTS],
+  ['meta', 'meta', LONGEST_VALUE],
+] as const;
+
 /** Results of django-celery-results: texts, with the name of their serializer. */
 function djangoText(dialect: SqlDialect, { results }: ResultTables, zone: string): ResultText {
   const isCreated = results.types.has('date_created');
   const longTexts = Object.fromEntries(
-    [
-      ['args', 'task_args'],
-      ['kwargs', 'task_kwargs'],
-      ['meta', 'meta'],
-    ].flatMap(([name = '', column = '']) =>
-      results.types.has(column)
-        ? [
-            [
-              name,
-              bounded(dialect, dialect.column(column), column === 'meta' ? LONGEST_VALUE : LONGEST_ARGUMENTS),
-            ],
-          ]
-        : [],
-    ),
+    LONG_TEXTS.filter(([, column]) => results.types.has(column)).map(([name, column, longest]) => [
+      name,
+      bounded(dialect, dialect.column(column), longest),
+    ]),
   );
   const columns = listOf(dialect, results, {
     result: bounded(dialect, dialect.column('result'), LONGEST_VALUE),
