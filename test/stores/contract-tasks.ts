@@ -83,19 +83,6 @@ export function describeTasks(open: Open): void {
     expect(await session.tasks.relatives(['body', 'absent'])).toEqual([body]);
   });
 
-  it('finds what relates tasks whose ids look like the separators of a list', async () => {
-    const { session } = await open();
-    const odd = ['a\\,b', '\\', '\\\\,', ',', '=', '"', '\n', 'x\0y', '\ud800', '\u{1f600}', '\\,=z'];
-    await session.tasks.write(odd.map((id) => taskOf(id, { rootId: 'odd', parentId: id, groupId: '' })));
-    const expected = odd.map((id) => ({ id, rootId: 'odd', parentId: id, groupId: '', chordId: null }));
-    const sorted = <Row extends { id: string }>(rows: readonly Row[]): Row[] =>
-      rows.toSorted((a, b) => (a.id < b.id ? -1 : 1));
-    expect(sorted(await session.tasks.relatives(odd))).toEqual(sorted(expected));
-    expect(sorted(await session.tasks.linked('rootId', ['odd'], 99))).toEqual(sorted(expected));
-    expect(await session.tasks.known(odd)).toEqual(new Set(odd));
-    expect((await session.tasks.linkedIds('rootId', ['odd'], 99)).toSorted()).toEqual(odd.toSorted());
-  });
-
   it('keeps sources apart', async () => {
     const one = await open();
     const two = await open({ store: one.store });

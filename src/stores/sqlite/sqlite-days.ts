@@ -30,6 +30,8 @@ import {
  * most, and each of them costs every list some time and memory.
  */
 const MOST_DAYS = 150;
+/** Indexes or tables that are dropped in one transaction. */
+const DROPPED_AT_ONCE = 4;
 /** How often a change is tried while other processes change the list. */
 const ATTEMPTS = 10;
 
@@ -106,8 +108,8 @@ function changeList(
 }
 
 /**
- * Drops the tables of days that are not listed: index by index, and at last the rows, so that nobody else waits for long
- * to write. Nobody reads them any more.
+ * Drops the tables of days that are not listed: a few indexes at a time, and at last the rows, so that nobody else waits
+ * for long to write. Nobody reads them any more.
  */
 async function dropUnlisted(
   database: SqlDatabase,
@@ -118,17 +120,21 @@ async function dropUnlisted(
     'SELECT type, name, tbl_name FROM sqlite_schema WHERE tbl_name LIKE $1 AND sql IS NOT NULL ORDER BY type',
     [`${names.prefix}%`],
   );
-  for (const [type, name, table] of rows) {
-    const day = dayOf(String(table));
-    if (day === null) continue;
+  for (let at = 0; at < rows.length; at += DROPPED_AT_ONCE)
     await untilUndisturbed(async () => {
       const listed = await read();
-      if (!listed.includes(day))
-        await database.script(
-          `${isUnchanged(names, listed)};\nDROP ${String(type)} IF EXISTS "${String(name)}"`,
-        );
+      const drops = rows
+        .slice(at, at + DROPPED_AT_ONCE)
+        .filter(([, , table]) => isUnlisted(String(table), listed))
+        .map(([type, name]) => `DROP ${String(type)} IF EXISTS "${String(name)}"`);
+      if (drops.length > 0) await database.script([isUnchanged(names, listed), ...drops].join(';\n'));
     });
-  }
+}
+
+/** Whether it is the table of a day that is not listed. */
+function isUnlisted(table: string, listed: DayList): boolean {
+  const day = dayOf(table);
+  return day !== null && !listed.includes(day);
 }
 
 /** Tries again what fails because another process has changed the list. */
