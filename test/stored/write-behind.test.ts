@@ -30,7 +30,8 @@ describe('writing behind', () => {
       ...{ timestamp: 1_000_003, received: 1_000_001, started: 1_000_002, finished: 1_000_003 },
     });
     expect(readRecordText('a', task?.record ?? '', null)?.entries).toHaveLength(4);
-    expect(history.status()).toMatchObject({ waiting: 0, waitingSince: null, lost: 0, error: null });
+    const settled = { waiting: 0, waitingSince: null, lost: 0, error: null };
+    await vi.waitFor(() => expect(history.status()).toMatchObject(settled), WAIT);
   });
 
   it('writes a task again when it changes, over the version before', async () => {

@@ -5,7 +5,7 @@ export const DAY_TABLES = ['task', 'relation'] as const;
 export type DayTable = (typeof DAY_TABLES)[number];
 
 /** How many days ahead there are tables: each of them costs every read a part of its planning. */
-export const DAYS_AHEAD = 2;
+const DAYS_AHEAD = 2;
 
 /**
  * The tables of each day: partitions in PostgreSQL, tables of their own in SQLite. Reads see all of them under the name
