@@ -88,12 +88,16 @@ describe('what an instance hears', () => {
     const one = instanceOf({ store });
     await vi.waitFor(() => expect(store.rows('celery').texts.has('history.coverage')).toBe(true), WAIT);
     await one.close();
-    const [[from, to]] = JSON.parse(store.rows('celery').texts.get('history.coverage')?.text ?? '[]');
+    const { texts } = store.rows('celery');
+    const [[from, to]] = JSON.parse(texts.get('history.coverage')?.text ?? '[]');
     expect(to).toBeGreaterThanOrEqual(from);
+    const earlier = from - 600_000;
+    texts.set('history.coverage', { text: JSON.stringify([[earlier, to]]), revision: 9 });
     const after = instanceOf({ store });
     await vi.waitFor(() => expect(after.status().phase).toBe('ready'), WAIT);
     const activity = await after.reader.getActivity(CONTEXT);
-    expect(Math.abs(activity.since - from)).toBeLessThan(50);
+    // The clocks are compared over calls that a busy machine delays.
+    expect(Math.abs(activity.since - earlier)).toBeLessThan(5_000);
   });
 
   it('sees what others record in their processes, where each hears a part', async () => {
