@@ -58,6 +58,7 @@ export function createState(
     ...{ rollups: null, countedSince: null },
     hostnames: new Set(),
     areWorkersChanged: false,
+    areTextsKnown: false,
     spans: [],
     hearsSince: hearing === 'all' ? clock.elapsed() : null,
     coverageWrittenAt: Number.NEGATIVE_INFINITY,

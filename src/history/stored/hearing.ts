@@ -48,6 +48,7 @@ export function changeHearing(state: StoredState, hearing: Hearing): void {
   state.frozenAt = null;
   state.hearsSince = hearing === 'all' ? state.clock.elapsed() : null;
   state.isLoading = true;
+  state.areTextsKnown = false;
   state.revision++;
   state.rollups?.restart();
 }

@@ -62,6 +62,7 @@ export function takeInTexts(state: StoredState): void {
   if (state.hearing === 'part' && own > 0 && hostnames.size > workers.length) state.areWorkersChanged = true;
   const spans = readSpans(texts.read(TEXT.coverage));
   state.spans = unionOf([...state.spans, ...spans]);
+  state.areTextsKnown = true;
   if (state.hearing === 'part') return;
   for (const [from, to] of spans) access.absorbCoverage(from - ahead, to - ahead);
 }

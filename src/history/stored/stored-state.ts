@@ -95,6 +95,8 @@ export interface StoredState {
   /** Hostnames of known workers, and whether one of them has changed since it was written. */
   readonly hostnames: Set<string>;
   areWorkersChanged: boolean;
+  /** Whether the stored texts were taken in, so that writing them anew loses nothing that others wrote. */
+  areTextsKnown: boolean;
   /** Spans that others have covered, by the clock of the database. */
   spans: readonly Span[];
   /** Since when this instance hears everything; `null`: it does not. */

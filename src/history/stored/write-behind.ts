@@ -8,6 +8,7 @@ import type { StoredWorker } from '../workers/worker-record.ts';
 import { type Span, unionOf, writeSpans } from './coverage-text.ts';
 import { writeFeedText } from './feed-text.ts';
 import { completeTasks } from './late-tasks.ts';
+import { takeInTexts } from './loading.ts';
 import { isHolder, mayWrite, type StoredState, TEXT } from './stored-state.ts';
 import { pruneBefore } from './task-backlog.ts';
 import { writeTasks } from './task-writer.ts';
@@ -116,6 +117,10 @@ async function writeFeed(state: StoredState, { feed: store }: StoreSession): Pro
 
 async function writeTexts(state: StoredState, { snapshots }: StoreSession): Promise<void> {
   const { texts, clock } = state;
+  if (!state.areTextsKnown) {
+    await texts.refresh(snapshots);
+    takeInTexts(state);
+  }
   if (state.areWorkersChanged && state.hearing !== 'nothing') {
     state.areWorkersChanged = false;
     texts.publish(TEXT.workers, await runInSlices('store', workersText(state)));
