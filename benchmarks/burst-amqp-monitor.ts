@@ -8,13 +8,12 @@ const sources = celerySources({
   retention: { maxTasks: 2 * Number(tasks) },
   eventQueue: { maxLength: 1_000_000 },
 });
-process.on('message', async () => {
+async function report(): Promise<void> {
   const { eventsReceived: events, tasks: known } = await sources.history.getHistoryStats(context);
   process.send?.({ events, tasks: known });
-});
-process.on('disconnect', async () => {
-  await sources.close();
-  process.exit();
-});
+}
+
+process.on('message', () => void report());
+process.on('disconnect', () => void sources.close().then(() => process.exit()));
 while (sources.tasks.status?.().ok !== true) await new Promise((resolve) => setTimeout(resolve, 20));
 process.send?.('ready');

@@ -88,7 +88,9 @@ const app = express();
 app.get('/canary', (_request, response) => void response.end('sings'));
 const sources = historySources(SOURCE, history.reader);
 app.use('/monitor', createMonitorRouter({ sources, authorize: false }));
-const server = app.listen(0, '127.0.0.1', async () => {
+const server = app.listen(0, '127.0.0.1', () => void reportPort());
+
+async function reportPort(): Promise<void> {
   while (history.status().phase !== 'ready') await new Promise((resolve) => setTimeout(resolve, 20));
   process.send?.((server.address() as AddressInfo).port);
-});
+}

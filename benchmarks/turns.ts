@@ -81,11 +81,12 @@ function statusOf(address: string, agent: Agent): Promise<string> {
 function watchCanary(url: string): () => number {
   let longest = 0;
   const agent = new Agent({ keepAlive: true });
-  const timer = setInterval(async () => {
+  async function ask(): Promise<void> {
     const from = performance.now();
     await statusOf(`${url}/canary`, agent);
     longest = Math.max(longest, performance.now() - from);
-  }, CANARY_MS);
+  }
+  const timer = setInterval(() => void ask(), CANARY_MS);
   return () => {
     clearInterval(timer);
     agent.destroy();

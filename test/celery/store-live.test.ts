@@ -178,7 +178,8 @@ function factsOf(task: Body | undefined, before: Body): string {
   const has = (value: unknown, now: unknown): unknown => (value === null ? null : now);
   return JSON.stringify([
     ...[has(name, task.name), has(args, task.args), has(kwargs, task.kwargs)],
-    ...[has(queue, task.queue), has(sent, task.sent)],
+    // A retry is sent anew.
+    ...[has(queue, task.queue), has(sent, task.sent !== null)],
   ]);
 }
 
