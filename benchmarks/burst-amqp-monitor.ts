@@ -13,7 +13,12 @@ async function report(): Promise<void> {
   process.send?.({ events, tasks: known });
 }
 
+async function end(): Promise<void> {
+  await sources.close();
+  process.exit();
+}
+
 process.on('message', () => void report());
-process.on('disconnect', () => void sources.close().then(() => process.exit()));
+process.on('disconnect', () => void end());
 while (sources.tasks.status?.().ok !== true) await new Promise((resolve) => setTimeout(resolve, 20));
 process.send?.('ready');
