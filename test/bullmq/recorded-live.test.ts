@@ -62,7 +62,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'bullmqSources 
     expect(await refusals(app.redis.url(), 'bullmq')).toEqual([]);
   });
 
-  it('reads each job a bounded number of times, however many clients ask', async () => {
+  it('reads each job a bounded number of times, however many clients ask', { timeout: 120_000 }, async () => {
     const queue = app.queue('cost', { prefix: 'cost' });
     const own = createArrayStore();
     const client = new Redis(app.redis.port);
