@@ -85,7 +85,8 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'bullmqSources 
     // Once a second, and five more every ten seconds for the depth of the queue.
     expect(before.calls - idle.calls).toBeLessThanOrEqual(9);
     const data = { text: 'x'.repeat(500) };
-    const opts = { delay: 1_500, removeOnComplete: true };
+    // A busy machine takes some seconds to read what was added; afterwards the jobs are gone.
+    const opts = { delay: 15_000, removeOnComplete: true };
     await queue.addBulk(Array.from({ length: COUNT }, () => ({ name: 'a', data, opts })));
     app.worker('cost', async () => ({ ok: true }), { concurrency: 50, prefix: 'cost' });
     await until(() => own.rows('bullmq').tasks.size === COUNT, 60_000);
