@@ -81,8 +81,13 @@ function checkDeployment(deployment: (typeof DEPLOYMENTS)[number]): void {
       const isRunning = ({ state, retries, started }: Task) =>
         state === 'STARTED' && retries === 2 && started !== null;
       await until(async () => (await tasksIn('STARTED')).filter(isRunning).length === 4);
-      await until(async () => (await tasksIn('RETRY')).length === 10);
-      for (const waiting of await tasksIn('RETRY')) {
+      // The backend has the retry before the worker receives the next attempt, or after.
+      const held = async () => (await tasksIn('RETRY')).filter(({ retries }) => retries === 1);
+      const isListed = async ({ id }: Task) =>
+        (await detailOf(id)).timeline?.some(({ state }) => state === 'RETRY') === true;
+      await until(async () => (await held()).length === 10);
+      for (const waiting of await held()) {
+        await until(() => isListed(waiting));
         expect(waiting).toMatchObject({ retries: 1, started: null, finished: null, flags: [] });
         expect(waiting.eta?.getTime()).toBeGreaterThan(Date.now());
         const { timeline } = await detailOf(waiting.id);

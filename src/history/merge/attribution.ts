@@ -22,9 +22,11 @@ interface Attribution {
   readonly attempt: number;
   /** When each attempt was retried, by its number; nothing where that is not known. */
   readonly retriedAt: Map<number, number>;
+  /** Attempts whose retry only the backend has reported, perhaps before the worker reported the start. */
+  readonly retriedAtBackend: Set<number>;
 }
 
-/** A start is reported at most so long after the next attempt was received, in milliseconds. */
+/** A start is reported at most so long after the next attempt was received, or the retry stored, in milliseconds. */
 const MAX_OVERLAP_MS = 1_000;
 
 /** Attributes all entries of a task. */
@@ -35,7 +37,7 @@ export function attributeEntries(entries: readonly TaskEntry[]): TaskRuns {
   const retries = events.filter(({ kind, retries: number }) => kind === 'retried' && number === null);
   const runs = receivedRuns(events, retries);
   const attempt = highestAttempt(entries, runs, retries);
-  const state: Attribution = { runs, attempt, retriedAt: new Map() };
+  const state: Attribution = { runs, attempt, retriedAt: new Map(), retriedAtBackend: new Set() };
   attributeRetries(state, retries, entries);
   for (const event of events) {
     const run = runOfEvent(state, event);
@@ -76,7 +78,7 @@ function attributeRetries(
   retries: readonly TaskEntry[],
   entries: readonly TaskEntry[],
 ): void {
-  const { runs, attempt, retriedAt } = state;
+  const { runs, attempt, retriedAt, retriedAtBackend } = state;
   let next = attempt - 1;
   for (const event of retries.toReversed()) {
     let number = next;
@@ -92,8 +94,10 @@ function attributeRetries(
     if (!retriedAt.has(number)) retriedAt.set(number, event.time);
     next = number - 1;
   }
-  for (const { kind, retries: number, time } of entries) {
-    if (kind === 'retried' && number !== null && !retriedAt.has(number)) retriedAt.set(number, time);
+  for (const { kind, retries: number, time, origin } of entries) {
+    if (kind !== 'retried' || number === null || retriedAt.has(number)) continue;
+    retriedAt.set(number, time);
+    if (origin === 'result') retriedAtBackend.add(number);
   }
 }
 
@@ -162,11 +166,25 @@ function isReceived(runs: readonly OpenRun[], attempt: number): boolean {
 
 /** Whether this run cannot have started any more. */
 function isOver(state: Attribution, run: OpenRun, event: TaskEntry): boolean {
-  if (isRetriedBefore(state, run, event)) return true;
+  if (isRetriedBefore(state, run, event)) return !isReportedLate(state, run, event);
   const next = state.runs.find(({ attempt, received }) => attempt > run.attempt && received !== null);
   const { received } = next ?? {};
   if (received == null || received.worker !== event.worker) return false;
   return event.time > received.time + MAX_OVERLAP_MS;
+}
+
+/**
+ * Whether a start may be that of a run whose retry was stored before: the child process stores the retry itself, while
+ * its worker has yet to report the start. Once the worker has received the next attempt, it may be that one's.
+ */
+function isReportedLate(
+  { runs, retriedAt, retriedAtBackend }: Attribution,
+  run: OpenRun,
+  event: TaskEntry,
+): boolean {
+  if (!retriedAtBackend.has(run.attempt)) return false;
+  if (event.time > (retriedAt.get(run.attempt) ?? 0) + MAX_OVERLAP_MS) return false;
+  return !runs.some((later) => later.attempt > run.attempt && isReceivedBefore(later, event));
 }
 
 function isRetriedBefore({ retriedAt }: Attribution, { attempt }: OpenRun, { time }: TaskEntry): boolean {
