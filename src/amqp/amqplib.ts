@@ -1,10 +1,11 @@
 /** The only place that imports the package `amqplib`, and that only once a connection is opened. */
 import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { importPackage } from '../server-problems.ts';
 import type { AmqpAddress } from './address.ts';
 import type { AmqpClient } from './client.ts';
 import type { AmqpEndpoint, OpenedClient } from './endpoint.ts';
 import { createPacedReads } from './paced-reads.ts';
-import { missingPackage } from './problems.ts';
+import { AmqpError } from './problems.ts';
 import { displayAmqpUrl } from './urls.ts';
 
 /** Seconds between heartbeats, unless the settings name another number. A dead peer is noticed after two or three. */
@@ -43,7 +44,8 @@ export function endpointOf(addresses: readonly [AmqpAddress, ...AmqpAddress[]]):
 }
 
 async function connect(address: AmqpAddress, signal: AbortSignal): Promise<OpenedClient> {
-  const { connect: open } = await importAmqplib();
+  const amqplib = await importPackage('amqplib', () => import('amqplib'), AmqpError);
+  const open = amqplib.connect as unknown as Connect;
   signal.throwIfAborted();
   // amqplib does not hand out its socket, which would keep the process alive while it is connecting.
   const unreference = ({ socket }: { socket?: Unreferencable }): void => void socket?.unref?.();
@@ -111,15 +113,3 @@ export function versionOf(client: AmqpClient): string | null {
 }
 
 type Connect = (address: object, options: object) => Promise<AmqpClient>;
-
-/** @throws AmqpError with the code `NOPACKAGE` if it is not installed */
-async function importAmqplib(): Promise<{ connect: Connect }> {
-  try {
-    const amqplib = await import('amqplib');
-    return { connect: amqplib.connect as unknown as Connect };
-  } catch (error) {
-    const { code } = error as { code?: unknown };
-    if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw error;
-    throw missingPackage('amqplib');
-  }
-}

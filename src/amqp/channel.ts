@@ -1,12 +1,13 @@
 /** Channels with a deadline for every reply, and without errors that nobody handles. */
+import type { ServerProblem } from '../server-problems.ts';
 import type { AmqpClient, AmqpClientChannel, PublishOptions } from './client.ts';
 import { type AmqpLimits, withAmqpDeadline } from './deadline.ts';
-import { AmqpError, type AmqpProblem, amqpError, describeAmqpError, toAmqpError } from './problems.ts';
+import { AmqpError, amqpError, describeAmqpError, toAmqpError } from './problems.ts';
 
 /** A channel. RabbitMQ ends it when it refuses a request; the connection stays. */
 export interface AmqpChannel {
   /** Resolves with the reason when the channel has ended, whatever ended it. */
-  readonly ended: Promise<AmqpProblem>;
+  readonly ended: Promise<ServerProblem>;
   /** Whether it has not ended. */
   isOpen(): boolean;
   /**
@@ -50,8 +51,8 @@ export async function openChannel(
 
 function wrap(raw: AmqpClientChannel): AmqpChannel {
   let isOpen = true;
-  let reason: AmqpProblem | null = null;
-  const ended = new Promise<AmqpProblem>((resolve) => {
+  let reason: ServerProblem | null = null;
+  const ended = new Promise<ServerProblem>((resolve) => {
     const end = (): void => {
       isOpen = false;
       resolve(reason ?? amqpError('LOST').problem);

@@ -1,18 +1,15 @@
 /** A connection to RabbitMQ that is opened again whenever it ends, on the next host of several. */
-import { debugChannel } from '../debug.ts';
-import { waitFor } from '../waiting.ts';
+import { createProblemLog, type ServerProblem } from '../server-problems.ts';
+import { pause, waitFor } from '../waiting.ts';
 import type { AmqpChannel, ChannelKind } from './channel.ts';
 import type { AmqpLimits } from './deadline.ts';
 import type { AmqpEndpoint } from './endpoint.ts';
-import { AmqpError, type AmqpProblem, amqpError, describeAmqpError } from './problems.ts';
+import { AmqpError, amqpError, describeAmqpError } from './problems.ts';
 import { type AmqpSession, type SessionOptions, type StartedSession, startAmqpSession } from './session.ts';
-
-const debug = debugChannel('celery');
 
 /** The pauses between attempts, in milliseconds. */
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 5_000;
-const LOG_INTERVAL = 30_000;
 /** How long a channel may take when no limit is given, with connecting, in milliseconds. */
 const CHANNEL_MS = 5_000;
 
@@ -26,7 +23,7 @@ export interface AmqpConnectionState {
   /** How often it was re-established. */
   readonly reconnects: number;
   /** Why it is down; `null` while it is up, or before the first attempt has ended. */
-  readonly problem: AmqpProblem | null;
+  readonly problem: ServerProblem | null;
 }
 
 const NOT_CONNECTED: AmqpConnectionState = {
@@ -74,7 +71,7 @@ export interface AmqpConnection {
 
 interface Kept {
   readonly options: AmqpConnectionOptions;
-  readonly log: (problem: AmqpProblem) => void;
+  readonly log: (problem: ServerProblem) => void;
   state: AmqpConnectionState;
   session: AmqpSession | null;
   started: StartedSession | null;
@@ -84,13 +81,12 @@ interface Kept {
   host: number;
   /** Attempts that failed since it was last up. */
   failures: number;
-  isClosed: boolean;
+  /** Aborted by `close()`. Ends the pause between attempts. */
+  readonly closing: AbortController;
   /** Resolves when the present attempt has ended. */
   attempt: { readonly ended: Promise<void>; readonly end: () => void };
   /** Resolves when no further attempt is made. */
   ran: Promise<void> | null;
-  /** Ends the pause between attempts. */
-  wake: () => void;
 }
 
 /** A connection that has not been started. */
@@ -98,7 +94,7 @@ export function createAmqpConnection(options: AmqpConnectionOptions): AmqpConnec
   const { endpoint, shuffle = false } = options;
   const kept: Kept = {
     options,
-    log: createLog(options.label),
+    log: createProblemLog(options.label),
     state: NOT_CONNECTED,
     session: null,
     started: null,
@@ -106,13 +102,12 @@ export function createAmqpConnection(options: AmqpConnectionOptions): AmqpConnec
     isBlocked: false,
     host: shuffle ? Math.floor(Math.random() * endpoint.hosts) : 0,
     failures: 0,
-    isClosed: false,
+    closing: new AbortController(),
     attempt: newAttempt(),
     ran: null,
-    wake: () => {},
   };
   const start = (): void => {
-    if (!kept.isClosed) kept.ran ??= keepOpen(kept);
+    if (!kept.closing.signal.aborted) kept.ran ??= keepOpen(kept);
   };
   return {
     start,
@@ -126,9 +121,8 @@ export function createAmqpConnection(options: AmqpConnectionOptions): AmqpConnec
     },
     fail: (error) => kept.session?.fail(error),
     async close() {
-      kept.isClosed = true;
+      kept.closing.abort();
       kept.started?.close();
-      kept.wake();
       await kept.ran;
     },
   };
@@ -140,7 +134,7 @@ async function channelOf(kept: Kept, kind: ChannelKind = {}, limits: AmqpLimits 
   // During a pause, the problem of the last attempt is the answer.
   if (kept.session === null && kept.started !== null)
     await waitFor(kept.attempt.ended, { ms: timeoutMs, signal });
-  if (kept.isClosed) throw amqpError('CLOSED');
+  if (kept.closing.signal.aborted) throw amqpError('CLOSED');
   if (kept.session === null) {
     throw kept.state.problem === null ? amqpError('TimeoutError') : new AmqpError(kept.state.problem);
   }
@@ -149,7 +143,8 @@ async function channelOf(kept: Kept, kind: ChannelKind = {}, limits: AmqpLimits 
 
 async function keepOpen(kept: Kept): Promise<void> {
   const { endpoint, prepare, probe, isPaced } = kept.options;
-  while (!kept.isClosed) {
+  const { signal } = kept.closing;
+  while (!signal.aborted) {
     kept.started = startAmqpSession({
       endpoint,
       host: kept.host,
@@ -169,7 +164,7 @@ async function keepOpen(kept: Kept): Promise<void> {
     } catch (error) {
       noteEnd(kept, describeAmqpError(error));
     }
-    if (!kept.isClosed) await pause(kept, pauseAfter(kept.failures, endpoint.hosts));
+    if (!signal.aborted) await pause(pauseAfter(kept.failures, endpoint.hosts), signal);
     kept.attempt = newAttempt();
   }
 }
@@ -201,7 +196,7 @@ function noteUp(kept: Kept, session: AmqpSession): void {
   kept.options.onUp?.(session);
 }
 
-function noteEnd(kept: Kept, problem: AmqpProblem): void {
+function noteEnd(kept: Kept, problem: ServerProblem): void {
   const { up, asOf } = kept.state;
   kept.session = null;
   kept.started = null;
@@ -210,7 +205,7 @@ function noteEnd(kept: Kept, problem: AmqpProblem): void {
   // The host that worked last is tried first.
   if (!up) kept.host = (kept.host + 1) % kept.options.endpoint.hosts;
   kept.attempt.end();
-  if (kept.isClosed) return;
+  if (kept.closing.signal.aborted) return;
   kept.log(problem);
   if (up && asOf !== null) kept.options.onDown?.(asOf);
 }
@@ -221,25 +216,4 @@ function newAttempt(): Kept['attempt'] {
     end = resolve;
   });
   return { ended, end };
-}
-
-function pause(kept: Kept, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms).unref();
-    kept.wake = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-  });
-}
-
-/** Logs each kind of problem once in half a minute, so that an outage does not flood the log. */
-function createLog(label: string): (problem: AmqpProblem) => void {
-  const last = new Map<string, number>();
-  return ({ code, sentence }) => {
-    const now = performance.now();
-    if (now - (last.get(code) ?? Number.NEGATIVE_INFINITY) < LOG_INTERVAL) return;
-    last.set(code, now);
-    debug('%s: %s (%s)', label, sentence, code);
-  };
 }

@@ -2,52 +2,30 @@
  * Problems of RabbitMQ, its client and the network, in our own sentences. The messages of client and server are
  * never passed on, because they contain user names, virtual hosts and addresses.
  */
-
-/** What went wrong: a stable code for logs and a sentence for people. */
-export interface AmqpProblem {
-  readonly code: string;
-  readonly sentence: string;
-}
+import {
+  connectionSentences,
+  firstMatch,
+  type ProblemPatterns,
+  ServerError,
+  type ServerProblem,
+  TLS_CODES,
+  tlsSentences,
+} from '../server-problems.ts';
 
 /** Why a request or a connection failed. The message is the problem's sentence, without secrets. */
-export class AmqpError extends Error {
-  readonly problem: AmqpProblem;
-
-  constructor(problem: AmqpProblem) {
-    super(problem.sentence);
-    this.name = 'AmqpError';
-    this.problem = problem;
-  }
+export class AmqpError extends ServerError {
+  override readonly name = 'AmqpError';
 }
 
-const UNTRUSTED = 'The TLS certificate of RabbitMQ is not trusted.';
-const NO_CONNECTION = 'RabbitMQ closed the connection.';
-const NO_ANSWER = 'RabbitMQ does not answer.';
+const CONNECTION = connectionSentences('RabbitMQ');
 
 /** Every problem by its code: errors of Node and OpenSSL, and ours for the replies of RabbitMQ. */
 const SENTENCES = {
-  ECONNREFUSED: 'RabbitMQ refuses connections: nothing listens at that address.',
-  ECONNRESET: NO_CONNECTION,
-  EPIPE: NO_CONNECTION,
-  ENOTFOUND: 'The host name of RabbitMQ is not known.',
-  EAI_AGAIN: 'The host name of RabbitMQ is not known.',
-  EHOSTUNREACH: 'The host of RabbitMQ cannot be reached.',
-  ENETUNREACH: 'The host of RabbitMQ cannot be reached.',
-  ETIMEDOUT: NO_ANSWER,
-
-  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
-  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
-  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
-  CERT_UNTRUSTED: UNTRUSTED,
-  CERT_SIGNATURE_FAILURE: UNTRUSTED,
-  CERT_NOT_YET_VALID: 'The TLS certificate of RabbitMQ is not valid yet.',
-  CERT_HAS_EXPIRED: 'The TLS certificate of RabbitMQ has expired.',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'The TLS certificate of RabbitMQ is for another host.',
+  ...CONNECTION,
+  ...tlsSentences('RabbitMQ'),
+  ETIMEDOUT: CONNECTION.TimeoutError,
   CLIENTCERT:
     'RabbitMQ asks for a TLS certificate that it trusts, see certfile and keyfile of broker_use_ssl.',
-  TLSFILES: 'The TLS certificate or key that is given cannot be used.',
   NOTLS: 'This RabbitMQ does not speak TLS at that port.',
 
   WRONGPASS: 'RabbitMQ refuses the user name or password. The user guest may log in from localhost only.',
@@ -69,11 +47,8 @@ const SENTENCES = {
   HOSTCLOSED:
     'The connection that was passed is closed: pass a function that connects, or turn on the recovery of amqplib.',
   NOTCLIENT: 'The function that was passed as broker does not return a connection of amqplib.',
-  TimeoutError: NO_ANSWER,
-  LOST: NO_CONNECTION,
-  CLOSED: 'The monitor has been closed.',
   UNKNOWN: 'RabbitMQ cannot be reached.',
-} as const;
+};
 
 type ProblemCode = keyof typeof SENTENCES;
 
@@ -96,7 +71,7 @@ const BY_REPLY: Readonly<Record<number, ProblemCode>> = {
 };
 
 /** The messages come from RabbitMQ where the reply code is too general, and from amqplib where there is no code. */
-const BY_MESSAGE: readonly (readonly [RegExp, ProblemCode])[] = [
+const BY_MESSAGE: ProblemPatterns<ProblemCode> = [
   [/Login was refused|authentication/i, 'WRONGPASS'],
   // amqplib does not pass on why RabbitMQ refuses to open a virtual host.
   [/vhost .*not found|access to vhost|got <ConnectionClose/i, 'NOVHOST'],
@@ -108,14 +83,9 @@ const BY_MESSAGE: readonly (readonly [RegExp, ProblemCode])[] = [
   [/frame|Expected |handshake/i, 'PROTOCOL'],
 ];
 
-/** OpenSSL has one code per alert of the other side, and one per way to misread a file. */
-const BY_CODE_PATTERN: readonly (readonly [RegExp, ProblemCode])[] = [
-  [
-    /^ERR_SSL_.*(?:ALERT_(?:UNKNOWN_CA|BAD_CERT|CERTIFICATE|HANDSHAKE_FAILURE)|CERTIFICATE_REQUIRED)/,
-    'CLIENTCERT',
-  ],
+const BY_CODE: ProblemPatterns<ProblemCode> = [
+  ...TLS_CODES,
   [/^ERR_SSL_|^EPROTO$/, 'NOTLS'],
-  [/^ERR_OSSL_/, 'TLSFILES'],
   [/^ABORT_ERR$/, 'TimeoutError'],
 ];
 
@@ -125,7 +95,7 @@ export function amqpError(code: ProblemCode): AmqpError {
 }
 
 /** The problem behind an error. Never throws, whatever was thrown. */
-export function describeAmqpError(error: unknown): AmqpProblem {
+export function describeAmqpError(error: unknown): ServerProblem {
   try {
     return describe(error) ?? problemFor('UNKNOWN');
   } catch {
@@ -138,13 +108,7 @@ export function toAmqpError(error: unknown): AmqpError {
   return error instanceof AmqpError ? error : new AmqpError(describeAmqpError(error));
 }
 
-/** The error for a host that has not installed the client. */
-export function missingPackage(name: string): AmqpError {
-  const sentence = `The package ${name} is not installed: run npm install ${name}.`;
-  return new AmqpError({ code: 'NOPACKAGE', sentence });
-}
-
-function problemFor(code: ProblemCode): AmqpProblem {
+function problemFor(code: ProblemCode): ServerProblem {
   return { code, sentence: SENTENCES[code] };
 }
 
@@ -152,7 +116,7 @@ function isProblemCode(text: string): text is ProblemCode {
   return Object.hasOwn(SENTENCES, text);
 }
 
-function describe(error: unknown): AmqpProblem | null {
+function describe(error: unknown): ServerProblem | null {
   if (error instanceof AmqpError) return error.problem;
   if (typeof error !== 'object' || error === null) return null;
   const { code, message, errors } = error as Record<string, unknown>;
@@ -165,20 +129,18 @@ function describe(error: unknown): AmqpProblem | null {
   }
   // Node tries every address of a name; all of them failed.
   if (Array.isArray(errors) && errors.length > 0) return describe(errors[0]);
-  const known = BY_MESSAGE.find(([pattern]) => pattern.test(text));
-  return known === undefined ? null : problemFor(known[1]);
+  const known = firstMatch(BY_MESSAGE, text);
+  return known === null ? null : problemFor(known);
 }
 
 /** Only the login, the virtual host and limits are told apart by the text of a reply. */
 function byReply(reply: number, text: string): ProblemCode {
   const isGeneral = reply === 403 || reply === 530;
-  const known = isGeneral ? BY_MESSAGE.slice(0, 3).find(([pattern]) => pattern.test(text)) : undefined;
-  return known?.[1] ?? BY_REPLY[reply] ?? 'REFUSED';
+  return (isGeneral ? firstMatch(BY_MESSAGE.slice(0, 3), text) : null) ?? BY_REPLY[reply] ?? 'REFUSED';
 }
 
 function codeOf(code: string, text: string): ProblemCode | null {
   if (isProblemCode(code)) return code;
-  const known = BY_CODE_PATTERN.find(([pattern]) => pattern.test(code))?.[1] ?? null;
   // OpenSSL reports an alert of the other side by the code EPROTO, too.
-  return code === 'EPROTO' && /alert/i.test(text) ? 'CLIENTCERT' : known;
+  return code === 'EPROTO' && /alert/i.test(text) ? 'CLIENTCERT' : firstMatch(BY_CODE, code);
 }

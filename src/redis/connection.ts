@@ -1,16 +1,14 @@
 /** A connection that is opened again whenever it ends, for subscriptions and for commands. */
-import { debugChannel } from '../debug.ts';
+import { createProblemLog } from '../server-problems.ts';
+import { pause } from '../waiting.ts';
 import type { CeleryRedisConnection } from './node-redis.ts';
 import { describeError, RedisError, type RedisProblem, redisError } from './problems.ts';
 import type { ReaderState } from './reader.ts';
 import { type Session, type SessionOptions, startSession } from './session.ts';
 
-const debug = debugChannel('celery');
-
 /** The pauses between attempts, in milliseconds: a Redis that returns is found within the longest. */
 const FIRST_PAUSE = 50;
 const LONGEST_PAUSE = 1_000;
-const LOG_INTERVAL = 30_000;
 
 /** How a connection is doing. Times in milliseconds since 1970. */
 export interface ConnectionState extends ReaderState {
@@ -60,22 +58,20 @@ interface Kept {
   session: Session | null;
   /** Attempts that failed since it was last up. */
   failures: number;
-  closed: boolean;
-  /** Ends the pause between attempts. */
-  wake: () => void;
+  /** Aborted by `close()`. Ends the pause between attempts. */
+  readonly closing: AbortController;
 }
 
 /** Opens a connection and keeps it open. */
 export function createConnection(options: ConnectionOptions): Connection {
   const kept: Kept = {
     options,
-    log: createLog(options.label),
+    log: createProblemLog(options.label),
     state: NOT_CONNECTED,
     client: null,
     session: null,
     failures: 0,
-    closed: false,
-    wake: () => {},
+    closing: new AbortController(),
   };
   let firstEnded: () => void = () => {};
   const first = new Promise<void>((resolve) => {
@@ -90,9 +86,8 @@ export function createConnection(options: ConnectionOptions): Connection {
       throw kept.state.problem === null ? redisError('TimeoutError') : new RedisError(kept.state.problem);
     },
     async close() {
-      kept.closed = true;
+      kept.closing.abort();
       kept.session?.close();
-      kept.wake();
       await ran;
     },
   };
@@ -100,7 +95,8 @@ export function createConnection(options: ConnectionOptions): Connection {
 
 /** @param settled called whenever an attempt has ended or the connection is up */
 async function keepOpen(kept: Kept, settled: () => void): Promise<void> {
-  while (!kept.closed) {
+  const { signal } = kept.closing;
+  while (!signal.aborted) {
     kept.session = startSession({
       ...kept.options,
       onReady(client) {
@@ -117,7 +113,7 @@ async function keepOpen(kept: Kept, settled: () => void): Promise<void> {
     } catch (error) {
       noteEnd(kept, describeError(error), settled);
     }
-    if (!kept.closed) await pause(kept, Math.min(FIRST_PAUSE * 2 ** kept.failures, LONGEST_PAUSE));
+    if (!signal.aborted) await pause(Math.min(FIRST_PAUSE * 2 ** kept.failures, LONGEST_PAUSE), signal);
     kept.failures += 1;
   }
 }
@@ -137,28 +133,7 @@ function noteEnd(kept: Kept, problem: RedisProblem, settled: () => void): void {
   kept.client = null;
   kept.state = { ...kept.state, up: false, since: null, problem };
   settled();
-  if (kept.closed) return;
+  if (kept.closing.signal.aborted) return;
   kept.log(problem);
   if (up && asOf !== null) kept.options.onDown?.(asOf);
-}
-
-function pause(kept: Kept, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms).unref();
-    kept.wake = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-  });
-}
-
-/** Logs each kind of problem once in half a minute, so that an outage does not flood the log. */
-function createLog(label: string): (problem: RedisProblem) => void {
-  const last = new Map<string, number>();
-  return ({ code, sentence }) => {
-    const now = performance.now();
-    if (now - (last.get(code) ?? Number.NEGATIVE_INFINITY) < LOG_INTERVAL) return;
-    last.set(code, now);
-    debug('%s: %s (%s)', label, sentence, code);
-  };
 }

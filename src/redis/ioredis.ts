@@ -1,4 +1,5 @@
 /** Clients of the package ioredis, version 5 or 6: the host's, also of a Cluster, and our own. */
+import { importPackage } from '../server-problems.ts';
 import {
   addressOf,
   type ClientAddress,
@@ -7,7 +8,7 @@ import {
   settle,
   watchEvents,
 } from './client.ts';
-import { importPackage, redisError } from './problems.ts';
+import { RedisError, redisError } from './problems.ts';
 
 /** The address of our own client: a URL, or options of ioredis, which may contain a `url`. */
 export type IoredisAddress = string | Readonly<Record<string, unknown>>;
@@ -117,7 +118,7 @@ function ioredisAddress({ sentinels, name, ...address }: IoredisOptions): string
  * @throws RedisError or an error of ioredis with the reason
  */
 export async function openIoredis(address: IoredisAddress): Promise<OwnClient> {
-  const { Redis } = await importPackage('ioredis', () => import('ioredis'));
+  const { Redis } = await importPackage('ioredis', () => import('ioredis'), RedisError);
   const { url, ...options } = typeof address === 'string' ? { url: address } : address;
   const raw =
     typeof url === 'string'

@@ -2,6 +2,7 @@
  * Clients of the package redis (node-redis), version 5 or 6: the host's, duplicates of them, and our own. The
  * package is imported only when a URL asks for a client of our own, so a host's client keeps its version.
  */
+import { importPackage } from '../server-problems.ts';
 import {
   addressOf,
   type ClientAddress,
@@ -11,7 +12,7 @@ import {
   watchEvents,
 } from './client.ts';
 import { createPacedReads, type PacedReads } from './paced-reads.ts';
-import { importPackage } from './problems.ts';
+import { RedisError } from './problems.ts';
 import type { RedisAddress } from './urls.ts';
 
 /**
@@ -143,7 +144,7 @@ export async function createOwnClient(
   reads: PacedReads | null = null,
 ): Promise<CeleryRedisConnection> {
   const { database, username, password, tls } = address;
-  const { createClient } = await importPackage('redis', () => import('redis'));
+  const { createClient } = await importPackage('redis', () => import('redis'), RedisError);
   return templateOf(createClient).duplicate({
     socket: {
       ...address.socket,

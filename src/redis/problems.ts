@@ -2,11 +2,18 @@
  * Problems of Redis, its clients and the network, in our own sentences. The messages of clients and servers are
  * never passed on, because they may contain addresses, user names or commands.
  */
+import {
+  connectionSentences,
+  firstMatch,
+  type ProblemPatterns,
+  ServerError,
+  type ServerProblem,
+  TLS_CODES,
+  tlsSentences,
+} from '../server-problems.ts';
 
-/** What went wrong: a stable code for logs and a sentence for people. */
-export interface RedisProblem {
-  readonly code: string;
-  readonly sentence: string;
+/** What went wrong with Redis. */
+export interface RedisProblem extends ServerProblem {
   /** What was refused, if the code is `NOPERM`. */
   readonly refused?: Refusal;
 }
@@ -20,45 +27,20 @@ export interface Refusal {
 }
 
 /** Why a command or a connection failed. The message is the problem's sentence, without secrets. */
-export class RedisError extends Error {
-  readonly problem: RedisProblem;
-
-  constructor(problem: RedisProblem) {
-    super(problem.sentence);
-    this.name = 'RedisError';
-    this.problem = problem;
-  }
+export class RedisError extends ServerError<RedisProblem> {
+  override readonly name = 'RedisError';
 }
 
-const UNTRUSTED = 'The TLS certificate of Redis is not trusted.';
-const NO_CONNECTION = 'Redis closed the connection.';
-const NO_ANSWER = 'Redis does not answer.';
+const CONNECTION = connectionSentences('Redis');
 
 /** Every problem by its code: errors of Node and OpenSSL, the first word of Redis' error replies, and ours. */
 const SENTENCES = {
-  ECONNREFUSED: 'Redis refuses connections: nothing listens at that address.',
-  ECONNRESET: NO_CONNECTION,
-  EPIPE: NO_CONNECTION,
-  ENOTFOUND: 'The host name of Redis is not known.',
-  EAI_AGAIN: 'The host name of Redis is not known.',
-  EHOSTUNREACH: 'The host of Redis cannot be reached.',
-  ENETUNREACH: 'The host of Redis cannot be reached.',
+  ...CONNECTION,
+  ...tlsSentences('Redis'),
+  ETIMEDOUT: CONNECTION.TimeoutError,
   ENOENT: 'The socket file of Redis does not exist.',
   EACCES: 'The socket file of Redis may not be opened.',
-  ETIMEDOUT: NO_ANSWER,
-
-  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
-  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
-  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
-  CERT_UNTRUSTED: UNTRUSTED,
-  CERT_SIGNATURE_FAILURE: UNTRUSTED,
-  CERT_NOT_YET_VALID: 'The TLS certificate of Redis is not valid yet.',
-  CERT_HAS_EXPIRED: 'The TLS certificate of Redis has expired.',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'The TLS certificate of Redis is for another host.',
   CLIENTCERT: 'Redis asks for a TLS certificate that it trusts, see ssl_certfile and ssl_keyfile.',
-  TLSFILES: 'The TLS certificate or key that is given cannot be used.',
   NOTLS: 'This Redis does not speak TLS.',
 
   WRONGPASS: 'Redis refuses the user name or password.',
@@ -89,12 +71,9 @@ const SENTENCES = {
   NOMASTER: 'The Sentinels know no master with the name in master_name.',
   NOTMASTER: 'The Sentinels name a Redis that is not a master; a failover may be in progress.',
 
-  TimeoutError: NO_ANSWER,
-  LOST: NO_CONNECTION,
-  CLOSED: 'The monitor has been closed.',
   TOOMANY: 'Too many commands wait for Redis.',
   UNKNOWN: 'Redis cannot be reached.',
-} as const;
+};
 
 type ProblemCode = keyof typeof SENTENCES;
 
@@ -109,16 +88,7 @@ const BY_CLASS: Readonly<Record<string, ProblemCode>> = {
   ClientOfflineError: 'LOST',
 };
 
-/** OpenSSL has one code per alert of the other side, and one per way to misread a file. */
-const BY_CODE_PATTERN: readonly (readonly [RegExp, ProblemCode])[] = [
-  [
-    /^ERR_SSL_.*(?:ALERT_(?:UNKNOWN_CA|BAD_CERT|CERTIFICATE|HANDSHAKE_FAILURE)|CERTIFICATE_REQUIRED)/,
-    'CLIENTCERT',
-  ],
-  [/^ERR_OSSL_/, 'TLSFILES'],
-];
-
-const BY_MESSAGE: readonly (readonly [RegExp, ProblemCode])[] = [
+const BY_MESSAGE: ProblemPatterns<ProblemCode> = [
   [/^ERR (?:AUTH|Client sent AUTH)/i, 'NOPASSWORD'],
   [/invalid password/i, 'WRONGPASS'],
   [/DB index/i, 'NODATABASE'],
@@ -133,7 +103,7 @@ const BY_MESSAGE: readonly (readonly [RegExp, ProblemCode])[] = [
 ];
 
 /** How Redis 6 and 7 end a refusal that is not about the command itself. */
-const REFUSED: readonly (readonly [RegExp, Refusal['kind']])[] = [
+const REFUSED: ProblemPatterns<Refusal['kind']> = [
   [/\bchannels?(?: used as arguments)?$/i, 'channel'],
   [/\bkeys?(?: used as arguments)?$/i, 'key'],
 ];
@@ -172,22 +142,6 @@ export function isOutage({ code }: RedisProblem): boolean {
   return !OF_COMMAND.has(code);
 }
 
-/**
- * Imports an optional package.
- *
- * @throws RedisError with the code `NOPACKAGE` if it is not installed
- */
-export async function importPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
-  try {
-    return await load();
-  } catch (error) {
-    const { code } = error as { code?: unknown };
-    if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw error;
-    const sentence = `The package ${name} is not installed: run npm install ${name}.`;
-    throw new RedisError({ code: 'NOPACKAGE', sentence });
-  }
-}
-
 function problemFor(code: ProblemCode): RedisProblem {
   return { code, sentence: SENTENCES[code] };
 }
@@ -214,19 +168,19 @@ function describe(error: unknown): RedisProblem | null {
 
 function codeOf(code: string): ProblemCode | null {
   if (isProblemCode(code)) return code;
-  return BY_CODE_PATTERN.find(([pattern]) => pattern.test(code))?.[1] ?? null;
+  return firstMatch(TLS_CODES, code);
 }
 
 function describeMessage(message: string): RedisProblem | null {
   const word = /^-?([A-Z]+)\b/.exec(message)?.[1] ?? '';
   if (word === 'NOPERM') return { ...problemFor(word), refused: refusalIn(message) };
   if (isProblemCode(word)) return problemFor(word);
-  const known = BY_MESSAGE.find(([pattern]) => pattern.test(message));
-  return known === undefined ? null : problemFor(known[1]);
+  const known = firstMatch(BY_MESSAGE, message);
+  return known === null ? null : problemFor(known);
 }
 
 function refusalIn(message: string): Refusal {
   const command = /\brun the '([\w-]{1,40}(?:\|[\w-]{1,40})?)' command/i.exec(message)?.[1] ?? null;
   if (command !== null) return { kind: 'command', command: command.toLowerCase() };
-  return { kind: REFUSED.find(([pattern]) => pattern.test(message))?.[1] ?? 'command', command: null };
+  return { kind: firstMatch(REFUSED, message) ?? 'command', command: null };
 }

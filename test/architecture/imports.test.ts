@@ -14,6 +14,7 @@ const RANKS: Readonly<Record<string, number>> = {
   'merge-sorted': 0,
   outgoing: 0,
   scheduler: 0,
+  'server-problems': 0,
   'server-urls': 0,
   'single-flight': 0,
   tls: 0,

@@ -1,9 +1,7 @@
+import type { ServerProblem } from '../../server-problems.ts';
+
 /** What went wrong with a broker or a result backend. */
-export interface Problem {
-  /** Stable, for logs and rules, such as `ECONNREFUSED` or `NOPERM`. */
-  readonly code: string;
-  /** For people. Holds no address, user name or password. */
-  readonly sentence: string;
+export interface Problem extends ServerProblem {
   /** What the user may not do; absent unless the server refused a right. */
   readonly refused?: RefusedRight;
   /**

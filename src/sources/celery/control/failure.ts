@@ -1,3 +1,4 @@
+import { ServerError } from '../../../server-problems.ts';
 import type { Problem } from '../problem.ts';
 
 /** Why remote control does not work at present. */
@@ -7,14 +8,8 @@ export interface ControlProblem extends Problem {
 }
 
 /** Thrown when a request could not be sent, or when its replies cannot be received. */
-export class ControlFailure extends Error {
-  readonly problem: ControlProblem;
-
-  constructor(problem: ControlProblem) {
-    super(problem.sentence);
-    this.name = 'ControlFailure';
-    this.problem = problem;
-  }
+export class ControlFailure extends ServerError<ControlProblem> {
+  override readonly name = 'ControlFailure';
 }
 
 /** The problem of anything that a mailbox has thrown. */

@@ -2,36 +2,24 @@
  * Problems of databases and their clients, in our own sentences. The messages of clients and servers are never passed
  * on, because they may contain addresses, user names, statements and values.
  */
-import type { Problem } from '../problem.ts';
+import {
+  connectionSentences,
+  firstMatch,
+  type ProblemPatterns,
+  ServerError,
+  type ServerProblem,
+} from '../../../server-problems.ts';
 
 /** Why a statement failed. The message is the problem's sentence, without secrets. */
-export class SqlError extends Error {
+export class SqlError extends ServerError {
   override readonly name = 'SqlError';
-  readonly problem: Problem;
-
-  constructor(problem: Problem) {
-    super(problem.sentence);
-    this.problem = problem;
-  }
 }
 
-const NO_CONNECTION = 'The database closed the connection.';
-const UNREACHABLE = 'The host of the database cannot be reached.';
-const UNKNOWN_HOST = 'The host name of the database is not known.';
-
 const SENTENCES = {
-  ECONNREFUSED: 'The database refuses connections: nothing listens at that address.',
-  ECONNRESET: NO_CONNECTION,
-  EPIPE: NO_CONNECTION,
-  LOST: NO_CONNECTION,
-  ENOTFOUND: UNKNOWN_HOST,
-  EAI_AGAIN: UNKNOWN_HOST,
-  EHOSTUNREACH: UNREACHABLE,
-  ENETUNREACH: UNREACHABLE,
+  ...connectionSentences('the database'),
   ENOENT: 'The file or socket of the database does not exist.',
   EACCES: 'The file or socket of the database may not be opened.',
   TLS: 'The TLS connection to the database has failed: check its certificate.',
-  TimeoutError: 'The database does not answer.',
   WRONGPASS: 'The database refuses the user name or password.',
   NODATABASE: 'There is no database of this name.',
   MAXCLIENTS: 'The database or the pool has no connection left.',
@@ -47,15 +35,14 @@ const SENTENCES = {
     "'sql.query' must resolve to rows as objects, such as pool.query(text, values).then((result) => result.rows) for " +
     'pg, and pool.execute(text, values).then(([rows]) => rows) for mysql2.',
   TOOMANY: 'Too many statements wait for the database.',
-  CLOSED: 'The monitor has been closed.',
   UNKNOWN: 'The client of the database has failed.',
-} as const;
+};
 
 /** Codes of {@link SqlError}. */
 export type SqlProblemCode = keyof typeof SENTENCES;
 
 /** By code of the driver: SQLSTATE or the beginning of it (pg, postgres.js), and names of MySQL. */
-const BY_CODE: readonly (readonly [RegExp, SqlProblemCode])[] = [
+const BY_CODE: ProblemPatterns<SqlProblemCode> = [
   [
     /^42501$|^ER_(?:TABLEACCESS|COLUMNACCESS|DBACCESS|SPECIFIC_ACCESS)_DENIED|^SQLITE_(?:AUTH|PERM)/,
     'NOPERM',
@@ -82,7 +69,7 @@ const BY_CODE: readonly (readonly [RegExp, SqlProblemCode])[] = [
 ];
 
 /** Errors without a code that means anything. */
-const BY_MESSAGE: readonly (readonly [RegExp, SqlProblemCode])[] = [
+const BY_MESSAGE: ProblemPatterns<SqlProblemCode> = [
   [/no such table/i, 'NOTABLE'],
   [/no such column/i, 'NOCOLUMN'],
   [/no such function|syntax error|unrecognized token/i, 'DIALECT'],
@@ -112,7 +99,7 @@ export function sqlError(code: SqlProblemCode): SqlError {
 }
 
 /** Whether a problem concerns the database or the connection to it, and not a single statement. */
-export function isOutage({ code }: Problem): boolean {
+export function isOutage({ code }: ServerProblem): boolean {
   return !OF_STATEMENT.has(code);
 }
 
@@ -132,12 +119,12 @@ function codeOf(error: unknown, depth: number): SqlProblemCode | null {
   const { code, message, errors, cause } = error as Record<string, unknown>;
   if (typeof code === 'string') {
     if (Object.hasOwn(SENTENCES, code)) return code as SqlProblemCode;
-    const known = BY_CODE.find(([pattern]) => pattern.test(code));
-    if (known !== undefined) return known[1];
+    const known = firstMatch(BY_CODE, code);
+    if (known !== null) return known;
   }
   // Node tries every address of a name; all of them failed.
   const inner = Array.isArray(errors) && errors.length > 0 ? errors[0] : cause;
   const wrapped = codeOf(inner, depth - 1);
   if (wrapped !== null || typeof message !== 'string') return wrapped;
-  return BY_MESSAGE.find(([pattern]) => pattern.test(message))?.[1] ?? null;
+  return firstMatch(BY_MESSAGE, message);
 }

@@ -3,18 +3,12 @@ import { type ClientRequest, type IncomingMessage, request as requestHttp } from
 import { request as requestHttps } from 'node:https';
 import { describeAmqpError } from '../../../../../amqp/problems.ts';
 import { refuseForbidden } from '../../../../../outgoing/forbidden-socket.ts';
-import type { Problem } from '../../../problem.ts';
+import { ServerError } from '../../../../../server-problems.ts';
 import type { ResolvedManagement } from './management-options.ts';
 
 /** Why the management API could not be read. The message has no address, user or password. */
-export class ManagementError extends Error {
-  readonly problem: Problem;
-
-  constructor(problem: Problem) {
-    super(problem.sentence);
-    this.name = 'ManagementError';
-    this.problem = problem;
-  }
+export class ManagementError extends ServerError {
+  override readonly name = 'ManagementError';
 }
 
 /** What one request may take. */

@@ -1,0 +1,120 @@
+/** What the problems of Redis, RabbitMQ and databases have in common: sentences for the network and for TLS, and a log. */
+import { debugChannel } from './debug.ts';
+
+const debug = debugChannel('celery');
+
+/** Milliseconds in which the log names a kind of problem once. */
+const LOG_INTERVAL = 30_000;
+
+/** What went wrong with a server or the connection to it. */
+export interface ServerProblem {
+  /** Stable, for logs and rules, such as `ECONNREFUSED` or `NOPERM`. */
+  readonly code: string;
+  /** For people. Holds no address, user name or password. */
+  readonly sentence: string;
+}
+
+/** Why something that a server was asked for has failed. The message is the problem's sentence. */
+export class ServerError<P extends ServerProblem = ServerProblem> extends Error {
+  readonly problem: P;
+
+  constructor(problem: P) {
+    super(problem.sentence);
+    this.problem = problem;
+  }
+}
+
+/** Patterns of codes or messages, each with the code of its problem. The first that matches counts. */
+export type ProblemPatterns<Code extends string> = readonly (readonly [RegExp, Code])[];
+
+/** OpenSSL has one code per alert of the other side, and one per way to misread a file. */
+export const TLS_CODES: ProblemPatterns<'CLIENTCERT' | 'TLSFILES'> = [
+  [
+    /^ERR_SSL_.*(?:ALERT_(?:UNKNOWN_CA|BAD_CERT|CERTIFICATE|HANDSHAKE_FAILURE)|CERTIFICATE_REQUIRED)/,
+    'CLIENTCERT',
+  ],
+  [/^ERR_OSSL_/, 'TLSFILES'],
+];
+
+/** The code of the first pattern that matches; `null` if none does. */
+export function firstMatch<Code extends string>(patterns: ProblemPatterns<Code>, text: string): Code | null {
+  return patterns.find(([pattern]) => pattern.test(text))?.[1] ?? null;
+}
+
+/**
+ * Sentences for the errors of Node about a connection, and for ours.
+ *
+ * @param server as in the middle of a sentence, such as `the database`
+ */
+export function connectionSentences(server: string) {
+  const Server = `${server.charAt(0).toUpperCase()}${server.slice(1)}`;
+  const noConnection = `${Server} closed the connection.`;
+  const unknownHost = `The host name of ${server} is not known.`;
+  const unreachable = `The host of ${server} cannot be reached.`;
+  return {
+    ECONNREFUSED: `${Server} refuses connections: nothing listens at that address.`,
+    ECONNRESET: noConnection,
+    EPIPE: noConnection,
+    LOST: noConnection,
+    ENOTFOUND: unknownHost,
+    EAI_AGAIN: unknownHost,
+    EHOSTUNREACH: unreachable,
+    ENETUNREACH: unreachable,
+    TimeoutError: `${Server} does not answer.`,
+    CLOSED: 'The monitor has been closed.',
+  };
+}
+
+/** Sentences for the errors of Node and OpenSSL about certificates and keys. */
+export function tlsSentences(server: string) {
+  const certificate = `The TLS certificate of ${server}`;
+  const untrusted = `${certificate} is not trusted.`;
+  return {
+    DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
+    SELF_SIGNED_CERT_IN_CHAIN: untrusted,
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
+    UNABLE_TO_GET_ISSUER_CERT: untrusted,
+    UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
+    CERT_UNTRUSTED: untrusted,
+    CERT_SIGNATURE_FAILURE: untrusted,
+    CERT_NOT_YET_VALID: `${certificate} is not valid yet.`,
+    CERT_HAS_EXPIRED: `${certificate} has expired.`,
+    ERR_TLS_CERT_ALTNAME_INVALID: `${certificate} is for another host.`,
+    TLSFILES: 'The TLS certificate or key that is given cannot be used.',
+  };
+}
+
+/**
+ * Imports an optional package.
+ *
+ * @param Failure the class of the error for a host that has not installed it; its code is `NOPACKAGE`
+ */
+export async function importPackage<T>(
+  name: string,
+  load: () => Promise<T>,
+  Failure: new (problem: ServerProblem) => Error,
+): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw error;
+    const sentence = `The package ${name} is not installed: run npm install ${name}.`;
+    throw new Failure({ code: 'NOPACKAGE', sentence });
+  }
+}
+
+/**
+ * Logs each kind of problem once in half a minute, so that an outage does not flood the log.
+ *
+ * @param label names the connection
+ */
+export function createProblemLog(label: string): (problem: ServerProblem) => void {
+  const last = new Map<string, number>();
+  return ({ code, sentence }) => {
+    const now = performance.now();
+    if (now - (last.get(code) ?? Number.NEGATIVE_INFINITY) < LOG_INTERVAL) return;
+    last.set(code, now);
+    debug('%s: %s (%s)', label, sentence, code);
+  };
+}
