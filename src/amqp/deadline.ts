@@ -1,4 +1,4 @@
-import { setMaxListeners } from 'node:events';
+import { settleInTime } from '../waiting.ts';
 import { amqpError } from './problems.ts';
 
 /** How long to wait. */
@@ -12,8 +12,7 @@ export interface AmqpLimits {
 const DEFAULT_MS = 5_000;
 
 /**
- * Limits the wait for a promise: amqplib waits for as long as RabbitMQ is silent. A later rejection of the promise
- * is ignored and never unhandled.
+ * Limits the wait for a reply of RabbitMQ, see {@link settleInTime}.
  *
  * @throws AmqpError with the code `TimeoutError`
  */
@@ -21,17 +20,5 @@ export function withAmqpDeadline<T>(
   promise: Promise<T>,
   { signal, timeoutMs = DEFAULT_MS }: AmqpLimits = {},
 ): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const giveUp = (): void => reject(amqpError('TimeoutError'));
-    const timer = setTimeout(giveUp, timeoutMs).unref();
-    if (signal?.aborted) giveUp();
-    if (signal !== undefined) {
-      setMaxListeners(0, signal);
-      signal.addEventListener('abort', giveUp, { once: true });
-    }
-    promise.then(resolve, reject).finally(() => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', giveUp);
-    });
-  });
+  return settleInTime(promise, { signal, ms: timeoutMs }, () => amqpError('TimeoutError'));
 }
