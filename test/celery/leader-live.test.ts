@@ -1,11 +1,16 @@
 /** Three instances with `collect: 'leader'` watch a real Celery, while the one that collects is killed twice. */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { EventsBody, TasksBody } from '../../src/wire.ts';
+import type { GraphState } from '../../src/client.ts';
+import type { EventsBody, GraphBody, TasksBody } from '../../src/wire.ts';
 import { type CeleryApp, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
 import { type MonitorProcess, startMonitor } from '../helpers/monitor-process.ts';
 import { type PostgresServer, postgresMissing, startPostgres } from '../helpers/postgres.ts';
 import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+import { findingsOf, followEvents, followGraph, progressOf, type Takeover } from './stream-follower.ts';
 
 const missing = redisMissing ?? celeryMissing ?? postgresMissing;
 
@@ -15,6 +20,9 @@ const SECONDS = 30;
 /** Ten times the goals of 5 and 2 seconds would be too kind: these allow for a machine that is busy with others. */
 const TAKEOVER_MS = 10_000;
 const BEHIND_MS = 6_000;
+/** A workflow that goes on until after the last takeover: so many tasks, each of which takes so many seconds. */
+const CHAIN = { tasks: 18, seconds: 2.5 };
+const KILLS = 2;
 
 interface Submitted {
   readonly id: string;
@@ -23,6 +31,7 @@ interface Submitted {
 
 describe.skipIf(missing !== null)(titleUnless(missing, "collect: 'leader', killed under load"), () => {
   const monitors = new Map<string, MonitorProcess>();
+  const folder = mkdtempSync(join(tmpdir(), 'monitor-leader-'));
   let redis: RedisServer;
   let postgres: PostgresServer;
   let database: string;
@@ -68,14 +77,24 @@ describe.skipIf(missing !== null)(titleUnless(missing, "collect: 'leader', kille
     await app?.close();
     await redis?.close();
     await postgres?.close();
+    rmSync(folder, { recursive: true, force: true });
   }, 60_000);
 
   it('loses nothing, and only one instance is connected at a time', { timeout: 240_000 }, async () => {
     const alive = (): [string, MonitorProcess][] => [...monitors].filter(([, one]) => one.isRunning());
-    const takeovers: number[] = [];
+    const takeovers: Takeover[] = [];
     const behinds: number[] = [];
     const most = { connected: 0 };
     const feed = followFeed(monitors.get('only answers') as MonitorProcess);
+    const streams = new Map([...monitors].map(([user, monitor]) => [user, followEvents(monitor)]));
+    const rootFile = join(folder, 'root');
+    const chain = app.script('slow_chain.py', String(CHAIN.tasks), String(CHAIN.seconds), rootFile);
+    await until(() => existsSync(rootFile) && readFileSync(rootFile, 'utf8') !== '', 20_000);
+    const root = readFileSync(rootFile, 'utf8');
+    const graphPath = `/api/tasks/${root}/graph/`;
+    for (const [, monitor] of monitors)
+      await until(async () => (await monitor.get(graphPath)) !== null, 20_000);
+    const graphs = new Map([...monitors].map(([user, monitor]) => [user, followGraph(monitor, root)]));
     let calmFrom = performance.now() + 5_000;
     // Once no more is sent, nothing new is to be seen.
     const sendingUntil = performance.now() + SECONDS * 1_000;
@@ -100,7 +119,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, "collect: 'leader', kille
       const killedAt = performance.now();
       await monitors.get(leader)?.kill();
       await until(async () => (await connected()).some((user) => user !== leader), 30_000);
-      takeovers.push(performance.now() - killedAt);
+      takeovers.push({ killedAt, overAt: performance.now() });
       calmFrom = performance.now() + 5_000;
     }
 
@@ -112,6 +131,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, "collect: 'leader', kille
     await killLeader();
     await start('m5');
     const submitted = await submitting;
+    await chain;
 
     for (const [user, monitor] of alive()) {
       const wrong = async () => wrongAmong(submitted, await allTasks(monitor));
@@ -123,13 +143,39 @@ describe.skipIf(missing !== null)(titleUnless(missing, "collect: 'leader', kille
     const { items, gaps, repeated } = await feed.end();
     behinds.sort((a, b) => a - b);
     const behind = { median: behinds[behinds.length >> 1], most: behinds.at(-1), reads: behinds.length };
-    console.log({ tasks: submitted.length, takeovers, most, behind, items, gaps, repeated });
+    for (const [user, stream] of streams) {
+      if (monitors.get(user)?.isRunning() === true) {
+        const findings = findingsOf(stream.messages);
+        console.log(user, { ...findings, messages: stream.messages.length });
+        expect([user, findings]).toMatchObject([user, { gaps: KILLS, repeated: [], missing: [] }]);
+        expect(findings.items).toBeGreaterThan(submitted.length);
+      }
+      await stream.end();
+    }
+    for (const [user, stream] of graphs) {
+      const monitor = monitors.get(user) as MonitorProcess;
+      if (monitor.isRunning()) {
+        const shown = () => stream.messages.at(-1)?.body as GraphState;
+        await until(() => shown().complete, 30_000).catch(() => {});
+        const whole = await monitor.get<GraphBody>(graphPath);
+        const states = ({ nodes }: Pick<GraphBody, 'nodes'>) => nodes.map(({ id, state }) => [id, state]);
+        expect([user, states(shown())]).toEqual([user, states(whole as GraphBody)]);
+        expect(whole?.nodes.map(({ state }) => state)).toEqual(Array(CHAIN.tasks).fill('SUCCESS'));
+        const progress = progressOf(stream.messages, takeovers);
+        console.log(user, JSON.stringify(progress));
+        expect(progress.map(({ before, after }) => Math.max(0, ...after) > before)).toEqual([true, true]);
+      }
+      await stream.end();
+    }
+
+    const lengths = takeovers.map(({ killedAt, overAt }) => overAt - killedAt);
+    console.log({ tasks: submitted.length, takeovers: lengths, most, behind, items, gaps, repeated });
     expect(most.connected).toBe(1);
-    expect(Math.max(...takeovers)).toBeLessThan(TAKEOVER_MS);
+    expect(Math.max(...lengths)).toBeLessThan(TAKEOVER_MS);
     expect(behinds.at(-1)).toBeLessThan(BEHIND_MS);
     expect(repeated).toBe(0);
     // Nobody heard what happened until another took over.
-    expect(gaps).toBeGreaterThan(0);
+    expect(gaps).toBe(KILLS);
     expect(items).toBeGreaterThan(submitted.length);
   });
 });

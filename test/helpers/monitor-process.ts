@@ -42,6 +42,8 @@ export interface MonitorOptions {
 /** A running monitor. */
 export interface MonitorProcess {
   readonly pid: number;
+  /** Where its router is mounted. */
+  readonly url: string;
   /** Reads a body below `/monitor`; `null`: there is no answer, or it is an error. */
   get<Body>(path: string): Promise<Body | null>;
   /** Ends it at once, as a crash does. */
@@ -103,11 +105,13 @@ export async function startMonitorProcess(
     atProcessEnd(() => child.kill('SIGKILL')),
   );
   const port = await portOf(child).finally(() => rmSync(folder, { recursive: true, force: true }));
+  const url = `http://127.0.0.1:${port}/monitor`;
   return {
     pid: child.pid ?? 0,
+    url,
     async get<Body>(path: string) {
       try {
-        const { status, body } = await ask<Body>(`http://127.0.0.1:${port}/monitor`, path);
+        const { status, body } = await ask<Body>(url, path);
         return status === 200 ? body : null;
       } catch (error) {
         // It has just been killed.
