@@ -110,6 +110,28 @@ describe('what an instance hears', () => {
     await vi.waitFor(() => expect(other.reader.freshness('tasks').revision).not.toBe(before), WAIT);
     await vi.waitFor(async () => expect(await taskIn(other, 'a')).toMatchObject({ state: 'SUCCESS' }), WAIT);
   });
+
+  it('takes in the workers that others wrote before it writes its own', async () => {
+    const store = createArrayStore();
+    const one = instanceOf({ store, hearing: 'part' });
+    await vi.waitFor(() => expect(one.status().phase).toBe('ready'), WAIT);
+    // Another instance writes its workers right before each write of this one, which replaces them.
+    const row = { hostname: 'celery@other', isHeard: true, heartbeatAt: null, intervalMs: 2_000, clockAheadMs: 0 };
+    const { texts } = store.rows('celery');
+    store.before = (call) => {
+      if (call !== 'feed.append') return;
+      const text = JSON.stringify([{ ...row, heardAt: Date.now(), bornAt: null, saidGoodbye: false, facts: {} }]);
+      texts.set('history.workers', { text, revision: (texts.get('history.workers')?.revision ?? 0) + 1 });
+    };
+    runTask(one, 'a');
+    await vi.waitFor(() => expect(texts.get('history.workers')?.text).toContain('celery@one'), WAIT);
+    const workers = await one.reader.listWorkers(CONTEXT);
+    expect(workers.map(({ hostname, status }) => [hostname, status])).toEqual([
+      ['celery@one', 'online'],
+      ['celery@other', 'online'],
+    ]);
+    expect(texts.get('history.workers')?.text).toContain('celery@other');
+  });
 });
 
 describe('the holder of the lease', () => {

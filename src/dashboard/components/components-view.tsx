@@ -99,12 +99,22 @@ function Url({ url }: { readonly url: string }) {
   );
 }
 
-/** What it means that nothing is said of a member; of all others it is not known. */
-const UNKNOWN: Readonly<Record<string, string>> = { error: 'none', lost_at: 'never' };
+/** Settings for which `null` has a meaning of its own; for all others it means "not known". */
+const MEANING_OF_NULL: Readonly<Record<string, string>> = {
+  error: 'none',
+  code: 'none',
+  management: 'not set up',
+  management_error: 'none',
+  connected_to: 'nothing',
+  lock_age_seconds: 'none',
+  lost_at: 'never',
+  last_write: 'never',
+  leader: 'nobody',
+};
 
 function Setting({ name, value }: { readonly name: string; readonly value: unknown }) {
   if (value === null || value === undefined) {
-    return <span class="dim">{UNKNOWN[name] ?? 'not known'}</span>;
+    return <span class="dim">{MEANING_OF_NULL[name] ?? 'not known'}</span>;
   }
   if (typeof value === 'boolean') return <>{value ? 'yes' : 'no'}</>;
   if (typeof value === 'number') return <>{name === 'bytes' ? bytes(value) : count(value)}</>;

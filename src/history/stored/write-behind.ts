@@ -117,7 +117,9 @@ async function writeFeed(state: StoredState, { feed: store }: StoreSession): Pro
 
 async function writeTexts(state: StoredState, { snapshots }: StoreSession): Promise<void> {
   const { texts, clock } = state;
-  if (!state.areTextsKnown) {
+  // Where several instances write workers, each replaces the text of the others, and so has to know it.
+  const isReplacing = state.areWorkersChanged && state.hearing === 'part';
+  if (!state.areTextsKnown || isReplacing) {
     await texts.refresh(snapshots);
     takeInTexts(state);
   }
