@@ -116,11 +116,19 @@ describe('what an instance hears', () => {
     const one = instanceOf({ store, hearing: 'part' });
     await vi.waitFor(() => expect(one.status().phase).toBe('ready'), WAIT);
     // Another instance writes its workers right before each write of this one, which replaces them.
-    const row = { hostname: 'celery@other', isHeard: true, heartbeatAt: null, intervalMs: 2_000, clockAheadMs: 0 };
+    const row = {
+      hostname: 'celery@other',
+      isHeard: true,
+      heartbeatAt: null,
+      intervalMs: 2_000,
+      clockAheadMs: 0,
+    };
     const { texts } = store.rows('celery');
     store.before = (call) => {
       if (call !== 'feed.append') return;
-      const text = JSON.stringify([{ ...row, heardAt: Date.now(), bornAt: null, saidGoodbye: false, facts: {} }]);
+      const text = JSON.stringify([
+        { ...row, heardAt: Date.now(), bornAt: null, saidGoodbye: false, facts: {} },
+      ]);
       texts.set('history.workers', { text, revision: (texts.get('history.workers')?.revision ?? 0) + 1 });
     };
     runTask(one, 'a');
