@@ -194,6 +194,17 @@ export interface QueueReading {
   readonly revision: number;
 }
 
+/** Before the first reading. */
+export const NOTHING_READ: QueueReading = {
+  queues: [],
+  messages: [],
+  isComplete: false,
+  newest: [],
+  ok: false,
+  problem: null,
+  revision: 0,
+};
+
 /** The number of messages in a queue; `null` if it is not known. */
 export interface QueueCounts {
   readonly name: string;

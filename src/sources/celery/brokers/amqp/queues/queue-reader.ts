@@ -7,7 +7,7 @@ import type { AmqpConnection } from '../../../../../amqp/connection.ts';
 import { describeAmqpError } from '../../../../../amqp/problems.ts';
 import { filledString } from '../../../../../values.ts';
 import { waitFor } from '../../../../../waiting.ts';
-import type { QueueCounts, QueueReader, QueueReading } from '../../../broker.ts';
+import { NOTHING_READ, type QueueCounts, type QueueReader, type QueueReading } from '../../../broker.ts';
 import type { CelerySettings } from '../../../settings.ts';
 import type { ManagedQueues } from '../management/managed-queues.ts';
 import { configuredQueues, type QueueKinds, queueKinds } from './queue-names.ts';
@@ -60,16 +60,6 @@ interface ReaderState extends AmqpQueueReaderOptions {
   reading: QueueReading;
 }
 
-const NOTHING: QueueReading = {
-  queues: [],
-  messages: [],
-  isComplete: false,
-  newest: [],
-  ok: false,
-  problem: null,
-  revision: 0,
-};
-
 /** Asks nothing before the first reading. */
 export function createAmqpQueueReader(options: AmqpQueueReaderOptions): QueueReader {
   const { settings, given } = options;
@@ -82,7 +72,7 @@ export function createAmqpQueueReader(options: AmqpQueueReaderOptions): QueueRea
     depths: new Map(),
     absent: new Map(),
     known: new Set(),
-    reading: NOTHING,
+    reading: NOTHING_READ,
   };
   return { listsMessages: false, read: (known, _take, now) => read(state, known, now) };
 }

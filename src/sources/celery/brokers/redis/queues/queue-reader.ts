@@ -5,7 +5,14 @@
 import type { RedisProblem } from '../../../../../redis/problems.ts';
 import type { RedisReader } from '../../../../../redis/reader.ts';
 import { asCount, asTexts } from '../../../../../redis/replies.ts';
-import type { QueueCounts, QueueReader, QueueReading, TakeMessage, WaitingMessage } from '../../../broker.ts';
+import {
+  NOTHING_READ,
+  type QueueCounts,
+  type QueueReader,
+  type QueueReading,
+  type TakeMessage,
+  type WaitingMessage,
+} from '../../../broker.ts';
 import type { CelerySettings } from '../../../settings.ts';
 import { isWhole, type ListMirror, newListMirror, syncList } from './list-mirror.ts';
 import { type QueueKeys, queueKeys } from './queue-keys.ts';
@@ -31,16 +38,6 @@ interface ReaderState {
   reading: QueueReading;
 }
 
-const NOTHING: QueueReading = {
-  queues: [],
-  messages: [],
-  isComplete: false,
-  newest: [],
-  ok: false,
-  problem: null,
-  revision: 0,
-};
-
 /** Asks nothing before the first reading. @param given names of queues that the host gives */
 export function createRedisQueueReader(
   reader: RedisReader,
@@ -57,7 +54,7 @@ export function createRedisQueueReader(
     taken: newTakenMirror(),
     refusal: null,
     revision: 0,
-    reading: NOTHING,
+    reading: NOTHING_READ,
   };
   return { listsMessages: true, read: (known, take, now) => read(state, known, take, now) };
 }
