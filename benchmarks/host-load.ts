@@ -3,10 +3,11 @@
  * an attack, `node host-load.ts REDIS ATTACK events` publishes its events, `fill` those before. Prints a line when it begins, and
  * another with what came of it as JSON.
  */
-import { Agent, get } from 'node:http';
+import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'redis';
 import { ATTACKS, type Attack, type Publication } from './host-attacks.ts';
+import { statusOf } from './status-of.ts';
 
 const [url = '', name = '', kind = 'requests'] = process.argv.slice(2);
 const attack = ATTACKS.find((one) => one.name === name);
@@ -28,17 +29,6 @@ async function send({ clients, seconds, target }: NonNullable<Attack['requests']
   };
   await Promise.race([Promise.all(Array.from({ length: clients }, client)), sleep(seconds * 1_000)]);
   report(answers);
-}
-
-function statusOf(address: string, agent: Agent): Promise<string> {
-  return new Promise((resolve) => {
-    const request = get(address, { agent }, (response) => {
-      response.resume();
-      response.on('end', () => resolve(String(response.statusCode)));
-      response.on('error', () => resolve('failed'));
-    });
-    request.on('error', () => resolve('failed'));
-  });
 }
 
 /** Publishes at an even rate. The messages are made before the clock starts. */

@@ -5,13 +5,14 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { Agent, get } from 'node:http';
+import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { otherNode, sqliteNode } from '../test/helpers/other-node.ts';
 import { postgresMissing, startPostgres } from '../test/helpers/postgres.ts';
+import { statusOf } from './status-of.ts';
 import { printTable } from './table.ts';
 import { TASKS, taskId } from './turns-fill.ts';
 import type { TurnsReport } from './turns-server.ts';
@@ -64,17 +65,6 @@ async function load(url: string, target: (request: number) => string): Promise<R
   await Promise.race([Promise.all(Array.from({ length: CLIENTS }, client)), over]);
   agent.destroy();
   return { ...answers };
-}
-
-function statusOf(address: string, agent: Agent): Promise<string> {
-  return new Promise((resolve) => {
-    const request = get(address, { agent }, (response) => {
-      response.resume();
-      response.on('end', () => resolve(String(response.statusCode)));
-      response.on('error', () => resolve('failed'));
-    });
-    request.on('error', () => resolve('failed'));
-  });
 }
 
 /** Asks the canary again and again. @returns the end of it, with the longest answer in milliseconds */
