@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
 import { startTcpProxy } from '../faults/kit/tcp-proxy.ts';
 import { amqpPublisher, receivedEvent } from '../helpers/amqp-events.ts';
+import { bundleScript, ROOT } from '../helpers/bundle-script.ts';
 import { celeryApp, celeryMissing } from '../helpers/celery-app.ts';
 import { componentOf, context, feedOf, stateOf } from '../helpers/celery-events.ts';
 import { atProcessEnd } from '../helpers/process-end.ts';
@@ -161,22 +160,14 @@ async function startMonitor(broker: string): Promise<ChildProcess> {
   const script = `import { celerySources } from './src/celery.ts';
     const sources = celerySources({ broker: ${JSON.stringify(broker)}, eventQueue: { maxLength: 1000, expires: 10 } });
     const wait = setInterval(() => { if (sources.events.status().ok) console.log('up'); }, 50);`;
-  const resolveDir = fileURLToPath(new URL('../..', import.meta.url));
-  const { outputFiles } = await build({
-    stdin: { contents: script, resolveDir },
-    bundle: true,
-    packages: 'external',
-    platform: 'node',
-    format: 'esm',
-    write: false,
-  });
+  const bundled = await bundleScript(script);
   const child = spawn(process.execPath, ['--input-type=module', '-'], {
-    cwd: resolveDir,
+    cwd: ROOT,
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const forget = atProcessEnd(() => child.kill('SIGKILL'));
   child.once('exit', forget);
-  child.stdin.end(outputFiles[0]?.text);
+  child.stdin.end(bundled);
   await once(child.stdout, 'data');
   child.stdout.resume();
   return child;

@@ -3,12 +3,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import { ask } from './ask.ts';
+import { bundleScript, ROOT } from './bundle-script.ts';
 import { atProcessEnd } from './process-end.ts';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Shows a Celery deployment with a history in PostgreSQL. */
 const CELERY = `
@@ -56,24 +53,6 @@ export interface MonitorProcess {
 /** Errors of a connection to a process that has ended. */
 const LOST = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE'];
 
-/** By script. */
-const bundles = new Map<string, Promise<string>>();
-
-function bundle(script: string): Promise<string> {
-  const bundled =
-    bundles.get(script) ??
-    build({
-      stdin: { contents: script, resolveDir: ROOT },
-      bundle: true,
-      packages: 'external',
-      platform: 'node',
-      format: 'esm',
-      write: false,
-    }).then(({ outputFiles }) => outputFiles[0]?.text ?? '');
-  bundles.set(script, bundled);
-  return bundled;
-}
-
 /** Starts one of a Celery deployment; resolves once it answers. */
 export async function startMonitor(options: MonitorOptions): Promise<MonitorProcess> {
   return startMonitorProcess(CELERY, options);
@@ -90,7 +69,7 @@ export async function startMonitorProcess(
   options: Readonly<Record<string, unknown>>,
   node = process.execPath,
 ): Promise<MonitorProcess> {
-  const bundled = await bundle(script);
+  const bundled = await bundleScript(script);
   mkdirSync(join(ROOT, '.cache'), { recursive: true });
   const folder = mkdtempSync(join(ROOT, '.cache', 'monitor-'));
   const program = join(folder, 'monitor.mjs');

@@ -1,10 +1,7 @@
 /** Scripts on the library's sources, each in a process of its own. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+import { bundleScript, ROOT } from './bundle-script.ts';
 
 /** How a script ended. */
 export interface Ended {
@@ -14,8 +11,7 @@ export interface Ended {
 }
 
 /**
- * Runs a module that imports `./src/…` until it ends by itself. It is bundled first, so that the process need not
- * compile each file.
+ * Runs a module that imports `./src/…` until it ends by itself.
  *
  * @param args arguments of Node
  * @param node which Node; default: this one
@@ -26,14 +22,7 @@ export async function runScript(
   env: NodeJS.ProcessEnv = {},
   node = process.execPath,
 ): Promise<Ended> {
-  const { outputFiles } = await build({
-    stdin: { contents: script, resolveDir: ROOT },
-    bundle: true,
-    packages: 'external',
-    platform: 'node',
-    format: 'esm',
-    write: false,
-  });
+  const bundled = await bundleScript(script);
   const child = spawn(node, [...args, '--input-type=module', '-'], {
     cwd: ROOT,
     env: { ...process.env, ...env },
@@ -46,7 +35,7 @@ export async function runScript(
   child.stderr.on('data', (chunk) => {
     stderr += String(chunk);
   });
-  child.stdin.end(outputFiles[0]?.text);
+  child.stdin.end(bundled);
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, stdout, stderr };
 }
