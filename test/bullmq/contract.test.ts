@@ -5,6 +5,7 @@ import { createAclUsers, refusals, urlAs } from '../helpers/acl-users.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
+import { partsWithout } from '../testing/contract-parts.ts';
 
 describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
   titleUnless(
@@ -52,17 +53,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     afterAll(() => app?.close());
 
     const cases = sourceContract({
-      parts: [
-        'tasks',
-        'tasks.tree',
-        'tasks.stats',
-        'workers',
-        'health',
-        'queues',
-        'components',
-        'events',
-        'schedules',
-      ],
+      parts: partsWithout('history'),
       create: () => ({ sources: bullmqSources({ connection: urlAs('bullmq', app.redis.url()) }) }),
     });
 

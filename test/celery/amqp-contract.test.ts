@@ -5,6 +5,7 @@ import { type AmqpPublisher, amqpPublisher, amqpRecording } from '../helpers/amq
 import { componentOf } from '../helpers/celery-events.ts';
 import { type Rabbit, rabbitMissing, sharedRabbit } from '../helpers/rabbitmq.ts';
 import { titleUnless, until } from '../helpers/redis-server.ts';
+import { ALL_PARTS } from '../testing/contract-parts.ts';
 
 describe.skipIf(rabbitMissing !== null)(
   titleUnless(rabbitMissing, 'celerySources on RabbitMQ keeps the contract of sources'),
@@ -23,18 +24,7 @@ describe.skipIf(rabbitMissing !== null)(
     afterAll(() => publisher?.close());
 
     const cases = sourceContract({
-      parts: [
-        'tasks',
-        'tasks.tree',
-        'tasks.stats',
-        'workers',
-        'events',
-        'schedules',
-        'queues',
-        'health',
-        'components',
-        'history',
-      ],
+      parts: ALL_PARTS,
       async create() {
         const retention = { maxAgeMs: 100 * 365 * 86_400_000 };
         const sources = celerySources({ broker: rabbit.url(virtualHost), retention });

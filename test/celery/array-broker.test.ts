@@ -6,6 +6,7 @@ import { componentOf } from '../helpers/celery-events.ts';
 import { RECORDINGS } from '../helpers/celery-recordings.ts';
 import { until } from '../helpers/redis-server.ts';
 import { queryOf } from '../helpers/task-query.ts';
+import { ALL_PARTS } from '../testing/contract-parts.ts';
 import { createArrayBroker } from './array-broker.ts';
 import { createArrayResultBackend } from './array-result-backend.ts';
 import { messageOf } from './queues-lab.ts';
@@ -171,18 +172,7 @@ describe('the Celery source on a broker and a result backend made of arrays', ()
 
 describe('the Celery source on a broker and a result backend made of arrays keeps the contract of sources', () => {
   const cases = sourceContract({
-    parts: [
-      'tasks',
-      'tasks.tree',
-      'tasks.stats',
-      'workers',
-      'events',
-      'schedules',
-      'queues',
-      'health',
-      'components',
-      'history',
-    ],
+    parts: ALL_PARTS,
     async create() {
       const { sources } = openSource();
       // Until queues, workers and results have been read once, reading changes what is shown.

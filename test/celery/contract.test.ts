@@ -5,6 +5,7 @@ import { componentOf } from '../helpers/celery-events.ts';
 import { RECORDINGS } from '../helpers/celery-recordings.ts';
 import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+import { ALL_PARTS } from '../testing/contract-parts.ts';
 
 describe.skipIf(redisMissing !== null)(
   titleUnless(redisMissing, 'celerySources keeps the contract of sources'),
@@ -25,18 +26,7 @@ describe.skipIf(redisMissing !== null)(
     });
 
     const cases = sourceContract({
-      parts: [
-        'tasks',
-        'tasks.tree',
-        'tasks.stats',
-        'workers',
-        'events',
-        'schedules',
-        'queues',
-        'health',
-        'components',
-        'history',
-      ],
+      parts: ALL_PARTS,
       async create() {
         const retention = { maxAgeMs: 100 * 365 * 86_400_000 };
         const sources = celerySources({ broker: redis.url(), backend: redis.url(), retention });

@@ -5,17 +5,9 @@ import type { Task } from '../../src/model.ts';
 import { sourceContract } from '../../src/testing.ts';
 import { recordLife } from '../memory/record-life.ts';
 import { arraySources } from '../testing/array-source.ts';
+import { partsWithout } from '../testing/contract-parts.ts';
 
-const PARTS = [
-  'tasks',
-  'tasks.tree',
-  'tasks.stats',
-  'workers',
-  'events',
-  'schedules',
-  'health',
-  'history',
-] as const;
+const PARTS = partsWithout('queues', 'components');
 
 function memories(names: readonly string[], placeOf: (task: Task) => number) {
   return () => {

@@ -4,6 +4,7 @@ import type { Schedule, Task } from '../../src/model.ts';
 import type { TaskEventPage, TaskPage } from '../../src/source.ts';
 import { sourceContract } from '../../src/testing.ts';
 import { CONTEXT, query, T0 } from '../history/telling.ts';
+import { partsWithout } from '../testing/contract-parts.ts';
 import { recordLife } from './record-life.ts';
 
 const SCHEDULES: readonly Schedule[] = [
@@ -11,16 +12,7 @@ const SCHEDULES: readonly Schedule[] = [
 ];
 
 describe('the contract of sources', () => {
-  const parts = [
-    'tasks',
-    'tasks.tree',
-    'tasks.stats',
-    'workers',
-    'events',
-    'schedules',
-    'health',
-    'history',
-  ] as const;
+  const parts = partsWithout('queues', 'components');
   const create = () => {
     const sources = memorySources({ schedules: SCHEDULES });
     const seed = (tasks: readonly Task[]) => {

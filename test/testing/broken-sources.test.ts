@@ -3,19 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { sourceContract } from '../../src/testing.ts';
 import { arraySources } from './array-source.ts';
 import { BROKEN } from './broken-sources.ts';
-
-const PARTS = [
-  'tasks',
-  'tasks.tree',
-  'tasks.stats',
-  'workers',
-  'events',
-  'schedules',
-  'health',
-  'queues',
-  'components',
-  'history',
-] as const;
+import { ALL_PARTS } from './contract-parts.ts';
 
 /** What the first case says that a source fails; `null` when it keeps all of them. */
 async function firstFailure(
@@ -26,7 +14,7 @@ async function firstFailure(
     const { sources, seed } = arraySources();
     return { sources: spoil(sources), seed };
   };
-  for (const { run } of sourceContract({ parts: PARTS, create, timeoutMs })) {
+  for (const { run } of sourceContract({ parts: ALL_PARTS, create, timeoutMs })) {
     try {
       await run();
     } catch (error) {

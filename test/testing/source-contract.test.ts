@@ -1,22 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { type ContractPart, sourceContract } from '../../src/testing.ts';
 import { arraySources } from './array-source.ts';
-
-const ALL: readonly ContractPart[] = [
-  'tasks',
-  'tasks.tree',
-  'tasks.stats',
-  'workers',
-  'events',
-  'schedules',
-  'health',
-  'queues',
-  'components',
-  'history',
-];
+import { ALL_PARTS } from './contract-parts.ts';
 
 describe('the contract suite on a source that is right', () => {
-  it.each(sourceContract({ parts: ALL, create: arraySources }))('$name', ({ run }) => run());
+  it.each(sourceContract({ parts: ALL_PARTS, create: arraySources }))('$name', ({ run }) => run());
 });
 
 describe('the contract suite', () => {
@@ -26,7 +14,7 @@ describe('the contract suite', () => {
       seed([{ id: 'one', state: 'SUCCESS', timestamp: new Date(1_700_000_000_000) }]);
       return { sources };
     };
-    for (const { run } of sourceContract({ parts: ALL, create })) await run();
+    for (const { run } of sourceContract({ parts: ALL_PARTS, create })) await run();
   });
 
   it('fails on a source that is empty and cannot be filled, for nothing can be found out there', async () => {
@@ -39,7 +27,7 @@ describe('the contract suite', () => {
   });
 
   it('gives each case a title of its own and no argument to fill, as every runner wants it', () => {
-    const cases = sourceContract({ parts: ALL, create: arraySources });
+    const cases = sourceContract({ parts: ALL_PARTS, create: arraySources });
     expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length);
     expect(cases.every(({ run }) => run.length === 0)).toBe(true);
   });
@@ -61,7 +49,7 @@ describe('the contract suite', () => {
       const sources = { ...made.sources, workers: { name: 'not a name!', listWorkers: () => [] } };
       return { ...made, sources, close };
     };
-    await Promise.allSettled(sourceContract({ parts: ALL, create }).map(({ run }) => run()));
+    await Promise.allSettled(sourceContract({ parts: ALL_PARTS, create }).map(({ run }) => run()));
     expect(open).toBe(0);
   });
 

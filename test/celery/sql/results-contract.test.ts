@@ -8,6 +8,7 @@ import { sourceContract } from '../../../src/testing.ts';
 import { context } from '../../helpers/celery-events.ts';
 import { type PostgresServer, postgresMissing, startPostgres } from '../../helpers/postgres.ts';
 import { titleUnless, until } from '../../helpers/redis-server.ts';
+import { ALL_PARTS } from '../../testing/contract-parts.ts';
 import { createDjangoTables, storeDjango } from './result-lab.ts';
 import type { AppDatabase } from './sql-databases.ts';
 
@@ -57,18 +58,7 @@ describe.skipIf(postgresMissing !== null)(
     }
 
     const cases = sourceContract({
-      parts: [
-        'tasks',
-        'tasks.tree',
-        'tasks.stats',
-        'workers',
-        'events',
-        'schedules',
-        'queues',
-        'health',
-        'components',
-        'history',
-      ],
+      parts: ALL_PARTS,
       async create() {
         await database.admin('TRUNCATE django_celery_results_taskresult');
         const sources = open();
