@@ -1,20 +1,17 @@
 import type { RequestListener } from 'node:http';
-import { formatWithOptions, inspect } from 'node:util';
-import createDebug from 'debug';
 import { describe, expect, it } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
 import { getJson } from '../../src/sources/celery/brokers/amqp/management/get-json.ts';
 import { componentOf, context } from '../helpers/celery-events.ts';
 import { until } from '../helpers/redis-server.ts';
 import { managementAt, useManagementLab } from './amqp-management-lab.ts';
+import { expectNoSecret, recordOutput } from './secret-watch.ts';
 
 const { serve, later, end } = useManagementLab();
 
 describe('the credentials of the management API', () => {
   it('are shown nowhere, whatever the server says', async () => {
-    const written: string[] = [];
-    createDebug.enable('express-task-monitor*');
-    createDebug.log = (...values: unknown[]) => written.push(formatWithOptions({}, ...values));
+    const written = recordOutput();
     const answers: RequestListener[] = [
       (_request, response) => void response.writeHead(401).end('{"reason":"S3CRETuser:S3CRETpassword"}'),
       (_request, response) => void response.end('S3CRETpassword'),
@@ -35,14 +32,11 @@ describe('the credentials of the management API', () => {
         later(async () => sources.close());
         await until(async () => (await componentOf(sources, 'broker')).config.management_error !== null);
         await sources.queues.listQueues(context);
-        const shown = [await sources.components.listComponents(context), sources, written];
-        for (const value of shown)
-          expect(inspect(value, { depth: 20, showHidden: true })).not.toContain('S3CRET');
+        expectNoSecret(await sources.components.listComponents(context), sources, written);
         const { config } = await componentOf(sources, 'broker');
         expect(config.management).toBe(url);
       }
     }
-    createDebug.disable();
   });
 });
 

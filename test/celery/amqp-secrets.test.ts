@@ -1,15 +1,11 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import { formatWithOptions, inspect } from 'node:util';
 import { connect } from 'amqplib';
-import createDebug from 'debug';
-import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type CelerySourcesOptions, celerySources } from '../../src/celery.ts';
 import { checkBroker, componentOf, context } from '../helpers/celery-events.ts';
 import { type Rabbit, rabbitMissing, sharedRabbit } from '../helpers/rabbitmq.ts';
 import { freePort, titleUnless, until } from '../helpers/redis-server.ts';
-
-/** In every user name, password, virtual host and thing that a server says. */
-const SECRET = /S3CRET/;
+import { expectNoSecret, recordOutput } from './secret-watch.ts';
 
 const login = 'S3CRETuser:S3CRETpassword@';
 
@@ -28,27 +24,6 @@ const servers: Readonly<Record<string, (socket: Socket) => void>> = {
 };
 
 const SECRET_BYTES = Buffer.from('S3CRET-S3CRET-S3CRET');
-
-let written: string[] = [];
-
-/** Everything that this process writes. */
-function record(): void {
-  written = [];
-  createDebug.enable('express-task-monitor*');
-  createDebug.log = (...values: unknown[]) => written.push(formatWithOptions({}, ...values));
-  for (const stream of [process.stdout, process.stderr]) {
-    vi.spyOn(stream, 'write').mockImplementation((chunk) => written.push(String(chunk)) > 0);
-  }
-}
-
-function expectNoSecret(...values: unknown[]): void {
-  for (const value of values) expect(inspect(value, { depth: 20, showHidden: true })).not.toMatch(SECRET);
-}
-
-afterEach(() => {
-  vi.restoreAllMocks();
-  createDebug.disable();
-});
 
 /** @returns the sentence of the broker's component */
 async function expectKept(options: CelerySourcesOptions): Promise<string> {
@@ -78,14 +53,14 @@ describe('credentials of RabbitMQ', () => {
 
   it.each(Object.entries(servers))('are told to nobody when a server %s', async (_, answer) => {
     const { server, port } = await listen(answer);
-    record();
+    const written = recordOutput();
     await Promise.all(forms(port).map(expectKept));
     expectNoSecret(written);
     server.close();
   });
 
   it('are told to nobody when nothing listens, or the host has no such name', async () => {
-    record();
+    const written = recordOutput();
     const port = await freePort();
     await Promise.all(forms(port).map(expectKept));
     await expectKept({ broker: `amqp://${login}no-such-host.invalid/shop` });
@@ -135,7 +110,7 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'what RabbitM
     ['the password is wrong', () => rabbit.url(virtualHost, user, 'S3CRETwrong'), /user name or password/],
     ['the virtual host is missing', () => rabbit.url('S3CRETvhost', user), /virtual host/],
   ])('is passed on to nobody when %s', async (_, url, sentence) => {
-    record();
+    const written = recordOutput();
     // The broker shows the address of a virtual host.
     const error = await expectKept({ broker: () => connect(url()) });
     expect(error).toMatch(sentence);
@@ -143,7 +118,7 @@ describe.skipIf(rabbitMissing !== null)(titleUnless(rabbitMissing, 'what RabbitM
   });
 
   it('is passed on to nobody when it refuses a right, and the hint has the command', async () => {
-    record();
+    const written = recordOutput();
     const sources = celerySources({ broker: rabbit.url(virtualHost, user) });
     onTestFinished(() => sources.close());
     const broker = async () => (await componentOf(sources, 'broker')).config;

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CelerySources, celerySources } from '../../src/celery.ts';
 import { permissionsFor } from '../../src/sources/celery/brokers/amqp/permissions.ts';
-import type { Replies } from '../../src/sources/celery/control/broadcast.ts';
 import type { Control } from '../../src/sources/celery/control/control.ts';
 import { CONTROL_COMMANDS } from '../../src/sources/celery/control/encoder.ts';
 import { type CeleryApp, type CeleryWorker, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
@@ -10,6 +9,7 @@ import { type Rabbit, rabbitMissing, sharedRabbit } from '../helpers/rabbitmq.ts
 import { titleUnless, until } from '../helpers/redis-server.ts';
 import { queryOf } from '../helpers/task-query.ts';
 import { useRabbitLab } from './amqp-lab.ts';
+import { askEverything, namesIn } from './ask-everything.ts';
 
 const missing = rabbitMissing ?? celeryMissing;
 
@@ -18,17 +18,6 @@ const context = { signal: new AbortController().signal, ping: true };
 /** Workers of every kind of pool, by the queue that they consume. */
 const WORKERS = { 'prefork@a': 'q0', 'threads@b': 'q1', 'solo@c': 'q2' };
 const NAMES = Object.keys(WORKERS).sort();
-
-const namesIn = (replies: Replies | null): string[] => [...(replies?.values.keys() ?? [])].sort();
-
-/** Asks every question that there is. */
-async function askEverything(control: Control): Promise<(Replies | null)[]> {
-  const replies: (Replies | null)[] = [];
-  for (const command of CONTROL_COMMANDS) {
-    replies.push(await (command === 'enable_events' ? control.enableEvents() : control.ask(command)));
-  }
-  return replies;
-}
 
 function startWorkers(app: CeleryApp, ...more: string[]): Promise<CeleryWorker[]> {
   return Promise.all(

@@ -1,8 +1,6 @@
 import { writeFileSync } from 'node:fs';
-import { formatWithOptions, inspect } from 'node:util';
-import createDebug from 'debug';
 import { createClient, createSentinel } from 'redis';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
 import { createRedisReader } from '../../src/redis/connection-reader.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
@@ -11,9 +9,7 @@ import { checkBroker, componentOf, context } from '../helpers/celery-events.ts';
 import { type Certificates, makeCertificates, tlsMissing } from '../helpers/certificates.ts';
 import { freePort, until } from '../helpers/redis-server.ts';
 import { scriptedRedis } from '../helpers/scripted-redis.ts';
-
-/** In every user name, password, file and thing that a server says. */
-const SECRET = /S3CRET/;
+import { expectNoSecret, recordOutput } from './secret-watch.ts';
 
 /** How a server treats whoever comes; the port is its own. */
 type Answers = (command: string, port: number) => string | null;
@@ -36,22 +32,6 @@ const failures: Readonly<Record<string, Answers>> = {
       : `-LOADING ${ECHO}\r\n`,
 };
 
-let written: string[] = [];
-
-/** Everything that this process writes. */
-function listen(): void {
-  written = [];
-  createDebug.enable('express-task-monitor*');
-  createDebug.log = (...values: unknown[]) => written.push(formatWithOptions({}, ...values));
-  for (const stream of [process.stdout, process.stderr]) {
-    vi.spyOn(stream, 'write').mockImplementation((chunk) => written.push(String(chunk)) > 0);
-  }
-}
-
-function expectNoSecret(...values: unknown[]): void {
-  for (const value of values) expect(inspect(value, { depth: 20, showHidden: true })).not.toMatch(SECRET);
-}
-
 let files: Certificates | null = null;
 let keyfile = '';
 
@@ -60,11 +40,6 @@ beforeAll(() => {
   files = makeCertificates();
   keyfile = `${files.folder}/S3CRET.key`;
   writeFileSync(keyfile, '-----BEGIN PRIVATE KEY-----\nS3CRET\n-----END PRIVATE KEY-----\n');
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
-  createDebug.disable();
 });
 
 afterAll(() => files?.remove());
@@ -128,7 +103,7 @@ describe('credentials', () => {
       let port = 0;
       const server = await scriptedRedis((command) => answers(command, port));
       port = Number(new URL(server.url).port);
-      listen();
+      const written = recordOutput();
       await Promise.all(forms(port).map(([, broker, settings]) => expectKept(broker, settings)));
       await server.close();
       expectNoSecret(written);
@@ -137,7 +112,7 @@ describe('credentials', () => {
   );
 
   it('are told to nobody when nothing listens, or the host has no such name', async () => {
-    listen();
+    const written = recordOutput();
     const port = await freePort();
     await Promise.all(forms(port).map(([, broker, settings]) => expectKept(broker, settings)));
     await expectKept(`redis://${login}no-such-host.invalid/1`, {});

@@ -5,13 +5,12 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import { createRedisMailbox } from '../../src/sources/celery/brokers/redis/mailbox.ts';
-import type { Replies } from '../../src/sources/celery/control/broadcast.ts';
 import { type Control, createControl } from '../../src/sources/celery/control/control.ts';
-import { CONTROL_COMMANDS } from '../../src/sources/celery/control/encoder.ts';
 import { createPing } from '../../src/sources/celery/control/ping.ts';
 import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 import { type CeleryApp, type CeleryWorker, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+import { askEverything, namesIn } from './ask-everything.ts';
 
 const missing = redisMissing ?? celeryMissing;
 
@@ -57,17 +56,6 @@ function secondApp(settings: CelerySettings, module?: string): CeleryApp {
 /** A worker says that it is ready a moment before it listens. */
 async function expectListening(control: Control, count: number): Promise<void> {
   await until(async () => (await control.ask('ping', { timeoutMs: 200 }))?.receivers === count);
-}
-
-const namesIn = (replies: Replies | null): string[] => [...(replies?.values.keys() ?? [])].sort();
-
-/** Asks every question that there is and says how it was answered. */
-async function askEverything(control: Control): Promise<(Replies | null)[]> {
-  const replies: (Replies | null)[] = [];
-  for (const command of CONTROL_COMMANDS) {
-    replies.push(await (command === 'enable_events' ? control.enableEvents() : control.ask(command)));
-  }
-  return replies;
 }
 
 describe.skipIf(missing !== null)(titleUnless(missing, 'workers that do not speak JSON'), () => {

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import { brokerEndpoint } from '../../src/sources/celery/brokers/redis/endpoints.ts';
 import { createRedisMailbox } from '../../src/sources/celery/brokers/redis/mailbox.ts';
-import type { Replies } from '../../src/sources/celery/control/broadcast.ts';
 import { type Control, createControl } from '../../src/sources/celery/control/control.ts';
 import { CONTROL_COMMANDS } from '../../src/sources/celery/control/encoder.ts';
 import { createPing } from '../../src/sources/celery/control/ping.ts';
@@ -10,6 +9,7 @@ import type { CelerySettings } from '../../src/sources/celery/settings.ts';
 import { type CeleryApp, type CeleryWorker, celeryApp, celeryMissing } from '../helpers/celery-app.ts';
 import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+import { askEverything, namesIn } from './ask-everything.ts';
 
 const missing = redisMissing ?? celeryMissing;
 
@@ -56,17 +56,6 @@ async function startLab(more: CelerySettings = {}, known: () => readonly string[
       await redis.close();
     },
   };
-}
-
-const namesIn = (replies: Replies | null): string[] => [...(replies?.values.keys() ?? [])].sort();
-
-/** Asks every question that there is and says how it was answered. */
-async function askEverything(control: Control): Promise<(Replies | null)[]> {
-  const replies: (Replies | null)[] = [];
-  for (const command of CONTROL_COMMANDS) {
-    replies.push(await (command === 'enable_events' ? control.enableEvents() : control.ask(command)));
-  }
-  return replies;
 }
 
 describe.skipIf(missing !== null)(titleUnless(missing, 'remote control of running workers'), () => {

@@ -9,7 +9,7 @@ import {
   type CelerySourcesOptions,
   celerySources,
 } from '../../src/celery.ts';
-import { type CeleryApp, celeryApp } from '../helpers/celery-app.ts';
+import { type CeleryApp, type CeleryWorker, celeryApp } from '../helpers/celery-app.ts';
 import { until } from '../helpers/redis-server.ts';
 import { allTasksOf, differencesOf, sharesOf, type Truth } from './fields-truth.ts';
 
@@ -49,6 +49,17 @@ export interface FieldsDeployment {
   start(): Promise<FieldsServers>;
 }
 
+/** Starts what `fields_submit.py` sends to. @returns the worker that is killed while it works */
+export async function startFieldsWorkers(app: CeleryApp): Promise<CeleryWorker> {
+  const [, , , doomed] = await Promise.all([
+    app.worker('-n', 'w1@alpha', '-P', 'prefork', '-c', '2', '-Q', 'celery'),
+    app.worker('-n', 'w2@beta', '-P', 'threads', '-c', '4', '-Q', 'threads'),
+    app.worker('-n', 'w3@beta', '-P', 'prefork', '-c', '2', '-Q', 'slow'),
+    app.worker('-n', 'w4@gone', '-P', 'prefork', '-c', '4', '-Q', 'doomed'),
+  ]);
+  return doomed;
+}
+
 /** Declares the tests of a deployment. */
 export function checkFields({ sent, extended, surviving, start }: FieldsDeployment): void {
   const folder = mkdtempSync(join(tmpdir(), 'monitor-fields-'));
@@ -81,12 +92,7 @@ export function checkFields({ sent, extended, surviving, start }: FieldsDeployme
     app = celeryApp({ ...settings, attempt_log: log } as CelerySettings, 'fields');
     await servers.prepare?.(app);
     await Promise.all([startMonitor('first'), startMonitor('second instance')]);
-    const [, , , doomed] = await Promise.all([
-      app.worker('-n', 'w1@alpha', '-P', 'prefork', '-c', '2', '-Q', 'celery'),
-      app.worker('-n', 'w2@beta', '-P', 'threads', '-c', '4', '-Q', 'threads'),
-      app.worker('-n', 'w3@beta', '-P', 'prefork', '-c', '2', '-Q', 'slow'),
-      app.worker('-n', 'w4@gone', '-P', 'prefork', '-c', '4', '-Q', 'doomed'),
-    ]);
+    const doomed = await startFieldsWorkers(app);
     const ended = app.script('fields_submit.py', log) as Promise<Truth[]>;
     // Each attempt has a line when it begins and one when it ends.
     await until(() => linesOfLog() > 120, 60_000);

@@ -11,6 +11,7 @@ import { type CeleryApp, celeryApp, celeryMissing } from '../helpers/celery-app.
 import { type MonitorProcess, startMonitor } from '../helpers/monitor-process.ts';
 import { type PostgresServer, postgresMissing, startPostgres } from '../helpers/postgres.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
+import { startFieldsWorkers } from './fields-lab.ts';
 import { allTasksOf, differencesOf, type Truth } from './fields-truth.ts';
 import { differencesBetween, settledAnswers } from './settled-answers.ts';
 
@@ -76,12 +77,7 @@ describe.skipIf(missing !== null)(titleUnless(missing, 'a Celery with its histor
     app = celeryApp({ ...settings, attempt_log: log } as CelerySettings, 'fields');
     const instances = [open(database), open(database), open(database)];
     for (const sources of instances) await until(() => sources.tasks.status?.().ok === true);
-    const [, , , doomed] = await Promise.all([
-      app.worker('-n', 'w1@alpha', '-P', 'prefork', '-c', '2', '-Q', 'celery'),
-      app.worker('-n', 'w2@beta', '-P', 'threads', '-c', '4', '-Q', 'threads'),
-      app.worker('-n', 'w3@beta', '-P', 'prefork', '-c', '2', '-Q', 'slow'),
-      app.worker('-n', 'w4@gone', '-P', 'prefork', '-c', '4', '-Q', 'doomed'),
-    ]);
+    const doomed = await startFieldsWorkers(app);
     const ended = app.script('fields_submit.py', log) as Promise<Truth[]>;
     await until(async () => (await allTasksOf(instances[0] as CelerySources)).size > 100, 60_000);
     await new Promise((resolve) => setTimeout(resolve, 5_000));

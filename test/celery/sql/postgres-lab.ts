@@ -1,5 +1,6 @@
 /** One PostgreSQL for a file of tests, with an empty database for each of them. */
 import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import type { CelerySources, CelerySourcesOptions } from '../../../src/celery.ts';
 import { celerySources } from '../../../src/celery.ts';
 import { componentOf, context } from '../../helpers/celery-events.ts';
@@ -26,6 +27,25 @@ export async function startPostgresLab(): Promise<{
   const server = await startPostgres();
   let count = 0;
   return { server, open: () => openLab(server, `db${++count}`) };
+}
+
+/** For one `describe`: one server, and an empty database before each test. */
+export function usePostgresLab(opened: (database: PostgresLab) => void): void {
+  let lab: Awaited<ReturnType<typeof startPostgresLab>>;
+  let database: PostgresLab;
+
+  beforeAll(async () => {
+    lab = await startPostgresLab();
+  });
+
+  beforeEach(async () => {
+    database = await lab.open();
+    opened(database);
+  });
+
+  afterEach(() => database.close());
+
+  afterAll(() => lab?.server.close());
 }
 
 async function openLab(server: PostgresServer, name: string): Promise<PostgresLab> {

@@ -1,9 +1,9 @@
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { context } from '../../helpers/celery-events.ts';
 import { postgresMissing } from '../../helpers/postgres.ts';
 import { titleUnless, until } from '../../helpers/redis-server.ts';
-import { type PostgresLab, startPostgresLab } from './postgres-lab.ts';
+import { type PostgresLab, usePostgresLab } from './postgres-lab.ts';
 import { createDjangoTables, type DjangoRow, storeDjango } from './result-lab.ts';
 import { checkPlans, fillResults } from './results-plans.ts';
 
@@ -11,20 +11,11 @@ const TASKS = 'django_celery_results_taskresult';
 const GROUPS = 'django_celery_results_groupresult';
 
 describe.skipIf(postgresMissing !== null)(titleUnless(postgresMissing, 'results in PostgreSQL'), () => {
-  let lab: Awaited<ReturnType<typeof startPostgresLab>>;
   let database: PostgresLab;
 
-  beforeAll(async () => {
-    lab = await startPostgresLab();
+  usePostgresLab((opened) => {
+    database = opened;
   });
-
-  beforeEach(async () => {
-    database = await lab.open();
-  });
-
-  afterEach(() => database.close());
-
-  afterAll(() => lab?.server.close());
 
   const store = (row: DjangoRow): Promise<void> => storeDjango(database, row);
 

@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { componentOf, context } from '../../helpers/celery-events.ts';
 import { postgresMissing } from '../../helpers/postgres.ts';
 import { titleUnless, until } from '../../helpers/redis-server.ts';
-import { hintsOf, type PostgresLab, startPostgresLab, taskOf } from './postgres-lab.ts';
+import { hintsOf, type PostgresLab, taskOf, usePostgresLab } from './postgres-lab.ts';
 import { createDjangoTables, createSqlalchemyTable, type DjangoRow, storeDjango } from './result-lab.ts';
 
 const TASKS = 'django_celery_results_taskresult';
@@ -11,20 +11,11 @@ const GROUPS = 'django_celery_results_groupresult';
 describe.skipIf(postgresMissing !== null)(
   titleUnless(postgresMissing, 'a source on results in PostgreSQL alone'),
   () => {
-    let lab: Awaited<ReturnType<typeof startPostgresLab>>;
     let database: PostgresLab;
 
-    beforeAll(async () => {
-      lab = await startPostgresLab();
+    usePostgresLab((opened) => {
+      database = opened;
     });
-
-    beforeEach(async () => {
-      database = await lab.open();
-    });
-
-    afterEach(() => database.close());
-
-    afterAll(() => lab?.server.close());
 
     const store = (row: DjangoRow): Promise<void> => storeDjango(database, row);
 
