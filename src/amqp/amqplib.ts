@@ -4,6 +4,7 @@ import { importPackage } from '../server-problems.ts';
 import type { AmqpAddress } from './address.ts';
 import type { AmqpClient } from './client.ts';
 import type { AmqpEndpoint, OpenedClient } from './endpoint.ts';
+import { createOpeningReads } from './opening-reads.ts';
 import { createPacedReads } from './paced-reads.ts';
 import { AmqpError } from './problems.ts';
 import { displayAmqpUrl } from './urls.ts';
@@ -51,6 +52,7 @@ async function connect(address: AmqpAddress, signal: AbortSignal): Promise<Opene
   const unreference = ({ socket }: { socket?: Unreferencable }): void => void socket?.unref?.();
   subscribe('net.client.socket', unreference as ChannelListener);
   const reads = createPacedReads();
+  const first = createOpeningReads();
   const { host, port, virtualHost, username, password, tls, heartbeat, isExternal } = address;
   const login = isExternal ? { credentials: EXTERNAL } : {};
   const opening = open(
@@ -67,6 +69,7 @@ async function connect(address: AmqpAddress, signal: AbortSignal): Promise<Opene
       ...login,
       ...nodeTls(address),
       ...reads.socketOptions,
+      ...first.socketOptions,
       noDelay: true,
       signal,
       clientProperties: PROPERTIES,
@@ -79,6 +82,7 @@ async function connect(address: AmqpAddress, signal: AbortSignal): Promise<Opene
     client: withoutReferences(client),
     isLent: false,
     version: versionOf(client),
+    startReading: first.release,
     startPacing: reads.start,
   };
 }

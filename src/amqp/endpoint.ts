@@ -25,6 +25,8 @@ export interface OpenedClient {
   readonly client: AmqpClient;
   /** Whether it belongs to the host: it is not closed then. */
   readonly isLent: boolean;
+  /** To be called once somebody listens: lets through what came with the opening, see `opening-reads.ts`. */
+  readonly startReading?: () => void;
   /** Lets messages collect from now on, see `paced-reads.ts`. Absent where they come as they are sent. */
   readonly startPacing?: () => void;
   /** Such as `3.10.8`; `null` if it is not known. */

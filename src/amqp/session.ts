@@ -140,6 +140,7 @@ function watch({ opened, options, fail }: State): () => void {
     unblocked: () => options.onBlocked(false),
   };
   for (const [event, listener] of Object.entries(listeners)) client.on(event, listener);
+  opened.startReading?.();
   return () => {
     options.onBlocked(false);
     if (!isLent) return;
