@@ -6,9 +6,9 @@ import { problemOf } from '../../problem.ts';
 import type { PublishedHandlers, PublishedResults } from '../../result-backend.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import { type GroupTable, readGroups } from './result-groups.ts';
-import { lastKey, type RowHead } from './result-rows.ts';
+import { lastKey, type RowHead, type RowValues } from './result-rows.ts';
 import { firstPositions, pollRows } from './row-poll.ts';
-import { type RowPositions, watchOpen } from './row-positions.ts';
+import { pendingRows, type RowPositions, watchOpen } from './row-positions.ts';
 import type { FoundTables, TableFinder } from './table-finder.ts';
 
 /** Between two polls, and after a failure, in milliseconds. */
@@ -19,6 +19,10 @@ const LAST_RETRY_MS = 10_000;
 const GROUPS_EVERY = 3;
 /** Rows whose values are read and handed over before the next ones. */
 const AT_ONCE = 1_000;
+/** How often the values of a row are asked for while other statements succeed. */
+const MOST_FAILURES = 3;
+/** No more rows are looked for while so many wait to be handed over. */
+const MOST_PENDING = 20_000;
 
 /** What polling needs. */
 export interface PublishedResultsOptions {
@@ -37,11 +41,19 @@ export interface PolledResults extends PublishedResults {
   close(): void;
 }
 
+/** A result or a group, as Celery's own JSON. */
+interface ReadText {
+  readonly kind: 'task' | 'group';
+  /** Of the task or the group. */
+  readonly id: string;
+  readonly text: string;
+}
+
 interface State {
   readonly options: PublishedResultsOptions;
   readonly closing: AbortController;
   readonly handlers: PublishedHandlers;
-  readonly messages: MessageQueue<{ readonly id: string; readonly text: string }>;
+  readonly messages: MessageQueue<ReadText>;
   connection: ConnectionState;
   /** `null` before the tables were found. */
   positions: RowPositions | null;
@@ -49,6 +61,8 @@ interface State {
   isMissing: boolean;
   readonly lastGroups: Record<GroupTable, number>;
   polls: number;
+  /** Failures in a row to read the values of pending rows. */
+  failedReads: number;
 }
 
 const NOT_STARTED: ConnectionState = { up: false, asOf: null, since: null, reconnects: 0, problem: null };
@@ -80,18 +94,18 @@ function newState(
   closing: AbortController,
   handlers: PublishedHandlers,
 ): State {
-  const messages = createMessageQueue<{ readonly id: string; readonly text: string }>({
+  const messages = createMessageQueue<ReadText>({
     kind: 'results',
     sizeOf: ({ text }) => text.length,
-    take({ id, text }) {
-      handlers.task(text, id);
+    take({ kind, id, text }) {
+      handlers[kind](text, id);
       return null;
     },
     lost: handlers.lost,
   });
   return {
     ...{ options, closing, handlers, messages, connection: NOT_STARTED, positions: null, isMissing: false },
-    ...{ lastGroups: { groups: 0, chords: 0 }, polls: 0 },
+    ...{ lastGroups: { groups: 0, chords: 0 }, polls: 0, failedReads: 0 },
   };
 }
 
@@ -148,19 +162,52 @@ async function poll(state: State): Promise<boolean> {
     if (state.isMissing) state.handlers.up(true);
     return false;
   }
-  const { changed, isBehind } = await pollRows(parts, state.positions, state.polls);
-  await handOver(state, found, changed);
+  const { positions } = state;
+  const isFull = positions.pending.size >= MOST_PENDING;
+  const isBehind = !isFull && (await pollRows(parts, positions, state.polls));
+  await handOver(state, found, positions);
   if (state.polls % GROUPS_EVERY === 0) await pollGroups(state, found);
   state.polls += 1;
   return isBehind;
 }
 
-async function handOver(state: State, { values }: FoundTables, changed: readonly RowHead[]): Promise<void> {
-  const { signal } = state.closing;
-  for (let at = 0; at < changed.length; at += AT_ONCE) {
-    const ids = changed.slice(at, at + AT_ONCE).map(({ id }) => id);
-    for await (const rows of values.read(ids, signal)) for (const row of rows) state.messages.push(row);
+/** Rows stay pending until their values were read. After a failure, they are read one by one. */
+async function handOver(state: State, { values }: FoundTables, positions: RowPositions): Promise<void> {
+  const { closing, handlers } = state;
+  const { pending } = positions;
+  const heads = pendingRows(positions);
+  const atOnce = state.failedReads === 0 ? AT_ONCE : 1;
+  for (let at = 0; at < heads.length; at += atOnce) {
+    const part = heads.slice(at, at + atOnce);
+    try {
+      await handOverPart(state, values, part, pending);
+    } catch (error) {
+      state.failedReads += 1;
+      // One row that cannot be read must not hold up the others.
+      if (atOnce > 1 || state.failedReads <= MOST_FAILURES || closing.signal.aborted) throw error;
+      for (const { key } of part) pending.delete(key);
+      state.failedReads = 1;
+      handlers.lost();
+    }
   }
+  state.failedReads = 0;
+}
+
+async function handOverPart(
+  { messages, closing }: State,
+  values: RowValues,
+  heads: readonly RowHead[],
+  pending: Map<number, RowHead>,
+): Promise<void> {
+  const keys = new Map(heads.map(({ id, key }) => [id, key]));
+  for await (const rows of values.read([...keys.keys()], closing.signal)) {
+    for (const row of rows) {
+      messages.push({ kind: 'task', ...row });
+      pending.delete(keys.get(row.id) ?? 0);
+    }
+  }
+  // Those that are left were removed meanwhile.
+  for (const { key } of heads) pending.delete(key);
 }
 
 async function pollGroups(state: State, { tables }: FoundTables): Promise<void> {
@@ -170,7 +217,7 @@ async function pollGroups(state: State, { tables }: FoundTables): Promise<void> 
     const range = { after: state.lastGroups[kind] };
     for (const { key, id, text } of await readGroups(reader, tables, kind, range, signal)) {
       state.lastGroups[kind] = key;
-      if (text !== null) state.handlers.group(text, id);
+      if (text !== null) state.messages.push({ kind: 'group', id, text });
     }
   }
 }

@@ -1,7 +1,8 @@
 /** Reads groups and the headers of running chords of django-celery-results. Those of SQLAlchemy are pickled. */
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import type { SqlTable } from '../../sql/sql-tables.ts';
-import { numberOf, textOf } from '../../sql/sql-values.ts';
+import { textOf } from '../../sql/sql-values.ts';
+import { keyOf } from './result-rows.ts';
 import type { ResultTables } from './result-tables.ts';
 import { LONGEST_VALUE } from './result-text.ts';
 
@@ -42,7 +43,7 @@ export async function readGroups(
   const { text, values } = statementOf(reader, table, kind, range);
   const rows = await reader.select({ text, values, limit: ROWS }, signal);
   return rows.flatMap((row) => {
-    const key = numberOf(row, 'n');
+    const key = keyOf(row, 'n');
     const id = textOf(row, 'name');
     if (key === null || id === null || id === '') return [];
     const members = textOf(row, 'members');

@@ -11,7 +11,7 @@ import { LONGEST_VALUE, type ResultOfRow, type ResultText, resultText } from './
 export interface RowHead {
   /** Its primary key. */
   readonly key: number;
-  /** Of the task. */
+  /** Of the task; empty when it has none that can be shown. */
   readonly id: string;
   readonly state: string;
   /** The date of the row as the database writes it; `null` without one. */
@@ -25,21 +25,30 @@ export function headColumns({ dialect }: SqlReader, { results }: ResultTables): 
   return `${key} AS n, ${id} AS task, ${state} AS state, ${date} AS time`;
 }
 
-/** @returns rows without a key or an id are left out */
+/** @returns rows without a key are left out */
 export function headsOf(rows: readonly SqlRow[]): RowHead[] {
   return rows.flatMap((row) => {
-    const key = numberOf(row, 'n');
-    const id = textOf(row, 'task');
-    if (key === null || id === null) return [];
+    const key = keyOf(row, 'n');
+    if (key === null) return [];
+    const id = textOf(row, 'task') ?? '';
     return [{ key, id, state: textOf(row, 'state') ?? '', date: textOf(row, 'time') }];
   });
+}
+
+/** The greatest number of JavaScript that fits into 64 bits. Databases refuse greater ones in statements. */
+const GREATEST_KEY = 2 ** 63 - 1024;
+
+/** A primary key; those above 2^53 are rounded. */
+export function keyOf(row: SqlRow, column: string): number | null {
+  const key = numberOf(row, column);
+  return key === null ? null : Math.min(key, GREATEST_KEY);
 }
 
 /** The greatest key of a table, 0 without rows. */
 export async function lastKey(reader: SqlReader, { from }: SqlTable, signal: AbortSignal): Promise<number> {
   const text = `SELECT MAX(${reader.dialect.column('id')}) AS n FROM ${from}`;
   const [row] = await reader.select({ text, limit: 1 }, signal);
-  return (row === undefined ? null : numberOf(row, 'n')) ?? 0;
+  return (row === undefined ? null : keyOf(row, 'n')) ?? 0;
 }
 
 /** Ids that one statement asks for. Lists have one of two lengths, so that drivers prepare few statements. */
@@ -80,8 +89,9 @@ export function createRowValues(reader: SqlReader, tables: ResultTables): RowVal
   let atOnce = FEW_IDS;
   return {
     async *read(ids, signal) {
-      for (let at = 0; at < ids.length; ) {
-        const part = ids.slice(at, at + atOnce);
+      const storable = ids.filter(isStorable);
+      for (let at = 0; at < storable.length; ) {
+        const part = storable.slice(at, at + atOnce);
         at += part.length;
         const rows: SqlRow[] = [];
         for (const { places, values } of listsOf(part)) {
@@ -92,10 +102,18 @@ export function createRowValues(reader: SqlReader, tables: ResultTables): RowVal
         const found = await scheduler.run('results', textsOf(texts, part, rows));
         atOnce = nextSize(found, atOnce);
         yield found;
-        if (at < ids.length) await pause(1, signal);
+        if (at < storable.length) await pause(1, signal);
       }
     },
   };
+}
+
+/** Longest id that is looked up, in characters: columns have 255 or fewer. */
+const LONGEST_ID = 1_024;
+
+/** PostgreSQL refuses a statement with a NUL, and one such id must not hide the others. */
+function isStorable(id: string): boolean {
+  return id !== '' && id.length <= LONGEST_ID && !id.includes('\0');
 }
 
 /** In the order of the ids. */

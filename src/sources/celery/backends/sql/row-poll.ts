@@ -5,16 +5,16 @@
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import { MOST_ROWS } from '../../sql/sql-reader.ts';
 import { numberOf, parseSqlTime } from '../../sql/sql-values.ts';
-import { headColumns, headsOf, listsOf, type RowHead } from './result-rows.ts';
+import { headColumns, headsOf, keyOf, listsOf, type RowHead } from './result-rows.ts';
 import type { ResultTables } from './result-tables.ts';
 import {
-  changedRows,
   compareClocks,
   dueKeys,
   forgetMissing,
   newPositions,
   passKeys,
   type RowPositions,
+  takeChanged,
 } from './row-positions.ts';
 
 /** Most pages of {@link MOST_ROWS} rows that a poll reads of each kind. The next poll reads on. */
@@ -35,110 +35,96 @@ export interface PollParts {
   readonly signal: AbortSignal;
 }
 
-/** What was found, and whether there is more. */
-export interface PollResult {
-  readonly changed: readonly RowHead[];
-  readonly isBehind: boolean;
-}
-
 /** The positions at the beginning: what is there already is not reported. */
 export async function firstPositions(parts: PollParts): Promise<RowPositions> {
   const { top, clock } = await readEnd(parts);
   const positions = newPositions(top, dateAt(parts, clock - OVERLAP_MS));
   if (parts.tables.isDateIndexed) await readDates(parts, positions, clock, true);
+  positions.pending.clear();
   return positions;
 }
 
 /**
+ * Finds the rows that were written since the last poll; they are pending then.
+ *
  * @param count of the polls before
+ * @returns whether there is more to find
  * @throws SqlError
  */
-export async function pollRows(
-  parts: PollParts,
-  positions: RowPositions,
-  count: number,
-): Promise<PollResult> {
+export async function pollRows(parts: PollParts, positions: RowPositions, count: number): Promise<boolean> {
   const { top, clock } = await readEnd(parts);
   // Rows were removed, and their keys may be given again.
   positions.lastKey = Math.min(positions.lastKey, top);
-  const byKey = top > positions.lastKey ? await readKeys(parts, positions) : NONE;
-  const now = performance.now();
-  // After an outage, rows are no longer new when they are read.
-  if (!byKey.isBehind && now - positions.polledAt < JUST_POLLED_MS)
-    compareClocks(positions, byKey.changed, clock, parts.reader.options.timezone);
-  positions.polledAt = now;
-  const due = await readDue(parts, positions);
+  const isBehindKeys = top > positions.lastKey && (await readKeys(parts, positions, clock));
+  positions.polledAt = performance.now();
+  await readDue(parts, positions);
   const isSweep = count % SWEEP_EVERY === 0;
-  const byDate = parts.tables.isDateIndexed ? await readDates(parts, positions, clock, isSweep) : NONE;
-  const found = new Map<number, RowHead>();
-  for (const head of [...byKey.changed, ...due, ...byDate.changed]) found.set(head.key, head);
-  return { changed: inOrder([...found.values()]), isBehind: byKey.isBehind || byDate.isBehind };
+  const isBehindDates = parts.tables.isDateIndexed && (await readDates(parts, positions, clock, isSweep));
+  return isBehindKeys || isBehindDates;
 }
-
-/** In the order in which they were written: a failure comes before those of the steps behind it. */
-function inOrder(heads: readonly RowHead[]): RowHead[] {
-  return heads.toSorted((one, other) => {
-    // Only results of tasks that have not ended have no date.
-    const [first, second] = [one.date ?? '', other.date ?? ''];
-    if (first === second) return one.key - other.key;
-    return first < second ? -1 : 1;
-  });
-}
-
-const NONE: PollResult = { changed: [], isBehind: false };
 
 /** The greatest key, 0 without rows, and the clock of the database in milliseconds since 1970. */
 async function readEnd({ reader, tables, signal }: PollParts): Promise<{ top: number; clock: number }> {
   const { dialect } = reader;
   const text = `SELECT (SELECT MAX(${dialect.column('id')}) FROM ${tables.results.from}) AS top, ${dialect.now} AS clock`;
   const [row] = await reader.select({ text, limit: 1 }, signal);
-  const top = row === undefined ? null : numberOf(row, 'top');
+  const top = row === undefined ? null : keyOf(row, 'top');
   const clock = row === undefined ? null : numberOf(row, 'clock');
   return { top: top ?? 0, clock: clock ?? Date.now() };
 }
 
-/** New rows, by primary key. */
-async function readKeys(parts: PollParts, positions: RowPositions): Promise<PollResult> {
+/**
+ * New rows, by primary key.
+ *
+ * @returns whether there are more
+ */
+async function readKeys(parts: PollParts, positions: RowPositions, clock: number): Promise<boolean> {
   const { reader, tables, signal } = parts;
   const { dialect } = reader;
   const key = dialect.column('id');
   const text = `SELECT ${headColumns(reader, tables)} FROM ${tables.results.from} WHERE ${key} > ${dialect.integerValue} ORDER BY ${key}`;
-  const changed: RowHead[] = [];
+  // After an outage, rows are no longer new when they are read.
+  const isRecent = performance.now() - positions.polledAt < JUST_POLLED_MS;
+  const found: RowHead[] = [];
   for (let page = 0; page < MOST_PAGES; page += 1) {
-    const values = [String(positions.lastKey)];
-    const heads = headsOf(await reader.select({ text, values, limit: MOST_ROWS }, signal));
+    const before = positions.lastKey;
+    const heads = headsOf(await reader.select({ text, values: [String(before)], limit: MOST_ROWS }, signal));
     passKeys(positions, heads, performance.now());
-    changed.push(...changedRows(positions, heads));
-    if (heads.length < MOST_ROWS) return { changed, isBehind: false };
+    found.push(...takeChanged(positions, heads));
+    if (heads.length === MOST_ROWS && positions.lastKey > before) continue;
+    if (isRecent) compareClocks(positions, found, clock, reader.options.timezone);
+    return false;
   }
-  return { changed, isBehind: true };
+  return true;
 }
 
 /** Skipped keys and open results, by lists of primary keys. */
-async function readDue(parts: PollParts, positions: RowPositions): Promise<readonly RowHead[]> {
+async function readDue(parts: PollParts, positions: RowPositions): Promise<void> {
   const { reader, tables, signal } = parts;
   const { dialect } = reader;
   const keys = dueKeys(positions, MOST_OPEN, performance.now());
-  const changed: RowHead[] = [];
   const found: RowHead[] = [];
   for (const { places, values } of listsOf(keys.map(String))) {
     const list = Array(places).fill(dialect.integerValue).join(', ');
     const text = `SELECT ${headColumns(reader, tables)} FROM ${tables.results.from} WHERE ${dialect.column('id')} IN (${list})`;
     const heads = headsOf(await reader.select({ text, values, limit: places }, signal));
     found.push(...heads);
-    changed.push(...changedRows(positions, heads));
+    takeChanged(positions, heads);
   }
   forgetMissing(positions, keys, found);
-  return changed;
 }
 
-/** Rows by the index on `date_done`. */
+/**
+ * Rows by the index on `date_done`.
+ *
+ * @returns whether there are more that are not dated in the future
+ */
 async function readDates(
   parts: PollParts,
   positions: RowPositions,
   clock: number,
   isSweep: boolean,
-): Promise<PollResult> {
+): Promise<boolean> {
   const { reader, tables, signal } = parts;
   const { dialect } = reader;
   const [key, date] = ['id', 'date_done'].map(dialect.column);
@@ -146,32 +132,40 @@ async function readDates(
   const text =
     `SELECT ${headColumns(reader, tables)} FROM ${tables.results.from} ` +
     `WHERE ${date} >= ${value} AND (${date} > ${value} OR ${key} > ${dialect.integerValue}) ORDER BY ${date}, ${key}`;
-  const last = positions.lastDate ?? dateAt(parts, clock - OVERLAP_MS);
-  let from = isSweep ? dateAt(parts, (parseSqlTime(last, 'UTC') ?? clock) - OVERLAP_MS) : last;
-  let after = 0;
-  const changed: RowHead[] = [];
-  let isBehind = true;
-  for (let page = 0; page < MOST_PAGES && isBehind; page += 1) {
+  const now = dateAt(parts, clock);
+  let from = positions.lastDate;
+  let after = positions.lastDateKey;
+  if (isSweep) [from, after] = [dateAt(parts, (parseSqlTime(from, 'UTC') ?? clock) - OVERLAP_MS), 0];
+  let isFull = true;
+  for (let page = 0; page < MOST_PAGES && isFull && (page === 0 || from <= now); page += 1) {
     const values = [from, from, String(after)];
     const heads = headsOf(await reader.select({ text, values, limit: MOST_ROWS }, signal));
-    changed.push(...changedRows(positions, heads));
-    const end = heads.at(-1);
-    isBehind = heads.length === MOST_ROWS;
+    takeChanged(positions, heads);
+    // What is no date of four digits of a year comes last.
+    const end = heads.findLast((head) => head.date !== null && parseSqlTime(head.date, 'UTC') !== null);
+    isFull = heads.length === MOST_ROWS && end === heads.at(-1);
     from = end?.date ?? from;
     after = end?.key ?? after;
   }
   // A clock that is ahead must not hide what others write.
-  const now = dateAt(parts, clock);
-  const reached = isBehind || from > now ? minOf(from, now) : maxOf(from, dateAt(parts, clock - OVERLAP_MS));
-  positions.lastDate = maxOf(last, reached);
-  return { changed, isBehind };
+  const earliest = dateAt(parts, clock - OVERLAP_MS);
+  if (from > now) passDate(positions, now, 0);
+  else if (!isFull && from < earliest) passDate(positions, earliest, 0);
+  else return passDate(positions, from, after) && isFull;
+  return false;
 }
 
-const minOf = (one: string, other: string): string => (one < other ? one : other);
-const maxOf = (one: string, other: string): string => (one > other ? one : other);
+/** @returns whether this is farther than before */
+function passDate(positions: RowPositions, date: string, key: number): boolean {
+  const { lastDate, lastDateKey } = positions;
+  if (date < lastDate || (date === lastDate && key <= lastDateKey)) return false;
+  positions.lastDate = date;
+  positions.lastDateKey = key;
+  return true;
+}
 
 /** A moment as the database writes dates of results. Only dates of UTC are compared. */
 function dateAt({ tables }: PollParts, time: number): string {
-  const text = new Date(time).toISOString();
-  return /with time zone/.test(tables.results.types.get('date_done') ?? '') ? text : text.slice(0, -1);
+  const text = `${new Date(time).toISOString().slice(0, -1)}000`;
+  return /with time zone/.test(tables.results.types.get('date_done') ?? '') ? `${text}Z` : text;
 }

@@ -24,8 +24,11 @@ const PLAIN: ReadonlySet<string> = new Set(['PENDING', 'RECEIVED', 'STARTED', 'R
 export interface RowPositions {
   /** The greatest key that was seen. */
   lastKey: number;
-  /** The greatest date that was seen, as the database writes it; `null` before. */
-  lastDate: string | null;
+  /** How far the index of dates was read: a date as the database writes it, and the last key of that date. */
+  lastDate: string;
+  lastDateKey: number;
+  /** Rows that were written and have not been handed over, by key. They stay while the database is away. */
+  readonly pending: Map<number, RowHead>;
   /** Skipped keys, and when they were noticed by the monotonic clock. */
   readonly gaps: Map<number, number>;
   /** Keys of results whose tasks have not ended, those looked at last behind the others. */
@@ -40,10 +43,11 @@ export interface RowPositions {
 }
 
 /** @param lastKey the greatest key; what has a smaller one was there before */
-export function newPositions(lastKey: number, lastDate: string | null): RowPositions {
+export function newPositions(lastKey: number, lastDate: string): RowPositions {
   const seen = { seen: new Map(), seenBefore: new Map() };
   const now = { skew: 0, polledAt: performance.now() };
-  return { lastKey, lastDate, gaps: new Map(), open: new Set(), ...now, ...seen };
+  const found = { gaps: new Map(), open: new Set<number>(), pending: new Map() };
+  return { lastKey, lastDate, lastDateKey: 0, ...found, ...now, ...seen };
 }
 
 /** Notices the keys between the rows of one page, which is sorted by key. */
@@ -87,9 +91,13 @@ export function watchOpen(positions: RowPositions, heads: readonly RowHead[]): v
   for (const head of heads) watch(positions, head);
 }
 
-/** Of these rows, those that were written since they were last seen. */
-export function changedRows(positions: RowPositions, heads: readonly RowHead[]): RowHead[] {
-  return heads.filter((head) => {
+/**
+ * Notes as pending those of these rows that were written since they were last seen.
+ *
+ * @returns them
+ */
+export function takeChanged(positions: RowPositions, heads: readonly RowHead[]): readonly RowHead[] {
+  const changed = heads.filter((head) => {
     const { key, state, date } = head;
     positions.gaps.delete(key);
     watch(positions, head);
@@ -98,6 +106,18 @@ export function changedRows(positions: RowPositions, heads: readonly RowHead[]):
     remember(positions, key, mark);
     // Progress is stored under the same state, and SQLAlchemy does not date it.
     return before !== mark || (date === null && !PLAIN.has(state) && !ENDED.has(state));
+  });
+  for (const head of changed) if (head.id !== '') positions.pending.set(head.key, head);
+  return changed;
+}
+
+/** Rows to hand over, in the order in which they were written: a failure comes before those of the steps behind it. */
+export function pendingRows({ pending }: RowPositions): RowHead[] {
+  return [...pending.values()].sort((one, other) => {
+    // Only results of tasks that have not ended have no date.
+    const [first, second] = [one.date ?? '', other.date ?? ''];
+    if (first === second) return one.key - other.key;
+    return first < second ? -1 : 1;
   });
 }
 

@@ -68,7 +68,7 @@ async function scanStep(
   const values = [from ?? String((await lastKey(reader, known.tables.results, signal)) + 1)];
   const heads = headsOf(await reader.select({ text, values, limit: STEP }, signal));
   found(heads);
-  const wanted = await select(heads.map(({ id }) => id));
+  const wanted = await select(heads.flatMap(({ id }) => (id === '' ? [] : id)));
   const last = heads.at(-1)?.key ?? 0;
   // Whatever the host's function answers, a scan ends.
   const isLast = heads.length < STEP || (from !== null && last >= Number(from));
