@@ -18,6 +18,8 @@ export const djangoBeatMissing: string | null =
 export interface DjangoProject {
   /** As Django's `DATABASES` has it. */
   readonly database: Readonly<Record<string, string | number>>;
+  /** More installed apps. */
+  readonly apps?: readonly string[];
   /** `TIME_ZONE`. Default UTC. */
   readonly timezone?: string;
   /** `USE_TZ`. Default true. */
