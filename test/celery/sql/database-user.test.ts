@@ -19,7 +19,10 @@ const CLIENTS: Readonly<Record<string, (port: number) => Client>> = {
   PostgreSQL(port) {
     const pool = new pg.Pool({ host: '127.0.0.1', port, database: 'postgres', user, password, max: 1 });
     pool.on('error', () => {});
-    return { query: (text, values) => pool.query(text, values).then(({ rows }) => rows), close: () => pool.end() };
+    return {
+      query: (text, values) => pool.query(text, values).then(({ rows }) => rows),
+      close: () => pool.end(),
+    };
   },
   MariaDB(port) {
     const pool = mysql.createPool({ host: '127.0.0.1', port, user, password, database: 'shop' });
@@ -55,7 +58,9 @@ describe.each(
   DATABASES.flatMap(({ name, missing, open }) => {
     const client = CLIENTS[name];
     const statements = name === 'MariaDB' ? mariadb : postgres;
-    return client === undefined ? [] : [{ name, missing: missing ?? djangoBeatMissing, open, client, statements }];
+    return client === undefined
+      ? []
+      : [{ name, missing: missing ?? djangoBeatMissing, open, client, statements }];
   }),
 )('the user of $name that the documentation makes', ({ name, missing, open, client, statements }) => {
   describe.skipIf(missing !== null)(titleUnless(missing, `in a real ${name}`), () => {

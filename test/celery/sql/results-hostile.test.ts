@@ -51,7 +51,9 @@ describe.skipIf(postgresMissing !== null)(
       await database.admin(
         `UPDATE ${TASKS} SET status = 'REVOKED', date_done = now() WHERE task_id = 'old-7'`,
       );
-      await until(() => watched.statesOf('new-1').length > 0 && watched.statesOf('old-7').includes('REVOKED'));
+      await until(
+        () => watched.statesOf('new-1').length > 0 && watched.statesOf('old-7').includes('REVOKED'),
+      );
     });
 
     it('thousands that are dated in the future, which are not read again and again', async () => {
@@ -64,7 +66,9 @@ describe.skipIf(postgresMissing !== null)(
       const sent = database.sent.slice(begin).map(({ text }) => text);
       const pages = sent.filter((text) => text.includes('ORDER BY "date_done"')).length;
       expect(pages).toBeLessThanOrEqual(sent.filter((text) => text.includes('AS clock')).length + 1);
-      await database.admin(`UPDATE ${TASKS} SET status = 'FAILURE', date_done = now() WHERE task_id = 'old-7'`);
+      await database.admin(
+        `UPDATE ${TASKS} SET status = 'FAILURE', date_done = now() WHERE task_id = 'old-7'`,
+      );
       await until(() => watched.statesOf('old-7').includes('FAILURE'));
       expect(watched.tasks).toHaveLength(1);
     });
