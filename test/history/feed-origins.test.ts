@@ -1,42 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { HeardItem } from '../../src/history/memory/tap.ts';
-import { createMemoryHistory, type MemoryHistoryOptions } from '../../src/history/memory-history.ts';
-import type { TaskEventPage, TaskEventQuery } from '../../src/source.ts';
-import { CONTEXT, T0, told } from './telling.ts';
-
-function feedOf(options: MemoryHistoryOptions = {}, startedAt = T0) {
-  let now = startedAt;
-  const history = createMemoryHistory({ now: () => now, ...options });
-  const { access } = history;
-  return {
-    history,
-    access,
-    instance: access.instance,
-    at(time: number) {
-      now = T0 + time;
-    },
-    /** Hears of tasks, each a second after the one before. */
-    hear(...ids: string[]) {
-      for (const id of ids) {
-        now += 1_000;
-        history.writer.recordTask(told({ id, type: 'sent', time: now }));
-      }
-    },
-    items: (after = 0, most = 1_000) => access.readEvents(after, most),
-    read: async (query: Partial<TaskEventQuery> = {}): Promise<TaskEventPage> =>
-      await history.reader.listEvents(
-        { limit: 50, since: null, states: [], workers: [], tasks: [], ...query },
-        CONTEXT,
-      ),
-  };
-}
-
-type Feed = ReturnType<typeof feedOf>;
-
-const ids = ({ events }: TaskEventPage) => events.map(({ taskId }) => taskId).reverse();
-const take = (feed: Feed, from: Feed, items: readonly HeardItem[] = from.items()) =>
-  feed.access.absorbEvents(from.instance, items);
-const goOn = (feed: Feed, { cursor }: TaskEventPage) => feed.read({ since: { cursor } });
+import { absorb, feedOf, goOn, ids, take } from './heard-feed.ts';
+import { T0, told } from './telling.ts';
 
 describe('the heard items of a feed', () => {
   it('are numbered, and read from any number on', () => {
@@ -104,11 +69,11 @@ describe('absorbed items', () => {
     const [feed, other] = [feedOf(), feedOf()];
     other.hear('a');
     const [item] = other.items() as [HeardItem];
-    for (const instance of ['', 'a.b', 'x'.repeat(33), 'ü']) feed.access.absorbEvents(instance, [item]);
+    for (const instance of ['', 'a.b', 'x'.repeat(33), 'ü']) absorb(feed, instance, [item]);
     for (const number of [0, -1, 1.5, Number.NaN, 2 ** 60]) {
-      feed.access.absorbEvents('other', [{ ...item, number }]);
+      absorb(feed, 'other', [{ ...item, number }]);
     }
-    feed.access.absorbEvents('other', [{ ...item, arrivedAt: Number.NaN }]);
+    absorb(feed, 'other', [{ ...item, arrivedAt: Number.NaN }]);
     expect((await feed.read()).events).toEqual([]);
   });
 });
@@ -215,7 +180,7 @@ describe('a cursor of the feed', () => {
   it('is short, and one that was made up answers a gap', async () => {
     const feed = feedOf();
     feed.hear('a', 'b');
-    feed.access.absorbEvents('i'.repeat(32), [{ ...(feed.items()[0] as HeardItem), number: 2 ** 52 }]);
+    absorb(feed, 'i'.repeat(32), [{ ...(feed.items()[0] as HeardItem), number: 2 ** 52 }]);
     const { cursor } = await feed.read();
     expect(cursor.length).toBeLessThanOrEqual(120);
     const own = feed.instance;

@@ -1,5 +1,16 @@
 /** Takes items that other instances, or earlier processes, have heard into the ring of the feed. */
-import { append, type FeedItem, type FeedRing, itemAt, oldestIn } from './feed-ring.ts';
+import { mergeSorted } from '../../merge-sorted.ts';
+import { type Steps, sortInSteps } from '../../scheduler.ts';
+import {
+  append,
+  createFeedRing,
+  type FeedItem,
+  type FeedRing,
+  isHeld,
+  itemAt,
+  oldestIn,
+  replaceRing,
+} from './feed-ring.ts';
 
 /** An item with its number and the time at which it arrived at the instance that heard it. */
 export interface HeardItem {
@@ -23,92 +34,188 @@ interface PlacedItem {
 const LATE_MS = 10_000;
 /** A name of an instance, which becomes a part of cursors. */
 const INSTANCE = /^[\w-]{1,32}$/;
+/** Items that are handled between two pauses. */
+const AT_ONCE = 256;
+/** Items that are added at the end without a pause: a copy of the ring would cost those who follow more each second. */
+const ADDED_AT_ONCE = 2_048;
+/** Items of the ring that are looked at between two pauses. */
+const SCANNED_AT_ONCE = 4_096;
 
 /**
  * Adds items without secrets. What is newer than the newest item, or hardly older, comes at the end; what happened
- * longer before is put where it belongs, in one pass.
+ * longer before is put where it belongs. Readers see all of them or none.
  *
- * @param items in any order; those that are held or were dropped before are left out
+ * @param heard by the instance that heard them, in any order; those that are held or were dropped before are left out
  * @param offset by how many milliseconds the clock of the database is ahead of ours
  * @returns whether any was added
  */
-export function absorbItems(
+export function* absorbItems(
   ring: FeedRing,
-  instance: string,
-  items: readonly HeardItem[],
+  heard: ReadonlyMap<string, readonly HeardItem[]>,
   offset: number,
-): boolean {
-  // Our own items are held, or were dropped.
-  if (instance === ring.instance || !INSTANCE.test(instance)) return false;
-  const given = new Map<number, PlacedItem>();
-  for (const { number, item, arrivedAt } of items) {
-    if (!Number.isSafeInteger(number) || number < 1 || !Number.isFinite(arrivedAt)) continue;
-    given.set(number, { item, arrivedAt: arrivedAt - offset, instance, number, isRedacted: true, delay: 0 });
+): Steps<boolean> {
+  const given = yield* arrange(ring, heard, offset);
+  for (;;) {
+    const { version } = ring;
+    const added = yield* withoutHeld(ring, given);
+    if (added.length === 0 || ring.isCleared) return false;
+    const { newest } = ring;
+    const since = ring.size === 0 ? Number.NEGATIVE_INFINITY : arrivalAt(ring, newest) - LATE_MS;
+    const [old, fresh] = [
+      added.filter(({ arrivedAt }) => arrivedAt < since),
+      added.filter(({ arrivedAt }) => arrivedAt >= since),
+    ];
+    const next = old.length === 0 && fresh.length <= ADDED_AT_ONCE ? null : yield* rebuild(ring, old, fresh);
+    // Another call has added items meanwhile, perhaps the same ones.
+    if (ring.version !== version) continue;
+    ring.version++;
+    if (next === null) {
+      for (const item of fresh) add(ring, item);
+      return true;
+    }
+    for (let sequence = newest + 1; sequence <= ring.newest; sequence++) add(next.ring, read(ring, sequence));
+    replaceRing(ring, next.ring);
+    return next.isMore;
   }
-  deleteHeld(ring, instance, given);
-  const added = [...given.values()].sort((a, b) => a.number - b.number);
-  const newestAt = ring.size === 0 ? Number.NEGATIVE_INFINITY : arrivalAt(ring, ring.newest);
-  const old = added.filter(({ arrivedAt }) => arrivedAt < newestAt - LATE_MS);
-  const isAdded = old.length > 0 && insert(ring, old);
-  for (const fresh of added) {
-    if (fresh.arrivedAt < newestAt - LATE_MS) continue;
-    const arrivedAt = Math.max(
-      fresh.arrivedAt,
-      ring.size === 0 ? fresh.arrivedAt : arrivalAt(ring, ring.newest),
-    );
-    append(ring, fresh.item, arrivedAt, instance, fresh.number, true, arrivedAt - fresh.arrivedAt);
-    ring.newestForeign = ring.newest;
-  }
-  return isAdded || old.length < added.length;
 }
 
-/** Takes out the items of an instance that are held. Each second some come in: a set of those held would be garbage. */
-function deleteHeld(ring: FeedRing, instance: string, items: Map<number, PlacedItem>): void {
-  if (ring.newestForeign === 0) return;
-  for (let sequence = oldestIn(ring); sequence <= ring.newest && items.size > 0; sequence++) {
-    const at = sequence % ring.capacity;
-    if (ring.instances[at] === instance) items.delete(ring.numbers[at] as number);
+/** All items by their arrival; those of one instance stay in the order of their numbers. */
+function* arrange(
+  { instance: own }: FeedRing,
+  heard: ReadonlyMap<string, readonly HeardItem[]>,
+  offset: number,
+): Steps<PlacedItem[]> {
+  const all: PlacedItem[] = [];
+  for (const [instance, items] of heard) {
+    // Our own items are held, or were dropped.
+    if (instance === own || !INSTANCE.test(instance)) continue;
+    const given = new Map<number, HeardItem>();
+    for (const [at, one] of items.entries()) {
+      const { number, arrivedAt } = one;
+      if (Number.isSafeInteger(number) && number >= 1 && Number.isFinite(arrivedAt)) given.set(number, one);
+      if (at % AT_ONCE === AT_ONCE - 1) yield;
+    }
+    let last = Number.NEGATIVE_INFINITY;
+    for (const { item, number, arrivedAt } of yield* sort([...given.values()], byNumber)) {
+      // By how much the clocks differ is estimated anew from time to time.
+      last = Math.max(last, arrivedAt - offset);
+      if (all.push({ item, arrivedAt: last, instance, number, isRedacted: true, delay: 0 }) % AT_ONCE === 0)
+        yield;
+    }
   }
+  return yield* sort(all, byArrival);
+}
+
+/** Most lists are in order. */
+function* sort<Item>(items: Item[], compare: (a: Item, b: Item) => number): Steps<Item[]> {
+  const isSorted = items.every((item, at) => at === 0 || compare(items[at - 1] as Item, item) <= 0);
+  return isSorted ? items : yield* sortInSteps(items, compare);
+}
+
+function byNumber(a: HeardItem, b: HeardItem): number {
+  return a.number - b.number;
+}
+
+function byArrival(a: PlacedItem, b: PlacedItem): number {
+  return a.arrivedAt - b.arrivedAt;
+}
+
+/** Leaves out items that are held. Each second some come in: a set of those held would be garbage. */
+function* withoutHeld(ring: FeedRing, items: readonly PlacedItem[]): Steps<readonly PlacedItem[]> {
+  if (ring.newestForeign === 0) return items;
+  const missing = new Map<string, Set<number>>();
+  for (const { instance, number } of items) {
+    const numbers = missing.get(instance);
+    if (numbers === undefined) missing.set(instance, new Set([number]));
+    else numbers.add(number);
+  }
+  for (let sequence = oldestIn(ring); sequence <= ring.newest; sequence++) {
+    const at = sequence % ring.capacity;
+    missing.get(ring.instances[at] as string)?.delete(ring.numbers[at] as number);
+    if (sequence % SCANNED_AT_ONCE === 0) yield;
+  }
+  return items.filter(({ instance, number }) => missing.get(instance)?.has(number) === true);
+}
+
+/**
+ * Makes a ring of the items that are held and others.
+ *
+ * @param old items that are put where they belong by their arrival, as far as there is room
+ * @param fresh items that come at the end
+ * @returns the ring, and whether it has more items than before
+ */
+function* rebuild(
+  ring: FeedRing,
+  old: readonly PlacedItem[],
+  fresh: readonly PlacedItem[],
+): Steps<{ readonly ring: FeedRing; readonly isMore: boolean }> {
+  const { newest } = ring;
+  const held = yield* readAll(ring);
+  const next = createFeedRing(ring.capacity, ring.instance, ring.droppedAt);
+  next.droppedInstance = ring.droppedInstance;
+  next.droppedNumber = ring.droppedNumber;
+  next.hasDropped = ring.hasDropped;
+  next.newest = newest - held.length;
+  const others = new Set(old);
+  let excess = held.length + old.length - ring.capacity;
+  let done = 0;
+  for (const item of mergeSorted([held, old], byArrival)) {
+    if (excess-- > 0) {
+      noteLost(next, item);
+      others.delete(item);
+    } else add(next, item);
+    if (++done % AT_ONCE === 0) yield;
+  }
+  for (const item of fresh) {
+    add(next, item);
+    if (++done % AT_ONCE === 0) yield;
+  }
+  return { ring: next, isMore: others.size > 0 || fresh.length > 0 };
+}
+
+/** Adds an item at the end; if it has arrived before the one that is there, with a delay. */
+function add(ring: FeedRing, placed: PlacedItem): void {
+  const { item, instance, number, isRedacted } = placed;
+  const arrivedAt = Math.max(
+    placed.arrivedAt,
+    ring.size === 0 ? placed.arrivedAt : arrivalAt(ring, ring.newest),
+  );
+  append(ring, item, arrivedAt, instance, number, isRedacted, placed.delay + arrivedAt - placed.arrivedAt);
+  if (instance !== ring.instance) ring.newestForeign = ring.newest;
+}
+
+/** There is no room for an item before those that are held. */
+function noteLost(ring: FeedRing, { arrivedAt, delay, instance, number }: PlacedItem): void {
+  if (ring.hasDropped && arrivedAt <= ring.droppedAt) return;
+  ring.droppedInstance = instance;
+  ring.droppedNumber = number;
+  ring.droppedAt = arrivedAt - delay;
+  ring.hasDropped = true;
 }
 
 function arrivalAt(ring: FeedRing, sequence: number): number {
   return ring.arrivals[sequence % ring.capacity] as number;
 }
 
-/** Puts items where they belong by their arrival. @returns whether there was room for any */
-function insert(ring: FeedRing, items: readonly PlacedItem[]): boolean {
-  const held = readAll(ring);
-  const all = [...held, ...items].sort((a, b) => a.arrivedAt - b.arrivedAt);
-  const kept = all.slice(-ring.capacity);
-  const lost = all[all.length - kept.length - 1];
-  if (lost !== undefined && (!ring.hasDropped || lost.arrivedAt > ring.droppedAt)) {
-    ring.droppedInstance = lost.instance;
-    ring.droppedNumber = lost.number;
-    ring.droppedAt = lost.arrivedAt - lost.delay;
-    ring.hasDropped = true;
-  }
-  if (kept.length === held.length && kept.every((item, at) => item === held[at])) return false;
-  ring.newest -= held.length;
-  ring.size = 0;
-  for (const { item, arrivedAt, instance, number, isRedacted, delay } of kept) {
-    append(ring, item, arrivedAt, instance, number, isRedacted, delay);
-    if (instance !== ring.instance) ring.newestForeign = ring.newest;
-  }
-  return true;
-}
-
-function readAll(ring: FeedRing): PlacedItem[] {
+/** The items that are held now, as far as they are not dropped meanwhile. */
+function* readAll(ring: FeedRing): Steps<PlacedItem[]> {
+  const { newest } = ring;
   const all: PlacedItem[] = [];
-  for (let sequence = oldestIn(ring); sequence <= ring.newest; sequence++) {
-    const at = sequence % ring.capacity;
-    all.push({
-      item: itemAt(ring, sequence),
-      arrivedAt: arrivalAt(ring, sequence),
-      instance: ring.instances[at] as string,
-      number: ring.numbers[at] as number,
-      isRedacted: ring.redacted[at] === true,
-      delay: ring.delays[at] as number,
-    });
+  for (let sequence = oldestIn(ring); sequence <= newest; sequence++) {
+    if (isHeld(ring, sequence)) all.push(read(ring, sequence));
+    if (sequence % AT_ONCE === 0) yield;
   }
   return all;
+}
+
+function read(ring: FeedRing, sequence: number): PlacedItem {
+  const at = sequence % ring.capacity;
+  return {
+    item: itemAt(ring, sequence),
+    arrivedAt: arrivalAt(ring, sequence),
+    instance: ring.instances[at] as string,
+    number: ring.numbers[at] as number,
+    isRedacted: ring.redacted[at] === true,
+    delay: ring.delays[at] as number,
+  };
 }

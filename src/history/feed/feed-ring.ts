@@ -50,6 +50,10 @@ export interface FeedRing {
   /** Sequence number of the newest item. */
   newest: number;
   size: number;
+  /** Grows when items of others are added, so that sequence numbers may have changed. */
+  version: number;
+  /** The feed was closed. */
+  isCleared: boolean;
 }
 
 /**
@@ -80,6 +84,8 @@ export function createFeedRing(capacity: number, instance: string, startedAt: nu
     hasDropped: false,
     newest: 0,
     size: 0,
+    version: 0,
+    isCleared: false,
   };
 }
 
@@ -135,8 +141,14 @@ function noteDropped(ring: FeedRing): void {
   ring.hasDropped = true;
 }
 
+/** Takes over the items of another ring of the same instance. */
+export function replaceRing(ring: FeedRing, { ...other }: FeedRing): void {
+  Object.assign(ring, other, { heard: ring.heard, version: ring.version });
+}
+
 /** Drops all items; sequence numbers go on. */
 export function clearRing(ring: FeedRing): void {
+  ring.isCleared = true;
   const { types, tasks, taskIds, states, workers, details, redacted, instances } = ring;
   for (const column of [types, tasks, taskIds, states, workers, details, redacted, instances]) {
     column.length = 0;

@@ -35,8 +35,8 @@ export interface Feed {
   add(item: FeedItem, arrivedAt: number): number;
   /** The items that this instance has heard behind a number, oldest first, `most` at most, without secrets. */
   readHeard(after: number, most: number): HeardItem[];
-  /** Adds items that another instance has heard, without secrets. @returns whether any was new */
-  absorb(instance: string, items: readonly HeardItem[]): boolean;
+  /** Adds items that other instances have heard, without secrets. @returns whether any was new */
+  absorb(heard: ReadonlyMap<string, readonly HeardItem[]>): Steps<boolean>;
   /** Notes that items may be missing before the next one. Until that comes, it is the same gap. */
   markGap(): void;
   list(query: TaskEventQuery): Steps<TaskEventPage>;
@@ -96,8 +96,8 @@ export function createFeed(context: FeedContext): Feed {
       return ring.heard;
     },
     readHeard: (after, most) => readHeard(state, after, most),
-    absorb(instance, items) {
-      const isAdded = absorbItems(ring, instance, items, clockOffset());
+    *absorb(heard) {
+      const isAdded = yield* absorbItems(ring, heard, clockOffset());
       // Items may have moved.
       if (isAdded && state.gapAfter >= 0) state.gapAfter = firstSince(ring, state.gapAt + 1) - 1;
       return isAdded;

@@ -32,8 +32,8 @@ export function createMemoryAccess(state: MemoryState, recorder: Recorder): Memo
       // Its tasks may gain or lose a flag.
       if (isChanged) revisions.tasks++;
     },
-    absorbEvents(instance, items) {
-      if (!state.isClosed && feed.absorb(instance, items)) revisions.events++;
+    *absorbEvents(heard) {
+      if (yield* feed.absorb(heard)) revisions.events++;
     },
     absorbCoverage(from, to) {
       if (coverage.addSeen(from, to)) revisions.tasks++;

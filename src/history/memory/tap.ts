@@ -85,13 +85,12 @@ export interface MemoryAccess {
   /** The later of what is known and what is given holds. */
   absorbWorker(worker: StoredWorker): void;
   /**
-   * Adds items of another instance, or of an earlier process, to the feed. Those that are held already are left out.
+   * Adds items of other instances, or of earlier processes, to the feed. Those that are held already are left out.
    * What is more than 10 s older than the newest item is put where it belongs; call it with many of them at once.
    *
-   * @param instance who heard them
-   * @param items whose details have no secrets
+   * @param heard items whose details have no secrets, by the instance that heard them
    */
-  absorbEvents(instance: string, items: readonly HeardItem[]): void;
+  absorbEvents(heard: ReadonlyMap<string, readonly HeardItem[]>): Steps<void>;
   /** Everything was seen between these times, by whoever kept it. */
   absorbCoverage(from: number, to: number): void;
   /** Drops all tasks and relations without calling the tap, as if there had been none. */

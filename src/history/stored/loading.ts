@@ -1,5 +1,6 @@
 /** Takes what is stored into memory: at the start, and what others wrote while this instance heard nothing. */
 import type { TaskRelation } from '../../model.ts';
+import { runInSlices } from '../../scheduler/in-slices.ts';
 import { type Steps, scheduler } from '../../scheduler.ts';
 import type { HeardItem } from '../memory/tap.ts';
 import {
@@ -78,8 +79,8 @@ export async function takeInChunks(state: StoredState, chunks: readonly FeedChun
   const { feed, access } = state;
   for (const { number } of chunks) feed.readThrough = Math.max(feed.readThrough, number);
   const others = chunks.filter(({ instance }) => instance !== access.instance);
-  const heard = await scheduler.run('load', itemsOf(others));
-  for (const [instance, items] of heard) scheduler.measure(() => access.absorbEvents(instance, items));
+  const heard = await runInSlices('load', itemsOf(others));
+  await runInSlices('load', access.absorbEvents(heard));
 }
 
 /** The items of chunks, by the instance that heard them. */
