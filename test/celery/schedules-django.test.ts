@@ -104,6 +104,28 @@ describe('schedules with django-celery-beat', () => {
     expect(await schedules.component()).toMatchObject({ config: { entries: 2, unreadable: 1 } });
   });
 
+  it('are not counted each time where there are very many', async () => {
+    const rows = Array.from({ length: 6_000 }, (_, at) => row(at + 1));
+    const texts: string[] = [];
+    let updated = ago(MINUTE);
+    const query = (text: string, values: string[]): object[] => {
+      texts.push(text);
+      return text.includes('COUNT(*)') || !text.includes('LEFT JOIN')
+        ? [{ updated, changed: 'then', total: rows.length }]
+        : answer(held(...rows), text, values);
+    };
+    const sql = readSqlOptions({ dialect: 'mysql', query }, {});
+    if (sql === null) throw new Error('There is no database.');
+    const reader = createDjangoReader(createSqlReader(sql), {});
+    expect((await reader.read()).entries).toHaveLength(5_000);
+    const begin = texts.length;
+    await reader.read();
+    expect(texts.slice(begin)).toEqual([expect.not.stringContaining('COUNT')]);
+    rows.shift();
+    updated = ago(0);
+    expect((await reader.read()).total).toBe(5_999);
+  });
+
   it('end, whatever the function of the host answers', async () => {
     let statements = 0;
     const query = (): object[] => {

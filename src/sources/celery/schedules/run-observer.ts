@@ -1,4 +1,5 @@
 import type { TaskChange } from '../../../history/history.ts';
+import type { Steps } from '../../../scheduler.ts';
 import { wasCut } from '../protocol/truncation.ts';
 import { comparableRepr } from './comparable-repr.ts';
 import { resolutionOf, runAfter } from './rule.ts';
@@ -12,14 +13,14 @@ import type { StaticEntry } from './static-entry.ts';
  * - it has the entry's task, arguments and queue, no parent, and is no retry
  * - its time fits: for a crontab at most a few seconds after a due time, for an interval one interval after
  * another such task
- * - it fits no other entry
+ * - it fits no other entry, and few have this task with these arguments
  *
  * The same task sent by a client at such a time is mistaken for a run. A run that beat made late (after it had
  * been stopped) is not recognized, nor one that a busy worker received late without `task-sent`.
  */
 export interface RunObserver {
   /** What to look for; what is known of entries that stay is kept. */
-  watch(entries: ReadonlyMap<string, StaticEntry>): void;
+  watch(entries: ReadonlyMap<string, StaticEntry>): Steps<void>;
   /** Takes in an event about a task. */
   observe(change: TaskChange): void;
   /** The last run of an entry, milliseconds since 1970; `null` when none was seen. */
@@ -28,7 +29,7 @@ export interface RunObserver {
    * Whether beat has been at work lately: an entry ran within the last hour and has not missed more than
    * one run since.
    */
-  isAlive(now: number): boolean;
+  isAlive(now: number): Steps<boolean>;
 }
 
 /** A task that may have been a run. */
@@ -39,8 +40,9 @@ interface Sighting {
 
 interface Watched {
   readonly entry: StaticEntry;
-  readonly args: string;
-  readonly kwargs: string;
+  /** Comparable; `null` fits all. */
+  readonly args: string | null;
+  readonly kwargs: string | null;
   /** Newest last. */
   sightings: Sighting[];
   run: Sighting | null;
@@ -55,6 +57,8 @@ const EARLY = 1000;
 const LATELY = 3_600_000;
 const MINUTE = 60_000;
 const MOST_SIGHTINGS = 32;
+/** Most entries with the same task and arguments: looking for the due times of each takes some time. */
+const MOST_ALIKE = 20;
 
 /** Watches the tasks of a deployment. */
 export function createRunObserver(): RunObserver {
@@ -63,21 +67,24 @@ export function createRunObserver(): RunObserver {
   let current: ReadonlyMap<string, StaticEntry> | null = null;
 
   return {
-    watch(entries) {
+    *watch(entries) {
       if (entries === current) return;
       current = entries;
       const before = byId;
-      byId = new Map();
-      byTask = new Map();
+      const ids = new Map<string, Watched>();
+      const tasks = new Map<string, Watched[]>();
       for (const [id, entry] of entries) {
+        yield;
         if (entry.task === null || (entry.rule.crontab === null && entry.rule.every === null)) continue;
         const known = before.get(id);
         const watched = known !== undefined && isUnchanged(known.entry, entry) ? known : watchedOf(entry);
-        byId.set(id, watched);
-        const group = byTask.get(entry.task);
-        if (group === undefined) byTask.set(entry.task, [watched]);
+        ids.set(id, watched);
+        const group = tasks.get(entry.task);
+        if (group === undefined) tasks.set(entry.task, [watched]);
         else group.push(watched);
       }
+      // Newer entries may have come meanwhile.
+      if (entries === current) [byId, byTask] = [ids, tasks];
     },
     observe(change) {
       const { type, name, time, stored, parentId, retries, id } = change;
@@ -85,44 +92,64 @@ export function createRunObserver(): RunObserver {
       const group = byTask.get(name);
       if (group === undefined || time === null || stored === true) return;
       if ((parentId ?? id) !== id || (retries ?? 0) > 0) return;
-      const alike = group.filter((watched) => isAlike(watched, change));
+      const alike = alikeIn(group, change);
+      if (alike.length > MOST_ALIKE) return;
       const sighting = { taskId: id, time };
       const fitting = alike.filter((watched) => takeIn(watched, sighting, type === 'sent'));
       const [only] = fitting;
       if (fitting.length === 1 && only !== undefined && time > (only.run?.time ?? 0)) only.run = sighting;
     },
     lastRun: (id) => byId.get(id)?.run?.time ?? null,
-    isAlive: (now) => [...byId.values()].some((watched) => isOnTime(watched, now)),
+    *isAlive(now) {
+      for (const watched of byId.values()) {
+        yield;
+        if (isOnTime(watched, now)) return true;
+      }
+      return false;
+    },
   };
 }
 
 /** Of a stored entry, other facts change whenever it has run. */
 function isUnchanged(before: StaticEntry, entry: StaticEntry): boolean {
-  return before === entry || printOf(before) === printOf(entry);
+  return (
+    before === entry ||
+    (before.rule.text === entry.rule.text && SAME.every((member) => before[member] === entry[member]))
+  );
 }
 
-function printOf({ task, rule, args, kwargs, queue, timezone }: StaticEntry): string {
-  return JSON.stringify([task, rule.text, args, kwargs, queue, timezone]);
-}
+const SAME = ['task', 'args', 'kwargs', 'queue', 'timezone'] as const;
 
 function watchedOf(entry: StaticEntry): Watched {
-  const args = comparableRepr(entry.shownArgs ?? entry.args);
-  const kwargs = comparableRepr(entry.shownKwargs ?? entry.kwargs);
+  const args = wantedOf(entry.shownArgs ?? entry.args);
+  const kwargs = wantedOf(entry.shownKwargs ?? entry.kwargs);
   return { entry, args, kwargs, sightings: [], run: null };
-}
-
-function isAlike({ entry, args, kwargs }: Watched, change: TaskChange): boolean {
-  const { queue } = change;
-  if (entry.queue !== null && typeof queue === 'string' && queue !== entry.queue) return false;
-  return isSame(args, change.args) && isSame(kwargs, change.kwargs);
 }
 
 /** What workers write instead of a secret. */
 const HIDDEN = "'********'";
 
-function isSame(wanted: string, repr: string | null | undefined): boolean {
-  if (typeof repr !== 'string' || wasCut(repr) || wanted.includes(HIDDEN)) return true;
-  return comparableRepr(repr) === wanted;
+function wantedOf(repr: string): string | null {
+  return repr.includes(HIDDEN) ? null : comparableRepr(repr);
+}
+
+/** The entries with the arguments and the queue of a task. */
+function alikeIn(group: readonly Watched[], { queue, ...change }: TaskChange): Watched[] {
+  const [args, kwargs] = [sentOf(change.args), sentOf(change.kwargs)];
+  return group.filter(
+    (watched) =>
+      (watched.entry.queue === null || typeof queue !== 'string' || queue === watched.entry.queue) &&
+      isSame(watched.args, args) &&
+      isSame(watched.kwargs, kwargs),
+  );
+}
+
+function sentOf(repr: string | null | undefined): string | null {
+  return typeof repr !== 'string' || wasCut(repr) ? null : comparableRepr(repr);
+}
+
+function isSame(wanted: string | null, sent: string | null): boolean {
+  return wanted === null || sent === null || wanted === sent;
 }
 
 /** @returns whether it is a run, as far as this entry is concerned */

@@ -82,7 +82,7 @@ export function createSchedules(options: SchedulesOptions): Schedules {
     observer: createRunObserver(),
     closed: false,
   };
-  watch(state);
+  void watch(state);
   return {
     source: { name, status: () => statusOf(state), listSchedules: () => listEnabled(state) },
     component: () => componentOf(state),
@@ -137,7 +137,7 @@ async function componentOf(state: State): Promise<Component> {
     django: django.problem,
     problem: cutOff(state),
     nextDue: earliest(await listAll(state)),
-    isAlive: observer.isAlive(now) || (await isDjangoAlive(state, now)),
+    isAlive: (await work.run('schedules', observer.isAlive(now))) || (await isDjangoAlive(state, now)),
     ...countsOf(state, scheduler),
     timezone: zoneOf(state),
     now,
@@ -155,7 +155,7 @@ function countsOf({ redbeat, django, fixed }: State, scheduler: BeatScheduler | 
 async function refreshKnown(state: State): Promise<void> {
   if (state.closed) return;
   await Promise.all([state.fixed.refresh(), state.django.refresh()]);
-  watch(state);
+  await watch(state);
 }
 
 async function refreshAll(state: State): Promise<void> {
@@ -163,11 +163,11 @@ async function refreshAll(state: State): Promise<void> {
 }
 
 /** Looks for the runs of the entries that beat runs. */
-function watch(state: State): void {
+async function watch(state: State): Promise<void> {
   const { django, fixed, observer } = state;
   const entries: ReadonlyMap<string, StaticEntry> | undefined =
     schedulerOf(state) === 'django' ? django.snapshot?.enabled : undefined;
-  observer.watch(entries ?? fixed.entries());
+  await work.run('schedules', observer.watch(entries ?? fixed.entries()));
 }
 
 /** Why entries that there are, or may be, cannot be read; `null` when they can. */

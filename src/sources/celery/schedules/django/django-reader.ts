@@ -59,8 +59,9 @@ const EMPTY: DjangoSnapshot = {
 interface State {
   readonly reader: SqlReader;
   readonly clock: DjangoClock;
-  /** What {@link readMark} found when everything was last read. */
+  /** What {@link readMark} found when everything was last read, and `last_update` of it. */
   mark: string | null;
+  updated: string | null;
   /** Monotonic milliseconds. */
   readAt: number;
   /** Since when the tables are known not to exist; `null`: they exist, or nobody has looked. */
@@ -81,6 +82,7 @@ export function createDjangoReader(reader: SqlReader, settings: Configuration): 
     reader,
     clock: djangoClock(settings, reader.options.timezone),
     mark: null,
+    updated: null,
     readAt: Number.NEGATIVE_INFINITY,
     missingSince: null,
     snapshot: EMPTY,
@@ -93,6 +95,10 @@ async function read(state: State): Promise<DjangoSnapshot> {
   const now = performance.now();
   if (state.missingSince !== null && now - state.missingSince < MISSING_MS) return EMPTY;
   try {
+    // Counting reads the whole table, which is not done each time with many entries.
+    const isMany = state.snapshot.total > MOST_ENTRIES;
+    if (isMany && now - state.readAt < FULL_MS && (await readUpdated(state)) === state.updated)
+      return state.snapshot;
     const mark = await readMark(state);
     state.missingSince = null;
     if (mark.text !== state.mark || now - state.readAt >= FULL_MS) await readAll(state, mark);
@@ -107,6 +113,7 @@ async function read(state: State): Promise<DjangoSnapshot> {
 
 interface Mark {
   readonly text: string;
+  readonly updated: string | null;
   readonly total: number;
   readonly updatedAt: number | null;
 }
@@ -125,9 +132,19 @@ async function readMark({ reader, clock }: State): Promise<Mark> {
   });
   return {
     text: JSON.stringify([textOf(row, 'updated'), textOf(row, 'changed'), textOf(row, 'total')]),
+    updated: textOf(row, 'updated'),
     total: numberOf(row, 'total') ?? 0,
     updatedAt: timeOf(row, 'updated', clock.timezone),
   };
+}
+
+/** When somebody last changed an entry: the only row of its table. */
+async function readUpdated({ reader }: State): Promise<string | null> {
+  const { dialect, options } = reader;
+  const changes = dialect.table(options.tables.django_celery_beat_periodictasks);
+  const time = dialect.time(`MAX(${dialect.column('last_update')})`, WITH_ZONE);
+  const [row = {}] = await reader.select({ text: `SELECT ${time} AS updated FROM ${changes}`, limit: 1 });
+  return textOf(row, 'updated');
 }
 
 /** The type of every date of Django in PostgreSQL. */
@@ -153,6 +170,7 @@ async function readAll(state: State, mark: Mark): Promise<void> {
     storedUntil: entries.reduce<number | null>((last, { lastRunAt }) => later(last, lastRunAt), null),
   };
   state.mark = mark.text;
+  state.updated = mark.updated;
   state.readAt = performance.now();
 }
 
