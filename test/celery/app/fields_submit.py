@@ -22,6 +22,27 @@ def send(count, task, args, kwargs=None, ends=True, **options):
     return sent
 
 
+def attempts_of():
+    found = {}
+    with open(sys.argv[1]) as log:
+        for line in log:
+            entry = json.loads(line)
+            found.setdefault(entry['id'], []).append(entry)
+    return found
+
+
+def wait_until(is_done):
+    end = time.time() + 60
+    while not is_done() and time.time() < end:
+        time.sleep(0.1)
+
+
+def are_scheduled(worker, results):
+    replies = f.app.control.inspect([worker], timeout=5).scheduled() or {}
+    held = {entry['request']['id'] for entries in replies.values() for entry in entries}
+    return all(result.id in held for result in results)
+
+
 # On a worker that will be killed.
 send(2, f.slow, (90,), queue='doomed', ends=False)
 send(2, f.late, (90,), queue='doomed', ends=False)
@@ -39,18 +60,12 @@ send(10, f.silent, (1,))
 send(5, f.ignored, ())
 send(10, f.slow, (0.5,))
 send(10, f.flaky, (1, 0))
+# Of a task that is revoked before a worker receives it, Celery reports neither name nor arguments.
+wait_until(lambda: are_scheduled('w1@alpha', early))
 f.app.control.revoke([result.id for result in early])
-time.sleep(2)
+wait_until(lambda: all(result.id in attempts_of() for result in terminated))
+time.sleep(1)
 f.app.control.revoke([result.id for result in terminated], terminate=True, signal='SIGKILL')
-
-
-def attempts_of():
-    found = {}
-    with open(sys.argv[1]) as log:
-        for line in log:
-            entry = json.loads(line)
-            found.setdefault(entry['id'], []).append(entry)
-    return found
 
 
 def has_ended(task, attempts):
