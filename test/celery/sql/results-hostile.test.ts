@@ -152,6 +152,23 @@ describe.skipIf(postgresMissing !== null)(
       expect(watched.statesOf('bad')).toEqual([]);
     });
 
+    it('one whose columns are each as long as they may be, which is cut', async () => {
+      await createDjangoTables(database);
+      const watched = await watch();
+      const long = 'x'.repeat(65_000);
+      await storeDjango(database, {
+        ...{ task_id: 'long', status: 'SUCCESS', task_args: `"${long}"`, traceback: '"'.repeat(65_000) },
+        result: `[${'1,'.repeat(130_000)}1]`,
+        meta: `{"children": [${'[["child", null], null],'.repeat(10_000)} null]}`,
+      });
+      await until(() => watched.statesOf('long').length > 0);
+      const [text = {}] = watched.tasks;
+      expect(Object.keys(text)).toEqual(expect.arrayContaining(['result', 'traceback']));
+      expect(text).not.toHaveProperty('children');
+      expect(text).toMatchObject({ status: 'SUCCESS', monitor_cut: ['args'] });
+      expect(JSON.stringify(text).length).toBeLessThan(400_000);
+    });
+
     it('long groups, which are taken in over several turns of the event loop', async () => {
       await createDjangoTables(database);
       const options = readSqlOptions(database.sql, {});

@@ -4,8 +4,9 @@ import { pause } from '../../../../waiting.ts';
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import type { SqlTable } from '../../sql/sql-tables.ts';
 import { numberOf, type SqlRow, textOf } from '../../sql/sql-values.ts';
+import type { ResultOfRow } from './result-meta.ts';
 import type { ResultTables } from './result-tables.ts';
-import { LONGEST_VALUE, type ResultOfRow, type ResultText, resultText } from './result-text.ts';
+import { LONGEST_VALUE, type ResultText, resultText } from './result-text.ts';
 
 /** What tells that a row was written again, without its texts. */
 export interface RowHead {
@@ -124,7 +125,7 @@ function* textsOf(
 ): Steps<readonly ResultOfRow[]> {
   const found = new Map<string, ResultOfRow>();
   for (const row of rows) {
-    const result = texts.read(row);
+    const result = yield* texts.read(row);
     if (result !== null) found.set(result.id, result);
     yield;
   }

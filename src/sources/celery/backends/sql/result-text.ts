@@ -3,17 +3,27 @@
  * decodes all of them. Members beginning with `monitor_` say what a row lacks.
  */
 
-import { objectMembers, skipSpace, valueEnd } from '../../protocol/json-text.ts';
-import { CUT_MEMBER, UNREAD_MEMBER } from '../../protocol/results.ts';
+import type { Steps } from '../../../../scheduler.ts';
+import { objectMembers, valueEnd } from '../../protocol/json-text.ts';
+import { UNREAD_MEMBER } from '../../protocol/results.ts';
 import type { SqlDialect } from '../../sql/sql-dialect.ts';
 import type { SqlTable } from '../../sql/sql-tables.ts';
 import { hexTextOf, numberOf, type SqlRow, textOf, timeOf } from '../../sql/sql-values.ts';
+import {
+  addDate,
+  addJson,
+  addText,
+  LONGEST_TRACEBACK,
+  newMeta,
+  type ResultMeta,
+  type ResultOfRow,
+  rowOf,
+} from './result-meta.ts';
 import type { ResultTables } from './result-tables.ts';
 
-/** Longest result that is read, and longest list of arguments, in bytes; of tracebacks, in characters. */
+/** Longest result that is read, and longest list of arguments, in bytes. */
 export const LONGEST_VALUE: number = 256 * 1024;
 const LONGEST_ARGUMENTS = 64 * 1024;
-const LONGEST_TRACEBACK = 64 * 1024;
 /** Longest name, in characters. */
 const LONGEST_NAME = 1_024;
 const JSON_TYPE = 'application/json';
@@ -24,25 +34,12 @@ const PICKLED = 'The stored result is pickled, which only Python can read.';
 const NOT_JSON = 'The stored result is not in JSON, so it cannot be read.';
 const TOO_LONG = 'The stored result is too long to be read.';
 
-/** States in which Celery dates a result. */
-const ENDED: ReadonlySet<string> = new Set(['SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED']);
-
 /** Reads results as texts. */
 export interface ResultText {
   /** What to select. */
   readonly columns: string;
   /** @returns `null` for a row without an id or a state */
-  read(row: SqlRow): ResultOfRow | null;
-}
-
-/** A row as a result. */
-export interface ResultOfRow {
-  /** Of the task. */
-  readonly id: string;
-  /** Celery's own JSON. */
-  readonly text: string;
-  /** When the row was written, in milliseconds since 1970; `null` if it does not say so. */
-  readonly writtenAt: number | null;
+  read(row: SqlRow): Steps<ResultOfRow | null>;
 }
 
 /** @param zone of dates that are stored without one */
@@ -114,10 +111,11 @@ function djangoText(dialect: SqlDialect, { results }: ResultTables, zone: string
   });
   return {
     columns,
-    read(row) {
+    *read(row) {
       const meta = newMeta(row, zone);
       if (meta === null) return null;
       const isJson = (textOf(row, 'kind') ?? JSON_TYPE) === JSON_TYPE;
+      yield;
       addResult(meta, row, isJson);
       const created = isCreated ? timeOf(row, 'created', zone) : null;
       if (meta.state === 'PENDING' && created !== null) addDate(meta, created);
@@ -125,7 +123,12 @@ function djangoText(dialect: SqlDialect, { results }: ResultTables, zone: string
       const worker = textOf(row, 'worker');
       if (worker !== null || neverRan(created, meta.writtenAt)) addText(meta, 'worker', worker);
       if (!isJson) return rowOf(meta);
-      for (const name of ['args', 'kwargs'] as const) addJson(meta, name, textOf(row, name));
+      for (const name of ['args', 'kwargs'] as const) {
+        yield;
+        const text = textOf(row, name);
+        if (!addJson(meta, name, text) && text !== null && text.length > meta.left) meta.cut.push(name);
+      }
+      yield;
       addMeta(meta, textOf(row, 'meta'));
       return rowOf(meta);
     },
@@ -137,8 +140,9 @@ function neverRan(created: number | null, written: number | null): boolean {
   return created === null || written === null || written - created < ONE_SAVE_MS;
 }
 
-function addResult(meta: Meta, row: SqlRow, isJson: boolean): void {
-  const result = textOf(row, 'result');
+function addResult(meta: ResultMeta, row: SqlRow, isJson: boolean): void {
+  const stored = textOf(row, 'result');
+  const result = stored !== null && stored.length <= meta.left ? stored : null;
   const size = numberOf(row, 'size') ?? 0;
   if (isJson && result !== null && addJson(meta, 'result', result)) return;
   if (size === 0) return;
@@ -147,8 +151,8 @@ function addResult(meta: Meta, row: SqlRow, isJson: boolean): void {
 }
 
 /** What django-celery-results has in its column `meta`: `{"children": […]}`, and in some versions more. */
-function addMeta(meta: Meta, text: string | null): void {
-  if (text === null || !isWhole(text)) return;
+function addMeta(meta: ResultMeta, text: string | null): void {
+  if (text === null || text.length > meta.left) return;
   try {
     const members = objectMembers(text);
     for (const name of ['children', 'group_id', 'parent_id']) {
@@ -173,7 +177,7 @@ function pickledText(dialect: SqlDialect, { results }: ResultTables, zone: strin
   });
   return {
     columns,
-    read(row) {
+    *read(row) {
       const meta = newMeta(row, zone);
       if (meta === null) return null;
       if (meta.state === 'SUCCESS' && (numberOf(row, 'size') ?? 0) > 0) addText(meta, UNREAD_MEMBER, PICKLED);
@@ -181,70 +185,11 @@ function pickledText(dialect: SqlDialect, { results }: ResultTables, zone: strin
         if (name in row) addText(meta, name, textOf(row, name));
       const retries = numberOf(row, 'retries');
       if (retries !== null) meta.members.set('retries', String(retries));
-      for (const name of ['args', 'kwargs'] as const) addJson(meta, name, hexTextOf(row, name));
+      for (const name of ['args', 'kwargs'] as const) {
+        yield;
+        addJson(meta, name, hexTextOf(row, name));
+      }
       return rowOf(meta);
     },
   };
-}
-
-/** A result that is being written. */
-interface Meta {
-  readonly id: string;
-  readonly state: string;
-  readonly writtenAt: number | null;
-  /** JSON by name. */
-  readonly members: Map<string, string>;
-  /** Fields that are cut or left out. */
-  readonly cut: string[];
-}
-
-/** @returns `null` for a row without an id or a state */
-function newMeta(row: SqlRow, zone: string): Meta | null {
-  const id = textOf(row, 'task');
-  const state = textOf(row, 'state');
-  if (id === null || id === '' || state === null || state === '') return null;
-  const writtenAt = timeOf(row, 'time', zone);
-  // The state comes first, as Celery writes it. Rows name no parent, which does not mean that there is none.
-  const members = new Map([
-    ['status', JSON.stringify(state)],
-    ['parent_id', 'false'],
-    ['task_id', JSON.stringify(id)],
-  ]);
-  const meta: Meta = { id, state, writtenAt, members, cut: [] };
-  const traceback = textOf(row, 'traceback') ?? '';
-  if (traceback !== '') addText(meta, 'traceback', traceback);
-  if (traceback.length >= LONGEST_TRACEBACK) meta.cut.push('traceback');
-  // Django dates all rows; to the decoder, a date means that the task has ended.
-  if (writtenAt !== null && ENDED.has(state)) addDate(meta, writtenAt);
-  return meta;
-}
-
-function addDate({ members }: Meta, time: number): void {
-  members.set('date_done', JSON.stringify(new Date(time).toISOString()));
-}
-
-function addText({ members }: Meta, name: string, value: string | null): void {
-  members.set(name, JSON.stringify(value));
-}
-
-/** @returns false for what is no JSON, which is left out */
-function addJson({ members }: Meta, name: string, value: string | null): boolean {
-  if (value === null || !isWhole(value)) return false;
-  members.set(name, value);
-  return true;
-}
-
-function rowOf({ id, writtenAt, members, cut }: Meta): ResultOfRow {
-  if (cut.length > 0) members.set(CUT_MEMBER, JSON.stringify(cut));
-  const text = `{${[...members].map(([name, json]) => `"${name}": ${json}`).join(', ')}}`;
-  return { id, text, writtenAt };
-}
-
-/** Whether a text is one JSON value, as far as its brackets and strings show. */
-function isWhole(text: string): boolean {
-  try {
-    return skipSpace(text, valueEnd(text, skipSpace(text, 0))) === text.length;
-  } catch {
-    return false;
-  }
 }

@@ -2,8 +2,8 @@ import type { ScanStep, StoredPart, StoredResults, StoredValue } from '../../res
 import type { SqlReader } from '../../sql/sql-reader.ts';
 import { numberOf } from '../../sql/sql-values.ts';
 import { type GroupTable, readGroups } from './result-groups.ts';
+import type { ResultOfRow } from './result-meta.ts';
 import { headColumns, headsOf, lastKey, type RowHead } from './result-rows.ts';
-import type { ResultOfRow } from './result-text.ts';
 import type { FoundTables, TableFinder } from './table-finder.ts';
 
 /** Rows of one step. */
