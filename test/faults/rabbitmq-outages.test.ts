@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
-import type { HealthBody, TasksBody } from '../../src/wire.ts';
-import { amqpPublisher, receivedEvent } from '../helpers/amqp-events.ts';
+import type { ComponentsBody, EventsBody, HealthBody, TasksBody } from '../../src/wire.ts';
+import { type AmqpPublisher, amqpPublisher, receivedEvent } from '../helpers/amqp-events.ts';
 import {
   type OwnRabbit,
   type Rabbit,
@@ -133,3 +133,84 @@ for (const [title, fault] of LINKS) {
     await untilWell(host);
   });
 }
+
+/** Publishes events and answers requests, as a worker does. */
+async function workerFor(rabbit: Rabbit): Promise<AmqpPublisher> {
+  const worker = await amqpPublisher(rabbit.url());
+  onTestFinished(() => worker.close());
+  const { channel } = worker;
+  await channel.assertExchange('celery.pidbox', 'fanout', { durable: false });
+  await channel.assertExchange('reply.celery.pidbox', 'direct', { durable: false });
+  const { queue } = await channel.assertQueue('w1@alpha.celery.pidbox', { durable: false, autoDelete: true });
+  await channel.bindQueue(queue, 'celery.pidbox', '');
+  const answer = (content: Buffer): void => {
+    const { method, ticket, reply_to: to } = JSON.parse(content.toString());
+    const reply = JSON.stringify({ 'w1@alpha': method === 'ping' ? { ok: 'pong' } : {} });
+    const options = { contentType: 'application/json', contentEncoding: 'utf-8', headers: { ticket } };
+    channel.publish(to.exchange, to.routing_key, Buffer.from(reply), options);
+  };
+  await channel.consume(queue, (message) => message !== null && answer(message.content), { noAck: true });
+  return worker;
+}
+
+rabbitCase(94, 'RabbitMQ is short of memory and then of disk space, and takes no messages', async (bench) => {
+  const rabbit = await rabbitFor();
+  const worker = await workerFor(rabbit);
+  const sources = celerySources({ broker: rabbit.url() });
+  const host = await bench.serve({ sources, timeoutMs: 3_000, health: { ping: true, reuseMs: 0 } });
+  await until(() => sources.events.status?.().ok === true);
+  await fill(rabbit);
+  await untilCurrent(host);
+  const health = async (check: 'broker' | 'workers'): Promise<HealthBody> =>
+    (await host.get<HealthBody>(`/healthcheck?checks=${check}`)).body;
+  const statusOf = async (key: string) => {
+    const { body } = await host.get<ComponentsBody>('/api/components/');
+    return body[key];
+  };
+  await until(async () => (await health('workers')).ok);
+  expect((await health('broker')).ok).toBe(true);
+  const { cursor } = (await host.get<EventsBody>('/api/events/latest/')).body;
+
+  await rabbit.control('set_vm_memory_high_watermark', '0');
+  worker.publish([receivedEvent('held')]);
+  // Nothing is published without need, so a request to the workers is what finds it out.
+  await until(async () => {
+    await health('workers');
+    return !(await health('broker')).ok;
+  });
+  const { body } = await bench.expectAnswer<TasksBody>(host, '/api/tasks/?limit=1000', {
+    status: 200,
+    aimMs: 50,
+  });
+  expect(body.sources).toMatchObject([{ ok: true }]);
+  expect(body.tasks).toHaveLength(FILLED);
+  await bench.expectAnswer(host, '/healthcheck?checks=broker', { status: 503, aimMs: 1_100 });
+  await bench.expectAnswer(host, '/api/workers/', { status: 200, aimMs: 1_100 });
+  await until(async () => (await statusOf('celery.broker'))?.status === 'down', 20_000);
+  const { config } = (await statusOf('celery.broker')) ?? {};
+  expect(config).toMatchObject({ error: expect.stringContaining('short of memory or disk space') });
+  expect(JSON.stringify(config?.hints)).toContain('rabbitmq-diagnostics alarms');
+  expect(JSON.stringify((await statusOf('celery.control'))?.config)).toContain(
+    'short of memory or disk space',
+  );
+
+  // One that begins and ends meanwhile leaves nothing.
+  const later = celerySources({ broker: rabbit.url() });
+  await until(() => later.events.status?.().ok === true);
+  const closing = performance.now();
+  await later.close();
+  bench.figure('closed after, ms', Math.round(performance.now() - closing));
+  expect(performance.now() - closing).toBeLessThan(10_000);
+  const ours = async () => (await rabbit.queues('/')).filter(({ name }) => name.endsWith('.celeryev'));
+  await until(async () => (await ours()).length === 1, 10_000);
+
+  await rabbit.control('set_disk_free_limit', '1000000GB');
+  await rabbit.control('set_vm_memory_high_watermark', '0.8');
+  await bench.expectAnswer(host, '/healthcheck?checks=broker', { status: 503, aimMs: 1_100 });
+  await rabbit.control('set_disk_free_limit', '50MB');
+  bench.figure('well again after, ms', Math.round(await untilWell(host)));
+  await until(async () => (await health('workers')).ok);
+  await until(async () => (await host.get('/api/tasks/held/')).status === 200);
+  const feed = await host.get<EventsBody>(`/api/events/latest/?since=${cursor}`);
+  expect(feed.body).toMatchObject({ gap: false, events: [{ task_id: 'held' }] });
+});

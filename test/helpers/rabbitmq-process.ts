@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { freePort } from './redis-server.ts';
 
 /** The server to run: `RABBITMQ_SERVER_BIN`, or Debian's, without the script that wants to be root or `rabbitmq`. */
@@ -88,6 +89,11 @@ export function startEpmd(ports: Ports, env: NodeJS.ProcessEnv): ChildProcess {
 /** In a process group of its own, as the script runs the server as its child. */
 export function startServer(env: NodeJS.ProcessEnv): ChildProcess {
   return spawn(BINARY, [], { detached: true, stdio: ['ignore', 'pipe', 'ignore'], env, cwd: env.HOME });
+}
+
+/** Runs the `rabbitmqctl` of the server. */
+export async function runControl(env: NodeJS.ProcessEnv, args: readonly string[]): Promise<void> {
+  await promisify(execFile)(join(dirname(BINARY), 'rabbitmqctl'), [...args], { env, cwd: env.HOME });
 }
 
 /** Signals a process and its children. */

@@ -10,6 +10,7 @@ import {
   type Ports,
   prepare,
   type RabbitOptions,
+  runControl,
   signalGroup,
   startEpmd,
   startServer,
@@ -66,6 +67,8 @@ export interface OwnRabbit extends Rabbit {
   /** Stops and continues it: connections stay open and nothing answers. */
   freeze(): void;
   thaw(): void;
+  /** Runs `rabbitmqctl`, which takes some seconds. */
+  control(...args: string[]): Promise<void>;
   /** Ends it and removes its data. */
   close(): Promise<void>;
 }
@@ -107,6 +110,7 @@ export async function startRabbit(options: RabbitOptions = {}): Promise<OwnRabbi
     kill: () => end('SIGKILL'),
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),
+    control: (...args) => runControl(environment, args),
     async close() {
       await end('SIGKILL');
       signalGroup(epmd, 'SIGKILL');
