@@ -25,7 +25,7 @@ export interface FeedPosition {
   /** Sequence number of the last item that the reader has. */
   readonly after: number;
   readonly gap: boolean;
-  /** How many gaps of this instance had been noted when the reader got its cursor: it was told of them. */
+  /** How many gaps this instance had noted when it issued the reader's cursor: the reader knows of them. */
   readonly gaps: number;
 }
 

@@ -167,7 +167,7 @@ function positionOf(state: FeedState, since: NonNullable<TaskEventQuery['since']
   const { gapAfter, gapAt, gaps } = state;
   if ('cursor' in since) {
     const position = afterCursor(state, since.cursor);
-    // A reader is told of each gap once.
+    // Each gap is reported once to a reader.
     return { ...position, gap: position.gap || (gapAfter >= position.after && gaps > position.gaps) };
   }
   const time = since.time.getTime();

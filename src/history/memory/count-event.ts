@@ -20,8 +20,8 @@ const OUTCOME_OF: Readonly<Partial<Record<EntryKind, Outcome>>> = {
 
 /**
  * Counts a message that has been merged into its record. Of what was read from storage, only ends with a time are
- * counted, because nobody saw when the rest happened, unless it is a log of everything. Where the counts are kept, ends in minutes that an earlier process has
- * counted are left out.
+ * counted, because nobody saw when the rest happened, unless it is a log of everything. Where the counts are kept, ends
+ * in minutes that an earlier process has counted are left out.
  *
  * @param now milliseconds since 1970
  */

@@ -10,8 +10,8 @@ export type CelerySources = Required<MonitorSources>;
 /**
  * Shows a Celery deployment on Redis or RabbitMQ. It listens to Celery's events and to new results, reads stored
  * results, queues and schedules, and asks the workers for what only they know. Unless the host allows more, it
- * only writes keys for the workers' replies to Redis, or declares queues of its own in RabbitMQ, and removes them. In a
- * database it only runs SELECT.
+ * writes only keys for the workers' replies in Redis, or declares only queues of its own in RabbitMQ, and removes them.
+ * In a database of the app it only runs SELECT.
  *
  * It connects at once and retries until it succeeds. Until then, answers are 503; during a later outage, the
  * last data is shown with `ok: false`. Workers report most with `-E`, and clients report what they send only

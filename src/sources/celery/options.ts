@@ -35,9 +35,9 @@ export interface CelerySourcesOptions {
    * Client of Redis: made by `createClient` of the package `redis` (5 or 6) or by its `createSentinel` (6). It is
    * duplicated and never closed.
    *
-   * Client of RabbitMQ: a connection made by `connect` of `amqplib`, with its recovery, on which channels are opened
-   * and which is never closed; or a function that makes a connection, `() => connect(…)`, which is called for each
-   * connection that is needed, and again whenever one was lost.
+   * Client of RabbitMQ: a connection made by `connect` of `amqplib`, with its recovery; channels are opened on it, and
+   * it is never closed. Or a function that makes a connection, `() => connect(…)`; it is called for each connection
+   * that is needed, and again whenever one is lost.
    *
    * Names of channels contain the database number. It comes from the URL; for a client, from
    * `settings.broker_url` or else from the client's own options.
@@ -48,19 +48,19 @@ export interface CelerySourcesOptions {
   /** Bounds of the queue in which RabbitMQ collects events for this instance. Only with RabbitMQ. */
   readonly eventQueue?: EventQueueOptions;
   /**
-   * RabbitMQ's management API, for the numbers of messages that workers hold. Only with RabbitMQ. Default: these
-   * numbers are `null`.
+   * RabbitMQ's management API, which knows how many messages workers hold. Only with RabbitMQ. Default: none;
+   * these numbers are then `null`.
    */
   readonly management?: ManagementOptions;
   /**
    * The result backend: a Redis, in the same forms as a broker, or `django-db` or `db+…` with the option `sql`. It
-   * knows final states that events miss, so give it if the app has one. `null`: do not read results. Default: `settings.result_backend`; without either there is none, as in
-   * Celery itself.
+   * knows final states that events miss, so give it if the app has one. `null`: do not read results. Default:
+   * `settings.result_backend`; without either there is none, as in Celery itself.
    */
   readonly backend?: GivenConnection | null;
   /**
    * The database in which the app keeps results (`django-db`, `db+…`) or the schedules of django-celery-beat. It is only
-   * read, over a function of the host's own client. Results come from it unless `backend` or
+   * read, by a function that runs statements on your own client. Results are read from it unless `backend` or
    * `settings.result_backend` names another backend. Default: none.
    */
   readonly sql?: CelerySqlOptions;

@@ -14,13 +14,13 @@ export interface CelerySettings {
    */
   readonly broker_url?: string | readonly string[];
   /**
-   * Used unless the option `backend` is given. One in a database is read over the option `sql`. Any other that is not
-   * Redis is shown, but not read.
+   * Used unless the option `backend` is given. Results in a database need the option `sql`. Any other backend that is
+   * not Redis is shown, but not read.
    */
   readonly result_backend?: string | null;
   /** Name of the exchange of events. Default `celeryev`. */
   readonly event_exchange?: string;
-  /** How names of queues of events begin, in RabbitMQ. Default `celeryev`. */
+  /** The prefix of the names of event queues in RabbitMQ. Default `celeryev`. */
   readonly event_queue_prefix?: string;
   /** Name of the exchange of remote control. Default `celery`. */
   readonly control_exchange?: string;
@@ -28,15 +28,15 @@ export interface CelerySettings {
   /**
    * TLS to a broker that is given by URL: `ssl_cert_reqs` (`required`, `optional`, `none`, or Python's
    * number), `ssl_ca_certs`, `ssl_certfile`, `ssl_keyfile` (paths), `ssl_check_hostname`. `true`: trust
-   * the certificates that Node trusts. Parameters of the URL take precedence. For RabbitMQ also without `ssl_`, as
-   * py-amqp names them, and `server_hostname`: the name that the certificate has, if it is not the host.
+   * the certificates that Node trusts. Parameters of the URL take precedence. For RabbitMQ, the names may lack `ssl_`,
+   * as in py-amqp, and `server_hostname` is the name in the certificate if it differs from the host.
    */
   readonly broker_use_ssl?: boolean | CeleryTls;
   /** Seconds between heartbeats with RabbitMQ; 0: none. Default 10. */
   readonly broker_heartbeat?: number | null;
-  /** `EXTERNAL`: the login to RabbitMQ is the client's certificate. Otherwise user and password. */
+  /** `EXTERNAL`: log in to RabbitMQ by the client's certificate. Otherwise by user and password. */
   readonly broker_login_method?: string | null;
-  /** `shuffle`: begin with any of several hosts of RabbitMQ. Otherwise with the first. */
+  /** `shuffle`: begin with a random one of several RabbitMQ hosts. Otherwise with the first. */
   readonly broker_failover_strategy?: unknown;
   /** The same for a result backend. */
   readonly redis_backend_use_ssl?: boolean | CeleryTls;

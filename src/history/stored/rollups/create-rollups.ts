@@ -22,7 +22,8 @@ export interface RollupRole {
 export interface Rollups {
   /**
    * Loads, writes, folds and drops what is due. To be called every 10 s, when the role changes, and before the end. One
-   * call runs at a time: a later one waits for it. Rejects with what the store throws; what was not done is done at the next call.
+   * call runs at a time: a later one waits for it. Rejects with what the store throws; the next call does what was
+   * not done.
    */
   turn(role: RollupRole): Promise<void>;
   /** This instance hears what happens from now on: what others have counted so far is loaded again. */

@@ -8,7 +8,7 @@ import type { ResultOfRow } from './result-meta.ts';
 import type { ResultTables } from './result-tables.ts';
 import { LONGEST_VALUE, type ResultText, resultText } from './result-text.ts';
 
-/** What tells that a row was written again, without its texts. */
+/** What shows that a row was written again, without its texts. */
 export interface RowHead {
   /** Its primary key. */
   readonly key: number;
