@@ -50,6 +50,46 @@ describe('tasks with long texts', () => {
     for (const id of IDS) expect((await taskIn(history, id))?.result).toBe(RESULT);
   });
 
+  it('of which records have a lot are read a million characters at a time, and all of them are', async () => {
+    const plain = createArrayStore();
+    const pages: (readonly [count: number, characters: number])[] = [];
+    const store: ArrayStore = {
+      ...plain,
+      async open(opening) {
+        const session = await plain.open(opening);
+        const records: typeof session.tasks.records = async (query) => {
+          const page = await session.tasks.records(query);
+          if (!query.isOpen)
+            pages.push([page.length, page.reduce((sum, { record }) => sum + record.length, 0)]);
+          return page;
+        };
+        return { ...session, tasks: { ...session.tasks, records } };
+      },
+    };
+    const history = instanceOf({ store });
+    const text = 'x'.repeat(2_000);
+    const ids = Array.from({ length: 500 }, (_, at) => `task-${at}`);
+    for (const id of ids)
+      history.writer.recordTask({
+        ...{ id, type: 'succeeded', time: Date.now(), origin: 'event' },
+        ...{ args: text, kwargs: text, result: text },
+      });
+    await vi.waitFor(() => expect(store.rows('celery').tasks.size).toBe(ids.length), WAIT);
+    await history.close();
+    pages.length = 0;
+    const next = instanceOf({ store });
+    await vi.waitFor(() => expect(next.status().phase).toBe('ready'), WAIT);
+    expect(pages.map(([count]) => count)).toEqual([
+      100,
+      expect.any(Number),
+      expect.any(Number),
+      expect.any(Number),
+    ]);
+    expect(pages.reduce((sum, [count]) => sum + count, 0)).toBe(ids.length);
+    expect(Math.max(...pages.map(([, characters]) => characters))).toBeLessThan(1_050_000);
+    for (const id of ids) expect((await taskIn(next, id))?.result).toBe(text);
+  });
+
   it('are read a few at a time before they are written again, and all of them are', async () => {
     const { store, sizes } = watchedStore();
     await storeLong(store);

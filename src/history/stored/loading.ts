@@ -13,18 +13,21 @@ import {
 import { readSpans, unionOf } from './coverage-text.ts';
 import { readFeedText } from './feed-text.ts';
 import { createPauses } from './pauses.ts';
+import { FIRST_READ, nextReadSize } from './read/read-size.ts';
 import { readKeptTask } from './record-text.ts';
 import { type StoredState, TEXT } from './stored-state.ts';
 import { noteChanged } from './task-backlog.ts';
 import { readWorkersText } from './worker-text.ts';
 
-/** Tasks of one page. */
-const PAGE = 2_000;
+/** Bounds of one page of tasks: the fewer pages, the sooner memory is full. */
+const PAGE = { most: 2_000, characters: 1_000_000 };
+/** Relations that are taken in between two pauses. */
+const RELATIONS_AT_ONCE = 64;
 /** Most relations of the tasks of one page. */
 const MOST_RELATIONS = 20_000;
 
 const ALL: StoredQuery = {
-  ...{ limit: PAGE, after: null, states: [], names: [], workers: [], queues: [] },
+  ...{ limit: FIRST_READ, after: null, states: [], names: [], workers: [], queues: [] },
   ...{ rootId: null, parentId: null, groupId: null, since: null, until: null },
   ...{ sort: 'timestamp', order: 'desc', isOpen: false, hint: null },
 };
@@ -98,19 +101,21 @@ function* itemsOf(chunks: readonly FeedChunk[]): Steps<Map<string, HeardItem[]>>
 /** Reads the pages of a list until it ends or memory is full. The next page is read while one is taken in. */
 async function loadTasks(state: StoredState, session: StoreSession, query: StoredQuery): Promise<void> {
   const { calls } = state;
-  const read = (after: StoredQuery['after']): Promise<readonly StoredRecord[]> =>
-    ahead(calls.ask('load', () => session.tasks.records({ ...query, after })));
-  let next: Promise<readonly StoredRecord[]> | null = read(null);
+  const read = (after: StoredQuery['after'], limit: number): Promise<readonly StoredRecord[]> =>
+    ahead(calls.ask('load', () => session.tasks.records({ ...query, after, limit })));
+  let size = query.limit;
+  let next: Promise<readonly StoredRecord[]> | null = read(null, size);
   while (next !== null && !state.isClosed && state.session === session) {
     const page: readonly StoredRecord[] = await next;
-    const last = page.length < PAGE ? undefined : page.at(-1);
-    next = last === undefined ? null : read({ key: last.timestamp, id: last.id });
+    const last = page.length < size ? undefined : page.at(-1);
+    size = nextReadSize(page, PAGE);
+    next = last === undefined ? null : read({ key: last.timestamp, id: last.id }, size);
     const relations = ahead(readRelations(state, session, page));
     // The last one first: the sorted sequences of memory grow at their end, and not at every place of a page.
     const cut = await scheduler.run('load', takeIn(state, page.toReversed(), false));
     await loadWhole(state, session, cut.ids);
-    for (const relation of await relations) state.access.absorbRelation(relation);
-    if (cut.refused > PAGE / 2) return;
+    await scheduler.run('load', takeInRelations(state, await relations));
+    if (cut.refused > page.length / 2) return;
   }
 }
 
@@ -137,6 +142,13 @@ async function readRelations(
   if (await calls.ask('load', () => session.relations.isEmpty())) return [];
   const ids = page.map(({ id }) => id);
   return calls.ask('load', () => session.relations.read(ids, MOST_RELATIONS));
+}
+
+function* takeInRelations({ access }: StoredState, relations: readonly TaskRelation[]): Steps<void> {
+  for (const [at, relation] of relations.entries()) {
+    access.absorbRelation(relation);
+    if (at % RELATIONS_AT_ONCE === RELATIONS_AT_ONCE - 1) yield;
+  }
 }
 
 /** A read that may fail before anybody waits for it. */

@@ -1,5 +1,5 @@
 /** How many tasks are read at once. A driver takes in what has arrived in one turn of the event loop. */
-import type { StoredTask } from '../../store.ts';
+import type { StoredRecord } from '../../store.ts';
 
 /** Tasks of the first read, whose size nobody knows. A record may take 15 kB. */
 export const FIRST_READ = 100;
@@ -9,9 +9,18 @@ const MOST_READ = 1_000;
 /** Characters of the records of one read, roughly. */
 const READ_CHARACTERS = 500_000;
 
-/** @param tasks that were read last; records of one source are alike */
-export function nextReadSize(tasks: readonly StoredTask[]): number {
+/**
+ * @param tasks that were read last; records of one source are alike
+ * @param bounds other ones than for answers, of which several are read at the same time
+ */
+export function nextReadSize(
+  tasks: readonly Pick<StoredRecord, 'record'>[],
+  bounds: { readonly characters: number; readonly most: number } = {
+    characters: READ_CHARACTERS,
+    most: MOST_READ,
+  },
+): number {
   const read = tasks.reduce((sum, { record }) => sum + record.length, 0);
-  const fitting = Math.floor((READ_CHARACTERS * tasks.length) / Math.max(1, read));
-  return Math.max(FEWEST_READ, Math.min(MOST_READ, fitting));
+  const fitting = Math.floor((bounds.characters * tasks.length) / Math.max(1, read));
+  return Math.max(FEWEST_READ, Math.min(bounds.most, fitting));
 }
