@@ -35,6 +35,21 @@ describe('the reader of a database', () => {
     ]);
   });
 
+  it('finds sizes in a SQLite before 3.43, too', async () => {
+    const asked: string[] = [];
+    const query: CelerySqlQuery = (text) => {
+      asked.push(text);
+      if (text.includes('octet_length')) throw new Error('no such function: octet_length');
+      return [{ n: 1 }];
+    };
+    const reader = readerOf(query, undefined, 'sqlite');
+    const statement = { text: `SELECT ${reader.dialect.size('"a"')} AS n FROM b`, limit: 1 };
+    expect(await reader.select(statement)).toEqual([{ n: 1 }]);
+    expect(await reader.select(statement)).toEqual([{ n: 1 }]);
+    const old = 'SELECT length(CAST("a" AS BLOB)) AS n FROM b LIMIT 1';
+    expect(asked).toEqual(['SELECT octet_length("a") AS n FROM b LIMIT 1', old, old]);
+  });
+
   it.each(['DELETE FROM a', 'SELECT 1; DROP TABLE a', 'WITH a AS (DELETE FROM b) SELECT 1', ' SELECT 1'])(
     'runs a single SELECT and nothing else: %s',
     async (text) => {

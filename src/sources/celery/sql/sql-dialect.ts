@@ -25,9 +25,9 @@ export interface SqlDialect {
   integerValue: string;
   /** The clock of the database, as milliseconds since 1970. */
   readonly now: string;
-  /** The first characters of a text. */
+  /** The first characters of a text; SQLite: NULL for one of more than a megabyte. */
   head(column: string, length: number): string;
-  /** The first bytes of a binary column, in hexadecimal. */
+  /** The first bytes of a binary column, in hexadecimal; SQLite: as {@link SqlDialect.head}. */
   hexHead(column: string, length: number): string;
   /** The size of a text or of bytes, in bytes, found out without reading it. */
   size(column: string): string;
@@ -107,6 +107,21 @@ const mysql: SqlDialect = {
   }),
 };
 
+const octets = (column: string): string => `octet_length(${column})`;
+/** SQLite reads all of a text to find its beginning. Longer ones, in bytes, are left out. */
+const LONGEST_READ = 1024 * 1024;
+const ifShort = (column: string, part: string): string =>
+  `CASE WHEN ${octets(column)} <= ${LONGEST_READ} THEN ${part} END`;
+
+/**
+ * The same statement for a SQLite before 3.43. The size of a text then has to be found by reading it.
+ *
+ * @returns the statement as it is where it needs no such change
+ */
+export function withoutOctetLength(text: string): string {
+  return text.replaceAll(/octet_length\(([^()]*)\)/g, 'length(CAST($1 AS BLOB))');
+}
+
 const sqlite: SqlDialect = {
   name: 'sqlite',
   bind: (text) => text,
@@ -117,9 +132,9 @@ const sqlite: SqlDialect = {
   timeValue: () => "replace(?, 'T', ' ')",
   integerValue: 'CAST(? AS INTEGER)',
   now: "CAST(CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER) AS TEXT)",
-  head: (column, length) => `substr(${column}, 1, ${length})`,
-  hexHead: (column, length) => `hex(substr(${column}, 1, ${length}))`,
-  size: (column) => `length(CAST(${column} AS BLOB))`,
+  head: (column, length) => ifShort(column, `substr(${column}, 1, ${length})`),
+  hexHead: (column, length) => ifShort(column, `hex(substr(${column}, 1, ${length}))`),
+  size: octets,
   columns: ({ schema, name }) => ({
     text: `SELECT name, lower(type) AS type FROM pragma_table_info(?${schema === null ? '' : ', ?'})`,
     values: schema === null ? [name] : [name, schema],

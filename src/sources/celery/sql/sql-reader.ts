@@ -3,7 +3,7 @@
  * statements that begin with SELECT are run, and each has a limit of rows and a deadline.
  */
 import type { Problem } from '../problem.ts';
-import { DIALECTS, type SqlDialect } from './sql-dialect.ts';
+import { DIALECTS, type SqlDialect, withoutOctetLength } from './sql-dialect.ts';
 import type { ResolvedSql } from './sql-options.ts';
 import { isOutage, sqlError, sqlErrorOf } from './sql-problems.ts';
 import type { SqlRow } from './sql-values.ts';
@@ -69,6 +69,8 @@ interface Reading {
   state: SqlState;
   /** Whether the last statement was too late, and still runs. */
   isLate: boolean;
+  /** Whether this is a SQLite before 3.43. */
+  isOldSqlite: boolean;
   isClosed: boolean;
 }
 
@@ -82,6 +84,7 @@ export function createSqlReader(options: ResolvedSql, timeoutMs: number = TIMEOU
     requests: 0,
     state: { up: false, asOf: null, problem: null },
     isLate: false,
+    isOldSqlite: false,
     isClosed: false,
   };
   const dialect = DIALECTS[options.dialect];
@@ -123,7 +126,7 @@ async function run(
   reading.waiting += 1;
   const statement = (): Promise<unknown> => {
     reading.requests += 1;
-    return asked(reading.options, `${dialect.bind(text)} LIMIT ${limit}`, values);
+    return answerTo(reading, `${dialect.bind(text)} LIMIT ${limit}`, values);
   };
   const turn = before.then(nextTurn).then(() => {
     reading.waiting -= 1;
@@ -136,6 +139,24 @@ async function run(
 /** Clients of SQLite answer at once: between two statements, the host gets a turn of the event loop. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
+}
+
+async function answerTo(reading: Reading, text: string, values: readonly string[]): Promise<unknown> {
+  const { options } = reading;
+  if (reading.isOldSqlite) return asked(options, withoutOctetLength(text), values);
+  try {
+    return await asked(options, text, values);
+  } catch (error) {
+    if (options.dialect !== 'sqlite' || !/no such function: octet_length/i.test(messageOf(error)))
+      throw error;
+    reading.isOldSqlite = true;
+    return asked(options, withoutOctetLength(text), values);
+  }
+}
+
+function messageOf(error: unknown): string {
+  const message: unknown = error instanceof Object && 'message' in error ? error.message : null;
+  return typeof message === 'string' ? message : '';
 }
 
 /** A function of the host may throw, and may answer at once. */
