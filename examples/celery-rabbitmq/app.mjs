@@ -11,7 +11,7 @@ export async function startApp({ amqpUrl, managementUrl, databaseUrl }, host, po
   const monitor = createMonitorRouter({
     sources: celerySources({
       broker: amqpUrl,
-      // Without it, everything is shown but unacknowledged messages and rates.
+      // Without it, everything is shown except the messages that workers have reserved.
       ...(managementUrl === undefined ? {} : { management: { url: managementUrl } }),
       sql: {
         dialect: 'postgres',

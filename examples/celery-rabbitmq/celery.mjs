@@ -13,7 +13,7 @@ export const HOW_TO_INSTALL =
   'This example needs Celery with Django: pip install celery django-celery-beat django-celery-results psycopg2-binary,\n' +
   'or on Debian: apt install python3-celery python3-django-celery-beat python3-django-celery-results python3-psycopg2';
 
-/** Creates the tables; starts two workers, the scheduler, and customers who order. `onOrder` is told of the first. */
+/** Creates the tables; starts two workers, the scheduler, and customers who order. Calls `onOrder` with the id of the first order. */
 export function startShop({ python, processes, amqpUrl, databaseUrl, onOrder }) {
   const env = {
     AMQP_URL: amqpUrl,
