@@ -133,16 +133,16 @@ function flush(state: LoggerState): Promise<void> {
 
 async function write(state: LoggerState): Promise<void> {
   state.writtenAt = Date.now();
-  if (state.waiting.length === 0) return;
-  state.through ??= throughOf((await state.log.newest())?.items ?? '');
   for (let taken = nextOf(state); taken.length > 0; taken = nextOf(state)) {
+    const known = state.through ?? throughOf((await state.log.newest())?.items ?? '');
     const parts = taken.map(({ entries }) => entries);
-    const through = Math.max(state.through ?? 0, ...parts.map(({ after }) => Number(after.split('-')[0])));
+    const through = Math.max(known, ...parts.map(({ after }) => Number(after.split('-')[0])));
     const text = scheduler.measure(() => writeChunk({ through, parts }));
     const count = parts.reduce((sum, { items }) => sum + items.length, 0);
     await state.log.append(text, Math.max(1, count));
-    state.through = through;
     const written = new Set(taken);
+    // Where the entries were forgotten meanwhile, another instance may have written a later one.
+    if (state.waiting.some((one) => written.has(one))) state.through = through;
     state.waiting = state.waiting.filter((one) => !written.has(one));
   }
 }
