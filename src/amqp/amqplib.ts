@@ -52,7 +52,7 @@ async function connect(address: AmqpAddress, signal: AbortSignal): Promise<Opene
   const unreference = ({ socket }: { socket?: Unreferencable }): void => void socket?.unref?.();
   subscribe('net.client.socket', unreference as ChannelListener);
   const reads = createPacedReads();
-  const first = createOpeningReads();
+  const opened = createOpeningReads();
   const { host, port, virtualHost, username, password, tls, heartbeat, isExternal } = address;
   const login = isExternal ? { credentials: EXTERNAL } : {};
   const opening = open(
@@ -69,7 +69,7 @@ async function connect(address: AmqpAddress, signal: AbortSignal): Promise<Opene
       ...login,
       ...nodeTls(address),
       ...reads.socketOptions,
-      ...first.socketOptions,
+      ...opened.socketOptions,
       noDelay: true,
       signal,
       clientProperties: PROPERTIES,
@@ -82,7 +82,7 @@ async function connect(address: AmqpAddress, signal: AbortSignal): Promise<Opene
     client: withoutReferences(client),
     isLent: false,
     version: versionOf(client),
-    startReading: first.release,
+    startReading: opened.release,
     startPacing: reads.start,
   };
 }

@@ -63,8 +63,6 @@ export interface AmqpConnection {
    * @throws AmqpError while RabbitMQ is unreachable, or when it is late
    */
   channel(kind?: ChannelKind, limits?: AmqpLimits): Promise<AmqpChannel>;
-  /** Ends the present connection, to open another one: after a deadline, for instance, that only a dead peer explains. */
-  fail(error: unknown): void;
   /** Resolves within about a second, even if RabbitMQ does not answer. */
   close(): Promise<void>;
 }
@@ -119,7 +117,6 @@ export function createAmqpConnection(options: AmqpConnectionOptions): AmqpConnec
       start();
       return channelOf(kept, kind, limits);
     },
-    fail: (error) => kept.session?.fail(error),
     async close() {
       kept.closing.abort();
       kept.started?.close();

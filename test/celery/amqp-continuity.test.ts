@@ -1,5 +1,8 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { type Continuity, createContinuity } from '../../src/sources/celery/brokers/amqp/continuity.ts';
+import { until } from '../helpers/redis-server.ts';
 
 const MOST = 5;
 
@@ -23,6 +26,9 @@ function lab(): Lab {
   };
   return all;
 }
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
 
 const found = (ready: number, consumers = 0) => ({ ready, consumers });
 
@@ -114,5 +120,21 @@ describe('the continuity of events over a reconnect', () => {
     expect(all.receive(['0'], true)).toEqual([]);
     all.continuity.resume(found(2));
     expect(all.receive([`${long}1`, `${long}2`], true)).toEqual([`${long}1`, `${long}2`]);
+  });
+
+  it('keeps the messages themselves, not all that was read together with them', async () => {
+    const continuity = createContinuity(500, () => {});
+    collect();
+    const before = process.memoryUsage().arrayBuffers;
+    for (let index = 0; index < 500; index += 1) {
+      const content = Buffer.alloc(200_000, index).subarray(0, 500);
+      continuity.receive({ content, fields: { redelivered: false } });
+    }
+    // Node frees what was collected in the background.
+    await until(() => {
+      collect();
+      return process.memoryUsage().arrayBuffers - before < 5_000_000;
+    });
+    expect(continuity.resume(found(1))).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
 import { type AmqpConnection, createAmqpConnection } from '../../../../amqp/connection.ts';
 import type { AmqpEndpoint } from '../../../../amqp/endpoint.ts';
-import { describeAmqpError } from '../../../../amqp/problems.ts';
+import { amqpError, describeAmqpError } from '../../../../amqp/problems.ts';
 import type { Broker, BrokerDescription } from '../../broker.ts';
 import type { Problem } from '../../problem.ts';
 import type { CelerySettings } from '../../settings.ts';
@@ -116,6 +116,6 @@ function urlsOf({ hosts, url }: AmqpEndpoint): string | null {
 }
 
 const BLOCKED: Problem = {
+  ...amqpError('BLOCKED').problem,
   code: 'READONLY',
-  sentence: 'RabbitMQ is short of memory or disk space and takes no messages.',
 };

@@ -97,5 +97,7 @@ export function createContinuity(most: number, onGap: () => void): Continuity {
 }
 
 function fingerprintOf(content: Buffer): Fingerprint {
-  return content.length <= LONG_MESSAGE ? content : createHash('sha256').update(content).digest();
+  if (content.length > LONG_MESSAGE) return createHash('sha256').update(content).digest();
+  // A copy: the content is a part of all that was read at once, which would be kept with it.
+  return Buffer.from(content);
 }

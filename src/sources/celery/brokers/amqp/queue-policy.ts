@@ -56,9 +56,10 @@ async function readQueue(
   name: string,
   closing: AbortSignal,
 ): Promise<Readonly<Record<string, unknown>> | null> {
-  const columns = 'columns=policy,operator_policy,effective_policy_definition';
-  const path = `/api/queues/${encodeURIComponent(virtualHost)}/${encodeURIComponent(name)}?${columns}`;
   try {
+    const columns = 'columns=policy,operator_policy,effective_policy_definition';
+    // Throws for a name that is not well-formed, such as the host may give.
+    const path = `/api/queues/${encodeURIComponent(virtualHost)}/${encodeURIComponent(name)}?${columns}`;
     const signal = AbortSignal.any([closing, AbortSignal.timeout(DEADLINE_MS)]);
     const { value } = await getJson(management, path, { signal, maxBytes: MOST_BYTES });
     return isRecord(value) ? value : null;

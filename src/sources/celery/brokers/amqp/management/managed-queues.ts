@@ -43,8 +43,6 @@ export interface ManagedQueues {
   isWhole(): boolean;
   /** Why the last reading failed; `null` when it did not. */
   problem(): Problem | null;
-  /** Changes with every reading. */
-  revision(): number;
   /** Ends a reading that is under way. */
   close(): void;
 }
@@ -57,7 +55,6 @@ interface State {
   queues: ReadonlyMap<string, ManagedQueue>;
   isWhole: boolean;
   problem: Problem | null;
-  revision: number;
   /** When the figures were read, and when the next reading may begin. */
   readAt: number;
   dueAt: number;
@@ -83,7 +80,6 @@ export function createManagedQueues(
     queues: new Map(),
     isWhole: false,
     problem: null,
-    revision: 0,
     readAt: Number.NEGATIVE_INFINITY,
     dueAt: Number.NEGATIVE_INFINITY,
     reading: null,
@@ -100,7 +96,6 @@ export function createManagedQueues(
     queues: () => (now() - state.readAt < STALE_MS ? state.queues : null),
     isWhole: () => state.isWhole,
     problem: () => state.problem,
-    revision: () => state.revision,
     close: () => state.closing.abort(),
   };
 }
@@ -126,7 +121,6 @@ async function refresh(state: State): Promise<void> {
   } catch (error) {
     state.problem = problemOf(error);
   }
-  state.revision += 1;
   state.dueAt = begun + Math.max(INTERVAL_MS, REST_SHARE * (state.now() - begun));
 }
 
