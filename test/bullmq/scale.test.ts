@@ -4,6 +4,7 @@ import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
 import type { TaskQuery } from '../../src/source.ts';
 import { fillQueues } from '../helpers/bullmq-fill.ts';
 import { detail, page, queryOf } from '../helpers/bullmq-read.ts';
+import { monitorRedis } from '../helpers/redis-monitor.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 
 const START = Date.UTC(2026, 9, 1);
@@ -137,8 +138,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what a page of
     const one = sources[0] as BullMQSources;
     const { port } = servers[0] as RedisServer;
     const seen: string[] = [];
-    const monitor = await new Redis(port).monitor();
-    monitor.on('monitor', (_time, [command = '']: string[]) => seen.push(command.toLowerCase()));
+    const end = await monitorRedis(port, (command) => seen.push(command));
     for (const [, part] of queries) await page(one, part);
     await page(one, { sort: 'runtime', scan: 500 });
     await page(one, { rootId: 'a:1' });
@@ -146,7 +146,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'what a page of
     const context = { signal: new AbortController().signal };
     await one.tasks.getTaskTree?.('a:1', context);
     await one.tasks.getTaskStats?.({ minutes: 60, now: new Date(), filter: queryOf({ scan: 500 }) }, context);
-    monitor.disconnect();
+    end();
     expect(seen.length).toBeGreaterThan(1_000);
     const info = (await (admins[0] as Redis).command('INFO', ...new Set(seen))) as [
       string,
