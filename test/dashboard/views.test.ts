@@ -42,6 +42,22 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
     await page.getByText('No task matches these filters').waitFor();
   });
 
+  it('keeps what is typed while it searches, and follows the address', async () => {
+    const { page, go } = await open('#/tasks');
+    const field = page.getByLabel('Search');
+    await field.focus();
+    // The space at the end is not searched for. More may follow.
+    await page.keyboard.type('label ');
+    await until(() => page.url().endsWith('q=label'));
+    await page.getByText('20 tasks', { exact: true }).waitFor();
+    expect(await field.inputValue()).toBe('label ');
+    await go('#/tasks?q=label-7');
+    await page.getByText('1 task', { exact: true }).waitFor();
+    expect(await field.inputValue()).toBe('label-7');
+    await go('#/tasks');
+    await until(async () => (await field.inputValue()) === '');
+  });
+
   it('sorts by the head of a column', async () => {
     const { page } = await open('#/tasks');
     await page.getByRole('button', { name: 'Task', exact: true }).click();

@@ -107,12 +107,18 @@ function SearchField({ query, input }: { readonly query: URLSearchParams; readon
   const asked = query.get('q') ?? '';
   const [text, setText] = useState(asked);
   const timer = useRef<ReturnType<typeof setTimeout>>();
-  useEffect(() => setText(asked), [asked]);
+  // What this field itself asked for must not replace what was typed meanwhile.
+  const own = useRef(asked);
+  useEffect(() => {
+    if (asked !== own.current) setText(asked);
+    own.current = asked;
+  }, [asked]);
   useEffect(() => () => clearTimeout(timer.current), []);
 
   function search(value: string): void {
     clearTimeout(timer.current);
-    if (value.trim() !== asked) go(linkTo('tasks', withFilter(query, 'q', [value.trim()])), true);
+    own.current = value.trim();
+    if (own.current !== asked) go(linkTo('tasks', withFilter(query, 'q', [own.current])), true);
   }
 
   return (
