@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { CelerySqlQuery } from '../../../src/celery.ts';
 import { createSqlResultBackend } from '../../../src/sources/celery/backends/sql/sql-result-backend.ts';
 import { readSqlOptions } from '../../../src/sources/celery/sql/sql-options.ts';
@@ -6,7 +6,7 @@ import { createSqlReader } from '../../../src/sources/celery/sql/sql-reader.ts';
 import { context } from '../../helpers/celery-events.ts';
 import { postgresMissing } from '../../helpers/postgres.ts';
 import { titleUnless, until } from '../../helpers/redis-server.ts';
-import { type PostgresLab, startPostgresLab } from './postgres-lab.ts';
+import { type PostgresLab, usePostgresLab } from './postgres-lab.ts';
 import { createDjangoTables, createSqlalchemyTable, storeDjango, type Watched } from './result-lab.ts';
 
 const TASKS = 'django_celery_results_taskresult';
@@ -19,20 +19,10 @@ const rows = (prefix: string, count: number, date: string): string =>
 describe.skipIf(postgresMissing !== null)(
   titleUnless(postgresMissing, 'rows of results that nobody expects do not stop the others'),
   () => {
-    let lab: Awaited<ReturnType<typeof startPostgresLab>>;
     let database: PostgresLab;
-
-    beforeAll(async () => {
-      lab = await startPostgresLab();
+    usePostgresLab((opened) => {
+      database = opened;
     });
-
-    beforeEach(async () => {
-      database = await lab.open();
-    });
-
-    afterEach(() => database.close());
-
-    afterAll(() => lab?.server.close());
 
     async function watch(query: CelerySqlQuery = database.sql.query): Promise<Watched> {
       const watched = database.watch({ ...database.sql, query });
