@@ -116,9 +116,11 @@ function printOf({ task, members }: GraphNode): string {
   const known = frozenPrints.get(task);
   if (known !== undefined) return known;
   try {
-    const { state, engineState, flags, runtime, retries, started, finished, worker } = task;
-    const fields = [state, engineState, runtime, retries, started, finished, worker].map(fieldPrint);
-    const print = `${flagsOf(flags)}\n${fields.join('\n')}`;
+    const { state, engineState, runtime, waitSeconds, retries, worker } = task;
+    const { sent, received, eta, started, finished } = task;
+    const times = [sent, received, eta, started, finished];
+    const fields = [state, engineState, runtime, waitSeconds, retries, worker, ...times].map(fieldPrint);
+    const print = `${flagsOf(task.flags)}\n${fields.join('\n')}`;
     if (Object.isFrozen(task)) frozenPrints.set(task, print);
     return print;
   } catch {

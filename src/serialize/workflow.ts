@@ -2,6 +2,7 @@
 import type { GraphEdge, GraphNode, StateCounts } from '../graph.ts';
 import { flagsOf, type Task, type TaskRelation } from '../model.ts';
 import type { Redactor } from '../redact.ts';
+import { waitSecondsOf } from '../select/task-wait.ts';
 import type {
   GraphEdgeBody,
   GraphNodeBody,
@@ -56,9 +57,8 @@ function readable<Body>(node: GraphNode, bodyOf: (node: GraphNode) => Body): Bod
 
 function nodeBody(node: GraphNode, show: ShowText, redactor: Redactor): GraphNodeBody {
   const { task } = node;
-  const update = nodeUpdate(node);
-  const { id, state, engine_state, flags, duration_ms, retries, started_at, finished_at, worker, members } =
-    update;
+  const { id, state, engine_state, flags, worker, members, ...times } = nodeUpdate(node);
+  const { sent_at, received_at, eta, started_at, finished_at, duration_ms, wait_ms, retries } = times;
   const parentId = label(task?.parentId);
   const isRedacted = task?.redacted === true;
   const text = (value: unknown, field: string) => show(value, field, false, isRedacted).text;
@@ -68,9 +68,13 @@ function nodeBody(node: GraphNode, show: ShowText, redactor: Redactor): GraphNod
     state,
     engine_state,
     flags,
+    sent_at,
+    received_at,
+    eta,
     started_at,
     finished_at,
     duration_ms,
+    wait_ms,
     retries,
     queue: label(task?.queue),
     worker,
@@ -93,7 +97,11 @@ function nodeUpdate({ id, task, members }: GraphNode): GraphNodeUpdateBody {
     engine_state: label(task?.engineState),
     flags: flagsOf(task?.flags),
     duration_ms: task === null ? null : durationOf(task),
+    wait_ms: task === null ? null : millisOf(figure(waitSecondsOf(task))),
     retries: whole(task?.retries),
+    sent_at: isoTime(task?.sent),
+    received_at: isoTime(task?.received),
+    eta: isoTime(task?.eta),
     started_at: isoTime(task?.started),
     finished_at: isoTime(task?.finished),
     worker: label(task?.worker),
@@ -103,10 +111,14 @@ function nodeUpdate({ id, task, members }: GraphNode): GraphNodeUpdateBody {
 
 /** The engine's run time, else the time from start to finish. `null` when clock skew makes that negative. */
 function durationOf({ runtime, started, finished }: Task): number | null {
-  const seconds = figure(runtime);
-  // Rounds to microseconds, the resolution of clocks. Without it 0.29 s would become 290.00000000000006 ms.
-  if (seconds !== null) return figure(Math.round(seconds * 1_000_000) / 1_000);
+  const ms = millisOf(figure(runtime));
+  if (ms !== null) return ms;
   const [from, to] = [isoTime(started), isoTime(finished)];
   if (from === null || to === null || to < from) return null;
   return Date.parse(to) - Date.parse(from);
+}
+
+/** Rounds to microseconds, the resolution of clocks. Without it 0.29 s would become 290.00000000000006 ms. */
+function millisOf(seconds: number | null): number | null {
+  return seconds === null ? null : figure(Math.round(seconds * 1_000_000) / 1_000);
 }

@@ -57,6 +57,19 @@ function tiedFirst(rows: readonly Task[]): readonly Task[] {
   return rows.toSorted((a, b) => tied(b) - tied(a)).slice(0, MOST_DETAILS);
 }
 
+/** The state of a task, and what a workflow shows on its time axis. */
+function expectSame(what: string, shown: Task, listed: Task): void {
+  if (shown.state !== listed.state) fail(what, listed.state, shown.state);
+  for (const field of ['sent', 'received', 'eta', 'started', 'finished'] as const) {
+    const [is, should] = [shown[field]?.getTime() ?? null, listed[field]?.getTime() ?? null];
+    if (is !== should) fail(`${field} of ${what}`, String(listed[field]), shown[field]);
+  }
+  for (const field of ['waitSeconds', 'retries'] as const) {
+    const [is, should] = [shown[field] ?? null, listed[field] ?? null];
+    if (is !== should) fail(`${field} of ${what}`, String(should), is);
+  }
+}
+
 /** Cases on `getTask`. */
 export const DETAIL_CHECKS: Checks = {
   'returns null for an unknown id': async (bench) => {
@@ -129,8 +142,7 @@ export const TREE_CHECKS: Checks = {
     const listed = new Map(rows.map((row) => [row.id, row]));
     for (const row of tiedFirst(rows).slice(0, 10)) {
       for (const task of (await knownTree(bench, row.id)).tasks) {
-        const state = listed.get(task.id)?.state ?? task.state;
-        if (task.state !== state) fail(`${task.id} in getTaskTree(${row.id})`, state, task.state);
+        expectSame(`${task.id} in getTaskTree(${row.id})`, task, listed.get(task.id) ?? task);
       }
     }
   },

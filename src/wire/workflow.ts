@@ -46,10 +46,17 @@ export interface GraphNodeBody {
   /** The engine's own word for the state, where it distinguishes more; `null` elsewhere. */
   engine_state: string | null;
   flags: TaskBody['flags'];
+  sent_at: Timestamp | null;
+  /** When a worker received the last attempt. */
+  received_at: Timestamp | null;
+  /** Not to be started before. */
+  eta: Timestamp | null;
   started_at: Timestamp | null;
   finished_at: Timestamp | null;
   /** The engine's run time; without it, `finished_at` minus `started_at`. */
   duration_ms: number | null;
+  /** How long the last attempt waited for its start: `wait_seconds` of the task. */
+  wait_ms: number | null;
   retries: Integer | null;
   queue: string | null;
   worker: string | null;
@@ -103,7 +110,11 @@ export interface GraphNodeUpdateBody {
   engine_state: string | null;
   flags: TaskBody['flags'];
   duration_ms: number | null;
+  wait_ms: number | null;
   retries: Integer | null;
+  sent_at: Timestamp | null;
+  received_at: Timestamp | null;
+  eta: Timestamp | null;
   started_at: Timestamp | null;
   finished_at: Timestamp | null;
   worker: string | null;

@@ -3,37 +3,8 @@ import { layOut } from '../../src/dashboard/graph/layout.ts';
 import { hasFailed } from '../../src/dashboard/graph/node-state.ts';
 import { failedPath, structureOf } from '../../src/dashboard/graph/structure.ts';
 import { titlesOf } from '../../src/dashboard/graph/titles.ts';
-import type { GraphEdgeBody, GraphNodeBody } from '../../src/wire.ts';
+import { edge, node } from './graph-parts.ts';
 
-const node = (id: string, name: string | null, more: Partial<GraphNodeBody> = {}): GraphNodeBody => ({
-  id,
-  task_name: name,
-  state: 'SUCCESS',
-  engine_state: null,
-  flags: [],
-  started_at: null,
-  finished_at: null,
-  duration_ms: null,
-  retries: null,
-  queue: null,
-  worker: null,
-  args_preview: null,
-  kwargs_preview: null,
-  result_preview: null,
-  traceback_preview: null,
-  stamps_preview: null,
-  parent_id: null,
-  root_id: null,
-  kind: null,
-  members: null,
-  ...more,
-});
-const edge = (source: string, target: string, kind = 'child'): GraphEdgeBody => ({
-  id: `${source}->${target}:${kind}`,
-  source,
-  target,
-  kind,
-});
 const range = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 const wide = {

@@ -24,7 +24,19 @@ const UNPRINTABLE: readonly (readonly [string, unknown])[] = [
 ];
 
 describe('a change of state is found', () => {
-  const fields = ['flags', 'engineState', 'runtime', 'retries', 'started', 'finished', 'worker'];
+  const fields = [
+    'flags',
+    'engineState',
+    'runtime',
+    'waitSeconds',
+    'retries',
+    'sent',
+    'received',
+    'eta',
+    'started',
+    'finished',
+    'worker',
+  ];
   const rows: [string, string, unknown][] = fields.flatMap((field) =>
     UNPRINTABLE.map(([text, value]): [string, string, unknown] => [field, text, value]),
   );
@@ -46,6 +58,25 @@ describe('a change of flags is found', () => {
     const flags = [Symbol('x'), 'overdue'];
     const first = changesOf({ id: 'a', state: 'PENDING', flags }, null);
     const changed = changesOf({ id: 'a', state: 'PENDING', flags: [...flags, 'never_received'] }, first);
+    expect(changed.changedAt).toEqual([2]);
+  });
+});
+
+describe('a change of each field of an update is found', () => {
+  it.each([
+    ['sent', new Date(1_000)],
+    ['received', new Date(2_000)],
+    ['eta', new Date(3_000)],
+    ['waitSeconds', 1.5],
+    ['started', new Date(4_000)],
+    ['finished', new Date(5_000)],
+    ['runtime', 0.5],
+    ['retries', 1],
+    ['worker', 'celery@one'],
+    ['engineState', 'delayed'],
+  ] as const)('%s', (field, value) => {
+    const first = changesOf({ id: 'a', state: 'RETRY' }, null);
+    const changed = changesOf({ id: 'a', state: 'RETRY', [field]: value }, first);
     expect(changed.changedAt).toEqual([2]);
   });
 });

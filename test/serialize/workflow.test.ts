@@ -14,9 +14,13 @@ const task: Task = {
   name: 'shop.charge',
   worker: 'celery@host',
   queue: 'orders',
+  sent: new Date(100),
+  received: new Date(200),
+  eta: new Date(300),
   started: new Date(1_000),
   finished: new Date(3_500),
   runtime: 0.29,
+  waitSeconds: 0.7,
   args: '(1,)',
   kwargs: "{'token': 'abc'}",
   result: 'x'.repeat(300),
@@ -45,9 +49,13 @@ describe('a graph', () => {
           state: 'SUCCESS',
           engine_state: 'completed',
           flags: ['overdue'],
+          sent_at: '1970-01-01T00:00:00.100Z',
+          received_at: '1970-01-01T00:00:00.200Z',
+          eta: '1970-01-01T00:00:00.300Z',
           started_at: '1970-01-01T00:00:01.000Z',
           finished_at: '1970-01-01T00:00:03.500Z',
           duration_ms: 290,
+          wait_ms: 700,
           retries: 1,
           queue: 'orders',
           worker: 'celery@host',
@@ -67,9 +75,13 @@ describe('a graph', () => {
           state: null,
           engine_state: null,
           flags: [],
+          sent_at: null,
+          received_at: null,
+          eta: null,
           started_at: null,
           finished_at: null,
           duration_ms: null,
+          wait_ms: null,
           retries: null,
           queue: null,
           worker: null,
@@ -99,6 +111,17 @@ describe('a graph', () => {
     expect(serializer.graphNode(node).duration_ms).toBe(duration);
   });
 
+  it.each<[string, Partial<Task>, number | null]>([
+    ['as the source reports it, in milliseconds', { waitSeconds: 0.29 }, 290],
+    ['null where the source does not know it', { waitSeconds: null, retries: 0 }, null],
+    ['from its eta on where the source says nothing', { waitSeconds: undefined, retries: 0 }, 700],
+    ['null after a retry of which the source says nothing', { waitSeconds: undefined }, null],
+    ['null for what is no number', { waitSeconds: Number.NaN }, null],
+  ] as [string, Partial<Task>, number | null][])('shows the wait %s', (_what, change, wait) => {
+    const node = { ...real, task: { ...task, ...change } };
+    expect(serializer.graphNode(node).wait_ms).toBe(wait);
+  });
+
   it('tells of updates what may have changed', () => {
     expect(serializer.nodeUpdate(real)).toEqual({
       id: 'a',
@@ -106,7 +129,11 @@ describe('a graph', () => {
       engine_state: 'completed',
       flags: ['overdue'],
       duration_ms: 290,
+      wait_ms: 700,
       retries: 1,
+      sent_at: '1970-01-01T00:00:00.100Z',
+      received_at: '1970-01-01T00:00:00.200Z',
+      eta: '1970-01-01T00:00:00.300Z',
       started_at: '1970-01-01T00:00:01.000Z',
       finished_at: '1970-01-01T00:00:03.500Z',
       worker: 'celery@host',

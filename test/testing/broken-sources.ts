@@ -120,6 +120,12 @@ export const BROKEN: Readonly<Record<string, Break>> = {
       return task && { ...task, state: task.state === 'STARTED' ? 'PENDING' : task.state };
     },
   })),
+  'forgets in its trees when tasks were received': tasks((sources) => ({
+    getTaskTree: async (id: string, context: { signal: AbortSignal }) => {
+      const tree = await sources.tasks.getTaskTree?.(id, context);
+      return tree ? { ...tree, tasks: tree.tasks.map((task) => ({ ...task, received: null })) } : null;
+    },
+  })),
   'leaves the asked task out of its tree': tasks((sources) => ({
     getTaskTree: async (id: string, context: { signal: AbortSignal }) => {
       const tree = await sources.tasks.getTaskTree?.(id, context);
