@@ -79,7 +79,8 @@ export interface MonitorClient {
     query?: GraphQuery & { readonly since?: string },
     options?: CallOptions,
   ): Promise<GraphUpdatesBody>;
-  workers(options?: CallOptions): Promise<WorkersBody>;
+  /** @param running adds what runs on each worker: at most this many tasks. 0 to 100. Default: nothing is added */
+  workers(options?: CallOptions & { readonly running?: number }): Promise<WorkersBody>;
   events(query?: EventQuery, options?: CallOptions): Promise<EventsBody>;
   schedules(options?: CallOptions): Promise<SchedulesBody>;
   /** The exporter's response as text. @param query parameters that the host allows */
@@ -138,7 +139,7 @@ export function createMonitorClient(
     relations: (id, call) => json(task(id, 'relations/'), {}, call),
     graph: (id, query, call) => json(task(id, 'graph/'), { ...query }, call),
     graphUpdates: (id, query, call) => json(task(id, 'graph/updates/'), { ...query }, call),
-    workers: (call) => json('api/workers/', {}, call),
+    workers: ({ running, ...call } = {}) => json('api/workers/', { running }, call),
     events: (query, call) => json('api/events/latest/', { ...query }, call),
     schedules: (call) => json('api/beat/schedules/', {}, call),
     async metrics(query, { signal } = {}) {

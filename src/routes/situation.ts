@@ -16,7 +16,7 @@ const MOST_ITEMS = 10_000;
 const MOST_COMPONENTS = 100;
 
 /** The parts of one source. */
-type Parts = Omit<MonitorSources, 'close'>;
+export type Parts = Omit<MonitorSources, 'close'>;
 
 /** The sources of a monitor by name, each with its own parts. Those of a combination are several. */
 export function partsByName({ close: _close, ...kinds }: MonitorSources): Map<string, Parts> {
@@ -32,15 +32,19 @@ export function partsByName({ close: _close, ...kinds }: MonitorSources): Map<st
 }
 
 /** Reads of one source, and why some of them failed. */
-interface SourceReads {
+export interface SourceReads {
   readonly monitor: Monitor;
   readonly name: string;
   readonly failures: SourceErrorCode[];
+  /** What it is for: reads for the same purpose are shared. */
+  readonly key: 'findings' | 'running';
+  /** Time limit of each read in milliseconds. Default: that of the reader. */
+  readonly timeoutMs?: number;
 }
 
 /** Everything of one source that rules judge. A part that fails is `null`, and says why the source is away. */
 export async function readSituation(monitor: Monitor, name: string, parts: Parts): Promise<SourceSituation> {
-  const reads: SourceReads = { monitor, name, failures: [] };
+  const reads: SourceReads = { monitor, name, failures: [], key: 'findings' };
   const [broker, backend, alive, workers, queues, schedules, components, activity] = await Promise.all([
     readCheck(reads, parts.health, 'broker'),
     readCheck(reads, parts.health, 'backend'),
@@ -67,8 +71,8 @@ export async function readSituation(monitor: Monitor, name: string, parts: Parts
 }
 
 /** @param show makes the result of what was read */
-async function readPart<Part extends SourcePart, Raw, Result>(
-  { monitor, failures }: SourceReads,
+export async function readPart<Part extends SourcePart, Raw, Result>(
+  { monitor, failures, key, timeoutMs }: SourceReads,
   part: Part | undefined,
   call: string,
   ask: (part: Part, context: ReadContext) => Awaitable<Raw>,
@@ -79,11 +83,12 @@ async function readPart<Part extends SourcePart, Raw, Result>(
     return await monitor.reader.read<Raw, Result>({
       part,
       call,
-      key: 'findings',
+      key,
+      ...(timeoutMs !== undefined && { timeoutMs }),
       // Once in some seconds: that many clients read is no reason to look away.
       urgent: true,
       read: (context) => ask(part, context),
-      map: (raw, _result, waiter: Waiter) => scheduler.run('findings', show(raw), waiter),
+      map: (raw, _result, waiter: Waiter) => scheduler.run(key, show(raw), waiter),
     });
   } catch (error) {
     if (!isMonitorError(error)) throw error;
@@ -93,7 +98,7 @@ async function readPart<Part extends SourcePart, Raw, Result>(
 }
 
 /** The readable items of a list as bodies. */
-function* bodiesOf<Item, Body>(
+export function* bodiesOf<Item, Body>(
   { name }: SourceReads,
   list: unknown,
   make: (item: Item) => Body | null,
@@ -114,7 +119,7 @@ function readWorkers(reads: SourceReads, part: Parts['workers']): Promise<Known<
   );
 }
 
-function readQueues(reads: SourceReads, part: Parts['queues']): Promise<Known<readonly QueueBody[]>> {
+export function readQueues(reads: SourceReads, part: Parts['queues']): Promise<Known<readonly QueueBody[]>> {
   const { serializer } = reads.monitor;
   const now = new Date();
   return readPart(
@@ -161,7 +166,7 @@ function readComponents(
   );
 }
 
-function readActivity(reads: SourceReads, part: Parts['tasks']): Promise<Known<Activity>> {
+export function readActivity(reads: SourceReads, part: Parts['tasks']): Promise<Known<Activity>> {
   return readPart(
     reads,
     part?.getActivity === undefined ? undefined : part,

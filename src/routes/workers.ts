@@ -1,11 +1,16 @@
 import { createHash, type Hash } from 'node:crypto';
+import type { AnswerContent, Unreadable } from '../http/answer-entry.ts';
 import { keyOf } from '../http/answer-key.ts';
 import { createDocument } from '../http/document.ts';
+import type { Monitor } from '../http/monitor.ts';
+import { integer } from '../http/parameter.ts';
 import { readItems } from '../http/response-body.ts';
-import { defineRoute, SOURCE_ERRORS } from '../http/route.ts';
+import { defineRoute, type Respond, SOURCE_ERRORS } from '../http/route.ts';
 import type { Worker } from '../model.ts';
+import type { ReadResult } from '../read.ts';
 import { type Steps, sortInSteps } from '../scheduler.ts';
-import type { WorkerBody } from '../wire.ts';
+import type { WorkerBody, WorkersBody } from '../wire.ts';
+import { addRunning, createRunningReader, RUNNING_HOLD_MS, type RunningBySource } from './running-tasks.ts';
 
 // Twice the maximum of a history.
 const MOST_WORKERS = 10_000;
@@ -15,43 +20,104 @@ export const workers = defineRoute({
   name: 'workers',
   path: '/api/workers/',
   summary: 'Workers, by hostname',
-  query: {},
+  query: {
+    running: integer('Adds the tasks that run on each worker: the longest of them, at most this many.', {
+      minimum: 0,
+      maximum: 100,
+    }),
+  },
   body: 'WorkersBody',
   errors: SOURCE_ERRORS,
   cached: true,
   open(monitor) {
-    const part = monitor.sources.workers;
-    const starts: StartCounts = new Map();
-    return (asked) =>
-      createDocument(monitor, {
-        part,
-        call: 'listWorkers',
-        key: keyOf('workers', asked),
-        read: (source, context) => source.listWorkers(context),
-        *content(list, sourceOf, now) {
-          const { shown, unreadable } = yield* readItems<Worker, WorkerBody>(
-            list,
-            MOST_WORKERS,
-            sourceOf,
-            (worker) => monitor.serializer.worker(worker, sourceOf(worker), new Date(now)),
-          );
-          const hash = createHash('sha1');
-          const rows = yield* writeRows(yield* sortInSteps(shown, byHostname), starts, hash);
-          const bytes = rows.reduce((sum, { head, tail }) => sum + head.length + tail.length, 0);
-          return {
-            unreadable,
-            bytes,
-            stable: hash.digest('base64url'),
-            render(moment, sources) {
-              const workerRows = rows.map((row) => `${row.head}${secondsSince(row, moment)}${row.tail}`);
-              const generatedAt = new Date(moment).toISOString();
-              return `{"workers":[${workerRows.join(',')}],"generated_at":"${generatedAt}","sources":${sources}}`;
-            },
-          };
-        },
-      });
+    const starts: StartCounts = { last: new Map() };
+    const readRunning = createRunningReader(monitor);
+    return (asked) => {
+      const most = asked.values.running;
+      const request: WorkersRequest = { monitor, key: keyOf('workers', asked), starts };
+      return most === null ? plainDocument(request) : runningDocument(request, readRunning, most);
+    };
   },
 });
+
+/** One URL of the list. */
+interface WorkersRequest {
+  readonly monitor: Monitor;
+  readonly key: string;
+  readonly starts: StartCounts;
+}
+
+function plainDocument(request: WorkersRequest): Respond {
+  const { monitor, key } = request;
+  return createDocument(monitor, {
+    part: monitor.sources.workers,
+    call: 'listWorkers',
+    key,
+    read: (source, context) => source.listWorkers(context),
+    *content(list, sourceOf, now) {
+      const { shown, unreadable } = yield* bodiesOfWorkers(request, list, sourceOf, now);
+      return yield* contentOfWorkers(request, { workers: shown, unreadable });
+    },
+  });
+}
+
+/** The list with what runs on each worker. */
+function runningDocument(
+  request: WorkersRequest,
+  readRunning: () => Promise<RunningBySource>,
+  most: number,
+): Respond {
+  const { monitor, key } = request;
+  return createDocument(monitor, {
+    part: monitor.sources.workers,
+    call: 'listWorkers',
+    key,
+    // An async function, so that of two failures none is an unhandled rejection.
+    read: (source, context) => Promise.all([(async () => source.listWorkers(context))(), readRunning()]),
+    *content([list, running], sourceOf, now) {
+      const { shown, unreadable } = yield* bodiesOfWorkers(request, list, sourceOf, now);
+      const { workers, unassigned } = yield* addRunning(monitor, shown, running, most, now);
+      const content = yield* contentOfWorkers(request, { workers, unassigned, unreadable });
+      return { ...content, changesAt: now + RUNNING_HOLD_MS };
+    },
+  });
+}
+
+function bodiesOfWorkers(
+  { monitor: { serializer } }: WorkersRequest,
+  list: unknown,
+  sourceOf: ReadResult['sourceOf'],
+  now: number,
+) {
+  return readItems<Worker, WorkerBody>(list, MOST_WORKERS, sourceOf, (worker) =>
+    serializer.worker(worker, sourceOf(worker), new Date(now)),
+  );
+}
+
+/** What a body consists of. */
+interface Listed extends Pick<WorkersBody, 'workers' | 'unassigned'> {
+  readonly unreadable: Unreadable;
+}
+
+function* contentOfWorkers(
+  { starts }: WorkersRequest,
+  { workers: listed, unassigned, unreadable }: Listed,
+): Steps<AnswerContent> {
+  const hash = createHash('sha1');
+  const rows = yield* writeRows(yield* sortInSteps(listed, byHostname), starts, hash);
+  const others = unassigned === undefined ? '' : `"unassigned":${JSON.stringify(unassigned)},`;
+  hash.update(others);
+  return {
+    unreadable,
+    bytes: rows.reduce((sum, { head, tail }) => sum + head.length + tail.length, others.length),
+    stable: hash.digest('base64url'),
+    render(moment, sources) {
+      const workerRows = rows.map((row) => `${row.head}${secondsSince(row, moment)}${row.tail}`);
+      const generatedAt = new Date(moment).toISOString();
+      return `{"workers":[${workerRows.join(',')}],${others}"generated_at":"${generatedAt}","sources":${sources}}`;
+    },
+  };
+}
 
 /**
  * A worker as JSON, before and after its `last_seen_seconds`: the age of a heartbeat changes all the time. It must
@@ -65,7 +131,14 @@ interface WorkerRow {
 }
 
 /** By worker: how long it was up when it was last read, and how often that was less than before. */
-type StartCounts = Map<string, { readonly uptime: number | null; readonly count: number }>;
+interface StartCounts {
+  last: ReadonlyMap<string, StartCount>;
+}
+
+interface StartCount {
+  readonly uptime: number | null;
+  readonly count: number;
+}
 
 const AGE = '"last_seen_seconds":';
 /** Engines round the uptime, and their answers take time. */
@@ -78,15 +151,14 @@ function* writeRows(
   hash: Hash,
 ): Steps<WorkerRow[]> {
   const rows: WorkerRow[] = [];
-  const before = new Map(starts);
-  starts.clear();
+  const counts = new Map<string, StartCount>();
   for (const body of workerBodies) {
     const text = JSON.stringify({ ...body, last_seen_seconds: null });
     // The first one is the member: in a value before it, the quotes would be escaped.
     const end = text.indexOf(`${AGE}null`) + AGE.length;
     const { last_heartbeat: heartbeat } = body;
     hash.update(JSON.stringify({ ...body, last_seen_seconds: null, uptime_seconds: null }));
-    hash.update(String(startsOf(body, before, starts)));
+    hash.update(String(startsOf(body, starts.last, counts)));
     rows.push({
       head: text.slice(0, end),
       tail: text.slice(end + 'null'.length),
@@ -94,20 +166,22 @@ function* writeRows(
     });
     yield;
   }
+  // In one step: lists with and without running tasks may be written at the same time.
+  starts.last = counts;
   return rows;
 }
 
 /** Counts the starts of a worker that were seen. A worker that is up for less time than before has started anew. */
 function startsOf(
   { source, hostname, uptime_seconds: uptime }: WorkerBody,
-  before: StartCounts,
-  starts: StartCounts,
+  before: StartCounts['last'],
+  counts: Map<string, StartCount>,
 ): number {
   const key = JSON.stringify([source, hostname]);
   const last = before.get(key);
   const isNew = uptime !== null && uptime + UPTIME_TOLERANCE_SECONDS < (last?.uptime ?? 0);
   const count = (last?.count ?? 0) + (isNew ? 1 : 0);
-  starts.set(key, { uptime, count });
+  counts.set(key, { uptime, count });
   return count;
 }
 

@@ -1,6 +1,7 @@
 /** Serializes workers, feed events and schedules. */
+import type { JudgedTask } from '../findings/judge-running.ts';
 import type { Schedule, TaskEvent, Worker } from '../model.ts';
-import type { EventBody, ScheduleBody, WorkerBody } from '../wire.ts';
+import type { EventBody, RunningTaskBody, ScheduleBody, TaskBody, WorkerBody } from '../wire.ts';
 import { isoTime } from './moments.ts';
 import { figure, label, labels, MOST_ITEMS, whole } from './scalars.ts';
 import type { ShowText } from './shown-text.ts';
@@ -39,6 +40,25 @@ export function workerBody(worker: Worker, source: string, now: Date): WorkerBod
       : null,
     uptime_seconds: figure(worker.uptimeSeconds),
     source,
+  };
+}
+
+/** `null` when the task has no id or no start. @param row the task as lists show it; `null`: not found */
+export function runningTaskBody(
+  { task, p95, isStuck }: JudgedTask,
+  row: TaskBody | null,
+): RunningTaskBody | null {
+  const id = label(task.id);
+  const started = isoTime(new Date(task.startedAt));
+  if (id === null || started === null) return null;
+  return {
+    task_id: id,
+    name: label(task.name),
+    queue: label(task.queue) ?? row?.queue ?? null,
+    args: row?.args ?? null,
+    started,
+    runtime_p95: p95 === null ? null : figure(Math.round(p95) / 1_000),
+    stuck: isStuck,
   };
 }
 

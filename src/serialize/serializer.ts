@@ -1,5 +1,6 @@
 /** The only bridge from the model to the wire: missing values, previews and redaction are handled here. */
 import type { FoundProblem, RuleOutcome } from '../findings/evaluate.ts';
+import type { JudgedTask } from '../findings/judge-running.ts';
 import type { GraphEdge, GraphNode, StateCounts } from '../graph.ts';
 import type {
   Component,
@@ -23,6 +24,7 @@ import type {
   QueueBody,
   RelationBody,
   RuleBody,
+  RunningTaskBody,
   ScheduleBody,
   StateCountsBody,
   TaskBody,
@@ -32,7 +34,7 @@ import type {
   WorkerBody,
 } from '../wire.ts';
 import { componentBody, queueBody } from './components.ts';
-import { eventBody, scheduleBody, workerBody } from './deployment.ts';
+import { eventBody, runningTaskBody, scheduleBody, workerBody } from './deployment.ts';
 import { createFinder } from './finder.ts';
 import { findingBody, ruleBody } from './findings.ts';
 import { createRowCache } from './row-cache.ts';
@@ -76,6 +78,8 @@ export interface Serializer {
   counts(counts: StateCounts): StateCountsBody;
   /** `null` when the worker has no hostname or no status. */
   worker(worker: Worker, source: string, now: Date): WorkerBody | null;
+  /** `null` when the task has no id or no start. @param row the same task in a list; `null`: not found */
+  runningTask(judged: JudgedTask, row: TaskBody | null): RunningTaskBody | null;
   /** `null` when the event has no id or no type. */
   event(event: TaskEvent): EventBody | null;
   /** `null` when the schedule has no id or no name. */
@@ -140,6 +144,7 @@ export function createSerializer({
     nodeUpdate: nodeUpdateBody,
     counts: countsBody,
     worker: (worker, source, now) => readable(() => workerBody(worker, source, now)),
+    runningTask: (judged, row) => readable(() => runningTaskBody(judged, row)),
     event: (event) => readable(() => eventBody(event, showPreview)),
     schedule: (schedule, source) => readable(() => scheduleBody(schedule, source, showPreview)),
     queue: (queue, source, now) => readable(() => queueBody(queue, source, now)),

@@ -2,6 +2,7 @@
  * What a source has seen happen, minute by minute, and the tasks that have not ended: what the rules that find
  * problems judge. Times are milliseconds since 1970.
  */
+import type { TaskState } from '../model.ts';
 
 /** How many tasks of one name did what, in some minutes. */
 export interface TaskCounts {
@@ -42,6 +43,8 @@ export interface RunningTask {
   readonly name: string | null;
   readonly worker: string | null;
   readonly startedAt: number;
+  /** Default: `STARTED`. */
+  readonly state?: TaskState;
   /** The queue that it was taken from. Needed only where {@link Activity.workersPull}. */
   readonly queue?: string | null;
 }

@@ -116,6 +116,35 @@ export interface ComponentsBody {
   [key: string]: ComponentBody;
 }
 
+/** A task that is running now. */
+export interface RunningTaskBody {
+  task_id: string;
+  name: string | null;
+  queue: string | null;
+  /** As in a row of the task list; `null` if unknown. */
+  args: string | null;
+  /** Subtract it from now for how long the task has run. */
+  started: Timestamp;
+  /**
+   * The 95th percentile of the run times of tasks of this name in the last day, in seconds; `null`: fewer than 20 of
+   * them have run.
+   */
+  runtime_p95: number | null;
+  /**
+   * Whether it should have ended, as the rules `task_overrun` and `worker_stuck` judge; `null`: too few tasks of its
+   * name have run.
+   */
+  stuck: boolean | null;
+}
+
+/** Running tasks of a source that belong to none of its listed workers. */
+export interface UnassignedTasksBody {
+  source: string;
+  /** Those that have run for longest first, at most `running`. */
+  running: RunningTaskBody[];
+  running_total: Integer | null;
+}
+
 /** One worker. */
 export interface WorkerBody {
   /** Node name, such as `celery@host`. */
@@ -148,11 +177,25 @@ export interface WorkerBody {
   uptime_seconds: number | null;
   /** Name of the source that reports the worker. */
   source: string;
+  /**
+   * Present with `running` only, like the next two: the tasks that run on it, those that have run for longest first.
+   * `null`: unknown.
+   */
+  running?: RunningTaskBody[] | null;
+  /** How many tasks run on it; `null`: unknown, so there may be more than are listed. */
+  running_total?: Integer | null;
+  /** Whether the rule `worker_stuck` finds it: tasks that should have ended hold all its slots; `null`: unknown. */
+  stuck?: boolean | null;
 }
 
 /** `GET /api/workers/` */
 export interface WorkersBody {
   workers: WorkerBody[];
+  /**
+   * Present with `running` only: by source, running tasks whose worker is unknown or not listed. BullMQ's jobs do not
+   * name a worker that has no name.
+   */
+  unassigned?: UnassignedTasksBody[];
   generated_at: Timestamp;
   sources: SourceBody[];
 }

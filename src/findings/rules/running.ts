@@ -5,11 +5,34 @@ const DAY_MS = 24 * 60 * 60_000;
 /** Of fewer runs, a percentile says nothing. */
 const LEAST_RUNS = 20;
 
-/** The 99th percentile of the run times of a name in the last day, in milliseconds; `null`: too few runs. */
-export function p99Of(counts: MinuteCounts, name: string, now: number): number | null {
-  const { succeeded, failed } = counts.counts(name, now - DAY_MS, now);
+/** Percentiles of the run times of a name in the last day, in milliseconds. */
+export interface UsualRuns {
+  readonly p95: number;
+  readonly p99: number;
+}
+
+/** Finds out how long tasks usually run, once for each name. `null`: too few runs. */
+export type FindUsual = (name: string | null) => UsualRuns | null;
+
+export function createFindUsual(counts: MinuteCounts, now: number): FindUsual {
+  const known = new Map<string, UsualRuns | null>();
+  return (name) => {
+    if (name === null) return null;
+    const usual = known.get(name);
+    if (usual !== undefined) return usual;
+    const found = usualOf(counts, name, now);
+    known.set(name, found);
+    return found;
+  };
+}
+
+function usualOf(counts: MinuteCounts, name: string, now: number): UsualRuns | null {
+  const from = now - DAY_MS;
+  const { succeeded, failed } = counts.counts(name, from, now);
   if (succeeded + failed < LEAST_RUNS) return null;
-  return counts.quantile('run', name, now - DAY_MS, now, 0.99);
+  const p95 = counts.quantile('run', name, from, now, 0.95);
+  const p99 = counts.quantile('run', name, from, now, 0.99);
+  return p95 === null || p99 === null ? null : { p95, p99 };
 }
 
 /** @returns a test for tasks of workers that are gone: the rule `tasks_lost` is about them */

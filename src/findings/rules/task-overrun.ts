@@ -9,7 +9,7 @@ import {
   lookAtTasks,
   type Rule,
 } from '../finding.ts';
-import { isHeldByLostWorker, p99Of } from './running.ts';
+import { createFindUsual, isHeldByLostWorker, type UsualRuns } from './running.ts';
 
 /** Shorter runs are nobody's problem yet. */
 const LEAST_MS = 60_000;
@@ -31,16 +31,31 @@ export const taskOverrun: Rule = {
     if (activity === null) return clear(unknown);
     const findings: Finding[] = [];
     const unjudged: string[] = [];
+    const usualOf = createFindUsual(activity.counts, now);
     for (const [name, tasks] of byName(activity, now)) {
-      const p99 = name === null ? null : p99Of(activity.counts, name, now);
-      if (p99 === null) unjudged.push(name ?? 'tasks of unknown names');
-      else findings.push(...findingOf(name as string, tasks, p99, now));
+      const usual = usualOf(name);
+      if (usual === null) unjudged.push(name ?? 'tasks of unknown names');
+      else findings.push(...findingOf(name as string, tasks, usual, now));
       yield;
     }
     findings.sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
     return { findings, unknown: unknownOf(activity, unjudged) };
   },
 };
+
+/**
+ * Whether a task runs for too long; `null`: nobody can tell, because too few of its name have run.
+ *
+ * @param ran for how long it has run, in milliseconds
+ */
+export function isOverrun(ran: number, usual: UsualRuns | null): boolean | null {
+  if (ran < LEAST_MS) return false;
+  return usual === null ? null : ran > limitOf(usual);
+}
+
+function limitOf({ p99 }: UsualRuns): number {
+  return Math.max(LEAST_MS, FACTOR * p99);
+}
 
 /** Tasks that have run for a while, by name. Those of a lost worker are another rule's. */
 function byName(activity: Activity, now: number): Map<string | null, RunningTask[]> {
@@ -55,16 +70,16 @@ function byName(activity: Activity, now: number): Map<string | null, RunningTask
   return names;
 }
 
-function findingOf(name: string, tasks: readonly RunningTask[], p99: number, now: number): Finding[] {
-  const limit = Math.max(LEAST_MS, FACTOR * p99);
-  const over = tasks.filter(({ startedAt }) => now - startedAt > limit);
+function findingOf(name: string, tasks: readonly RunningTask[], usual: UsualRuns, now: number): Finding[] {
+  const { p99 } = usual;
+  const over = tasks.filter(({ startedAt }) => isOverrun(now - startedAt, usual));
   const [oldest] = over;
   if (oldest === undefined) return [];
   const workers = [...new Set(over.flatMap(({ worker }) => worker ?? []))];
   return [
     {
       severity: 'warning',
-      since: oldest.startedAt + limit,
+      since: oldest.startedAt + limitOf(usual),
       subject: name,
       summary: `${counted(over.length, `${name} task`)} ${over.length === 1 ? 'runs' : 'run'} for up to ${inWords(now - oldest.startedAt)}, p99 ${inWords(p99)}`,
       evidence: {

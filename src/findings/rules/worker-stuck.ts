@@ -1,6 +1,6 @@
 import type { Steps } from '../../scheduler.ts';
 import type { Activity, RunningTask } from '../../source.ts';
-import type { WorkerBody } from '../../wire.ts';
+import type { QueueBody, WorkerBody } from '../../wire.ts';
 import {
   activityOf,
   clear,
@@ -13,7 +13,7 @@ import {
   type Rule,
   type SourceSituation,
 } from '../finding.ts';
-import { p99Of } from './running.ts';
+import { createFindUsual, type FindUsual } from './running.ts';
 
 const MINUTE_MS = 60_000;
 /** Shorter than this, a full worker is a busy one. */
@@ -43,13 +43,14 @@ export const workerStuck: Rule = {
     if (source.workers === undefined) return clear('The source lists no workers.');
     if (source.workers === null) return clear('The workers could not be read.');
     if (activity === null) return clear(unknown);
-    const byWorker = tasksByWorker(activity);
+    const byWorker = tasksByWorker(activity.open.running);
+    const usualOf = createFindUsual(activity.counts, now);
     const findings: Finding[] = [];
     const unjudged: string[] = [];
     for (const worker of source.workers) {
       if (worker.status !== 'online') continue;
       if (worker.concurrency === null) unjudged.push(worker.hostname);
-      else findings.push(...findingOf(worker, byWorker.get(worker.hostname) ?? [], activity, now));
+      else findings.push(...findingOf(worker, byWorker.get(worker.hostname) ?? [], usualOf, now));
       yield;
     }
     findings.sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
@@ -64,19 +65,19 @@ export const workerStuck: Rule = {
 function* judgeQueues({ queues }: SourceSituation, activity: Activity, now: number): Steps<Judgement> {
   if (queues == null) return clear('The queues could not be read.');
   const { running, isWhole } = activity.open;
+  const usualOf = createFindUsual(activity.counts, now);
   const findings: Finding[] = [];
   for (const queue of queues) {
-    if (queue.waiting === null || queue.waiting < 1) continue;
-    const tasks = running.filter((task) => task.queue === queue.name);
+    const held = heldByQueue(queue, running, usualOf, now);
     yield;
-    const since = tasks.at(-1)?.startedAt;
-    const limit = limitOf(tasks, activity, now);
-    if (since === undefined || now - since <= (limit ?? UNUSUAL_MS)) continue;
+    if (held === null) continue;
+    const { tasks, since } = held;
+    const waiting = queue.waiting ?? 0;
     findings.push({
-      severity: limit === null ? 'warning' : 'critical',
+      severity: held.isUsualKnown ? 'critical' : 'warning',
       since,
       subject: queue.name,
-      summary: `Queue ${queue.name}: all workers hold the same tasks, ${inWords(now - since)}, and ${counted(queue.waiting, 'task')} ${queue.waiting === 1 ? 'waits' : 'wait'}`,
+      summary: `Queue ${queue.name}: all workers hold the same tasks, ${inWords(now - since)}, and ${counted(waiting, 'task')} ${waiting === 1 ? 'waits' : 'wait'}`,
       evidence: { ...evidenceOf(tasks), waiting: queue.waiting },
       look: lookAtTasks({ queue: queue.name, state: 'STARTED', sort: 'started', order: 'asc' }),
     });
@@ -94,9 +95,10 @@ function evidenceOf(tasks: readonly RunningTask[]): Finding['evidence'] {
   };
 }
 
-function tasksByWorker({ open }: Activity): Map<string, RunningTask[]> {
+/** Running tasks by the worker that has them. */
+export function tasksByWorker(running: readonly RunningTask[]): Map<string, RunningTask[]> {
   const workers = new Map<string, RunningTask[]>();
-  for (const task of open.running) {
+  for (const task of running) {
     if (task.worker === null) continue;
     const tasks = workers.get(task.worker);
     if (tasks === undefined) workers.set(task.worker, [task]);
@@ -105,25 +107,66 @@ function tasksByWorker({ open }: Activity): Map<string, RunningTask[]> {
   return workers;
 }
 
-function findingOf(
-  { hostname, concurrency, active }: WorkerBody,
+/** Tasks that let nothing else run. */
+export interface HeldSlots {
+  readonly tasks: readonly RunningTask[];
+  /** When the last of them started. */
+  readonly since: number;
+  /** Whether it is known for each of them how long tasks of its name run. */
+  readonly isUsualKnown: boolean;
+}
+
+/** The tasks that hold every slot of a worker for too long; `null`: it is not stuck. */
+export function heldByWorker(
+  { concurrency, active }: WorkerBody,
   running: readonly RunningTask[],
-  activity: Activity,
+  usualOf: FindUsual,
   now: number,
-): Finding[] {
+): HeldSlots | null {
   const slots = concurrency ?? 0;
   // One that says that it runs fewer has ended some of these tasks unseen.
-  if (slots < 1 || running.length < slots || (active !== null && active < slots)) return [];
-  const tasks = running.slice(0, slots);
-  const since = (tasks.at(-1) as RunningTask).startedAt;
-  const limit = limitOf(tasks, activity, now);
-  if (now - since <= (limit ?? UNUSUAL_MS)) return [];
+  if (slots < 1 || running.length < slots || (active !== null && active < slots)) return null;
+  return heldForLong(running.slice(0, slots), usualOf, now);
+}
+
+/** The tasks that were taken from a queue and hold all its workers for too long while others wait; `null`: none do. */
+export function heldByQueue(
+  { name, waiting }: QueueBody,
+  running: readonly RunningTask[],
+  usualOf: FindUsual,
+  now: number,
+): HeldSlots | null {
+  if (waiting === null || waiting < 1) return null;
+  return heldForLong(
+    running.filter((task) => task.queue === name),
+    usualOf,
+    now,
+  );
+}
+
+function heldForLong(tasks: readonly RunningTask[], usualOf: FindUsual, now: number): HeldSlots | null {
+  const since = tasks.at(-1)?.startedAt;
+  if (since === undefined) return null;
+  const limit = limitOf(tasks, usualOf);
+  return now - since <= (limit ?? UNUSUAL_MS) ? null : { tasks, since, isUsualKnown: limit !== null };
+}
+
+function findingOf(
+  worker: WorkerBody,
+  running: readonly RunningTask[],
+  usualOf: FindUsual,
+  now: number,
+): Finding[] {
+  const held = heldByWorker(worker, running, usualOf, now);
+  if (held === null) return [];
+  const { hostname } = worker;
+  const { tasks, since } = held;
   return [
     {
-      severity: limit === null ? 'warning' : 'critical',
+      severity: held.isUsualKnown ? 'critical' : 'warning',
       since,
       subject: hostname,
-      summary: `${hostname}: ${slots} of ${slots} slots hold the same tasks, ${inWords(now - since)}`,
+      summary: `${hostname}: ${tasks.length} of ${tasks.length} slots hold the same tasks, ${inWords(now - since)}`,
       evidence: evidenceOf(tasks),
       look: lookAtTasks({ worker: hostname, state: 'STARTED', sort: 'started', order: 'asc' }),
     },
@@ -131,12 +174,12 @@ function findingOf(
 }
 
 /** How long tasks of these names may run, in milliseconds; `null`: not known. */
-function limitOf(tasks: readonly RunningTask[], { counts }: Activity, now: number): number | null {
+function limitOf(tasks: readonly RunningTask[], usualOf: FindUsual): number | null {
   let limit = LEAST_MS;
   for (const name of new Set(tasks.map((task) => task.name))) {
-    const p99 = name === null ? null : p99Of(counts, name, now);
-    if (p99 === null) return null;
-    limit = Math.max(limit, FACTOR * p99);
+    const usual = usualOf(name);
+    if (usual === null) return null;
+    limit = Math.max(limit, FACTOR * usual.p99);
   }
   return limit;
 }

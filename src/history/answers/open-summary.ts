@@ -140,6 +140,7 @@ function addRunning(sums: Sums, slot: number, state: string): void {
     name: name === 0 ? null : records.names.text(name),
     worker: worker === 0 ? null : records.workers.text(worker),
     startedAt: started,
+    ...(state !== 'STARTED' && { state }),
   });
 }
 
