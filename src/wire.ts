@@ -13,13 +13,9 @@ export type {
   HealthCheckBody,
   QueueBody,
   RuleBody,
-  RunningTaskBody,
   ScheduleBody,
   SchedulesBody,
-  UnassignedTasksBody,
-  WorkerBody,
   WorkerHealthCheckBody,
-  WorkersBody,
 } from './wire/deployment.ts';
 export type {
   StatsNameBody,
@@ -32,6 +28,7 @@ export type {
   TasksBody,
   TimelineEntryBody,
 } from './wire/tasks.ts';
+export type { RunningTaskBody, UnassignedTasksBody, WorkerBody, WorkersBody } from './wire/workers.ts';
 export type {
   GraphBody,
   GraphEdgeBody,
