@@ -40,8 +40,7 @@ try {
     ['workflow', `#/workflow/${await newest('name=orders.complete&state=SUCCESS')}`],
     ['workers', '#/workers'],
     ['schedules', '#/schedules'],
-    ['components', '#/components'],
-    ['metrics', '#/metrics'],
+    ['system', '#/system'],
   ];
   const sizes = [
     ['', { width: 1280, height: 800 }],

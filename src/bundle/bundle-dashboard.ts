@@ -3,12 +3,50 @@
  * packages.
  */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
-import { build, type Metafile } from 'esbuild';
+import { basename, join, resolve } from 'node:path';
+import { build, type Metafile, type Plugin, transform } from 'esbuild';
 import type { PackageManifest } from '../http/dashboard-files.ts';
 
 const FOLDER = 'dist/dashboard';
 const NOTICE = 'licenses.txt';
+
+/**
+ * Puts the style of a view into its code, so that it is loaded with it. The page may not have inline styles, but its
+ * scripts may add style sheets.
+ */
+const STYLES_OF_VIEWS: Plugin = {
+  name: 'styles-of-views',
+  setup({ onLoad, onResolve, resolve: find }) {
+    onResolve({ filter: /\.css$/ }, async ({ path, importer, kind, resolveDir, pluginData }) => {
+      if (pluginData === RESOLVED || kind !== 'import-statement' || importer.endsWith('main.tsx'))
+        return null;
+      const found = await find(path, { kind, importer, resolveDir, pluginData: RESOLVED });
+      return { path: found.path, namespace: 'style', errors: found.errors };
+    });
+    onLoad({ filter: /.*/, namespace: 'style' }, async ({ path }) => {
+      const { code } = await transform(await readFile(path, 'utf8'), { loader: 'css', minify: true });
+      const contents = `const sheet = new CSSStyleSheet(); sheet.replaceSync(${JSON.stringify(code.trim())}); document.adoptedStyleSheets.push(sheet);`;
+      return { contents, loader: 'js' };
+    });
+  },
+};
+const RESOLVED = Symbol('resolved');
+
+/**
+ * Lets every view import the frame, so that all code of the first screen has the same users, and is one file. Else
+ * there would be a file for each set of views that shares some of it.
+ */
+const ONE_FIRST_SCREEN: Plugin = {
+  name: 'one-first-screen',
+  setup({ onLoad, onResolve }) {
+    const frame = resolve('src/dashboard/app.tsx');
+    onResolve({ filter: /^frame$/ }, () => ({ path: frame }));
+    onLoad({ filter: /-view\.tsx$/ }, async ({ path }) => {
+      if (path.endsWith('overview-view.tsx') || path.endsWith('lazy-view.tsx')) return null;
+      return { contents: `import 'frame';\n${await readFile(path, 'utf8')}`, loader: 'tsx' };
+    });
+  },
+};
 
 /** Builds the bundle. Run it in the root of the repository, after building the library. */
 export async function bundleDashboard(): Promise<void> {
@@ -27,12 +65,14 @@ export async function bundleDashboard(): Promise<void> {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     loader: { '.svg': 'copy' },
+    plugins: [STYLES_OF_VIEWS, ONE_FIRST_SCREEN],
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
     assetNames: '[name]-[hash]',
     legalComments: 'none',
     metafile: true,
     logLevel: 'warning',
+    logOverride: { 'ignored-bare-import': 'silent' },
   });
   const files = Object.keys(metafile.outputs).map((path) => basename(path));
   const named = (pattern: RegExp): string => {
@@ -41,18 +81,26 @@ export async function bundleDashboard(): Promise<void> {
     return name;
   };
   const script = named(/^app-.*\.js$/);
-  const imports = (metafile.outputs[`${FOLDER}/${script}`]?.imports ?? [])
-    .filter(({ kind }) => kind === 'import-statement')
-    .map(({ path }) => basename(path));
   const manifest: PackageManifest = {
     script,
-    imports,
+    imports: importsOf(metafile, `${FOLDER}/${script}`).map((path) => basename(path)),
     style: named(/^app-.*\.css$/),
     icon: named(/^icon-.*\.svg$/),
     files: [...files, NOTICE].toSorted(),
   };
   await writeFile(join(FOLDER, NOTICE), await noticeOf(metafile));
   await writeFile(join(FOLDER, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+/** All files that a script imports, and that these import: what a browser needs to run it. */
+function importsOf({ outputs }: Metafile, script: string): string[] {
+  const found = new Set([script]);
+  for (const path of found) {
+    for (const { path: target, kind } of outputs[path]?.imports ?? []) {
+      if (kind === 'import-statement') found.add(target);
+    }
+  }
+  return [...found].slice(1);
 }
 
 /** The licences of all bundled packages, which these licences require to be included. */

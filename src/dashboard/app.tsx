@@ -1,54 +1,28 @@
 import type { Branding } from './branding.ts';
-import { ComponentsView } from './components/components-view.tsx';
-import { WorkflowView } from './graph/workflow-view.tsx';
-import { MetricsView } from './metrics/metrics-view.tsx';
-import { OverviewView } from './overview/overview-view.tsx';
+import { LazyView } from './frame/lazy-view.tsx';
+import { Shell } from './frame/shell.tsx';
 import { Empty } from './parts/problem.tsx';
 import { ViewHead } from './parts/view-head.tsx';
-import { currentRoute, linkTo, type Route } from './route.ts';
-import { SchedulesView } from './schedules/schedules-view.tsx';
-import { Shell } from './shell.tsx';
+import { currentRoute, linkTo } from './route.ts';
 import { useStore } from './store.ts';
-import { TaskView } from './task/task-view.tsx';
-import { TasksView } from './tasks/tasks-view.tsx';
-import { WorkersView } from './workers/workers-view.tsx';
+import { viewOf } from './views.ts';
 
 /** The page: the frame and the current view. */
 export function App({ branding }: { readonly branding: Branding }) {
   const here = useStore(currentRoute);
+  const view = viewOf(here);
   return (
-    <Shell branding={branding} view={here.view}>
-      <View here={here} />
-    </Shell>
-  );
-}
-
-function View({ here }: { readonly here: Route }) {
-  switch (here.view) {
-    case 'overview':
-      return <OverviewView query={here.query} />;
-    case 'workers':
-      return <WorkersView />;
-    case 'schedules':
-      return <SchedulesView />;
-    case 'components':
-      return <ComponentsView />;
-    case 'metrics':
-      return <MetricsView />;
-    case 'tasks':
-      return <TasksView query={here.query} />;
-    case 'task':
-      return <TaskView key={here.id} id={here.id} source={here.query.get('source')} />;
-    case 'workflow':
-      return <WorkflowView id={here.id} query={here.query} />;
-    default:
-      return (
+    <Shell branding={branding} view={view}>
+      {view === undefined ? (
         <>
           <ViewHead title="Not found" />
           <Empty title="This page does not exist">
             <a href={linkTo('')}>Overview</a>
           </Empty>
         </>
-      );
-  }
+      ) : (
+        <LazyView key={`${view.path} ${here.id}`} view={view} id={here.id} query={here.query} />
+      )}
+    </Shell>
+  );
 }

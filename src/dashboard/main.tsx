@@ -2,7 +2,7 @@ import './style/style.css';
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { readBranding } from './branding.ts';
-import { listenToKeys } from './keys.ts';
+import { listenToKeys } from './frame/keys.ts';
 import { watchConnection } from './live/connection.ts';
 import { startFeed } from './live/feed.ts';
 

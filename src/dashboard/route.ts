@@ -1,39 +1,26 @@
-/** The current view, kept in the URL fragment, so that every view and filter is a link. */
+/** The current view, kept in the URL fragment, so that every view, filter and period is a link. */
 import { createStore } from './store.ts';
 
-/** Names of the views; `unknown` is shown for any other fragment. */
-export type ViewName =
-  | 'overview'
-  | 'tasks'
-  | 'task'
-  | 'workflow'
-  | 'workers'
-  | 'schedules'
-  | 'components'
-  | 'metrics'
-  | 'unknown';
-
-/** A view with its parameters. */
+/** An address of the page. */
 export interface Route {
-  readonly view: ViewName;
-  /** Task id; empty for views without a task. */
+  /** First part of the path: `tasks`; empty for the overview. */
+  readonly path: string;
+  /** The rest of the path, decoded: an id or a name. Empty if there is none. */
   readonly id: string;
   readonly query: URLSearchParams;
 }
 
-const LISTS: ReadonlySet<string> = new Set(['tasks', 'workers', 'schedules', 'components', 'metrics']);
+/** Addresses of earlier versions, and what they are now. */
+const MOVED: Readonly<Record<string, string>> = { overview: '', components: 'system', metrics: 'system' };
+/** The period that a view shows. Links take it along, unless they have one of their own. */
+const PERIOD = ['range', 'from', 'to'] as const;
 
 /** @param hash `#/tasks?state=FAILURE`, `#/tasks/<id>`, `#/workflow/<id>` */
 function parseRoute(hash: string): Route {
-  const [path = '', search = ''] = split(hash.replace(/^#\/?/, ''), '?');
-  const query = new URLSearchParams(search);
-  const [head = '', rest = ''] = split(path, '/');
-  const id = decode(rest);
-  if (head === '') return { view: 'overview', id: '', query };
-  if (head === 'tasks' && id !== '') return { view: 'task', id, query };
-  if (head === 'workflow' && id !== '') return { view: 'workflow', id, query };
-  if (LISTS.has(head)) return { view: head as ViewName, id: '', query };
-  return { view: 'unknown', id: path, query };
+  const [address = '', search = ''] = split(hash.replace(/^#\/?/, ''), '?');
+  const [head = '', rest = ''] = split(address, '/');
+  const query = withPeriod(new URLSearchParams(search), head === '' ? 'minutes' : 'last');
+  return { path: Object.hasOwn(MOVED, head) ? (MOVED[head] ?? '') : head, id: decode(rest), query };
 }
 
 function split(text: string, mark: string): [before: string, after: string] {
@@ -50,6 +37,22 @@ function decode(text: string): string {
   }
 }
 
+/** Writes the period as this page does. The API calls it `since` and `until`, and earlier addresses do, too. */
+function withPeriod(query: URLSearchParams, minutes: 'last' | 'minutes'): URLSearchParams {
+  const names = [
+    ['since', 'from', (value: string) => value],
+    ['until', 'to', (value: string) => value],
+    [minutes, 'range', (value: string) => `${value}m`],
+  ] as const;
+  for (const [before, now, convert] of names) {
+    const value = query.get(before);
+    if (value === null) continue;
+    query.delete(before);
+    if (value !== '' && !query.has(now)) query.set(now, convert(value));
+  }
+  return query;
+}
+
 /** The current view and its parameters. */
 export const currentRoute = createStore<Route>(parseRoute(location.hash));
 
@@ -57,23 +60,52 @@ addEventListener('hashchange', () => currentRoute.set(parseRoute(location.hash))
 
 type QueryInput = Readonly<Record<string, string | readonly string[]>> | URLSearchParams;
 
-/** The link to a view. */
+/** The link to a view. It takes the current period along, unless the query has one. */
 export function linkTo(path: string, query: QueryInput = {}): string {
-  const search = query instanceof URLSearchParams ? query : new URLSearchParams();
+  const search = new URLSearchParams(query instanceof URLSearchParams ? query : undefined);
   if (!(query instanceof URLSearchParams)) {
     for (const [name, value] of Object.entries(query)) {
       for (const item of typeof value === 'string' ? [value] : value) search.append(name, item);
     }
   }
-  const text = search.toString();
+  withPeriod(search, 'last');
+  const { query: here } = currentRoute.get();
+  carry(here, search, PERIOD);
+  carry(here, search, ['compare']);
+  return addressOf(path, search);
+}
+
+function carry(from: URLSearchParams, to: URLSearchParams, names: readonly string[]): void {
+  if (names.some((name) => to.has(name))) return;
+  for (const name of names) {
+    const value = from.get(name);
+    if (value !== null) to.set(name, value);
+  }
+}
+
+function addressOf(path: string, query: URLSearchParams): string {
+  const text = query.toString();
   return `#/${path}${text === '' ? '' : `?${text}`}`;
 }
 
+/** The current view with some parameters changed; `null` removes one. */
+export function linkHere(changes: Readonly<Record<string, string | null>>): string {
+  const { path, id, query } = currentRoute.get();
+  const search = new URLSearchParams(query);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null) search.delete(name);
+    else search.set(name, value);
+  }
+  return addressOf(id === '' ? path : `${path}/${encodeURIComponent(id)}`, search);
+}
+
+const pathOf = (view: string, id: string): string => `${view}/${encodeURIComponent(id)}`;
+
 /** The link to the page of a task. @param source name of its source, where several may have this id. Default: any */
 export const taskLink = (id: string, source: string | null = null): string =>
-  linkTo(`tasks/${encodeURIComponent(id)}`, source === null ? {} : { source });
+  linkTo(pathOf('tasks', id), source === null ? {} : { source });
 /** The link to the workflow of a task. */
-export const workflowLink = (id: string): string => linkTo(`workflow/${encodeURIComponent(id)}`);
+export const workflowLink = (id: string): string => linkTo(pathOf('workflow', id));
 
 /** Opens a link. @param replace replaces the current entry of the browser history. Default false */
 export function go(link: string, replace = false): void {

@@ -11,8 +11,6 @@ export const LONG_FUNCTIONS: Readonly<Record<string, string>> = {
   'src/dashboard/graph/graph-view.tsx#Drawing': MARKUP,
   'src/dashboard/graph/use-pan-zoom.ts#usePanZoom': EFFECT,
   'src/dashboard/live/use-resource.ts#useResource': EFFECT,
-  'src/dashboard/metrics/metrics-view.tsx#MetricsView': MARKUP,
   'src/dashboard/overview/names.tsx#Names': MARKUP,
-  'src/dashboard/overview/overview-view.tsx#OverviewView': MARKUP,
   'src/dashboard/task/task-view.tsx#TaskView': MARKUP,
 };

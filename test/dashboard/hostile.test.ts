@@ -22,7 +22,7 @@ describe.skipIf(browserMissing)(
       ['a workflow', `#/workflow/${id}`],
       ['workers', '#/workers'],
       ['schedules', '#/schedules'],
-      ['components', '#/components'],
+      ['system', '#/system'],
       ['an address that is no view', `#/${POISON}`],
     ])('shows as text in %s', async (_, hash) => {
       for (const major of EXPRESS_MAJORS.slice(0, 1)) {

@@ -25,7 +25,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a page that stays op
     await page.locator('.task-state').getByText('SUCCESS').waitFor();
     await go('#/');
     queue.record({ id: 'other', name: 'other.new', state: 'FAILURE', error: new Error('x') });
-    await page.locator('.activity').getByText('other.new').waitFor();
+    await page.locator('.named').getByText('other.new').waitFor();
     await go('#/workflow/order-1');
     await page.locator('.graph-svg .node').first().waitFor();
     queue.record({

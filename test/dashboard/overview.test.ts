@@ -92,7 +92,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
     await page.getByText('Long runs: It needs 20 runs of video.encode within a day.').waitFor();
     await page.getByRole('link', { name: /^Failures: payments.charge/ }).click();
     await settled();
-    expect(page.url()).toContain('#/tasks?name=payments.charge&state=FAILURE&since=');
+    expect(page.url()).toContain('#/tasks?name=payments.charge&state=FAILURE&from=');
     await page.getByText('20 tasks', { exact: true }).waitFor();
   });
 

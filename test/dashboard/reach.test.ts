@@ -17,8 +17,7 @@ const VIEWS: readonly (readonly [name: string, hash: string])[] = [
   ['a workflow', `#/workflow/${ids.root}`],
   ['workers', '#/workers'],
   ['schedules', '#/schedules'],
-  ['components', '#/components'],
-  ['metrics', '#/metrics'],
+  ['system', '#/system'],
 ];
 
 const policy = (text: string) => (app: Express) =>
@@ -125,12 +124,14 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
     const { page } = await look(base, '#/workers', { colorScheme: 'light', timezoneId: 'Asia/Tokyo' });
     const background = () => page.evaluate('getComputedStyle(document.body.parentElement).backgroundColor');
     const light = await background();
+    await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('button', { name: 'Theme: Auto' }).click();
     await page.getByRole('button', { name: 'Theme: Light' }).click();
     await page.getByRole('button', { name: 'Theme: Dark' }).waitFor();
     expect(await background()).not.toBe(light);
     await page.getByRole('button', { name: 'Times: Local' }).click();
     await page.reload();
+    await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('button', { name: 'Theme: Dark' }).waitFor();
     await page.getByRole('button', { name: 'Times: UTC' }).waitFor();
     expect(await background()).not.toBe(light);

@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { Express } from 'express';
 import helmet from 'helmet';
 import { describe, expect, it, vi } from 'vitest';
+import type { PackageManifest } from '../../src/http/dashboard-files.ts';
 import type { ProblemBody } from '../../src/wire.ts';
 import { ask } from '../helpers/ask.ts';
 import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
@@ -50,12 +52,30 @@ describe.each(EXPRESS_MAJORS)('on $name, the page', (major) => {
     }
   });
 
-  it('weighs less than 40 kB until it is painted', async () => {
+  it('weighs less than 33 kB until it is painted', async () => {
     const { get } = await serve(major, {});
     const page = await get('/', { ours: false });
     const files = await Promise.all(assetsOf(page.text).map((path) => get(`/${path}`, { ours: false })));
     const weight = [page, ...files].reduce((sum, { bytes }) => sum + gzipSync(bytes, { level: 9 }).length, 0);
-    expect(weight).toBeLessThan(40_000);
+    expect(weight).toBeLessThan(33_000);
+  });
+
+  it('has views of less than 25 kB each, which it loads when they are opened', async () => {
+    const { get } = await serve(major, {});
+    const first = assetsOf((await get('/', { ours: false })).text);
+    const { files } = JSON.parse(readFileSync('dist/dashboard/manifest.json', 'utf8')) as PackageManifest;
+    const further = files
+      .map((name) => `assets/${name}`)
+      .filter((path) => path.endsWith('.js') && !first.includes(path));
+    expect(further.filter((path) => path.includes('-view-')).length).toBeGreaterThanOrEqual(6);
+    for (const path of further) {
+      const { status, headers, bytes } = await get(`/${path}`, { ours: false });
+      expect([status, headers['cache-control']]).toEqual([200, 'public, max-age=31536000, immutable']);
+      expect([path, gzipSync(bytes, { level: 9 }).length < 25_000]).toEqual([path, true]);
+    }
+    const guarded = await serve(major, { authorize: () => false });
+    for (const path of further)
+      expect([path, (await guarded.get(`/${path}`, { ours: false })).status]).toEqual([path, 403]);
   });
 
   it('sends who leaves out the last slash there, also behind a proxy that strips a prefix', async () => {

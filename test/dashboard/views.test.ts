@@ -135,7 +135,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
     expect(await text()).toMatch(/failed 1.*succeeded 22/);
   });
 
-  it('shows workers, schedules, components and what to set for metrics', async () => {
+  it('shows workers, schedules and the components of the system', async () => {
     const { page, go } = await open('#/workers');
     const worker = page.getByRole('region', { name: 'celery@one' });
     await worker.getByText('1 of 4 busy').waitFor();
@@ -143,7 +143,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
     await go('#/schedules');
     await page.getByText(/^in 59 min/).waitFor();
     await page.getByText(/^missed by 10 min/).waitFor();
-    await go('#/components');
+    await go('#/system');
     await page.getByRole('region', { name: 'history' }).getByText('23').first().waitFor();
   });
 });

@@ -10,7 +10,7 @@ import { using } from './kit/shop-host.ts';
 const options = { missing: browserMissing, timeout: 120_000 };
 const VIEWS = [
   ...['#/', '#/tasks', `#/tasks/${ids.failed}`, `#/workflow/${ids.root}`],
-  ...['#/workers', '#/schedules', '#/components', '#/metrics'],
+  ...['#/workers', '#/schedules', '#/system'],
 ];
 
 // One for the whole file: a case must leave the process as it found it.

@@ -22,7 +22,7 @@ const VIEWS = [
   `#/workflow/${id}`,
   '#/workers',
   '#/schedules',
-  '#/components',
+  '#/system',
   `#/${POISON}`,
 ];
 const ALIVE =
@@ -92,7 +92,7 @@ faultCase(
     }));
     const components = { name: 'evil', listComponents: () => listed };
     const { base } = await serve({ sources: { ...memorySources(), components } });
-    const { page } = await look(base, '#/components');
+    const { page } = await look(base, '#/system');
     await page.getByText(`part ${LINKS.length}`).first().waitFor();
     expect(await page.locator('#app .card, #app section.panel').count()).toBeGreaterThan(LINKS.length);
     const hrefs: string[] = await page.evaluate(

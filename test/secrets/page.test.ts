@@ -40,7 +40,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser,'), { timeout: 180_00
     expect(leaksIn(await read('#/workflow/root', 'shop.'))).toEqual([]);
     expect(leaksIn(await read('#/workers', 'w@1'))).toEqual([]);
     expect(leaksIn(await read('#/schedules', '***'))).toEqual([]);
-    expect(leaksIn(await read('#/components', '***'))).toEqual([]);
+    expect(leaksIn(await read('#/system', '***'))).toEqual([]);
     for (let index = 0; index < SECRET_TEXTS.length; index += 20) {
       const html = await read(`#/tasks/${idOf('secret', index)}`, '***');
       expect(leaksIn(html), SECRET_TEXTS[index]?.rest).toEqual([]);
@@ -54,6 +54,6 @@ describe.skipIf(browserMissing)(browserTitle('in a browser,'), { timeout: 180_00
       leaksIn(await read(`#/tasks/${idOf('secret', 0)}`, SECRET_TEXTS[0]?.secrets[0] as string)),
     ).not.toEqual([]);
     expect(leaksIn(await read('#/schedules', 'entry 0'))).not.toEqual([]);
-    expect(leaksIn(await read('#/components', 'part 0'))).not.toEqual([]);
+    expect(leaksIn(await read('#/system', 'part 0'))).not.toEqual([]);
   });
 });

@@ -1,30 +1,21 @@
 /** The event stream that all views of a tab share. It is closed while the tab is hidden. */
 import { type EventBody, type EventsBody, MonitorClientError } from '../../client.ts';
 import { createStore } from '../store.ts';
-import { client, connection, isRefusal, isShut, lose, streamedAt } from './connection.ts';
+import { client, connection, isShut, lose, streamedAt } from './connection.ts';
 
-/** The latest events. */
-export interface Feed {
-  /** Newest first. */
-  readonly events: readonly EventBody[];
-  /** False when no source has a feed. Views then refresh by time only. */
-  readonly available: boolean;
-}
-
-/** How many events the views list at most. */
-export const MOST_LISTED = 12;
-const MOST_KEPT = 100;
+/** As many new events as views can tell what to read again from. */
+const NEWEST = 12;
 /**
  * Once a second, the newest events and how many others there were: views read what they show from the routes of
  * their own, and all events of a busy queue would be more to transfer than that.
  */
-const QUERY = { limit: 1_000, newest: MOST_LISTED, gather: 1_000 };
+const QUERY = { limit: 1_000, newest: NEWEST, gather: 1_000 };
 const RESTART_MS = 5_000;
 /** Two comments of the stream: one that sends nothing for longer does not get through. */
 export const SILENT_MS = 30_000;
 
-/** The latest events. At most the {@link MOST_LISTED} newest of each second are among them. */
-export const feed = createStore<Feed>({ events: [], available: true });
+/** False when no source has a feed. Views then refresh by time only. */
+export const hasFeed = createStore(true);
 
 /** What has happened in about a second. */
 export interface News {
@@ -49,9 +40,7 @@ let controller: AbortController | null = null;
 function take({ events, gap, skipped, cursor: next }: EventsBody): void {
   cursor = next;
   if (events.length === 0) return;
-  const known = new Set(events.map(({ id }) => id));
-  const before = gap ? [] : feed.get().events.filter(({ id }) => !known.has(id));
-  feed.set({ available: true, events: [...events, ...before].slice(0, MOST_KEPT) });
+  hasFeed.set(true);
   for (const listener of listeners) listener({ events, isPartial: gap || skipped > 0 });
 }
 
@@ -61,7 +50,7 @@ async function follow(signal: AbortSignal): Promise<void> {
     const isAvailable = await followOnce(signal);
     if (signal.aborted) return;
     if (!isAvailable) {
-      feed.set({ events: [], available: false });
+      hasFeed.set(false);
       return;
     }
     await new Promise((resolve) => setTimeout(resolve, RESTART_MS));
@@ -87,10 +76,9 @@ async function followOnce(signal: AbortSignal): Promise<boolean> {
       else if (!(error instanceof MonitorClientError)) lose();
     };
     for await (const body of client.watchEvents(query, { signal: inner.signal, onRetry })) take(body);
-  } catch (error) {
+  } catch {
     // The cursor belongs to another feed, or the reader has lost access to the feed.
     cursor = null;
-    if (isRefusal(error)) feed.set({ events: [], available: true });
   } finally {
     clearInterval(watchdog);
     signal.removeEventListener('abort', leave);
@@ -112,11 +100,9 @@ function attend(): void {
   }
 }
 
-/** Forgets the events of a reader who may not see them any more. */
+/** Forgets the place in the feed of a reader who may not see it any more. */
 function forget(): void {
-  if (!isShut(connection.get())) return;
-  cursor = null;
-  feed.set({ events: [], available: true });
+  if (isShut(connection.get())) cursor = null;
 }
 
 /** Starts the stream, and stops it while the tab is hidden or the reader is signed out. Call it once. */

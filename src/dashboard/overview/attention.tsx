@@ -85,7 +85,7 @@ function Hints({ hints: all }: { readonly hints: readonly (readonly [string, str
       <ul>
         {hints.map(([key, hint]) => (
           <li key={`${key} ${hint}`}>
-            {hint} <a href={linkTo('components')}>{key}</a>{' '}
+            {hint} <a href={linkTo('system')}>{key}</a>{' '}
             <button
               type="button"
               class="small"

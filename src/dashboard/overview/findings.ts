@@ -72,7 +72,7 @@ export function lookOf({ code, look }: FindingBody): { readonly link: string; re
   }
   if (pathname.startsWith('/api/workers/')) return { link: linkTo('workers'), text: 'Workers' };
   if (pathname.startsWith('/api/beat/')) return { link: linkTo('schedules'), text: 'Schedules' };
-  return { link: linkTo('components'), text: 'Components' };
+  return { link: linkTo('system'), text: 'System' };
 }
 
 /** The hints of a component about settings that hide data. */

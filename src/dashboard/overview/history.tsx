@@ -15,7 +15,7 @@ export function History({ components }: { readonly components: ComponentsBody | 
   const since = config.since;
   return (
     <p class="history dim">
-      <a href={linkTo('components')}>History</a>: {counted(tasks, 'task')}
+      <a href={linkTo('system')}>History</a>: {counted(tasks, 'task')}
       {typeof since === 'string' && (
         <>
           {' '}

@@ -19,10 +19,11 @@ const MOST_SHOWN = 12;
 /** Statistics per task name. */
 export function Names({
   names,
-  minutes,
+  period,
 }: {
   readonly names: readonly StatsNameBody[];
-  readonly minutes: number;
+  /** Parameters of the links to the tasks. */
+  readonly period: Readonly<Record<string, string>>;
 }) {
   const [order, setOrder] = useState<OrderName>('count');
   const { isHeld, pointer, focus } = useHold();
@@ -33,7 +34,6 @@ export function Names({
   const rows = (held.order === order ? held.first : first).flatMap(
     (name) => names.find((row) => row.name === name) ?? [],
   );
-  const last = String(minutes);
   return (
     <section class="panel">
       <div class="panel-head">
@@ -79,7 +79,7 @@ export function Names({
             {rows.map((row) => (
               <tr key={row.name}>
                 <th scope="row">
-                  <a href={linkTo('tasks', { name: row.name, last })}>
+                  <a href={linkTo('tasks', { name: row.name, ...period })}>
                     <Name text={row.name} />
                   </a>
                 </th>
@@ -90,7 +90,7 @@ export function Names({
                   ) : (
                     <a
                       class="tone-failure"
-                      href={linkTo('tasks', { name: row.name, state: 'FAILURE', last })}
+                      href={linkTo('tasks', { name: row.name, state: 'FAILURE', ...period })}
                     >
                       {count(row.failed)} ({percent(row.failed, row.count)})
                     </a>

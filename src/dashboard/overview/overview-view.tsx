@@ -4,9 +4,9 @@ import { Sources } from '../parts/age.tsx';
 import { Empty, Problem } from '../parts/problem.tsx';
 import { toneOf } from '../parts/state-badge.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
+import { useRange } from '../range/use-range.ts';
 import { linkTo } from '../route.ts';
 import { count } from '../text/numbers.ts';
-import { Activity } from './activity.tsx';
 import { Attention } from './attention.tsx';
 import { History } from './history.tsx';
 import { Names } from './names.tsx';
@@ -14,30 +14,17 @@ import { Queues } from './queues.tsx';
 import { Throughput } from './throughput.tsx';
 import { Tiles } from './tiles.tsx';
 
-const SPANS = [
-  ['15', '15 min'],
-  ['60', '1 h'],
-  ['360', '6 h'],
-  ['1440', '24 h'],
-] as const;
-/** Only where a store keeps counts for longer than tasks. */
-const LONG_SPANS = [
-  ['10080', '7 d'],
-  ['43200', '30 d'],
-  ['129600', '90 d'],
-] as const;
 const isTask = (event: { readonly task_id: string | null }): boolean => event.task_id !== null;
 const isWorker = (event: { readonly task_id: string | null }): boolean => event.task_id === null;
 
 /** Summary of the deployment; problems come first. */
-export function OverviewView({ query }: { readonly query: URLSearchParams }) {
-  const asked = query.get('minutes');
-  const minutes = [...SPANS, ...LONG_SPANS].find(([span]) => span === asked)?.[0] ?? '60';
-  const stats = useResource(
-    minutes,
-    (signal) => client.tasks({ limit: 0, stats: Number(minutes) }, { signal }),
-    { news: isTask, gap: 3_000, keep: true },
-  );
+export function OverviewView() {
+  const range = useRange();
+  const stats = useResource(range.key, (signal) => client.tasks({ limit: 0, ...range.stats() }, { signal }), {
+    news: isTask,
+    gap: 3_000,
+    keep: true,
+  });
   const health = useResource('health', (signal) => client.health({ signal }), {
     news: isWorker,
     every: 10_000,
@@ -45,23 +32,13 @@ export function OverviewView({ query }: { readonly query: URLSearchParams }) {
   const workers = useResource('workers', (signal) => client.workers({ signal }), { news: isWorker });
   const components = useResource('components', (signal) => client.components({ signal }), { every: 10_000 });
   const figures = stats.data?.stats ?? null;
-  const isKept = figures?.computed_from !== undefined;
+  // The list shows any time, unless its address has a period.
+  const period = range.isChosen ? {} : { range: '1h' };
   const states = Object.entries(figures?.states ?? {}).toSorted(([, a], [, b]) => b - a);
 
   return (
     <>
-      <ViewHead title="Overview" at={stats.at}>
-        {[...SPANS, ...(isKept ? LONG_SPANS : [])].map(([span, text]) => (
-          <a
-            key={span}
-            class="chip"
-            href={linkTo('', { minutes: span })}
-            aria-current={span === minutes ? 'true' : undefined}
-          >
-            {text}
-          </a>
-        ))}
-      </ViewHead>
+      <ViewHead title="Overview" at={stats.at} />
       <Attention components={components.data} at={components.at} isStale={components.error !== null} />
       <Sources sources={stats.data?.sources} />
       <Tiles health={health.data} components={components.data} workers={workers.data} />
@@ -73,7 +50,7 @@ export function OverviewView({ query }: { readonly query: URLSearchParams }) {
           <ul class="states" aria-label="Tasks by state">
             {states.map(([state, number]) => (
               <li key={state}>
-                <a href={linkTo('tasks', { state, last: minutes })}>
+                <a href={linkTo('tasks', { state, ...period })}>
                   <span class={`tone-${toneOf(state)}`}>{state}</span> <b class="num">{count(number)}</b>
                 </a>
               </li>
@@ -87,13 +64,8 @@ export function OverviewView({ query }: { readonly query: URLSearchParams }) {
       )}
       <div class="columns">
         <div class="column-side">
-          {figures !== null && figures.names.length > 0 && (
-            <Names names={figures.names} minutes={Number(minutes)} />
-          )}
+          {figures !== null && figures.names.length > 0 && <Names names={figures.names} period={period} />}
           <Queues components={components.data} />
-        </div>
-        <div class="column-side">
-          <Activity />
         </div>
       </div>
       <History components={components.data} />

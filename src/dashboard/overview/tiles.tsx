@@ -45,7 +45,7 @@ export function Tiles(props: {
 
 function check(name: string, health: HealthBody | null, key: 'broker' | 'backend'): Tile {
   const found = health?.checks[key];
-  const link = linkTo('components');
+  const link = linkTo('system');
   if (found === undefined) return { name, tone: 'waiting', word: '…', detail: '', link };
   if (found.ok === null)
     return { name, tone: 'waiting', word: 'not checked', detail: 'none configured', link };
@@ -80,7 +80,7 @@ const TONES: Readonly<Record<string, string>> = { up: 'success', down: 'failure'
 
 function component(name: string, components: ComponentsBody | null, key: string): Tile {
   const found = components?.[key];
-  const link = linkTo(key === 'beat' ? 'schedules' : 'metrics');
+  const link = linkTo(key === 'beat' ? 'schedules' : 'system');
   if (found === undefined) return { name, tone: 'waiting', word: '…', detail: '', link };
   const isRead = key === 'beat' && found.enabled;
   return {

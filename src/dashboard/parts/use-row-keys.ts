@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { helpOpen } from '../keys.ts';
+import { helpOpen } from '../help-open.ts';
 
 /** Where else keys have a meaning of their own. */
 const OTHERS = 'input, select, textarea, button, dialog, pre, [contenteditable]';

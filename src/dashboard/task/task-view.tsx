@@ -1,3 +1,4 @@
+import '../style/task.css';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { Sources } from '../parts/age.tsx';
@@ -15,12 +16,9 @@ import { Related } from './related.tsx';
 import { Timeline } from './timeline.tsx';
 
 /** The page of one task. */
-export function TaskView(props: {
-  readonly id: string;
-  /** Name of the source whose task was requested; `null` for any source. */
-  readonly source: string | null;
-}) {
-  const { id, source } = props;
+export function TaskView({ id, query }: { readonly id: string; readonly query: URLSearchParams }) {
+  // Name of the source whose task was requested; `null` for any source.
+  const source = query.get('source');
   const { data, error, at, reload } = useResource(id, (signal) => client.task(id, { signal }), {
     news: (event) => event.task_id === id,
     gap: 500,
@@ -108,8 +106,8 @@ function Unknown({ id }: { readonly id: string }) {
     <Empty title="No task with this id is known">
       <p class="mono wrap">{id}</p>
       <p>
-        The history may have evicted it. <a href={linkTo('components')}>Components</a> shows how far back the
-        history reaches. <a href={linkTo('tasks', { q: id })}>Search for the id</a>
+        The history may have evicted it. <a href={linkTo('system')}>System</a> shows how far back the history
+        reaches. <a href={linkTo('tasks', { q: id })}>Search for the id</a>
       </p>
     </Empty>
   );

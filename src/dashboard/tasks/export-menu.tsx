@@ -15,11 +15,7 @@ export function ExportMenu({ query }: { readonly query: URLSearchParams }) {
     running.current = controller;
     setSaid('Reading …');
     try {
-      const rows = await readAll(
-        listQuery(query, Date.now()),
-        (so) => setSaid(`${count(so)} read …`),
-        controller.signal,
-      );
+      const rows = await readAll(listQuery(query), (so) => setSaid(`${count(so)} read …`), controller.signal);
       if (controller.signal.aborted) return;
       const name = `tasks-${new Date().toISOString().slice(0, 19).replaceAll(':', '')}.${kind}`;
       if (kind === 'csv') download(name, 'text/csv', toCsv(rows));
@@ -52,7 +48,7 @@ export function ExportMenu({ query }: { readonly query: URLSearchParams }) {
           Stop
         </button>
       )}
-      <CopyButton label="Copy as curl" text={() => curlOf('api/tasks/', listQuery(query, Date.now()))} />
+      <CopyButton label="Copy as curl" text={() => curlOf('api/tasks/', listQuery(query))} />
       <button type="button" class="small" onClick={() => void save('csv')}>
         CSV
       </button>

@@ -1,25 +1,16 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Moment } from '../parts/moment.tsx';
 import { toneOf } from '../parts/state-badge.tsx';
 import { go, linkTo } from '../route.ts';
 import type { Words } from '../text/words.ts';
 import { useMedia } from '../use-media.ts';
 import { withFilter, withToggled } from './list-query.ts';
 
-const SPANS: readonly (readonly [minutes: string, text: string])[] = [
-  ['', 'any time'],
-  ['5', 'last 5 min'],
-  ['15', 'last 15 min'],
-  ['60', 'last hour'],
-  ['360', 'last 6 hours'],
-  ['1440', 'last 24 hours'],
-];
 const TYPING_MS = 250;
 
 /** Filters that are folded away on a phone. */
-const FOLDED = ['name', 'queue', 'worker', 'last', 'state', 'engine_state'];
+const FOLDED = ['name', 'queue', 'worker', 'state', 'engine_state'];
 
 /** Every filter of the list. Each change is a new URL. */
 export function Filters({ query, words }: { readonly query: URLSearchParams; readonly words: Words }) {
@@ -46,29 +37,12 @@ function FoldedFilters({ query, words }: { readonly query: URLSearchParams; read
     { every: 60_000 },
   );
   const stats = facets.data;
-  const show = (next: URLSearchParams): void => go(linkTo('tasks', next));
 
   return (
     <>
       <Choice query={query} name="name" label="Name" options={(stats?.names ?? []).map(({ name }) => name)} />
       <Choice query={query} name="queue" label="Queue" options={stats?.queues ?? []} />
       <Choice query={query} name="worker" label="Worker" options={stats?.workers ?? []} />
-      <label class="field">
-        <span>Changed</span>
-        <select
-          value={query.get('last') ?? ''}
-          onChange={(event) => {
-            const cleared = withFilter(withFilter(query, 'since', []), 'until', []);
-            show(withFilter(cleared, 'last', [event.currentTarget.value]));
-          }}
-        >
-          {SPANS.map(([minutes, text]) => (
-            <option key={minutes} value={minutes}>
-              {text}
-            </option>
-          ))}
-        </select>
-      </label>
       <StateChips query={query} words={words} seen={Object.keys(stats?.states ?? {})} />
     </>
   );
@@ -178,8 +152,6 @@ const NAMES: Readonly<Record<string, string>> = {
   worker: 'worker',
   queue: 'queue',
   q: 'search',
-  since: 'from',
-  until: 'until',
   root_id: 'workflow',
   parent_id: 'sent by',
   group_id: 'group',
@@ -198,10 +170,7 @@ export function ActiveFilters({ query }: { readonly query: URLSearchParams }) {
           href={linkTo('tasks', withToggled(query, name, value))}
           title="Remove this filter"
         >
-          <span class="dim">{NAMES[name]}</span>{' '}
-          <span class="chip-value">
-            {name === 'since' || name === 'until' ? <Moment at={value} /> : value}
-          </span>{' '}
+          <span class="dim">{NAMES[name]}</span> <span class="chip-value">{value}</span>{' '}
           <span aria-hidden="true">×</span>
         </a>
       ))}

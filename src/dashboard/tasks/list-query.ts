@@ -1,10 +1,11 @@
-/** Converts the query of the page's URL to that of `/api/tasks/`. Names are the same, except for `last`. */
+/** Converts the query of the page's URL to that of `/api/tasks/`. Names are the same, except for the period. */
 import type { TaskListQuery } from '../../client.ts';
+import { rangeOf } from '../range/range.ts';
 
 /** Filters that accept several values. */
 const MANY = ['state', 'engine_state', 'name', 'worker', 'queue'] as const;
 /** Filters that accept one value. */
-const ONE = ['q', 'last', 'since', 'until', 'root_id', 'parent_id', 'group_id'] as const;
+const ONE = ['q', 'root_id', 'parent_id', 'group_id'] as const;
 
 const SORTS = ['timestamp', 'received', 'started', 'finished', 'runtime', 'name', 'state'] as const;
 /** A sortable column. */
@@ -25,14 +26,8 @@ export function orderOf(query: URLSearchParams): Order {
   };
 }
 
-/** Number of minutes before now. */
-function lastOf(query: URLSearchParams): number | null {
-  const minutes = Number(query.get('last') ?? Number.NaN);
-  return Number.isFinite(minutes) && minutes > 0 ? minutes : null;
-}
-
-/** @param now end of the period that `last` selects, in milliseconds since 1970 */
-export function listQuery(query: URLSearchParams, now: number): TaskListQuery {
+/** The query of the list now: a period that ends now moves with the clock. */
+export function listQuery(query: URLSearchParams): TaskListQuery {
   const asked: Record<string, string | readonly string[]> = {};
   for (const name of MANY) {
     const values = query.getAll(name).filter((value) => value !== '');
@@ -40,14 +35,12 @@ export function listQuery(query: URLSearchParams, now: number): TaskListQuery {
   }
   for (const name of ONE) {
     const value = query.get(name);
-    if (value !== null && value.trim() !== '' && name !== 'last') asked[name] = value;
+    if (value !== null && value.trim() !== '') asked[name] = value;
   }
-  const last = lastOf(query);
-  if (last !== null) asked.since = new Date(now - last * 60_000).toISOString();
   const { sort, order } = orderOf(query);
   if (sort !== 'timestamp') asked.sort = sort;
   if (order !== 'desc') asked.order = order;
-  return asked;
+  return { ...asked, ...rangeOf(query).list() };
 }
 
 /**
@@ -56,7 +49,7 @@ export function listQuery(query: URLSearchParams, now: number): TaskListQuery {
  */
 export function canAskForChanges(query: URLSearchParams): boolean {
   const { sort, order } = orderOf(query);
-  const isFixed = !['state', 'engine_state', 'worker', 'queue', 'until'].some((name) => query.has(name));
+  const isFixed = !['state', 'engine_state', 'worker', 'queue', 'to'].some((name) => query.has(name));
   return sort === 'timestamp' && order === 'desc' && isFixed;
 }
 

@@ -1,3 +1,4 @@
+import '../style/tasks.css';
 import { useState } from 'preact/hooks';
 import { Sources } from '../parts/age.tsx';
 import { Empty, Loading, Problem } from '../parts/problem.tsx';
@@ -133,18 +134,18 @@ function totalText(shown: number, total: number | null, hasMore: boolean): strin
 }
 
 function NoTasks({ query }: { readonly query: URLSearchParams }) {
-  const isFiltered = [...query.keys()].some((name) => name !== 'sort' && name !== 'order');
+  const isFiltered = [...query.keys()].some((name) => !['sort', 'order', 'compare'].includes(name));
   if (isFiltered) {
     return (
       <Empty title="No task matches these filters">
-        <a href={linkTo('tasks')}>Show all tasks</a>
+        <a href="#/tasks">Show all tasks</a>
       </Empty>
     );
   }
   return (
     <Empty title="No tasks yet">
       Tasks appear here as soon as one is sent. If you have sent some, see{' '}
-      <a href={linkTo('components')}>Components</a> for settings that hide them.
+      <a href={linkTo('system')}>System</a> for settings that hide them.
     </Empty>
   );
 }

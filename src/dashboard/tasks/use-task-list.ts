@@ -75,7 +75,7 @@ function useFirstRows(key: string, query: URLSearchParams, rowCount: number) {
     const now = Date.now();
     const { listed: before, wholeAt } = latest.current;
     const { since, isPartial } = changes.take();
-    const asked: TaskListQuery = { ...listQuery(query, now), limit: rowCount };
+    const asked: TaskListQuery = { ...listQuery(query), limit: rowCount };
     const known =
       before?.key === key && before.rows.length < MOST_KEPT && now - wholeAt < WHOLE_MS && !isPartial
         ? before

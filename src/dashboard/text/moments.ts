@@ -67,3 +67,15 @@ export function millis(timestamp: string | null): number | null {
   const value = Date.parse(timestamp);
   return Number.isNaN(value) ? null : value;
 }
+
+/** The value of a field for a time in this zone: `2026-11-21T14:02`. */
+export function fieldText(date: Date, zone: Zone): string {
+  const { day, time } = partsOf(date, zone);
+  return `${day}T${time.slice(0, 5)}`;
+}
+
+/** The time in a field; `null` when there is none. */
+export function fromField(text: string, zone: Zone): Date | null {
+  const date = new Date(zone === 'utc' ? `${text}Z` : text);
+  return Number.isNaN(date.getTime()) ? null : date;
+}

@@ -2,18 +2,17 @@ import { useMemo, useState } from 'preact/hooks';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
-import { Empty, isProblem, Loading, Problem } from '../parts/problem.tsx';
-import { ViewHead } from '../parts/view-head.tsx';
+import { Empty, Loading, Problem } from '../parts/problem.tsx';
 import { curlOf } from '../tasks/export.ts';
 import { count, counted } from '../text/numbers.ts';
 
 const MOST_SHOWN = 2_000;
 
 /** Shows the exporter's metrics as text with a filter. */
-export function MetricsView() {
+export function Metrics() {
   const [filter, setFilter] = useState('');
   const [hidesComments, setHidesComments] = useState(true);
-  const { data, error, at, reload } = useResource('metrics', (signal) => client.metrics({}, { signal }));
+  const { data, error, reload } = useResource('metrics', (signal) => client.metrics({}, { signal }));
   const lines = useMemo(() => {
     const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
     return (data ?? '').split('\n').filter((line) => {
@@ -23,25 +22,15 @@ export function MetricsView() {
     });
   }, [data, filter, hidesComments]);
 
-  if (isProblem(error, 'metrics_disabled')) {
-    return (
-      <>
-        <ViewHead title="Metrics" />
-        <Empty title="No metrics exporter is configured">
-          Set <code>metrics</code> in <code>createMonitorRouter</code> to the exporter's URL, such as{' '}
-          <code>metrics: 'http://127.0.0.1:9808/metrics'</code>.
-        </Empty>
-      </>
-    );
-  }
   return (
-    <div class="tall">
-      <ViewHead title="Metrics" at={at}>
+    <section class="panel system-metrics" aria-label="Metrics">
+      <div class="panel-head">
+        <h2>Metrics</h2>
         {data !== null && <span class="dim">{counted(lines.length, 'line')}</span>}
         <CopyButton label="Copy as curl" text={() => curlOf('metrics')} />
         <CopyButton text={() => lines.join('\n')} what="the lines shown" />
-      </ViewHead>
-      <div class="filters" role="search">
+      </div>
+      <div class="filters" role="search" aria-label="Metrics">
         <label class="field grow">
           <span>Filter</span>
           <input
@@ -69,6 +58,6 @@ export function MetricsView() {
           {lines.length > MOST_SHOWN && `\n… ${count(lines.length - MOST_SHOWN)} more: filter to see them`}
         </pre>
       )}
-    </div>
+    </section>
   );
 }

@@ -1,12 +1,12 @@
 /** The state of the connection: the indicator, the banner, and what replaces the view while none may be shown. */
 import type { ComponentChildren } from 'preact';
-import { clock } from './live/clock.ts';
-import { type Connection, connection, isShut, streamedAt } from './live/connection.ts';
-import { feed, SILENT_MS } from './live/feed.ts';
-import { Empty } from './parts/problem.tsx';
-import { ViewHead } from './parts/view-head.tsx';
-import { useStore } from './store.ts';
-import { duration } from './text/numbers.ts';
+import { clock } from '../live/clock.ts';
+import { type Connection, connection, isShut, streamedAt } from '../live/connection.ts';
+import { hasFeed, SILENT_MS } from '../live/feed.ts';
+import { Empty } from '../parts/problem.tsx';
+import { ViewHead } from '../parts/view-head.tsx';
+import { useStore } from '../store.ts';
+import { duration } from '../text/numbers.ts';
 
 /** The view, or why it may not be shown. It is not even mounted then, so that nothing of it can be read. */
 export function Gate({ children }: { readonly children: ComponentChildren }) {
@@ -49,15 +49,10 @@ const INDICATORS: Readonly<Record<Exclude<Connection['state'], 'ok'>, Indicator>
 const openedAt = Date.now();
 
 /** Live only while the stream sends something: its comments come every 15 s. */
-function indicatorOf(
-  state: Connection['state'],
-  hasFeed: boolean,
-  at: number | null,
-  now: number,
-): Indicator {
+function indicatorOf(state: Connection['state'], isFed: boolean, at: number | null, now: number): Indicator {
   if (state !== 'ok') return INDICATORS[state];
   const polling = { tone: 'waiting', word: 'Polling' };
-  if (!hasFeed) {
+  if (!isFed) {
     return { ...polling, title: 'No event feed: the page reloads its data every 15 s.' };
   }
   if (now - (at ?? openedAt) > SILENT_MS) {
@@ -69,7 +64,7 @@ function indicatorOf(
 /** Says whether what is shown is live. */
 export function ConnectionState() {
   const { state } = useStore(connection);
-  const { available } = useStore(feed);
+  const available = useStore(hasFeed);
   const at = useStore(streamedAt);
   const now = useStore(clock);
   const { tone, word, title } = indicatorOf(state, available, at, now);

@@ -1,29 +1,12 @@
 /** Keyboard shortcuts of all views. They do not apply while the reader is typing. */
-import { go, linkTo } from './route.ts';
-import { nextTheme, nextZone } from './settings.ts';
-import { createStore } from './store.ts';
-
-/** Whether the list of shortcuts is open. */
-export const helpOpen = createStore(false);
-
-/** Views by the key after `g`. */
-const PATHS: Readonly<Record<string, string>> = {
-  o: '',
-  t: 'tasks',
-  w: 'workers',
-  s: 'schedules',
-  c: 'components',
-  m: 'metrics',
-};
+import { helpOpen } from '../help-open.ts';
+import { go, linkTo } from '../route.ts';
+import { nextTheme, nextZone } from '../settings.ts';
+import { VIEWS } from '../views.ts';
 
 /** The shortcuts, for the help. */
 export const SHORTCUTS: readonly (readonly [keys: string, meaning: string])[] = [
-  ['g o', 'Overview'],
-  ['g t', 'Tasks'],
-  ['g w', 'Workers'],
-  ['g s', 'Schedules'],
-  ['g c', 'Components'],
-  ['g m', 'Metrics'],
+  ...VIEWS.flatMap(({ key, title }) => (key === undefined ? [] : [[`g ${key}`, title] as const])),
   ['/', 'Search'],
   ['↓ ↑ or j k', 'Next and previous row of a list'],
   ['Enter', 'Open the row'],
@@ -49,8 +32,8 @@ function onKey(event: KeyboardEvent): void {
   const { key } = event;
   const isSecond = Date.now() - wentAt < 1_500;
   wentAt = key === 'g' ? Date.now() : 0;
-  const path = PATHS[key];
-  if (isSecond && path !== undefined) go(linkTo(path));
+  const view = isSecond ? VIEWS.find((candidate) => candidate.key === key) : undefined;
+  if (view !== undefined) go(linkTo(view.path));
   else if (key === '/') focusSearch();
   else if (key === '?') helpOpen.set(true);
   else if (key === 'd') nextTheme();

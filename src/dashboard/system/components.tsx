@@ -1,33 +1,21 @@
 import type { ComponentChildren } from 'preact';
-import type { ComponentBody } from '../../client.ts';
-import { client } from '../live/connection.ts';
-import { useResource } from '../live/use-resource.ts';
+import type { ComponentBody, ComponentsBody } from '../../client.ts';
 import { hintsOf } from '../overview/findings.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Moment } from '../parts/moment.tsx';
-import { Loading, Problem } from '../parts/problem.tsx';
 import { Status } from '../parts/state-badge.tsx';
-import { ViewHead } from '../parts/view-head.tsx';
 import { dismissed, toggleDismissed } from '../settings.ts';
 import { useStore } from '../store.ts';
 import { bytes, count, counted } from '../text/numbers.ts';
 
-/** Lists every known component of the deployment with its settings. */
-export function ComponentsView() {
-  const { data, error, at, reload } = useResource('components', (signal) => client.components({ signal }), {
-    every: 10_000,
-  });
+/** Every known component of the deployment with its settings. */
+export function Components({ components }: { readonly components: ComponentsBody }) {
   return (
-    <>
-      <ViewHead title="Components" at={at} />
-      {error !== null && <Problem error={error} retry={reload} />}
-      {data === null && error === null && <Loading />}
-      <div class="cards">
-        {Object.entries(data ?? {}).map(([key, component]) => (
-          <Component key={key} name={key} component={component} />
-        ))}
-      </div>
-    </>
+    <div class="cards">
+      {Object.entries(components).map(([key, component]) => (
+        <Component key={key} name={key} component={component} />
+      ))}
+    </div>
   );
 }
 

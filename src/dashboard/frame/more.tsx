@@ -1,0 +1,52 @@
+import type { Branding } from '../branding.ts';
+import { helpOpen } from '../help-open.ts';
+import { CopyButton } from '../parts/copy-button.tsx';
+import { linkTo } from '../route.ts';
+import { nextTheme, nextZone, theme, zone } from '../settings.ts';
+import { useStore } from '../store.ts';
+import { absoluteLink } from './absolute-link.ts';
+import { Popover } from './popover.tsx';
+
+/** The menu of what is seldom wanted. */
+export function More({ links }: Pick<Branding, 'links'>) {
+  return (
+    <Popover id="more" class="frame-more" label="More" text="⋯">
+      {() => (
+        <>
+          <a href={linkTo('system')}>System</a>
+          <ZoneButton />
+          <ThemeButton />
+          <button type="button" onClick={() => helpOpen.set(true)}>
+            Keyboard
+          </button>
+          <CopyButton label="Copy link" text={absoluteLink} />
+          {links.map(({ text, url }) => (
+            <a key={url} href={url} rel="noreferrer">
+              {text}
+            </a>
+          ))}
+        </>
+      )}
+    </Popover>
+  );
+}
+
+function ThemeButton() {
+  const chosen = useStore(theme);
+  const text = { auto: 'Auto', light: 'Light', dark: 'Dark' }[chosen];
+  return (
+    <button type="button" onClick={nextTheme} title="Theme (d)">
+      {`Theme: ${text}`}
+    </button>
+  );
+}
+
+function ZoneButton() {
+  const chosen = useStore(zone);
+  const text = chosen === 'utc' ? 'UTC' : 'Local';
+  return (
+    <button type="button" onClick={nextZone} title="Times (u)">
+      {`Times: ${text}`}
+    </button>
+  );
+}

@@ -1,0 +1,41 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { currentRoute } from '../route.ts';
+import { useStore } from '../store.ts';
+
+/** A button that opens a panel. The panel closes by Esc, by a click elsewhere and when another view opens. */
+export function Popover(props: {
+  readonly id: string;
+  /** What the button says. */
+  readonly text: ComponentChildren;
+  /** Its name for screen readers, and that of the panel. */
+  readonly label: string;
+  readonly class?: string;
+  readonly children: () => ComponentChildren;
+}) {
+  const { id, text, label, children } = props;
+  const panel = useRef<HTMLDivElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  const here = useStore(currentRoute);
+  useEffect(() => {
+    if (panel.current?.matches(':popover-open')) panel.current.hidePopover();
+  }, [here]);
+  return (
+    <>
+      <button type="button" class={props.class} popoverTarget={id} aria-expanded={isOpen} aria-label={label}>
+        {text}
+      </button>
+      <div
+        id={id}
+        ref={panel}
+        class="popover"
+        popover="auto"
+        role="dialog"
+        aria-label={label}
+        onToggle={(event) => setOpen((event as ToggleEvent).newState === 'open')}
+      >
+        {isOpen && children()}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,123 @@
+/** The period of time that the address asks for. */
+import { moment, type Zone } from '../text/moments.ts';
+
+/** A window of `stats`, as parameters of the API. */
+export interface StatsWindow {
+  readonly stats: number;
+  readonly stats_until?: string;
+}
+
+/** A period of time. What ends now moves with the clock: read its limits when you send a request. */
+export interface Range {
+  /** Tells periods apart: part of the key of a request. */
+  readonly key: string;
+  /** Whether the address has a period. If not, it is the last hour, and lists show any time. */
+  readonly isChosen: boolean;
+  /** The last minutes, since some time, or between two times. */
+  readonly kind: 'last' | 'since' | 'fixed';
+  /** Its length now, rounded up, at most 90 days. */
+  readonly minutes: number;
+  readonly since: Date;
+  readonly until: Date;
+  /** The window of `stats`. */
+  stats(): StatsWindow;
+  /** The window of the same length before it. */
+  before(): StatsWindow;
+  /** The parameters of a list: none unless the address has a period. */
+  list(): { readonly since?: string; readonly until?: string };
+}
+
+/** Periods that end now. */
+export const RANGES: readonly (readonly [range: string, text: string])[] = [
+  ['15m', '15 min'],
+  ['1h', '1 h'],
+  ['6h', '6 h'],
+  ['24h', '24 h'],
+  ['7d', '7 d'],
+];
+/** Only where a store keeps counts for longer than tasks. */
+export const LONG_RANGES: typeof RANGES = [
+  ['30d', '30 d'],
+  ['90d', '90 d'],
+];
+
+const MINUTE = 60_000;
+/** The longest window that the API has. */
+const MOST_MINUTES = 129_600;
+const UNITS: Readonly<Record<string, number>> = { m: 1, h: 60, d: 1_440 };
+
+/** `6h` in minutes; `null` for anything else. */
+export function minutesOf(range: string | null): number | null {
+  const [, figures, unit = ''] = /^(\d{1,6})([mhd])$/.exec(range ?? '') ?? [];
+  const minutes = Number(figures) * (UNITS[unit] ?? 0);
+  return minutes > 0 && minutes <= MOST_MINUTES ? minutes : null;
+}
+
+function timeOf(value: string | null): number | null {
+  const at = Date.parse(value ?? '');
+  return Number.isNaN(at) ? null : at;
+}
+
+const windowOf = (from: number, to: number): number =>
+  Math.min(MOST_MINUTES, Math.max(1, Math.ceil((to - from) / MINUTE)));
+
+const textOf = (at: number): string => new Date(at).toISOString();
+
+/** Reads `range=6h`, or `from=…&to=…`; without `to` until now. Default: the last hour. */
+export function rangeOf(query: URLSearchParams): Range {
+  const [from, end] = [timeOf(query.get('from')), timeOf(query.get('to'))];
+  const minutes = minutesOf(query.get('range'));
+  // An end alone: the hour before it.
+  const start = from ?? (end === null ? null : end - 60 * MINUTE);
+  const isUsable = start !== null && start < (end ?? Date.now());
+  if (!isUsable) {
+    const length = (minutes ?? 60) * MINUTE;
+    return build('last', minutes !== null, null, (now) => now - length);
+  }
+  return build(end === null ? 'since' : 'fixed', true, end, () => start);
+}
+
+function build(
+  kind: Range['kind'],
+  isChosen: boolean,
+  end: number | null,
+  startOf: (now: number) => number,
+): Range {
+  const limits = (): readonly [from: number, to: number] => {
+    const now = Date.now();
+    return [startOf(now), end ?? now];
+  };
+  const [from, to] = limits();
+  const fixedEnd = end === null ? {} : { stats_until: textOf(end) };
+  const minutes = windowOf(from, to);
+  return {
+    key: kind === 'last' ? `${minutes} ${isChosen}` : `${from} ${end}`,
+    kind,
+    isChosen,
+    minutes,
+    since: new Date(from),
+    until: new Date(to),
+    stats: () => ({ stats: windowOf(...limits()), ...fixedEnd }),
+    before() {
+      const [start, until] = limits();
+      return { stats: windowOf(start, until), stats_until: textOf(start) };
+    },
+    list() {
+      if (!isChosen) return {};
+      const since = textOf(limits()[0]);
+      return end === null ? { since } : { since, until: textOf(end) };
+    },
+  };
+}
+
+/** `Last 1 h`, `10:00 – 10:25`, `Since 10:00` */
+export function rangeText({ kind, since, until, minutes }: Range, zone: Zone): string {
+  const text = (at: Date): string => moment(at, zone, Date.now()).slice(0, -3);
+  if (kind === 'last') return `Last ${lengthText(minutes)}`;
+  return kind === 'since' ? `Since ${text(since)}` : `${text(since)} – ${text(until)}`;
+}
+
+function lengthText(minutes: number): string {
+  if (minutes % 1_440 === 0 && minutes > 1_440) return `${minutes / 1_440} d`;
+  return minutes % 60 === 0 ? `${minutes / 60} h` : `${minutes} min`;
+}

@@ -1,0 +1,41 @@
+import { useMemo } from 'preact/hooks';
+import { useResource } from '../live/use-resource.ts';
+import { currentRoute } from '../route.ts';
+import { useStore } from '../store.ts';
+import { type Range, rangeOf, type StatsWindow } from './range.ts';
+
+/** Views that compare unless the address says otherwise. */
+const COMPARED: ReadonlySet<string> = new Set(['names']);
+
+/** The period that the address asks for. */
+export function useRange(): Range {
+  const { query } = useStore(currentRoute);
+  return useMemo(() => rangeOf(query), [query]);
+}
+
+/** Whether figures stand beside those of the period before. */
+export function useIsCompared(): boolean {
+  const { path, id, query } = useStore(currentRoute);
+  const asked = query.get('compare');
+  return asked === null ? id !== '' && COMPARED.has(path) : asked === '1';
+}
+
+/**
+ * What the period before had; `null` while nobody compares, or until it is loaded.
+ *
+ * @param key identifies the request beside the period
+ * @param load sends the request for that window
+ */
+export function usePrevious<T>(
+  key: string,
+  load: (window: StatsWindow, signal: AbortSignal) => Promise<T>,
+): T | null {
+  const range = useRange();
+  const isCompared = useIsCompared();
+  const { data } = useResource(
+    `${isCompared} ${range.key} ${key}`,
+    async (signal) => (isCompared ? await load(range.before(), signal) : null),
+    { every: 60_000 },
+  );
+  return isCompared ? data : null;
+}

@@ -1,0 +1,87 @@
+/** The table of views: each address, its title and its code, which is loaded when the view is opened. */
+import type { ComponentType } from 'preact';
+import { OverviewView } from './overview/overview-view.tsx';
+import type { Route } from './route.ts';
+
+/** What each view gets. */
+export interface ViewProps {
+  /** The rest of its path: an id or a name. Empty if there is none. */
+  readonly id: string;
+  readonly query: URLSearchParams;
+}
+
+/** A view. */
+export interface View {
+  /** Its address: `tasks` is `#/tasks`, and `tasks/` is that of one task, `#/tasks/<id>`. */
+  readonly path: string;
+  /** Its title, until it is loaded and has one of its own. */
+  readonly title: string;
+  /** Its key after `g`. The views with a key are those of the navigation, in this order. */
+  readonly key?: string;
+  /** The path of the entry that the navigation marks as current. Default: its own. */
+  readonly under?: string;
+  /** What it shows of the period: that alone, any time unless the address has one, or what is now. */
+  readonly period: 'window' | 'any' | 'now';
+  /** Whether it can compare its figures with those of the period before. Default false. */
+  readonly canCompare?: boolean;
+  /** Its code. Only that of the overview is loaded with the page. */
+  readonly load: () => ComponentType<ViewProps> | Promise<ComponentType<ViewProps>>;
+}
+
+/** Every view. To add one, add it here: navigation, keys and addresses follow. */
+export const VIEWS: readonly View[] = [
+  { path: '', title: 'Overview', key: 'o', period: 'window', load: () => OverviewView },
+  {
+    path: 'tasks',
+    title: 'Tasks',
+    key: 't',
+    period: 'any',
+    load: async () => (await import('./tasks/tasks-view.tsx')).TasksView,
+  },
+  {
+    path: 'tasks/',
+    title: 'Task',
+    under: 'tasks',
+    period: 'now',
+    load: async () => (await import('./task/task-view.tsx')).TaskView,
+  },
+  {
+    path: 'workflow/',
+    title: 'Workflow',
+    under: 'tasks',
+    period: 'now',
+    async load() {
+      // In two files, because no file may weigh more than 25 kB.
+      const [{ GraphView }] = await Promise.all([
+        import('./graph/graph-view.tsx'),
+        import('./graph/graph-style.ts'),
+      ]);
+      return GraphView;
+    },
+  },
+  {
+    path: 'workers',
+    title: 'Workers',
+    key: 'w',
+    period: 'now',
+    load: async () => (await import('./workers/workers-view.tsx')).WorkersView,
+  },
+  {
+    path: 'schedules',
+    title: 'Schedules',
+    key: 's',
+    period: 'now',
+    load: async () => (await import('./schedules/schedules-view.tsx')).SchedulesView,
+  },
+  {
+    path: 'system',
+    title: 'System',
+    period: 'now',
+    load: async () => (await import('./system/system-view.tsx')).SystemView,
+  },
+];
+
+/** The view at an address; `undefined` if there is none. */
+export function viewOf({ path, id }: Route): View | undefined {
+  return VIEWS.find((view) => view.path === (id === '' ? path : `${path}/`));
+}
