@@ -4,10 +4,18 @@
  */
 
 import type { TaskFlag } from './model/task-flag.ts';
+import type { TaskProgress } from './model/task-progress.ts';
 import type { TaskState } from './model/task-state.ts';
 
 export type { Queue } from './model/queue.ts';
 export { flagsOf, hasFlag, type TaskFlag } from './model/task-flag.ts';
+export {
+  LONGEST_PROGRESS,
+  percentOf,
+  progressOf,
+  shareOf,
+  type TaskProgress,
+} from './model/task-progress.ts';
 export { isDone, TASK_STATES, type TaskState } from './model/task-state.ts';
 
 /** Text fields of a task that may be truncated. */
@@ -49,6 +57,8 @@ export interface Task {
   readonly exception?: unknown;
   readonly traceback?: unknown;
   readonly retries?: number | null;
+  /** How far it has come, as it last reported. Default: it has not reported any. */
+  readonly progress?: TaskProgress | null;
   readonly eta?: Date | null;
   readonly expires?: Date | null;
   /** Id of the task that sent this one. The task's own id counts as no parent. */

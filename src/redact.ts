@@ -4,6 +4,7 @@ export {
   redactEvent,
   redactSchedule,
   redactTask,
+  redactTaskProgress,
   redactTimeline,
   redactValue,
 } from './redact/redact-model.ts';

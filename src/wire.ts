@@ -24,6 +24,7 @@ export type {
   TaskBody,
   TaskDetailBody,
   TaskMatchBody,
+  TaskProgressBody,
   TaskStatsBody,
   TasksBody,
   TimelineEntryBody,

@@ -1,5 +1,5 @@
 /** What collectors report to a history: one message about one task, or about one worker, as plain data. */
-import { isDone, type TaskState, type TaskTextField } from '../model.ts';
+import { isDone, type TaskProgress, type TaskState, type TaskTextField } from '../model.ts';
 
 /**
  * What happened to a task.
@@ -79,6 +79,8 @@ export interface TaskChange {
   readonly stamps?: unknown;
   /** Text fields of this message that its sender cut. */
   readonly truncated?: readonly TaskTextField[];
+  /** How far the task has come. */
+  readonly progress?: TaskProgress | null;
   /** For the feed and the timeline. Default: the exception, if there is one. */
   readonly detail?: string | null;
 }

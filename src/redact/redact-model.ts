@@ -1,5 +1,14 @@
 /** Removes the secrets from what a source returns. Without a redactor, it is returned as it is. */
-import type { Component, Schedule, Task, TaskChangeEntry, TaskEvent, TaskTextField } from '../model.ts';
+import {
+  type Component,
+  LONGEST_PROGRESS,
+  type Schedule,
+  type Task,
+  type TaskChangeEntry,
+  type TaskEvent,
+  type TaskProgress,
+  type TaskTextField,
+} from '../model.ts';
 import { textOf } from '../text.ts';
 import { plainRecord } from './plain-record.ts';
 import type { Redactor } from './redactor.ts';
@@ -25,7 +34,15 @@ export function redactTask(task: Task, redactor: Redactor | null, most = LONGEST
     texts[field] = redactValue(value, field, redactor, truncated.has(field), most);
   }
   const stamps = redactValue(task.stamps, 'stamps', redactor);
-  return { ...task, ...texts, stamps, truncated: [...truncated], redacted: true };
+  const progress = task.progress == null ? null : redactTaskProgress(task.progress, redactor);
+  return { ...task, ...texts, stamps, progress, truncated: [...truncated], redacted: true };
+}
+
+/** Redacts the text of a progress. */
+export function redactTaskProgress(progress: TaskProgress, redactor: Redactor): TaskProgress {
+  const { text } = progress;
+  if (text === null) return progress;
+  return { ...progress, text: redactor.text(text, 'progress', text.length >= LONGEST_PROGRESS) };
 }
 
 /** Redacts the details of a timeline. */

@@ -5,7 +5,7 @@ import { wordsOf } from './secret-keys.ts';
  * A host's own redaction of a text.
  *
  * @param text text to show: JSON, a Python repr, a traceback, a sentence. Its end may be truncated
- * @param field where it is shown: `args`, `kwargs`, `result`, `exception`, `traceback`, `stamps`, `detail`,
+ * @param field where it is shown: `args`, `kwargs`, `result`, `exception`, `traceback`, `stamps`, `progress`, `detail`,
  *   `error`, `config`, `schedule`
  * @returns the text to show. If it throws or returns anything but a string, `***` is shown
  */

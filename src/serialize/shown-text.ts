@@ -66,7 +66,7 @@ export function rawText(value: unknown, most: number, { isSecretKey }: Rules): s
 }
 
 /** The beginning of a text and `…`, at most `limit` long together. Never splits a surrogate pair. */
-function ellipsize(text: string, limit: number): string {
+export function ellipsize(text: string, limit: number): string {
   let end = Math.min(text.length, limit - 1);
   const last = text.charCodeAt(end - 1);
   if (last >= 0xd800 && last <= 0xdbff) end -= 1;

@@ -2,6 +2,7 @@ import { flagsOf, isDone, type Task, type TaskDetail, type TaskTextField } from 
 import { waitSecondsOf } from '../select/task-wait.ts';
 import type { TaskBody, TaskDetailBody, TimelineEntryBody } from '../wire.ts';
 import { isoTime } from './moments.ts';
+import { progressBody } from './progress.ts';
 import { figure, label, labels, MOST_ITEMS, whole } from './scalars.ts';
 import type { ShowText } from './shown-text.ts';
 
@@ -49,6 +50,7 @@ export function taskBody(task: Task, source: string, show: ShowText): TaskBody |
     exception: text('exception'),
     traceback: text('traceback'),
     retries: whole(task.retries),
+    progress: progressBody(task.progress, show, isRedacted),
     eta: isoTime(task.eta),
     expires: isoTime(task.expires),
     parent_id: parentId === id ? null : parentId,

@@ -1,4 +1,5 @@
 /** Cases on one task and its workflow. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Task, TaskDetail, TaskTree } from '../model.ts';
 import type { Bench } from './bench.ts';
 import type { Checks } from './checks.ts';
@@ -90,6 +91,9 @@ export const DETAIL_CHECKS: Checks = {
         if ((detail[field] ?? null) !== listed)
           fail(`getTask(${row.id}).${field}`, String(listed), detail[field]);
       }
+      const [progress, listedProgress] = [detail.progress ?? null, row.progress ?? null];
+      if (!isDeepStrictEqual(progress, listedProgress))
+        fail(`getTask(${row.id}).progress`, JSON.stringify(listedProgress), progress);
       for (const field of DATES) {
         const listed = row[field]?.getTime() ?? null;
         const shown = detail[field]?.getTime() ?? null;

@@ -3,6 +3,7 @@
  * for hosts that write JavaScript or fill the values from a database.
  */
 import { STATUS_OF } from '../errors.ts';
+import { progress } from './progress-shape.ts';
 import {
   anything,
   boolean,
@@ -44,6 +45,7 @@ const TASK_FIELDS = {
   exception: anything,
   traceback: anything,
   retries: maybe(count),
+  progress: maybe(progress),
   eta: maybe(date),
   expires: maybe(date),
   parentId: maybe(id),

@@ -41,6 +41,8 @@ export interface TaskBody {
   exception: string | null;
   traceback: string | null;
   retries: Integer | null;
+  /** How far it has come, as it last reported; `null` where it has reported nothing. */
+  progress: TaskProgressBody | null;
   eta: Timestamp | null;
   expires: Timestamp | null;
   parent_id: string | null;
@@ -56,6 +58,18 @@ export interface TaskBody {
   truncated: string[];
   /** The field that matches the search. Only in lists with `q`. */
   match?: TaskMatchBody | null;
+}
+
+/** How far a task has come, as it reports itself. */
+export interface TaskProgressBody {
+  /** Steps that are done. */
+  current: number | null;
+  /** Steps in all. */
+  total: number | null;
+  /** 0 to 100. */
+  percent: number | null;
+  /** What the task says about it, at most 200 characters. */
+  text: string | null;
 }
 
 /** The field of a task that matches the search. */

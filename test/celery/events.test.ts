@@ -129,6 +129,7 @@ describe('an event about a task', () => {
       eventType: 'task-my-progress',
       worker: 'w1@alpha',
       detail: `{'current': 1, 'note': "it's"}`,
+      progress: { current: 1, total: null, percent: null, text: null },
     });
     expect(told({ ...common, type: 'task-done' })).not.toHaveProperty('detail');
   });

@@ -114,6 +114,16 @@ function checkDeployment(deployment: (typeof DEPLOYMENTS)[number]): void {
     expect(new Set(unknown.map(({ name }) => name))).toEqual(new Set(['shop.rejected']));
   });
 
+  it('shows how far its tasks have come, by their custom states and events', async () => {
+    const tasks = await allTasks();
+    const named = (name: string) =>
+      tasks.filter((task) => task.name === name).map(({ progress }) => progress);
+    const nothing = { current: null, total: null, percent: null, text: null };
+    expect(new Set(named('shop.progress'))).toEqual(new Set(Array(15).fill({ ...nothing, current: 2 })));
+    expect(new Set(named('shop.telling'))).toEqual(new Set(Array(10).fill({ ...nothing, percent: 50 })));
+    expect(new Set(named('shop.add'))).toEqual(new Set([null]));
+  });
+
   it('shows its workers, its parents, and nothing that could not be read', async () => {
     const workers = await sources.workers.listWorkers(context);
     expect(

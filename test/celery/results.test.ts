@@ -134,7 +134,13 @@ describe('a stored result', () => {
       time: null,
       origin: 'result',
       detail: "{'current': 1, 'total': 3}",
+      progress: { current: 1, total: 3, percent: 33.33, text: null },
     });
+    expect(
+      told(meta({ status: 'PROGRESS', result: { current: '@' } }).replace('"@"', 'NaN')),
+    ).not.toHaveProperty('progress');
+    const long = { current: 1, total: 3, log: 'x'.repeat(100_000) };
+    expect(told(meta({ status: 'PROGRESS', result: long }))).not.toHaveProperty('progress');
     expect(told(meta({ status: '__proto__', date_done: null }))?.state).toBe('__proto__');
   });
 

@@ -82,7 +82,10 @@ function asChange({ at, type, worker, retries, isResult, isCut, text }: Dated): 
   if (type === 'received') {
     return told({ ...by, retries, ...message, name: `got.${text}`, eta: null, parentId: null });
   }
-  if (type === 'custom') return told({ ...by, state: `DOING_${text}` });
+  if (type === 'custom') {
+    const progress = { current: at, total: null, percent: null, text };
+    return told({ ...by, state: `DOING_${text}`, ...(isCut && { progress }) });
+  }
   if (type === 'succeeded') {
     return told({ ...by, result: text, runtime: at, ...(isCut && { truncated: ['result'] }) });
   }

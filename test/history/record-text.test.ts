@@ -63,6 +63,22 @@ const record: fc.Arbitrary<TaskRecord> = fc.record({
       { requiredKeys: ['value', 'size'] },
     ),
   ),
+  progress: maybe(
+    fc.record(
+      {
+        value: fc.record({
+          current: maybe(time),
+          total: maybe(time),
+          percent: maybe(time),
+          text: maybe(text),
+        }),
+        at: time,
+        attempt: maybe(fc.nat()),
+        isRedacted: fc.constant(true),
+      },
+      { requiredKeys: ['value', 'at', 'attempt'] },
+    ),
+  ),
   ...{ result: maybe(text), exception: maybe(text), traceback: maybe(text), runtime: maybe(time) },
   truncated: fc.subarray(['args', 'kwargs', 'result', 'exception', 'traceback'] as const),
   isMissing: fc.boolean(),

@@ -44,6 +44,7 @@ describe.each(EXPRESS_MAJORS)('on $name', (major) => {
       exception: null,
       traceback: null,
       retries: 0,
+      progress: null,
       eta: null,
       expires: null,
       parent_id: null,

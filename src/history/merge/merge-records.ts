@@ -5,6 +5,7 @@
 import type { TaskTextField } from '../../model.ts';
 import { mergeEntries } from './merge-entries.ts';
 import { OPENING, RESULT_RANK } from './precedence.ts';
+import { laterProgress } from './progress.ts';
 import { KIND_ORDER, type MutableRecord, type Ranks, type TaskEntry, type TaskRecord } from './record.ts';
 
 /** Which of two values of the same rank is held: that of the record with the later (or earlier) message of a kind. */
@@ -185,6 +186,7 @@ function takeOthers(record: MutableRecord, later: TaskRecord, earlier: TaskRecor
   record.expires = opened.expires ?? before.expires;
   record.kind = later.kind ?? earlier.kind;
   record.stamps = later.stamps ?? earlier.stamps;
+  record.progress = laterProgress(later.progress, earlier.progress);
   record.hasNoParent = later.hasNoParent || earlier.hasNoParent;
   const isOwnEnd = (entry: TaskEntry): boolean => entry.origin === 'event' && isEnd(entry);
   const [one, other] = [latest(later.entries, isOwnEnd), latest(earlier.entries, isOwnEnd)];

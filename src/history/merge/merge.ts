@@ -8,6 +8,7 @@ import { claimantOf, HEADER, RELATION } from './claimant.ts';
 import { type Added, addEntry, MAX_ENTRIES } from './entries.ts';
 import { addTruncated, takeCanvas, takeFields } from './fields.ts';
 import { takeOutcome, takeTruncated } from './outcome.ts';
+import { takeProgress } from './progress.ts';
 import { copyRecord, type MutableRecord, type TaskRecord } from './record.ts';
 
 /** The fields that a header or a relation can set. */
@@ -44,12 +45,14 @@ export function applyChange(record: MutableRecord, change: TaskChange, arrivedAt
     takeFields(record, change, by);
     takeOutcome(record, change, entry, by);
     takeTruncated(record, change);
+    takeProgress(record, change.progress, entry);
     if (entries.length > MAX_ENTRIES) entries.splice(1, 1);
     return added;
   }
   // A queue holds more of a message than its sender's event says.
   const isFilled = change.stored === true && fillIn(record, change);
-  return wasMissing || isFilled ? { ...added, isChanged: true } : added;
+  const isFurther = takeProgress(record, change.progress, entry);
+  return wasMissing || isFilled || isFurther ? { ...added, isChanged: true } : added;
 }
 
 /**

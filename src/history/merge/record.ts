@@ -4,6 +4,7 @@
  */
 import type { TaskTextField } from '../../model.ts';
 import type { TaskChangeType } from '../history.ts';
+import type { KeptProgress } from './progress.ts';
 import type { Stamps } from './stamps.ts';
 
 /**
@@ -111,6 +112,7 @@ export interface TaskRecord {
   readonly chordId: string | null;
   readonly kind: 'map' | 'starmap' | 'chunks' | null;
   readonly stamps: Stamps | null;
+  readonly progress: KeptProgress | null;
   readonly result: string | null;
   readonly exception: string | null;
   readonly traceback: string | null;
@@ -151,6 +153,7 @@ export function emptyRecord(id: string): MutableRecord {
     chordId: null,
     kind: null,
     stamps: null,
+    progress: null,
     result: null,
     exception: null,
     traceback: null,

@@ -1,4 +1,5 @@
 /** Compares records of one task. */
+import { isSameProgress } from './progress.ts';
 import type { Ranks, TaskEntry, TaskRecord } from './record.ts';
 
 /** Whether two records know the same. */
@@ -10,7 +11,8 @@ export function isSameRecord(one: TaskRecord, other: TaskRecord): boolean {
     (Object.keys(one.ranks) as (keyof Ranks)[]).every((rank) => one.ranks[rank] === other.ranks[rank]) &&
     one.truncated.length === other.truncated.length &&
     one.truncated.every((field) => other.truncated.includes(field)) &&
-    (one.stamps === null) === (other.stamps === null)
+    (one.stamps === null) === (other.stamps === null) &&
+    isSameProgress(one.progress, other.progress)
   );
 }
 

@@ -1,8 +1,8 @@
 /** Makes the task that answers show of a record. */
-import type { Task, TaskDetail, TaskFlag, TaskTextField } from '../../model.ts';
+import type { Task, TaskDetail, TaskFlag, TaskProgress, TaskTextField } from '../../model.ts';
 import type { TaskFigures } from '../../select/task-figures.ts';
 import { waitBetween } from '../../select/task-wait.ts';
-import { lifeOf, type TaskLife } from './life.ts';
+import { lifeOf, retriesIn, type TaskLife } from './life.ts';
 import type { TaskRecord } from './record.ts';
 import { timelineOf } from './timeline.ts';
 
@@ -68,6 +68,7 @@ export function toTask(record: TaskRecord, context: TaskContext = {}): Task {
     runtimeSource: life.runtimeSource,
     waitSeconds: waitBetween(life.waitedSince, record.eta, life.started),
     retries: life.retries,
+    progress: shownProgress(record, life),
     args: record.args,
     kwargs: record.kwargs,
     result: isSuccess ? record.result : null,
@@ -86,6 +87,19 @@ export function toTask(record: TaskRecord, context: TaskContext = {}): Task {
     stamps: record.stamps?.value ?? null,
     ...(context.isRedacted === true && { redacted: true }),
   };
+}
+
+/** The progress of the attempt that a task is in; `null`: it has reported none. */
+function shownProgress(
+  { progress, entries }: Pick<TaskRecord, 'progress' | 'entries'>,
+  { attempt }: TaskLife,
+): TaskProgress | null {
+  if (progress === null) return null;
+  const isEarlier =
+    progress.attempt === null
+      ? retriesIn(entries).some((time) => time > progress.at)
+      : progress.attempt < attempt;
+  return isEarlier ? null : progress.value;
 }
 
 /** @returns the task with its timeline and the ids of the tasks that it sent */

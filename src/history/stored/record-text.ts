@@ -11,6 +11,7 @@ import {
   type TaskRecord,
 } from '../merge/record.ts';
 import type { StoredRecord } from '../store.ts';
+import { readProgress, writeProgress } from './progress-text.ts';
 import { readStamps, writeStamps } from './stamps-text.ts';
 
 /** Of the format. Texts of another version are not read. */
@@ -61,6 +62,7 @@ export function writeRecordText(record: TaskRecord): RecordText {
   if (record.kind !== null) known.kind = record.kind;
   if (record.truncated.length > 0) known.truncated = record.truncated;
   if (record.stamps !== null) known.stamps = writeStamps(record.stamps);
+  if (record.progress !== null) known.progress = writeProgress(record.progress);
   known.entries = record.entries.map(writeEntry);
   known.ranks = RANKS.map((rank) => record.ranks[rank]);
   const fields = Object.keys(long);
@@ -112,6 +114,7 @@ function readText(
   for (const field of FLAGS) record[field] = known[field] === true;
   if (TASK_KINDS.includes(known.kind)) record.kind = known.kind as TaskRecord['kind'];
   record.stamps = known.stamps === undefined ? null : readStamps(known.stamps);
+  record.progress = readProgress(known.progress);
   record.truncated = truncatedOf(known.truncated, shortened);
   for (let at = 0; at < RANKS.length; at++)
     record.ranks[RANKS[at] as keyof Ranks] = numberOr(known.ranks[at]) ?? 0;

@@ -1,5 +1,6 @@
 /** Packs the records of tasks into the columns of a table, and unpacks them. */
 import { lifeOf, retriesIn, type TaskLife } from '../merge/life.ts';
+import { progressSize } from '../merge/progress.ts';
 import type { MutableRecord, Ranks, TaskRecord } from '../merge/record.ts';
 import { hasKind, readEntries, writeEntries } from './entry-table.ts';
 import { extraOf, FACT, inlineBytes, type Records } from './records.ts';
@@ -35,6 +36,7 @@ function unpackRecord(records: Records, slot: number): MutableRecord {
     chordId: extra?.chordId ?? null,
     kind: extra?.kind ?? null,
     stamps: extra?.stamps ?? null,
+    progress: extra?.progress ?? null,
     result: textOf(records, records.results[slot]),
     exception: textOf(records, extra?.exception),
     traceback: textOf(records, extra?.traceback),
@@ -87,6 +89,7 @@ function hasExtra(record: TaskRecord): boolean {
     record.expires !== null ||
     record.kind !== null ||
     record.stamps !== null ||
+    record.progress !== null ||
     record.exception !== null ||
     record.traceback !== null ||
     record.truncated.length > 0
@@ -101,6 +104,8 @@ function writeExtra(records: Records, slot: number, record: TaskRecord): void {
   extra.truncated = record.truncated;
   records.textBytes += (record.stamps?.size ?? 0) - (extra.stamps?.size ?? 0);
   extra.stamps = record.stamps;
+  records.textBytes += progressSize(record.progress) - progressSize(extra.progress);
+  extra.progress = record.progress;
   const { exception, traceback } = extra;
   extra.exception = replaceText(records, exception, record.exception);
   if (extra.exception !== exception) clearFact(records, slot, FACT.EXCEPTION_REDACTED);

@@ -3,6 +3,7 @@
  * tasks have. A task is a row number, its "slot", which is used again after the task was dropped.
  */
 import { TASK_STATES, type TaskTextField } from '../../model.ts';
+import { type KeptProgress, progressSize } from '../merge/progress.ts';
 import type { Stamps } from '../merge/stamps.ts';
 import { createEntryTable, type EntryTable, releaseEntries } from './entry-table.ts';
 import { createHeldRecords, type HeldRecords } from './held-records.ts';
@@ -19,6 +20,7 @@ export interface Extra {
   chordId: string | null;
   kind: 'map' | 'starmap' | 'chunks' | null;
   stamps: Stamps | null;
+  progress: KeptProgress | null;
   truncated: readonly TaskTextField[];
 }
 
@@ -149,7 +151,7 @@ export function freeSlot(records: Records, slot: number): void {
   if (extra !== undefined) {
     dropText(records, extra.exception);
     dropText(records, extra.traceback);
-    records.textBytes -= extra.stamps?.size ?? 0;
+    records.textBytes -= (extra.stamps?.size ?? 0) + progressSize(extra.progress);
     records.extras.delete(slot);
   }
   records.slots.delete(records.ids[slot] as string);
@@ -180,6 +182,7 @@ export function extraOf(records: Records, slot: number): Extra {
       chordId: null,
       kind: null,
       stamps: null,
+      progress: null,
       truncated: [],
     };
     records.extras.set(slot, extra);

@@ -8,6 +8,7 @@ import { type Redactor, redactValue } from '../../redact.ts';
 import type { MutableRecord, TaskEntry } from '../merge/record.ts';
 import type { Stamps } from '../merge/stamps.ts';
 import { entriesAt, setRedactedDetail } from './entry-table.ts';
+import { redactedProgress, redactProgress } from './progress-redaction.ts';
 import { readRecord } from './record-table.ts';
 import { FACT, inlineBytes, type Records } from './records.ts';
 import type { Text } from './values.ts';
@@ -61,6 +62,7 @@ export function createTableRedaction(records: Records, redactor: Redactor | null
       for (const field of FIELDS) redactField(records, slot, field, redactor);
       redactDetails(records, slot, redactor);
       redactStamps(records, slot, redactor);
+      redactProgress(records, slot, redactor);
       const held = records.held.records.get(slot);
       return held === undefined ? readRecord(records, slot) : redactedCopy(records, slot, held, redactor);
     },
@@ -90,6 +92,7 @@ function detachPacked(records: Records, slot: number, redactor: Redactor): Detac
       }
       copy.entries = record.entries.map((entry) => redactedEntry(entry, shown, redactor));
       copy.stamps = redactedStamps(record.stamps, redactor);
+      copy.progress = redactedProgress(record.progress, redactor);
       return copy;
     },
   };
@@ -105,7 +108,9 @@ function markRedacted({ facts, entries, heads, extras }: Records, slot: number):
     }
   }
   const extra = extras.get(slot);
-  if (extra !== undefined && extra.stamps !== null) extra.stamps = { ...extra.stamps, isRedacted: true };
+  if (extra === undefined) return;
+  if (extra.stamps !== null) extra.stamps = { ...extra.stamps, isRedacted: true };
+  if (extra.progress !== null) extra.progress = { ...extra.progress, isRedacted: true };
 }
 
 /** Redacts a text of the table, unless that was done before. */
@@ -190,7 +195,7 @@ function redactedCopy(
   if (stamps !== null && stamps.isRedacted !== true) {
     copy.stamps = { ...stamps, value: redactValue(stamps.value, 'stamps', redactor) };
   }
-  return { ...copy, entries };
+  return { ...copy, progress: redactedProgress(held.progress, redactor), entries };
 }
 
 /** @param isWanted by the position of an entry */

@@ -1,5 +1,5 @@
 import type { TaskChange, TaskChangeType } from '../../history/history.ts';
-import type { TaskState } from '../../model.ts';
+import { progressOf, type TaskState } from '../../model.ts';
 import { textOf } from '../../text.ts';
 
 /** What a host records about one task. Fields that are left out keep what was recorded before. */
@@ -33,6 +33,11 @@ export interface MemoryRecord {
   readonly groupId?: string | null | undefined;
   readonly chordId?: string | null | undefined;
   readonly kind?: 'map' | 'starmap' | 'chunks' | null | undefined;
+  /**
+   * How far it has come: a percentage, or an object such as `{ current: 3, total: 10, text: 'resizing' }` or
+   * `{ percent: 30 }`.
+   */
+  readonly progress?: unknown;
   /** A note on this change, shown in the feed and the timeline. */
   readonly detail?: string | null | undefined;
 }
@@ -114,6 +119,7 @@ export function toTaskChange(record: MemoryRecord, now: () => number): TaskChang
   for (const field of ['eta', 'expires'] as const) {
     if (record[field] !== undefined) change[field] = timeOf(field, record[field]);
   }
+  if (record.progress !== undefined) change.progress = progressOf(record.progress);
   if (record.error !== undefined && record.error !== null) addError(change, record.error);
   return change as unknown as TaskChange;
 }

@@ -68,5 +68,7 @@ export async function readSmallJobs(
 
 /** The texts that a job of this set may show, whatever its state turns out to be. */
 function textsOf({ set }: SetEntry): readonly ValueField[] {
-  return set.part === 'completed' ? ['data', 'returnvalue'] : ['data', 'failedReason', 'stacktrace'];
+  return set.part === 'completed'
+    ? ['data', 'progress', 'returnvalue']
+    : ['data', 'progress', 'failedReason', 'stacktrace'];
 }

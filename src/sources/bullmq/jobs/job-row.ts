@@ -6,6 +6,7 @@ import { taskIdOf } from '../access/queue-ref.ts';
 import { isOfChild } from './failed-child.ts';
 import type { JobContent } from './job-content.ts';
 import { type JobFacts, lastChange, type SetEntry } from './job-facts.ts';
+import { jobProgress } from './job-progress.ts';
 import { dueTime, stateIn } from './job-sets.ts';
 import type { JobValue, JobValues, ValueField } from './job-values.ts';
 
@@ -34,13 +35,13 @@ export function knownJob({ queue, id, set, score }: SetEntry, { facts, values, s
 export function fieldsToShow({ set, facts }: KnownJob): readonly ValueField[] {
   switch (stateIn(set, facts.attemptsMade)) {
     case 'SUCCESS':
-      return ['data', 'returnvalue'];
+      return ['data', 'progress', 'returnvalue'];
     // The reason of a failure stays in the hash even if a later run succeeds.
     case 'FAILURE':
     case 'RETRY':
-      return ['data', 'failedReason', 'stacktrace'];
+      return ['data', 'progress', 'failedReason', 'stacktrace'];
     default:
-      return ['data'];
+      return ['data', 'progress'];
   }
 }
 
@@ -78,6 +79,7 @@ export function taskOf(job: KnownJob, context: JobContext, values: JobValues, no
     exception: exception?.text ?? null,
     traceback: traceback?.text ?? null,
     retries,
+    progress: jobProgress(values.progress),
     eta: dateOf(due),
     expires: null,
     parentId: context.parentId,

@@ -12,7 +12,7 @@ import type { JobRef } from '../access/queue-ref.ts';
 import { sizeCommand, sizeOf } from './job-size.ts';
 
 /** A field of a job's hash that holds a text. */
-export type ValueField = 'data' | 'opts' | 'returnvalue' | 'failedReason' | 'stacktrace';
+export type ValueField = 'data' | 'opts' | 'returnvalue' | 'failedReason' | 'stacktrace' | 'progress';
 
 /** A text as far as it was read. */
 export interface JobValue {
@@ -110,7 +110,8 @@ async function findReadable(
   for (const [at, { job, fields }] of requests.entries()) {
     const size = sizes[at] ?? null;
     if (size === null || !fits(size)) {
-      unclear.push(...fields.map((field) => ({ at, job, field })));
+      const measured = size === null && requests.length > 1 ? fieldsToMeasure(fields) : fields;
+      unclear.push(...measured.map((field) => ({ at, job, field })));
     } else if (fields.length > 0) {
       left -= size;
       readable.push({ at, fields, length: size });
@@ -136,6 +137,11 @@ async function findReadable(
   }
   for (const [at, text] of texts) readable.push({ at, ...text });
   return readable;
+}
+
+/** Where Redis does not tell sizes, each text takes a command: the progress of jobs that have ended is left out. */
+function fieldsToMeasure(fields: readonly ValueField[]): readonly ValueField[] {
+  return fields.length > 2 ? fields.filter((field) => field !== 'progress') : fields;
 }
 
 /** Sizes of the jobs of requests; `null` where one length is as cheap, or Redis does not tell. */

@@ -3,6 +3,7 @@ import type { TaskChange } from '../../../history/history.ts';
 import type { StreamEntry } from '../events/stream-entry.ts';
 import { isOfChild } from '../jobs/failed-child.ts';
 import type { JobFacts } from '../jobs/job-facts.ts';
+import { jobProgress } from '../jobs/job-progress.ts';
 import { cutFields, type TaskTexts, textsOf } from '../jobs/job-row.ts';
 import type { JobValue, JobValues } from '../jobs/job-values.ts';
 
@@ -27,6 +28,8 @@ export interface FollowedJob {
   readonly addedAt: number | null;
   /** The latest reading, with the texts of all readings; `null`: it was never there to be read. */
   reading: JobReading | null;
+  /** What it has last reported of its progress; `null`: nothing. */
+  progress: JobValue | null;
   /** When its runs began. */
   readonly starts: number[];
   /** When a run ended that was followed by another one, with its error. */
@@ -51,7 +54,7 @@ const MOST_TIMES = 50;
 const CLOCKS_MS = 2_000;
 
 export function followJob(name: string | null, addedAt: number | null): FollowedJob {
-  return { name, addedAt, reading: null, starts: [], retries: [], isStale: false };
+  return { name, addedAt, reading: null, progress: null, starts: [], retries: [], isStale: false };
 }
 
 /** Takes in what was read of a job. Texts of earlier readings stay, unless they have been read anew. */
@@ -103,6 +106,12 @@ export function addEvent(job: FollowedJob, entry: StreamEntry, isRead: boolean):
     default:
       return null;
   }
+}
+
+/** Takes in what a job reports of its progress. @param job `undefined`: it is not followed */
+export function addProgress(job: FollowedJob | undefined, { fields }: StreamEntry): void {
+  const text = fields.get('data');
+  if (job !== undefined && text !== undefined) job.progress = textValue(text);
 }
 
 /** Whether a job was removed that had ended before. */
@@ -175,6 +184,7 @@ export function changesOf(
     retries: attempt,
     isConsequence: end.type === 'failed' && isOfChild(texts.exception?.text),
     groupId,
+    progress: jobProgress(job.progress ?? reading?.values.progress),
     detail: end.detail ?? texts.exception?.text ?? null,
     ...lineageOf(id, reading),
     ...contentOf(texts),

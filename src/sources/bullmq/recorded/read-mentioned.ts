@@ -97,7 +97,7 @@ export async function readHeld(
 
 function fieldsOf({ isNew, hasFailed }: MentionedJob): readonly ValueField[] {
   return [
-    ...(isNew ? (['data', 'opts'] as const) : []),
+    ...(isNew ? (['data', 'opts', 'progress'] as const) : []),
     ...(hasFailed ? (['failedReason', 'stacktrace'] as const) : []),
   ];
 }

@@ -6,6 +6,7 @@ import { jobIdOf } from '../events/event-item.ts';
 import type { StreamEntry } from '../events/stream-entry.ts';
 import {
   addEvent,
+  addProgress,
   addReading,
   type FollowedJob,
   followJob,
@@ -19,7 +20,7 @@ import type { StreamNews } from './stream-news.ts';
 /** Entries that are taken in one step. */
 export const STEP = 20;
 
-/** Events that report where a job is. */
+/** Events that report where a job is, or how far it has come. */
 const OF_A_JOB: ReadonlySet<string> = new Set([
   'added',
   'waiting',
@@ -29,6 +30,7 @@ const OF_A_JOB: ReadonlySet<string> = new Set([
   'completed',
   'failed',
   'removed',
+  'progress',
 ]);
 
 /** An entry about a job. */
@@ -49,7 +51,7 @@ export interface EndedJob {
   readonly isRead: boolean;
 }
 
-/** Those of the entries that report where a job is. */
+/** Those of the entries that report where a job is, or how far it has come. */
 export function entriesOfJobs({ queue, entries }: StreamNews): readonly JobEntry[] {
   return entries.flatMap((entry) => {
     const jobId = jobIdOf(entry);
@@ -68,6 +70,8 @@ export function mentionedJobs(
   const mentioned = new Map<string, MentionedJob>();
   for (const { queue, jobId, taskId, entry } of entries) {
     const event = entry.fields.get('event');
+    // The event says it all, and there may be thousands of them.
+    if (event === 'progress') continue;
     const known = mentioned.get(taskId);
     const isNew = known?.isNew || event === 'added' || jobs.get(taskId)?.reading == null;
     const hasFailed =
@@ -91,7 +95,12 @@ export function* takeEntries(
   }
   for (const [index, { queue, taskId, entry }] of entries.entries()) {
     if (index % STEP === STEP - 1) yield;
-    const isAdded = entry.fields.get('event') === 'added';
+    const event = entry.fields.get('event');
+    if (event === 'progress') {
+      addProgress(jobs.get(taskId), entry);
+      continue;
+    }
+    const isAdded = event === 'added';
     const job = isAdded
       ? followJob(entry.fields.get('name') ?? null, entry.time)
       : (jobs.get(taskId) ?? followJob(null, null));

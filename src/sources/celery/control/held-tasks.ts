@@ -67,6 +67,7 @@ export function startOf(item: HeldItem, worker: string, retries: number | undefi
     kind: kindOf(name),
     stamps: undefined,
     truncated: cutFields(args, kwargs),
+    progress: undefined,
     detail: undefined,
   };
   return full as TaskChange;

@@ -1,7 +1,7 @@
 /** Converts Celery's events about tasks (celery/events, `task-*`) to changes. */
 
 import type { TaskChange, TaskChangeType } from '../../../history/history.ts';
-import type { TaskTextField } from '../../../model.ts';
+import { progressOf, type TaskTextField } from '../../../model.ts';
 import { isDelayedName } from './delayed-names.ts';
 import { eventException } from './exceptions.ts';
 import { type FullChange, kindOf } from './full-change.ts';
@@ -61,11 +61,14 @@ export function taskChangeOf(event: CeleryEvent): TaskChange | null {
     kind: kindOf(name),
     stamps: undefined,
     truncated: undefined,
+    progress: undefined,
     detail: undefined,
   };
   if (type === 'revoked') full.detail = revokedDetail(event);
-  else if (type === 'custom') full.detail = customDetail(event);
-  else full.truncated = cutFields(full);
+  else if (type === 'custom') {
+    full.detail = customDetail(event);
+    full.progress = progressOf(event) ?? undefined;
+  } else full.truncated = cutFields(full);
   return full as TaskChange;
 }
 

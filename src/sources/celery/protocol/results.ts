@@ -12,6 +12,7 @@ import type { StoredResult } from './messages.ts';
 import { parseMoment } from './moments.ts';
 import { pythonText, pythonTupleText } from './python-repr.ts';
 import { childrenAt } from './result-nodes.ts';
+import { storedProgress } from './result-progress.ts';
 import { takeStamps } from './result-stamps.ts';
 
 const TYPES: Readonly<Record<string, TaskChangeType>> = {
@@ -104,6 +105,7 @@ function changeOf(
     kind: kindOf(name),
     stamps,
     truncated: cutFields(text, members),
+    progress: type === 'custom' ? storedProgress(text, result) : undefined,
     detail:
       type === 'custom'
         ? textOf(text, result, DETAIL_LENGTH, pythonText)?.slice(0, DETAIL_LENGTH)

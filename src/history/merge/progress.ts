@@ -1,0 +1,52 @@
+import type { TaskProgress } from '../../model.ts';
+
+/** The last progress of a task that is known. */
+export interface KeptProgress {
+  readonly value: TaskProgress;
+  /** When it was reported, or known to be true, in milliseconds since 1970. */
+  readonly at: number;
+  /** Number of the attempt that reported it, 0 for the first; `null`: not known. */
+  readonly attempt: number | null;
+  /** Whether the secrets were removed. */
+  readonly isRedacted?: boolean;
+}
+
+/**
+ * Takes a progress that a message reports, unless a later one is known.
+ *
+ * @param entry the message
+ * @returns whether it says something else than the one that was known
+ */
+export function takeProgress(
+  record: { progress: KeptProgress | null },
+  value: TaskProgress | null | undefined,
+  { time, retries }: { readonly time: number; readonly retries: number | null },
+): boolean {
+  if (value === null || value === undefined) return false;
+  const before = record.progress;
+  record.progress = laterProgress(before, { value, at: time, attempt: retries });
+  return !isSameProgress(record.progress, before);
+}
+
+/** The later of two; of two that are equally late, the same one whatever their order. */
+export function laterProgress(one: KeptProgress | null, other: KeptProgress | null): KeptProgress | null {
+  if (one === null || other === null) return one ?? other;
+  if (one.at !== other.at) return one.at > other.at ? one : other;
+  return textOf(one) >= textOf(other) ? one : other;
+}
+
+/** Whether two report the same, whenever that was. */
+export function isSameProgress(one: KeptProgress | null, other: KeptProgress | null): boolean {
+  if (one === null || other === null) return one === other;
+  return textOf(one) === textOf(other);
+}
+
+function textOf({ value, attempt }: KeptProgress): string {
+  const { current, total, percent, text } = value;
+  return JSON.stringify([percent, current, total, text, attempt]);
+}
+
+/** Estimate of what it takes in memory, in bytes. */
+export function progressSize(progress: KeptProgress | null): number {
+  return progress === null ? 0 : 120 + 2 * (progress.value.text?.length ?? 0);
+}
