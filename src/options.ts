@@ -106,13 +106,29 @@ export interface DashboardOptions {
   readonly logo?: string;
 }
 
+/** Something that the page marks in every chart, such as a deploy. */
+export interface Marker {
+  /** When it happened: a `Date`, text as of ISO 8601 or milliseconds since 1970. */
+  readonly at: Date | string | number;
+  /** Such as `v4.12`. Of more than 200 characters, the first ones are shown. */
+  readonly text: string;
+  /** An http(s) URL, or a path, which the browser reads against the page's address. Default: none. */
+  readonly url?: string | null;
+}
+
+/**
+ * Supplies markers, in any order; the newest 500 are shown. Called when somebody looks, at most once in 10 s. What cannot
+ * be read is left out; after a throw, a rejection or a second without an answer, the markers of the last call are shown.
+ */
+export type Markers = () => Awaitable<readonly Marker[]>;
+
 /** The origin of an error. */
 export interface MonitorErrorContext {
   /** Error code of the response. `null`: a bug of this library, or a source that could not be closed. */
   readonly code: MonitorErrorCode | null;
   /** Name of the source; `null` when no source caused the error. */
   readonly source: string | null;
-  /** What failed: the method of the source (`listTasks`), `authorize`, `close`, or the route's name. */
+  /** What failed: the method of the source (`listTasks`), `authorize`, `markers`, `close`, or the route's name. */
   readonly call: string;
   /** Number of errors with the same source, call and code that were suppressed since the last report. */
   readonly suppressed: number;
@@ -143,6 +159,8 @@ export interface MonitorOptions {
   readonly health?: HealthOptions;
   /** The page at the mount's root: its branding, or `false` for none. Default: a page without branding. */
   readonly dashboard?: DashboardOptions | boolean;
+  /** Deploys and the like, which the page marks in its charts. Default: none. */
+  readonly markers?: Markers;
   /** Where people find this monitor: a URL or a path. Default: the path that it is mounted at. */
   readonly publicUrl?: string;
   /** Names of query parameters that belong to the host and are ignored, such as `['token']`. Default: none. */

@@ -30,6 +30,7 @@ export type {
   TaskGroup,
 } from './source/activity.ts';
 
+export type { DurationFigures, HistogramBucket, StatsTotals } from './source/stats-figures.ts';
 export type {
   QueueDepths,
   TaskPage,

@@ -18,9 +18,12 @@ export type {
   WorkerHealthCheckBody,
 } from './wire/deployment.ts';
 export type {
+  MarkerBody,
+  StatsBucketBody,
   StatsNameBody,
   StatsQueueBody,
   StatsStepBody,
+  StatsTotalsBody,
   TaskBody,
   TaskDetailBody,
   TaskMatchBody,

@@ -24,6 +24,8 @@ export interface TaskListQuery {
   readonly stats_step?: number;
   /** End of the statistics' window. Default: now. */
   readonly stats_until?: string | Date;
+  /** Adds percentiles to each step of the statistics, and histograms. Default: false. */
+  readonly stats_percentiles?: boolean;
 }
 
 /** What a task changed before the list was made, and reached the monitor later, in milliseconds. */

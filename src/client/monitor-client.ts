@@ -68,7 +68,7 @@ export interface MonitorClient {
    * the last page, those that have changed since the first one are read again.
    */
   eachTask(
-    query?: Omit<TaskListQuery, 'cursor' | 'stats' | 'stats_step' | 'stats_until'>,
+    query?: Omit<TaskListQuery, 'cursor' | `stats${string}`>,
     options?: CallOptions,
   ): AsyncGenerator<TaskBody>;
   task(id: string, options?: CallOptions): Promise<TaskDetailBody>;

@@ -5,7 +5,7 @@ import type { ProblemBody } from '../wire.ts';
  * Query parameters: arrays are repeated, `null` and `undefined` are left out, dates are written in ISO 8601.
  */
 export type QueryValues = Readonly<
-  Record<string, string | number | Date | readonly string[] | null | undefined>
+  Record<string, string | number | boolean | Date | readonly string[] | null | undefined>
 >;
 
 /** How requests are sent. */

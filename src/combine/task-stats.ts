@@ -2,6 +2,7 @@
 import type { FanOut } from '../source/combined-part.ts';
 import type { TaskSource, TaskStats, TaskStatsQuery } from '../source.ts';
 import { answerOf, lengthOf, requireAnswer } from './replies.ts';
+import { addKnown, agreed, mergePercentiles, mergeTotals } from './stats-totals.ts';
 
 type Step = TaskStats['series'][number];
 type NameFigures = TaskStats['names'][number];
@@ -53,6 +54,7 @@ export function mergeStats(all: readonly TaskStats[]): TaskStats {
   return {
     stepSeconds: coarsest.stepSeconds,
     series: mergeSeries(all, coarsest),
+    ...mergeTotals(all),
     states: Object.fromEntries([...states].sort()),
     names: mergeNames(all),
     workers: union(all.map(({ workers }) => workers)),
@@ -93,6 +95,7 @@ function mergeSeries(all: readonly TaskStats[], { stepSeconds, series }: TaskSta
     const t = origin + Math.floor((step.t.getTime() - origin) / stepMs) * stepMs;
     const sum = steps.get(t);
     steps.set(t, {
+      ...('runtimeP50' in step && mergePercentiles(sum === undefined ? [step] : [sum, step])),
       t: new Date(t),
       received: addKnown(step.received, sum?.received),
       succeeded: addKnown(step.succeeded, sum?.succeeded),
@@ -101,12 +104,6 @@ function mergeSeries(all: readonly TaskStats[], { stepSeconds, series }: TaskSta
     });
   }
   return [...steps].sort(([a], [b]) => a - b).map(([, step]) => step);
-}
-
-/** A sum with a part that is not known is not known either. @param sum `undefined`: of nothing */
-function addKnown(figure: number | null, sum: number | null | undefined): number | null {
-  if (sum === undefined) return figure;
-  return figure === null || sum === null ? null : figure + sum;
 }
 
 function mergeNames(all: readonly TaskStats[]): readonly NameFigures[] {
@@ -132,12 +129,6 @@ function mergeFigures(name: string, all: readonly NameFigures[]): NameFigures {
     waitP50: agreed(all.map(({ waitP50 }) => waitP50)),
     waitP95: agreed(all.map(({ waitP95 }) => waitP95)),
   };
-}
-
-/** The common value; `null` for a figure means that the source has no runs, so it does not count. */
-function agreed(figures: readonly (number | null)[]): number | null {
-  const [figure = null, ...others] = new Set(figures.filter((value) => value !== null));
-  return others.length === 0 ? figure : null;
 }
 
 function union(lists: readonly (readonly string[])[]): readonly string[] {

@@ -9,6 +9,7 @@ import { useSources } from '../source/source-users.ts';
 import type { MonitorSources, SourcePart } from '../source.ts';
 import type { AnswerEntry } from './answer-entry.ts';
 import { createGuard, type Guard } from './authorize.ts';
+import { createMarkers, type ReadMarkers } from './markers.ts';
 import { createMetricsProxy, type MetricsProxy } from './metrics-proxy.ts';
 import { createStreams, type Streams } from './streams.ts';
 import { createWorkflows, type Workflows } from './workflows.ts';
@@ -22,6 +23,8 @@ export interface Monitor {
   readonly serializer: Serializer;
   /** `null` when no exporter is configured. */
   readonly metrics: MetricsProxy | null;
+  /** What the host marks in time, oldest first. */
+  readonly markers: ReadMarkers;
   readonly answers: LruCache<AnswerEntry>;
   readonly workflows: Workflows;
   /** Decides which requests are allowed. */
@@ -57,6 +60,7 @@ export function createMonitor(options: ResolvedOptions): Monitor {
   const { concurrency, perSource } = limits;
   const reader = createReader({ timeoutMs, concurrency, perPart: perSource, report, lastAnswers });
   const metrics = options.metrics === null ? null : createMetricsProxy(options.metrics);
+  const markers = createMarkers({ markers: options.markers, report, redact: redactor.text });
   const answers = createLruCache<AnswerEntry>(ANSWERS);
   const guard = createGuard(options, report);
   const streams = createStreams({ most: limits.streams, guard, report });
@@ -72,6 +76,7 @@ export function createMonitor(options: ResolvedOptions): Monitor {
     report,
     serializer,
     metrics,
+    markers,
     answers,
     workflows,
     guard,

@@ -5,13 +5,13 @@ export type Reading<T> = { readonly value: T } | { readonly fault: string };
 
 /** JSON Schema of one value. */
 export interface ParameterSchema {
-  readonly type: 'integer' | 'string';
+  readonly type: 'boolean' | 'integer' | 'string';
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly enum?: readonly string[];
-  readonly default?: number | string;
+  readonly default?: boolean | number | string;
   readonly examples?: readonly string[];
 }
 
@@ -89,6 +89,13 @@ export function choice<const Word extends string>(
     const value = words.find((word) => word === given);
     return value === undefined ? { fault } : { value };
   });
+}
+
+/** True or false. */
+export function flag(description: string): Parameter<boolean> {
+  return single(description, { type: 'boolean', default: false }, false, (given) =>
+    given === 'true' || given === 'false' ? { value: given === 'true' } : { fault: 'Write true or false.' },
+  );
 }
 
 /** Some of the given words, separated by commas; all of them when the parameter is absent. */

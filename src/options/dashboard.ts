@@ -1,5 +1,6 @@
 import { type KeysOf, refuseUnknownKeys } from '../check-options.ts';
 import type { DashboardLink, DashboardOptions } from '../options.ts';
+import { isWebLink } from '../text/web-link.ts';
 import { isRecord } from '../values.ts';
 import { CALLER, wrong } from './caller.ts';
 
@@ -50,13 +51,6 @@ function readLinks(value: unknown): readonly DashboardLink[] {
 
 /** Returns the URL unchanged, so that a path is also correct behind a proxy that strips a prefix. */
 function readUrl(option: string, value: unknown): string {
-  if (typeof value !== 'string' || value === '' || /\s|\p{Cc}|\\/u.test(value)) {
-    throw wrong(option, EXPECTED_URL, value);
-  }
-  // Browsers resolve a URL without a scheme against the page; schemes other than http(s) could run a script.
-  const base = 'http://localhost/';
-  const isLocal = !/^[a-z][a-z0-9+.-]*:/i.test(value) && !value.startsWith('//');
-  const isWeb = /^https?:\/\//i.test(value);
-  if ((!isLocal && !isWeb) || !URL.canParse(value, base)) throw wrong(option, EXPECTED_URL, value);
+  if (!isWebLink(value)) throw wrong(option, EXPECTED_URL, value);
   return value;
 }

@@ -1,7 +1,7 @@
 import { type KeysOf, readBoolean, readFunction, readGroup, refuseUnknownKeys } from '../check-options.ts';
 import type { ResolvedMetrics } from '../metrics/metrics-options.ts';
 import { resolveMetrics } from '../metrics/resolve-metrics.ts';
-import type { Authorize, HealthOptions, LimitOptions, MonitorOptions, OnError } from '../options.ts';
+import type { Authorize, HealthOptions, LimitOptions, Markers, MonitorOptions, OnError } from '../options.ts';
 import { resolveRedact } from '../redact.ts';
 import type { MonitorSources } from '../source.ts';
 import { isRecord } from '../values.ts';
@@ -23,6 +23,7 @@ export interface ResolvedOptions {
   readonly health: Required<HealthOptions>;
   /** `null`: no page. */
   readonly dashboard: ResolvedDashboard | null;
+  readonly markers: Markers | null;
   /** Without user, password and query; `null`: the mount path. */
   readonly publicUrl: string | null;
   readonly ignoreQuery: ReadonlySet<string>;
@@ -39,6 +40,7 @@ const OPTIONS: KeysOf<MonitorOptions> = {
   timeoutMs: true,
   health: true,
   dashboard: true,
+  markers: true,
   publicUrl: true,
   ignoreQuery: true,
   onError: true,
@@ -74,6 +76,12 @@ export function resolveOptions(options: unknown = {}): ResolvedOptions {
     timeoutMs: integer('timeoutMs', given.timeoutMs, { least: 1, most: 600_000, fallback: 5_000 }),
     health: readHealth(given.health),
     dashboard: readDashboard(given.dashboard),
+    markers: readFunction<Markers>(
+      CALLER,
+      'markers',
+      given.markers,
+      "() => [{ at: new Date(), text: 'v4.12' }]",
+    ),
     publicUrl: readPublicUrl(given.publicUrl),
     ignoreQuery: readIgnoreQuery(given.ignoreQuery),
     onError: readFunction<OnError>(CALLER, 'onError', given.onError, '(error, context) => …'),

@@ -1,6 +1,6 @@
 /** Parameters of the statistics over tasks. */
 import { moment } from '../http/moment-parameter.ts';
-import { integer, type ValuesOf } from '../http/parameter.ts';
+import { flag, integer, type ValuesOf } from '../http/parameter.ts';
 import type { Fault } from '../http/route.ts';
 import type { TaskStatsQuery } from '../source.ts';
 
@@ -15,6 +15,7 @@ export const STATS_QUERY = {
     maximum: 7_776_000,
   }),
   stats_until: moment('End of the window of `stats`. Default: now.'),
+  stats_percentiles: flag('Adds percentiles to each step of `stats`, and histograms of run times and waits.'),
 };
 
 /** Filters of the list that counts are not kept by. */
@@ -41,8 +42,8 @@ export function findStatsFaults(values: Values, faulty: ReadonlySet<string>, fau
   const { stats, stats_step: step } = values;
   if (stats === null) {
     if (faulty.has('stats')) return;
-    for (const name of ['stats_step', 'stats_until'] as const) {
-      if (values[name] !== null) fault(name, 'It is allowed only with stats.');
+    for (const name of ['stats_step', 'stats_until', 'stats_percentiles'] as const) {
+      if (values[name]) fault(name, 'It is allowed only with stats.');
     }
     return;
   }
@@ -66,11 +67,13 @@ function hasValue(value: Values[(typeof UNCOUNTED)[number]]): boolean {
   return Array.isArray(value) ? value.length > 0 : value !== null;
 }
 
+type WindowValues = Pick<Values, 'stats_step' | 'stats_until' | 'stats_percentiles'>;
+
 /** The window that is asked for. A time ahead counts as now. */
 export function statsWindowOf(
-  { stats_step: stepSeconds, stats_until: until }: Pick<Values, 'stats_step' | 'stats_until'>,
+  { stats_step: stepSeconds, stats_until: until, stats_percentiles: percentiles }: WindowValues,
   minutes: number,
   now: number,
 ): Omit<TaskStatsQuery, 'filter'> {
-  return { minutes, now: new Date(Math.min(until?.getTime() ?? now, now)), stepSeconds };
+  return { minutes, now: new Date(Math.min(until?.getTime() ?? now, now)), stepSeconds, percentiles };
 }

@@ -1,6 +1,7 @@
 import { keyOf } from '../http/answer-key.ts';
 import { cursor } from '../http/cursor-parameter.ts';
 import { createDocument } from '../http/document.ts';
+import { markersIn } from '../http/markers.ts';
 import { moment } from '../http/moment-parameter.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { choice, integer, text, texts, type ValuesOf } from '../http/parameter.ts';
@@ -11,7 +12,7 @@ import type { ReadResult } from '../read.ts';
 import type { Steps } from '../scheduler.ts';
 import { isTaskPage } from '../source/pages.ts';
 import type { TaskPage, TaskQuery, TaskStats } from '../source.ts';
-import type { TaskMatchBody } from '../wire.ts';
+import type { MarkerBody, TaskMatchBody } from '../wire.ts';
 import { findStatsFaults, STATS_QUERY, statsWindowOf } from './stats-parameters.ts';
 import { decodeTaskCursor, encodeTaskCursor, listNameOf } from './task-cursor.ts';
 
@@ -121,7 +122,8 @@ function listDocument(request: ListRequest): Respond {
 
 /** The list with figures over the last `minutes`. */
 function statsDocument(request: ListRequest, minutes: number): Respond {
-  const { monitor, query } = request;
+  const { monitor, query, asked } = request;
+  const { values } = asked;
   return createDocument(monitor, {
     ...documentBase(request),
     // Async functions, so that of two failures none is an unhandled rejection.
@@ -131,20 +133,24 @@ function statsDocument(request: ListRequest, minutes: number): Respond {
         (async () =>
           source.getTaskStats === undefined
             ? null
-            : source.getTaskStats(
-                { ...statsWindowOf(request.asked.values, minutes, now), filter: query },
-                context,
-              ))(),
+            : source.getTaskStats({ ...statsWindowOf(values, minutes, now), filter: query }, context))(),
+        monitor.markers(),
       ]),
-    *content([page, stats]: readonly [TaskPage, TaskStats | null], sourceOf, now) {
+    *content([page, stats, markers]: StatsRead, sourceOf, now) {
       const body = yield* listBody(request, page, sourceOf);
-      const figures = stats === null ? null : monitor.serializer.stats(stats);
+      const figures = stats === null ? null : monitor.serializer.stats(stats, values.stats_percentiles);
       if (stats !== null && figures === null) throw new TypeError('getTaskStats() returned no figures.');
-      const after = `${body.after},"stats":${JSON.stringify(figures)}`;
+      const shown = figures && {
+        ...figures,
+        markers: markersIn(markers, statsWindowOf(values, minutes, now)),
+      };
+      const after = `${body.after},"stats":${JSON.stringify(shown)}`;
       return yield* contentOfList({ ...body, after, changesAt: now + STATS_HOLD_MS });
     },
   });
 }
+
+type StatsRead = readonly [TaskPage, TaskStats | null, readonly MarkerBody[]];
 
 /** The members `tasks`, `next_cursor`, `cursor_exact` and `total` of a response body. */
 function* listBody(

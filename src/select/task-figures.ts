@@ -16,6 +16,8 @@ export interface TaskFigures {
   readonly timestamp: number;
   readonly sent: number;
   readonly received: number;
+  /** Of the last attempt. */
+  readonly started: number;
   readonly finished: number;
   /** In seconds. */
   readonly runtime: number;
@@ -40,6 +42,7 @@ export function figuresOf(task: Task): TaskFigures {
     timestamp: timeOf(task.timestamp),
     sent: timeOf(task.sent),
     received: timeOf(task.received),
+    started: timeOf(task.started),
     finished: timeOf(task.finished),
     runtime: typeof task.runtime === 'number' ? task.runtime : Number.NaN,
     wait: waitSecondsOf(task) ?? Number.NaN,

@@ -1,6 +1,15 @@
 import { isDone, type Task } from '../model.ts';
 import { type Steps, sortInSteps } from '../scheduler.ts';
 import type { TaskStats, TaskStatsQuery } from '../source.ts';
+import {
+  addDurations,
+  type Durations,
+  histogramOf,
+  noDurations,
+  percentilesOf,
+  totalsIn,
+} from './durations.ts';
+import { bucketsOf } from './histogram.ts';
 import { statsWindow } from './stats-steps.ts';
 import { figuresOf, type TaskFigures } from './task-figures.ts';
 import { passesFilters } from './task-filter.ts';
@@ -14,8 +23,7 @@ interface NameFigures {
   readonly name: string;
   count: number;
   failed: number;
-  readonly runtimes: number[];
-  readonly waits: number[];
+  readonly durations: Durations;
 }
 
 interface ChartStep {
@@ -25,6 +33,8 @@ interface ChartStep {
   failed: number;
   /** `null`: a task was retried then or at some other time. */
   retried: number | null;
+  /** `null`: nobody asked for percentiles of steps. */
+  readonly durations: Durations | null;
 }
 
 /** What the source knows of the time that is summed up. */
@@ -41,7 +51,9 @@ interface Sums {
   readonly start: number;
   readonly end: number;
   readonly stepSeconds: number;
-  readonly series: ChartStep[];
+  readonly series: readonly ChartStep[];
+  /** Of all tasks. */
+  readonly durations: Durations;
   readonly states: Map<string, number>;
   readonly names: Map<string, NameFigures>;
   readonly workers: Set<string>;
@@ -65,7 +77,7 @@ export interface StatsAccumulator {
  * - `failed` of a step and of a name leaves out tasks that failed because another one did
  * - a wait is the time from when the last attempt was sent, or from its eta if that was later, to its start;
  *   where it is not known when it was sent, from when it was received
- * - percentiles by nearest rank
+ * - percentiles by nearest rank; those of a step are of runs that ended, and of waits that were over in it
  */
 export function createStatsAccumulator(
   query: TaskStatsQuery,
@@ -77,10 +89,11 @@ export function createStatsAccumulator(
     { length: count },
     (_, step): ChartStep => ({
       ...{ t: new Date(first + step * stepMs), received: 0, succeeded: 0, failed: 0, retried: 0 },
+      durations: query.percentiles === true ? noDurations() : null,
     }),
   );
   const sums: Sums = {
-    ...{ start, end, stepSeconds, series },
+    ...{ start, end, stepSeconds, series, durations: noDurations() },
     ...{ states: new Map(), names: new Map(), workers: new Set(), queues: new Set() },
     isWhole,
   };
@@ -97,17 +110,21 @@ function addTask(sums: Sums, task: TaskFigures): void {
   if (task.worker !== null) workers.add(task.worker);
   if (task.queue !== null) queues.add(task.queue);
   addToSeries(sums, task);
+  addDurations(sums.durations, task.runtime, task.wait);
   if (task.name !== null) addToName(sums, task, task.name);
 }
 
 function addToSeries(sums: Sums, task: TaskFigures): void {
-  const { state, isConsequence, received, finished, timestamp, retriedAt } = task;
+  const { state, isConsequence, received, started, finished, timestamp, retriedAt } = task;
   const receivedIn = stepAt(sums, received);
   if (receivedIn !== undefined) receivedIn.received++;
   if (retriedAt === null) addUnknownRetries(sums, task);
   else for (const time of retriedAt) addRetry(stepAt(sums, time));
+  const waitedUntil = stepAt(sums, started)?.durations;
+  if (waitedUntil) addDurations(waitedUntil, Number.NaN, task.wait);
   const changedIn = stepAt(sums, isDone(state) && !Number.isNaN(finished) ? finished : timestamp);
   if (changedIn === undefined) return;
+  if (changedIn.durations !== null) addDurations(changedIn.durations, task.runtime, Number.NaN);
   if (state === 'SUCCESS') changedIn.succeeded++;
   else if (state === 'FAILURE' && !isConsequence) changedIn.failed++;
 }
@@ -137,39 +154,51 @@ function addToName(
 ): void {
   let figures = names.get(name);
   if (figures === undefined) {
-    figures = { name, count: 0, failed: 0, runtimes: [], waits: [] };
+    figures = { name, count: 0, failed: 0, durations: noDurations() };
     names.set(name, figures);
   }
   figures.count++;
   if (state === 'FAILURE' && !isConsequence) figures.failed++;
-  if (!Number.isNaN(runtime)) figures.runtimes.push(runtime);
-  if (!Number.isNaN(wait)) figures.waits.push(wait);
+  addDurations(figures.durations, runtime, wait);
 }
 
 /** The steps without the figures that are not known. */
-function knownSeries({ series, stepSeconds, isWhole, end }: Sums): TaskStats['series'] {
-  return series.map((step) => {
+function* knownSeries({ series, stepSeconds, isWhole, end }: Sums): Steps<TaskStats['series']> {
+  const known: TaskStats['series'][number][] = [];
+  for (const { durations, ...step } of series) {
     const from = step.t.getTime();
-    if (isWhole(from, Math.min(end, from + stepSeconds * 1_000))) return step;
     const { succeeded, failed } = step;
-    return { ...step, received: null, succeeded: succeeded || null, failed: failed || null, retried: null };
-  });
+    known.push({
+      ...step,
+      ...(!isWhole(from, Math.min(end, from + stepSeconds * 1_000)) && {
+        ...{ received: null, succeeded: succeeded || null, failed: failed || null, retried: null },
+      }),
+      ...(durations !== null && (yield* percentilesOf(durations))),
+    });
+    yield;
+  }
+  return known;
 }
 
 function* resultOf(sums: Sums): Steps<TaskStats> {
-  const { stepSeconds, states, names, workers, queues } = sums;
+  const { stepSeconds, durations, states, names, workers, queues } = sums;
   const byCount = (a: NameFigures, b: NameFigures): number =>
     b.count - a.count || compareText(a.name, b.name);
   const frequent = yield* sortInSteps([...names.values()], byCount, MAX_NAMES);
   const figures: TaskStats['names'][number][] = [];
-  for (const { name, count, failed, runtimes, waits } of frequent) {
-    figures.push({ name, count, failed, ...percentiles('runtime', runtimes), ...percentiles('wait', waits) });
+  for (const { name, count, failed, durations } of frequent) {
+    const { runtimeP50, runtimeP95, waitP50, waitP95 } = yield* percentilesOf(durations);
+    figures.push({ name, count, failed, runtimeP50, runtimeP95, waitP50, waitP95 });
     yield;
   }
   const byTasks = yield* sortInSteps([...states], ([, a], [, b]) => b - a, MAX_LISTED);
+  const series = yield* knownSeries(sums);
   return {
     stepSeconds,
-    series: knownSeries(sums),
+    series,
+    totals: { ...totalsIn(series), ...(yield* percentilesOf(durations)) },
+    runtimeHistogram: bucketsOf(yield* histogramOf(durations.runtimes)),
+    waitHistogram: bucketsOf(yield* histogramOf(durations.waits)),
     states: Object.fromEntries(byTasks.sort(([a], [b]) => compareText(a, b))),
     names: figures,
     workers: yield* sortInSteps([...workers], compareText, MAX_LISTED),
@@ -179,14 +208,6 @@ function* resultOf(sums: Sums): Steps<TaskStats> {
 
 function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-type Percentiles<Name extends string> = Record<`${Name}P50` | `${Name}P95`, number | null>;
-
-function percentiles<Name extends string>(name: Name, values: readonly number[]): Percentiles<Name> {
-  const sorted = Float64Array.from(values).sort();
-  const rank = (share: number): number | null => sorted[Math.ceil(share * sorted.length) - 1] ?? null;
-  return { [`${name}P50`]: rank(0.5), [`${name}P95`]: rank(0.95) } as Percentiles<Name>;
 }
 
 /**

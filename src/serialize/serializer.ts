@@ -30,7 +30,6 @@ import type {
   TaskBody,
   TaskDetailBody,
   TaskMatchBody,
-  TaskStatsBody,
   WorkerBody,
 } from '../wire.ts';
 import { componentBody, queueBody } from './components.ts';
@@ -40,7 +39,7 @@ import { findingBody, ruleBody } from './findings.ts';
 import { createRowCache } from './row-cache.ts';
 import { wellFormed } from './scalars.ts';
 import { createShowText } from './shown-text.ts';
-import { statsBody } from './stats.ts';
+import { type StatsFigures, statsBody } from './stats.ts';
 import { taskBody, taskDetailBody } from './tasks.ts';
 import { countsBody, graphEdgeBody, graphNodeBody, nodeUpdateBody, relationBody } from './workflow.ts';
 
@@ -66,8 +65,12 @@ export interface Serializer {
   /** The same row as JSON text. Rows of frozen tasks are cached per source. */
   taskRowJson(task: Task, source: string): string | null;
   taskDetail(task: TaskDetail, source: string): Omit<TaskDetailBody, 'sources'> | null;
-  /** `null` when the statistics are unreadable. */
-  stats(stats: TaskStats): TaskStatsBody | null;
+  /**
+   * `null` when the statistics are unreadable.
+   *
+   * @param withPercentiles whether percentiles of steps, and histograms, were asked for
+   */
+  stats(stats: TaskStats, withPercentiles?: boolean): StatsFigures | null;
   /** An id without halves of characters. */
   id(id: string): string;
   relation(relation: TaskRelation): RelationBody;
@@ -136,7 +139,7 @@ export function createSerializer({
         return row === null ? null : JSON.stringify(row);
       }),
     taskDetail: (task, source) => readable(() => taskDetailBody(task, source, showDetail)),
-    stats: (stats) => readable(() => statsBody(stats)),
+    stats: (stats, withPercentiles) => readable(() => statsBody(stats, withPercentiles)),
     id: wellFormed,
     relation: relationBody,
     graphNode: (node) => graphNodeBody(node, showPreview, redactor),

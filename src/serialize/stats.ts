@@ -1,22 +1,45 @@
-import type { QueueDepths, TaskStats } from '../source.ts';
-import type { StatsNameBody, StatsQueueBody, StatsStepBody, TaskStatsBody } from '../wire.ts';
+import { totalsIn } from '../select/durations.ts';
+import type { DurationFigures, HistogramBucket, QueueDepths, StatsTotals, TaskStats } from '../source.ts';
+import type {
+  StatsBucketBody,
+  StatsNameBody,
+  StatsQueueBody,
+  StatsStepBody,
+  StatsTotalsBody,
+  TaskStatsBody,
+} from '../wire.ts';
 import { isoTime } from './moments.ts';
 import { figure, label, labels, MOST_ITEMS, wellFormed, whole } from './scalars.ts';
 
 const MOST_STEPS = 1_500;
 const MOST_DEPTHS = 20;
 const MOST_NAMES = 50;
+const MOST_BUCKETS = 100;
 
 type Given<T> = { readonly [Key in keyof T]?: unknown };
 
-/** `null` when the statistics have no valid step length. */
-export function statsBody(stats: TaskStats): TaskStatsBody | null {
+/** All members but those that the source does not know. */
+export type StatsFigures = Omit<TaskStatsBody, 'markers'>;
+
+/**
+ * @param withPercentiles whether percentiles of steps, and histograms, were asked for
+ * @returns `null` when the statistics have no valid step length
+ */
+export function statsBody(stats: TaskStats, withPercentiles = false): StatsFigures | null {
   const given: Given<TaskStats> = stats;
   const step = figure(given.stepSeconds);
   if (step === null || step <= 0) return null;
+  const series = rows<TaskStats['series'][number], StatsStepBody>(given.series, MOST_STEPS, (row) =>
+    stepBody(row, withPercentiles),
+  );
   return {
     step_seconds: step,
-    series: rows<TaskStats['series'][number], StatsStepBody>(given.series, MOST_STEPS, stepBody),
+    series,
+    totals: totalsBody(given.totals, series),
+    ...(withPercentiles && {
+      runtime_histogram: bucketsBody(given.runtimeHistogram),
+      wait_histogram: bucketsBody(given.waitHistogram),
+    }),
     states: countsOf(given.states),
     names: rows<TaskStats['names'][number], StatsNameBody>(given.names, MOST_NAMES, nameBody),
     workers: labels(given.workers) ?? [],
@@ -50,16 +73,43 @@ function depthsBody({ queue, waiting, oldestSeconds }: Given<QueueDepths>): Stat
   };
 }
 
-function stepBody({ t, received, succeeded, failed, retried }: Given<TaskStats['series'][number]>) {
-  const time = isoTime(t);
+function stepBody(given: Given<TaskStats['series'][number]>, withPercentiles: boolean): StatsStepBody | null {
+  const time = isoTime(given.t);
   if (time === null) return null;
+  return { t: time, ...countsBody(given), ...(withPercentiles && percentilesBody(given)) };
+}
+
+function countsBody({ received, succeeded, failed, retried }: Given<StatsTotals>) {
   return {
-    t: time,
     received: whole(received),
     succeeded: whole(succeeded),
     failed: whole(failed),
     retried: whole(retried),
   };
+}
+
+function percentilesBody(given: Given<DurationFigures>) {
+  return {
+    runtime_p50: figure(given.runtimeP50),
+    runtime_p95: figure(given.runtimeP95),
+    runtime_p99: figure(given.runtimeP99),
+    wait_p50: figure(given.waitP50),
+    wait_p95: figure(given.waitP95),
+    wait_p99: figure(given.waitP99),
+  };
+}
+
+/** The totals of a source; of one that has none, those of its series. */
+function totalsBody(totals: unknown, series: readonly StatsStepBody[]): StatsTotalsBody {
+  if (typeof totals !== 'object' || totals === null) return { ...totalsIn(series), ...percentilesBody({}) };
+  return { ...countsBody(totals), ...percentilesBody(totals) };
+}
+
+function bucketsBody(buckets: unknown): StatsBucketBody[] {
+  return rows<HistogramBucket, StatsBucketBody>(buckets, MOST_BUCKETS, ({ le, count }) => {
+    const known = whole(count);
+    return known === null ? null : { le: figure(le), count: known };
+  });
 }
 
 function nameBody(given: Given<TaskStats['names'][number]>): StatsNameBody | null {

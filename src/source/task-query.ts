@@ -1,5 +1,6 @@
 /** What a source is asked for when tasks are listed and summed up, and what it answers. */
 import type { Task } from '../model.ts';
+import type { DurationFigures, HistogramBucket, StatsTotals } from './stats-figures.ts';
 
 /** Fields that the task list can be sorted by. */
 export type TaskSort = 'timestamp' | 'received' | 'started' | 'finished' | 'runtime' | 'name' | 'state';
@@ -97,6 +98,8 @@ export interface TaskStatsQuery {
    * longer one.
    */
   readonly stepSeconds?: number | null;
+  /** Whether to give percentiles for each step of `series`. Default: only those of the window. */
+  readonly percentiles?: boolean;
   /** `limit`, `after`, `sort` and `order` do not matter here. */
   readonly filter: TaskQuery;
 }
@@ -104,7 +107,8 @@ export interface TaskStatsQuery {
 /** Figures over the tasks whose last change lies in the window. */
 export interface TaskStats {
   readonly stepSeconds: number;
-  readonly series: readonly {
+  /** Percentiles of a step are those of runs that ended, and of waits that were over in it. Absent: nobody asked. */
+  readonly series: readonly ({
     readonly t: Date;
     /** `null`, like the next three: not known for this step. */
     readonly received: number | null;
@@ -112,7 +116,15 @@ export interface TaskStats {
     readonly failed: number | null;
     /** Attempts that ended with a retry in this step. */
     readonly retried: number | null;
-  }[];
+  } & Partial<DurationFigures>)[];
+  /** Absent: counts are added up from `series`, and percentiles are not known. */
+  readonly totals?: StatsTotals;
+  /**
+   * Run times, and waits, in buckets: two for each doubling, from the shortest to the longest that anything is in.
+   * Default: not known.
+   */
+  readonly runtimeHistogram?: readonly HistogramBucket[];
+  readonly waitHistogram?: readonly HistogramBucket[];
   readonly states: Readonly<Record<string, number>>;
   /** The 50 most frequent names. Run time and wait in seconds; `null` where none is known. */
   readonly names: readonly {

@@ -9,7 +9,6 @@ import {
   boolean,
   count,
   date,
-  fail,
   filled,
   id,
   listOf,
@@ -23,6 +22,7 @@ import {
   shape,
   text,
 } from './shape.ts';
+import { TASK_STATS } from './stats-shape.ts';
 
 const TASK_FIELDS = {
   id,
@@ -101,46 +101,7 @@ export const SHAPES = {
     relations: optional(listOf(record({ parent: nullable(id), child: id, relation: filled }))),
     truncated: optional(boolean),
   }),
-  taskStats: record({
-    stepSeconds: shape('a number above zero', (value) => Number.isFinite(value) && Number(value) > 0),
-    series: listOf(
-      record({
-        t: date,
-        received: maybe(count),
-        succeeded: maybe(count),
-        failed: maybe(count),
-        retried: maybe(count),
-      }),
-    ),
-    states: (value, path) => {
-      if (typeof value !== 'object' || value === null) fail(path, 'an object of counts', value);
-      for (const [state, tasks] of Object.entries(value)) count(tasks, `${path}.${state}`);
-    },
-    names: listOf(
-      record({
-        name: filled,
-        count,
-        failed: count,
-        runtimeP50: nullable(number),
-        runtimeP95: nullable(number),
-        waitP50: nullable(number),
-        waitP95: nullable(number),
-      }),
-    ),
-    workers: listOf(filled),
-    queues: listOf(filled),
-    computedFrom: optional(oneOf('tasks', 'rollups')),
-    countedSince: optional(nullable(date)),
-    queueDepths: optional(
-      listOf(
-        record({
-          queue: filled,
-          waiting: listOf(nullable(count)),
-          oldestSeconds: listOf(nullable(number)),
-        }),
-      ),
-    ),
-  }),
+  taskStats: TASK_STATS,
   worker: record({
     hostname: filled,
     status: oneOf('online', 'stale', 'offline'),

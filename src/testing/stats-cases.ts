@@ -118,6 +118,17 @@ export const STATS_CHECKS: Checks = {
       fail('getTaskStats().series', 'steps over 60 min', covered);
   },
 
+  'has totals that add up what is known of the series': async (bench) => {
+    const { series, totals } = await statsOf(bench, new Date());
+    if (totals === undefined) return;
+    for (const figure of ['received', 'succeeded', 'failed', 'retried'] as const) {
+      const known = series.flatMap(({ [figure]: count }) => count ?? []);
+      const expected = known.length === 0 ? null : sum(known);
+      if (totals[figure] !== expected)
+        fail(`getTaskStats().totals.${figure}`, String(expected), totals[figure]);
+    }
+  },
+
   'lists the workers and queues of the listed tasks': async (bench) => {
     const { rows, since } = await held(bench);
     const stats = await statsOf(bench, new Date(), { since });

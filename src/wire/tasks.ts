@@ -89,6 +89,44 @@ export interface StatsStepBody {
   failed: Integer | null;
   /** Attempts that ended with a retry in this step. */
   retried: Integer | null;
+  /** This one and the next five, with `stats_percentiles`: of the runs that ended in this step, in seconds. */
+  runtime_p50?: number | null;
+  runtime_p95?: number | null;
+  runtime_p99?: number | null;
+  /** Of the waits that were over in this step. */
+  wait_p50?: number | null;
+  wait_p95?: number | null;
+  wait_p99?: number | null;
+}
+
+/** What happened in the whole window of `stats`. Times are in seconds. */
+export interface StatsTotalsBody {
+  /** The steps of `series` in which it is known, added up; `null`, like the next three, where it is known in none. */
+  received: Integer | null;
+  succeeded: Integer | null;
+  failed: Integer | null;
+  retried: Integer | null;
+  runtime_p50: number | null;
+  runtime_p95: number | null;
+  runtime_p99: number | null;
+  wait_p50: number | null;
+  wait_p95: number | null;
+  wait_p99: number | null;
+}
+
+/** One bucket of a histogram. */
+export interface StatsBucketBody {
+  /** Durations in it are shorter than this, in seconds; `null`: it has everything longer than the bucket before. */
+  le: number | null;
+  count: Integer;
+}
+
+/** Something that the host marks in time, such as a deploy. */
+export interface MarkerBody {
+  at: Timestamp;
+  text: string;
+  /** http, https or relative. */
+  url: string | null;
 }
 
 /** Statistics of one task name. Times are in seconds. */
@@ -108,6 +146,12 @@ export interface TaskStatsBody {
   step_seconds: number;
   /** Oldest first. */
   series: StatsStepBody[];
+  totals: StatsTotalsBody;
+  /** Run times in buckets, from the shortest to the longest that anything is in. With `stats_percentiles`. */
+  runtime_histogram?: StatsBucketBody[];
+  wait_histogram?: StatsBucketBody[];
+  /** What the host marks, oldest first: in the window, and the newest five. */
+  markers: MarkerBody[];
   /** Number of tasks per state. */
   states: { [state: string]: number };
   /** The 50 most frequent task names. */

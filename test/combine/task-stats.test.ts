@@ -31,8 +31,9 @@ describe('figures of several sources', () => {
   it('are those of all their tasks, but for percentiles that cannot be told', () => {
     const merged = mergeStats([figures([1, 2, 3, 4]), figures([5, 6, 7])]);
     const expected = figures([1, 2, 3, 4, 5, 6, 7]);
-    const without = ({ names, ...rest }: TaskStats) => ({
+    const without = ({ names, totals, ...rest }: TaskStats) => ({
       ...rest,
+      ...{ received: totals?.received, succeeded: totals?.succeeded, failed: totals?.failed },
       names: names.map(({ name, count, failed }) => ({ name, count, failed })),
     });
     expect(without(merged)).toEqual(without(expected));
@@ -45,6 +46,41 @@ describe('figures of several sources', () => {
     expect(p50(named(2), named(3))).toBeNull();
     expect(p50(named(2), named(3), named(2))).toBeNull();
     expect(mergeStats([named(2, 4), named(3, 5)]).names).toMatchObject([{ count: 9, failed: 2 }]);
+  });
+
+  it('have percentiles of all run times together, to a bucket', () => {
+    const timed = (runtimes: readonly number[]): TaskStats => {
+      const tasks = runtimes.map((runtime, n) => ({ ...shopTask(n), runtime }));
+      return summarizeTasks(tasks, { minutes: 5, now: NOW, filter: query() });
+    };
+    const [one, two, both] = [timed([1, 2, 3]), timed([10, 20, 30]), timed([1, 2, 3, 10, 20, 30])];
+    const { totals, runtimeHistogram } = mergeStats([one, two]);
+    const ratio = (totals?.runtimeP50 ?? 0) / (both.totals?.runtimeP50 ?? 0);
+    expect(both.totals?.runtimeP50).toBe(3);
+    expect(ratio).toBeGreaterThan(2 / 3);
+    expect(ratio).toBeLessThanOrEqual(1.5);
+    expect(runtimeHistogram).toEqual(both.runtimeHistogram);
+    expect(mergeStats([one, one]).totals?.runtimeP95).toBe(3);
+  });
+
+  it('have no percentiles in totals where a source has no totals', () => {
+    const merged = mergeStats([figures([1, 2, 3]), whole(60, [step(at(0), 1)])]);
+    expect(merged.totals).toMatchObject({ received: 4, runtimeP50: null, waitP99: null });
+    expect(merged).not.toHaveProperty('runtimeHistogram');
+    const blind = whole(60, [{ ...step(at(0), 1), received: null }]);
+    expect(mergeStats([figures([1]), blind]).totals?.received).toBeNull();
+  });
+
+  it('have percentiles of a step that one source alone can tell', () => {
+    const asked = (numbers: readonly number[]) =>
+      summarizeTasks(
+        numbers.map((number) => shopTask(number)),
+        { minutes: 5, now: NOW, filter: query(), percentiles: true },
+      );
+    const found = (all: TaskStats) => all.series.flatMap(({ runtimeP95 }) => runtimeP95 ?? []);
+    const one = asked([1, 2, 3]);
+    expect(found(one).length).toBeGreaterThan(0);
+    expect(found(mergeStats([one, asked([])]))).toEqual(found(one));
   });
 
   it('say from what they are, and how far back the counts of any source reach', () => {

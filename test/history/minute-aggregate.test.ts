@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BUCKETS, bucketOf, leastOf, quantileOf } from '../../src/history/aggregate/histogram.ts';
 import { createMinuteAggregate } from '../../src/history/aggregate/minute-aggregate.ts';
 import type { TaskChange } from '../../src/history/history.ts';
 import { createMemoryState } from '../../src/history/memory/memory-state.ts';
 import { createMemoryWriter } from '../../src/history/memory/memory-writer.ts';
 import { createRecorder } from '../../src/history/memory/task-recorder.ts';
+import { BUCKETS, bucketOf, leastOf, quantileOf } from '../../src/select/histogram.ts';
 import { T0, told } from './telling.ts';
 
 const MIB = 1024 * 1024;

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { countedSince, isCounted, statsOfRollups } from '../../src/history/stored/rollups/rollup-stats.ts';
+import { countedSince } from '../../src/history/stored/rollups/counted-since.ts';
+import { isCounted, statsOfRollups } from '../../src/history/stored/rollups/rollup-stats.ts';
 import type { TaskQuery, TaskStats } from '../../src/source.ts';
 import {
   type CountingInstance,
@@ -35,8 +36,9 @@ async function stats(
   stepSeconds: number | null = null,
   filter: Partial<TaskQuery> = {},
   end = kit.now(),
+  percentiles = false,
 ) {
-  const asked = { minutes, now: new Date(end), stepSeconds, filter: query(filter) };
+  const asked = { minutes, now: new Date(end), stepSeconds, filter: query(filter), percentiles };
   return await statsOfRollups(kit.session.rollups, asked, kit.now(), CONTEXT);
 }
 
@@ -131,6 +133,46 @@ describe('statistics of rollups', () => {
     isNear(pay?.runtimeP50, 2);
     isNear(pay?.runtimeP95, 2);
     isNear(pay?.waitP50, 10);
+  });
+
+  it('have totals, and percentiles of each step', async () => {
+    for (let hour = 0; hour < 5; hour++) {
+      kit.moveTo(hour * 60 + 2);
+      one.record(
+        ...ended(kit, 9, { runtime: 2 ** hour }),
+        ...ended(kit, 1, { name: 'ship', runtime: 1_000 }),
+      );
+      await one.write();
+    }
+    for (const step of [3_600, 600]) {
+      const plain = await stats(300, step);
+      expect(plain.totals).toMatchObject({ succeeded: 50, failed: 0, waitP50: null });
+      expect(plain.series.every((row) => !('runtimeP50' in row))).toBe(true);
+      const { series, totals, runtimeHistogram } = await stats(
+        300,
+        step,
+        { names: ['pay'] },
+        kit.now(),
+        true,
+      );
+      const steps = series.flatMap(({ runtimeP50, runtimeP99 }) =>
+        runtimeP50 == null ? [] : [[runtimeP50, runtimeP99]],
+      );
+      expect(steps).toHaveLength(5);
+      for (const [hour, [p50, p99]] of steps.entries()) {
+        for (const found of [p50, p99]) {
+          expect((found as number) / 2 ** hour).toBeGreaterThan(1 / 1.5);
+          expect((found as number) / 2 ** hour).toBeLessThanOrEqual(1.5);
+        }
+      }
+      expect(totals).toMatchObject({ succeeded: 45, runtimeP95: expect.any(Number) });
+      expect(runtimeHistogram?.filter(({ count }) => count > 0).map(({ count }) => count)).toEqual([
+        ...[9, 9, 9, 9, 9],
+      ]);
+      expect((await stats(300, step, {}, kit.now(), true)).totals?.runtimeP99).toBeGreaterThan(600);
+    }
+    const before = await stats(300, 3_600, {}, START - 1, true);
+    expect(before.totals).toMatchObject({ received: null, succeeded: null, runtimeP95: null });
   });
 
   it('do not know what nobody watched, and know what was counted of it', async () => {

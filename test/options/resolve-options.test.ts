@@ -18,6 +18,7 @@ describe('options', () => {
       },
       timeoutMs: 5_000,
       health: { failStatus: 503, ping: false, reuseMs: 1_000 },
+      markers: null,
       publicUrl: null,
       ignoreQuery: new Set(),
       onError: null,
@@ -86,6 +87,10 @@ describe('options', () => {
     [{ publicUrl: 'javascript:alert(1)' }, /'publicUrl' must be a URL such as/],
     [{ publicUrl: '//example.com' }, /'publicUrl' must be a URL such as/],
     [{ ignoreQuery: 'token' }, /'ignoreQuery' must be names of query parameters, such as \['token'\]/],
+    [
+      { markers: [] },
+      /'markers' must be a function such as \(\) => \[\{ at: new Date\(\), .*; it is an array/,
+    ],
     [{ onError: 1 }, /'onError' must be a function such as \(error, context\) => …/],
   ])('refuse %o and say what to write', (options, message) => {
     expect(() => resolveOptions(options)).toThrow(TypeError);
@@ -101,6 +106,7 @@ describe('options', () => {
       'authorize',
       'redact',
       'onError',
+      'markers',
       'ignoreQuery',
       'publicUrl',
       'timeoutMs',

@@ -154,6 +154,52 @@ describe('summing tasks up', () => {
     });
   });
 
+  it('has totals, and percentiles by step where they are asked for', () => {
+    const tasks = Array.from({ length: 10_000 }, (_, n) =>
+      task(String(n), {
+        name: 'a',
+        ...{ runtime: ((n * 7_919) % 10_000) + 1, received: at(0), sent: at(0) },
+        ...{ started: at(60_000 + (n % 2) * 60_000), finished: at(300_000), timestamp: at(300_000) },
+      }),
+    );
+    tasks.push(task('failed', { state: 'FAILURE', runtime: 5, finished: at(1_000), timestamp: at(1_000) }));
+    const plain = stats(tasks);
+    expect(plain.totals).toEqual({
+      ...{ received: 10_000, succeeded: 10_000, failed: 1, retried: 0 },
+      ...{ runtimeP50: 5_000, runtimeP95: 9_500, runtimeP99: 9_900 },
+      ...{ waitP50: 60, waitP95: 120, waitP99: 120 },
+    });
+    expect(plain.series[0]).not.toHaveProperty('runtimeP50');
+    const asked = summarizeTasks(tasks, { minutes: 10, now, filter: query(), percentiles: true });
+    const steps = asked.series.flatMap(({ t, runtimeP95, waitP50 }) =>
+      runtimeP95 === null && waitP50 === null ? [] : [[t.getTime() - T0, runtimeP95, waitP50]],
+    );
+    expect(steps).toEqual([
+      [0, 5, null],
+      [60_000, null, 60],
+      [120_000, null, 120],
+      [300_000, 9_500, null],
+    ]);
+  });
+
+  it('counts run times and waits in buckets of which no bound is below a duration in it', () => {
+    const runtimes = [0, 0.0005, 0.001, 0.0015, 0.3, 2, 2.9, 3, 1e9];
+    const { runtimeHistogram, waitHistogram } = stats(
+      runtimes.map((runtime, n) => task(String(n), { name: 'a', runtime, timestamp: at(1) })),
+    );
+    const filled = runtimeHistogram?.filter(({ count }) => count > 0);
+    expect(filled).toEqual([
+      { le: 0.001, count: 2 },
+      { le: 0.002, count: 2 },
+      { le: 0.384, count: 1 },
+      { le: 2.048, count: 1 },
+      { le: 3.072, count: 2 },
+      { le: null, count: 1 },
+    ]);
+    expect(runtimeHistogram?.at(-1)?.le).toBeNull();
+    expect(waitHistogram).toEqual([]);
+  });
+
   it('lists the 50 most frequent names', () => {
     const tasks = Array.from({ length: 60 }, (_, n) => task(String(n), { name: `n${n}`, timestamp: at(1) }));
     tasks.push(task('more', { name: 'n59', timestamp: at(1) }));

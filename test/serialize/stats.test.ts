@@ -16,6 +16,15 @@ const figures: TaskStats = {
   queues: ['q'],
 };
 
+const PERCENTILES = {
+  ...{ runtimeP50: 1, runtimeP95: 2, runtimeP99: 3 },
+  ...{ waitP50: null, waitP95: 0, waitP99: Number.NaN },
+};
+const UNKNOWN = {
+  ...{ runtime_p50: null, runtime_p95: null, runtime_p99: null },
+  ...{ wait_p50: null, wait_p95: null, wait_p99: null },
+};
+
 it('has every figure', () => {
   const body = stats(figures);
   expect(body).toMatchObject({
@@ -28,6 +37,43 @@ it('has every figure', () => {
     queues: ['q'],
   });
   expect(JSON.stringify(body?.states)).toBe('{"SUCCESS":5,"__proto__":6}');
+});
+
+it('has totals: those of the source, or the sum of what is known of the series', () => {
+  const counts = { received: 1, succeeded: 2, failed: 3, retried: 4 };
+  expect(stats(figures)?.totals).toEqual({ ...counts, ...UNKNOWN });
+  const unknown = { t: new Date(60_000), received: null, succeeded: 5, failed: null, retried: null };
+  expect(stats({ ...figures, series: [...figures.series, unknown] })?.totals).toMatchObject({
+    ...{ received: 1, succeeded: 7, failed: 3, retried: 4 },
+  });
+  expect(stats({ ...figures, series: [unknown] })?.totals).toMatchObject({ received: null, succeeded: 5 });
+  const totals = { ...counts, received: 9, ...PERCENTILES };
+  expect(stats({ ...figures, totals })?.totals).toEqual({
+    ...{ ...counts, received: 9 },
+    ...{ runtime_p50: 1, runtime_p95: 2, runtime_p99: 3, wait_p50: null, wait_p95: 0, wait_p99: null },
+  });
+});
+
+it('has percentiles of steps and histograms where they are asked for', () => {
+  const [step] = figures.series as [TaskStats['series'][number]];
+  const hostile = [{ le: 0.5, count: 1 }, { le: null, count: 2 }, { le: 1, count: 'x' }, null];
+  const given = {
+    ...figures,
+    series: [{ ...step, ...PERCENTILES }],
+    runtimeHistogram: hostile as TaskStats['runtimeHistogram'] & object,
+  };
+  expect(Object.keys(stats(given) ?? {})).not.toContain('runtime_histogram');
+  expect(stats(given)?.series[0]).not.toHaveProperty('runtime_p50');
+  const body = stats(given, true);
+  expect(body?.series[0]).toMatchObject({ received: 1, runtime_p95: 2, wait_p95: 0, wait_p99: null });
+  expect(body).toMatchObject({
+    runtime_histogram: [
+      { le: 0.5, count: 1 },
+      { le: null, count: 2 },
+    ],
+    wait_histogram: [],
+  });
+  expect(stats(figures, true)?.series[0]).toMatchObject(UNKNOWN);
 });
 
 it('says from what the figures are where there is a store, and nothing of it elsewhere', () => {
@@ -60,6 +106,7 @@ it('leaves out what cannot be read', () => {
   expect(stats(hostile as unknown as TaskStats)).toEqual({
     step_seconds: 60,
     series: [{ t: '1970-01-01T00:00:00.000Z', received: null, succeeded: null, failed: null, retried: null }],
+    totals: { received: null, succeeded: null, failed: null, retried: null, ...UNKNOWN },
     states: { FAILURE: 1 },
     names: [
       {

@@ -2,8 +2,9 @@
  * The cells of the per-minute aggregate: rows of numbers in one typed array, one for each name and minute with
  * counts. Where a store keeps them, a second table of them has more than the task's name as its names.
  */
+
+import { BUCKETS } from '../../select/histogram.ts';
 import type { DurationKind } from '../../source.ts';
-import { BUCKETS } from './histogram.ts';
 
 export const MINUTE_MS = 60_000;
 /** Minutes that are kept: a day. */

@@ -6,6 +6,8 @@
  * Events are counted once, when they first become known, with the name that the task has by then. They are not
  * corrected later, and they stay when their task is evicted.
  */
+
+import { BUCKETS, bucketOf, quantileOf } from '../../select/histogram.ts';
 import type { DurationKind, MinuteCounts, TaskCounts } from '../../source.ts';
 import {
   type AggregateState,
@@ -24,7 +26,6 @@ import {
   OUTCOMES,
   WIDTH,
 } from './cells.ts';
-import { BUCKETS, bucketOf, quantileOf } from './histogram.ts';
 import type { QueueGauges } from './queue-gauges.ts';
 import { createTaskCells, OTHERS, type TaskCells, taskCellFor, UNKNOWN } from './task-cells.ts';
 

@@ -41,6 +41,7 @@ export function toFigures(
     worker: life.worker,
     sent: life.sent ?? Number.NaN,
     received: life.received ?? Number.NaN,
+    started: life.started ?? Number.NaN,
     finished: life.finished ?? Number.NaN,
     timestamp: life.timestamp ?? Number.NaN,
     runtime: life.runtime ?? Number.NaN,

@@ -1,4 +1,6 @@
 /** Cells of rollups: made of the cells of the per-minute aggregate, written as text, and added up. */
+import { BUCKETS } from '../../../select/histogram.ts';
+import type { DurationKind } from '../../../source.ts';
 import { HISTOGRAMS, MINUTE_MS, OUTCOME_COUNT, WIDTH } from '../../aggregate/cells.ts';
 import type { QueueGauge } from '../../aggregate/queue-gauges.ts';
 import type { TaskCell } from '../../aggregate/task-cells.ts';
@@ -159,6 +161,12 @@ const SPACE = 32;
 const COMMA = 44;
 const DIGIT_0 = 48;
 const LETTER_A = 97;
+
+/** One of both histograms. */
+export function histogramIn(times: Float64Array, kind: DurationKind): Float64Array {
+  const first = HISTOGRAMS[kind] - OUTCOME_COUNT;
+  return times.subarray(first, first + BUCKETS);
+}
 
 /** The columns of a cell of the per-minute aggregate that was stored. */
 export function columnsOf({ counts, times }: StoredRollup): Float64Array {

@@ -1,9 +1,11 @@
 /** Sums of rollups by name: counts, and histograms of run and wait times. */
+import { percentilesIn } from '../../../select/durations.ts';
+import { bucketsOf } from '../../../select/histogram.ts';
+import type { DurationFigures } from '../../../source/stats-figures.ts';
 import type { TaskStats } from '../../../source.ts';
-import { HISTOGRAMS, OUTCOME_COUNT, OUTCOMES } from '../../aggregate/cells.ts';
-import { BUCKETS, quantileOf } from '../../aggregate/histogram.ts';
+import { OUTCOMES } from '../../aggregate/cells.ts';
 import type { RollupTotal } from '../../rollup-store.ts';
-import { addTimes, TIMES } from './rollup-cells.ts';
+import { addTimes, histogramIn, TIMES } from './rollup-cells.ts';
 
 /** Most names in the result. */
 const MAX_NAMES = 50;
@@ -15,6 +17,8 @@ export interface NameSums {
   add(cell: RollupTotal): void;
   /** The most frequent names. Tasks without a name, and names beyond the bound, are left out. */
   top(): TaskStats['names'];
+  /** Percentiles and histograms of everything that was added. */
+  durations(): DurationFigures & Required<Pick<TaskStats, 'runtimeHistogram' | 'waitHistogram'>>;
   /** Of the totals: only those of level 4 have them. */
   workers(): readonly string[];
   queues(): readonly string[];
@@ -29,12 +33,14 @@ interface Sums {
 
 export function createNameSums(): NameSums {
   const byName = new Map<string, Sums>();
+  const all = new Float64Array(TIMES);
   const workers = new Set<string>();
   const queues = new Set<string>();
   return {
     add({ name, queue, worker, counts, times }) {
       if (isKnown(worker)) workers.add(worker);
       if (isKnown(queue)) queues.add(queue);
+      if (times !== null) addTimes(all, times);
       if (!isKnown(name)) return;
       const sums = byName.get(name) ?? { name, count: 0, failed: 0, times: new Float64Array(TIMES) };
       byName.set(name, sums);
@@ -50,6 +56,11 @@ export function createNameSums(): NameSums {
         .sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1))
         .slice(0, MAX_NAMES)
         .map(figuresOf),
+    durations: () => ({
+      ...percentilesIn(histogramIn(all, 'run'), histogramIn(all, 'wait')),
+      runtimeHistogram: bucketsOf(histogramIn(all, 'run')),
+      waitHistogram: bucketsOf(histogramIn(all, 'wait')),
+    }),
     workers: () => [...workers].sort().slice(0, MAX_LISTED),
     queues: () => [...queues].sort().slice(0, MAX_LISTED),
   };
@@ -61,14 +72,7 @@ function isKnown(text: string): boolean {
 }
 
 function figuresOf({ name, count, failed, times }: Sums): TaskStats['names'][number] {
-  const seconds = (kind: 'run' | 'wait', share: number): number | null => {
-    const first = HISTOGRAMS[kind] - OUTCOME_COUNT;
-    const ms = quantileOf(times.subarray(first, first + BUCKETS), share);
-    return ms === null ? null : ms / 1_000;
-  };
-  return {
-    ...{ name, count, failed },
-    ...{ runtimeP50: seconds('run', 0.5), runtimeP95: seconds('run', 0.95) },
-    ...{ waitP50: seconds('wait', 0.5), waitP95: seconds('wait', 0.95) },
-  };
+  const found = percentilesIn(histogramIn(times, 'run'), histogramIn(times, 'wait'));
+  const { runtimeP50, runtimeP95, waitP50, waitP95 } = found;
+  return { name, count, failed, runtimeP50, runtimeP95, waitP50, waitP95 };
 }

@@ -1,10 +1,19 @@
 /** Statistics made of rollups, for windows in which not all tasks are known any more. */
 import { type Steps, scheduler } from '../../../scheduler.ts';
+import { percentilesIn, totalsIn } from '../../../select/durations.ts';
 import { type StatsWindow, statsWindow } from '../../../select/stats-steps.ts';
+import type { DurationFigures } from '../../../source/stats-figures.ts';
 import type { QueueDepths, ReadContext, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import { OUTCOMES } from '../../aggregate/cells.ts';
-import type { RollupLevel, RollupQuery, RollupSpan, RollupStore, RollupTotal } from '../../rollup-store.ts';
-import { GAUGE, WATCHED } from './rollup-cells.ts';
+import type {
+  RollupLevel,
+  RollupQuery,
+  RollupSpan,
+  RollupStore,
+  RollupTotal,
+  StoredRollup,
+} from '../../rollup-store.ts';
+import { addTimes, GAUGE, histogramIn, TIMES, WATCHED } from './rollup-cells.ts';
 import { createNameSums, type NameSums } from './rollup-names.ts';
 import { minutesSince, type Piece, piecesOf, readFolded } from './rollup-pieces.ts';
 
@@ -51,16 +60,21 @@ export async function statsOfRollups(
   context: ReadContext,
 ): Promise<TaskStats> {
   const reading = await readingOf(store, query, now);
-  const [series, names, workers, queues, depths] = await Promise.all([
+  const [{ series, states }, durations, names, workers, queues, depths] = await Promise.all([
     readSeries(reading),
+    query.percentiles === true ? readDurations(reading, context) : null,
     readNames(reading, context),
     readKeys(reading, 3),
     readKeys(reading, 2),
     readDepths(reading),
   ]);
+  const { runtimeHistogram, waitHistogram, ...percentiles } = names.durations();
   return {
     stepSeconds: reading.window.stepSeconds,
-    ...series,
+    series: durations === null ? series : series.map((step, index) => ({ ...step, ...durations[index] })),
+    states,
+    totals: { ...totalsIn(series), ...percentiles },
+    ...{ runtimeHistogram, waitHistogram },
     names: names.top(),
     workers: workers ?? names.workers(),
     queues: queues ?? names.queues(),
@@ -144,6 +158,31 @@ async function readSeries(reading: Reading): Promise<Series> {
   };
 }
 
+/** Percentiles by step. Where too many cells would have to be read, the last steps have none. */
+async function readDurations(
+  { store, filters, window, bySteps }: Reading,
+  context: ReadContext,
+): Promise<readonly DurationFigures[]> {
+  const level = filters.queues.length + filters.workers.length === 0 ? 1 : 4;
+  const cells = await Promise.all(
+    bySteps.map((piece) => store.read({ ...piece, ...filters, level }, MOST_CELLS)),
+  );
+  return await scheduler.run('stats', durationsByStep(window, cells.flat()), context);
+}
+
+function* durationsByStep(
+  window: StatsWindow,
+  cells: readonly StoredRollup[],
+): Steps<readonly DurationFigures[]> {
+  const sums = Array.from({ length: window.count }, () => new Float64Array(TIMES));
+  for (const { start, times } of cells) {
+    const step = sums[stepOf(window, start)];
+    if (step !== undefined && times !== null) addTimes(step, times);
+    yield;
+  }
+  return sums.map((times) => percentilesIn(histogramIn(times, 'run'), histogramIn(times, 'wait')));
+}
+
 /** −1 for a time outside of the window. */
 function stepOf({ first, stepSeconds, count }: StatsWindow, time: number): number {
   const step = Math.floor((time - first) / (stepSeconds * 1_000));
@@ -204,15 +243,4 @@ async function readDepths(reading: Reading): Promise<readonly QueueDepths[]> {
     .sort(([a, { most: mostA }], [b, { most: mostB }]) => mostB - mostA || (a < b ? -1 : 1))
     .slice(0, most)
     .map(([queue, { waiting, oldest }]) => ({ queue, waiting, oldestSeconds: oldest }));
-}
-
-/** Since when there are counts; `null`: there are none. Rejects with what the store throws. */
-export async function countedSince(store: RollupStore, now: number, days: number): Promise<Date | null> {
-  const all = { level: 0, names: [], queues: [], workers: [] } as const;
-  const from = now - (days + 1) * DAY_SECONDS * 1_000;
-  for (const span of [86_400, 3_600, 60] as const) {
-    const [cell] = await store.read({ ...all, span, from, to: now }, 1);
-    if (cell !== undefined) return new Date(cell.start);
-  }
-  return null;
 }

@@ -3,6 +3,8 @@
  * histograms add up bucket by bucket. A quantile is at most half above the true value, or a third below it.
  */
 
+import type { HistogramBucket } from '../source/stats-figures.ts';
+
 /** Number of buckets. Bucket 0 counts what took less than 1 ms, the last one also everything longer. */
 export const BUCKETS = 56;
 
@@ -43,4 +45,25 @@ export function quantileOf(counts: ArrayLike<number>, share: number): number | n
   }
   const least = leastOf(bucket);
   return least + ((leastOf(bucket + 1) - least) * rank) / (counts[bucket] as number);
+}
+
+/** The buckets from the shortest to the longest that anything is in. @param counts by bucket */
+export function bucketsOf(counts: ArrayLike<number>): HistogramBucket[] {
+  let first = 0;
+  let last = BUCKETS - 1;
+  while (first <= last && counts[first] === 0) first++;
+  while (last >= first && counts[last] === 0) last--;
+  return Array.from({ length: last - first + 1 }, (_, index) => {
+    const bucket = first + index;
+    const le = bucket === BUCKETS - 1 ? null : leastOf(bucket + 1) / 1_000;
+    return { le, count: counts[bucket] as number };
+  });
+}
+
+/** Adds buckets that {@link bucketsOf} has made. @param counts by bucket */
+export function addBuckets(counts: Float64Array, buckets: readonly HistogramBucket[]): void {
+  for (const { le, count } of buckets) {
+    const bucket = le === null ? BUCKETS - 1 : Math.max(0, bucketOf(Math.round(le * 1_000)) - 1);
+    counts[bucket] = (counts[bucket] as number) + count;
+  }
 }

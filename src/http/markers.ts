@@ -1,0 +1,149 @@
+/** What the host marks in time: its function is called with limits, and never trusted. */
+import { MonitorError } from '../errors.ts';
+import type { Markers } from '../options.ts';
+import type { Report } from '../read.ts';
+import { type Steps, scheduler } from '../scheduler.ts';
+import { isoTime } from '../serialize/moments.ts';
+import { wellFormed } from '../serialize/scalars.ts';
+import type { TaskStatsQuery } from '../source.ts';
+import { isWebLink } from '../text/web-link.ts';
+import { waitFor } from '../waiting.ts';
+import type { MarkerBody } from '../wire.ts';
+
+/** Markers as they are known now, oldest first. Resolves within a second, never rejects. */
+export type ReadMarkers = () => Promise<readonly MarkerBody[]>;
+
+interface MarkersOptions {
+  /** `null`: there are none. */
+  readonly markers: Markers | null;
+  readonly report: Report;
+  /** Removes secrets from a text. */
+  readonly redact: (text: string) => string;
+  /** Monotonic milliseconds; for tests. */
+  readonly now?: () => number;
+  /** Longest time to wait for an answer, in milliseconds. Default: a second. */
+  readonly waitMs?: number;
+}
+
+/** Least time between two calls, in milliseconds. */
+const HOLD_MS = 10_000;
+const WAIT_MS = 1_000;
+/** A call that is never answered is given up after this many milliseconds. */
+const GIVE_UP_MS = 60_000;
+
+const MOST_MARKERS = 500;
+/** Most that are looked at, and the longest text of them that is read. */
+const MOST_GIVEN = 10_000;
+const LONGEST_GIVEN = 2_048;
+const LONGEST_TEXT = 200;
+/** The newest ones, which are listed whatever the window is. */
+const NEWEST = 5;
+
+/** Calls the host's function when somebody looks, at most once in {@link HOLD_MS}. */
+export function createMarkers({
+  markers,
+  report,
+  redact,
+  now = () => performance.now(),
+  waitMs = WAIT_MS,
+}: MarkersOptions): ReadMarkers {
+  let known: readonly MarkerBody[] = [];
+  let calledAt = Number.NEGATIVE_INFINITY;
+  let isPending = false;
+  let pending = Promise.resolve();
+  if (markers === null) return async () => known;
+  const read = markers;
+
+  async function call(): Promise<void> {
+    const at = calledAt;
+    try {
+      const found = await scheduler.run('markers', markerBodies(await read(), redact));
+      // A later call may have been answered before.
+      if (at === calledAt) known = found;
+    } catch (error) {
+      report(error, { code: 'source_invalid', source: null, call: 'markers' });
+    }
+    if (at === calledAt) isPending = false;
+  }
+
+  function reportSlow(): void {
+    const error = new MonitorError('source_timeout', `markers() did not answer within ${waitMs} ms.`);
+    report(error, { code: error.code, source: null, call: 'markers' });
+  }
+
+  return async function readMarkers() {
+    const since = now() - calledAt;
+    if (since >= (isPending ? GIVE_UP_MS : HOLD_MS)) {
+      calledAt = now();
+      isPending = true;
+      pending = call();
+    }
+    const left = waitMs - (now() - calledAt);
+    if (isPending && left > 0) {
+      await waitFor(pending, { ms: left });
+      if (isPending) reportSlow();
+    }
+    return known;
+  };
+}
+
+/** The newest markers, oldest first. What cannot be read is left out. @throws whatever reading the list throws */
+function* markerBodies(given: unknown, redact: (text: string) => string): Steps<readonly MarkerBody[]> {
+  if (!Array.isArray(given)) throw new TypeError('markers() must return an array.');
+  const found: FoundMarker[] = [];
+  for (const item of given.slice(0, MOST_GIVEN) as readonly unknown[]) {
+    const marker = readMarker(item);
+    if (marker !== null) found.push(marker);
+    yield;
+  }
+  const bodies: MarkerBody[] = [];
+  for (const { at, text, url } of found.sort((a, b) => a.time - b.time).slice(-MOST_MARKERS)) {
+    bodies.push({ at, text: shorten(wellFormed(redact(text))), url: linkOf(url, redact) });
+    yield;
+  }
+  return bodies;
+}
+
+interface FoundMarker extends MarkerBody {
+  /** Milliseconds since 1970. */
+  readonly time: number;
+}
+
+/** `null` for anything without a time and a text, and for what throws when it is read. */
+function readMarker(item: unknown): FoundMarker | null {
+  try {
+    const { at, text, url } = item as Readonly<Record<'at' | 'text' | 'url', unknown>>;
+    const date = at instanceof Date ? at : new Date(typeof at === 'string' ? at.slice(0, 40) : Number(at));
+    const iso = isoTime(date);
+    if (iso === null || typeof text !== 'string' || text.trim() === '') return null;
+    return {
+      at: iso,
+      time: date.getTime(),
+      text: text.slice(0, LONGEST_GIVEN),
+      url: isWebLink(url) ? url : null,
+    };
+  } catch {
+    return null;
+  }
+}
+
+/** A link that has a secret would be another one without it. */
+function linkOf(url: string | null, redact: (text: string) => string): string | null {
+  return url === null || redact(url) !== url ? null : wellFormed(url);
+}
+
+function shorten(text: string): string {
+  return text.length <= LONGEST_TEXT ? text : `${wellFormed(text.slice(0, LONGEST_TEXT - 1))}…`;
+}
+
+/** The markers that statistics list: those of their window, and the newest ones before its end. */
+export function markersIn(
+  markers: readonly MarkerBody[],
+  { minutes, now }: Pick<TaskStatsQuery, 'minutes' | 'now'>,
+): MarkerBody[] {
+  const start = now.getTime() - minutes * 60_000;
+  return markers.filter(({ at }, index) => {
+    const time = Date.parse(at);
+    return index >= markers.length - NEWEST || (time >= start && time <= now.getTime());
+  });
+}

@@ -1,0 +1,107 @@
+/** Percentiles of run times and waits. */
+import type { Steps } from '../scheduler.ts';
+import type { DurationFigures, StatsTotals } from '../source/stats-figures.ts';
+import { BUCKETS, bucketOf, quantileOf } from './histogram.ts';
+
+/** Durations in seconds. */
+export interface Durations {
+  readonly runtimes: number[];
+  readonly waits: number[];
+}
+
+/** Durations that are sorted, or merged, between two pauses: less than a millisecond. */
+const AT_ONCE = 4_096;
+
+/** @returns no durations yet */
+export function noDurations(): Durations {
+  return { runtimes: [], waits: [] };
+}
+
+/** Adds the durations of a task. @param runtime like `wait`, NaN: not known */
+export function addDurations({ runtimes, waits }: Durations, runtime: number, wait: number): void {
+  if (!Number.isNaN(runtime)) runtimes.push(runtime);
+  if (!Number.isNaN(wait)) waits.push(wait);
+}
+
+/** Percentiles by nearest rank. */
+export function* percentilesOf({ runtimes, waits }: Durations): Steps<DurationFigures> {
+  const runs = rankIn(yield* sortNumbers(runtimes));
+  const delays = rankIn(yield* sortNumbers(waits));
+  return {
+    ...{ runtimeP50: runs(0.5), runtimeP95: runs(0.95), runtimeP99: runs(0.99) },
+    ...{ waitP50: delays(0.5), waitP95: delays(0.95), waitP99: delays(0.99) },
+  };
+}
+
+function rankIn(sorted: Float64Array): (share: number) => number | null {
+  return (share) => sorted[Math.ceil(share * sorted.length) - 1] ?? null;
+}
+
+/** Sorts numbers: parts at first, then two and two of them are merged. */
+function* sortNumbers(numbers: readonly number[]): Steps<Float64Array> {
+  let sorted = new Float64Array(numbers);
+  for (let at = 0; at < sorted.length; at += AT_ONCE) {
+    sorted.subarray(at, at + AT_ONCE).sort();
+    if (sorted.length > AT_ONCE) yield;
+  }
+  let merged = new Float64Array(sorted.length > AT_ONCE ? sorted.length : 0);
+  for (let length = AT_ONCE; length < sorted.length; length *= 2) {
+    for (let at = 0; at < sorted.length; at += 2 * length) yield* mergeTwo(sorted, merged, at, length);
+    [sorted, merged] = [merged, sorted];
+  }
+  return sorted;
+}
+
+/** Merges a sorted part of this length and the one behind it. */
+function* mergeTwo(from: Float64Array, to: Float64Array, start: number, length: number): Steps<void> {
+  const middle = Math.min(start + length, from.length);
+  const end = Math.min(middle + length, from.length);
+  let left = start;
+  let right = middle;
+  for (let at = start; at < end; at++) {
+    const isLeft = right >= end || (left < middle && (from[left] as number) <= (from[right] as number));
+    to[at] = from[isLeft ? left++ : right++] as number;
+    if (at % AT_ONCE === AT_ONCE - 1) yield;
+  }
+}
+
+/** Durations by bucket. @param seconds in any order */
+export function* histogramOf(seconds: readonly number[]): Steps<Float64Array> {
+  const counts = new Float64Array(BUCKETS);
+  for (const [index, duration] of seconds.entries()) {
+    const bucket = bucketOf(Math.max(0, duration * 1_000));
+    counts[bucket] = (counts[bucket] as number) + 1;
+    if (index % AT_ONCE === AT_ONCE - 1) yield;
+  }
+  return counts;
+}
+
+/** Percentiles of durations by bucket. Each is at most half above the true value, or a third below it. */
+export function percentilesIn(runs: ArrayLike<number>, waits: ArrayLike<number>): DurationFigures {
+  const seconds = (counts: ArrayLike<number>, share: number): number | null => {
+    const ms = quantileOf(counts, share);
+    return ms === null ? null : ms / 1_000;
+  };
+  return {
+    ...{ runtimeP50: seconds(runs, 0.5), runtimeP95: seconds(runs, 0.95), runtimeP99: seconds(runs, 0.99) },
+    ...{ waitP50: seconds(waits, 0.5), waitP95: seconds(waits, 0.95), waitP99: seconds(waits, 0.99) },
+  };
+}
+
+/** What is counted by step. */
+type Counts = Pick<StatsTotals, 'received' | 'succeeded' | 'failed' | 'retried'>;
+
+/** Counts of all steps of a series together: of those in which a figure is known; `null`: there is none. */
+export function totalsIn(series: readonly Counts[]): Counts {
+  const sum = (figure: keyof Counts): number | null =>
+    series.reduce<number | null>(
+      (total, { [figure]: count }) => (count === null ? total : (total ?? 0) + count),
+      null,
+    );
+  return {
+    received: sum('received'),
+    succeeded: sum('succeeded'),
+    failed: sum('failed'),
+    retried: sum('retried'),
+  };
+}

@@ -1,0 +1,30 @@
+/** Figures that statistics have beside their counts. */
+
+/** Percentiles of run time and wait by nearest rank, in seconds; `null`: no duration is known. */
+export interface DurationFigures {
+  readonly runtimeP50: number | null;
+  readonly runtimeP95: number | null;
+  readonly runtimeP99: number | null;
+  readonly waitP50: number | null;
+  readonly waitP95: number | null;
+  readonly waitP99: number | null;
+}
+
+/** What happened in the whole window. */
+export interface StatsTotals extends DurationFigures {
+  /**
+   * This one and the next three add up the steps of `series` in which the figure is known; `null`: it is known in
+   * none.
+   */
+  readonly received: number | null;
+  readonly succeeded: number | null;
+  readonly failed: number | null;
+  readonly retried: number | null;
+}
+
+/** One bucket of a histogram. */
+export interface HistogramBucket {
+  /** Durations in it are shorter than this, in seconds; `null`: it has everything longer than the bucket before. */
+  readonly le: number | null;
+  readonly count: number;
+}

@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest';
+import { createMarkers, markersIn } from '../../src/http/markers.ts';
+import { memorySources } from '../../src/memory.ts';
+import type { Marker, Markers } from '../../src/options.ts';
+import type { TasksBody } from '../../src/wire.ts';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { serve } from '../router/host-kit.ts';
+
+const at = (second: number): Date => new Date(Date.UTC(2026, 10, 21) + second * 1_000);
+
+function reading(markers: Markers, waitMs = 10_000) {
+  let now = 0;
+  const reports: unknown[] = [];
+  const read = createMarkers({
+    markers,
+    now: () => now,
+    waitMs,
+    redact: (text) => text.replaceAll('hunter2', '***'),
+    report: (error, { call }) => void reports.push([call, String(error)]),
+  });
+  return {
+    read,
+    reports,
+    wait(ms: number) {
+      now += ms;
+    },
+  };
+}
+
+describe('markers of the host', () => {
+  it('are sorted, redacted, and without what cannot be read', async () => {
+    const bad = [
+      null,
+      7,
+      {},
+      { at: at(1) },
+      { at: 'yesterday', text: 'x' },
+      { at: at(1), text: '  ' },
+      { at: at(1), text: 7 },
+      { at: new Date(Number.NaN), text: 'x' },
+      { at: Number.POSITIVE_INFINITY, text: 'x' },
+      {
+        at: at(1),
+        get text(): string {
+          throw new Error('no');
+        },
+      },
+    ] as unknown as Marker[];
+    const { read, reports } = reading(() => [
+      { at: at(3), text: 'v3', url: 'https://ci.example.com/3' },
+      ...bad,
+      { at: at(1).toISOString(), text: 'v1 hunter2', url: '/deploys/1' },
+      { at: at(2).getTime(), text: 'v2', url: 'javascript:alert(1)' },
+    ]);
+    expect(await read()).toEqual([
+      { at: at(1).toISOString(), text: 'v1 ***', url: '/deploys/1' },
+      { at: at(2).toISOString(), text: 'v2', url: null },
+      { at: at(3).toISOString(), text: 'v3', url: 'https://ci.example.com/3' },
+    ]);
+    expect(reports).toEqual([]);
+  });
+
+  it.each([
+    'data:text/html,x',
+    '//evil.example',
+    'https://u:hunter2@h/',
+    'java\nscript:alert(1)',
+    'http://[',
+    `/${'x'.repeat(3_000)}`,
+    5,
+  ])('have no link to %o', async (url) => {
+    const { read } = reading(() => [{ at: at(1), text: 'v1', url: url as string }]);
+    expect(await read()).toEqual([{ at: at(1).toISOString(), text: 'v1', url: null }]);
+  });
+
+  it('are the newest 500, with texts of at most 200 characters', async () => {
+    const long = 'x'.repeat(1_048_576);
+    const given = Array.from({ length: 800 }, (_, n) => ({
+      at: at(n),
+      text: `${n} ${n % 100 === 50 ? long : long.slice(0, 300)}`,
+    }));
+    const found = await reading(() => given).read();
+    expect([found.length, found[0]?.text.slice(0, 4), found.at(-1)?.text.slice(0, 4)]).toEqual([
+      ...[500, '300 ', '799 '],
+    ]);
+    expect(found.every(({ text }) => text.length === 200 && text.endsWith('…'))).toBe(true);
+  });
+
+  it('are read once for all who look within ten seconds', async () => {
+    let calls = 0;
+    const { read, wait } = reading(async () => [{ at: at(++calls), text: `call ${calls}` }]);
+    await Promise.all(Array.from({ length: 64 }, read));
+    wait(9_999);
+    await read();
+    expect(calls).toBe(1);
+    wait(1);
+    expect(await read()).toMatchObject([{ text: 'call 2' }]);
+  });
+
+  it.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('down');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('down'))],
+    ['answers with no array', () => 'none'],
+    [
+      'answers with a thenable that throws',
+      () => ({
+        // biome-ignore lint/suspicious/noThenProperty: it is what is tested
+        get then() {
+          throw new Error('no');
+        },
+      }),
+    ],
+  ])('are those of the last call where the function %s, which is reported', async (_what, fail) => {
+    let calls = 0;
+    const known = [{ at: at(1), text: 'v1' }];
+    const { read, wait, reports } = reading(() => (++calls === 2 ? fail() : known) as Marker[]);
+    const before = await read();
+    wait(10_000);
+    expect(await read()).toEqual(before);
+    expect(before).toHaveLength(1);
+    expect(reports).toMatchObject([['markers', expect.any(String)]]);
+  });
+
+  it('are none, and later those of an answer, where the function takes too long', async () => {
+    let calls = 0;
+    let answer = (_: Marker[]): void => {};
+    const { read, wait, reports } = reading(() => {
+      calls++;
+      return new Promise<Marker[]>((resolve) => {
+        answer = resolve;
+      });
+    }, 20);
+    expect(await read()).toEqual([]);
+    expect(reports).toMatchObject([['markers', expect.stringContaining('20 ms')]]);
+    wait(30_000);
+    // The host is not called again while it has not answered, and nobody waits again.
+    expect(await read()).toEqual([]);
+    expect(calls).toBe(1);
+    answer([{ at: at(1), text: 'v1' }]);
+    await expect.poll(read).toHaveLength(1);
+    wait(10_000);
+    void read();
+    wait(60_000);
+    void read();
+    expect(calls).toBe(3);
+  });
+
+  it('are listed if they are in the window, or among the newest five', () => {
+    const markers = Array.from({ length: 20 }, (_, n) => ({
+      at: at(n * 60).toISOString(),
+      text: `${n}`,
+      url: null,
+    }));
+    const window = { minutes: 2, now: at(300) };
+    expect(markersIn(markers, window).map(({ text }) => text)).toEqual([
+      ...['3', '4', '5'],
+      ...['15', '16', '17', '18', '19'],
+    ]);
+  });
+});
+
+describe.each(EXPRESS_MAJORS)('on $name, the statistics', (major) => {
+  it('have the markers of the host, and percentiles where they are asked for', async () => {
+    const sources = memorySources();
+    sources.record({ id: 'a', state: 'SUCCESS', name: 'pay', runtime: 2 });
+    const { get } = await serve(major, { sources, markers: () => [{ at: new Date(), text: 'v1' }] });
+    const plain = (await get<TasksBody>('/api/tasks/?limit=0&stats=5')).body.stats;
+    expect(plain).toMatchObject({ markers: [{ text: 'v1', url: null }], totals: { runtime_p95: 2 } });
+    const asked = (await get<TasksBody>('/api/tasks/?limit=0&stats=5&stats_percentiles=true')).body.stats;
+    expect(asked?.runtime_histogram).toEqual([{ le: 2.048, count: 1 }]);
+    expect(asked?.series.filter(({ runtime_p99 }) => runtime_p99 === 2)).toHaveLength(1);
+    for (const query of ['stats_percentiles=true', 'stats=5&stats_percentiles=yes']) {
+      expect((await get(`/api/tasks/?${query}`)).status).toBe(400);
+    }
+  });
+
+  it('are answered while the function of the host hangs, throws or is hostile', async () => {
+    for (const markers of [
+      () => new Promise<never>(() => {}),
+      () => {
+        throw new Error('down');
+      },
+      () => new Proxy([], { get: () => Reflect.get({}, 'x') }),
+    ]) {
+      const reports: unknown[] = [];
+      const { get } = await serve(major, {
+        sources: memorySources(),
+        markers,
+        onError: (_error, { call }) => void reports.push(call),
+      });
+      const { status, body } = await get<TasksBody>('/api/tasks/?limit=0&stats=5');
+      expect([status, body.stats?.markers]).toEqual([200, []]);
+      expect(reports).toEqual(['markers']);
+    }
+  });
+});
