@@ -46,7 +46,7 @@ export function OverviewView() {
       {figures !== null && (
         <section class="panel">
           <h2>Throughput</h2>
-          <Throughput series={figures.series} stepSeconds={figures.step_seconds} />
+          <Throughput stats={figures} />
           <ul class="states" aria-label="Tasks by state">
             {states.map(([state, number]) => (
               <li key={state}>

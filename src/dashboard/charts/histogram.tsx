@@ -1,0 +1,108 @@
+import '../style/lines.css';
+import '../style/histogram.css';
+import { useMemo, useState } from 'preact/hooks';
+import { count, percent } from '../text/numbers.ts';
+import { Caption, ChartTable } from './caption.tsx';
+import { axisCount, greatest, niceMost, type Row } from './chart.ts';
+import { type Panel, PanelDrawing, useWidth } from './panel.tsx';
+import { Slider } from './slider.tsx';
+
+/** One class of a {@link Histogram}. */
+export interface HistogramClass {
+  /** Upper bound, included; `null`: none. */
+  readonly le: number | null;
+  readonly count: number;
+}
+
+const LABEL_PX = 70;
+
+/** Columns of how many values there are up to each bound. Bounds that grow by a factor make a logarithmic axis. */
+export function Histogram(props: {
+  readonly label: string;
+  /** Smallest first. */
+  readonly classes: readonly HistogramClass[];
+  /** A bound in words. */
+  readonly format: (value: number) => string;
+  /** Pixels. Default 110. */
+  readonly height?: number;
+}) {
+  const { label, classes, format, height = 110 } = props;
+  const [index, point] = useState<number | null>(null);
+  const [isTable, setTable] = useState(false);
+  const total = classes.reduce((sum, { count: some }) => sum + some, 0);
+  const nameOf = (at: number): string => boundText(classes, at, format);
+  const rows: readonly Row[] = [
+    {
+      ...{ key: 'tasks', tone: 'running', label: 'tasks', mark: '■', total: count(total) },
+      values: classes.map(({ count: some }) => some),
+      format: (some) => `${count(some)} (${percent(some, total)})`,
+    },
+  ];
+  return (
+    <figure class="chart">
+      <Caption {...{ rows, index, isTable, setTable }} when={index === null ? '' : nameOf(index)} />
+      {isTable ? (
+        <ChartTable {...{ label, rows }} head="Up to" steps={classes.map((_, at) => nameOf(at))} />
+      ) : (
+        <Bars
+          {...{ label, classes, height, index, point, format }}
+          textOf={(at) => `${nameOf(at)}: ${count(classes[at]?.count ?? 0)} tasks`}
+        />
+      )}
+    </figure>
+  );
+}
+
+function boundText(
+  classes: readonly HistogramClass[],
+  index: number,
+  format: (value: number) => string,
+): string {
+  const le = classes[index]?.le ?? null;
+  const above = classes[index - 1]?.le ?? null;
+  if (le !== null) return `≤ ${format(le)}`;
+  return above === null ? 'all' : `> ${format(above)}`;
+}
+
+function Bars(props: {
+  readonly label: string;
+  readonly classes: readonly HistogramClass[];
+  readonly height: number;
+  readonly index: number | null;
+  readonly point: (index: number | null) => void;
+  readonly format: (value: number) => string;
+  readonly textOf: (index: number) => string;
+}) {
+  const { label, classes, height, index, point, format, textOf } = props;
+  const { box, width } = useWidth();
+  const panel = useMemo(
+    (): Panel => ({
+      ...{ key: 'classes', height, most: niceMost(greatest(classes.map(({ count: some }) => some))) },
+      format: axisCount,
+      draw: ({ x, y, step }) =>
+        classes.map(({ count: some }, at) => (
+          <path key={at} class="fill-running" d={`M${x(at)} ${height}V${y(some)}h${step - 1}V${height}z`} />
+        )),
+    }),
+    [classes, height],
+  );
+  const every = Math.max(1, Math.ceil((classes.length * LABEL_PX) / width));
+  return (
+    <div class="chart-plot">
+      <div class="chart-area" ref={box}>
+        <PanelDrawing panel={panel} count={classes.length} width={width} />
+        <Slider
+          {...{ label, index, point, textOf }}
+          count={classes.length}
+          hasRanges={false}
+          pick={() => {}}
+        />
+      </div>
+      <div class="chart-bounds num dim" aria-hidden="true">
+        {classes.map(({ le }, at) => (
+          <span key={at}>{at % every === 0 && le !== null ? format(le) : ''}</span>
+        ))}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,95 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { linkTo } from '../route.ts';
+import { zone } from '../settings.ts';
+import { useStore } from '../store.ts';
+import { chartTime } from '../text/moments.ts';
+import type { ChartMarker } from './chart.ts';
+
+/** What can be done about a place in a chart. */
+export interface OfferedPlace {
+  /** Start of what was pointed at, in milliseconds since 1970; `null`: markers only. */
+  readonly from: number | null;
+  readonly until: number;
+  readonly markers: readonly ChartMarker[];
+  /** Whether it is a range to apply. */
+  readonly isRange: boolean;
+  /** Whether it was asked for by keys. */
+  readonly takesFocus: boolean;
+  /** Where it stands, in percent of the width. */
+  readonly x: number;
+}
+
+/** No more links than fit beside a chart; the newest markers are listed. */
+const MOST_MARKERS = 5;
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+/** Links about a place in a chart: its tasks, the failures since a marker, the range. */
+export function Offer(props: {
+  readonly place: OfferedPlace;
+  /** End of the chart, in milliseconds since 1970. */
+  readonly end: number;
+  readonly spanMs: number;
+  readonly filters: Readonly<Record<string, string>>;
+  readonly onRange: ((from: string, to: string) => void) | undefined;
+  readonly close: () => void;
+}) {
+  const { place, end, spanMs, filters, onRange, close } = props;
+  const { from, until, markers, isRange, takesFocus, x } = place;
+  const box = useRef<HTMLDivElement>(null);
+  const chosen = useStore(zone);
+  useEffect(() => {
+    if (takesFocus) box.current?.querySelector<HTMLElement>('a, button')?.focus();
+    function onDown({ target }: PointerEvent): void {
+      if (!(target instanceof Node && box.current?.contains(target) === true)) close();
+    }
+    document.addEventListener('pointerdown', onDown);
+    return () => document.removeEventListener('pointerdown', onDown);
+  }, [place]);
+  function onKeyDown(event: KeyboardEvent): void {
+    if (event.key !== 'Escape') return;
+    event.preventDefault();
+    event.stopPropagation();
+    box.current?.parentElement?.querySelector<HTMLElement>('.chart-slider')?.focus();
+    close();
+  }
+  const time = (ms: number): string => chartTime(new Date(ms), chosen, spanMs);
+  const period = from === null ? '' : isRange ? `${time(from)} – ${time(until)}` : time(from);
+  return (
+    <div
+      class="chart-offer"
+      role="group"
+      aria-label="About this place"
+      ref={box}
+      onKeyDown={onKeyDown}
+      style={{ left: `${x}%`, transform: `translateX(-${x}%)` }}
+    >
+      {from !== null && (
+        <>
+          {isRange && onRange !== undefined && (
+            <button type="button" class="small" onClick={() => onRange(iso(from), iso(until))}>
+              Show {period}
+            </button>
+          )}
+          <a href={linkTo('tasks', { ...filters, since: iso(from), until: iso(until) })}>
+            Tasks of {period} ›
+          </a>
+        </>
+      )}
+      {markers.slice(-MOST_MARKERS).map(({ at, text, url }) => (
+        <span key={`${at} ${text}`}>
+          <a href={linkTo('failures', { ...filters, from: at, to: iso(end) })}>Failures since {text} ›</a>{' '}
+          <span class="dim num">{time(Date.parse(at))}</span>
+          {url !== null && (
+            <>
+              {' '}
+              <a href={url} rel="noreferrer" aria-label={`Open ${text}`}>
+                ↗
+              </a>
+            </>
+          )}
+        </span>
+      ))}
+    </div>
+  );
+}

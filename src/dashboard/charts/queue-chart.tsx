@@ -1,0 +1,52 @@
+import { useMemo } from 'preact/hooks';
+import { count, seconds } from '../text/numbers.ts';
+import {
+  axisCount,
+  axisSeconds,
+  greatest,
+  niceMost,
+  niceSeconds,
+  type Row,
+  type TimeChartProps,
+} from './chart.ts';
+import { Line } from './line.tsx';
+import type { Panel } from './panel.tsx';
+import { TimeChart } from './time-chart.tsx';
+
+const PANEL_PX = 90;
+
+/** How much waited in a queue and for how long: two panels over one time axis. */
+export function QueueChart(
+  props: TimeChartProps & {
+    /** Waiting messages in each step; `null`: unknown. */
+    readonly waiting: readonly (number | null)[];
+    /** Age of the oldest due message in each step, in seconds; `null`: unknown. */
+    readonly oldest: readonly (number | null)[];
+    /** Whether the ages are lower bounds. Default false. */
+    readonly isAtLeast?: boolean;
+  },
+) {
+  const { waiting, oldest, isAtLeast = false } = props;
+  const rows: readonly Row[] = [
+    { ...{ key: 'waiting', tone: 'waiting', label: 'waiting', mark: '○' }, values: waiting, format: count },
+    {
+      ...{ key: 'oldest', tone: 'running', label: 'oldest due', mark: '━', values: oldest },
+      format: (value) => (isAtLeast && value > 0 ? `≥ ${seconds(value)}` : seconds(value)),
+    },
+  ];
+  const panels = useMemo(
+    (): readonly Panel[] => [
+      {
+        ...{ key: 'waiting', height: PANEL_PX, most: niceMost(greatest(waiting)) },
+        format: axisCount,
+        draw: (scale) => <Line values={waiting} look="thick" tone="waiting" scale={scale} />,
+      },
+      {
+        ...{ key: 'oldest', height: PANEL_PX, most: niceSeconds(greatest(oldest)), format: axisSeconds },
+        draw: (scale) => <Line values={oldest} look="thick" tone="running" scale={scale} />,
+      },
+    ],
+    [waiting, oldest],
+  );
+  return <TimeChart {...props} {...{ rows, panels }} />;
+}

@@ -1,0 +1,117 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { zone } from '../settings.ts';
+import { useStore } from '../store.ts';
+import { axisLabel, chartTime } from '../text/moments.ts';
+import { Caption, ChartTable } from './caption.tsx';
+import { type ChartMarker, type Row, stepAt, stepInText, stepInWords, type TimeChartProps } from './chart.ts';
+import { cursor } from './cursor.ts';
+import { MarkerLines } from './marker-lines.tsx';
+import { groupMarkers } from './markers.ts';
+import { Offer, type OfferedPlace } from './offer.tsx';
+import { type Panel, PanelDrawing, useWidth } from './panel.tsx';
+import { Slider } from './slider.tsx';
+import type { StepRange } from './use-steps.ts';
+
+/** What a chart shows: its figures in words, and how they are drawn. */
+interface ChartContent {
+  readonly rows: readonly Row[];
+  readonly panels: readonly Panel[];
+}
+
+const NO_MARKERS: readonly ChartMarker[] = [];
+
+/** The steps of a chart in milliseconds since 1970, and how they are written. */
+function useTimes(times: readonly string[], stepSeconds: number) {
+  const chosen = useStore(zone);
+  const starts = useMemo(() => times.map((time) => Date.parse(time)), [times]);
+  const stepMs = stepSeconds * 1_000;
+  const from = starts[0] ?? 0;
+  const end = (starts.at(-1) ?? 0) + stepMs;
+  const spanMs = (starts.length - 1) * stepMs;
+  return {
+    ...{ starts, stepMs, from, end, spanMs },
+    timeOf: (index: number): string => chartTime(new Date(starts[index] ?? 0), chosen, spanMs),
+    /** Five labels under the chart. */
+    labels: [0, 0.25, 0.5, 0.75, 1].map((part) => {
+      const start = starts[Math.round(part * (starts.length - 1))];
+      return start === undefined ? '' : axisLabel(new Date(start), chosen, spanMs);
+    }),
+  };
+}
+
+type Times = ReturnType<typeof useTimes>;
+
+/** A chart over time: its legend with values, its panels over one time axis, markers, ranges, and a table. */
+export function TimeChart(props: TimeChartProps & ChartContent) {
+  const { label, times, stepSeconds, rows } = props;
+  const at = useStore(cursor);
+  const [isTable, setTable] = useState(false);
+  const steps = useTimes(times, stepSeconds);
+  const index = stepAt(steps.starts, steps.stepMs, at);
+  // No chart points at what another view has pointed at.
+  useEffect(() => () => cursor.set(null), []);
+  return (
+    <figure class="chart">
+      <Caption
+        {...{ rows, index, isTable, setTable }}
+        when={index === null ? `per ${stepInWords(stepSeconds)}` : steps.timeOf(index)}
+      />
+      {isTable ? (
+        <ChartTable {...{ label, rows }} head="Time" steps={times.map((_, step) => steps.timeOf(step))} />
+      ) : (
+        <Plot {...props} index={index} steps={steps} />
+      )}
+    </figure>
+  );
+}
+
+/** The drawing, and what is pointed at and selected in it. */
+function Plot(
+  props: TimeChartProps & ChartContent & { readonly index: number | null; readonly steps: Times },
+) {
+  const { label, markers = NO_MARKERS, onRange, filters = {}, rows, panels, index, steps } = props;
+  const { starts, stepMs, from, end, spanMs, timeOf, labels } = steps;
+  const count = starts.length;
+  const { box, width } = useWidth();
+  const [place, setPlace] = useState<OfferedPlace | null>(null);
+  const groups = useMemo(() => groupMarkers(markers, from, end, width), [markers, from, end, width]);
+  const drawings = useMemo(
+    () => panels.map((panel) => <PanelDrawing key={panel.key} {...{ panel, width, count }} />),
+    [panels, width, count],
+  );
+
+  function pick([first, last]: StepRange, how: 'mouse' | 'touch' | 'keys'): void {
+    const [start, until] = [starts[first] ?? 0, (starts[last] ?? 0) + stepMs];
+    const isRange = last > first;
+    if (isRange && how !== 'touch') {
+      onRange?.(new Date(start).toISOString(), new Date(until).toISOString());
+      return;
+    }
+    const here = markers.filter(({ at }) => Date.parse(at) >= start && Date.parse(at) < until);
+    const x = ((first + last + 1) / 2 / count) * 100;
+    setPlace({ from: start, until, markers: here, isRange, takesFocus: how === 'keys', x });
+  }
+
+  return (
+    <div class="chart-plot">
+      <div class={groups.length > 0 ? 'chart-area with-markers' : 'chart-area'} ref={box}>
+        {drawings}
+        <Slider
+          {...{ label, index, pick, count }}
+          textOf={(step) => `${timeOf(step)}: ${stepInText(rows, step)}`}
+          hasRanges={onRange !== undefined}
+          point={(step) => cursor.set(step === null ? null : (starts[step] ?? null))}
+        />
+        <MarkerLines groups={groups} width={width} open={setPlace} end={end} />
+        {place !== null && (
+          <Offer {...{ place, end, spanMs, filters, onRange }} close={() => setPlace(null)} />
+        )}
+      </div>
+      <div class="chart-times num dim" aria-hidden="true">
+        {labels.map((text, tick) => (
+          <span key={tick}>{text}</span>
+        ))}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,99 @@
+import { useRef, useState } from 'preact/hooks';
+
+/** A range of steps, the last one included. */
+export type StepRange = readonly [first: number, last: number];
+
+/** What is done with the steps that the reader points at. */
+export interface StepHandlers {
+  readonly count: number;
+  /** The step that is pointed at; `null`: none. */
+  readonly index: number | null;
+  readonly point: (index: number | null) => void;
+  /** Whether ranges can be selected. */
+  readonly hasRanges: boolean;
+  /** Called when the reader wants to know more about some steps. */
+  readonly pick: (range: StepRange, how: 'mouse' | 'touch' | 'keys') => void;
+}
+
+/** Keys and the pages of steps that they go by. */
+const MOVES: Readonly<Record<string, number>> = {
+  ArrowRight: 1,
+  ArrowUp: 1,
+  ArrowLeft: -1,
+  ArrowDown: -1,
+  PageUp: 10,
+  PageDown: -10,
+  Home: Number.NEGATIVE_INFINITY,
+  End: Number.POSITIVE_INFINITY,
+};
+
+/** Points at the steps of a chart and selects ranges of them, by pointer and by keys. */
+export function useSteps({ count, index, point, hasRanges, pick }: StepHandlers) {
+  const [anchor, setAnchor] = useState<number | null>(null);
+  const pressed = useRef<number | null>(null);
+  const last = count - 1;
+  const within = (step: number): number => Math.max(0, Math.min(last, step));
+  const rangeTo = (step: number): StepRange => {
+    const from = anchor ?? step;
+    return [Math.min(from, step), Math.max(from, step)];
+  };
+  const stepOf = (event: PointerEvent): number => {
+    const { left, width } = (event.currentTarget as HTMLElement).getBoundingClientRect();
+    return within(Math.floor(((event.clientX - left) / width) * count));
+  };
+  function clear(): void {
+    pressed.current = null;
+    setAnchor(null);
+  }
+  function onKeyDown(event: KeyboardEvent): void {
+    const move = MOVES[event.key];
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const isUsed = move !== undefined || event.key === 'Enter' || (event.key === 'Escape' && anchor !== null);
+    if (!isUsed) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const here = index ?? last;
+    if (move !== undefined) {
+      setAnchor(event.shiftKey && hasRanges ? (anchor ?? here) : null);
+      point(within(here + move));
+    } else {
+      if (event.key === 'Enter') pick(rangeTo(here), 'keys');
+      clear();
+    }
+  }
+  return {
+    selected: anchor === null || index === null ? null : rangeTo(index),
+    handlers: {
+      onKeyDown,
+      onPointerDown(event: PointerEvent) {
+        if (event.button !== 0) return;
+        (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
+        pressed.current = stepOf(event);
+        setAnchor(null);
+        point(pressed.current);
+      },
+      onPointerMove(event: PointerEvent) {
+        const step = stepOf(event);
+        if (hasRanges && pressed.current !== null && step !== pressed.current) setAnchor(pressed.current);
+        point(step);
+      },
+      onPointerUp(event: PointerEvent) {
+        if (pressed.current === null) return;
+        pick(rangeTo(stepOf(event)), event.pointerType === 'touch' ? 'touch' : 'mouse');
+        clear();
+      },
+      onPointerCancel: clear,
+      onPointerLeave(event: PointerEvent) {
+        // What a finger has pointed at stays until it points elsewhere.
+        if (event.pointerType !== 'touch') point(null);
+      },
+      onFocus(event: FocusEvent) {
+        if (index === null && (event.currentTarget as HTMLElement).matches(':focus-visible')) point(last);
+      },
+      onBlur() {
+        clear();
+        point(null);
+      },
+    },
+  };
+}
