@@ -76,20 +76,32 @@ export function Offer(props: {
           </a>
         </>
       )}
-      {markers.slice(-MOST_MARKERS).map(({ at, text, url }) => (
-        <span key={`${at} ${text}`}>
-          <a href={linkTo('failures', { ...filters, from: at, to: iso(end) })}>Failures since {text} ›</a>{' '}
-          <span class="dim num">{time(Date.parse(at))}</span>
-          {url !== null && (
-            <>
-              {' '}
-              <a href={url} rel="noreferrer" aria-label={`Open ${text}`}>
-                ↗
-              </a>
-            </>
-          )}
-        </span>
+      {markers.slice(-MOST_MARKERS).map((marker) => (
+        <MarkerLinks
+          key={`${marker.at} ${marker.text}`}
+          marker={marker}
+          time={time(Date.parse(marker.at))}
+          link={linkTo('failures', { ...filters, from: marker.at, to: iso(end) })}
+        />
       ))}
     </div>
+  );
+}
+
+function MarkerLinks(props: { readonly marker: ChartMarker; readonly time: string; readonly link: string }) {
+  const { marker, time, link } = props;
+  const { text, url } = marker;
+  return (
+    <span>
+      <a href={link}>Failures since {text} ›</a> <span class="dim num">{time}</span>
+      {url !== null && (
+        <>
+          {' '}
+          <a href={url} rel="noreferrer" aria-label={`Open ${text}`}>
+            ↗
+          </a>
+        </>
+      )}
+    </span>
   );
 }

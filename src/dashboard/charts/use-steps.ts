@@ -28,72 +28,96 @@ const MOVES: Readonly<Record<string, number>> = {
 };
 
 /** Points at the steps of a chart and selects ranges of them, by pointer and by keys. */
-export function useSteps({ count, index, point, hasRanges, pick }: StepHandlers) {
+export function useSteps(props: StepHandlers) {
+  const { count, index, point } = props;
   const [anchor, setAnchor] = useState<number | null>(null);
-  const pressed = useRef<number | null>(null);
-  const last = count - 1;
-  const within = (step: number): number => Math.max(0, Math.min(last, step));
+  const within = (step: number): number => Math.max(0, Math.min(count - 1, step));
   const rangeTo = (step: number): StepRange => {
     const from = anchor ?? step;
     return [Math.min(from, step), Math.max(from, step)];
   };
-  const stepOf = (event: PointerEvent): number => {
-    const { left, width } = (event.currentTarget as HTMLElement).getBoundingClientRect();
-    return within(Math.floor(((event.clientX - left) / width) * count));
+  const selection: Selection = { anchor, setAnchor, within, rangeTo };
+  const pointer = usePointer(props, selection);
+  return {
+    selected: anchor === null || index === null ? null : rangeTo(index),
+    handlers: {
+      ...pointer,
+      onKeyDown: keysOf(props, selection),
+      onFocus(event: FocusEvent) {
+        if (index === null && (event.currentTarget as HTMLElement).matches(':focus-visible'))
+          point(count - 1);
+      },
+      onBlur() {
+        pointer.onPointerCancel();
+        point(null);
+      },
+    },
   };
-  function clear(): void {
-    pressed.current = null;
-    setAnchor(null);
-  }
-  function onKeyDown(event: KeyboardEvent): void {
+}
+
+interface Selection {
+  /** Where the selection began; `null`: nothing is selected. */
+  readonly anchor: number | null;
+  readonly setAnchor: (step: number | null) => void;
+  /** The nearest step that there is. */
+  readonly within: (step: number) => number;
+  /** What is selected when it ends at a step. */
+  readonly rangeTo: (step: number) => StepRange;
+}
+
+function keysOf({ count, index, point, hasRanges, pick }: StepHandlers, selection: Selection) {
+  const { anchor, setAnchor, within, rangeTo } = selection;
+  return (event: KeyboardEvent): void => {
     const move = MOVES[event.key];
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const isUsed = move !== undefined || event.key === 'Enter' || (event.key === 'Escape' && anchor !== null);
     if (!isUsed) return;
     event.preventDefault();
     event.stopPropagation();
-    const here = index ?? last;
+    const here = index ?? count - 1;
     if (move !== undefined) {
       setAnchor(event.shiftKey && hasRanges ? (anchor ?? here) : null);
       point(within(here + move));
     } else {
       if (event.key === 'Enter') pick(rangeTo(here), 'keys');
-      clear();
+      setAnchor(null);
     }
+  };
+}
+
+function usePointer({ count, point, hasRanges, pick }: StepHandlers, selection: Selection) {
+  const { setAnchor, within, rangeTo } = selection;
+  const pressed = useRef<number | null>(null);
+  const stepOf = (event: PointerEvent): number => {
+    const { left, width } = (event.currentTarget as HTMLElement).getBoundingClientRect();
+    return within(Math.floor(((event.clientX - left) / width) * count));
+  };
+  function onPointerCancel(): void {
+    pressed.current = null;
+    setAnchor(null);
   }
   return {
-    selected: anchor === null || index === null ? null : rangeTo(index),
-    handlers: {
-      onKeyDown,
-      onPointerDown(event: PointerEvent) {
-        if (event.button !== 0) return;
-        (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
-        pressed.current = stepOf(event);
-        setAnchor(null);
-        point(pressed.current);
-      },
-      onPointerMove(event: PointerEvent) {
-        const step = stepOf(event);
-        if (hasRanges && pressed.current !== null && step !== pressed.current) setAnchor(pressed.current);
-        point(step);
-      },
-      onPointerUp(event: PointerEvent) {
-        if (pressed.current === null) return;
-        pick(rangeTo(stepOf(event)), event.pointerType === 'touch' ? 'touch' : 'mouse');
-        clear();
-      },
-      onPointerCancel: clear,
-      onPointerLeave(event: PointerEvent) {
-        // What a finger has pointed at stays until it points elsewhere.
-        if (event.pointerType !== 'touch') point(null);
-      },
-      onFocus(event: FocusEvent) {
-        if (index === null && (event.currentTarget as HTMLElement).matches(':focus-visible')) point(last);
-      },
-      onBlur() {
-        clear();
-        point(null);
-      },
+    onPointerDown(event: PointerEvent) {
+      if (event.button !== 0) return;
+      (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
+      pressed.current = stepOf(event);
+      setAnchor(null);
+      point(pressed.current);
+    },
+    onPointerMove(event: PointerEvent) {
+      const step = stepOf(event);
+      if (hasRanges && pressed.current !== null && step !== pressed.current) setAnchor(pressed.current);
+      point(step);
+    },
+    onPointerUp(event: PointerEvent) {
+      if (pressed.current === null) return;
+      pick(rangeTo(stepOf(event)), event.pointerType === 'touch' ? 'touch' : 'mouse');
+      onPointerCancel();
+    },
+    onPointerCancel,
+    onPointerLeave(event: PointerEvent) {
+      // What a finger has pointed at stays until it points elsewhere.
+      if (event.pointerType !== 'touch') point(null);
     },
   };
 }
