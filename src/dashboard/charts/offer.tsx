@@ -24,6 +24,14 @@ const MOST_MARKERS = 5;
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
+function onPointerOutside(box: { readonly current: Element | null }, close: () => void): () => void {
+  function onDown({ target }: PointerEvent): void {
+    if (!(target instanceof Node && box.current?.contains(target) === true)) close();
+  }
+  document.addEventListener('pointerdown', onDown);
+  return () => document.removeEventListener('pointerdown', onDown);
+}
+
 /** Links about a place in a chart: its tasks, the failures since a marker, the range. */
 export function Offer(props: {
   readonly place: OfferedPlace;
@@ -40,11 +48,7 @@ export function Offer(props: {
   const chosen = useStore(zone);
   useEffect(() => {
     if (takesFocus) box.current?.querySelector<HTMLElement>('a, button')?.focus();
-    function onDown({ target }: PointerEvent): void {
-      if (!(target instanceof Node && box.current?.contains(target) === true)) close();
-    }
-    document.addEventListener('pointerdown', onDown);
-    return () => document.removeEventListener('pointerdown', onDown);
+    return onPointerOutside(box, close);
   }, [place]);
   function onKeyDown(event: KeyboardEvent): void {
     if (event.key !== 'Escape') return;
