@@ -34,7 +34,7 @@ function historyOf(tasks: number, redactor: Redactor | null): History {
 }
 
 async function search(history: History, router: Redactor, q: string): Promise<number> {
-  const matcher = createSerializer({ redactor: router }).matcher(q);
+  const matcher = createSerializer({ redactor: router }).matcher([q]);
   const query = queryOf({ limit: 10, q, search: matcher, scan: LARGE });
   // Each search gets a turn of its own.
   await new Promise((resolve) => setImmediate(resolve));

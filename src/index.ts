@@ -41,13 +41,17 @@ export type {
 } from './options.ts';
 export type { RedactFunction, RedactOptions } from './redact.ts';
 export { createMonitorRouter, type MonitorRouter } from './router.ts';
-export { selectTasks, summarizeTasks } from './select.ts';
+export { passesConditions, selectTasks, summarizeTasks } from './select.ts';
 export type {
   Activity,
   Awaitable,
+  Comparison,
   ComponentSource,
   DurationFigures,
+  ConditionFigure,
+  ConditionText,
   DurationKind,
+  FigureCondition,
   HealthSource,
   HistogramBucket,
   HistorySource,
@@ -64,6 +68,7 @@ export type {
   SourcePart,
   SourceStatus,
   StatsTotals,
+  TaskCondition,
   TaskCounts,
   TaskEventPage,
   TaskEventQuery,
@@ -76,5 +81,6 @@ export type {
   TaskSource,
   TaskStats,
   TaskStatsQuery,
+  TextCondition,
   WorkerSource,
 } from './source.ts';

@@ -1,2 +1,3 @@
 export { selectTasks } from './select/select-tasks.ts';
+export { passesConditions } from './select/task-conditions.ts';
 export { summarizeTasks } from './select/task-stats.ts';

@@ -32,6 +32,14 @@ export type {
 
 export type { DurationFigures, HistogramBucket, StatsTotals } from './source/stats-figures.ts';
 export type {
+  Comparison,
+  ConditionFigure,
+  ConditionText,
+  FigureCondition,
+  TaskCondition,
+  TextCondition,
+} from './source/task-condition.ts';
+export type {
   QueueDepths,
   TaskPage,
   TaskPosition,
@@ -83,6 +91,11 @@ export interface SourcePart {
 
 /** Tasks: the list, one task, its workflow. */
 export interface TaskSource extends SourcePart {
+  /**
+   * Whether `listTasks` and `getTaskStats` apply `query.conditions` themselves. Default: no; then `query.search` decides
+   * them, too, and `query.q` is never `null` where there are any.
+   */
+  readonly knowsConditions?: boolean;
   /** Called for `/api/tasks/`. For tasks in an array, use `selectTasks`. */
   listTasks(query: TaskQuery, context: ReadContext): Awaitable<TaskPage>;
   /** Called for `/api/tasks/{task_id}/`; `null` when this id is not known. */

@@ -13,7 +13,42 @@ export interface TaskListQuery {
   readonly root_id?: string;
   readonly parent_id?: string;
   readonly group_id?: string;
-  readonly q?: string;
+  /** All of these texts have to match. This and what follows up to `since` may have 20 values in all. */
+  readonly q?: string | readonly string[];
+  /** None of these texts may match. */
+  readonly not_q?: string | readonly string[];
+  readonly source?: string | readonly string[];
+  readonly task_id?: string | readonly string[];
+  /** A beginning, like all `_prefix`. With `task_id`, either may match; so do the others. */
+  readonly task_id_prefix?: string | readonly string[];
+  readonly name_prefix?: string | readonly string[];
+  readonly worker_prefix?: string | readonly string[];
+  readonly queue_prefix?: string | readonly string[];
+  readonly not_state?: string | readonly string[];
+  readonly not_engine_state?: string | readonly string[];
+  readonly not_name?: string | readonly string[];
+  readonly not_name_prefix?: string | readonly string[];
+  readonly not_worker?: string | readonly string[];
+  readonly not_worker_prefix?: string | readonly string[];
+  readonly not_queue?: string | readonly string[];
+  readonly not_queue_prefix?: string | readonly string[];
+  readonly not_source?: string | readonly string[];
+  readonly not_task_id?: string | readonly string[];
+  readonly not_task_id_prefix?: string | readonly string[];
+  /** Seconds. A task without a run time is in no range. */
+  readonly runtime_gt?: number;
+  readonly runtime_gte?: number;
+  readonly runtime_lt?: number;
+  readonly runtime_lte?: number;
+  /** Seconds. */
+  readonly wait_gt?: number;
+  readonly wait_gte?: number;
+  readonly wait_lt?: number;
+  readonly wait_lte?: number;
+  readonly retries_gt?: number;
+  readonly retries_gte?: number;
+  readonly retries_lt?: number;
+  readonly retries_lte?: number;
   readonly since?: string | Date;
   readonly until?: string | Date;
   readonly sort?: 'timestamp' | 'received' | 'started' | 'finished' | 'runtime' | 'name' | 'state';

@@ -1,5 +1,6 @@
 /** One task list of several sources. */
 import type { Task } from '../model.ts';
+import { queryOfSource } from '../select/query-of-source.ts';
 import { comparePositions, sortKeyOf } from '../select/task-order.ts';
 import { type FanOut, fanOutOf, type Reply } from '../source/combined-part.ts';
 import { isTaskPage, isTaskPosition } from '../source/pages.ts';
@@ -24,11 +25,13 @@ interface PartRows extends SortedItems<Task, TaskPosition> {
  * left, the read fails with their error.
  */
 export async function listAllTasks(
-  parts: readonly TaskSource[],
+  all: readonly TaskSource[],
   query: TaskQuery,
   context: ReadContext,
 ): Promise<TaskPage> {
   const fanOut = fanOutOf(context);
+  const parts = all.filter((part) => queryOfSource(part, query) !== null);
+  if (parts.length === 0) return { tasks: [], next: null, total: 0 };
   const names = parts.map(({ name }) => name);
   const { positions: starts, isExact: wasExact } = readPartPositions(query.after, names);
   const open = starts.filter((start) => start !== 'ended').length;
@@ -62,8 +65,8 @@ export async function listAllTasks(
 }
 
 /** @param which distinguishes several calls to the same part within one read */
-function pageOf(part: TaskSource, query: TaskQuery, fanOut: FanOut, which = ''): Promise<Reply<TaskPage>> {
-  Object.freeze(query);
+function pageOf(part: TaskSource, given: TaskQuery, fanOut: FanOut, which = ''): Promise<Reply<TaskPage>> {
+  const query = Object.freeze(queryOfSource(part, given) ?? given);
   return fanOut.ask({
     part,
     call: 'listTasks',

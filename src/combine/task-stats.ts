@@ -1,4 +1,6 @@
 /** Combines the task figures of several sources. */
+import { queryOfSource } from '../select/query-of-source.ts';
+import { summarizeTasks } from '../select/task-stats.ts';
 import type { FanOut } from '../source/combined-part.ts';
 import type { TaskSource, TaskStats, TaskStatsQuery } from '../source.ts';
 import { answerOf, lengthOf, requireAnswer } from './replies.ts';
@@ -15,14 +17,19 @@ export async function getMergedStats(
   query: TaskStatsQuery,
   fanOut: FanOut,
 ): Promise<TaskStats> {
+  const asked = parts.flatMap((part) => {
+    const filter = queryOfSource(part, query.filter);
+    return filter === null ? [] : { part, query: { ...query, filter } };
+  });
+  if (asked.length === 0) return summarizeTasks([], query);
   const replies = await Promise.all(
-    parts.map((part) =>
+    asked.map(({ part, query: own }) =>
       fanOut.ask<TaskStats | undefined>({
         part,
         call: 'getTaskStats',
         // Earlier figures are of another time window and cannot be added.
         mayBeOld: false,
-        read: (context) => part.getTaskStats?.(query, context),
+        read: (context) => part.getTaskStats?.(own, context),
         count(stats) {
           if (!(stats && stats.stepSeconds > 0)) throw new TypeError('getTaskStats() returned no figures.');
           return lengthOf(stats.series) + lengthOf(stats.names);

@@ -31,6 +31,7 @@ export function historySources(
   return {
     tasks: {
       name,
+      knowsConditions: true,
       status: status('tasks'),
       listTasks: (query, context) => reader.listTasks(query, context),
       getTask: (id, context) => reader.getTask(id, context),

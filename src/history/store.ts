@@ -48,7 +48,10 @@ export type StoredRecord = Pick<StoredTask, 'id' | 'rootId' | 'timestamp' | 'rec
 /** What relates a stored task to others. */
 export type StoredRelatives = Pick<StoredTask, 'id' | 'rootId' | 'parentId' | 'groupId' | 'chordId'>;
 
-/** Which stored tasks to list: the filters of a task query, its order and its position. */
+/**
+ * Which stored tasks to list: the filters of a task query, its order and its position. Of its conditions those that a
+ * store decides, see `isStoredCondition`.
+ */
 export type StoredQuery = Pick<
   TaskQuery,
   | 'limit'
@@ -60,6 +63,7 @@ export type StoredQuery = Pick<
   | 'rootId'
   | 'parentId'
   | 'groupId'
+  | 'conditions'
   | 'since'
   | 'until'
   | 'sort'

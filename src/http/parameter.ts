@@ -5,7 +5,7 @@ export type Reading<T> = { readonly value: T } | { readonly fault: string };
 
 /** JSON Schema of one value. */
 export interface ParameterSchema {
-  readonly type: 'boolean' | 'integer' | 'string';
+  readonly type: 'boolean' | 'integer' | 'number' | 'string';
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minLength?: number;
@@ -23,6 +23,8 @@ export interface Parameter<T> {
   readonly schema: ParameterSchema;
   /** Whether it may be given up to 50 times; a task needs to match only one of the values. */
   readonly repeatable: boolean;
+  /** Whether a task has to match all values of a repeatable one. Default: one of them. */
+  readonly needsAll?: boolean;
   /** Parses the values as given; none is empty. An empty list: the parameter is absent. */
   read(values: readonly string[]): Reading<T>;
 }
@@ -76,6 +78,29 @@ export function texts(description: string): Parameter<readonly string[]> {
     repeatable: true,
     read: (values) => ({ value: [...new Set(values)].sort() }),
   };
+}
+
+/** Texts, all of which have to match. */
+export function allTexts(description: string, maxLength: number): Parameter<readonly string[]> {
+  return {
+    description,
+    schema: { type: 'string', minLength: 1, maxLength },
+    repeatable: true,
+    needsAll: true,
+    read: (values) =>
+      values.every((value) => lengthOf(value) <= maxLength)
+        ? { value: [...new Set(values)] }
+        : { fault: `Write at most ${maxLength} characters.` },
+  };
+}
+
+/** A number from 0 on, such as 0.5. */
+export function figure(description: string): Parameter<number | null> {
+  return single<number | null>(description, { type: 'number', minimum: 0 }, null, (text) =>
+    /^\d{1,12}(?:\.\d{1,9})?$/.test(text)
+      ? { value: Number(text) }
+      : { fault: 'Write a number from 0 on, such as 2 or 0.5.' },
+  );
 }
 
 /** One of the given words. */

@@ -45,12 +45,16 @@ const STREAM: JsonObject = {
   },
 };
 
-function parameterOf([name, { description, schema, repeatable }]: [string, Parameter<unknown>]): JsonObject {
+const ANY = 'any of the values matches.';
+const ALL = 'all of the values have to match.';
+
+function parameterOf([name, parameter]: [string, Parameter<unknown>]): JsonObject {
+  const { description, schema, repeatable, needsAll = false } = parameter;
   const one = { ...schema } as JsonObject;
   return {
     name,
     in: 'query',
-    description: repeatable ? `${description} Repeatable: any of the values matches.` : description,
+    description: repeatable ? `${description} Repeatable: ${needsAll ? ALL : ANY}` : description,
     schema: repeatable ? { type: 'array', items: one, maxItems: MOST_REPEATS } : one,
     ...(repeatable ? { style: 'form', explode: true } : {}),
   };

@@ -15,7 +15,8 @@ import { isRecord } from '../values.ts';
 import { CALLER } from './caller.ts';
 
 /** Methods of a part: `true` for required ones. */
-type Methods<Part extends SourcePart> = Readonly<Record<Exclude<keyof Part, keyof SourcePart>, boolean>>;
+type Methods<Part extends SourcePart> = Readonly<Record<MethodOf<Part>, boolean>>;
+type MethodOf<Part extends SourcePart> = Exclude<keyof Part, keyof SourcePart | 'knowsConditions'>;
 
 const TASKS: Methods<TaskSource> = {
   listTasks: true,

@@ -3,11 +3,12 @@ import { moment } from '../http/moment-parameter.ts';
 import { flag, integer, type ValuesOf } from '../http/parameter.ts';
 import type { Fault } from '../http/route.ts';
 import type { TaskStatsQuery } from '../source.ts';
+import { CONDITION_NAMES } from './task-conditions.ts';
 
 /** Part of the query of the list. */
 export const STATS_QUERY = {
   stats: integer(
-    'Adds statistics over this many minutes. Beyond 1440, only `name`, `worker` and `queue` may filter.',
+    'Adds statistics over this many minutes. Beyond 1440, only `name`, `worker`, `queue` and `source` may filter.',
     { minimum: 1, maximum: 129_600 },
   ),
   stats_step: integer('Length of one step of `stats` in seconds, a multiple of 60. At most 1500 steps.', {
@@ -19,7 +20,7 @@ export const STATS_QUERY = {
 };
 
 /** Filters of the list that counts are not kept by. */
-type Filters = Record<(typeof UNCOUNTED)[number], readonly string[] | string | Date | null>;
+type Filters = Record<(typeof UNCOUNTED)[number], readonly string[] | string | number | Date | null>;
 type Values = ValuesOf<typeof STATS_QUERY> & Filters;
 
 /** Beyond a day, statistics are made of counts, which are kept by name, worker and queue. */
@@ -30,9 +31,9 @@ const UNCOUNTED = [
   'root_id',
   'parent_id',
   'group_id',
-  'q',
   'since',
   'until',
+  ...CONDITION_NAMES.filter((name) => name !== 'source' && name !== 'not_source'),
 ] as const;
 /** Most whole steps: the first one and the last one may be parts of a step. */
 const MOST_STEPS = 1_499;
@@ -58,7 +59,7 @@ export function findStatsFaults(values: Values, faulty: ReadonlySet<string>, fau
   if (stats > COUNTED_MINUTES && other !== undefined) {
     fault(
       'stats',
-      `Write at most 1440 with ${other}: longer windows can be filtered by name, worker and queue.`,
+      `Write at most 1440 with ${other}: longer windows can be filtered by name, worker, queue and source.`,
     );
   }
 }

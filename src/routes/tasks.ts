@@ -13,7 +13,9 @@ import type { Steps } from '../scheduler.ts';
 import { isTaskPage } from '../source/pages.ts';
 import type { TaskPage, TaskQuery, TaskStats } from '../source.ts';
 import type { MarkerBody, TaskMatchBody } from '../wire.ts';
+import { getTaskStats, listTasks } from './ask-tasks.ts';
 import { findStatsFaults, STATS_QUERY, statsWindowOf } from './stats-parameters.ts';
+import { CONDITION_NAMES, CONDITION_QUERY, conditionsOf, findConditionFaults } from './task-conditions.ts';
 import { decodeTaskCursor, encodeTaskCursor, listNameOf } from './task-cursor.ts';
 
 const SORTS = ['timestamp', 'received', 'started', 'finished', 'runtime', 'name', 'state'] as const;
@@ -33,10 +35,7 @@ const QUERY = {
   root_id: text('Only tasks of the workflow with this root task.'),
   parent_id: text('Only tasks that this task sent.'),
   group_id: text('Only members of this group.'),
-  q: text(
-    'Only tasks whose id, name, worker, args, kwargs, exception or result contain this text as shown, ignoring case. Adds `match` to each row.',
-    200,
-  ),
+  ...CONDITION_QUERY,
   since: moment('Only tasks whose last change is at or after this time.'),
   until: moment('Only tasks whose last change is before this time.'),
   sort: choice('The field to sort by; tasks without a value come last.', SORTS, 'timestamp'),
@@ -57,9 +56,9 @@ const LIST = [
   'root_id',
   'parent_id',
   'group_id',
-  'q',
   'since',
   'until',
+  ...CONDITION_NAMES,
 ] as const satisfies readonly (keyof Values)[];
 
 // Figures change with the clock, not only with the tasks.
@@ -79,6 +78,7 @@ export const tasks = defineRoute({
       const { values } = asked;
       const list = listNameOf(LIST.map((name) => values[name]));
       findFaults(asked, list, fault);
+      findConditionFaults(values, asked.faulty, fault);
       findStatsFaults(values, asked.faulty, fault);
       const request: ListRequest = {
         monitor,
@@ -113,7 +113,7 @@ function listDocument(request: ListRequest): Respond {
   const { monitor, query } = request;
   return createDocument(monitor, {
     ...documentBase(request),
-    read: (source, context) => source.listTasks(query, context),
+    read: (source, context) => listTasks(source, query, context),
     *content(page: TaskPage, sourceOf) {
       return yield* contentOfList(yield* listBody(request, page, sourceOf));
     },
@@ -129,11 +129,11 @@ function statsDocument(request: ListRequest, minutes: number): Respond {
     // Async functions, so that of two failures none is an unhandled rejection.
     read: (source, context, now) =>
       Promise.all([
-        (async () => source.listTasks(query, context))(),
-        (async () =>
-          source.getTaskStats === undefined
-            ? null
-            : source.getTaskStats({ ...statsWindowOf(values, minutes, now), filter: query }, context))(),
+        (async () => listTasks(source, query, context))(),
+        (async () => {
+          const window = statsWindowOf(values, minutes, now);
+          return getTaskStats(source, { ...window, filter: query }, context);
+        })(),
         monitor.markers(),
       ]),
     *content([page, stats, markers]: StatsRead, sourceOf, now) {
@@ -154,13 +154,14 @@ type StatsRead = readonly [TaskPage, TaskStats | null, readonly MarkerBody[]];
 
 /** The members `tasks`, `next_cursor`, `cursor_exact` and `total` of a response body. */
 function* listBody(
-  { monitor: { serializer }, list, query }: ListRequest,
+  { monitor: { serializer }, asked, list, query }: ListRequest,
   page: TaskPage,
   sourceOf: ReadResult['sourceOf'],
 ): Steps<ListBody> {
   if (!isTaskPage(page)) throw new TypeError('listTasks() must return { tasks, next, total }.');
   const nextCursor = page.next === null ? null : encodeTaskCursor({ list, position: page.next });
-  const find = query.q === null ? null : serializer.finder(query.q);
+  const [q] = asked.values.q;
+  const find = q === undefined ? null : serializer.finder(q.toLowerCase());
   const isExact = page.cursorExact !== false;
   const after = `],"next_cursor":${JSON.stringify(nextCursor)},"cursor_exact":${isExact},"total":${page.total}`;
   const { shown: rows, unreadable } = yield* readItems<Task, string>(
@@ -194,26 +195,31 @@ function findFaults({ values, faulty }: Asked<Values>, list: string, fault: Faul
 }
 
 function queryOf(values: Values, { options, serializer }: Monitor): TaskQuery {
-  const q = values.q?.toLowerCase() ?? null;
   return Object.freeze({
     limit: Math.min(values.limit, options.limits.page),
     after: values.cursor?.position ?? null,
     states: values.state,
     engineStates: values.engine_state,
-    names: values.name,
-    workers: values.worker,
-    queues: values.queue,
     rootId: values.root_id,
     parentId: values.parent_id,
     groupId: values.group_id,
-    q,
-    search: q === null ? () => true : serializer.matcher(q),
+    ...conditionsOf(values),
+    ...searchOf(values, serializer),
     since: values.since,
     until: values.until,
     sort: values.sort,
     order: values.order,
     scan: options.limits.scan,
   });
+}
+
+/** The texts searched for, and those that must not be there. */
+function searchOf({ q, not_q }: Values, serializer: Monitor['serializer']): Pick<TaskQuery, 'q' | 'search'> {
+  if (q.length + not_q.length === 0) return { q: null, search: () => true };
+  const all = q.map((text) => text.toLowerCase());
+  const longest = all.reduce((best, text) => (text.length > best.length ? text : best), '');
+  const none = not_q.map((text) => text.toLowerCase());
+  return { q: longest, search: serializer.matcher(all, none) };
 }
 
 /** A relative link (RFC 8288) with the parameters of the request: valid wherever the router is mounted. */

@@ -1,5 +1,6 @@
 import type { Task } from '../model.ts';
 import type { TaskQuery } from '../source.ts';
+import { passesConditions } from './task-conditions.ts';
 
 /** Whether a task passes every filter of a query, text and time included. */
 export function passesFilters(task: Task, query: TaskQuery): boolean {
@@ -14,6 +15,7 @@ export function passesFilters(task: Task, query: TaskQuery): boolean {
     isThat(task.parentId === task.id ? null : task.parentId, query.parentId) &&
     isThat(task.groupId, query.groupId) &&
     isWithin(task.timestamp, query.since, query.until) &&
+    passesConditions(task, query.conditions) &&
     (query.q === null || query.search(task))
   );
 }

@@ -35,6 +35,34 @@ export function createFinder(q: string, show: ShowText): (task: Task) => TaskMat
   };
 }
 
+/**
+ * Creates the test of several searches at once: whether a task contains all of some texts and none of others. Each
+ * field is shown once for all of them.
+ *
+ * @param all in lower case, like `none`
+ */
+export function createMatcher(
+  all: readonly string[],
+  none: readonly string[],
+  show: ShowText,
+): (task: Task) => boolean {
+  return function matches(task) {
+    let missing = all;
+    try {
+      for (const field of FIELDS) {
+        if (missing.length + none.length === 0) return true;
+        const text = textOf(task, field, show)?.toLowerCase();
+        if (text === undefined) continue;
+        if (none.some((q) => text.includes(q))) return false;
+        missing = missing.filter((q) => !text.includes(q));
+      }
+    } catch {
+      return false;
+    }
+    return missing.length === 0;
+  };
+}
+
 function textOf(task: Task, field: (typeof FIELDS)[number], show: ShowText): string | null {
   if (field === 'task_id') return label(task.id);
   if (field === 'name' || field === 'worker') return label(task[field]);

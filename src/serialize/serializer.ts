@@ -34,7 +34,7 @@ import type {
 } from '../wire.ts';
 import { componentBody, queueBody } from './components.ts';
 import { eventBody, runningTaskBody, scheduleBody, workerBody } from './deployment.ts';
-import { createFinder } from './finder.ts';
+import { createFinder, createMatcher } from './finder.ts';
 import { findingBody, ruleBody } from './findings.ts';
 import { createRowCache } from './row-cache.ts';
 import { wellFormed } from './scalars.ts';
@@ -102,8 +102,12 @@ export interface Serializer {
    * @param q search text in lower case
    */
   finder(q: string): (task: Task) => TaskMatchBody | null;
-  /** The same search, for whether there is such a field. @param q search text in lower case */
-  matcher(q: string): (task: Task) => boolean;
+  /**
+   * The same search for several texts: whether a task contains all of them, and none of others.
+   *
+   * @param all in lower case, like `none`. Default of `none`: there are no others
+   */
+  matcher(all: readonly string[], none?: readonly string[]): (task: Task) => boolean;
 }
 
 /** Creates the serializer of one router. */
@@ -156,10 +160,7 @@ export function createSerializer({
     rule: (outcome) => ruleBody(outcome, sentence),
     sentence,
     finder: (q) => createFinder(q, showPreview),
-    matcher(q) {
-      const find = createFinder(q, showPreview);
-      return (task) => find(task) !== null;
-    },
+    matcher: (all, none = []) => createMatcher(all, none, showPreview),
   };
 }
 

@@ -49,6 +49,11 @@ export interface FanOut {
   leaveOut(part: SourcePart, call: string, count: number): void;
 }
 
+/** Whether a part is made of others. */
+export function isCombined(part: SourcePart): boolean {
+  return (part as Partial<CombinedPart<SourcePart>>).combinedParts !== undefined;
+}
+
 /** The parts that a part is made of; itself, when it is not combined. */
 export function partsOf<Part extends SourcePart>(part: Part): readonly Part[] {
   return (part as Partial<CombinedPart<Part>>).combinedParts ?? [part];

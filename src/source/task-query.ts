@@ -1,6 +1,7 @@
 /** What a source is asked for when tasks are listed and summed up, and what it answers. */
 import type { Task } from '../model.ts';
 import type { DurationFigures, HistogramBucket, StatsTotals } from './stats-figures.ts';
+import type { TaskCondition } from './task-condition.ts';
 
 /** Fields that the task list can be sorted by. */
 export type TaskSort = 'timestamp' | 'received' | 'started' | 'finished' | 'runtime' | 'name' | 'state';
@@ -30,11 +31,16 @@ export interface TaskQuery {
   readonly rootId: string | null;
   readonly parentId: string | null;
   readonly groupId: string | null;
-  /** The text searched for, lower case; decide with {@link TaskQuery.search}. */
+  /** All of them must be met; decide with `passesConditions`. Every task meets an empty list. */
+  readonly conditions: readonly TaskCondition[];
+  /**
+   * A text searched for, lower case: of several the longest. Empty: `search` decides without one, such as what must not
+   * be in a task. `null`: `search` need not be called. Decide with {@link TaskQuery.search}.
+   */
   readonly q: string | null;
   /**
-   * Whether a task matches `q`, in the text that a list row shows (redacted and cut). Only this
-   * function may decide: matching raw values would let a search find secrets.
+   * Whether a task contains all texts searched for and none of the others, in the text that a list row shows (redacted
+   * and cut). Only this function may decide: matching raw values would let a search find secrets.
    */
   search(task: Task): boolean;
   /** On `timestamp`, inclusive. */
@@ -58,6 +64,7 @@ export const ALL_TASKS: Omit<TaskQuery, 'limit' | 'scan'> = {
   rootId: null,
   parentId: null,
   groupId: null,
+  conditions: [],
   q: null,
   search: () => true,
   since: null,

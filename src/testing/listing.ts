@@ -1,5 +1,6 @@
 /** Helpers for the task list: queries, reading all pages, comparing rows. */
 import type { Task } from '../model.ts';
+import { queryOfSource } from '../select/query-of-source.ts';
 import { ALL_TASKS } from '../source/task-query.ts';
 import type { TaskPage, TaskPosition, TaskQuery, TaskSort } from '../source.ts';
 import type { Bench } from './bench.ts';
@@ -42,7 +43,8 @@ export function taskQuery(part: Partial<TaskQuery> = {}): TaskQuery {
 export async function page(bench: Bench, query: TaskQuery): Promise<TaskPage> {
   const { tasks } = bench.sources;
   if (!tasks) fail('sources.tasks', 'a part', tasks);
-  const answer = await bench.read('listTasks', (context) => tasks.listTasks(query, context));
+  const asked = queryOfSource(tasks, query) ?? query;
+  const answer = await bench.read('listTasks', (context) => tasks.listTasks(asked, context));
   SHAPES.taskPage(answer, 'listTasks');
   if (answer.tasks.length > query.limit) {
     fail('listTasks().tasks.length', `at most the limit of ${query.limit}`, answer.tasks.length);

@@ -3,6 +3,7 @@ import type { MonitorSources } from '../source.ts';
 import { ACTIVITY_CHECKS } from './activity-cases.ts';
 import { type Bench, type ContractPart, type ContractSetup, onBench, partsOf } from './bench.ts';
 import type { Checks } from './checks.ts';
+import { CONDITION_CHECKS } from './condition-cases.ts';
 import { CONDUCT_CHECKS } from './conduct-cases.ts';
 import { DETAIL_CHECKS, TREE_CHECKS } from './detail-cases.ts';
 import { EVENT_CHECKS } from './event-cases.ts';
@@ -32,7 +33,7 @@ export interface SourceCase {
 const TRIES_WHEN_LIVE = 3;
 
 const CHECKS_OF: Readonly<Record<ContractPart, Checks>> = {
-  tasks: { ...TASK_CHECKS, ...DETAIL_CHECKS },
+  tasks: { ...TASK_CHECKS, ...CONDITION_CHECKS, ...DETAIL_CHECKS },
   'tasks.tree': TREE_CHECKS,
   'tasks.stats': STATS_CHECKS,
   workers: WORKER_CHECKS,

@@ -1,5 +1,6 @@
 /** Cases on the statistics over the task list. */
 import type { Task } from '../model.ts';
+import { queryOfSource } from '../select/query-of-source.ts';
 import type { TaskQuery, TaskStats } from '../source.ts';
 import type { Bench } from './bench.ts';
 import type { Checks } from './checks.ts';
@@ -16,10 +17,11 @@ async function statsOf(
   filter: Partial<TaskQuery> = {},
   minutes = DAY,
 ): Promise<TaskStats> {
-  const query = Object.freeze({ minutes, now, filter: taskQuery(filter) });
-  const stats = await bench.read('getTaskStats', (context) =>
-    bench.sources.tasks?.getTaskStats?.(query, context),
-  );
+  const { tasks } = bench.sources;
+  const asked = taskQuery(filter);
+  const own = tasks === undefined ? null : queryOfSource(tasks, asked);
+  const query = Object.freeze({ minutes, now, filter: own ?? asked });
+  const stats = await bench.read('getTaskStats', (context) => tasks?.getTaskStats?.(query, context));
   if (!stats) fail('getTaskStats', 'figures', stats);
   SHAPES.taskStats(stats, 'getTaskStats');
   return stats;
@@ -94,6 +96,9 @@ export const STATS_CHECKS: Checks = {
     const stats = await statsOf(bench, now, { since, states: [first.state] });
     const foreign = Object.keys(stats.states).filter((state) => state !== first.state && stats.states[state]);
     if (foreign.length > 0) fail(`getTaskStats of ${first.state}`, 'no other state', foreign);
+    const excluded = { field: 'state', values: [first.state], prefixes: [], isNegated: true } as const;
+    const others = await statsOf(bench, now, { since, conditions: [excluded] });
+    if (others.states[first.state]) fail(`getTaskStats without ${first.state}`, 'none of it', others.states);
     const none = await statsOf(bench, now, { since, names: ['no-such-name'] });
     if (sum(Object.values(none.states)) > 0) fail('getTaskStats of an unknown name', 'no task', none.states);
   },

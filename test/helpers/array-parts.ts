@@ -7,6 +7,7 @@ import type {
   StoredTask,
   TaskStore,
 } from '../../src/history/store.ts';
+import { passesConditions } from '../../src/select/task-conditions.ts';
 import { recordOf } from '../stores/samples.ts';
 import type { ArrayContext, ArrayStore } from './array-store.ts';
 
@@ -88,6 +89,11 @@ const SORT_FIELDS = {
   state: 'state',
 } as const;
 
+/** What conditions are decided by. */
+const rowOf = ({ id, state, name, worker, queue, runtime }: StoredTask) => ({
+  ...{ id, state, name, worker, queue, runtime },
+});
+
 /** The tasks of a list in its order; those without a value to sort by come last in both orders. */
 function matching(tasks: StoredTask[], query: StoredQuery, isPaged: boolean): StoredTask[] {
   const { states, names, workers, queues, rootId, parentId, groupId, since, until, after } = query;
@@ -117,6 +123,7 @@ function matching(tasks: StoredTask[], query: StoredQuery, isPaged: boolean): St
         (groupId === null || task.groupId === groupId) &&
         (since === null || (task.timestamp !== null && task.timestamp >= since.getTime())) &&
         (until === null || (task.timestamp !== null && task.timestamp < until.getTime())) &&
+        passesConditions(rowOf(task), query.conditions) &&
         (!query.isOpen || task.isOpen) &&
         query.except?.includes(task.id) !== true &&
         (query.hint === null || JSON.stringify(task).toLowerCase().includes(query.hint)) &&

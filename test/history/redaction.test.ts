@@ -35,7 +35,7 @@ function historyWith(redactor: Redactor, ids: readonly string[]): History {
 
 /** A search as a router asks for it. */
 function searchFor(history: History, q: string, router: Redactor) {
-  return page(history, { q, search: createSerializer({ redactor: router }).matcher(q) });
+  return page(history, { q, search: createSerializer({ redactor: router }).matcher([q]) });
 }
 
 describe('a history that redacts', () => {

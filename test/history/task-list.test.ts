@@ -6,6 +6,7 @@ import { selectTasks } from '../../src/select.ts';
 import type { TaskPage, TaskQuery } from '../../src/source.ts';
 import { SORTS } from '../../src/testing/listing.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
+import { CONDITIONS } from '../helpers/random-conditions.ts';
 import { CONTEXT, historyOf, idsOf, page, query, T0, told } from './telling.ts';
 
 /** A few tasks with many ties and gaps: what sorting gets wrong lies there. */
@@ -54,6 +55,7 @@ const filters = fc.record({
   q: fc.constantFrom(null, 'needle'),
   since: fc.constantFrom(null, new Date(T0 + 5)),
   until: fc.constantFrom(null, new Date(T0 + 20)),
+  conditions: CONDITIONS,
 });
 
 const search = (task: Task) => String(task.args ?? '').includes('needle');
@@ -101,7 +103,7 @@ describe('the task list', () => {
           if (scan === 20_000) expect(pages[0]?.total).toBe(expected.total);
         },
       ),
-      { numRuns: 600, seed: 3 },
+      { numRuns: 900, seed: 3 },
     );
   });
 

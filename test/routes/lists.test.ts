@@ -91,6 +91,7 @@ describe.each(EXPRESS_MAJORS)('on $name', (major) => {
         rootId: 'r',
         parentId: null,
         groupId: null,
+        conditions: [],
         q: 'blue',
         search: expect.any(Function),
         since: new Date(START),

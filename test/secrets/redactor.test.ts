@@ -67,7 +67,7 @@ describe('a search', { timeout: 60_000 }, () => {
       WHOLE_TEXTS.filter((entry) => {
         const task = { id: '1', state: 'STARTED', args: entry.text, kwargs: { note: entry.text } };
         const [part = ''] = partsOf(entry);
-        return matcher(part.toLowerCase())(task);
+        return matcher([part.toLowerCase()])(task);
       }),
     );
     expect(found[0]).toEqual([]);

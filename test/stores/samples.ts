@@ -49,6 +49,7 @@ export function storedQuery(given: Partial<StoredQuery> = {}): StoredQuery {
     },
     ...{
       groupId: null,
+      conditions: [],
       since: null,
       until: null,
       sort: 'timestamp',

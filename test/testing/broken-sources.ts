@@ -66,6 +66,7 @@ export const BROKEN: Readonly<Record<string, Break>> = {
   'looks at the first of several workers only': asking(({ workers }) => ({ workers: workers.slice(0, 1) })),
   'ignores the queue filter': asking(() => ({ queues: [] })),
   'ignores the group filter': asking(() => ({ groupId: null })),
+  'says that it knows conditions, and does not': tasks(() => ({ knowsConditions: true })),
   'searches the raw values itself': asking(({ q }) => ({
     search: (task) =>
       JSON.stringify(task)

@@ -1,11 +1,14 @@
 /** Which tasks have to be examined to answer a query: the smallest index that covers one of its filters. */
 import { mergeSorted } from '../../merge-sorted.ts';
+import { holdsText } from '../../select/task-conditions.ts';
+import { isFigureCondition, type TaskCondition } from '../../source/task-condition.ts';
 import type { TaskQuery } from '../../source.ts';
 import { createOrderedSlots, type OrderedSlots } from '../index/ordered-slots.ts';
 import { beforeKey, behindKey, NO_KEY, type SeekTarget } from '../index/slot-blocks.ts';
 import { INDEXED_COLUMNS, type IndexedColumn, type TaskIndex } from '../index/task-index.ts';
 import { orderById } from '../index/task-orders.ts';
 import type { Records } from '../table/records.ts';
+import { isIndexed, slotPasses } from './slot-conditions.ts';
 
 /** Tasks to examine, by time of the last change. */
 export interface Candidates {
@@ -37,9 +40,16 @@ const VALUES_OF: Readonly<Record<IndexedColumn, (query: TaskQuery) => readonly s
   queue: (query) => query.queues,
 };
 
+/** Values of a column whose tasks are merged into one list, at most. */
+const MOST_MERGED = 64;
+/** Of columns with more values, none is looked for by its beginning. */
+const MOST_COMPARED = 2_000;
+
 /** The candidates of a query. The indexes must have caught up. */
 export function candidatesOf(query: TaskQuery, records: Records, index: TaskIndex): Candidates {
-  const paths = accessPaths(query, records, index);
+  const found = query.conditions.map((condition) => conditionPath(condition, records, index));
+  const known = found.filter((path) => path !== null);
+  const paths = [...accessPaths(query, records, index), ...known];
   let best: AccessPath | null = null;
   for (const path of paths) if (best === null || path.size < best.size) best = path;
   const lists = best?.lists ?? (() => [index.all]);
@@ -49,7 +59,7 @@ export function candidatesOf(query: TaskQuery, records: Records, index: TaskInde
     members,
     isAll: best === null,
     count: members?.length ?? lists().reduce((total, list) => total + countWithin(list, query), 0),
-    isExact: paths.length <= 1 && query.q === null,
+    isExact: paths.length <= 1 && known.length === found.length && query.q === null,
     matches: (slot) => passesFilters(slot, query, records, index),
   };
 }
@@ -81,6 +91,28 @@ function accessPaths(query: TaskQuery, records: Records, index: TaskIndex): Acce
   return paths;
 }
 
+/** `null`: no index has the tasks that meet the condition. */
+function conditionPath(condition: TaskCondition, records: Records, index: TaskIndex): AccessPath | null {
+  if (isFigureCondition(condition)) return null;
+  const { field, values, prefixes, isNegated } = condition;
+  if (field === 'id' && !isNegated && prefixes.length === 0) {
+    const slots = [...new Set(values)].flatMap((id) => records.slots.get(id) ?? []);
+    const members = slots.filter((slot) => records.indexed[slot] === 1);
+    return { size: members.length, lists: () => [], members: () => members };
+  }
+  // Tasks without a value meet a negated condition, and only a state is always known.
+  if (!isIndexed(field) || (isNegated && field !== 'state')) return null;
+  const { strings, list, size } = index.columns[field];
+  if (strings.count > MOST_COMPARED) return null;
+  const texts = strings.all().filter((text) => holdsText(condition, text));
+  const numbers = texts.map(strings.find).filter((number) => size(number) > 0);
+  if (numbers.length > MOST_MERGED) return null;
+  return {
+    size: numbers.reduce((sum, number) => sum + size(number), 0),
+    lists: () => numbers.flatMap((number) => list(number) ?? []),
+  };
+}
+
 function rootLists(root: string, records: Records, index: TaskIndex): OrderedSlots[] {
   const lists: OrderedSlots[] = [];
   const own = records.slots.get(root);
@@ -104,6 +136,7 @@ function passesFilters(slot: number, query: TaskQuery, records: Records, index: 
     const string = records[column][slot] as number;
     if (string === 0 || !values.includes(index.columns[column].strings.text(string))) return false;
   }
+  if (!slotPasses(slot, query.conditions, records, index)) return false;
   if (query.rootId !== null && records.roots[slot] !== query.rootId) return false;
   if (query.parentId !== null && records.parents[slot] !== query.parentId) return false;
   return query.groupId === null || records.extras.get(slot)?.groupId === query.groupId;

@@ -6,6 +6,8 @@
 export interface InternedStrings {
   /** Estimate of the memory that the strings and their lists in the indexes take. */
   readonly bytes: number;
+  /** How many there are. */
+  readonly count: number;
   /** The number of a text; a new one if it has none. This is no reference yet. */
   intern(text: string): number;
   /** The number of a text; 0 when it is not stored. */
@@ -35,6 +37,9 @@ export function createInternedStrings(): InternedStrings {
 
   const strings: InternedStrings & { bytes: number } = {
     bytes: 0,
+    get count() {
+      return numbers.size;
+    },
     intern(text) {
       if (lastNumber !== 0 && text === lastText) return lastNumber;
       let number = numbers.get(text);

@@ -111,6 +111,7 @@ function historySource(name: string, { reader }: JobStore): HistorySource {
 function taskSource(name: string, access: QueueAccess, portions: PortionCache): TaskSource {
   return {
     name,
+    knowsConditions: true,
     status: access.status,
     listTasks: (query, { signal }) => listTasks(access, portions, query, { signal }),
     getTask: (id, { signal }) => readTaskDetail(access, id, { signal }),

@@ -1,6 +1,7 @@
 /** The statements about tasks. Every value is bound; names of tables come from `names.ts`. */
 import type { StoredLink, StoredQuery } from '../../history/store.ts';
 import { assign, insertBatch, listColumns, without } from './batches.ts';
+import { conditionSql } from './condition-sql.ts';
 import { TABLES } from './schema.ts';
 import type { SqlBatch, SqlDialect, SqlValue } from './sql-database.ts';
 import { TASK_COLUMNS, type TaskColumn } from './task-row.ts';
@@ -190,6 +191,10 @@ function filtersOf({ dialect, canSearch }: TaskTable, query: StoredQuery): Filte
   any('root_id', [query.rootId]);
   any('parent_id', [query.parentId]);
   any('group_id', [query.groupId]);
+  for (const condition of query.conditions) {
+    const sql = conditionSql(condition, dialect, bind);
+    if (sql !== null) conditions.push(sql);
+  }
   if (query.since !== null) conditions.push(`changed >= ${bind(query.since.getTime())}`);
   if (query.until !== null) conditions.push(`changed < ${bind(query.until.getTime())}`);
   if (query.isOpen) conditions.push('is_open = 1');

@@ -33,3 +33,10 @@ export function containing(text: string): string | null {
   const [longest = ''] = parts;
   return longest.length < SHORTEST ? null : `%${longest.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
 }
+
+/** @returns the beginnings that a column may have of a text that begins with this one, which has whole characters */
+export function prefixesInColumn(prefix: string): readonly string[] {
+  const escaped = JSON.stringify(prefix).slice(1, -1);
+  // What needs no escape may stand in a text that does.
+  return NEEDS_ESCAPE.test(prefix) || escaped === prefix ? [escaped] : [prefix, escaped];
+}

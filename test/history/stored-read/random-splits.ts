@@ -6,6 +6,7 @@ import type { StoredTask, StoreSession } from '../../../src/history/store.ts';
 import type { Task } from '../../../src/model.ts';
 import type { TaskQuery } from '../../../src/source.ts';
 import { SORTS } from '../../../src/testing/listing.ts';
+import { CONDITIONS } from '../../helpers/random-conditions.ts';
 import { T0, told } from '../telling.ts';
 import { droppedTasks, keptOf, memoryOf, type OpenMemory, readerOver, storedOf } from './split-history.ts';
 
@@ -42,6 +43,7 @@ const filters = fc.record({
   q: fc.constantFrom(null, 'needle'),
   since: fc.constantFrom(null, new Date(T0 + 5), new Date(T0 + 30)),
   until: fc.constantFrom(null, new Date(T0 + 20)),
+  conditions: CONDITIONS,
 });
 const search = (task: Task) => String(task.args ?? '').includes('needle');
 export const oneOrTwo = filters.chain((all) =>

@@ -33,7 +33,11 @@ export async function expectSameTotals(withSession: WithSession, numRuns: number
   const property = fc.asyncProperty(splits, oneOrTwo, (given, filter) =>
     withSession(async (session) => {
       const { whole, reader } = await splitOf({ ...given, lost: [] }, session);
-      const part = query({ ...filter, q: null, limit: 2, sort: 'name', order: 'asc' });
+      // What no column has is not counted.
+      const conditions = (filter.conditions ?? []).filter(
+        ({ field }) => !['wait', 'retries', 'engineState'].includes(field),
+      );
+      const part = query({ ...filter, conditions, q: null, limit: 2, sort: 'name', order: 'asc' });
       const page = await reader.listTasks(part, CONTEXT);
       expect(page.total).toBe((await whole.reader.listTasks(part, CONTEXT)).total);
       counted += page.total ?? 0;

@@ -1,4 +1,6 @@
 /** What a store is asked for to answer a query. */
+
+import { isFigureCondition, type TaskCondition } from '../../../source/task-condition.ts';
 import type { TaskQuery } from '../../../source.ts';
 import type { StoredQuery } from '../../store.ts';
 
@@ -14,6 +16,7 @@ export function storeQuery(query: TaskQuery, changed: Partial<StoredQuery> = {})
     rootId,
     parentId,
     groupId,
+    conditions,
     since,
     until,
     sort,
@@ -21,10 +24,29 @@ export function storeQuery(query: TaskQuery, changed: Partial<StoredQuery> = {})
   } = query;
   return {
     ...{ limit, after, states, names, workers, queues, rootId, parentId, groupId, since, until, sort, order },
+    conditions: conditions.filter(isStoredCondition),
     isOpen: false,
     hint: hintOf(query.q),
     ...changed,
   };
+}
+
+/** Whether a store decides a condition: it has the fields by which lists are filtered, and the run time. */
+function isStoredCondition(condition: TaskCondition): boolean {
+  return isFigureCondition(condition) ? condition.field === 'runtime' : condition.field !== 'engineState';
+}
+
+/** Whether rows of the store have to be read to decide which of them belong to a list. */
+export function isDecidedHere({ q, conditions }: Pick<TaskQuery, 'q' | 'conditions'>): boolean {
+  return q !== null || !conditions.every(isStoredCondition);
+}
+
+/** Whether only tasks with a state of their engine pass: no recorded one has any. */
+export function asksForEngineState({ engineStates, conditions }: TaskQuery): boolean {
+  if (engineStates.length > 0) return true;
+  return conditions.some(
+    (condition) => !isFigureCondition(condition) && condition.field === 'engineState' && !condition.isNegated,
+  );
 }
 
 /** Letters and digits that JSON, patterns of SQL and lower case leave as they are. */

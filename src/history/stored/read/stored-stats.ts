@@ -6,7 +6,7 @@ import { createStatsAccumulator } from '../../../select/task-stats.ts';
 import type { Awaitable, ReadContext, TaskQuery, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import type { StoredTask } from '../../store.ts';
 import type { ReaderContext } from './reader-context.ts';
-import { storeQuery } from './store-query.ts';
+import { asksForEngineState, isDecidedHere, storeQuery } from './store-query.ts';
 import { isStoreAway } from './store-reads.ts';
 import { figuresOf, readStored, rowOf } from './stored-rows.ts';
 import { scanTasks } from './task-scan.ts';
@@ -63,7 +63,7 @@ async function sumBoth(
 
   /** @returns since when all tasks are known */
   async function readStore(): Promise<number> {
-    if (window.engineStates.length > 0) return Number.NEGATIVE_INFINITY;
+    if (asksForEngineState(window)) return Number.NEGATIVE_INFINITY;
     const since = reader.droppedThrough();
     try {
       const last = await scanTasks(reader, storeQuery(asked), MOST_READ, add, context);
@@ -106,7 +106,8 @@ function* addStored(
     if (at % TASKS_AT_ONCE === TASKS_AT_ONCE - 1) yield;
     const known = readStored(task, false);
     if (known === null) continue;
-    if (query.q === null || passesFilters(rowOf(known, memory), query)) cold.set(task.id, figuresOf(known));
+    if (!isDecidedHere(query) || passesFilters(rowOf(known, memory), query))
+      cold.set(task.id, figuresOf(known));
   }
 }
 

@@ -11,7 +11,7 @@ import type { DroppedTask } from '../../memory/tap.ts';
 import type { StoredTask } from '../../store.ts';
 import { nextReadSize } from './read-size.ts';
 import type { ReaderContext } from './reader-context.ts';
-import { storeQuery } from './store-query.ts';
+import { asksForEngineState, isDecidedHere, storeQuery } from './store-query.ts';
 import { isStoreAway } from './store-reads.ts';
 import { positionOf, readStored, rowOf } from './stored-rows.ts';
 import { countAll } from './task-total.ts';
@@ -46,7 +46,7 @@ function withStore(
   context: ReadContext,
 ): Awaitable<TaskPage> {
   // No recorded task has a state of its engine.
-  if (query.engineStates.length > 0) return page;
+  if (asksForEngineState(query)) return page;
   const since = reader.droppedThrough();
   const isWholeList =
     since === Number.NEGATIVE_INFINITY || (query.since !== null && query.since.getTime() > since);
@@ -111,7 +111,8 @@ async function mergePage(
   page: TaskPage,
   context: ReadContext,
 ): Promise<TaskPage> {
-  const { limit, q, scan } = query;
+  const { limit, scan } = query;
+  const isSearch = isDecidedHere(query);
   const dropped = new Map(reader.droppedTasks());
   const merge: Merge = {
     ...{ reader, query, rows: new Map(), dropped, memoryEnd: page.next, storeEnd: query.after, examined: 0 },
@@ -119,7 +120,7 @@ async function mergePage(
   for (const task of page.tasks) list(merge, task, { key: sortKeyOf(task, query.sort), id: task.id });
   await scheduler.run('list', addBacklog(merge), context);
   // One more than the page, to know whether another follows.
-  const most = q === null ? limit + 1 : scan;
+  const most = isSearch ? scan : limit + 1;
   let batch = Math.min(most, FIRST_BATCH);
   const ms = page.tasks.length > 0 ? PAGE_MS : undefined;
   const searchUntil = performance.now() + SEARCH_MS;
@@ -128,9 +129,9 @@ async function mergePage(
     const tasks = await reader.reads.read((session) => session.tasks.list(asked), context, ms);
     merge.storeEnd = tasks.length < batch ? null : positionOf(tasks.at(-1) as StoredTask, query.sort);
     merge.examined += tasks.length;
-    await scheduler.run(q === null ? 'list' : 'search', addStored(merge, tasks), context);
+    await scheduler.run(isSearch ? 'search' : 'list', addStored(merge, tasks), context);
     const end = endOf(merge);
-    const isSearched = q !== null && (merge.examined >= scan || performance.now() > searchUntil);
+    const isSearched = isSearch && (merge.examined >= scan || performance.now() > searchUntil);
     const isOver = merge.storeEnd === null || isSearched || end !== merge.storeEnd;
     if (isOver || countUpTo(merge, end) > limit) return await scheduler.run('list', cut(merge, end), context);
     batch = Math.min(most, nextReadSize(tasks));

@@ -2,7 +2,7 @@
 import { scheduler } from '../../../scheduler.ts';
 import type { ReadContext, TaskPage, TaskQuery } from '../../../source.ts';
 import type { ReaderContext } from './reader-context.ts';
-import { storeQuery } from './store-query.ts';
+import { isDecidedHere, storeQuery } from './store-query.ts';
 
 /** Most stored tasks that are counted. */
 const MOST_COUNTED = 10_000;
@@ -21,7 +21,7 @@ export async function countAll(
   page: TaskPage,
   context: ReadContext,
 ): Promise<number | null> {
-  if (query.q !== null || page.total === null || page.total > MOST_COUNTED) return null;
+  if (isDecidedHere(query) || page.total === null || page.total > MOST_COUNTED) return null;
   const since = reader.droppedThrough();
   // What is stored of tasks that changed later is in memory.
   const until = Number.isFinite(since) ? new Date(since + 1) : null;

@@ -19,6 +19,8 @@
  * retried it by hand. A job that stalled or was given back has made none.
  */
 import type { TaskState } from '../../../model.ts';
+import { holdsText } from '../../../select/task-conditions.ts';
+import { isFigureCondition } from '../../../source/task-condition.ts';
 import type { TaskQuery } from '../../../source.ts';
 
 /** One of the sets, by the end of its key. */
@@ -80,16 +82,30 @@ export function setIn(set: JobSet, isPaused: boolean): JobSet {
   return (isPaused && set.part === 'wait' ? WAITING_PAUSED[0] : undefined) ?? set;
 }
 
-/** The sets that may hold jobs in any of these states; all sets if no state is given. */
-export function setsOf({
-  states,
-  engineStates,
-}: Pick<TaskQuery, 'states' | 'engineStates'>): readonly JobSet[] {
-  return JOB_SETS.filter(
-    (set) =>
+/** The sets that may hold jobs in the states that a query asks for; all sets if it asks for none. */
+export function setsOf(query: Pick<TaskQuery, 'states' | 'engineStates' | 'conditions'>): readonly JobSet[] {
+  const { states, engineStates } = query;
+  return JOB_SETS.filter((set) => {
+    const engine = [set, setIn(set, true)].map(({ engineState }) => engineState);
+    return (
       (states.length === 0 || set.states.some((state) => states.includes(state))) &&
-      (engineStates.length === 0 ||
-        [set, setIn(set, true)].some(({ engineState }) => engineStates.includes(engineState))),
+      (engineStates.length === 0 || engine.some((state) => engineStates.includes(state))) &&
+      mayPass(query, 'state', set.states) &&
+      mayPass(query, 'engineState', engine)
+    );
+  });
+}
+
+/** Whether one of the states meets the conditions on it. */
+export function mayPass(
+  { conditions }: Pick<TaskQuery, 'conditions'>,
+  field: 'state' | 'engineState',
+  states: readonly string[],
+): boolean {
+  return states.some((state) =>
+    conditions.every(
+      (condition) => isFigureCondition(condition) || condition.field !== field || holdsText(condition, state),
+    ),
   );
 }
 

@@ -6,6 +6,7 @@ import { readMark, writeMark } from '../../../cursor.ts';
 import type { Task } from '../../../model.ts';
 import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
 import type { ReadContext, TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
+import { mayPass } from '../jobs/job-sets.ts';
 import { REMOVED, type RemovedJobs, type RemovedRows } from './removed-jobs.ts';
 
 /** How far both lists have been read. */
@@ -30,7 +31,8 @@ export async function listMerged(
   context: ReadContext,
 ): Promise<TaskPage> {
   const { engineStates, after, limit } = query;
-  if (engineStates.length > 0 && !engineStates.includes(REMOVED)) return listLive(query);
+  const isAskedFor = engineStates.length === 0 || engineStates.includes(REMOVED);
+  if (!isAskedFor || !mayPass(query, 'engineState', [REMOVED])) return listLive(query);
   const from = readProgress(after);
   const page = from.live === 'ended' ? NO_PAGE : await listLive({ ...query, after: from.live });
   const bound = boundOf(page, query);

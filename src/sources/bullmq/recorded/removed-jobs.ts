@@ -3,6 +3,7 @@ import type { HistoryReader } from '../../../history/history.ts';
 import type { Task, TaskDetail } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asNumber } from '../../../redis/replies.ts';
+import { passesConditions } from '../../../select/task-conditions.ts';
 import { comparePositions, sortKeyOf } from '../../../select/task-order.ts';
 import { ALL_TASKS } from '../../../source/task-query.ts';
 import type { ReadContext, TaskPage, TaskPosition, TaskQuery } from '../../../source.ts';
@@ -108,10 +109,12 @@ async function listRemoved(
       return { tasks: [], hasMore: true, reached: null, isEmpty: false, cursorExact: false, ...page };
     }
     cursorExact &&= page.cursorExact ?? true;
-    const rows = page.tasks.map((task) => recordedJob(task));
+    const listed = page.tasks.map((task) => recordedJob(task));
+    // Their waits are shown less often than they are recorded.
+    const rows = listed.filter(({ task }) => passesConditions(task, query.conditions));
     const behind = rows.findIndex(({ task }) => bound !== null && isBehind(task, bound, query));
     tasks.push(...(await removed.gone(behind < 0 ? rows : rows.slice(0, behind), context)));
-    looked += rows.length;
+    looked += listed.length;
     const isEmpty = page.total === 0;
     const known = { tasks, isEmpty, cursorExact };
     if (behind >= 0) return { ...known, hasMore: true, reached: null };
@@ -161,7 +164,8 @@ async function* walkRecorded(
 
 /** Recorded tasks have no state of the engine, and are searched as they are shown. */
 function recordedQuery(query: TaskQuery): TaskQuery {
-  return { ...query, engineStates: [], search: (task) => query.search(rowOf(task)) };
+  const conditions = query.conditions.filter(({ field }) => field !== 'engineState');
+  return { ...query, engineStates: [], conditions, search: (task) => query.search(rowOf(task)) };
 }
 
 /** Selects all recorded jobs of a flow. */

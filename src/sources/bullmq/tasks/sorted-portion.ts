@@ -79,8 +79,8 @@ export function createPortionCache(): PortionCache {
 }
 
 function keyOf(query: TaskQuery, start: TaskPosition | null): string {
-  const { states, engineStates, names, workers, queues, parentId, q, since, until, sort, order, scan } =
-    query;
+  const { states, engineStates, names, workers, queues, parentId, conditions, q, since, until } = query;
+  const { sort, order, scan } = query;
   return JSON.stringify([
     states,
     engineStates,
@@ -88,6 +88,7 @@ function keyOf(query: TaskQuery, start: TaskPosition | null): string {
     workers,
     queues,
     parentId,
+    conditions,
     q,
     since,
     until,

@@ -83,10 +83,9 @@ function rowsFor(missing: number, found: number, scanned: number): number {
 
 /** Whether all jobs of the sets that are listed match. */
 function matchesWholeSets(query: TaskQuery): boolean {
-  const { states, engineStates, since, until, q } = query;
+  const { states, since, until, q } = query;
   const isWhole =
-    states.length === 0 ||
-    setsOf({ states, engineStates }).every((set) => set.states.every((state) => states.includes(state)));
+    states.length === 0 || setsOf(query).every((set) => set.states.every((state) => states.includes(state)));
   return isWhole && showsMostJobs(query) && since === null && until === null && q === null;
 }
 

@@ -29,8 +29,8 @@ export async function walkOfQuery(
 }
 
 /** Whether no filter drops a large part of the jobs before their texts are needed. */
-export function showsMostJobs({ names, workers, parentId }: TaskQuery): boolean {
-  return names.length + workers.length === 0 && parentId === null;
+export function showsMostJobs({ names, workers, parentId, conditions }: TaskQuery): boolean {
+  return names.length + workers.length + conditions.length === 0 && parentId === null;
 }
 
 /**

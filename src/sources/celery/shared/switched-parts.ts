@@ -19,6 +19,7 @@ export function switchedParts(name: string, now: () => Answering): CeleryParts {
   return {
     tasks: {
       ...part('tasks'),
+      knowsConditions: true,
       listTasks: (query, context) => now().parts.tasks.listTasks(query, context),
       getTask: (id, context) => now().parts.tasks.getTask(id, context),
       getTaskTree: (id, context) => now().parts.tasks.getTaskTree(id, context),

@@ -1,0 +1,28 @@
+/** What a single source is asked, of a query that may be for several sources with different abilities. */
+
+import { isCombined } from '../source/combined-part.ts';
+import { isFigureCondition, type TaskCondition } from '../source/task-condition.ts';
+import type { TaskQuery, TaskSource } from '../source.ts';
+import { holdsText, passesConditions } from './task-conditions.ts';
+
+/**
+ * The query as a source understands it. One that does not know conditions decides them with `search`, as it decides
+ * texts: its rows are never those of another query.
+ *
+ * @returns `null`: a condition on `source` leaves this one out
+ */
+export function queryOfSource(source: TaskSource, query: TaskQuery): TaskQuery | null {
+  // One that is made of others asks each of them so.
+  if (query.conditions.length === 0 || isCombined(source)) return query;
+  if (!query.conditions.every((condition) => asksFor(source.name, condition))) return null;
+  const conditions = query.conditions.filter(({ field }) => field !== 'source');
+  if (conditions.length === 0 || source.knowsConditions === true) {
+    return Object.freeze({ ...query, conditions });
+  }
+  const search: TaskQuery['search'] = (task) => passesConditions(task, conditions) && query.search(task);
+  return Object.freeze({ ...query, conditions, q: query.q ?? '', search });
+}
+
+function asksFor(name: string, condition: TaskCondition): boolean {
+  return isFigureCondition(condition) || condition.field !== 'source' || holdsText(condition, name);
+}

@@ -1,0 +1,51 @@
+/** Decides the conditions of a list. Linear in the length of the texts: prefixes are compared, never compiled. */
+import type { Task } from '../model.ts';
+import {
+  type ConditionFigure,
+  type ConditionText,
+  type FigureCondition,
+  isFigureCondition,
+  type TaskCondition,
+  type TextCondition,
+} from '../source/task-condition.ts';
+import { waitSecondsOf } from './task-wait.ts';
+
+/**
+ * Whether a task meets all conditions of a query. A figure that is not known is in no range, and a task whose worker is
+ * not known passes `not_worker`. Conditions on `source` are decided before a source is asked, and count as met.
+ *
+ * @param task as its source lists it
+ */
+export function passesConditions(task: Task, conditions: readonly TaskCondition[]): boolean {
+  return conditions.every((condition) =>
+    isFigureCondition(condition)
+      ? holdsFigure(condition, figureOf(task, condition.field))
+      : condition.field === 'source' || holdsText(condition, textOf(task, condition.field)),
+  );
+}
+
+/** @param text what a row shows; `null`: it is not known */
+export function holdsText({ values, prefixes, isNegated }: TextCondition, text: string | null): boolean {
+  if (text === null) return isNegated;
+  return (values.includes(text) || prefixes.some((prefix) => text.startsWith(prefix))) !== isNegated;
+}
+
+/** @param figure what a row shows; `null` or `NaN`: it is not known */
+export function holdsFigure({ comparison, than }: FigureCondition, figure: number | null): boolean {
+  if (figure === null) return false;
+  if (comparison === 'gt') return figure > than;
+  if (comparison === 'gte') return figure >= than;
+  return comparison === 'lt' ? figure < than : figure <= than;
+}
+
+function textOf(task: Task, field: Exclude<ConditionText, 'source'>): string | null {
+  const text: unknown = task[field];
+  return typeof text === 'string' && text !== '' ? text : null;
+}
+
+/** What a row shows as `null` is not known. */
+function figureOf(task: Task, field: ConditionFigure): number | null {
+  if (field === 'retries') return Number.isSafeInteger(task.retries) ? (task.retries as number) : null;
+  const figure = field === 'wait' ? waitSecondsOf(task) : task.runtime;
+  return typeof figure === 'number' && Number.isFinite(figure) ? figure : null;
+}

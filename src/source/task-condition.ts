@@ -1,0 +1,34 @@
+/** Conditions of a list of tasks beside its exact filters, as data. */
+
+/** Fields whose text can be asked for, by their names in a `Task`; `source` is the name of the source. */
+export type ConditionText = 'state' | 'engineState' | 'name' | 'worker' | 'queue' | 'id' | 'source';
+
+/** Figures that can be compared: `runtime` and `wait` in seconds, `retries`. */
+export type ConditionFigure = 'runtime' | 'wait' | 'retries';
+
+/** How a figure is compared: above, at least, below, at most. */
+export type Comparison = 'gt' | 'gte' | 'lt' | 'lte';
+
+/** A text is one of some values, or begins with one of some prefixes. Both are literal and distinguish case. */
+export interface TextCondition {
+  readonly field: ConditionText;
+  readonly values: readonly string[];
+  readonly prefixes: readonly string[];
+  /** Whether the task must have none of them. A task whose text is not known has none. */
+  readonly isNegated: boolean;
+}
+
+/** A figure is in a range. A figure that is not known is in no range. */
+export interface FigureCondition {
+  readonly field: ConditionFigure;
+  readonly comparison: Comparison;
+  readonly than: number;
+}
+
+/** What a task must be like. Decide it with `passesConditions`. */
+export type TaskCondition = TextCondition | FigureCondition;
+
+/** Whether a condition is about a figure. */
+export function isFigureCondition(condition: TaskCondition): condition is FigureCondition {
+  return 'comparison' in condition;
+}
