@@ -33,20 +33,26 @@ const STYLES_OF_VIEWS: Plugin = {
 const RESOLVED = Symbol('resolved');
 
 /**
- * Lets every view import the frame, so that all code of the first screen has the same users, and is one file. Else
- * there would be a file for each set of views that shares some of it.
+ * Lets all that is loaded later import the frame, so that all code of the first screen has the same users, and is one
+ * file. Else there would be a file for each set of views that shares some of it.
  */
 const ONE_FIRST_SCREEN: Plugin = {
   name: 'one-first-screen',
-  setup({ onLoad, onResolve }) {
+  setup({ onLoad, onResolve, resolve: find }) {
     const frame = resolve('src/dashboard/app.tsx');
     onResolve({ filter: /^frame$/ }, () => ({ path: frame }));
-    onLoad({ filter: /-view\.tsx$/ }, async ({ path }) => {
-      if (path.endsWith('overview-view.tsx') || path.endsWith('lazy-view.tsx')) return null;
+    onResolve({ filter: /\.tsx?$/ }, async ({ path, importer, kind, resolveDir, pluginData }) => {
+      if (pluginData === RESOLVED || kind !== 'dynamic-import') return null;
+      const found = await find(path, { kind, importer, resolveDir, pluginData: RESOLVED });
+      return { path: found.path, errors: found.errors, pluginData: LATER };
+    });
+    onLoad({ filter: /\.tsx?$/ }, async ({ path, pluginData }) => {
+      if (pluginData !== LATER) return null;
       return { contents: `import 'frame';\n${await readFile(path, 'utf8')}`, loader: 'tsx' };
     });
   },
 };
+const LATER = Symbol('later');
 
 /** Builds the bundle. Run it in the root of the repository, after building the library. */
 export async function bundleDashboard(): Promise<void> {

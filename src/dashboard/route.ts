@@ -56,7 +56,21 @@ function withPeriod(query: URLSearchParams, minutes: 'last' | 'minutes'): URLSea
 /** The current view and its parameters. */
 export const currentRoute = createStore<Route>(parseRoute(location.hash));
 
-addEventListener('hashchange', () => currentRoute.set(parseRoute(location.hash)));
+/** The addresses on the way here, to see whether there is a way back within the page. */
+const trail = [location.hash];
+
+addEventListener('hashchange', () => {
+  const isBack = trail.at(-2) === location.hash;
+  if (isBack) trail.pop();
+  else trail.push(location.hash);
+  currentRoute.set(parseRoute(location.hash));
+});
+
+/** Goes back, or to this link if the page was opened here. */
+export function goBack(fallback: string): void {
+  if (trail.length > 1) history.back();
+  else go(fallback);
+}
 
 type QueryInput = Readonly<Record<string, string | readonly string[]>> | URLSearchParams;
 
@@ -111,6 +125,7 @@ export const workflowLink = (id: string): string => linkTo(pathOf('workflow', id
 export function go(link: string, replace = false): void {
   if (replace) {
     history.replaceState(null, '', link);
+    trail[trail.length - 1] = link;
     currentRoute.set(parseRoute(link));
   } else location.hash = link;
 }

@@ -35,12 +35,12 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the rows of the list
     for (let index = 0; index < 12; index += 1) {
       queue.record({ id: `new-${index}`, name: 'brand.new', state: 'STARTED' });
     }
-    await page.getByText('12 new', { exact: true }).waitFor();
+    await page.getByText('Held · 12 new', { exact: true }).waitFor();
     queue.record({ id: 'open', name: 'open.task', state: 'SUCCESS', result: 1 });
     await page.locator('.rows .row', { hasText: 'open.task' }).getByText('SUCCESS').waitFor();
     expect(await placesOf(page)).toEqual(before);
     expect(await page.getByRole('link', { name: 'brand.new' }).count()).toBe(0);
-    await page.getByRole('button', { name: '12 new' }).click();
+    await page.getByRole('button', { name: 'Held · 12 new' }).click();
     await until(async () => (await page.getByRole('link', { name: 'brand.new' }).count()) === 12);
     expect(await page.getByText('12 new').count()).toBe(0);
   });
@@ -49,7 +49,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the rows of the list
     const { queue, page } = await open(0);
     await page.locator('.rows .row').nth(2).hover();
     queue.record({ id: 'new', name: 'brand.new', state: 'STARTED' });
-    await page.getByText('1 new', { exact: true }).waitFor();
+    await page.getByText('Held · 1 new', { exact: true }).waitFor();
     await page.mouse.move(5, 5);
     await page.getByRole('link', { name: 'brand.new' }).waitFor();
     expect(await page.getByText('1 new').count()).toBe(0);
@@ -61,14 +61,14 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the rows of the list
     await until(async () => (await page.locator('.rows .row').count()) > 30);
     const before = await placesOf(page);
     queue.record({ id: 'new-1', name: 'brand.new', state: 'STARTED' });
-    await page.getByText('1 new', { exact: true }).waitFor();
+    await page.getByText('Held · 1 new', { exact: true }).waitFor();
     expect(await placesOf(page)).toEqual(before);
-    await page.getByRole('button', { name: '1 new' }).click();
+    await page.getByRole('button', { name: 'Held · 1 new' }).click();
     await page.getByRole('link', { name: 'brand.new' }).waitFor();
     await page.keyboard.press('Tab');
     await page.locator('.rows .row').nth(4).locator('a').focus();
     queue.record({ id: 'new-2', name: 'other.new', state: 'STARTED' });
-    await page.getByText('1 new', { exact: true }).waitFor();
+    await page.getByText('Held · 1 new', { exact: true }).waitFor();
     expect(await page.getByRole('link', { name: 'other.new' }).count()).toBe(0);
   });
 

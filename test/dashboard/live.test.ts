@@ -64,8 +64,8 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a page that stays op
     });
     await page.getByText('23 tasks').waitFor();
     await stop();
-    await page.getByText('Disconnected').waitFor();
-    await page.getByText(/does not answer; the page retries automatically\. The data shown is/).waitFor();
+    await page.getByText('No answer', { exact: true }).waitFor();
+    await page.getByText(/^No answer since \d\d:\d\d:\d\d\. Figures are from then\.$/).waitFor();
     expect(await page.locator('.rows .row').count()).toBeGreaterThan(10);
     stop = await start();
     await page.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 });
@@ -87,7 +87,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a page that stays op
     isSilent = true;
     // As if more than the time of two comments had passed.
     await page.evaluate('(() => { const { now } = Date; Date.now = () => now() + 31_000; })()');
-    await page.getByText('Polling', { exact: true }).waitFor();
+    await page.getByText('Every 15 s', { exact: true }).waitFor();
     queue.record({ id: 'new', name: 'brand.new', state: 'STARTED' });
     await page.getByRole('link', { name: 'brand.new' }).waitFor({ timeout: 19_000 });
     expect(await page.getByText('Live', { exact: true }).count()).toBe(0);
@@ -113,7 +113,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a page that stays op
       },
     );
     const { page } = await look(base, '#/tasks', { expected: /501/ });
-    await page.getByText('Polling').waitFor();
+    await page.getByText('Every 15 s').waitFor();
     await page.getByText('23 tasks').waitFor();
     queue.record({ id: 'new', name: 'brand.new', state: 'STARTED' });
     await page.getByRole('link', { name: 'brand.new' }).waitFor({ timeout: 19_000 });

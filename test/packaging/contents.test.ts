@@ -20,7 +20,7 @@ function targets(value: unknown): string[] {
 describe('the packed package', () => {
   it('holds what is meant to be published and nothing else', () => {
     // Files that entries share have a hash in their names.
-    const page = /^dist\/dashboard\/(?:app|chunk|icon|graph-style|[a-z]+-view)-[A-Z0-9]{8}\.(?:js|css|svg)$/;
+    const page = /^dist\/dashboard\/[a-z]+(?:-[a-z]+)*-[A-Z0-9]{8}\.(?:js|css|svg)$/;
     const shared = /^dist\/(?:chunk-[A-Z0-9]+\.c?js|[a-z-]+-[\w-]{8}\.d\.c?ts)$/;
     const entries = ['bullmq', 'celery', 'client', 'index', 'memory', 'postgres', 'sqlite', 'testing'];
     const endings = ['js', 'cjs', 'd.ts', 'd.cts'];

@@ -1,20 +1,30 @@
 /** Keyboard shortcuts of all views. They do not apply while the reader is typing. */
 import { helpOpen } from '../help-open.ts';
-import { go, linkTo } from '../route.ts';
+import { listed } from '../listed.ts';
+import { copyText } from '../parts/copy-button.tsx';
+import { currentRoute, go, goBack, linkTo } from '../route.ts';
+import { say } from '../said.ts';
 import { nextTheme, nextZone } from '../settings.ts';
-import { VIEWS } from '../views.ts';
+import { VIEWS, viewOf } from '../views.ts';
+import { absoluteLink } from './absolute-link.ts';
+import { toggleLive } from './live-button.tsx';
+import { toggleCompare } from './range-controls.tsx';
+import { focusSearch } from './search-slot.tsx';
 
-/** The shortcuts, for the help. */
-export const SHORTCUTS: readonly (readonly [keys: string, meaning: string])[] = [
-  ...VIEWS.flatMap(({ key, title }) => (key === undefined ? [] : [[`g ${key}`, title] as const])),
-  ['/', 'Search'],
-  ['↓ ↑ or j k', 'Next and previous row of a list'],
-  ['Enter', 'Open the row'],
-  ['Esc', 'Leave a field, close this list'],
-  ['d', 'Theme: system, light, dark'],
-  ['u', 'Times: local, UTC'],
-  ['?', 'Keyboard shortcuts'],
-];
+const ACTIONS: Readonly<Record<string, () => void>> = {
+  '/': focusSearch,
+  '?': () => helpOpen.set(true),
+  '[': () => step(-1),
+  ']': () => step(1),
+  c: toggleCompare,
+  l: toggleLive,
+  y: () => void copyLink(),
+  d: nextTheme,
+  u: nextZone,
+  j: () => moveFocus(1),
+  k: () => moveFocus(-1),
+  Escape: leave,
+};
 
 let wentAt = 0;
 
@@ -23,32 +33,55 @@ function isTyping(target: EventTarget | null): boolean {
 }
 
 function onKey(event: KeyboardEvent): void {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (isTyping(event.target)) {
-    if (event.key === 'Escape') (event.target as HTMLElement).blur();
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  const { key, target } = event;
+  if (isTyping(target)) {
+    if (key === 'Escape') (target as HTMLElement).blur();
     return;
   }
-  if (helpOpen.get()) return;
-  const { key } = event;
+  // Panels close by Esc themselves, and rows of a list that scrolls have their own keys.
+  if (helpOpen.get() || (key === 'Escape' && document.querySelector(':popover-open') !== null)) return;
+  if ((key === 'j' || key === 'k') && document.querySelector('main .scroller') !== null) return;
   const isSecond = Date.now() - wentAt < 1_500;
   wentAt = key === 'g' ? Date.now() : 0;
   const view = isSecond ? VIEWS.find((candidate) => candidate.key === key) : undefined;
   if (view !== undefined) go(linkTo(view.path));
-  else if (key === '/') focusSearch();
-  else if (key === '?') helpOpen.set(true);
-  else if (key === 'd') nextTheme();
-  else if (key === 'u') nextZone();
+  else if (Object.hasOwn(ACTIONS, key)) ACTIONS[key]?.();
   else return;
   event.preventDefault();
 }
 
-function focusSearch(): void {
-  const field = document.querySelector<HTMLInputElement>('main input[type="search"]');
-  if (field === null) go(linkTo('tasks'));
-  else {
-    field.focus();
-    field.select();
-  }
+async function copyLink(): Promise<void> {
+  say((await copyText(absoluteLink())) ? 'Link copied' : 'This browser does not allow copying');
+}
+
+/** From a page of one task, cause, queue or name back to where the reader came from. */
+function leave(): void {
+  const under = viewOf(currentRoute.get())?.under;
+  if (under !== undefined) goBack(linkTo(under));
+}
+
+const pathOf = (link: string): string => link.split('?', 1)[0] ?? '';
+
+/** Opens a neighbour in the list that was open last. */
+function step(by: number): void {
+  const links = listed.get();
+  const index = links.findIndex((link) => pathOf(link) === pathOf(location.hash));
+  const link = index < 0 ? undefined : links[index + by];
+  if (link !== undefined) go(link, true);
+}
+
+const ROWS = 'main tbody tr, main [data-row]';
+const TARGETS = 'a[href], button, summary';
+
+/** Moves the focus to what the next row leads to. */
+function moveFocus(by: number): void {
+  const targets = [...document.querySelectorAll(ROWS)].flatMap(
+    (row) => row.querySelector<HTMLElement>(TARGETS) ?? [],
+  );
+  const row = document.activeElement?.closest(ROWS);
+  const index = targets.findIndex((target) => row?.contains(target));
+  targets[Math.max(0, index < 0 ? 0 : index + by)]?.focus();
 }
 
 /** Starts to handle the shortcuts. Call it once. */

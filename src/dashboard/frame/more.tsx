@@ -4,15 +4,26 @@ import { CopyButton } from '../parts/copy-button.tsx';
 import { linkTo } from '../route.ts';
 import { nextTheme, nextZone, theme, zone } from '../settings.ts';
 import { useStore } from '../store.ts';
+import type { View } from '../views.ts';
 import { absoluteLink } from './absolute-link.ts';
 import { Popover } from './popover.tsx';
 
-/** The menu of what is seldom wanted. */
-export function More({ links }: Pick<Branding, 'links'>) {
+/** The menu of what is seldom wanted. @param views views that the navigation has no room for */
+export function More(props: {
+  readonly links: Branding['links'];
+  readonly views: readonly View[];
+  readonly text: string;
+}) {
+  const { links, views, text: sign } = props;
   return (
-    <Popover id="more" class="frame-more" label="More" text="⋯">
+    <Popover id="more" class="frame-more" label="More" text={sign}>
       {() => (
         <>
+          {views.map(({ path, title }) => (
+            <a key={path} href={linkTo(path)}>
+              {title}
+            </a>
+          ))}
           <a href={linkTo('system')}>System</a>
           <ZoneButton />
           <ThemeButton />

@@ -1,64 +1,108 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
 import type { Branding } from '../branding.ts';
 import { helpOpen } from '../help-open.ts';
+import { connection } from '../live/connection.ts';
+import { lazy } from '../parts/lazy.tsx';
 import { linkTo } from '../route.ts';
+import { said } from '../said.ts';
 import { useStore } from '../store.ts';
+import { useMedia } from '../use-media.ts';
 import { VIEWS, type View } from '../views.ts';
-import { ConnectionState, Gate, Lost } from './connection-state.tsx';
-import { SHORTCUTS } from './keys.ts';
+import { Gate, Lost } from './connection-state.tsx';
 import { preload } from './lazy-view.tsx';
+import { LiveButton } from './live-button.tsx';
 import { More } from './more.tsx';
-import { RangeControls } from './range-picker.tsx';
+import { RangeControls } from './range-controls.tsx';
+import { SearchSlot, SearchToggle } from './search-slot.tsx';
+
+const Help = lazy(async () => (await import('./help.tsx')).Help);
 
 const ENTRIES = VIEWS.filter(({ key }) => key !== undefined);
+/** Entries that fit on a phone beside the one for all others. */
+const MOST_ON_PHONE = 4;
 
-/** The frame around every view. */
-export function Shell(props: {
+interface ShellProps {
   readonly branding: Branding;
   readonly view: View | undefined;
-  readonly children: ComponentChildren;
-}) {
+}
+
+/** The frame around every view. */
+export function Shell(props: ShellProps & { readonly children: ComponentChildren }) {
   const { branding, view, children } = props;
+  const isPhone = useMedia('(max-width: 760px)');
+  const isHelpOpen = useStore(helpOpen);
+  const isLost = useStore(connection).state === 'lost';
   return (
     <>
       <button type="button" class="skip" onClick={() => document.getElementById('view-title')?.focus()}>
         Skip to content
       </button>
-      <header class="frame">
-        <div class="frame-row">
-          <a class="brand" href={linkTo('')}>
-            {branding.logo !== null && <img src={branding.logo} alt="" height={22} />}
-            <span>{branding.title}</span>
-          </a>
-          <Nav view={view} />
-          <More links={branding.links} />
-        </div>
-        <div class="frame-row">
-          <RangeControls view={view} />
-          <ConnectionState />
-        </div>
-      </header>
+      {isPhone ? <PhoneHead {...props} /> : <Head {...props} />}
       <Lost />
-      <main>
+      <main class={isLost ? 'is-stale' : undefined}>
         <Gate>{children}</Gate>
       </main>
-      <Help />
+      {isPhone && (
+        <Nav view={view} entries={ENTRIES.slice(0, MOST_ON_PHONE)}>
+          <More text="More" links={branding.links} views={ENTRIES.slice(MOST_ON_PHONE)} />
+        </Nav>
+      )}
+      <Said />
+      {isHelpOpen && <Help />}
     </>
   );
 }
 
-function Nav({ view }: { readonly view: View | undefined }) {
-  const nav = useRef<HTMLElement>(null);
-  const current = view?.under ?? view?.path;
-  useEffect(() => {
-    // On a phone the last views are out of sight.
-    const entry = nav.current?.querySelector('[aria-current]');
-    entry?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-  }, [view]);
+function Head({ branding, view }: ShellProps) {
   return (
-    <nav aria-label="Views" ref={nav}>
-      {ENTRIES.map((entry) => (
+    <header class="frame">
+      <div class="frame-row">
+        <Brand branding={branding} />
+        <Nav view={view} entries={ENTRIES} />
+        <More text="⋯" links={branding.links} views={[]} />
+      </div>
+      <div class="frame-row">
+        <SearchSlot isPhone={false} />
+        <RangeControls view={view} isPhone={false} />
+        <LiveButton />
+      </div>
+    </header>
+  );
+}
+
+function PhoneHead({ branding, view }: ShellProps) {
+  return (
+    <header class="frame">
+      <div class="frame-row">
+        <Brand branding={branding} />
+        <LiveButton />
+        <SearchToggle />
+        <RangeControls view={view} isPhone />
+      </div>
+      <SearchSlot isPhone />
+    </header>
+  );
+}
+
+function Brand({ branding: { title, logo } }: Pick<ShellProps, 'branding'>) {
+  return (
+    <a class="brand" href={linkTo('')}>
+      {logo !== null && <img src={logo} alt="" height={22} />}
+      <span>{title}</span>
+    </a>
+  );
+}
+
+function Nav(props: {
+  readonly view: View | undefined;
+  readonly entries: readonly View[];
+  readonly children?: ComponentChildren;
+}) {
+  const { view, entries, children } = props;
+  const current = view?.under ?? view?.path;
+  return (
+    <nav aria-label="Views">
+      {entries.map((entry) => (
         <a
           key={entry.path}
           href={linkTo(entry.path)}
@@ -69,33 +113,17 @@ function Nav({ view }: { readonly view: View | undefined }) {
           {entry.title}
         </a>
       ))}
+      {children}
     </nav>
   );
 }
 
-function Help() {
-  const isOpen = useStore(helpOpen);
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    if (isOpen) dialog.current?.showModal();
-    else dialog.current?.close();
-  }, [isOpen]);
+/** What the page has just done. */
+function Said() {
+  const text = useStore(said);
   return (
-    <dialog ref={dialog} aria-labelledby="help-title" onClose={() => helpOpen.set(false)}>
-      <h2 id="help-title">Keyboard</h2>
-      <dl class="keys">
-        {SHORTCUTS.map(([keys, meaning]) => (
-          <div key={keys}>
-            <dt>
-              <kbd>{keys}</kbd>
-            </dt>
-            <dd>{meaning}</dd>
-          </div>
-        ))}
-      </dl>
-      <button type="button" onClick={() => helpOpen.set(false)}>
-        Close
-      </button>
-    </dialog>
+    <div class="said" role="status">
+      {text !== '' && <span>{text}</span>}
+    </div>
   );
 }

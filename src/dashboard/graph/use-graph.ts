@@ -1,6 +1,8 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { GraphState } from '../../client.ts';
 import { client, isRefusal } from '../live/connection.ts';
+import { isPaused } from '../live/pace.ts';
+import { useStore } from '../store.ts';
 
 /** Result of {@link useGraph}. */
 export interface LiveGraph {
@@ -54,5 +56,8 @@ export function useGraph(id: string): LiveGraph {
       document.removeEventListener('visibilitychange', attend);
     };
   }, [id]);
-  return held;
+  const shown = useRef(held);
+  const isStill = useStore(isPaused) && shown.current.graph !== null && held.graph !== null;
+  if (!isStill) shown.current = held;
+  return shown.current;
 }

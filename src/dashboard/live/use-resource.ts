@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EventBody } from '../../client.ts';
 import { isRefusal } from './connection.ts';
 import { onNews } from './feed.ts';
+import { isPaused } from './pace.ts';
 
 /** Result of {@link useResource}. */
 export interface Resource<T> {
@@ -40,7 +41,8 @@ function afterError<T>(before: Held<T>, key: string, error: unknown): Held<T> {
 }
 
 /**
- * Loads data with at most one request at a time, and none while the tab is hidden.
+ * Loads data with at most one request at a time, and none while the tab is hidden. While the page is paused, it loads
+ * once.
  *
  * @param key identifies the request; a new key loads again
  * @param load sends the request
@@ -69,8 +71,10 @@ export function useResource<T>(
       timer = setTimeout(() => void ask(), delay);
     }
 
-    async function ask(): Promise<void> {
-      if (isAsking || document.hidden) {
+    const rests = (): boolean => document.hidden || isPaused.get();
+
+    async function ask(isWanted = false): Promise<void> {
+      if (isAsking || (rests() && !isWanted)) {
         isDue = true;
         return;
       }
@@ -95,7 +99,7 @@ export function useResource<T>(
     }
 
     function attend(): void {
-      if (!document.hidden && (isDue || Date.now() - askedAt > latest.current.gapNow())) void ask();
+      if (!rests() && (isDue || Date.now() - askedAt > latest.current.gapNow())) void ask();
     }
 
     const stopNews = onNews(({ events, isPartial }) => {
@@ -103,12 +107,14 @@ export function useResource<T>(
       if (matters !== undefined && (isPartial || events.some(matters))) soon();
     });
     document.addEventListener('visibilitychange', attend);
-    reload.current = () => void ask();
-    void ask();
+    const stopPause = isPaused.subscribe(attend);
+    reload.current = () => void ask(true);
+    void ask(!document.hidden);
     return () => {
       controller.abort();
       clearTimeout(timer);
       stopNews();
+      stopPause();
       document.removeEventListener('visibilitychange', attend);
     };
   }, [key, every]);

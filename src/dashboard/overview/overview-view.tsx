@@ -1,4 +1,4 @@
-import { client } from '../live/connection.ts';
+import { client, connection } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { Sources } from '../parts/age.tsx';
 import { Empty, Problem } from '../parts/problem.tsx';
@@ -6,6 +6,7 @@ import { toneOf } from '../parts/state-badge.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { useRange } from '../range/use-range.ts';
 import { linkTo } from '../route.ts';
+import { useStore } from '../store.ts';
 import { count } from '../text/numbers.ts';
 import { Attention } from './attention.tsx';
 import { History } from './history.tsx';
@@ -19,6 +20,7 @@ const isWorker = (event: { readonly task_id: string | null }): boolean => event.
 
 /** Summary of the deployment; problems come first. */
 export function OverviewView() {
+  const isLost = useStore(connection).state === 'lost';
   const range = useRange();
   const stats = useResource(range.key, (signal) => client.tasks({ limit: 0, ...range.stats() }, { signal }), {
     news: isTask,
@@ -39,7 +41,11 @@ export function OverviewView() {
   return (
     <>
       <ViewHead title="Overview" at={stats.at} />
-      <Attention components={components.data} at={components.at} isStale={components.error !== null} />
+      <Attention
+        components={components.data}
+        at={components.at}
+        isStale={components.error !== null || isLost}
+      />
       <Sources sources={stats.data?.sources} />
       <Tiles health={health.data} components={components.data} workers={workers.data} />
       {stats.error !== null && <Problem error={stats.error} retry={stats.reload} />}

@@ -34,8 +34,8 @@ export function CopyButton({
   );
 }
 
-/** Browsers offer the clipboard API on secure origins only. Elsewhere use `execCommand`. */
-async function copyText(text: string): Promise<boolean> {
+/** Copies a text. Browsers offer the clipboard API on secure origins only. Elsewhere use `execCommand`. */
+export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

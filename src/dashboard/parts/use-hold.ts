@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { useHoldReport } from '../live/pace.ts';
 
 /** Handlers for the element that has the rows in it. */
 export interface FocusHolders {
@@ -17,6 +18,10 @@ export function useHold() {
     if (isHovered && !(hovered.current instanceof Node && hovered.current.isConnected)) setHovered(false);
     const isGone = !(rows.current instanceof Node && rows.current.contains(document.activeElement));
     if (isFocused && isGone) setFocused(false);
+  });
+  useHoldReport(isHovered || isFocused, () => {
+    setHovered(false);
+    setFocused(false);
   });
   const focus: FocusHolders = {
     onFocusIn(event) {

@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks';
 import { useResource } from '../live/use-resource.ts';
-import { currentRoute } from '../route.ts';
+import { currentRoute, type Route } from '../route.ts';
 import { useStore } from '../store.ts';
 import { type Range, rangeOf, type StatsWindow } from './range.ts';
 
@@ -14,8 +14,7 @@ export function useRange(): Range {
 }
 
 /** Whether figures stand beside those of the period before. */
-export function useIsCompared(): boolean {
-  const { path, id, query } = useStore(currentRoute);
+export function isComparedAt({ path, id, query }: Route): boolean {
   const asked = query.get('compare');
   return asked === null ? id !== '' && COMPARED.has(path) : asked === '1';
 }
@@ -31,7 +30,7 @@ export function usePrevious<T>(
   load: (window: StatsWindow, signal: AbortSignal) => Promise<T>,
 ): T | null {
   const range = useRange();
-  const isCompared = useIsCompared();
+  const isCompared = isComparedAt(useStore(currentRoute));
   const { data } = useResource(
     `${isCompared} ${range.key} ${key}`,
     async (signal) => (isCompared ? await load(range.before(), signal) : null),

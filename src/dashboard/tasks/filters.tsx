@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { toneOf } from '../parts/state-badge.tsx';
@@ -6,8 +6,6 @@ import { go, linkTo } from '../route.ts';
 import type { Words } from '../text/words.ts';
 import { useMedia } from '../use-media.ts';
 import { withFilter, withToggled } from './list-query.ts';
-
-const TYPING_MS = 250;
 
 /** Filters that are folded away on a phone. */
 const FOLDED = ['name', 'queue', 'worker', 'state', 'engine_state'];
@@ -18,8 +16,7 @@ export function Filters({ query, words }: { readonly query: URLSearchParams; rea
   const [isOpen, setOpen] = useState(false);
   const active = FOLDED.reduce((sum, name) => sum + query.getAll(name).length, 0);
   return (
-    <div class="filters" role="search">
-      <SearchField query={query} input={words.input} />
+    <div class="filters">
       {isNarrow && (
         <button type="button" class="fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           {active === 0 ? 'Filter' : `Filter (${active})`}
@@ -74,46 +71,6 @@ function StateChips(props: {
       {chips('state', [...words.states, ...seen, ...chosen], toneOf)}
       {chips('engine_state', [...words.engineStates, ...own], () => 'waiting')}
     </fieldset>
-  );
-}
-
-function SearchField({ query, input }: { readonly query: URLSearchParams; readonly input: string }) {
-  const asked = query.get('q') ?? '';
-  const [text, setText] = useState(asked);
-  const timer = useRef<ReturnType<typeof setTimeout>>();
-  // What this field itself asked for must not replace what was typed meanwhile.
-  const own = useRef(asked);
-  useEffect(() => {
-    if (asked !== own.current) setText(asked);
-    own.current = asked;
-  }, [asked]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-
-  function search(value: string): void {
-    clearTimeout(timer.current);
-    own.current = value.trim();
-    if (own.current !== asked) go(linkTo('tasks', withFilter(query, 'q', [own.current])), true);
-  }
-
-  return (
-    <label class="field grow">
-      <span>Search</span>
-      <input
-        type="search"
-        value={text}
-        maxLength={200}
-        placeholder={`id, name, worker, ${input}, error, result  ( / )`}
-        onInput={(event) => {
-          const { value } = event.currentTarget;
-          setText(value);
-          clearTimeout(timer.current);
-          timer.current = setTimeout(() => search(value), TYPING_MS);
-        }}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter') search(event.currentTarget.value);
-        }}
-      />
-    </label>
   );
 }
 

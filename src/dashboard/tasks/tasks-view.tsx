@@ -1,5 +1,8 @@
 import '../style/tasks.css';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
+import type { TaskBody } from '../../client.ts';
+import { listed } from '../listed.ts';
+import { useHoldReport } from '../live/pace.ts';
 import { Sources } from '../parts/age.tsx';
 import { Empty, Loading, Problem } from '../parts/problem.tsx';
 import { useHold } from '../parts/use-hold.ts';
@@ -33,6 +36,7 @@ export function TasksView({ query }: { readonly query: URLSearchParams }) {
     isHeld || isScrolled,
   );
   const { rows, total, hasMore, error, isLoading } = list;
+  useHoldReport(isHeld || isScrolled, () => showNews(list), list.news);
   const words = wordsFor(list.sources ?? []);
   const isEmpty = rows.length === 0 && !isLoading && error === null && !hasMore;
 
@@ -78,16 +82,13 @@ function Rows(props: {
   readonly holders: Pick<ReturnType<typeof useHold>, 'pointer' | 'focus'>;
 }) {
   const { query, list, rowHeight, onScrolled, holders } = props;
-  const { rows, total, news } = list;
+  const { rows, total } = list;
   const isOneOfSeveral = (list.sources?.length ?? 0) > 1;
+  const linkOf = (task: TaskBody): string => taskLink(task.task_id, isOneOfSeveral ? task.source : null);
+  useEffect(() => listed.set(rows.map(linkOf)), [rows]);
   const search = query.get('q')?.trim() ?? '';
-  function showNews(): void {
-    list.release();
-    document.querySelector('.scroller')?.scrollTo(0, 0);
-  }
   return (
     <div class="held" {...holders.pointer}>
-      <News news={news} onClick={showNews} />
       <VirtualRows
         label="Tasks"
         listKey={query.toString()}
@@ -101,31 +102,16 @@ function Rows(props: {
         row={(index, isActive) => {
           const task = rows[index];
           if (task === undefined) return null;
-          return (
-            <TaskRow
-              key={keyOf(task)}
-              {...{ task, index, isActive, search }}
-              link={taskLink(task.task_id, isOneOfSeveral ? task.source : null)}
-            />
-          );
+          return <TaskRow key={keyOf(task)} {...{ task, index, isActive, search }} link={linkOf(task)} />;
         }}
       />
     </div>
   );
 }
 
-/** What came while the rows are held. It lies over the list, so that no row moves for it. */
-function News(props: { readonly news: TaskList['news']; readonly onClick: () => void }) {
-  const { news, onClick } = props;
-  return (
-    <div class="news" role="status">
-      {news !== null && (
-        <button type="button" onClick={onClick}>
-          {`${news.isPartial ? 'over ' : ''}${count(news.count)} new`}
-        </button>
-      )}
-    </div>
-  );
+function showNews(list: TaskList): void {
+  list.release();
+  document.querySelector('.scroller')?.scrollTo(0, 0);
 }
 
 function totalText(shown: number, total: number | null, hasMore: boolean): string {

@@ -1,5 +1,5 @@
-import { client } from '../live/connection.ts';
-import { useResource } from '../live/use-resource.ts';
+import { createStore } from '../store.ts';
+import { client } from './connection.ts';
 
 /** Something that happened to the deployment, such as the start of a new version. */
 export interface Marker {
@@ -18,28 +18,38 @@ export interface HistoryStart {
   readonly markers: readonly Marker[];
 }
 
-const UNKNOWN: HistoryStart = { at: null, isKept: false, markers: [] };
+/** How far back the history reached when somebody last chose a period. */
+export const historyStart = createStore<HistoryStart>({ at: null, isKept: false, markers: [] });
 
-/** Asks how far back the history reaches, and for the markers. */
-export function useHistoryStart(): HistoryStart {
-  const { data } = useResource('history-start', read, { every: 60_000 });
-  return data ?? UNKNOWN;
+const STALE_MS = 30_000;
+let askedAt = 0;
+
+/** Asks again how far back the history reaches, unless that was asked a moment ago. */
+export async function loadHistoryStart(): Promise<void> {
+  if (Date.now() - askedAt < STALE_MS) return;
+  askedAt = Date.now();
+  try {
+    historyStart.set(await read());
+  } catch {
+    // What was known before is still the best guess.
+    askedAt = 0;
+  }
 }
 
-async function read(signal: AbortSignal): Promise<HistoryStart> {
+async function read(): Promise<HistoryStart> {
   const [components, { stats }] = await Promise.all([
-    client.components({ signal }),
-    client.tasks({ limit: 0, stats: 1 }, { signal }),
+    client.components(),
+    client.tasks({ limit: 0, stats: 1 }),
   ]);
   const since = components.history?.config?.since;
-  const isKept = stats?.computed_from !== undefined;
   const starts = [since, stats?.counted_since].flatMap((text) =>
     typeof text === 'string' ? [Date.parse(text)] : [],
   );
+  // An older server has none.
   const { markers = [] } = (stats ?? {}) as { markers?: readonly Marker[] };
   return {
     at: starts.length === 0 ? null : Math.min(...starts),
-    isKept,
+    isKept: stats?.computed_from !== undefined,
     markers: markers.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)),
   };
 }

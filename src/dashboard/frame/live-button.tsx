@@ -1,0 +1,65 @@
+import { clock } from '../live/clock.ts';
+import { type Connection, connection, streamedAt } from '../live/connection.ts';
+import { hasFeed, SILENT_MS } from '../live/feed.ts';
+import { type Hold, held, isPaused } from '../live/pace.ts';
+import { useStore } from '../store.ts';
+import { count } from '../text/numbers.ts';
+
+interface Pace {
+  readonly tone: string;
+  readonly word: string;
+  readonly title: string;
+}
+
+const PAUSE = 'Pause (l)';
+const UNLIVE: Readonly<Record<Exclude<Connection['state'], 'ok'>, Pace>> = {
+  connecting: { tone: 'waiting', word: 'Connecting', title: PAUSE },
+  lost: { tone: 'failure', word: 'No answer', title: 'The page asks again by itself.' },
+  'signed-out': { tone: 'failure', word: 'Signed out', title: 'Sign in to the app.' },
+  refused: { tone: 'failure', word: 'Refused', title: 'The app has refused you.' },
+};
+
+const openedAt = Date.now();
+
+/** Live only while the stream sends something: its comments come every 15 s. */
+function paceOf(isFed: boolean, at: number | null, now: number): Pace {
+  const polling = { tone: 'waiting', word: 'Every 15 s' };
+  if (!isFed) return { ...polling, title: `There is no event feed. ${PAUSE}` };
+  if (now - (at ?? openedAt) > SILENT_MS) return { ...polling, title: `The event feed is silent. ${PAUSE}` };
+  return at === null ? UNLIVE.connecting : { tone: 'success', word: 'Live', title: PAUSE };
+}
+
+function heldPace({ count: number, isPartial }: Hold): Pace {
+  const news = number === 0 ? '' : ` · ${isPartial ? 'over ' : ''}${count(number)} new`;
+  return { tone: 'retry', word: `Held${news}`, title: 'Rows stay while you read. Show what is new (l)' };
+}
+
+/** Pauses and goes on; shows what came while rows were held. */
+export function toggleLive(): void {
+  const hold = held.get();
+  if (isPaused.get()) isPaused.set(false);
+  else if (hold === null) isPaused.set(true);
+  else hold.release();
+}
+
+/** Says how what is shown keeps up with what happens, and pauses it. */
+export function LiveButton() {
+  const { state } = useStore(connection);
+  const isFed = useStore(hasFeed);
+  const at = useStore(streamedAt);
+  const now = useStore(clock);
+  const hold = useStore(held);
+  const isStill = useStore(isPaused);
+  let pace: Pace;
+  if (state !== 'ok') pace = UNLIVE[state];
+  else if (isStill) pace = { tone: 'retry', word: 'Paused', title: 'Go on (l)' };
+  else pace = hold === null ? paceOf(isFed, at, now) : heldPace(hold);
+  const { tone, word, title } = pace;
+  return (
+    <span class="frame-live" role="status">
+      <button type="button" class={`live tone-${tone}`} title={title} onClick={toggleLive}>
+        {word}
+      </button>
+    </span>
+  );
+}

@@ -1,0 +1,103 @@
+import { historyStart, loadHistoryStart } from '../live/history-start.ts';
+import { lazy } from '../parts/lazy.tsx';
+import { type Range, rangeText } from '../range/range.ts';
+import { isComparedAt, useRange } from '../range/use-range.ts';
+import { currentRoute, go, linkHere } from '../route.ts';
+import { zone } from '../settings.ts';
+import { useStore } from '../store.ts';
+import type { View } from '../views.ts';
+import { viewOf } from '../views.ts';
+import { Popover } from './popover.tsx';
+
+const RangeChoices = lazy(async () => (await import('./range-picker.tsx')).RangeChoices);
+
+/** The period of the view, and whether it is compared with the one before. On a phone all is in the panel. */
+export function RangeControls(props: { readonly view: View | undefined; readonly isPhone: boolean }) {
+  const { view, isPhone } = props;
+  const range = useRange();
+  const chosen = useStore(zone);
+  if (view === undefined) return null;
+  if (view.period === 'now') return <span class="frame-now">Now</span>;
+  const isAny = view.period === 'any' && !range.isChosen;
+  const text = isAny ? 'Any time' : rangeText(range, chosen);
+  const compare = view.canCompare === true && <CompareButton />;
+  const back = range.kind === 'fixed' && (
+    <span class="frame-fixed">
+      Fixed range · <a href={linkHere({ from: null, to: null })}>Back to live</a>
+    </span>
+  );
+  return (
+    <>
+      {!isPhone && back}
+      {!isPhone && !isAny && <Shift range={range} by={-1} />}
+      <Popover id="range" class="frame-range" label={`Time: ${text}`} text={text}>
+        {() => (
+          <>
+            {isPhone && back}
+            <RangeChoices range={range} isAny={isAny} canBeAny={view.period === 'any'} />
+            {isPhone && (
+              <div class="range-phone">
+                {!isAny && <Shift range={range} by={-1} />}
+                {!isAny && <Shift range={range} by={1} />}
+                {compare}
+              </div>
+            )}
+          </>
+        )}
+      </Popover>
+      {!isPhone && !isAny && <Shift range={range} by={1} />}
+      {!isPhone && compare}
+    </>
+  );
+}
+
+/** Compares with the period before, or no longer. */
+export function toggleCompare(): void {
+  if (viewOf(currentRoute.get())?.canCompare !== true) return;
+  go(linkHere({ compare: isComparedAt(currentRoute.get()) ? '0' : '1' }), true);
+}
+
+function CompareButton() {
+  const here = useStore(currentRoute);
+  return (
+    <button
+      type="button"
+      class="frame-compare"
+      aria-pressed={isComparedAt(here)}
+      title="Compare with the period before (c)"
+      onClick={toggleCompare}
+    >
+      Compare
+    </button>
+  );
+}
+
+/** Goes to the period of the same length before or after. None ends in the future or before the history starts. */
+function Shift({ range, by }: { readonly range: Range; readonly by: -1 | 1 }) {
+  const { at } = useStore(historyStart);
+  const { kind, since, until } = range;
+  const isOut = by < 0 ? at !== null && since.getTime() <= at : kind !== 'fixed';
+  const [label, sign] = by < 0 ? ['Period before', '‹'] : ['Period after', '›'];
+
+  function shift(): void {
+    const length = until.getTime() - since.getTime();
+    const end = Math.min(until.getTime() + by * length, Date.now());
+    const [from, to] = [new Date(end - length), new Date(end)];
+    go(linkHere({ range: null, from: from.toISOString(), to: to.toISOString() }));
+  }
+
+  return (
+    <button
+      type="button"
+      class="frame-shift"
+      aria-label={label}
+      title={label}
+      disabled={isOut}
+      onPointerEnter={() => void loadHistoryStart()}
+      onFocus={() => void loadHistoryStart()}
+      onClick={shift}
+    >
+      {sign}
+    </button>
+  );
+}

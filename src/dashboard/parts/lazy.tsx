@@ -1,0 +1,20 @@
+import type { ComponentType } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+
+/** A part of a view, whose code is loaded when it is first shown. Until then nothing is there. */
+export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+  let loaded: ComponentType<Props> | null = null;
+  return function Lazy(props: Props) {
+    const [Part, setPart] = useState(() => loaded);
+    useEffect(() => {
+      if (loaded !== null) return;
+      const show = (part: ComponentType<Props>): void => {
+        loaded = part;
+        setPart(() => part);
+      };
+      // Without an answer the frame says so, and the part is asked for again when it is shown again.
+      load().then(show, () => {});
+    }, []);
+    return Part === null ? null : <Part {...props} />;
+  };
+}

@@ -1,0 +1,14 @@
+import { createStore } from './store.ts';
+
+/** What the page has done, for a moment. */
+export const said = createStore('');
+
+const SHOWN_MS = 2_000;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** Tells the reader what the page has done. */
+export function say(text: string): void {
+  clearTimeout(timer);
+  said.set(text);
+  timer = setTimeout(() => said.set(''), SHOWN_MS);
+}

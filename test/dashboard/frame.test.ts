@@ -1,0 +1,199 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { memorySources } from '../../src/memory.ts';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { serve, until } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, type LookOptions, look } from './browser.ts';
+import { createShop, ids } from './shop.ts';
+
+const [major] = EXPRESS_MAJORS;
+if (major === undefined) throw new Error('there is no Express');
+
+const PHONE = { viewport: { width: 390, height: 844 } };
+
+const open = async (hash: string, options: LookOptions = {}) => {
+  const shop = createShop();
+  const host = await serve(major, shop.options);
+  return { ...shop, ...host, ...(await look(host.base, hash, options)) };
+};
+
+/** Requests for statistics from now on, as their queries. */
+function statsOf(page: Page): URLSearchParams[] {
+  const asked: URLSearchParams[] = [];
+  page.on('request', (request) => {
+    const { pathname, searchParams } = new URL(request.url());
+    if (pathname.endsWith('/api/tasks/') && searchParams.has('stats')) asked.push(searchParams);
+  });
+  return asked;
+}
+
+const queryOf = (page: Page): URLSearchParams => new URLSearchParams(page.url().split('?')[1] ?? '');
+
+describe.skipIf(browserMissing)(browserTitle('in a browser, the frame'), () => {
+  it('shows a period, keeps it in the address and takes it into every view', async () => {
+    const { page } = await open('#/');
+    const asked = statsOf(page);
+    await page.getByRole('button', { name: 'Time: Last 1 h' }).click();
+    await page.getByRole('button', { name: 'Last 15 min' }).click();
+    await page.getByRole('button', { name: 'Time: Last 15 min' }).waitFor();
+    await until(() => asked.some((query) => query.get('stats') === '15' && !query.has('stats_until')));
+    for (const [view, path] of [
+      ['Tasks', '#/tasks'],
+      ['Workers', '#/workers'],
+      ['Overview', '#/'],
+    ] as const) {
+      await page.getByRole('link', { name: view, exact: true }).click();
+      await until(() => page.url().endsWith(`${path}?range=15m`));
+    }
+    await page.reload();
+    await page.getByRole('button', { name: 'Time: Last 15 min' }).waitFor();
+  });
+
+  it('shows any fixed period, shifts it, and goes back to live', async () => {
+    const period = 'from=2026-01-02T03:00:00.000Z&to=2026-01-02T04:00:00.000Z';
+    const { page } = await open('#/workers', { timezoneId: 'UTC' });
+    const asked = statsOf(page);
+    await page.getByText('Now', { exact: true }).waitFor();
+    await page.evaluate(`location.hash = '#/?${period}'`);
+    await page.getByText('Fixed range · Back to live').waitFor();
+    await until(() => asked.some((query) => query.get('stats_until') === '2026-01-02T04:00:00.000Z'));
+    expect(asked.at(-1)?.get('stats')).toBe('60');
+    await page.getByRole('button', { name: 'Period after' }).click();
+    await until(() => queryOf(page).get('from') === '2026-01-02T04:00:00.000Z');
+    expect(queryOf(page).get('to')).toBe('2026-01-02T05:00:00.000Z');
+    await page.getByRole('button', { name: /^Time: 2026-01-02 04:00/ }).click();
+    await page.getByLabel('From').fill('2026-01-02T00:00');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await until(() => queryOf(page).get('from') === '2026-01-02T00:00:00.000Z');
+    await page.getByRole('link', { name: 'Back to live' }).click();
+    await page.getByRole('button', { name: 'Time: Last 1 h' }).waitFor();
+  });
+
+  it('does not offer what is before the beginning of the history', async () => {
+    const { page } = await open('#/');
+    await page.getByRole('button', { name: /^Time/ }).click();
+    await page.getByText(/^History starts \d\d:\d\d$/).waitFor();
+    const choices = page.locator('.range-list button');
+    expect(await choices.allTextContents()).toEqual([
+      'Last 15 min',
+      'Last 1 h',
+      'Last 6 h',
+      'Last 24 h',
+      'Last 7 d',
+    ]);
+    expect(await choices.evaluateAll((all) => all.map((one) => one.matches(':disabled')))).toEqual([
+      false,
+      true,
+      true,
+      true,
+      true,
+    ]);
+    expect(await page.getByRole('button', { name: 'Period before' }).isDisabled()).toBe(true);
+  });
+
+  it('reads the addresses of earlier versions', async () => {
+    const { page, go } = await open('#/?minutes=360');
+    await page.getByRole('button', { name: 'Time: Last 6 h' }).waitFor();
+    await go('#/tasks?last=15&state=FAILURE');
+    await page.getByRole('button', { name: 'Time: Last 15 min' }).waitFor();
+    await page.getByText('1 task', { exact: true }).waitFor();
+    for (const hash of ['#/components', '#/metrics']) {
+      await go(hash);
+      await page.getByRole('heading', { name: 'System', exact: true }).waitFor();
+      await page.getByRole('region', { name: 'history' }).waitFor();
+    }
+    await go('#/overview');
+    await page.getByRole('region', { name: 'Verdict' }).waitFor();
+  });
+
+  it('pauses and goes on', async () => {
+    const { page, queue } = await open('#/tasks');
+    await page.getByText('23 tasks').waitFor();
+    await page.getByRole('button', { name: 'Live' }).click();
+    await page.getByRole('button', { name: 'Paused' }).waitFor();
+    queue.record({ id: 'new', name: 'brand.new', state: 'STARTED' });
+    // What somebody opens is loaded nevertheless.
+    await page.getByRole('link', { name: 'Overview', exact: true }).click();
+    await page.locator('.named').getByText('brand.new').waitFor();
+    queue.record({ id: 'newer', name: 'newer.yet', state: 'STARTED' });
+    await until(async () => (await streamed(page)) > 0);
+    expect(await page.getByText('newer.yet').count()).toBe(0);
+    await page.keyboard.press('l');
+    await page.locator('.named').getByText('newer.yet').waitFor();
+    await page.getByRole('button', { name: 'Live' }).waitFor();
+  });
+
+  it('has a key for each thing', async () => {
+    const { page } = await open('#/tasks?name=labels.print', {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    const at = (ending: string) => until(() => page.url().includes(ending));
+    await page.getByText('20 tasks', { exact: true }).waitFor();
+    await page.locator('.rows .c-name a').nth(2).click();
+    const third = page.url();
+    await page.getByRole('heading', { name: 'labels.print' }).waitFor();
+    await page.keyboard.press(']');
+    await until(() => page.url() !== third && page.url().includes('#/tasks/label-'));
+    await page.getByRole('heading', { name: 'labels.print' }).waitFor();
+    await page.keyboard.press('[');
+    await until(() => page.url() === third);
+    await page.keyboard.press('Escape');
+    await at('#/tasks?name=labels.print');
+    await page.keyboard.press('g');
+    await page.keyboard.press('o');
+    await at('#/');
+    await page.locator('.named tbody tr').first().waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    expect(await page.evaluate("document.activeElement.closest('tr').rowIndex")).toBe(2);
+    await page.keyboard.press('y');
+    await page.getByText('Link copied').waitFor();
+    const copied = String(await page.evaluate('navigator.clipboard.readText()'));
+    const query = new URLSearchParams(copied.split('?')[1]);
+    const length = Date.parse(String(query.get('to'))) - Date.parse(String(query.get('from')));
+    expect([copied.startsWith(`${page.url().split('#')[0]}#/?`), length]).toEqual([true, 3_600_000]);
+  });
+
+  it('has room for everything on a phone', async () => {
+    const { page, go } = await open('#/', PHONE);
+    const heights = (selector: string) =>
+      page.locator(selector).evaluateAll((all) => all.map((one) => one.getBoundingClientRect().height));
+    const [top] = await heights('.frame-row');
+    expect(top).toBe(48);
+    await page.getByRole('navigation', { name: 'Views' }).getByText('Tasks').click();
+    await page.getByText('23 tasks').waitFor();
+    expect(
+      Math.min(...(await heights('.frame button, #app > nav > *:not([popover])'))),
+    ).toBeGreaterThanOrEqual(44);
+    await page.getByRole('button', { name: 'Find tasks' }).click();
+    await page.keyboard.type('payments');
+    await page.getByText('2 tasks', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('link', { name: 'System' }).click();
+    await page.getByRole('heading', { name: 'System', exact: true }).waitFor();
+    await go('#/?from=2026-01-02T03:00:00Z&to=2026-01-02T04:00:00Z');
+    await page.getByRole('button', { name: /^Time/ }).click();
+    await page.getByRole('button', { name: 'Period after' }).click();
+    await until(() => queryOf(page).get('to') === '2026-01-02T05:00:00.000Z');
+  });
+
+  it('searches from every view', async () => {
+    const { page } = await open(`#/tasks/${ids.failed}`);
+    await page.keyboard.press('/');
+    await page.keyboard.type('label-7');
+    await page.keyboard.press('Enter');
+    await page.getByText('1 task', { exact: true }).waitFor();
+    expect(page.url()).toContain('#/tasks?q=label-7');
+  });
+
+  it('says every 15 s where nothing announces what happens', async () => {
+    const { events: _, ...sources } = memorySources();
+    const { base } = await serve(major, { sources });
+    const { page } = await look(base, '#/', { expected: /501/ });
+    await page.getByRole('button', { name: 'Every 15 s' }).waitFor();
+  });
+});
+
+/** How often the stream has brought something since the page was paused. */
+const streamed = (page: Page): Promise<number> =>
+  page.evaluate("performance.getEntriesByType('resource').length");
