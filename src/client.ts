@@ -33,6 +33,7 @@ export type {
   RuleBody,
   RunningTaskBody,
   ScheduleBody,
+  ScheduleRunBody,
   SchedulesBody,
   SourceBody,
   SourceErrorCode,

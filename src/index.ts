@@ -10,6 +10,7 @@ export type {
   HealthCheck,
   Queue,
   Schedule,
+  ScheduleRun,
   Task,
   TaskChangeEntry,
   TaskDetail,

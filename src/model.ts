@@ -185,6 +185,17 @@ export interface TaskEvent {
   readonly redacted?: boolean;
 }
 
+/** A task that an entry of a schedule caused. */
+export interface ScheduleRun {
+  readonly taskId: string;
+  /** `null`: nothing is known of the task any more. */
+  readonly state: TaskState | null;
+  /** When the entry ran: when the task was sent, or was to start. */
+  readonly at: Date;
+  /** Run time of the task in seconds. */
+  readonly runtime?: number | null;
+}
+
 /** One entry of a periodic schedule. */
 export interface Schedule {
   readonly id: string;
@@ -202,6 +213,8 @@ export interface Schedule {
   readonly lastRunAt?: Date | null;
   readonly nextRunAt?: Date | null;
   readonly totalRunCount?: number | null;
+  /** What it ran lately, newest first: up to 20 are shown. Runs may be missing where nothing tells that it ran. */
+  readonly lastRuns?: readonly ScheduleRun[] | null;
   /** Whether the source has removed the secrets from its texts, as in {@link Task.redacted}. Default: false. */
   readonly redacted?: boolean;
 }

@@ -14,6 +14,7 @@ export type {
   QueueBody,
   RuleBody,
   ScheduleBody,
+  ScheduleRunBody,
   SchedulesBody,
   WorkerHealthCheckBody,
 } from './wire/deployment.ts';

@@ -1,10 +1,20 @@
 /** Serializes workers, feed events and schedules. */
 import type { JudgedTask } from '../findings/judge-running.ts';
-import type { Schedule, TaskEvent, Worker } from '../model.ts';
-import type { EventBody, RunningTaskBody, ScheduleBody, TaskBody, WorkerBody } from '../wire.ts';
+import type { Schedule, ScheduleRun, TaskEvent, Worker } from '../model.ts';
+import type {
+  EventBody,
+  RunningTaskBody,
+  ScheduleBody,
+  ScheduleRunBody,
+  TaskBody,
+  WorkerBody,
+} from '../wire.ts';
 import { isoTime } from './moments.ts';
 import { figure, label, labels, MOST_ITEMS, whole } from './scalars.ts';
 import type { ShowText } from './shown-text.ts';
+
+/** Most runs of a schedule that are listed. */
+const MOST_RUNS = 20;
 
 const STATUSES: readonly WorkerBody['status'][] = ['online', 'stale', 'offline'];
 
@@ -108,6 +118,19 @@ export function scheduleBody(schedule: Schedule, source: string, show: ShowText)
     last_run_at: isoTime(schedule.lastRunAt),
     next_run_at: isoTime(schedule.nextRunAt),
     total_run_count: whole(schedule.totalRunCount),
+    last_runs: runBodies(schedule.lastRuns),
     source,
   };
+}
+
+/** Runs without a task or a time are left out. */
+function runBodies(runs: unknown): ScheduleRunBody[] | null {
+  if (!Array.isArray(runs)) return null;
+  return runs.slice(0, MOST_RUNS).flatMap((run: Partial<ScheduleRun> | null) => {
+    const id = label(run?.taskId);
+    const at = isoTime(run?.at);
+    return id === null || at === null
+      ? []
+      : { task_id: id, state: label(run?.state), at, runtime: figure(run?.runtime) };
+  });
 }

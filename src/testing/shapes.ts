@@ -150,6 +150,9 @@ export const SHAPES = {
     lastRunAt: maybe(date),
     nextRunAt: maybe(date),
     totalRunCount: maybe(count),
+    lastRuns: maybe(
+      listOf(record({ taskId: id, state: nullable(filled), at: date, runtime: maybe(number) })),
+    ),
     redacted: optional(boolean),
   }),
   queue: record({

@@ -148,6 +148,17 @@ export interface EventsBody {
   sources: SourceBody[];
 }
 
+/** A task that an entry of a schedule caused. */
+export interface ScheduleRunBody {
+  task_id: string;
+  /** `null`: nothing is known of the task any more. */
+  state: string | null;
+  /** When the entry ran. */
+  at: Timestamp;
+  /** Run time of the task in seconds. */
+  runtime: number | null;
+}
+
 /** One entry of a periodic schedule. */
 export interface ScheduleBody {
   id: string;
@@ -166,6 +177,8 @@ export interface ScheduleBody {
   last_run_at: Timestamp | null;
   next_run_at: Timestamp | null;
   total_run_count: Integer | null;
+  /** The runs that are known, newest first, at most 20; `null`: it is not known which tasks were runs. */
+  last_runs: ScheduleRunBody[] | null;
   source: string;
 }
 

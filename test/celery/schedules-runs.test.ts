@@ -53,6 +53,20 @@ describe('a run of the static schedule', () => {
     expect(observer.lastRun('weekly')).toBe(SEVEN + 40);
   });
 
+  it('is remembered with its task, the latest 20, and none where none was seen', () => {
+    const observer = watching({
+      often: { task: 'report', schedule: 60 },
+      never: { task: 'rare', schedule: 60 },
+    });
+    const tasks = Array.from({ length: 25 }, (_, index) => task(SEVEN + index * 60 * SECOND));
+    for (const one of tasks) observer.observe(one);
+    // Its worker reports the same task a moment later.
+    observer.observe({ ...(tasks.at(-1) as TaskChange), type: 'received', time: SEVEN + 1_440_050 });
+    const latest = tasks.slice(-20).map(({ id, time }) => ({ taskId: id, time }));
+    expect(observer.lastRuns('often')).toEqual(latest.toReversed());
+    expect(observer.lastRuns('never')).toBeNull();
+  });
+
   it('is looked for in little time among thousands of entries, which are taken in step by step', () => {
     const schedule = Object.fromEntries(
       Array.from({ length: 5_000 }, (_, at) => [

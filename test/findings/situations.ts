@@ -116,6 +116,7 @@ export function schedule(
   return {
     ...{ id: name, app: null, name, task: 'report', schedule: null, enabled, args: null, kwargs: null },
     ...{ queue: null, timezone: null, last_run_at: null, total_run_count: null, source: 'shop' },
+    last_runs: null,
     next_run_at: nextMinutesAgo === null ? null : new Date(ago(nextMinutesAgo)).toISOString(),
   };
 }

@@ -5,6 +5,7 @@ import { withInstanceWalks } from '../../history/instance-walks.ts';
 import type { Activity, MonitorSources } from '../../source.ts';
 import type { Deployment } from './deployment.ts';
 import { withWaiting } from './queues/waiting-tasks.ts';
+import { withOutcomes } from './schedules/run-outcomes.ts';
 
 /** The parts that a Celery source answers. */
 export type CeleryParts = Required<Omit<MonitorSources, 'close' | 'tasks'>> & Pick<HistorySources, 'tasks'>;
@@ -23,7 +24,7 @@ export function createAnswers(name: string, reader: HistoryReader, deployment: D
     },
     workers: deployment.withInspection(workers),
     queues,
-    schedules,
+    schedules: withOutcomes(schedules, reader),
     health,
     components,
   };

@@ -8,6 +8,7 @@ import type { ScheduleSource } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 import { loadEntries } from './entry-loader.ts';
+import { readLastRuns } from './last-runs.ts';
 import type { EntryRef } from './schedule-entry.ts';
 import { scheduleOf } from './schedule-row.ts';
 
@@ -34,10 +35,17 @@ export function createScheduleSource(name: string, access: QueueAccess): Schedul
  */
 async function listSchedules(access: QueueAccess, options: ReadOptions): Promise<readonly Schedule[]> {
   const entries = await findEntries(access, await access.queues(options), options);
-  const known = await loadEntries(access, entries, options);
+  const [known, runs] = await Promise.all([
+    loadEntries(access, entries, options),
+    readLastRuns(access, entries, options),
+  ]);
+  const runsOf = new Map([...runs].map(([entry, own]) => [entry.queue.key(entry.key), own]));
   const now = Date.now();
   return known
-    .map((entry) => redactSchedule(scheduleOf(entry, now), access.redactor))
+    .map((entry) => {
+      const lastRuns = runsOf.get(entry.ref.queue.key(entry.ref.key)) ?? null;
+      return redactSchedule({ ...scheduleOf(entry, now), lastRuns }, access.redactor);
+    })
     .sort((a, b) => compare(a.name, b.name) || compare(a.id, b.id));
 }
 

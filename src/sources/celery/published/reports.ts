@@ -2,7 +2,14 @@
  * What the instance that collects reports of a deployment to those that only answer: JSON, one text for each kind. The
  * texts are redacted. Readers take nothing for granted: another version of this library may have written a text.
  */
-import type { Component, HealthCheck, Queue, Schedule, WorkerHealthCheck } from '../../../model.ts';
+import type {
+  Component,
+  HealthCheck,
+  Queue,
+  Schedule,
+  ScheduleRun,
+  WorkerHealthCheck,
+} from '../../../model.ts';
 import { isRecord } from '../../../values.ts';
 import type { WaitingMessage } from '../broker.ts';
 import type { DeploymentStatus, Sight } from '../deployment.ts';
@@ -217,6 +224,17 @@ function schedule(value: unknown): Schedule {
     name: text(row.name),
     lastRunAt: orNull(date)(row.lastRunAt),
     nextRunAt: orNull(date)(row.nextRunAt),
+    ...(row.lastRuns !== undefined && { lastRuns: orNull(listOf(scheduleRun))(row.lastRuns) }),
+  };
+}
+
+function scheduleRun(value: unknown): ScheduleRun {
+  const { taskId, state, at, runtime } = fields(value);
+  return {
+    taskId: text(taskId),
+    state: orNull(text)(state),
+    at: date(at),
+    runtime: orNull(number)(runtime),
   };
 }
 

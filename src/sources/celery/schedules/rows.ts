@@ -1,12 +1,15 @@
 /** Entries as `/api/beat/schedules/` shows them. */
-import type { Schedule } from '../../../model.ts';
+import type { Schedule, ScheduleRun } from '../../../model.ts';
 import type { RedbeatEntry } from './redbeat-entry.ts';
 import { runAfter } from './rule.ts';
+import type { Sighting } from './run-observer.ts';
 import type { StaticEntry } from './static-entry.ts';
 
 /** When an entry last ran, and what time it is, in milliseconds since 1970. */
 export interface RunFacts {
   readonly last: number | null;
+  /** Newest first; `null`: none was seen. Default: `null`. */
+  readonly runs?: readonly Sighting[] | null;
   readonly now: number;
 }
 
@@ -59,7 +62,15 @@ export function staticSchedule(id: string, entry: StaticEntry, runs: RunFacts | 
     nextRunAt: next === null ? null : new Date(next),
     // Beat counts in a file of its own.
     totalRunCount: null,
+    lastRuns: scheduleRuns(runs?.runs ?? null),
   };
+}
+
+/** Runs as tasks of which nothing more is known yet. */
+export function scheduleRuns(runs: readonly Sighting[] | null): readonly ScheduleRun[] | null {
+  return (
+    runs?.map(({ taskId, time }) => ({ taskId, state: null, at: new Date(time), runtime: null })) ?? null
+  );
 }
 
 /** Of an interval only what follows a run that was seen. */

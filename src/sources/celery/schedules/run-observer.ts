@@ -25,6 +25,8 @@ export interface RunObserver {
   observe(change: TaskChange): void;
   /** The last run of an entry, milliseconds since 1970; `null` when none was seen. */
   lastRun(id: string): number | null;
+  /** The latest runs of an entry that were seen, newest first; `null` when none was. */
+  lastRuns(id: string): readonly Sighting[] | null;
   /**
    * Whether beat has been at work lately: an entry ran within the last hour and has not missed more than
    * one run since.
@@ -33,8 +35,9 @@ export interface RunObserver {
 }
 
 /** A task that may have been a run. */
-interface Sighting {
+export interface Sighting {
   readonly taskId: string;
+  /** Milliseconds since 1970. */
   readonly time: number;
 }
 
@@ -45,7 +48,8 @@ interface Watched {
   readonly kwargs: string | null;
   /** Newest last. */
   sightings: Sighting[];
-  run: Sighting | null;
+  /** Newest first. */
+  runs: readonly Sighting[];
 }
 
 /**
@@ -57,6 +61,8 @@ const EARLY = 1000;
 const LATELY = 3_600_000;
 const MINUTE = 60_000;
 const MOST_SIGHTINGS = 32;
+/** Most runs of an entry that are remembered. */
+const MOST_RUNS = 20;
 /** Most entries with the same task and arguments: looking for the due times of each takes some time. */
 const MOST_ALIKE = 20;
 
@@ -97,9 +103,13 @@ export function createRunObserver(): RunObserver {
       const sighting = { taskId: id, time };
       const fitting = alike.filter((watched) => takeIn(watched, sighting, type === 'sent'));
       const [only] = fitting;
-      if (fitting.length === 1 && only !== undefined && time > (only.run?.time ?? 0)) only.run = sighting;
+      if (fitting.length === 1 && only !== undefined) noteRun(only, sighting);
     },
-    lastRun: (id) => byId.get(id)?.run?.time ?? null,
+    lastRun: (id) => byId.get(id)?.runs[0]?.time ?? null,
+    lastRuns(id) {
+      const { runs = [] } = byId.get(id) ?? {};
+      return runs.length === 0 ? null : runs;
+    },
     *isAlive(now) {
       for (const watched of byId.values()) {
         yield;
@@ -123,7 +133,7 @@ const SAME = ['task', 'args', 'kwargs', 'queue', 'timezone'] as const;
 function watchedOf(entry: StaticEntry): Watched {
   const args = wantedOf(entry.shownArgs ?? entry.args);
   const kwargs = wantedOf(entry.shownKwargs ?? entry.kwargs);
-  return { entry, args, kwargs, sightings: [], run: null };
+  return { entry, args, kwargs, sightings: [], runs: [] };
 }
 
 /** What workers write instead of a secret. */
@@ -154,13 +164,13 @@ function isSame(wanted: string | null, sent: string | null): boolean {
 
 /** @returns whether it is a run, as far as this entry is concerned */
 function takeIn(watched: Watched, sighting: Sighting, sent: boolean): boolean {
-  const { sightings, run } = watched;
+  const { sightings } = watched;
   const known = sightings.findIndex(({ taskId }) => taskId === sighting.taskId);
   if (known >= 0) {
     // A task is reported when it is sent and when it is received. The time of sending is closer to beat's own.
     if (!sent) return false;
     sightings.splice(known, 1);
-    if (run?.taskId === sighting.taskId) watched.run = sighting;
+    watched.runs = watched.runs.map((run) => (run.taskId === sighting.taskId ? sighting : run));
   }
   const fits = isDue(watched, sighting.time);
   sightings.push(sighting);
@@ -187,8 +197,15 @@ function toleranceOf(every: number): number {
   return Math.min(LATE, Math.max(200, every / 4));
 }
 
-function isOnTime({ entry, run }: Watched, now: number): boolean {
-  if (run === null || now - run.time > LATELY) return false;
+/** Keeps the latest runs, each once. */
+function noteRun(watched: Watched, run: Sighting): void {
+  const others = watched.runs.filter(({ taskId }) => taskId !== run.taskId);
+  const runs = [run, ...others].sort((a, b) => b.time - a.time);
+  watched.runs = runs.slice(0, MOST_RUNS);
+}
+
+function isOnTime({ entry, runs: [run] }: Watched, now: number): boolean {
+  if (run === undefined || now - run.time > LATELY) return false;
   const next = runAfter(entry.rule, run.time, entry.timezone);
   const second = next === null ? null : runAfter(entry.rule, next, entry.timezone);
   return second !== null && now <= second + LATE;

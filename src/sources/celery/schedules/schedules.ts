@@ -229,7 +229,8 @@ async function listAll(state: State): Promise<Schedule[]> {
   const total = stored.reduce((sum, snapshot) => sum + snapshot.total - snapshot.unreadable, 0);
   for (const [id, entry] of total <= rows.length ? fixed.entries() : []) {
     if (names.has(entry.name)) continue;
-    rows.push(staticSchedule(id, entry, runsElsewhere ? null : { last: observer.lastRun(id), now }));
+    const runs = { last: observer.lastRun(id), runs: observer.lastRuns(id), now };
+    rows.push(staticSchedule(id, entry, runsElsewhere ? null : runs));
   }
   return rows.sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
 }

@@ -2,6 +2,7 @@
 import type { Schedule } from '../../../../model.ts';
 import type { Steps } from '../../../../scheduler.ts';
 import type { Configuration } from '../redbeat-settings.ts';
+import { scheduleRuns } from '../rows.ts';
 import { runAfter } from '../rule.ts';
 import type { RunObserver } from '../run-observer.ts';
 import type { DjangoEntry } from './django-entry.ts';
@@ -81,6 +82,7 @@ export function* djangoSchedules(
       nextRunAt: next === null ? null : new Date(next),
       // Runs that were seen and not stored are not counted yet.
       totalRunCount: last !== null && lastRunAt === null ? null : totalRunCount,
+      lastRuns: scheduleRuns(observer.lastRuns(id)),
     });
   }
   return rows;
