@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Component, Schedule, TaskEvent, Worker } from '../../src/model.ts';
+import type { Component, Schedule, ScheduleRun, TaskEvent, Worker } from '../../src/model.ts';
 import { createRedactor } from '../../src/redact.ts';
 import { createSerializer } from '../../src/serialize.ts';
 
@@ -176,7 +176,7 @@ describe('a schedule', () => {
     );
     expect(runsOf({ lastRuns: [] })).toEqual([]);
     expect(runsOf({})).toBeNull();
-    expect(runsOf({ lastRuns: [null] as unknown as Schedule['lastRuns'] })).toEqual([]);
+    expect(runsOf({ lastRuns: [null as unknown as ScheduleRun] })).toEqual([]);
   });
 
   it('is none without id or name', () => {

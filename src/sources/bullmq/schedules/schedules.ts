@@ -43,8 +43,11 @@ async function listSchedules(access: QueueAccess, options: ReadOptions): Promise
   const now = Date.now();
   return known
     .map((entry) => {
+      const row = scheduleOf(entry, now);
       const lastRuns = runsOf.get(entry.ref.queue.key(entry.ref.key)) ?? null;
-      return redactSchedule({ ...scheduleOf(entry, now), lastRuns }, access.redactor);
+      // The jobs of one that has run may have been removed.
+      const isUnknown = lastRuns?.length === 0 && row.lastRunAt !== null;
+      return redactSchedule({ ...row, lastRuns: isUnknown ? null : lastRuns }, access.redactor);
     })
     .sort((a, b) => compare(a.name, b.name) || compare(a.id, b.id));
 }
