@@ -37,6 +37,7 @@ const ACTIVITY = record({
         name: nullable(text),
         worker: nullable(text),
         startedAt: number,
+        state: optional(filled),
         queue: maybe(text),
       }),
     ),
