@@ -67,6 +67,13 @@ export const VIEWS: readonly View[] = [
     load: async () => (await import('./workers/workers-view.tsx')).WorkersView,
   },
   {
+    path: 'workers/',
+    title: 'Worker',
+    under: 'workers',
+    period: 'now',
+    load: async () => (await import('./workers/workers-view.tsx')).WorkersView,
+  },
+  {
     path: 'schedules',
     title: 'Schedules',
     key: 's',

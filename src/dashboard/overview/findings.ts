@@ -67,6 +67,11 @@ function reasonsOf(unknown: readonly RuleBody[], all: readonly RuleBody[]): stri
 /** The link of a finding and its text. */
 export function lookOf({ code, look }: FindingBody): { readonly link: string; readonly text: string } {
   const { pathname, searchParams } = new URL(look, 'http://monitor');
+  const worker = searchParams.get('worker');
+  if (code === 'worker_stuck' && worker !== null) {
+    return { link: linkTo(`workers/${encodeURIComponent(worker)}`), text: 'Worker' };
+  }
+  if (code === 'task_overrun') return { link: linkTo('workers', { show: 'running' }), text: 'Running' };
   if (pathname.startsWith('/api/tasks/')) {
     return { link: linkTo('tasks', searchParams), text: code === 'failure_rate' ? 'Failures' : 'Tasks' };
   }

@@ -1,115 +1,139 @@
-import type { WorkerBody } from '../../client.ts';
+import '../style/workers.css';
+import type { UnassignedTasksBody, WorkerBody, WorkersBody } from '../../client.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { Sources } from '../parts/age.tsx';
-import { Ago } from '../parts/moment.tsx';
 import { Empty, Loading, Problem } from '../parts/problem.tsx';
-import { Status } from '../parts/state-badge.tsx';
 import { useHeldRows } from '../parts/use-held.ts';
 import { useHold } from '../parts/use-hold.ts';
 import { ViewHead } from '../parts/view-head.tsx';
-import { linkTo } from '../route.ts';
-import { count, counted, duration } from '../text/numbers.ts';
+import { linkHere, linkTo } from '../route.ts';
+import { count, counted } from '../text/numbers.ts';
+import type { ViewProps } from '../views.ts';
+import { busyOf, byTrouble, keyOf } from './load.ts';
+import { RunningTable } from './running-table.tsx';
+import { RunningTask, WorkerCard } from './worker-card.tsx';
+import { WorkerTable } from './worker-table.tsx';
 
-const keyOf = ({ source, hostname }: WorkerBody): string => `${source} ${hostname}`;
+/** As cards, more workers are no overview. */
+const MOST_CARDS = 10;
+/** Tasks of each worker: the most that there are. */
+const MOST_RUNNING = 100;
 
-/** Lists the workers. */
-export function WorkersView() {
-  const { data, error, at, reload } = useResource('workers', (signal) => client.workers({ signal }), {
-    every: 5_000,
-    news: (event) => event.task_id === null,
-  });
-  const { isHeld, pointer, focus } = useHold();
-  const workers = useHeldRows(data?.workers ?? [], keyOf, isHeld);
+/** Lists the workers and what they run; one of them; or everything that runs. */
+export function WorkersView({ id, query }: ViewProps) {
+  const { data, error, at, reload } = useResource(
+    'workers',
+    (signal) => client.workers({ running: MOST_RUNNING, signal }),
+    { every: 5_000, news: (event) => event.task_id === null },
+  );
+  const shown = query.get('show') === 'running' ? 'running' : 'workers';
   return (
     <>
-      <ViewHead title="Workers" at={at}>
-        {data !== null && (
-          <span class="dim">{`${workers.filter(({ status }) => status === 'online').length} of ${count(workers.length)} online`}</span>
-        )}
+      <ViewHead title={id === '' ? 'Workers' : id} at={at}>
+        {data !== null && (id === '' ? <Summary data={data} shown={shown} /> : <AllWorkers />)}
       </ViewHead>
       {error !== null && <Problem error={error} retry={reload} />}
       <Sources sources={data?.sources} />
       {data === null && error === null && <Loading />}
-      {data !== null && workers.length === 0 && (
-        <Empty title="No workers yet">
-          A worker appears with its first heartbeat. Celery workers send heartbeats unless you start them with{' '}
-          <code>--without-heartbeat</code>.
-        </Empty>
-      )}
-      <div class="cards" {...pointer} {...focus}>
-        {workers.map((worker) => (
-          <Worker key={keyOf(worker)} worker={worker} at={Date.parse(data?.generated_at ?? '')} />
-        ))}
-      </div>
+      {data !== null && <Content data={data} at={at ?? Date.now()} hostname={id} shown={shown} />}
     </>
   );
 }
 
-/** Engines do not always report how many tasks a worker runs, or its capacity. */
-function busy(active: number | null, slots: number | null): string {
-  if (slots !== null) return `${active === null ? '–' : count(active)} of ${count(slots)} busy`;
-  return active === null ? 'running tasks unknown' : `${count(active)} running`;
-}
+const AllWorkers = () => <a href={linkTo('workers')}>All workers ›</a>;
 
-/** How long a worker is up by now. An answer stays valid while only this changes. @param at when it was answered */
-function uptimeOf({ uptime_seconds: seconds, status }: WorkerBody, at: number): number | null {
-  if (seconds === null) return null;
-  return seconds * 1_000 + (status === 'online' ? Math.max(0, Date.now() - at) : 0);
-}
-
-function Worker({ worker, at }: { readonly worker: WorkerBody; readonly at: number }) {
-  const { hostname, status, active, concurrency, queues, registered_tasks: names } = worker;
-  const slots = concurrency ?? worker.pool_size;
-  const uptime = uptimeOf(worker, at);
+function Summary({ data, shown }: { readonly data: WorkersBody; readonly shown: 'running' | 'workers' }) {
+  const { workers, unassigned = [] } = data;
+  const online = workers.filter(({ status }) => status === 'online').length;
+  const totals = [...workers.map(busyOf), ...unassigned.map(({ running_total: total }) => total)];
+  const isKnown = !totals.includes(null);
+  const running = totals.reduce<number>((sum, total) => sum + (total ?? 0), 0);
   return (
-    <section class="panel worker" aria-label={hostname}>
-      <div class="panel-head">
-        <h2 class="wrap">{hostname}</h2>
-        <Status status={status} />
-        <span class="dim worker-seen">
-          {worker.last_heartbeat === null ? worker.source : <Ago at={worker.last_heartbeat} />}
-        </span>
-      </div>
-      <div class="worker-load">
-        {active !== null && slots !== null && slots > 0 && (
-          <meter min={0} max={slots} value={active} aria-label="Busy slots" />
-        )}
-        <span class="num">{busy(active, slots)}</span>
-        <a href={linkTo('tasks', { worker: hostname, state: ['STARTED', 'RECEIVED'] })}>Current tasks</a>
-        <a href={linkTo('tasks', { worker: hostname })}>All tasks</a>
-      </div>
-      <dl class="facts">
-        <Fact name="Queues" value={queues === null ? null : queues.join(', ') || 'none'} />
-        <Fact name="Processed" value={worker.processed === null ? null : counted(worker.processed, 'task')} />
-        <Fact name="Pool" value={worker.pool} />
-        <Fact name="Load" value={worker.load_average?.map((load) => load.toFixed(2)).join(' · ') ?? null} />
-        <Fact name="Uptime" value={uptime === null ? null : duration(uptime)} />
-        <Fact name="Process" value={worker.pid === null ? null : String(worker.pid)} />
-        <Fact name="Software" value={worker.software} />
-      </dl>
-      {names !== null && names.length > 0 && (
-        <details>
-          <summary>{counted(names.length, 'registered task')}</summary>
-          <ul class="names">
-            {names.map((name) => (
-              <li key={name}>
-                <a href={linkTo('tasks', { name, worker: hostname })}>{name}</a>
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
-    </section>
+    <>
+      <span class="dim">{`${online} of ${count(workers.length)} online`}</span>
+      <span class="switch">
+        <a href={linkHere({ show: null })} aria-current={shown === 'workers' ? 'true' : undefined}>
+          By worker
+        </a>
+        <a href={linkHere({ show: 'running' })} aria-current={shown === 'running' ? 'true' : undefined}>
+          {`All running ${isKnown ? '' : '≥ '}${count(running)}`}
+        </a>
+      </span>
+    </>
   );
 }
 
-function Fact({ name, value }: { readonly name: string; readonly value: string | null }) {
-  if (value === null) return null;
+function Content(props: {
+  readonly data: WorkersBody;
+  readonly at: number;
+  readonly hostname: string;
+  readonly shown: 'running' | 'workers';
+}) {
+  const { data, at, hostname, shown } = props;
+  const { workers, unassigned = [] } = data;
+  if (hostname !== '') {
+    const own = workers.filter((worker) => worker.hostname === hostname);
+    if (own.length > 0) return <Cards workers={own} data={data} isWhole />;
+    return <Empty title={`No worker ${hostname} is known.`}>It may have left the list.</Empty>;
+  }
+  if (shown === 'running') return <RunningTable data={data} at={at} />;
   return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
+    <>
+      {workers.length === 0 && (
+        <Empty title="No worker seen yet.">
+          A worker appears with its first heartbeat. Celery workers send heartbeats unless you start them with{' '}
+          <code>--without-heartbeat</code>.
+        </Empty>
+      )}
+      {workers.length > MOST_CARDS ? (
+        <WorkerTable workers={workers} />
+      ) : (
+        <Cards workers={workers} data={data} />
+      )}
+      {unassigned.map((tasks) => (
+        <Unassigned key={tasks.source} tasks={tasks} />
+      ))}
+    </>
+  );
+}
+
+function Cards(props: {
+  readonly workers: readonly WorkerBody[];
+  readonly data: WorkersBody;
+  readonly isWhole?: boolean;
+}) {
+  const { workers, data, isWhole = false } = props;
+  const { isHeld, pointer, focus } = useHold();
+  const rows = useHeldRows(workers.toSorted(byTrouble), keyOf, isHeld);
+  return (
+    <div class={isWhole ? undefined : 'cards'} {...pointer} {...focus}>
+      {rows.map((worker) => (
+        <WorkerCard
+          key={keyOf(worker)}
+          worker={worker}
+          at={Date.parse(data.generated_at)}
+          isWhole={isWhole}
+        />
+      ))}
     </div>
+  );
+}
+
+/** Tasks that run on a worker which cannot be told. */
+function Unassigned({ tasks }: { readonly tasks: UnassignedTasksBody }) {
+  const { source, running, running_total: total } = tasks;
+  return (
+    <section class="panel worker" aria-label="Running, worker not known">
+      <div class="panel-head">
+        <h2>Running, worker not known</h2>
+        <span class="dim">{`${total === null ? 'at least ' : ''}${counted(total ?? running.length, 'task')} of ${source}`}</span>
+      </div>
+      <ul class="running" aria-label="Running now">
+        {running.map((task) => (
+          <RunningTask key={task.task_id} task={task} source={source} />
+        ))}
+      </ul>
+    </section>
   );
 }

@@ -1,0 +1,134 @@
+import type { RunningTaskBody, WorkerBody } from '../../client.ts';
+import { Ago } from '../parts/moment.tsx';
+import { linkTo, taskLink } from '../route.ts';
+import { counted, duration } from '../text/numbers.ts';
+import { Elapsed } from './elapsed.tsx';
+import { loadText } from './load.ts';
+import { StuckMark, WorkerState, workerLink } from './worker-parts.tsx';
+
+/** Tasks of a card; the page of one worker has all that are listed. */
+const MOST_TASKS = 4;
+
+/** A worker, what it runs, and its facts. @param isWhole whether this is the page of that worker alone */
+export function WorkerCard(props: {
+  readonly worker: WorkerBody;
+  /** When it was read, in milliseconds since 1970. */
+  readonly at: number;
+  readonly isWhole?: boolean;
+}) {
+  const { worker, at, isWhole = false } = props;
+  const { hostname, queues } = worker;
+  const isStuck = worker.stuck === true;
+  return (
+    <section class={isStuck ? 'panel worker is-stuck' : 'panel worker'} aria-label={hostname}>
+      <div class="panel-head">
+        {isStuck && <StuckMark />}
+        <h2 class="wrap">{isWhole ? hostname : <a href={workerLink(hostname)}>{hostname}</a>}</h2>
+        <WorkerState worker={worker} />
+        <b class="num" title="Busy slots of all slots">
+          {loadText(worker)}
+        </b>
+        <span class="dim wrap">{queues?.join(', ')}</span>
+        <span class="dim worker-seen">
+          {worker.last_heartbeat === null ? (
+            worker.source
+          ) : (
+            <>
+              seen <Ago at={worker.last_heartbeat} />
+            </>
+          )}
+        </span>
+      </div>
+      <Tasks worker={worker} most={isWhole ? Number.POSITIVE_INFINITY : MOST_TASKS} />
+      <Facts worker={worker} at={at} isOpen={isWhole} />
+    </section>
+  );
+}
+
+function Tasks({ worker, most }: { readonly worker: WorkerBody; readonly most: number }) {
+  const { running = null, running_total: total = null, hostname, source } = worker;
+  if (running === null) return <p class="dim">What it runs is not known.</p>;
+  if (running.length === 0) return <p class="dim">Nothing runs now.</p>;
+  const shown = running.slice(0, most);
+  const more = (total ?? running.length) - shown.length;
+  return (
+    <>
+      <ul class="running" aria-label="Running now">
+        {shown.map((task) => (
+          <RunningTask key={task.task_id} task={task} source={source} />
+        ))}
+      </ul>
+      {more > 0 && (
+        <a href={Number.isFinite(most) ? workerLink(hostname) : tasksLink(hostname)}>
+          {counted(more, 'more task')} ›
+        </a>
+      )}
+    </>
+  );
+}
+
+const tasksLink = (hostname: string): string =>
+  linkTo('tasks', { worker: hostname, state: 'STARTED', sort: 'started', order: 'asc' });
+
+/** One running task: its name, arguments and for how long it has run. */
+export function RunningTask({ task, source }: { readonly task: RunningTaskBody; readonly source: string }) {
+  return (
+    <li>
+      <div class="one-line">
+        {task.stuck === true && <StuckMark />}
+        <a href={taskLink(task.task_id, source)}>{task.name ?? task.task_id}</a>{' '}
+        <span class="mono dim">{task.args}</span>
+      </div>
+      <Elapsed task={task} />
+    </li>
+  );
+}
+
+/** How long a worker is up by now. An answer stays valid while only this changes. @param at when it was answered */
+function uptimeOf({ uptime_seconds: seconds, status }: WorkerBody, at: number): number | null {
+  if (seconds === null) return null;
+  return seconds * 1_000 + (status === 'online' ? Math.max(0, Date.now() - at) : 0);
+}
+
+function Facts(props: { readonly worker: WorkerBody; readonly at: number; readonly isOpen: boolean }) {
+  const { worker, at, isOpen } = props;
+  const { hostname, registered_tasks: names } = worker;
+  const uptime = uptimeOf(worker, at);
+  return (
+    <details open={isOpen}>
+      <summary>Details</summary>
+      <dl class="facts">
+        <Fact name="Processed" value={worker.processed === null ? null : counted(worker.processed, 'task')} />
+        <Fact name="Pool" value={worker.pool} />
+        <Fact name="Load" value={worker.load_average?.map((load) => load.toFixed(2)).join(' · ') ?? null} />
+        <Fact name="Uptime" value={uptime === null ? null : duration(uptime)} />
+        <Fact name="Process" value={worker.pid === null ? null : String(worker.pid)} />
+        <Fact name="Software" value={worker.software} />
+        <Fact name="Source" value={worker.source} />
+      </dl>
+      <a href={linkTo('tasks', { worker: hostname })}>All its tasks ›</a>
+      {names !== null && names.length > 0 && (
+        <>
+          <p class="dim">{counted(names.length, 'registered task')}</p>
+          <ul class="names">
+            {names.map((name) => (
+              <li key={name}>
+                <a href={linkTo('tasks', { name, worker: hostname })}>{name}</a>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </details>
+  );
+}
+
+function Fact({ name, value }: { readonly name: string; readonly value: string | null }) {
+  if (value === null) return null;
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,38 @@
+import type { WorkerBody } from '../../client.ts';
+import { Status } from '../parts/state-badge.tsx';
+import { linkTo } from '../route.ts';
+import { counted } from '../text/numbers.ts';
+import { stuckTasks } from './load.ts';
+
+/** The link to one worker. */
+export const workerLink = (hostname: string): string => linkTo(`workers/${encodeURIComponent(hostname)}`);
+
+/** Marks what should have ended. */
+export function StuckMark() {
+  return (
+    <span class="stuck-mark tone-failure" role="img" aria-label="Stuck">
+      ✕
+    </span>
+  );
+}
+
+/** The state of a worker, and whether what it runs should have ended. */
+export function WorkerState({ worker }: { readonly worker: WorkerBody }) {
+  const stuck = stuckTasks(worker);
+  return (
+    <>
+      {worker.stuck === true ? (
+        <span class="badge tone-failure" title="Tasks that should have ended hold all its slots.">
+          stuck
+        </span>
+      ) : (
+        <Status status={worker.status} />
+      )}
+      {worker.stuck !== true && stuck > 0 && (
+        <span class="badge tone-failure outlined" title="They run far longer than usual.">
+          {`${counted(stuck, 'task')} stuck`}
+        </span>
+      )}
+    </>
+  );
+}
