@@ -77,7 +77,7 @@ describe.skipIf(withoutCelery)(titleUnless(withoutCelery, 'the page over a runni
     await view.go('#/workers');
     await shows(view, 'w1@alpha', 'w2@beta', 'prefork', 'threads');
     await view.go('#/schedules');
-    await shows(view, 'nightly', '0 3 * * *');
+    await shows(view, 'nightly', 'Daily at 03:00');
     await view.go('#/components');
     await shows(view, 'Broker', 'Result backend', 'celery');
   });

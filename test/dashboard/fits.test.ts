@@ -92,7 +92,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, what people read fit
     const { page } = await open('#/schedules', PHONE);
     await page.getByText('Nightly report').waitFor();
     await page.getByText(/^in 59 min/).waitFor();
-    expect(await outside(page, 'table.stacked th, table.stacked td')).toEqual([]);
+    expect(await outside(page, 'table.schedules th, table.schedules td')).toEqual([]);
     expect(await cutOff(page, '.table-scroll')).toEqual([]);
   });
 

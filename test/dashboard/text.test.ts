@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { GraphNodeBody } from '../../src/client.ts';
 import { endText } from '../../src/dashboard/graph/end-text.ts';
+import { plainRule } from '../../src/dashboard/schedules/plain-rule.ts';
 import { axisLabel, chartTime } from '../../src/dashboard/text/moments.ts';
 import { bytes, duration, percent } from '../../src/dashboard/text/numbers.ts';
 import { pretty } from '../../src/dashboard/text/pretty.ts';
@@ -19,6 +20,29 @@ describe('lengths of time', () => {
     [-2_400, '−2.4 s'],
   ])('reads %d ms as %s', (ms, text) => {
     expect(duration(ms)).toBe(text);
+  });
+});
+
+describe('rules of schedules', () => {
+  it.each([
+    ['every 30 s', 'Every 30 s'],
+    ['* * * * * (m/h/dM/MY/d)', 'Every minute'],
+    ['0 * * * * (m/h/dM/MY/d)', 'Hourly at :00'],
+    ['*/5 * * * * (m/h/dM/MY/d)', 'Every 5 min'],
+    ['*/7 * * * *', '*/7 * * * *'],
+    ['30 */2 * * *', 'Every 2 h at :30'],
+    ['0 3 * * * (m/h/dM/MY/d)', 'Daily at 03:00'],
+    ['0 7 * * 1 (m/h/dM/MY/d)', 'Mondays at 07:00'],
+    ['5 7 * * mon-fri', 'Mondays to Fridays at 07:05'],
+    ['0 0 1 * *', 'Monthly on day 1 at 00:00'],
+    ['0 0 6 * * *', 'Daily at 06:00'],
+    ['*/30 0 3 * * 1-5', '*/30 0 3 * * 1-5'],
+    ['0 0 29 2 1', '0 0 29 2 1'],
+    ['every 1 h (at most 5 runs)', 'Every 1 h (at most 5 runs)'],
+    ['sunset', 'sunset'],
+    ['', ''],
+  ])('read %j as %j', (rule, text) => {
+    expect(plainRule(rule)).toBe(text);
   });
 });
 

@@ -138,7 +138,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
   it('shows workers, schedules and the components of the system', async () => {
     const { page, go } = await open('#/workers');
     const worker = page.getByRole('region', { name: 'celery@one' });
-    await worker.getByText('1 of 4 busy').waitFor();
+    await worker.getByText('1/4').waitFor();
     expect(await worker.textContent()).toContain('orders, mail');
     await go('#/schedules');
     await page.getByText(/^in 59 min/).waitFor();

@@ -1,4 +1,7 @@
+import '../style/schedules.css';
 import type { ScheduleBody } from '../../client.ts';
+import type { Tone } from '../charts/chart.ts';
+import { Squares } from '../charts/squares.tsx';
 import { clock } from '../live/clock.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
@@ -8,10 +11,12 @@ import { Empty, Loading, Problem } from '../parts/problem.tsx';
 import { useHeldRows } from '../parts/use-held.ts';
 import { useHold } from '../parts/use-hold.ts';
 import { ViewHead } from '../parts/view-head.tsx';
-import { linkTo } from '../route.ts';
+import { linkTo, taskLink } from '../route.ts';
+import { zone } from '../settings.ts';
 import { useStore } from '../store.ts';
-import { millis } from '../text/moments.ts';
-import { count, duration } from '../text/numbers.ts';
+import { fullMoment, millis } from '../text/moments.ts';
+import { count, counted, duration, seconds } from '../text/numbers.ts';
+import { plainRule } from './plain-rule.ts';
 
 const keyOf = ({ source, id }: ScheduleBody): string => `${source} ${id}`;
 
@@ -20,7 +25,8 @@ export function SchedulesView() {
   const { data, error, at, reload } = useResource('schedules', (signal) => client.schedules({ signal }));
   const { isHeld, pointer, focus } = useHold();
   const sorted = (data?.schedules ?? []).toSorted(
-    (a, b) => dueAt(a) - dueAt(b) || a.name.localeCompare(b.name),
+    (a, b) =>
+      Number(isMissed(b)) - Number(isMissed(a)) || dueAt(a) - dueAt(b) || a.name.localeCompare(b.name),
   );
   const rows = useHeldRows(sorted, keyOf, isHeld);
   return (
@@ -42,17 +48,15 @@ export function SchedulesView() {
       )}
       {rows.length > 0 && (
         <div class="panel table-scroll" {...pointer} {...focus}>
-          <table class="stacked">
+          <table class="schedules">
             <thead>
               <tr>
                 <th scope="col">Name</th>
-                <th scope="col">Schedule</th>
-                <th scope="col">Next run</th>
-                <th scope="col">Last run</th>
-                <th scope="col" class="num">
-                  Runs
-                </th>
-                <th scope="col">Queue</th>
+                <th scope="col">Every</th>
+                <th scope="col">Next</th>
+                <th scope="col">Last</th>
+                <th scope="col">Last 20 runs</th>
+                <th scope="col">Missed</th>
               </tr>
             </thead>
             <tbody>
@@ -70,6 +74,11 @@ export function SchedulesView() {
 const dueAt = ({ next_run_at, enabled }: ScheduleBody): number =>
   enabled === false ? Number.MAX_VALUE : (millis(next_run_at) ?? Number.MAX_VALUE);
 
+/** Beat and whoever reads its schedule may lag by this in normal operation, in milliseconds. */
+const LATE = 60_000;
+
+const isMissed = (row: ScheduleBody): boolean => dueAt(row) <= Date.now() - LATE;
+
 function Row({ row, isOneOfSeveral }: { readonly row: ScheduleBody; readonly isOneOfSeveral: boolean }) {
   const call = [row.args, row.kwargs]
     .filter((text) => text !== null && !/^(?:\(\)|\[\]|\{\})$/.test(text))
@@ -83,40 +92,82 @@ function Row({ row, isOneOfSeveral }: { readonly row: ScheduleBody; readonly isO
             {row.task}
           </a>
         )}
-        {call !== '' && <div class="mono dim wrap">{call}</div>}
-        {isOneOfSeveral && <div class="dim small-text">{row.source}</div>}
+        {call !== '' && <div class="mono dim one-line">{call}</div>}
+        <div class="dim small-text">
+          {[isOneOfSeveral ? row.source : null, row.queue === null ? null : `queue ${row.queue}`]
+            .filter(Boolean)
+            .join(' · ')}
+        </div>
       </th>
-      <td data-label="Schedule">
-        {row.schedule ?? <span class="dim">not readable</span>}
-        {row.timezone !== null && <div class="dim small-text">{row.timezone}</div>}
+      <td class="s-every" title={row.schedule ?? undefined}>
+        {row.schedule === null ? <span class="dim">not readable</span> : plainRule(row.schedule)}
+        {row.timezone !== null && <span class="dim small-text"> {row.timezone}</span>}
       </td>
-      <td data-label="Next run">
-        {row.enabled === false ? 'disabled or finished' : <Countdown at={row.next_run_at} />}
-        {row.enabled !== false && row.next_run_at !== null && (
-          <div class="dim small-text">
-            <Moment at={row.next_run_at} />
-            <InZone at={row.next_run_at} timezone={row.timezone} />
-          </div>
+      <td class="s-next">{row.enabled === false ? 'disabled or finished' : <Next row={row} />}</td>
+      <td class="s-last">
+        <Ago at={row.last_run_at} missing="none seen" />
+        {row.total_run_count !== null && (
+          <div class="dim small-text">{counted(row.total_run_count, 'run')}</div>
         )}
       </td>
-      <td data-label="Last run">
-        <Ago at={row.last_run_at} missing="none seen" />
+      <td class="s-runs">
+        <Runs row={row} />
       </td>
-      <td class="num" data-label="Runs">
-        {row.total_run_count === null ? '–' : count(row.total_run_count)}
+      <td class="s-missed">
+        <Missed row={row} />
       </td>
-      <td data-label="Queue">{row.queue ?? <span class="dim">default</span>}</td>
     </tr>
   );
 }
 
-function Countdown({ at }: { readonly at: string | null }) {
+const TONES: Readonly<Record<string, Tone>> = {
+  SUCCESS: 'succeeded',
+  FAILURE: 'failed',
+  RETRY: 'retried',
+  PENDING: 'waiting',
+  RECEIVED: 'waiting',
+  REVOKED: 'cancelled',
+  REJECTED: 'cancelled',
+};
+
+/** The outcomes of the latest runs, each with its task, the latest one at the end. */
+function Runs({ row: { name, last_runs: runs, source } }: { readonly row: ScheduleBody }) {
+  const chosen = useStore(zone);
+  if (runs === null) return <span class="dim">not known</span>;
+  if (runs.length === 0) return <span class="dim">none yet</span>;
+  const outcomes = runs.toReversed().map(({ task_id, state, at, runtime }) => ({
+    key: task_id,
+    tone: state === null ? ('waiting' as const) : (TONES[state] ?? ('running' as const)),
+    label: [state ?? 'unknown', fullMoment(new Date(at), chosen), runtime === null ? null : seconds(runtime)]
+      .filter((text) => text !== null)
+      .join(', '),
+    link: taskLink(task_id, source),
+  }));
+  return <Squares label={`Latest runs of ${name}`} outcomes={outcomes} />;
+}
+
+function Next({ row: { next_run_at: at, timezone } }: { readonly row: ScheduleBody }) {
   const now = useStore(clock);
   const due = millis(at);
-  if (due === null) return <span class="dim">not known</span>;
+  if (due === null || at === null) return <span class="dim">not known</span>;
   const left = Math.round((due - now) / 1_000) * 1_000;
-  if (left > 0) return <b>{`in ${duration(left).replace('.0', '')}`}</b>;
-  return left > -60_000 ? <b>now</b> : <b class="tone-failure">{`missed by ${duration(-left)}`}</b>;
+  return (
+    <>
+      {left > 0 && <b>{`in ${duration(left).replace('.0', '')}`}</b>}
+      {left <= 0 && left > -LATE && <b>now</b>}
+      <div class="dim small-text">
+        <Moment at={at} />
+        <InZone at={at} timezone={timezone} />
+      </div>
+    </>
+  );
+}
+
+function Missed({ row }: { readonly row: ScheduleBody }) {
+  const now = useStore(clock);
+  const late = now - dueAt(row);
+  if (late < LATE) return <span class="dim">–</span>;
+  return <b class="tone-failure">{`missed by ${duration(Math.round(late / 1_000) * 1_000)}`}</b>;
 }
 
 /** The same time in the time zone of the schedule. */

@@ -44,8 +44,6 @@ export function WorkerTable({ workers }: { readonly workers: readonly WorkerBody
   const { isHeld, pointer, focus } = useHold();
   const compare = COLUMNS.find(({ title }) => title === sort.column)?.compare ?? byTrouble;
   const sorted = workers.toSorted((a, b) => (sort.isReversed ? compare(b, a) : compare(a, b)));
-  // Whoever sorts wants the new order at once.
-  const rows = useHeldRows(sorted, (row) => `${sort.column} ${sort.isReversed} ${keyOf(row)}`, isHeld);
   const order = sort.isReversed ? 'descending' : 'ascending';
   return (
     <div class="panel table-scroll" {...pointer} {...focus}>
@@ -74,12 +72,22 @@ export function WorkerTable({ workers }: { readonly workers: readonly WorkerBody
           </tr>
         </thead>
         <tbody>
-          {rows.map((worker) => (
-            <Row key={keyOf(worker)} worker={worker} />
-          ))}
+          {/* Whoever sorts wants the new order at once, held or not. */}
+          <Rows key={`${sort.column} ${sort.isReversed}`} workers={sorted} isHeld={isHeld} />
         </tbody>
       </table>
     </div>
+  );
+}
+
+function Rows(props: { readonly workers: readonly WorkerBody[]; readonly isHeld: boolean }) {
+  const rows = useHeldRows(props.workers, keyOf, props.isHeld);
+  return (
+    <>
+      {rows.map((worker) => (
+        <Row key={keyOf(worker)} worker={worker} />
+      ))}
+    </>
   );
 }
 

@@ -1,0 +1,79 @@
+import type { Job, JobSchedulerJson, Queue } from 'bullmq';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
+import type { Schedule } from '../../src/model.ts';
+import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
+import { context } from '../helpers/bullmq-read.ts';
+import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
+
+const HOUR = 3_600_000;
+
+async function schedules(sources: BullMQSources): Promise<readonly Schedule[]> {
+  return (await sources.schedules.listSchedules(context)) ?? [];
+}
+
+describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+  titleUnless(redisMissing, 'runs of job schedulers of $label'),
+  ({ bullmq }) => {
+    let app: BullMQApp;
+    const opened = new Map<Queue, BullMQSources>();
+
+    beforeAll(async () => {
+      app = await startBullMQ(bullmq);
+    });
+
+    afterAll(async () => {
+      for (const sources of opened.values()) sources.close();
+      await app?.close();
+    });
+
+    async function rowsOf(queue: Queue): Promise<readonly Schedule[]> {
+      const sources = opened.get(queue) ?? bullmqSources({ queues: [queue] });
+      opened.set(queue, sources);
+      return schedules(sources);
+    }
+
+    async function one(queue: Queue, key: string): Promise<Schedule> {
+      const row = (await rowsOf(queue)).find(({ id }) => id === `${queue.name}:${key}`);
+      expect(row, key).toBeDefined();
+      return row as Schedule;
+    }
+
+    /** The job that a scheduler has made for its next run. */
+    async function _nextJob(queue: Queue, key: string): Promise<Job> {
+      const scheduler = (await queue.getJobScheduler(key)) as JobSchedulerJson;
+      return (await queue.getJob(`repeat:${key}:${scheduler.next}`)) as Job;
+    }
+
+    it('have their latest runs, with what became of them', async () => {
+      const queue = app.queue('runs');
+      await queue.upsertJobScheduler('often', { every: 100 }, { name: 'tidy' });
+      await queue.upsertJobScheduler('later', { every: HOUR, startDate: Date.now() + HOUR });
+      // A job with a similar id is no run.
+      await queue.add('tidy', {}, { jobId: 'repeat-often-1' });
+      let count = 0;
+      app.worker('runs', async ({ id }) => {
+        if (String(id).startsWith('repeat:') && ++count % 2 === 0) throw new Error('odd');
+      });
+      await until(() => count >= 4, 60_000);
+      const finished = async () =>
+        (await one(queue, 'often')).lastRuns?.filter(({ state }) => state !== 'STARTED') ?? [];
+      await until(async () => (await finished()).length >= 4, 60_000);
+      const runs = await finished();
+      expect(runs.map(({ at }) => at.getTime())).toEqual(
+        runs.map(({ at }) => at.getTime()).toSorted((a, b) => b - a),
+      );
+      expect(new Set(runs.map(({ state }) => state))).toEqual(new Set(['SUCCESS', 'FAILURE']));
+      const [latest] = runs;
+      const job = (await queue.getJob(String(latest?.taskId).slice('runs:'.length))) as Job;
+      expect(latest).toEqual({
+        taskId: `runs:${job.id}`,
+        state: (await job.isFailed()) ? 'FAILURE' : 'SUCCESS',
+        at: new Date(Number(job.processedOn)),
+        runtime: (Number(job.finishedOn) - Number(job.processedOn)) / 1_000,
+      });
+      expect((await one(queue, 'later')).lastRuns).toEqual([]);
+    });
+  },
+);
