@@ -1,4 +1,4 @@
-import type { Job, JobSchedulerJson, Queue } from 'bullmq';
+import type { Job, Queue } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
 import type { Schedule } from '../../src/model.ts';
@@ -38,12 +38,6 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       const row = (await rowsOf(queue)).find(({ id }) => id === `${queue.name}:${key}`);
       expect(row, key).toBeDefined();
       return row as Schedule;
-    }
-
-    /** The job that a scheduler has made for its next run. */
-    async function _nextJob(queue: Queue, key: string): Promise<Job> {
-      const scheduler = (await queue.getJobScheduler(key)) as JobSchedulerJson;
-      return (await queue.getJob(`repeat:${key}:${scheduler.next}`)) as Job;
     }
 
     it('have their latest runs, with what became of them', async () => {

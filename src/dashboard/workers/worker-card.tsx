@@ -47,7 +47,8 @@ export function WorkerCard(props: {
 
 function Tasks({ worker, most }: { readonly worker: WorkerBody; readonly most: number }) {
   const { running = null, running_total: total = null, hostname, source } = worker;
-  if (running === null) return <p class="dim">What it runs is not known.</p>;
+  const isUnknown = running?.length === 0 && (worker.active ?? 0) > 0;
+  if (running === null || isUnknown) return <p class="dim">What it runs is not known.</p>;
   if (running.length === 0) return <p class="dim">Nothing runs now.</p>;
   const shown = running.slice(0, most);
   const more = (total ?? running.length) - shown.length;

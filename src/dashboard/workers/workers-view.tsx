@@ -10,7 +10,7 @@ import { ViewHead } from '../parts/view-head.tsx';
 import { linkHere, linkTo } from '../route.ts';
 import { count, counted } from '../text/numbers.ts';
 import type { ViewProps } from '../views.ts';
-import { busyOf, byTrouble, keyOf } from './load.ts';
+import { byTrouble, keyOf } from './load.ts';
 import { RunningTable } from './running-table.tsx';
 import { RunningTask, WorkerCard } from './worker-card.tsx';
 import { WorkerTable } from './worker-table.tsx';
@@ -46,7 +46,7 @@ const AllWorkers = () => <a href={linkTo('workers')}>All workers ›</a>;
 function Summary({ data, shown }: { readonly data: WorkersBody; readonly shown: 'running' | 'workers' }) {
   const { workers, unassigned = [] } = data;
   const online = workers.filter(({ status }) => status === 'online').length;
-  const totals = [...workers.map(busyOf), ...unassigned.map(({ running_total: total }) => total)];
+  const totals = [...workers, ...unassigned].map(({ running_total: total }) => total ?? null);
   const isKnown = !totals.includes(null);
   const running = totals.reduce<number>((sum, total) => sum + (total ?? 0), 0);
   return (
