@@ -9,7 +9,6 @@ import { useHold } from '../parts/use-hold.ts';
 import { ViewHead } from '../parts/view-head.tsx';
 import { linkHere, linkTo } from '../route.ts';
 import { count, counted } from '../text/numbers.ts';
-import type { ViewProps } from '../views.ts';
 import { byTrouble, keyOf } from './load.ts';
 import { RunningTable } from './running-table.tsx';
 import { RunningTask, WorkerCard } from './worker-card.tsx';
@@ -21,7 +20,7 @@ const MOST_CARDS = 10;
 const MOST_RUNNING = 100;
 
 /** Lists the workers and what they run; one of them; or everything that runs. */
-export function WorkersView({ id, query }: ViewProps) {
+export function WorkersView({ id, query }: { readonly id: string; readonly query: URLSearchParams }) {
   const { data, error, at, reload } = useResource(
     'workers',
     (signal) => client.workers({ running: MOST_RUNNING, signal }),
