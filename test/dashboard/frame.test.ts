@@ -181,6 +181,8 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the frame'), () => {
     const { page } = await open(`#/tasks/${ids.failed}`);
     await page.keyboard.press('/');
     await page.keyboard.type('label-7');
+    // The task that is loaded meanwhile does not take the focus away.
+    await page.getByRole('heading', { name: 'payments.charge' }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByText('1 task', { exact: true }).waitFor();
     expect(page.url()).toContain('#/tasks?q=label-7');

@@ -1,12 +1,6 @@
+import type { MarkerBody } from '../../client.ts';
 import { createStore } from '../store.ts';
 import { client } from './connection.ts';
-
-/** Something that happened to the deployment, such as the start of a new version. */
-export interface Marker {
-  readonly at: string;
-  readonly text: string;
-  readonly url: string | null;
-}
 
 /** How far back there is anything to see. */
 export interface HistoryStart {
@@ -15,7 +9,7 @@ export interface HistoryStart {
   /** Whether a store keeps counts for longer than tasks. */
   readonly isKept: boolean;
   /** Newest first. */
-  readonly markers: readonly Marker[];
+  readonly markers: readonly MarkerBody[];
 }
 
 /** How far back the history reached when somebody last chose a period. */
@@ -45,11 +39,9 @@ async function read(): Promise<HistoryStart> {
   const starts = [since, stats?.counted_since].flatMap((text) =>
     typeof text === 'string' ? [Date.parse(text)] : [],
   );
-  // An older server has none.
-  const { markers = [] } = (stats ?? {}) as { markers?: readonly Marker[] };
   return {
     at: starts.length === 0 ? null : Math.min(...starts),
     isKept: stats?.computed_from !== undefined,
-    markers: markers.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)),
+    markers: (stats?.markers ?? []).toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)),
   };
 }

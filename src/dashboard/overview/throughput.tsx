@@ -1,6 +1,9 @@
 import type { TaskStatsBody } from '../../client.ts';
-import { ThroughputChart } from '../charts/throughput-chart.tsx';
+import { lazy } from '../parts/lazy.tsx';
 import { go, linkHere } from '../route.ts';
+
+// The figures come later than the page: their chart need not be part of the first screen.
+const ThroughputChart = lazy(async () => (await import('../charts/throughput-chart.tsx')).ThroughputChart);
 
 /** The tasks that ended over time. */
 export function Throughput({ stats }: { readonly stats: TaskStatsBody }) {

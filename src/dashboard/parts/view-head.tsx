@@ -18,7 +18,9 @@ export function ViewHead(props: {
     const isFirst = shown === '';
     shown = title;
     document.title = `${title} · ${BASE_TITLE}`;
-    if (!isFirst) document.getElementById('view-title')?.focus({ preventScroll: true });
+    // Whoever types meanwhile goes on typing.
+    const isTyping = document.activeElement?.matches('input, select, textarea') === true;
+    if (!isFirst && !isTyping) document.getElementById('view-title')?.focus({ preventScroll: true });
   }, [title]);
   return (
     <div class="view-head">
