@@ -3,12 +3,14 @@
  * field means "unknown", an empty array means "none".
  */
 
+import type { TaskCause } from './model/task-cause.ts';
 import type { TaskFlag } from './model/task-flag.ts';
 import type { TaskProgress } from './model/task-progress.ts';
 import type { TaskState } from './model/task-state.ts';
 
 export type { Queue } from './model/queue.ts';
 export type { Schedule, ScheduleRun } from './model/schedule.ts';
+export type { TaskCause } from './model/task-cause.ts';
 export { flagsOf, hasFlag, type TaskFlag } from './model/task-flag.ts';
 export {
   LONGEST_PROGRESS,
@@ -69,6 +71,8 @@ export interface Task {
   /** Task id of the chord body that waits for this task. */
   readonly chordId?: string | null;
   readonly flags?: readonly TaskFlag[];
+  /** Why the task failed, found in texts without secrets. Default: what `exception` and `traceback` show. */
+  readonly cause?: TaskCause | null;
   /** Fields that are known to have been truncated by the engine or the source. */
   readonly truncated?: readonly TaskTextField[];
   /** For workflow graphs: `map`, `starmap` or `chunks` if the engine marks the task as one. */

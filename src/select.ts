@@ -1,3 +1,3 @@
 export { selectTasks } from './select/select-tasks.ts';
+export { summarizeTasks } from './select/summarize-tasks.ts';
 export { passesConditions } from './select/task-conditions.ts';
-export { summarizeTasks } from './select/task-stats.ts';

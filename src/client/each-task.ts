@@ -10,6 +10,7 @@ export interface TaskListQuery {
   readonly name?: string | readonly string[];
   readonly worker?: string | readonly string[];
   readonly queue?: string | readonly string[];
+  readonly cause?: string | readonly string[];
   readonly root_id?: string;
   readonly parent_id?: string;
   readonly group_id?: string;
@@ -61,6 +62,8 @@ export interface TaskListQuery {
   readonly stats_until?: string | Date;
   /** Adds percentiles to each step of the statistics, and histograms. Default: false. */
   readonly stats_percentiles?: boolean;
+  /** Adds so many causes of failures to the statistics, at most 1,000. */
+  readonly stats_causes?: number;
 }
 
 /** What a task changed before the list was made, and reached the monitor later, in milliseconds. */

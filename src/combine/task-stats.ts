@@ -1,6 +1,7 @@
 /** Combines the task figures of several sources. */
+import { mergeGroups } from '../causes/merge-groups.ts';
 import { queryOfSource } from '../select/query-of-source.ts';
-import { summarizeTasks } from '../select/task-stats.ts';
+import { summarizeTasks } from '../select/summarize-tasks.ts';
 import type { FanOut } from '../source/combined-part.ts';
 import type { TaskSource, TaskStats, TaskStatsQuery } from '../source.ts';
 import { answerOf, lengthOf, requireAnswer } from './replies.ts';
@@ -38,7 +39,10 @@ export async function getMergedStats(
     ),
   );
   requireAnswer(replies);
-  return mergeStats(replies.flatMap((reply) => answerOf(reply) ?? []));
+  return mergeStats(
+    replies.flatMap((reply) => answerOf(reply) ?? []),
+    query.causes ?? 0,
+  );
 }
 
 /**
@@ -47,8 +51,9 @@ export async function getMergedStats(
  * its most frequent names, so the count of a name may lack sources in which it is rare.
  *
  * @param all at least one
+ * @param mostCauses of failures; 0: none
  */
-export function mergeStats(all: readonly TaskStats[]): TaskStats {
+export function mergeStats(all: readonly TaskStats[], mostCauses = 0): TaskStats {
   const [first] = all;
   if (all.length === 1 && first !== undefined) return first;
   const coarsest = all.reduce((best, stats) => (stats.stepSeconds > best.stepSeconds ? stats : best));
@@ -58,16 +63,33 @@ export function mergeStats(all: readonly TaskStats[]): TaskStats {
       states.set(state, (states.get(state) ?? 0) + count);
     }
   }
+  const series = mergeSeries(all, coarsest);
   return {
     stepSeconds: coarsest.stepSeconds,
-    series: mergeSeries(all, coarsest),
+    series,
     ...mergeTotals(all),
     states: Object.fromEntries([...states].sort()),
     names: mergeNames(all),
     workers: union(all.map(({ workers }) => workers)),
     queues: union(all.map(({ queues }) => queues)),
+    ...(mostCauses > 0 && mergeCauses(all, series, coarsest.stepSeconds, mostCauses)),
     ...mergeStored(all, coarsest),
   };
+}
+
+function mergeCauses(
+  all: readonly TaskStats[],
+  series: readonly Step[],
+  stepSeconds: number,
+  most: number,
+): Pick<TaskStats, 'causes' | 'causesTruncated'> {
+  if (all.every(({ causes }) => causes === undefined)) return {};
+  const first = series[0]?.t.getTime() ?? 0;
+  const stepOf = ({ t }: Step): number => Math.floor((t.getTime() - first) / (stepSeconds * 1_000));
+  const parts = all.map(({ causes, causesTruncated, series: own }) => ({
+    ...{ causes, causesTruncated, steps: own.map(stepOf) },
+  }));
+  return mergeGroups(parts, most, series.length);
 }
 
 const MOST_DEPTHS = 20;

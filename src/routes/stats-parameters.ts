@@ -17,6 +17,11 @@ export const STATS_QUERY = {
   }),
   stats_until: moment('End of the window of `stats`. Default: now.'),
   stats_percentiles: flag('Adds percentiles to each step of `stats`, and histograms of run times and waits.'),
+  stats_causes: integer('Adds so many of the most frequent causes of failures to `stats`.', {
+    minimum: 0,
+    maximum: 1_000,
+    default: 0,
+  }),
 };
 
 /** Filters of the list that counts are not kept by. */
@@ -28,6 +33,7 @@ const COUNTED_MINUTES = 1_440;
 const UNCOUNTED = [
   'state',
   'engine_state',
+  'cause',
   'root_id',
   'parent_id',
   'group_id',
@@ -43,7 +49,7 @@ export function findStatsFaults(values: Values, faulty: ReadonlySet<string>, fau
   const { stats, stats_step: step } = values;
   if (stats === null) {
     if (faulty.has('stats')) return;
-    for (const name of ['stats_step', 'stats_until', 'stats_percentiles'] as const) {
+    for (const name of ['stats_step', 'stats_until', 'stats_percentiles', 'stats_causes'] as const) {
       if (values[name]) fault(name, 'It is allowed only with stats.');
     }
     return;
@@ -68,13 +74,19 @@ function hasValue(value: Values[(typeof UNCOUNTED)[number]]): boolean {
   return Array.isArray(value) ? value.length > 0 : value !== null;
 }
 
-type WindowValues = Pick<Values, 'stats_step' | 'stats_until' | 'stats_percentiles'>;
+type WindowValues = Pick<Values, 'stats_step' | 'stats_until' | 'stats_percentiles' | 'stats_causes'>;
 
 /** The window that is asked for. A time ahead counts as now. */
 export function statsWindowOf(
-  { stats_step: stepSeconds, stats_until: until, stats_percentiles: percentiles }: WindowValues,
+  {
+    stats_step: stepSeconds,
+    stats_until: until,
+    stats_percentiles: percentiles,
+    stats_causes: causes,
+  }: WindowValues,
   minutes: number,
   now: number,
 ): Omit<TaskStatsQuery, 'filter'> {
-  return { minutes, now: new Date(Math.min(until?.getTime() ?? now, now)), stepSeconds, percentiles };
+  const end = new Date(Math.min(until?.getTime() ?? now, now));
+  return { minutes, now: end, stepSeconds, percentiles, causes };
 }

@@ -1,14 +1,17 @@
 /** What statistics are made of: one task in numbers. */
-import { hasFlag, type Task } from '../model.ts';
+import { hasFlag, type Task, type TaskCause } from '../model.ts';
 import { waitSecondsOf } from './task-wait.ts';
 
 /** What is summed up of a task. Times in milliseconds since 1970, `NaN` where unknown. */
 export interface TaskFigures {
+  readonly id: string;
   readonly state: string;
   /** It no longer runs, although its state says so: its end was not seen. */
   readonly isEndUnseen: boolean;
   /** It never ran, and failed because another task did. */
   readonly isConsequence: boolean;
+  /** Why it failed; `null`: it has not, or nobody knows. */
+  readonly cause: TaskCause | null;
   readonly name: string | null;
   readonly worker: string | null;
   readonly queue: string | null;
@@ -30,12 +33,16 @@ export interface TaskFigures {
 /**
  * The figures of a task as an object. It does not say when it was retried, except for the last time. A task
  * without a number of retries counts as never retried before.
+ *
+ * @param cause of a task that failed, if it is asked for
  */
-export function figuresOf(task: Task): TaskFigures {
+export function figuresOf(task: Task, cause: TaskCause | null = null): TaskFigures {
   return {
+    id: task.id,
     state: task.state,
     isEndUnseen: hasFlag(task, 'end_unseen'),
     isConsequence: hasFlag(task, 'consequence'),
+    cause,
     name: task.name ?? null,
     worker: task.worker ?? null,
     queue: task.queue ?? null,
@@ -48,6 +55,11 @@ export function figuresOf(task: Task): TaskFigures {
     wait: waitSecondsOf(task) ?? Number.NaN,
     retriedAt: retriesIn(task),
   };
+}
+
+/** When a task failed: milliseconds since 1970, `NaN` where unknown. */
+export function failedAt({ finished, timestamp }: Pick<TaskFigures, 'finished' | 'timestamp'>): number {
+  return Number.isNaN(finished) ? timestamp : finished;
 }
 
 function retriesIn({ state, timestamp, retries }: Task): readonly number[] | null {

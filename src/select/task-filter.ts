@@ -10,6 +10,7 @@ export function passesFilters(task: Task, query: TaskQuery): boolean {
     isOneOf(task.name, query.names) &&
     isOneOf(task.worker, query.workers) &&
     isOneOf(task.queue, query.queues) &&
+    (query.causes.length === 0 || isOneOf(query.causeOf(task)?.id, query.causes)) &&
     isThat(task.rootId, query.rootId) &&
     // A task is not its own parent.
     isThat(task.parentId === task.id ? null : task.parentId, query.parentId) &&

@@ -1,4 +1,5 @@
-import { isDone, type Task } from '../model.ts';
+import { type CauseGroups, type CausesBefore, createCauseGroups } from '../causes/cause-groups.ts';
+import { isDone } from '../model.ts';
 import { type Steps, sortInSteps } from '../scheduler.ts';
 import type { TaskStats, TaskStatsQuery } from '../source.ts';
 import {
@@ -11,8 +12,7 @@ import {
 } from './durations.ts';
 import { bucketsOf } from './histogram.ts';
 import { statsWindow } from './stats-steps.ts';
-import { figuresOf, type TaskFigures } from './task-figures.ts';
-import { passesFilters } from './task-filter.ts';
+import { failedAt, type TaskFigures } from './task-figures.ts';
 
 /** Maximum number of names in the result. */
 const MAX_NAMES = 50;
@@ -44,7 +44,11 @@ export interface StatsOptions {
    * was not, `received` and `retried` are `null`, and a figure that would be 0 is `null` too. Default: it was.
    */
   readonly isWhole?: (from: number, to: number) => boolean;
+  /** What is known of causes before the window. Default: nothing. */
+  readonly before?: CausesBefore;
 }
+
+const NOTHING_BEFORE: CausesBefore = { firstSeen: () => null, since: () => null };
 
 /** Sums of the tasks that were added. Times in milliseconds since 1970. */
 interface Sums {
@@ -59,6 +63,10 @@ interface Sums {
   readonly workers: Set<string>;
   readonly queues: Set<string>;
   readonly isWhole: (from: number, to: number) => boolean;
+  /** `null`: causes are not asked for. */
+  readonly causes: CauseGroups | null;
+  readonly mostCauses: number;
+  readonly before: CausesBefore;
 }
 
 /** Sums up tasks one by one, so that a large number can be processed in steps. */
@@ -81,7 +89,7 @@ export interface StatsAccumulator {
  */
 export function createStatsAccumulator(
   query: TaskStatsQuery,
-  { isWhole = () => true }: StatsOptions = {},
+  { isWhole = () => true, before = NOTHING_BEFORE }: StatsOptions = {},
 ): StatsAccumulator {
   const { start, end, stepSeconds, first, count } = statsWindow(query);
   const stepMs = stepSeconds * 1_000;
@@ -92,10 +100,17 @@ export function createStatsAccumulator(
       durations: query.percentiles === true ? noDurations() : null,
     }),
   );
+  const mostCauses = query.causes ?? 0;
+  const window = {
+    start,
+    steps: count,
+    stepOf: (time: number) => (time >= start && time <= end ? Math.floor((time - first) / stepMs) : -1),
+  };
   const sums: Sums = {
     ...{ start, end, stepSeconds, series, durations: noDurations() },
     ...{ states: new Map(), names: new Map(), workers: new Set(), queues: new Set() },
     isWhole,
+    ...{ causes: mostCauses > 0 ? createCauseGroups(window) : null, mostCauses, before },
   };
   return {
     add: (task) => addTask(sums, task),
@@ -112,6 +127,12 @@ function addTask(sums: Sums, task: TaskFigures): void {
   addToSeries(sums, task);
   addDurations(sums.durations, task.runtime, task.wait);
   if (task.name !== null) addToName(sums, task, task.name);
+  if (sums.causes !== null && task.cause !== null) addCause(sums.causes, task, task.cause);
+}
+
+function addCause(causes: CauseGroups, task: TaskFigures, cause: NonNullable<TaskFigures['cause']>): void {
+  const { id, name, worker } = task;
+  causes.add({ id, cause, name, worker, time: failedAt(task) });
 }
 
 function addToSeries(sums: Sums, task: TaskFigures): void {
@@ -203,28 +224,10 @@ function* resultOf(sums: Sums): Steps<TaskStats> {
     names: figures,
     workers: yield* sortInSteps([...workers], compareText, MAX_LISTED),
     queues: yield* sortInSteps([...queues], compareText, MAX_LISTED),
+    ...(sums.causes !== null && (yield* sums.causes.result(sums.mostCauses, sums.before))),
   };
 }
 
 function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/**
- * Answers `getTaskStats` for a source that has all its tasks in memory.
- *
- * @param tasks every task, in any order
- * @param query as given to `getTaskStats`
- */
-export function summarizeTasks(tasks: Iterable<Task>, query: TaskStatsQuery): TaskStats {
-  const statistics = createStatsAccumulator(query);
-  for (const task of tasks) if (passesFilters(task, query.filter)) statistics.add(figuresOf(task));
-  return finish(statistics.result());
-}
-
-/** Runs steps to their end at once. */
-function finish<Result>(steps: Steps<Result>): Result {
-  let step = steps.next();
-  while (step.done !== true) step = steps.next();
-  return step.value;
 }

@@ -1,4 +1,6 @@
 /** The only bridge from the model to the wire: missing values, previews and redaction are handled here. */
+
+import { causeOfTask, createCauseFinder } from '../causes/find-cause.ts';
 import type { FoundProblem, RuleOutcome } from '../findings/evaluate.ts';
 import type { JudgedTask } from '../findings/judge-running.ts';
 import type { GraphEdge, GraphNode, StateCounts } from '../graph.ts';
@@ -7,6 +9,7 @@ import type {
   Queue,
   Schedule,
   Task,
+  TaskCause,
   TaskDetail,
   TaskEvent,
   TaskRelation,
@@ -38,7 +41,7 @@ import { createFinder, createMatcher } from './finder.ts';
 import { findingBody, ruleBody } from './findings.ts';
 import { createRowCache } from './row-cache.ts';
 import { wellFormed } from './scalars.ts';
-import { createShowText } from './shown-text.ts';
+import { createShowText, rawText, rulesFor } from './shown-text.ts';
 import { type StatsFigures, statsBody } from './stats.ts';
 import { taskBody, taskDetailBody } from './tasks.ts';
 import { countsBody, graphEdgeBody, graphNodeBody, nodeUpdateBody, relationBody } from './workflow.ts';
@@ -108,6 +111,8 @@ export interface Serializer {
    * @param all in lower case, like `none`. Default of `none`: there are no others
    */
   matcher(all: readonly string[], none?: readonly string[]): (task: Task) => boolean;
+  /** The cause of a failure, from texts without secrets; `null` when the task has none, or is unreadable. */
+  causeOf(task: Task): TaskCause | null;
 }
 
 /** Creates the serializer of one router. */
@@ -119,6 +124,7 @@ export function createSerializer({
   const showPreview = createShowText(redactor, preview);
   const showDetail = createShowText(redactor, detail);
   const showSentence = createShowText(redactor, SENTENCE);
+  const causeOf = createCauseReader(redactor);
   const caches = new Map<string, ReturnType<typeof createRowCache>>();
 
   function sentence(text: string): string {
@@ -126,7 +132,7 @@ export function createSerializer({
   }
 
   function taskRow(task: Task, source: string): TaskBody | null {
-    return readable(() => taskBody(task, source, showPreview));
+    return readable(() => taskBody(task, source, { show: showPreview, causeOf }));
   }
 
   function rowsOf(source: string): ReturnType<typeof createRowCache> {
@@ -142,8 +148,8 @@ export function createSerializer({
         const row = taskRow(task, source);
         return row === null ? null : JSON.stringify(row);
       }),
-    taskDetail: (task, source) => readable(() => taskDetailBody(task, source, showDetail)),
-    stats: (stats, withPercentiles) => readable(() => statsBody(stats, withPercentiles)),
+    taskDetail: (task, source) => readable(() => taskDetailBody(task, source, { show: showDetail, causeOf })),
+    stats: (stats, withPercentiles) => readable(() => statsBody(stats, showSentence, withPercentiles)),
     id: wellFormed,
     relation: relationBody,
     graphNode: (node) => graphNodeBody(node, showPreview, redactor),
@@ -159,8 +165,22 @@ export function createSerializer({
     finding: (finding) => findingBody(finding, redactor, sentence),
     rule: (outcome) => ruleBody(outcome, sentence),
     sentence,
+    causeOf: (task) => readable(() => causeOf(task)),
     finder: (q) => createFinder(q, showPreview),
     matcher: (all, none = []) => createMatcher(all, none, showPreview),
+  };
+}
+
+/** Characters of a value that are written to find a cause in them. */
+const CAUSE_TEXT = 4_096;
+
+function createCauseReader(redactor: Redactor): (task: Task) => TaskCause | null {
+  const all = createCauseFinder(redactor.text);
+  const hosts = createCauseFinder(redactor.hostText);
+  return (task) => {
+    const isRedacted = task.redacted === true;
+    const rules = rulesFor(redactor, isRedacted);
+    return causeOfTask(task, isRedacted ? hosts : all, (value) => rawText(value, CAUSE_TEXT, rules));
   };
 }
 

@@ -8,24 +8,26 @@ import type {
   StatsTotalsBody,
   TaskStatsBody,
 } from '../wire.ts';
+import { type Given, rows } from './body-rows.ts';
+import { causesBody } from './causes.ts';
 import { isoTime } from './moments.ts';
 import { figure, label, labels, MOST_ITEMS, wellFormed, whole } from './scalars.ts';
+import type { ShowText } from './shown-text.ts';
 
 const MOST_STEPS = 1_500;
 const MOST_DEPTHS = 20;
 const MOST_NAMES = 50;
 const MOST_BUCKETS = 100;
 
-type Given<T> = { readonly [Key in keyof T]?: unknown };
-
 /** All members but those that the source does not know. */
 export type StatsFigures = Omit<TaskStatsBody, 'markers'>;
 
 /**
+ * @param show removes what is secret from the texts of causes
  * @param withPercentiles whether percentiles of steps, and histograms, were asked for
  * @returns `null` when the statistics have no valid step length
  */
-export function statsBody(stats: TaskStats, withPercentiles = false): StatsFigures | null {
+export function statsBody(stats: TaskStats, show: ShowText, withPercentiles = false): StatsFigures | null {
   const given: Given<TaskStats> = stats;
   const step = figure(given.stepSeconds);
   if (step === null || step <= 0) return null;
@@ -44,6 +46,7 @@ export function statsBody(stats: TaskStats, withPercentiles = false): StatsFigur
     names: rows<TaskStats['names'][number], StatsNameBody>(given.names, MOST_NAMES, nameBody),
     workers: labels(given.workers) ?? [],
     queues: labels(given.queues) ?? [],
+    ...causesBody(given, show),
     ...storedBody(given),
   };
 }
@@ -137,15 +140,4 @@ function countsOf(states: unknown): TaskStatsBody['states'] {
         return known === null ? [] : [[wellFormed(state), known]];
       }),
   );
-}
-
-/** Serializes the readable items of a list. */
-function rows<Item, Body>(list: unknown, most: number, bodyOf: (item: Given<Item>) => Body | null): Body[] {
-  if (!Array.isArray(list)) return [];
-  const bodies: Body[] = [];
-  for (const item of list.slice(0, most)) {
-    const body = typeof item === 'object' && item !== null ? bodyOf(item as Given<Item>) : null;
-    if (body !== null) bodies.push(body);
-  }
-  return bodies;
 }

@@ -1,4 +1,4 @@
-import { flagsOf, isDone, type Task, type TaskDetail, type TaskTextField } from '../model.ts';
+import { flagsOf, isDone, type Task, type TaskCause, type TaskDetail, type TaskTextField } from '../model.ts';
 import { waitSecondsOf } from '../select/task-wait.ts';
 import type { TaskBody, TaskDetailBody, TimelineEntryBody } from '../wire.ts';
 import { isoTime } from './moments.ts';
@@ -9,8 +9,15 @@ import type { ShowText } from './shown-text.ts';
 // The node limit of the largest graph.
 const MOST_CHILDREN = 20_000;
 
+/** How tasks are shown. */
+export interface TaskView {
+  readonly show: ShowText;
+  /** The cause of a failure, from texts without secrets. */
+  readonly causeOf: (task: Task) => TaskCause | null;
+}
+
 /** Serializes a row of the task list; `null` when the task has no id or no state. */
-export function taskBody(task: Task, source: string, show: ShowText): TaskBody | null {
+export function taskBody(task: Task, source: string, { show, causeOf }: TaskView): TaskBody | null {
   const id = label(task.id);
   const state = label(task.state);
   if (id === null || state === null) return null;
@@ -59,6 +66,7 @@ export function taskBody(task: Task, source: string, show: ShowText): TaskBody |
     chord_id: label(task.chordId),
     source,
     flags: flagsOf(task.flags),
+    cause: label(causeOf(task)?.id),
     truncated,
   };
 }
@@ -67,9 +75,9 @@ export function taskBody(task: Task, source: string, show: ShowText): TaskBody |
 export function taskDetailBody(
   task: TaskDetail,
   source: string,
-  show: ShowText,
+  view: TaskView,
 ): Omit<TaskDetailBody, 'sources'> | null {
-  const body = taskBody(task, source, show);
+  const body = taskBody(task, source, view);
   if (body === null) return null;
   const children: unknown = task.children;
   const timeline: unknown = task.timeline;
@@ -80,7 +88,9 @@ export function taskDetailBody(
     ...body,
     children: labels(children, MOST_CHILDREN) ?? [],
     // Keep the latest changes, which explain the current state.
-    timeline: steps.slice(-MOST_ITEMS).flatMap((entry) => timelineEntry(entry, show, task.redacted === true)),
+    timeline: steps
+      .slice(-MOST_ITEMS)
+      .flatMap((entry) => timelineEntry(entry, view.show, task.redacted === true)),
   };
 }
 

@@ -1,5 +1,7 @@
 /** What a source is asked for when tasks are listed and summed up, and what it answers. */
-import type { Task } from '../model.ts';
+import type { CauseGroup } from '../causes/cause-groups.ts';
+import { causeOfTask, createCauseFinder } from '../causes/find-cause.ts';
+import type { Task, TaskCause } from '../model.ts';
 import type { DurationFigures, HistogramBucket, StatsTotals } from './stats-figures.ts';
 import type { TaskCondition } from './task-condition.ts';
 
@@ -28,6 +30,8 @@ export interface TaskQuery {
   readonly names: readonly string[];
   readonly workers: readonly string[];
   readonly queues: readonly string[];
+  /** Ids of {@link TaskCause}; decide with {@link TaskQuery.causeOf}. */
+  readonly causes: readonly string[];
   readonly rootId: string | null;
   readonly parentId: string | null;
   readonly groupId: string | null;
@@ -43,6 +47,11 @@ export interface TaskQuery {
    * and cut). Only this function may decide: matching raw values would let a search find secrets.
    */
   search(task: Task): boolean;
+  /**
+   * The cause of a task that failed, from its texts without secrets; `null`: it has none. Only this function may
+   * decide: the causes of raw values would tell secrets apart.
+   */
+  causeOf(task: Task): TaskCause | null;
   /** On `timestamp`, inclusive. */
   readonly since: Date | null;
   /** On `timestamp`, exclusive. */
@@ -53,6 +62,8 @@ export interface TaskQuery {
   readonly scan: number;
 }
 
+const FIND = createCauseFinder(null);
+
 /** The parts of a {@link TaskQuery} that select every task, in the default order. Shared: must not be changed. */
 export const ALL_TASKS: Omit<TaskQuery, 'limit' | 'scan'> = {
   after: null,
@@ -61,12 +72,14 @@ export const ALL_TASKS: Omit<TaskQuery, 'limit' | 'scan'> = {
   names: [],
   workers: [],
   queues: [],
+  causes: [],
   rootId: null,
   parentId: null,
   groupId: null,
   conditions: [],
   q: null,
   search: () => true,
+  causeOf: (task) => causeOfTask(task, FIND),
   since: null,
   until: null,
   sort: 'timestamp',
@@ -107,6 +120,8 @@ export interface TaskStatsQuery {
   readonly stepSeconds?: number | null;
   /** Whether to give percentiles for each step of `series`. Default: only those of the window. */
   readonly percentiles?: boolean;
+  /** How many causes of failures to list, 1,000 at most. Default 0: `causes` is left out. */
+  readonly causes?: number;
   /** `limit`, `after`, `sort` and `order` do not matter here. */
   readonly filter: TaskQuery;
 }
@@ -145,6 +160,10 @@ export interface TaskStats {
   }[];
   readonly workers: readonly string[];
   readonly queues: readonly string[];
+  /** Failures by cause, the most frequent first, as many as the query asks for. Absent: not known, or not asked for. */
+  readonly causes?: readonly CauseGroup[];
+  /** Whether there are more causes. */
+  readonly causesTruncated?: boolean;
   /**
    * From what the figures were computed: from the tasks themselves, or from counts by minute, hour and day that a store
    * keeps. Absent: there is no store.

@@ -28,6 +28,7 @@ export function taskQuery(part: Partial<TaskQuery> = {}): TaskQuery {
     names: part.names ?? [],
     workers: part.workers ?? [],
     queues: part.queues ?? [],
+    causes: part.causes ?? [],
   };
   for (const list of Object.values(lists)) Object.freeze(list);
   return Object.freeze({

@@ -3,6 +3,7 @@
  * for hosts that write JavaScript or fill the values from a database.
  */
 import { STATUS_OF } from '../errors.ts';
+import { taskCause } from './cause-shapes.ts';
 import { progress } from './progress-shape.ts';
 import {
   anything,
@@ -53,6 +54,7 @@ const TASK_FIELDS = {
   groupId: maybe(id),
   chordId: maybe(id),
   flags: optional(listOf(oneOf('worker_lost', 'overdue', 'never_received', 'end_unseen', 'consequence'))),
+  cause: maybe(taskCause),
   truncated: optional(listOf(oneOf('args', 'kwargs', 'result', 'exception', 'traceback'))),
   kind: maybe(oneOf('map', 'starmap', 'chunks')),
   stamps: anything,

@@ -1,4 +1,5 @@
 /** The shape of statistics. */
+import { CAUSE_FIGURES } from './cause-shapes.ts';
 import {
   count,
   date,
@@ -66,6 +67,7 @@ export const TASK_STATS: Shape = record({
   ),
   workers: listOf(filled),
   queues: listOf(filled),
+  ...CAUSE_FIGURES,
   computedFrom: optional(oneOf('tasks', 'rollups')),
   countedSince: optional(nullable(date)),
   queueDepths: optional(

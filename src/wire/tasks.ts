@@ -1,4 +1,5 @@
 /** Bodies that describe tasks: the list, its statistics, one task. */
+import type { StatsCauseBody } from './causes.ts';
 import type { Integer, SourceBody, Timestamp } from './common.ts';
 
 /** One row of the task list. */
@@ -54,6 +55,11 @@ export interface TaskBody {
   source: string;
   /** Known problems that the state does not show. */
   flags: ('worker_lost' | 'overdue' | 'never_received' | 'end_unseen' | 'consequence')[];
+  /**
+   * Groups failures: the same for all with the same exception, message (but for numbers, ids, addresses and quoted
+   * values) and place. `null` unless the task failed of itself, and where its texts do not tell.
+   */
+  cause: string | null;
   /** Names of the fields that were truncated. */
   truncated: string[];
   /** The field that matches the search. Only in lists with `q`. */
@@ -158,6 +164,10 @@ export interface TaskStatsBody {
   names: StatsNameBody[];
   workers: string[];
   queues: string[];
+  /** Failures by cause, the most frequent first. Only with `stats_causes`, and where the source knows them. */
+  causes?: StatsCauseBody[];
+  /** Whether there are more causes. Only beside `causes`. */
+  causes_truncated?: boolean;
   /**
    * From what the figures were computed: from the tasks, or from the counts by minute, hour and day that a store keeps.
    * Only where a source keeps its history in a store, like the next two.

@@ -8,6 +8,7 @@ const RANKS: Readonly<Record<string, number>> = {
   errors: 0,
   debug: 0,
   text: 0,
+  causes: 0,
   'check-options': 0,
   cursor: 0,
   'lru-cache': 0,

@@ -123,6 +123,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'SourceErrorCode',
     'StateCountsBody',
     'StatsBucketBody',
+    'StatsCauseBody',
     'StatsNameBody',
     'StatsQueueBody',
     'StatsStepBody',

@@ -53,6 +53,7 @@ describe.each(EXPRESS_MAJORS)('on $name', (major) => {
       chord_id: null,
       source: 'shop',
       flags: [],
+      cause: null,
       truncated: [],
     });
     expect(body.total).toBe(25);
@@ -88,6 +89,8 @@ describe.each(EXPRESS_MAJORS)('on $name', (major) => {
         names: [],
         workers: [],
         queues: [],
+        causes: [],
+        causeOf: expect.any(Function),
         rootId: 'r',
         parentId: null,
         groupId: null,

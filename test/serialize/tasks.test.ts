@@ -70,6 +70,7 @@ describe('a row', () => {
       engine_state: 'delayed',
       source: 'celery',
       flags: ['overdue'],
+      cause: null,
       truncated: [],
     });
   });

@@ -35,6 +35,7 @@ function matches(task: Task, query: TaskQuery): boolean {
     among(query.names, task.name) &&
     among(query.workers, task.worker) &&
     among(query.queues, task.queue) &&
+    (query.causes.length === 0 || query.causes.includes(query.causeOf(task)?.id ?? '')) &&
     (query.rootId === null || query.rootId === task.rootId) &&
     (query.parentId === null || query.parentId === task.parentId) &&
     (query.groupId === null || query.groupId === task.groupId) &&

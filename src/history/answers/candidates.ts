@@ -38,6 +38,7 @@ const VALUES_OF: Readonly<Record<IndexedColumn, (query: TaskQuery) => readonly s
   name: (query) => query.names,
   worker: (query) => query.workers,
   queue: (query) => query.queues,
+  cause: (query) => query.causes,
 };
 
 /** Values of a column whose tasks are merged into one list, at most. */

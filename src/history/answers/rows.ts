@@ -2,7 +2,7 @@
  * Tasks as objects, made when they are read. An unchanged task is always the same frozen object, so that its
  * JSON can be kept.
  */
-import { isDone, type Task, type TaskDetail } from '../../model.ts';
+import { isDone, type Task, type TaskCause, type TaskDetail } from '../../model.ts';
 import type { TaskFigures } from '../../select/task-figures.ts';
 import { lifeOf } from '../merge/life.ts';
 import { toFigures, toTask } from '../merge/task.ts';
@@ -50,6 +50,7 @@ export function createRows(records: Records, redaction: TableRedaction, context:
       life,
       rootId: records.roots[slot] ?? null,
       flags: flagsOf(slot, flagFactsOf(life, record.eta), records, context),
+      cause: causeIn(records, slot),
       shortened: shortenedTexts(records, slot, life.state),
       isRedacted: redaction.isActive,
     });
@@ -96,7 +97,13 @@ function readFigures(records: Records, slot: number): TaskFigures {
   const life = readLife(records, slot);
   const eta = records.extras.get(slot)?.eta ?? null;
   const isEndUnseen = life.state !== 'PENDING' && isMissing(records, slot);
-  return toFigures(life, { ...namesOf(records, slot), isEndUnseen }, eta, readRetries(records, slot));
+  const { name, queue } = namesOf(records, slot);
+  const facts = { id: records.ids[slot] as string, name, queue, isEndUnseen, cause: causeIn(records, slot) };
+  return toFigures(life, facts, eta, readRetries(records, slot));
+}
+
+function causeIn({ causes, cause }: Records, slot: number): TaskCause | null {
+  return causes.read(cause[slot] as number);
 }
 
 /** What flags depend on, as the row shows it. */

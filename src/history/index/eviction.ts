@@ -169,7 +169,7 @@ function noteDropped(state: EvictionState, timestamp: number | null): void {
 }
 
 function bytesOf({ records, beside }: EvictionState): number {
-  const { names, workers, queues, states, slots, textBytes, values } = records;
-  const strings = names.bytes + workers.bytes + queues.bytes + states.bytes;
+  const { names, workers, queues, states, causes, slots, textBytes, values } = records;
+  const strings = names.bytes + workers.bytes + queues.bytes + states.bytes + causes.bytes();
   return slots.size * BYTES_PER_TASK + textBytes + values.bytes + strings + beside();
 }

@@ -1,11 +1,14 @@
 /**
- * The indexes of the task list: all tasks, and those of each state, name, worker, queue and root, each by
+ * The indexes of the task list: all tasks, and those of each state, name, worker, queue, cause and root, each by
  * time of the last change.
  */
+import type { FindCause } from '../../causes/find-cause.ts';
+import type { TaskCause } from '../../model.ts';
 import { lifeOf } from '../merge/life.ts';
 import { KIND_ORDER, type TaskRecord } from '../merge/record.ts';
 import { etaOf } from '../merge/task.ts';
 import { freeSlot, type Records } from '../table/records.ts';
+import { causeOf } from './cause-of.ts';
 import { type ColumnIndex, createColumnIndex } from './column-index.ts';
 import { createEtaIndex, type EtaIndex } from './eta-index.ts';
 import type { MemberOrder } from './member-lists.ts';
@@ -17,7 +20,7 @@ import { createSortIndexes, type SortIndexes } from './sort-index.ts';
 import { orderById } from './task-orders.ts';
 
 /** Columns of interned strings that are indexed. */
-export const INDEXED_COLUMNS = ['state', 'name', 'worker', 'queue'] as const;
+export const INDEXED_COLUMNS = ['state', 'name', 'worker', 'queue', 'cause'] as const;
 
 /** One of {@link INDEXED_COLUMNS}. */
 export type IndexedColumn = (typeof INDEXED_COLUMNS)[number];
@@ -31,8 +34,12 @@ export interface TaskIndex extends Relatives {
   readonly columns: Readonly<Record<IndexedColumn, ColumnIndex>>;
   /** Moves a task from the root that its record names to another. */
   setRoot(slot: number, root: string | null): void;
-  /** Enters a task, or moves it to where its record belongs now. */
-  update(slot: number, record: TaskRecord): void;
+  /**
+   * Enters a task, or moves it to where its record belongs now.
+   *
+   * @param cause of its failure, as it was found before. Default: what its texts tell
+   */
+  update(slot: number, record: TaskRecord, cause?: TaskCause | null): void;
   /** Takes a task out of all indexes and frees its slot. */
   drop(slot: number): void;
   /** The key of a slot in the order by time of the last change. */
@@ -42,6 +49,7 @@ export interface TaskIndex extends Relatives {
 /** Everything that {@link updateTask} and {@link dropTask} change. */
 interface IndexState extends Relatives {
   readonly records: Records;
+  readonly findCause: FindCause;
   readonly all: OrderedSlots;
   readonly roots: RootIndex;
   readonly sorts: SortIndexes;
@@ -50,11 +58,12 @@ interface IndexState extends Relatives {
 }
 
 /** @param now milliseconds */
-export function createTaskIndex(records: Records, now: () => number): TaskIndex {
+export function createTaskIndex(records: Records, now: () => number, findCause: FindCause): TaskIndex {
   const compare = orderById(records);
   const order: MemberOrder = { compare, keyOf: (slot) => keyOf(records, slot) };
   const state: IndexState = {
     records,
+    findCause,
     all: createOrderedSlots(compare),
     roots: createRootIndex(order),
     sorts: createSortIndexes(records, now),
@@ -64,6 +73,7 @@ export function createTaskIndex(records: Records, now: () => number): TaskIndex 
       name: createColumnIndex(records.names, order),
       worker: createColumnIndex(records.workers, order),
       queue: createColumnIndex(records.queues, order),
+      cause: createColumnIndex(records.causes.strings, order),
     },
     ...createRelatives(),
   };
@@ -71,7 +81,7 @@ export function createTaskIndex(records: Records, now: () => number): TaskIndex 
     ...state,
     keyOf: (slot) => keyOf(records, slot),
     setRoot: (slot, root) => setRoot(state, slot, root),
-    update: (slot, record) => updateTask(state, slot, record),
+    update: (slot, record, cause) => updateTask(state, slot, record, cause),
     drop: (slot) => dropTask(state, slot),
   };
 }
@@ -88,7 +98,12 @@ function setRoot({ records, roots }: IndexState, slot: number, root: string | nu
   if (root !== null && root !== id) roots.add(root, slot, keyOf(records, slot));
 }
 
-function updateTask(index: IndexState, slot: number, record: TaskRecord): void {
+function updateTask(
+  index: IndexState,
+  slot: number,
+  record: TaskRecord,
+  given: TaskCause | null | undefined,
+): void {
   const { records, all, columns, sorts } = index;
   const life = lifeOf(record.entries, record.runtime);
   const isIndexed = records.indexed[slot] === 1;
@@ -102,6 +117,9 @@ function updateTask(index: IndexState, slot: number, record: TaskRecord): void {
   move(columns.name, records.name, record.name, change);
   move(columns.worker, records.worker, life.worker, change);
   move(columns.queue, records.queue, record.queue, change);
+  const cause = causeOf(records, slot, record, life, index.findCause, given);
+  move(columns.cause, records.cause, cause?.id ?? null, change);
+  if (cause !== null) noteCause(records, slot, cause, life.finished ?? life.timestamp);
   records.timestamp[slot] = life.timestamp ?? Number.NaN;
   const root = records.roots[slot];
   if (root != null && root !== records.ids[slot] && from !== to) index.roots.move(root, slot, from, to);
@@ -109,6 +127,16 @@ function updateTask(index: IndexState, slot: number, record: TaskRecord): void {
   sorts.insert(slot, life);
   const hasStarted = life.kind !== 'retried' && KIND_ORDER[life.kind] > KIND_ORDER.received;
   index.etas.set(slot, hasStarted ? null : etaOf(life, record.eta));
+}
+
+function noteCause(
+  { causes, cause: numbers }: Records,
+  slot: number,
+  cause: TaskCause,
+  time: number | null,
+): void {
+  causes.describe(numbers[slot] as number, cause);
+  if (time !== null) causes.seen.note(cause.id, time);
 }
 
 /** From which time to which a task moves. */

@@ -4,6 +4,7 @@ import { lifeOf } from '../merge/life.ts';
 import { applyRelations } from '../merge/merge.ts';
 import { mergeRecords } from '../merge/merge-records.ts';
 import { copyRecord } from '../merge/record.ts';
+import { causeOfRecord } from '../merge/record-cause.ts';
 import { isSameRecord } from '../merge/same-record.ts';
 import { isName } from '../names.ts';
 import { reportedRoot } from '../table/record-table.ts';
@@ -94,6 +95,8 @@ function write(
   tables.write(
     slot,
     shortened.length === 0 ? record : { ...record, truncated: record.truncated.filter(isSenders) },
+    // Its texts have no secrets, and are not redacted again.
+    causeOfRecord(record, lifeOf(record.entries, record.runtime), shortened),
   );
   for (const field of shortened) markShortened(records, slot, field);
   redaction.mark(slot);

@@ -1,3 +1,4 @@
+import type { CausesBefore } from '../../causes/cause-groups.ts';
 import { type Steps, scheduler } from '../../scheduler.ts';
 import type { Activity, Awaitable, HistoryStats, ReadContext, TaskPage, TaskQuery } from '../../source.ts';
 import { summarizeOpen } from '../answers/open-summary.ts';
@@ -37,7 +38,10 @@ export function createMemoryReader(state: MemoryState, lag: () => number | null)
       return scheduler.run(
         'stats',
         caughtUp(state, () =>
-          summarize(query, list, rows, { isWhole: (from, to) => isSeenWhole(state, from, to) }),
+          summarize(query, list, rows, {
+            isWhole: (from, to) => isSeenWhole(state, from, to),
+            before: causesBefore(state),
+          }),
         ),
         context,
       );
@@ -124,6 +128,15 @@ export function isSeenWhole(
   to: number,
 ): boolean {
   return !isEventless && (frozenAt === null || to <= frozenAt) && coverage.isWhole(from, to);
+}
+
+/** What is known of causes, as far as events are seen. */
+export function causesBefore({ tables, coverage, isEventless }: MemoryState): CausesBefore {
+  const { seen } = tables.records.causes;
+  return {
+    firstSeen: seen.firstSeen,
+    since: () => (isEventless ? null : Math.max(coverage.since(), seen.forgottenUntil)),
+  };
 }
 
 function statsOf(

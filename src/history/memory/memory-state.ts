@@ -160,6 +160,7 @@ export function clear({ tables, workers, feed, aggregate }: MemoryState): void {
   tables.catchUp();
   tables.eviction.clear();
   tables.relations.clear();
+  tables.records.causes.seen.clear();
   tables.rows.clear();
   workers.clear();
   feed.clear();

@@ -1,4 +1,5 @@
 /** Packs records that have changed into the table, and updates their indexes. */
+import type { TaskCause } from '../../model.ts';
 import type { Rows } from '../answers/rows.ts';
 import type { OpenTasks } from '../index/open-tasks.ts';
 import type { TaskIndex } from '../index/task-index.ts';
@@ -21,8 +22,12 @@ interface PackingContext {
 
 /** Packs records. */
 export interface Packing {
-  /** Writes a record into the table, and updates its indexes. */
-  write(slot: number, record: TaskRecord): void;
+  /**
+   * Writes a record into the table, and updates its indexes.
+   *
+   * @param cause of its failure, as it was found before. Default: what its texts tell
+   */
+  write(slot: number, record: TaskRecord, cause?: TaskCause | null): void;
   /** Packs a task that has changed since. @returns whether it has */
   packHeld(slot: number): boolean;
   /** Packs all records that have changed. */
@@ -35,10 +40,10 @@ export interface Packing {
 export function createPacking({ related, rows, open, tap, heardOf }: PackingContext): Packing {
   const { records, index } = related;
 
-  function write(slot: number, record: TaskRecord): void {
+  function write(slot: number, record: TaskRecord, cause?: TaskCause | null): void {
     writeRecord(records, slot, record);
     relate(related, slot, record);
-    index.update(slot, record);
+    index.update(slot, record, cause);
     rows.forget(slot);
   }
 

@@ -1,3 +1,4 @@
+import { createCauseFinder } from '../../causes/find-cause.ts';
 import type { Redactor } from '../../redact.ts';
 import { createRows } from '../answers/rows.ts';
 import type { FlagContext } from '../answers/task-flags.ts';
@@ -37,7 +38,7 @@ export function createTables(
   tap: Pick<HistoryTap, 'taskChanged' | 'taskDropping'> | null,
 ) {
   const records = createRecords(retention.maxValueBytes, retention.maxValueLength);
-  const index = createTaskIndex(records, clock);
+  const index = createTaskIndex(records, clock, createCauseFinder(redactor?.text ?? null));
   const redaction = createTableRedaction(records, redactor);
   const rows = createRows(records, redaction, flags);
   const open = createOpenTasks(records);

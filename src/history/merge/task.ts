@@ -1,5 +1,5 @@
 /** Makes the task that answers show of a record. */
-import type { Task, TaskDetail, TaskFlag, TaskProgress, TaskTextField } from '../../model.ts';
+import type { Task, TaskCause, TaskDetail, TaskFlag, TaskProgress, TaskTextField } from '../../model.ts';
 import type { TaskFigures } from '../../select/task-figures.ts';
 import { waitBetween } from '../../select/task-wait.ts';
 import { lifeOf, retriesIn, type TaskLife } from './life.ts';
@@ -11,6 +11,8 @@ export interface TaskContext {
   /** Root of its workflow. Default: the one that was reported, or the task itself if it is known to have no parent. */
   readonly rootId?: string | null;
   readonly flags?: readonly TaskFlag[];
+  /** Of its failure. Default: none is known. */
+  readonly cause?: TaskCause | null;
   /** Texts of which a part is no longer held. */
   readonly shortened?: readonly TaskTextField[];
   /** Whether the record has no secrets. */
@@ -27,16 +29,24 @@ export function etaOf({ isOpened }: TaskLife, eta: number | null): number | null
 /** @returns what statistics are made of */
 export function toFigures(
   life: TaskLife,
-  { name, queue, isEndUnseen }: Pick<TaskFigures, 'name' | 'queue' | 'isEndUnseen'>,
+  {
+    id,
+    name,
+    queue,
+    isEndUnseen,
+    cause,
+  }: Pick<TaskFigures, 'id' | 'name' | 'queue' | 'isEndUnseen' | 'cause'>,
   eta: number | null,
   retriedAt: readonly number[],
 ): TaskFigures {
   // Spreading an object here would take ten times as long.
   return {
+    id,
     name,
     queue,
     state: life.state,
     isEndUnseen,
+    cause,
     isConsequence: life.kind === 'propagated',
     worker: life.worker,
     sent: life.sent ?? Number.NaN,
@@ -83,6 +93,7 @@ export function toTask(record: TaskRecord, context: TaskContext = {}): Task {
     groupId: record.groupId,
     chordId: record.chordId,
     flags: context.flags ?? [],
+    cause: context.cause ?? null,
     truncated: truncatedIn(record, context.shortened),
     kind: record.kind,
     stamps: record.stamps?.value ?? null,

@@ -108,9 +108,9 @@ function writeExtra(records: Records, slot: number, record: TaskRecord): void {
   extra.progress = record.progress;
   const { exception, traceback } = extra;
   extra.exception = replaceText(records, exception, record.exception);
-  if (extra.exception !== exception) clearFact(records, slot, FACT.EXCEPTION_REDACTED);
+  if (extra.exception !== exception) clearFact(records, slot, FACT.EXCEPTION_REDACTED | FACT.CAUSE_FOUND);
   extra.traceback = replaceText(records, traceback, record.traceback);
-  if (extra.traceback !== traceback) clearFact(records, slot, FACT.TRACEBACK_REDACTED);
+  if (extra.traceback !== traceback) clearFact(records, slot, FACT.TRACEBACK_REDACTED | FACT.CAUSE_FOUND);
 }
 
 const NO_FIELDS: TaskRecord['truncated'] = [];
@@ -141,8 +141,8 @@ function writeText(
   clearFact(records, slot, redacted);
 }
 
-function clearFact(records: Records, slot: number, fact: number): void {
-  records.facts[slot] = (records.facts[slot] as number) & ~fact;
+function clearFact(records: Records, slot: number, facts: number): void {
+  records.facts[slot] = (records.facts[slot] as number) & ~facts;
 }
 
 /** Releases the old text and holds the new one. @returns what is held */

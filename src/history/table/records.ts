@@ -5,6 +5,7 @@
 import { TASK_STATES, type TaskTextField } from '../../model.ts';
 import { type KeptProgress, progressSize } from '../merge/progress.ts';
 import type { Stamps } from '../merge/stamps.ts';
+import { type CauseTable, createCauseTable } from './cause-table.ts';
 import { createEntryTable, type EntryTable, releaseEntries } from './entry-table.ts';
 import { createHeldRecords, type HeldRecords } from './held-records.ts';
 import { createInternedStrings, type InternedStrings } from './interned-strings.ts';
@@ -38,6 +39,8 @@ export const FACT = {
   RESULT_REDACTED: 32,
   EXCEPTION_REDACTED: 64,
   TRACEBACK_REDACTED: 128,
+  /** The cause of its failure is found, as far as its texts tell. */
+  CAUSE_FOUND: 256,
 } as const;
 
 /** Bytes of a task without its texts: columns, indexes, maps, four timeline entries. Measured by the benchmark. */
@@ -51,6 +54,7 @@ export interface Records {
   readonly names: InternedStrings;
   readonly workers: InternedStrings;
   readonly queues: InternedStrings;
+  readonly causes: CauseTable;
   readonly slots: Map<string, number>;
   readonly extras: Map<number, Extra>;
   /** The records of tasks that have changed since they were last packed: newer than the columns. */
@@ -65,13 +69,14 @@ export interface Records {
   heads: Uint32Array;
   /** The ranks of the values, packed by `record-table.ts`. */
   ranks: Uint32Array;
-  facts: Uint8Array;
+  facts: Uint16Array;
   runtimes: Float64Array;
   /** As indexed, like name, worker, queue and timestamp. */
   state: Uint32Array;
   name: Uint32Array;
   worker: Uint32Array;
   queue: Uint32Array;
+  cause: Uint32Array;
   timestamp: Float64Array;
   indexed: Uint8Array;
   /** Slots used so far, and those of them that are free again. */
@@ -95,6 +100,7 @@ export function createRecords(maxValueBytes: number, maxValueLength: number): Re
     names: createInternedStrings(),
     workers,
     queues: createInternedStrings(),
+    causes: createCauseTable(),
     slots: new Map(),
     extras: new Map(),
     held: createHeldRecords(),
@@ -106,12 +112,13 @@ export function createRecords(maxValueBytes: number, maxValueLength: number): Re
     roots: [],
     heads: new Uint32Array(capacity),
     ranks: new Uint32Array(capacity),
-    facts: new Uint8Array(capacity),
+    facts: new Uint16Array(capacity),
     runtimes: new Float64Array(capacity),
     state: new Uint32Array(capacity),
     name: new Uint32Array(capacity),
     worker: new Uint32Array(capacity),
     queue: new Uint32Array(capacity),
+    cause: new Uint32Array(capacity),
     timestamp: new Float64Array(capacity),
     indexed: new Uint8Array(capacity),
     used: 0,
@@ -165,6 +172,7 @@ export function freeSlot(records: Records, slot: number): void {
   records.name[slot] = 0;
   records.worker[slot] = 0;
   records.queue[slot] = 0;
+  records.cause[slot] = 0;
   records.indexed[slot] = 0;
   records.free.push(slot);
 }
@@ -199,12 +207,13 @@ function grow(records: Records): void {
   const capacity = Math.ceil(records.used * 1.5);
   records.heads = widen(records.heads, new Uint32Array(capacity));
   records.ranks = widen(records.ranks, new Uint32Array(capacity));
-  records.facts = widen(records.facts, new Uint8Array(capacity));
+  records.facts = widen(records.facts, new Uint16Array(capacity));
   records.runtimes = widen(records.runtimes, new Float64Array(capacity));
   records.state = widen(records.state, new Uint32Array(capacity));
   records.name = widen(records.name, new Uint32Array(capacity));
   records.worker = widen(records.worker, new Uint32Array(capacity));
   records.queue = widen(records.queue, new Uint32Array(capacity));
+  records.cause = widen(records.cause, new Uint32Array(capacity));
   records.timestamp = widen(records.timestamp, new Float64Array(capacity));
   records.indexed = widen(records.indexed, new Uint8Array(capacity));
 }
@@ -220,7 +229,7 @@ export function inlineBytes(text: Text | null): number {
   return typeof text === 'string' ? text.length + 16 : text.head.length + 96;
 }
 
-function widen<T extends Float64Array | Uint32Array | Uint8Array>(from: T, to: T): T {
+function widen<T extends Float64Array | Uint32Array | Uint16Array | Uint8Array>(from: T, to: T): T {
   to.set(from as ArrayLike<number>);
   return to;
 }

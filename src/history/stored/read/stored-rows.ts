@@ -6,6 +6,7 @@ import { flagFactsOf, flagsFrom } from '../../answers/task-flags.ts';
 import type { MemoryView } from '../../memory/memory-view.ts';
 import { lifeOf, retriesIn } from '../../merge/life.ts';
 import type { TaskRecord } from '../../merge/record.ts';
+import { causeOfRecord } from '../../merge/record-cause.ts';
 import { toFigures, toTask } from '../../merge/task.ts';
 import type { StoredTask } from '../../store.ts';
 import { readKeptTask } from '../record-text.ts';
@@ -45,6 +46,7 @@ export function rowOf({ record, rootId, shortened }: ColdTask, { flags, isRedact
     life,
     rootId,
     flags: flagsFrom(flagFactsOf(life, record.eta), life.worker, record.isMissing, flags),
+    cause: causeOfRecord(record, life, shortened),
     shortened: shortened.filter((field) => isShown(field, isSuccess)),
     isRedacted,
   });
@@ -57,11 +59,13 @@ function isShown(field: TaskTextField, isSuccess: boolean): boolean {
 }
 
 /** @returns what statistics are made of */
-export function figuresOf({ record }: ColdTask): TaskFigures {
+export function figuresOf(task: ColdTask): TaskFigures {
+  const { record } = task;
   const life = lifeOf(record.entries, record.runtime);
-  const { name, queue, eta, isMissing } = record;
+  const { id, name, queue, eta, isMissing } = record;
   const isEndUnseen = life.state !== 'PENDING' && isMissing;
-  return toFigures(life, { name, queue, isEndUnseen }, eta, retriesIn(record.entries));
+  const facts = { id, name, queue, isEndUnseen, cause: causeOfRecord(record, life, task.shortened) };
+  return toFigures(life, facts, eta, retriesIn(record.entries));
 }
 
 /** The position of a stored task in a list, by the columns that the store sorts by. */

@@ -1,0 +1,192 @@
+/** Groups failures by their cause. The result does not depend on the order in which they are added. */
+import type { TaskCause } from '../model.ts';
+import { type Steps, sortInSteps } from '../scheduler.ts';
+
+/** Most groups of a result. */
+export const MOST_CAUSES = 1_000;
+/** Most names, and most workers, of a group. */
+export const MOST_LISTED = 20;
+/** Most groups that are counted at a time: of more, those with the fewest failures are left out. */
+const MOST_COUNTED = 20_000;
+/** Groups that are left when there were too many. */
+const KEPT = 10_000;
+
+/** A task that failed. Time in milliseconds since 1970. */
+export interface Failure {
+  readonly id: string;
+  readonly cause: TaskCause;
+  readonly name: string | null;
+  readonly worker: string | null;
+  /** When it failed. */
+  readonly time: number;
+}
+
+/** Failures with one cause. */
+export interface CauseGroup extends TaskCause {
+  readonly count: number;
+  /** When the first failure ever known had this cause; `null`: not known. */
+  readonly firstSeen: Date | null;
+  /** When the last of these failed; `null`: not known. */
+  readonly lastSeen: Date | null;
+  /** The most frequent names and workers, 20 at most. */
+  readonly names: readonly string[];
+  readonly workers: readonly string[];
+  /** The id of the last of these tasks; `null`: not known. */
+  readonly sample: string | null;
+  /** Whether the first failure with this cause is in the window; `null`: nobody knows what was before. */
+  readonly isNew: boolean | null;
+  /** How many of these failed in each step of the window. */
+  readonly activity: readonly number[];
+}
+
+/** What is known of the time before the window. Times in milliseconds since 1970. */
+export interface CausesBefore {
+  /** When the first failure was seen that had a cause; `null`: none is known. */
+  firstSeen(id: string): number | null;
+  /** Since when failures are known; `null`: not known. */
+  since(): number | null;
+}
+
+/** The window that is summed up. */
+interface CauseWindow {
+  /** Milliseconds since 1970. */
+  readonly start: number;
+  /** How many steps it has. */
+  readonly steps: number;
+  /** The step of a time; −1: none. */
+  stepOf(time: number): number;
+}
+
+interface Counted {
+  readonly id: string;
+  readonly cause: TaskCause;
+  count: number;
+  first: number;
+  last: number;
+  sample: string;
+  readonly names: Map<string, number>;
+  readonly workers: Map<string, number>;
+  readonly steps: Map<number, number>;
+}
+
+/** Counts failures by cause. */
+export interface CauseGroups {
+  add(failure: Failure): void;
+  /** The most frequent causes, `most` at most, and whether there are others. */
+  result(most: number, before: CausesBefore): Steps<CauseGroupsResult>;
+}
+
+/** What was counted. */
+export interface CauseGroupsResult {
+  readonly causes: readonly CauseGroup[];
+  readonly causesTruncated: boolean;
+}
+
+/** @returns no groups yet */
+export function createCauseGroups(window: CauseWindow): CauseGroups {
+  const groups = new Map<string, Counted>();
+  let isCut = false;
+
+  return {
+    add({ id, cause, name, worker, time }) {
+      let group = groups.get(cause.id);
+      if (group === undefined) {
+        if (groups.size >= MOST_COUNTED) {
+          dropRarest(groups);
+          isCut = true;
+        }
+        group = newGroup(cause);
+        groups.set(cause.id, group);
+      }
+      group.count++;
+      if (time < group.first) group.first = time;
+      if (time > group.last || (time === group.last && id < group.sample)) {
+        group.last = time;
+        group.sample = id;
+      }
+      if (name !== null) increment(group.names, name);
+      if (worker !== null) increment(group.workers, worker);
+      const step = window.stepOf(time);
+      if (step >= 0) increment(group.steps, step);
+    },
+    *result(most, before) {
+      const listed = Math.min(most, MOST_CAUSES);
+      const frequent = yield* sortInSteps([...groups.values()], compareGroups, listed);
+      const causes: CauseGroup[] = [];
+      for (const group of frequent) {
+        causes.push(groupOf(group, window, before));
+        yield;
+      }
+      return { causes, causesTruncated: isCut || groups.size > listed };
+    },
+  };
+}
+
+function newGroup(cause: TaskCause): Counted {
+  return {
+    ...{
+      id: cause.id,
+      cause,
+      count: 0,
+      first: Number.POSITIVE_INFINITY,
+      last: Number.NEGATIVE_INFINITY,
+      sample: '',
+    },
+    ...{ names: new Map(), workers: new Map(), steps: new Map() },
+  };
+}
+
+function dropRarest(groups: Map<string, Counted>): void {
+  const rarest = [...groups.values()].sort(compareGroups).slice(KEPT);
+  for (const { id } of rarest) groups.delete(id);
+}
+
+/** The most frequent first, then by what never changes. */
+export function compareGroups(
+  a: { readonly count: number; readonly id: string },
+  b: { readonly count: number; readonly id: string },
+): number {
+  return b.count - a.count || compareText(a.id, b.id);
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function increment<Key>(counts: Map<Key, number>, key: Key): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+function mostFrequent(counts: ReadonlyMap<string, number>): string[] {
+  const sorted = [...counts].sort(([a, many], [b, more]) => more - many || compareText(a, b));
+  return sorted.slice(0, MOST_LISTED).map(([text]) => text);
+}
+
+function groupOf(
+  { cause, count, first, last, sample, names, workers, steps }: Counted,
+  { start, steps: stepCount }: CauseWindow,
+  before: CausesBefore,
+): CauseGroup {
+  const firstSeen = Math.min(first, before.firstSeen(cause.id) ?? Number.POSITIVE_INFINITY);
+  return {
+    ...cause,
+    count,
+    firstSeen: dateOf(firstSeen),
+    lastSeen: dateOf(last),
+    names: mostFrequent(names),
+    workers: mostFrequent(workers),
+    sample: sample === '' ? null : sample,
+    isNew: isNewIn(start, firstSeen, before.since()),
+    activity: Array.from({ length: stepCount }, (_, step) => steps.get(step) ?? 0),
+  };
+}
+
+/** @param since when failures are known from; `null`: not known */
+function isNewIn(start: number, firstSeen: number, since: number | null): boolean | null {
+  if (firstSeen < start) return false;
+  return since !== null && since < start && Number.isFinite(firstSeen) ? true : null;
+}
+
+function dateOf(time: number): Date | null {
+  return Number.isFinite(time) ? new Date(time) : null;
+}

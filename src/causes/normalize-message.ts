@@ -1,0 +1,92 @@
+/**
+ * Replaces what differs between two failures of one cause: numbers, ids, addresses and quoted values. It reads each
+ * character a bounded number of times, whatever the text is.
+ */
+import { placeholderIn } from './placeholders.ts';
+
+/** Longest result, in characters. */
+const LONGEST = 240;
+const QUOTES = new Set(["'", '"', '`']);
+
+/** @param text some thousand characters at most */
+export function normalizeMessage(text: string): string {
+  const unclosed = new Set<string>();
+  let shown = '';
+  let at = 0;
+  while (at < text.length && shown.length <= LONGEST) {
+    const character = text[at] as string;
+    const end = QUOTES.has(character) ? quoteEnd(text, at, unclosed) : -1;
+    if (end > 0) {
+      shown += '<value>';
+      at = end;
+    } else if (isBlank(character)) {
+      if (!shown.endsWith(' ')) shown += ' ';
+      at++;
+    } else if (isOfToken(text.charCodeAt(at))) {
+      const runEnd = endOfRun(text, at);
+      const tokenEnd = endOfToken(text, at, runEnd);
+      shown += placeholderIn(text.slice(at, tokenEnd)) + text.slice(tokenEnd, runEnd);
+      at = runEnd;
+    } else {
+      shown += character;
+      at++;
+    }
+  }
+  return cut(shown.trim());
+}
+
+/**
+ * The position behind the closing quote; −1: this one opens nothing, such as an apostrophe.
+ *
+ * @param unclosed quotes that do not close in the rest of the text
+ */
+function quoteEnd(text: string, start: number, unclosed: Set<string>): number {
+  const quote = text[start] as string;
+  if (unclosed.has(quote) || isWord(text.charCodeAt(start - 1))) return -1;
+  for (let at = text.indexOf(quote, start + 1); at >= 0; at = text.indexOf(quote, at + 1)) {
+    if (!isWord(text.charCodeAt(at + 1)) && text[at - 1] !== '\\') return at + 1;
+  }
+  unclosed.add(quote);
+  return -1;
+}
+
+function endOfRun(text: string, start: number): number {
+  let end = start + 1;
+  while (end < text.length && isOfToken(text.charCodeAt(end))) end++;
+  return end;
+}
+
+/** What ends a sentence is no part of a token. */
+function endOfToken(text: string, start: number, runEnd: number): number {
+  let end = runEnd;
+  while (end > start + 1 && '.,:;!?'.includes(text[end - 1] as string)) end--;
+  return end;
+}
+
+function isBlank(character: string): boolean {
+  return character === ' ' || character === '\n' || character === '\t' || character === '\r';
+}
+
+/** Letters, digits, and everything beyond ASCII. @param code `NaN`: there is no character */
+function isWord(code: number): boolean {
+  return (
+    (code >= 97 && code <= 122) ||
+    (code >= 65 && code <= 90) ||
+    (code >= 48 && code <= 57) ||
+    code === 95 ||
+    code > 127
+  );
+}
+
+const JOINERS = new Set(Array.from('.:/\\@+-%~=&?#$', (joiner) => joiner.charCodeAt(0)));
+
+function isOfToken(code: number): boolean {
+  return isWord(code) || JOINERS.has(code);
+}
+
+/** Never splits a character. */
+function cut(text: string): string {
+  if (text.length <= LONGEST) return text;
+  const last = text.charCodeAt(LONGEST - 2);
+  return `${text.slice(0, last >= 0xd800 && last <= 0xdbff ? LONGEST - 2 : LONGEST - 1)}…`;
+}

@@ -1,0 +1,27 @@
+/** The shape of what sources say of causes. */
+import { boolean, count, date, filled, listOf, nullable, optional, record, text } from './shape.ts';
+
+const FIELDS = { id: filled, exception: nullable(text), message: nullable(text), frame: nullable(text) };
+
+/** Why a task failed. */
+export const taskCause = record(FIELDS);
+
+/** What statistics have of causes: groups of failures. */
+export const CAUSE_FIGURES = {
+  causes: optional(
+    listOf(
+      record({
+        ...FIELDS,
+        count,
+        firstSeen: nullable(date),
+        lastSeen: nullable(date),
+        names: listOf(filled),
+        workers: listOf(filled),
+        sample: nullable(filled),
+        isNew: nullable(boolean),
+        activity: listOf(count),
+      }),
+    ),
+  ),
+  causesTruncated: optional(boolean),
+};

@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import { causeOfTask, createCauseFinder } from '../../src/causes/find-cause.ts';
+import { createRedactor } from '../../src/redact.ts';
+
+const find = createCauseFinder(createRedactor().text);
+const causeOf = (exception: string | null, traceback: string | null = null) =>
+  find({ exception, traceback, isExceptionCut: false, isTracebackCut: false });
+
+const python = (file: string, name: string, error = 'KeyError: 1') =>
+  `Traceback (most recent call last):
+  File "/venv/celery/app/trace.py", line 451, in trace_task
+    R = retval = fun(*args, **kwargs)
+  File "/app/shop/${file}", line 12, in ${name}
+    return prices[key]
+${error}`;
+
+describe('the cause of a failure', () => {
+  it.each([
+    ["ValueError('Order 11448 has no items')", 'ValueError', 'Order <number> has no items'],
+    ['shop.errors.Declined: card 4242 of bob@example.com', 'Declined', 'card <number> of <address>'],
+    ["KeyError('a')", 'KeyError', '<value>'],
+    ["KeyError: 'a'", 'KeyError', '<value>'],
+    ["OSError(2, 'No such file or directory')", 'OSError', '<number>, No such file or directory'],
+    ['TypeError [ERR_INVALID_ARG]: The "path" argument', 'TypeError', 'The <value> argument'],
+    ['connect ECONNREFUSED 10.0.0.7:6379', null, 'connect ECONNREFUSED <address>'],
+    ['TimeoutError()', 'TimeoutError', null],
+    ['TimeoutError', 'TimeoutError', null],
+    [
+      `RuntimeError("can't reach redis-7.internal:6379 in 2.5 s")`,
+      'RuntimeError',
+      "can't reach <address> in <number> s",
+    ],
+    ['<Task object at 0x7f3a2b10> is gone', null, '<Task object at <address>> is gone'],
+    ['request 7b7a1d6e-0d3e-4a59-8f6a-0c1d2e3f4a5b failed', null, 'request <id> failed'],
+    ['charge ch_3Mx9Qa2eZvKYlo failed at 2026-11-23T10:04:05.120Z', null, 'charge <id> failed at <number>'],
+    ['GET https://shop.example/api?user=5 answered 502', null, 'GET <address> answered <number>'],
+    ['no file /tmp/upload-123/x.csv', null, 'no file /tmp/upload-<number>/x.csv'],
+  ])('has the class and the message of %s', (text, exception, message) => {
+    expect(causeOf(text)).toMatchObject({ exception, message });
+  });
+
+  it('has the innermost frame of a Python traceback, without its line', () => {
+    expect(causeOf("KeyError('a')", python('charge.py', 'capture'))?.frame).toBe('charge.py in capture');
+  });
+
+  it('has the innermost frame of a JavaScript stack that is not of Node itself', () => {
+    const stack = `TypeError: boom
+    at node:internal/process/task_queues:95:5
+    at async Charge.capture (file:///app/src/charge.js:10:5)
+    at /app/src/worker.js:3:1`;
+    expect(causeOf('boom', stack)).toMatchObject({
+      exception: 'TypeError',
+      frame: 'charge.js in Charge.capture',
+    });
+  });
+
+  it('is one for equal errors with other values, and another one in another place', () => {
+    const place = python('charge.py', 'capture');
+    expect(causeOf("KeyError('a')", place)?.id).toBe(causeOf("KeyError('b')", place)?.id);
+    expect(causeOf("KeyError('a')", place)?.id).not.toBe(
+      causeOf("KeyError('b')", python('charge.py', 'refund'))?.id,
+    );
+  });
+
+  it('is the same in every process', () => {
+    expect(causeOf("ValueError('boom')")?.id).toBe('bb87d4c6caec');
+  });
+
+  it('is one for errors that differ in a secret alone', () => {
+    const texts = ['hunter2', 'correct-horse-battery'].map((secret) => `LoginError: password=${secret}`);
+    const [one, other] = texts.map((text) => causeOf(text));
+    expect(one).toEqual(other);
+    expect(one?.message).not.toContain('hunter2');
+  });
+
+  it('is unknown where nothing tells it, where the task has not failed, and where another one has', () => {
+    expect(causeOf(null)).toBeNull();
+    const failed = { id: '1', state: 'FAILURE', exception: 'boom' };
+    expect(causeOfTask(failed, find)).not.toBeNull();
+    expect(causeOfTask({ ...failed, state: 'RETRY' }, find)).toBeNull();
+    expect(causeOfTask({ ...failed, flags: ['consequence'] }, find)).toBeNull();
+  });
+
+  it('does not take the end of what was cut for its innermost frame', () => {
+    const traceback = python('charge.py', 'capture');
+    const cut = { exception: 'boom', traceback, isExceptionCut: false, isTracebackCut: true };
+    expect(find(cut)?.frame).toBeNull();
+  });
+
+  it.each([
+    ['quotes', "'"],
+    ['escaped quotes', "\\'"],
+    ['quotes that close nothing', "('a"],
+    ['colons', ':'],
+    ['digits', '1'],
+    ['hexadecimal digits', 'a1'],
+    ['brackets', 'E(('],
+    ['frames', '  File "x", line 1, in y\n'],
+    ['names of frames', 'File "'],
+    ['lines of a stack', '    at '],
+    ['words', 'boom 12 '],
+  ])('takes less than 1 ms to find in 1 MiB of %s', (_, part) => {
+    const text = `E: ${part.repeat(Math.ceil(2 ** 20 / part.length))}`;
+    const times = Array.from({ length: 20 }, (_unused, count) => {
+      const fresh = createCauseFinder(null);
+      const start = performance.now();
+      fresh({ exception: text + count, traceback: text, isExceptionCut: false, isTracebackCut: false });
+      return performance.now() - start;
+    });
+    // The machine may be busy: ten times the aim.
+    expect(Math.min(...times)).toBeLessThan(10);
+  });
+});
