@@ -50,14 +50,7 @@ export const VIEWS: readonly View[] = [
     title: 'Workflow',
     under: 'tasks',
     period: 'now',
-    async load() {
-      // In two files, because no file may weigh more than 25 kB.
-      const [{ GraphView }] = await Promise.all([
-        import('./graph/graph-view.tsx'),
-        import('./graph/graph-style.ts'),
-      ]);
-      return GraphView;
-    },
+    load: async () => (await import('./workflow/workflow-view.tsx')).WorkflowView,
   },
   {
     path: 'workers',

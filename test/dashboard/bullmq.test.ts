@@ -38,7 +38,7 @@ describe.skipIf(missing)(titleUnless(missing, 'the page over a running BullMQ'),
     await page.getByText('1 task', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'mail.later' }).waitFor();
 
-    await go(`#/workflow/${encodeURIComponent(`mail:${flow.job.id}`)}`);
+    await go(`#/workflow/${encodeURIComponent(`mail:${flow.job.id}`)}?view=graph`);
     await page.getByRole('button', { name: 'album.print, PENDING · waiting-children' }).waitFor();
     const left = async (name: string): Promise<number> =>
       (await page.getByRole('button', { name: new RegExp(`^${name},`) }).boundingBox())?.x ?? Number.NaN;

@@ -20,6 +20,7 @@ describe.skipIf(browserMissing)(
       ['a task with slashes', `#/tasks/${encodeURIComponent(`a/b?c#d ${POISON}`)}`],
       ['a task that nobody knows', `#/tasks/${encodeURIComponent(`x${POISON}`)}`],
       ['a workflow', `#/workflow/${id}`],
+      ['a workflow as a graph', `#/workflow/${id}?view=graph`],
       ['workers', '#/workers'],
       ['schedules', '#/schedules'],
       ['system', '#/system'],

@@ -26,7 +26,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a page that stays op
     await go('#/');
     queue.record({ id: 'other', name: 'other.new', state: 'FAILURE', error: new Error('x') });
     await page.locator('.named').getByText('other.new').waitFor();
-    await go('#/workflow/order-1');
+    await go('#/workflow/order-1?view=graph');
     await page.locator('.graph-svg .node').first().waitFor();
     queue.record({
       id: 'late',

@@ -15,6 +15,7 @@ const VIEWS: readonly (readonly [name: string, hash: string])[] = [
   ['the list', '#/tasks'],
   ['a task', `#/tasks/${ids.failed}`],
   ['a workflow', `#/workflow/${ids.root}`],
+  ['a workflow as a graph', `#/workflow/${ids.root}?view=graph`],
   ['workers', '#/workers'],
   ['schedules', '#/schedules'],
   ['system', '#/system'],
@@ -55,7 +56,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
     const { page, go } = await look(base, '', { expected: /404/ });
     await page.getByText('1 of 1 online').waitFor();
     for (const [, hash] of VIEWS) await go(hash);
-    await go(`#/workflow/${ids.root}`);
+    await go(`#/workflow/${ids.root}?view=graph`);
     await page.locator('.graph-svg .node').first().waitFor();
   });
 

@@ -105,7 +105,10 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
       'FAILURE',
     ]);
     await page.getByRole('link', { name: 'Workflow' }).click();
-    await page.locator('.graph-svg .node').first().waitFor();
+    await page
+      .getByRole('row', { name: /payments\.charge/ })
+      .first()
+      .waitFor();
     expect(page.url()).toContain(`#/workflow/${ids.failed}`);
   });
 
@@ -115,7 +118,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
   });
 
   it('draws a workflow with many tasks folded, and opens them', async () => {
-    const { page } = await open(`#/workflow/${ids.root}`);
+    const { page } = await open(`#/workflow/${ids.root}?view=graph`);
     const many = page.getByRole('button', { name: /20 × labels\.print, 20 of 20 done/ });
     await many.click();
     await page.getByRole('button', { name: 'Show each of them' }).click();

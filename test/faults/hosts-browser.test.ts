@@ -43,7 +43,7 @@ for (const [title, middleware] of POLICIES) {
       const { page, go } = await look(host.base, '', { expected: /404/ });
       await page.getByText('1 of 1 online').waitFor();
       for (const hash of VIEWS) await go(hash);
-      await go(`#/workflow/${ids.root}`);
+      await go(`#/workflow/${ids.root}?view=graph`);
       await page.locator('.graph-svg .node').first().waitFor();
     },
     options,

@@ -20,6 +20,7 @@ const VIEWS = [
   `#/tasks/${encodeURIComponent(`a/b?c#d ${POISON}`)}`,
   `#/tasks/${encodeURIComponent(`x${POISON}`)}`,
   `#/workflow/${id}`,
+  `#/workflow/${id}?view=graph`,
   '#/workers',
   '#/schedules',
   '#/system',

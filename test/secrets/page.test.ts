@@ -38,6 +38,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser,'), { timeout: 180_00
       expect(leaksIn(await read(`#/tasks?state=${state}`, 'shop.')), state).toEqual([]);
     }
     expect(leaksIn(await read('#/workflow/root', 'shop.'))).toEqual([]);
+    expect(leaksIn(await read('#/workflow/root?view=graph', 'shop.'))).toEqual([]);
     expect(leaksIn(await read('#/workers', 'w@1'))).toEqual([]);
     expect(leaksIn(await read('#/schedules', '***'))).toEqual([]);
     expect(leaksIn(await read('#/system', '***'))).toEqual([]);

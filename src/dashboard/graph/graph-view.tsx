@@ -1,9 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { GraphNodeBody, GraphState } from '../../client.ts';
-import { Sources } from '../parts/age.tsx';
-import { Empty, isProblem, Loading, Problem } from '../parts/problem.tsx';
-import { ViewHead } from '../parts/view-head.tsx';
-import { go, linkTo, taskLink } from '../route.ts';
+import { Empty } from '../parts/problem.tsx';
 import { wordsFor } from '../text/words.ts';
 import { useMedia } from '../use-media.ts';
 import { CanvasGraph } from './canvas-graph.tsx';
@@ -12,47 +9,13 @@ import { layOut } from './layout.ts';
 import { hasFailed } from './node-state.ts';
 import { failedPath, structureOf } from './structure.ts';
 import { SvgGraph } from './svg-graph.tsx';
-import { useGraph } from './use-graph.ts';
 import { usePanZoom } from './use-pan-zoom.ts';
 
 /** Browsers become slow with more SVG nodes than this; larger graphs use a canvas. */
 const MOST_IN_SVG = 500;
 
-/** Draws the workflow of a task and keeps the drawing up to date. */
-export function GraphView({ id, query }: { readonly id: string; readonly query: URLSearchParams }) {
-  const { graph, error, at } = useGraph(id);
-  const isFailedOnly = query.get('failed') === '1';
-  return (
-    <div class="tall">
-      <ViewHead title="Workflow" at={at}>
-        <a class="button small" href={taskLink(id)}>
-          Task
-        </a>
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={isFailedOnly}
-            onChange={() =>
-              go(linkTo(`workflow/${encodeURIComponent(id)}`, isFailedOnly ? {} : { failed: '1' }), true)
-            }
-          />
-          Only what led to a failure
-        </label>
-      </ViewHead>
-      {error !== null && !isProblem(error, 'task_not_found') && <Problem error={error} />}
-      {graph === null && isProblem(error, 'task_not_found') && (
-        <Empty title="No task with this id is known">
-          <span class="mono wrap">{id}</span>
-        </Empty>
-      )}
-      {graph === null && error === null && <Loading />}
-      <Sources sources={graph?.sources} />
-      {graph !== null && <Drawing graph={graph} taskId={id} isFailedOnly={isFailedOnly} />}
-    </div>
-  );
-}
-
-function Drawing(props: {
+/** Draws a workflow. */
+export function GraphView(props: {
   readonly graph: GraphState;
   readonly taskId: string;
   readonly isFailedOnly: boolean;

@@ -1,7 +1,7 @@
 /** The colour and the second line of a drawn node. */
 import type { GraphNodeBody } from '../../client.ts';
-import { saysMore, toneOf } from '../parts/state-badge.tsx';
 import { count, duration } from '../text/numbers.ts';
+import { saysMore, toneOf } from '../text/states.ts';
 import { isConsequence } from './node-state.ts';
 import type { DrawnNode } from './structure.ts';
 

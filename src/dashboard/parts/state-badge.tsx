@@ -1,20 +1,6 @@
-/** Colours of the states. */
-const TONES: Readonly<Record<string, string>> = {
-  PENDING: 'waiting',
-  RECEIVED: 'waiting',
-  STARTED: 'running',
-  RETRY: 'retry',
-  SUCCESS: 'success',
-  FAILURE: 'failure',
-  REVOKED: 'revoked',
-  REJECTED: 'revoked',
-};
+import { saysMore, toneOf } from '../text/states.ts';
 
-/** The colour of a state. Custom states have the colour of a running task. */
-export const toneOf = (state: string | null): string => {
-  if (state === null) return 'waiting';
-  return Object.hasOwn(TONES, state) ? (TONES[state] ?? 'running') : 'running';
-};
+export { toneOf };
 
 /** A task state, as a colour and a word, and what the engine calls it where that says more. */
 export function StateBadge(props: { readonly state: string; readonly engineState?: string | null }) {
@@ -26,12 +12,6 @@ export function StateBadge(props: { readonly state: string; readonly engineState
     </>
   );
 }
-
-/** Words of an engine that say no more than the state beside them. */
-const SAME = new Set(['waiting', 'active', 'completed', 'failed']);
-
-/** Whether the engine's word for a state says more than the state. */
-export const saysMore = (word: string | null): word is string => word !== null && !SAME.has(word);
 
 /** What the engine calls the state of a task, where that says more than the state. */
 export function EngineState({ word }: { readonly word: string | null }) {

@@ -1,0 +1,43 @@
+import { coarse } from '../text/numbers.ts';
+import { type TimeScale, ticksOf } from './time-scale.ts';
+
+/** Least distance of two labels, in pixels. */
+const TICK_PX = 72;
+
+/** The head of the waterfall, with the time since the first task was sent. */
+export function Axis({ scale, width }: { readonly scale: TimeScale | null; readonly width: number }) {
+  const ticks = scale === null || width <= 0 ? [] : ticksOf(scale, TICK_PX / width);
+  return (
+    <div role="row" class="wf-axis" aria-rowindex={1}>
+      <span role="columnheader" class="wf-name">
+        Task
+      </span>
+      <span role="columnheader" class="wf-time" aria-label="Time">
+        {ticks.map(({ at, text }) => (
+          <span key={at} class="wf-tick" style={{ left: share(at) }}>
+            {text}
+          </span>
+        ))}
+        {scale?.pauses.map(({ at, share: part, from, to, isWait }) => (
+          <span key={from} class="wf-pause" style={{ left: share(at + part / 2) }}>
+            {`${coarse(to - from)} ${isWait ? 'wait' : 'idle'}`}
+          </span>
+        ))}
+      </span>
+    </div>
+  );
+}
+
+const share = (value: number): string => `${(value * 100).toFixed(3)}%`;
+
+/** Bands behind the bars where a pause is shrunk, as a CSS background. */
+export function pauseBands(scale: TimeScale | null): string {
+  if (scale === null || scale.pauses.length === 0) return 'none';
+  const stops = scale.pauses.flatMap(({ at, share: part }) => [
+    `transparent ${share(at)}`,
+    `var(--raised) ${share(at)}`,
+    `var(--raised) ${share(at + part)}`,
+    `transparent ${share(at + part)}`,
+  ]);
+  return `linear-gradient(to right, ${stops.join(', ')})`;
+}

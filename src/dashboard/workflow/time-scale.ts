@@ -1,0 +1,157 @@
+/** Maps times to places on the time axis. Long pauses are shrunk. */
+import { duration } from '../text/numbers.ts';
+import type { Span } from './spans.ts';
+
+/** A pause that is shrunk. */
+export interface Pause {
+  readonly from: number;
+  readonly to: number;
+  /** Whether tasks waited for workers all the while; else nothing waited or ran. */
+  readonly isWait: boolean;
+  /** Where it begins on the axis and how much of it it takes, as shares of its length. */
+  readonly at: number;
+  readonly share: number;
+}
+
+/** A label of the axis. */
+export interface Tick {
+  readonly at: number;
+  readonly text: string;
+}
+
+/** A time axis. */
+export interface TimeScale {
+  readonly from: number;
+  readonly to: number;
+  readonly pauses: readonly Pause[];
+  /** The place of a time, from 0 to 1. */
+  place(time: number): number;
+}
+
+/** A pause in which nothing waits or runs is shrunk if it is longer than this share of the rest. */
+const LONG_PAUSE = 0.1;
+/** One in which tasks wait but none runs: only if nothing else could be read beside it. */
+const LONG_WAIT = 0.8;
+/** What is left of it, as a share of the axis. */
+const SHRUNK = 0.08;
+const MOST_PAUSES = 6;
+
+/** An interval of time, in milliseconds since 1970. */
+type Interval = readonly [from: number, to: number];
+
+/** When a workflow waits or runs, and when it runs: disjoint intervals in order. */
+export interface BusyTimes {
+  readonly all: readonly Interval[];
+  readonly running: readonly Interval[];
+}
+
+/** When anything waits or runs. @param now the end of what has not ended */
+export function busyTimes(spans: readonly Span[], now: number): BusyTimes {
+  const all: Interval[] = [];
+  const running: Interval[] = [];
+  for (const { from, started, ended, isOpen, sent } of spans) {
+    const first = from ?? started ?? ended ?? (isOpen ? sent : null);
+    if (first === null) continue;
+    const last = ended ?? (isOpen ? now : (started ?? first));
+    if (last >= first) all.push([first, last]);
+    if (started !== null && last >= started) running.push([started, last]);
+  }
+  return { all: merged(all), running: merged(running) };
+}
+
+function merged(intervals: Interval[]): readonly Interval[] {
+  intervals.sort((one, other) => one[0] - other[0]);
+  const found: [number, number][] = [];
+  for (const [from, to] of intervals) {
+    const last = found.at(-1);
+    if (last === undefined || from > last[1]) found.push([from, to]);
+    else last[1] = Math.max(last[1], to);
+  }
+  return found;
+}
+
+/** The axis for these times; `null` if there are none. */
+export function timeScale(busy: BusyTimes): TimeScale | null {
+  const [first, last] = [busy.all[0], busy.all.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  const [from, to] = [first[0], last[1]];
+  const long = longPauses(busy, from, to);
+  const idle = long.reduce((sum, pause) => sum + pause.to - pause.from, 0);
+  // Even a workflow that took no time has an axis.
+  const perMs = (1 - long.length * SHRUNK) / Math.max(1, to - from - idle);
+  const pauses: Pause[] = [];
+  let passed = 0;
+  for (const pause of long) {
+    const at = (pause.from - from - passed) * perMs + pauses.length * SHRUNK;
+    pauses.push({ ...pause, at, share: SHRUNK });
+    passed += pause.to - pause.from;
+  }
+  function place(time: number): number {
+    let place = (time - from) * perMs;
+    for (const pause of pauses) {
+      if (time <= pause.from) break;
+      const inside = Math.min(time, pause.to) - pause.from;
+      place += (inside / (pause.to - pause.from)) * SHRUNK - inside * perMs;
+    }
+    return Math.min(1, Math.max(0, place));
+  }
+  return { from, to, pauses, place };
+}
+
+type LongPause = Pick<Pause, 'from' | 'to' | 'isWait'>;
+
+/** The pauses to shrink, in order. */
+function longPauses({ all, running }: BusyTimes, from: number, to: number): readonly LongPause[] {
+  const long: LongPause[] = [];
+  let rest = to - from;
+  function shrink(pauses: readonly Interval[], share: number, isWait: boolean): void {
+    const longest = pauses.toSorted((one, other) => other[1] - other[0] - (one[1] - one[0]));
+    for (const [start, end] of longest) {
+      if (end - start <= rest * share || long.length === MOST_PAUSES) return;
+      long.push({ from: start, to: end, isWait });
+      rest -= end - start;
+    }
+  }
+  const idle = between(all);
+  shrink(idle, LONG_PAUSE, false);
+  const ends: readonly Interval[] = [[from, from], ...running, [to, to]];
+  const isFree = ([start, end]: Interval): boolean =>
+    !long.some((pause) => pause.from < end && start < pause.to);
+  if (running.length > 0) shrink(between(ends).filter(isFree), LONG_WAIT, true);
+  return long.toSorted((one, other) => one.from - other.from);
+}
+
+const between = (intervals: readonly Interval[]): readonly Interval[] =>
+  intervals.slice(1).map(([from], index) => [intervals[index]?.[1] ?? from, from]);
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const STEPS = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[1, 2, 5, 10, 20, 30].map((one) => one * SECOND),
+  ...[1, 2, 5, 10, 20, 30].map((one) => one * MINUTE),
+  ...[1, 2, 6, 12, 24, 48, 168].map((one) => one * HOUR),
+];
+const MOST_TICKS = 6;
+
+/** The labels of an axis: the time since its beginning. @param gap least distance of two labels, as a share */
+export function ticksOf(scale: TimeScale, gap: number): readonly Tick[] {
+  const idle = scale.pauses.reduce((sum, { from, to }) => sum + to - from, 0);
+  const most = Math.max(1, Math.min(MOST_TICKS, Math.floor(1 / gap)));
+  const step = STEPS.find((one) => (scale.to - scale.from - idle) / one <= most) ?? STEPS.at(-1) ?? HOUR;
+  const taken = scale.pauses.map(({ at, share }) => at + share / 2);
+  const ticks: Tick[] = [];
+  let start = scale.from;
+  for (const end of [...scale.pauses.map(({ from }) => from), scale.to]) {
+    const next = scale.from + Math.ceil((start - scale.from) / step) * step;
+    for (let time = next; time <= end && ticks.length < MOST_TICKS * 3; time += step) {
+      const at = scale.place(time);
+      if (taken.some((other) => Math.abs(other - at) < gap)) continue;
+      taken.push(at);
+      ticks.push({ at, text: time === scale.from ? '0' : duration(time - scale.from) });
+    }
+    start = scale.pauses.find(({ from }) => from === end)?.to ?? end;
+  }
+  return ticks;
+}

@@ -1,0 +1,74 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+/** The visible part of a scrolling list of rows. */
+export interface ListWindow {
+  readonly scroller: { current: HTMLDivElement | null };
+  /** Width of the list, without its scrollbar. */
+  readonly width: number;
+  /** Rows of a screen. */
+  readonly page: number;
+  /** The rows to render: those that are visible, some on either side, and one that must stay. */
+  indexes(count: number, kept: number): readonly number[];
+  measure(): void;
+  /** Scrolls so far that a row is visible: to the middle if `isCentred`. */
+  reveal(index: number, isCentred: boolean): void;
+  /** Scrolls to a row and focuses what the selector finds. */
+  show(index: number, selector: string): void;
+}
+
+/** Rows on either side of the visible ones. */
+const OVERSCAN = 6;
+
+/** @param headHeight height of what covers the top of the list */
+export function useWindow(rowHeight: number, headHeight: number): ListWindow {
+  const scroller = useRef<HTMLDivElement | null>(null);
+  const [view, setView] = useState({ top: 0, height: 800, width: 800 });
+  function measure(): void {
+    const element = scroller.current;
+    if (element === null) return;
+    const { scrollTop: top, clientHeight: height, clientWidth: width } = element;
+    setView((before) =>
+      before.top === top && before.height === height && before.width === width
+        ? before
+        : { top, height, width },
+    );
+  }
+  useLayoutEffect(measure, []);
+  useEffect(() => {
+    const observer = new ResizeObserver(measure);
+    if (scroller.current !== null) observer.observe(scroller.current);
+    return () => observer.disconnect();
+  }, []);
+
+  const visible = Math.ceil((view.height - headHeight) / rowHeight);
+  function reveal(index: number, isCentred: boolean): void {
+    const element = scroller.current;
+    if (element === null) return;
+    const room = element.clientHeight - headHeight - rowHeight;
+    const top = index * rowHeight;
+    if (top >= element.scrollTop && top <= element.scrollTop + room) return;
+    if (isCentred) element.scrollTop = top - room / 2;
+    else element.scrollTop = top < element.scrollTop ? top : top - room;
+    measure();
+  }
+  return {
+    scroller,
+    width: view.width,
+    page: Math.max(1, visible - 1),
+    measure,
+    reveal,
+    indexes(count, kept) {
+      const first = Math.min(Math.floor(view.top / rowHeight), Math.max(0, count - visible));
+      const from = Math.max(0, first - OVERSCAN);
+      const to = Math.min(count, first + visible + OVERSCAN);
+      const shown = Array.from({ length: to - from }, (_, index) => from + index);
+      // In the order of the rows: a row that is moved in the document loses a click that has begun.
+      if (kept < from && kept < count) return [kept, ...shown];
+      return kept >= to && kept < count ? [...shown, kept] : shown;
+    },
+    show(index, selector) {
+      reveal(index, false);
+      scroller.current?.querySelector<HTMLElement>(selector)?.focus({ preventScroll: true });
+    },
+  };
+}

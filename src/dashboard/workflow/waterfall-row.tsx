@@ -1,0 +1,145 @@
+import { linkTo, taskLink } from '../route.ts';
+import { count } from '../text/numbers.ts';
+import { Bar } from './bar.tsx';
+import { MORE_LISTED, type Row } from './rows.ts';
+import type { TimeScale } from './time-scale.ts';
+import type { Rows } from './use-rows.ts';
+import { type Facts, timesText } from './words.ts';
+
+/** Properties of {@link WaterfallRow}. */
+export interface WaterfallRowProps {
+  readonly row: Row;
+  readonly index: number;
+  /** Its place in the list, in pixels. */
+  readonly top: number;
+  readonly facts: Facts;
+  readonly scale: TimeScale | null;
+  readonly now: number;
+  /** Width of the time axis, in pixels. */
+  readonly timeWidth: number;
+  readonly isActive: boolean;
+  readonly isCause: boolean;
+  readonly isAsked: boolean;
+  readonly held: Pick<Rows, 'pick' | 'toggle'>;
+}
+
+/** Where a row leads to; `null` if it only opens and closes. */
+export function linkOfRow({ kind }: Row, { node }: Facts): string | null {
+  if (kind !== 'task' || node === null || node.kind === 'chord') return null;
+  return node.kind === 'group' ? linkTo('tasks', { group_id: node.id }) : taskLink(node.id);
+}
+
+/** One row of the waterfall: name and time axis. */
+export function WaterfallRow(props: WaterfallRowProps) {
+  const { row, index, top, facts, scale, now, timeWidth, isActive, isCause, isAsked, held } = props;
+  const { kind, depth, isOpen } = row;
+  const classes = ['wf-row', `tone-${facts.tone}`, `wf-${kind}`];
+  if (isCause) classes.push('wf-is-cause');
+  if (isAsked) classes.push('wf-is-asked');
+  if (facts.isFaded) classes.push('wf-faded');
+  return (
+    <div
+      role="row"
+      class={classes.join(' ')}
+      style={{ transform: `translateY(${top}px)` }}
+      aria-rowindex={index + 2}
+      aria-level={depth + 1}
+      aria-expanded={isOpen ?? undefined}
+      aria-current={isAsked ? 'true' : undefined}
+      data-active={isActive ? '' : undefined}
+      tabIndex={isActive ? 0 : -1}
+      onFocus={() => held.pick(index)}
+      // The browser would scroll to a row of which a part is out of sight, away from under the pointer.
+      onMouseDown={(event) => event.preventDefault()}
+      onClick={(event) => {
+        event.currentTarget.focus({ preventScroll: true });
+        if (kind !== 'task') held.toggle(index);
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== ' ' || event.target !== event.currentTarget) return;
+        event.preventDefault();
+        held.toggle(index);
+      }}
+    >
+      <span role="gridcell" class="wf-name" style={{ '--depth': Math.min(depth, 12) }}>
+        <Toggle {...props} />
+        {kind !== 'more' && (
+          <i class="wf-mark" aria-hidden="true">
+            {facts.mark}
+          </i>
+        )}
+        <RowName row={row} facts={facts} />
+        {isCause && <span class="wf-tag">root cause</span>}
+      </span>
+      <span role="gridcell" class="wf-time">
+        {kind !== 'more' && (
+          <>
+            <Bar facts={facts} scale={scale} now={now} width={timeWidth} />
+            <span class="sr">{`${facts.state}, ${timesText(facts, now)}`}</span>
+          </>
+        )}
+      </span>
+    </div>
+  );
+}
+
+function Toggle({ row, index, facts, held }: WaterfallRowProps) {
+  if (row.isOpen === null) return <i class="wf-toggle" />;
+  return (
+    <button
+      type="button"
+      class="wf-toggle"
+      tabIndex={-1}
+      aria-label={`${row.isOpen ? 'Close' : 'Open'} ${facts.name}`}
+      onClick={(event) => {
+        event.stopPropagation();
+        held.toggle(index);
+      }}
+    >
+      {row.isOpen ? '▾' : '▸'}
+    </button>
+  );
+}
+
+function RowName({ row, facts }: { readonly row: Row; readonly facts: Facts }) {
+  const { kind, ids } = row;
+  if (kind === 'more')
+    return <span class="wf-link">{`${count(Math.min(MORE_LISTED, ids.length))} more`}</span>;
+  const retries = facts.node?.retries ?? 0;
+  const link = linkOfRow(row, facts);
+  return (
+    <>
+      {link !== null ? (
+        <a class="wf-link" href={link} tabIndex={-1}>
+          <MiddleCut text={facts.name} />
+        </a>
+      ) : (
+        <span class="wf-link">
+          <MiddleCut text={facts.name} />
+        </span>
+      )}
+      {kind === 'fold' && <span class="wf-count">{`×${count(ids.length)}`}</span>}
+      {retries > 0 && (
+        <span class="wf-count">
+          <i aria-hidden="true">{`↻${count(retries)}`}</i>
+        </span>
+      )}
+    </>
+  );
+}
+
+/** Characters of the end of a name, which tells most. */
+const END = 14;
+
+/** A name that is cut in its middle where there is not enough room. */
+function MiddleCut({ text }: { readonly text: string }) {
+  // Never in the middle of a character.
+  const characters = [...text];
+  const end = characters.length <= END ? '' : characters.slice(-END).join('');
+  return (
+    <>
+      <span class="wf-start">{text.slice(0, text.length - end.length)}</span>
+      {end !== '' && <span class="wf-end">{end}</span>}
+    </>
+  );
+}

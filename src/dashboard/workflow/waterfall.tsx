@@ -1,0 +1,155 @@
+import '../style/waterfall-rows.css';
+import { useEffect, useMemo } from 'preact/hooks';
+import type { GraphState } from '../../client.ts';
+import { clock } from '../live/clock.ts';
+import { useRowKeys } from '../parts/use-row-keys.ts';
+import { go } from '../route.ts';
+import { useStore } from '../store.ts';
+import { useMedia } from '../use-media.ts';
+import { Axis, pauseBands } from './axis.tsx';
+import { BAR_END_PX } from './bar.tsx';
+import type { Row } from './rows.ts';
+import { spanOf } from './spans.ts';
+import { nameShare, Splitter } from './splitter.tsx';
+import { Strip } from './strip.tsx';
+import { busyTimes, type TimeScale, timeScale } from './time-scale.ts';
+import { type Rows, useRows } from './use-rows.ts';
+import { useTreeKeys } from './use-tree-keys.ts';
+import { useWindow } from './use-window.ts';
+import type { Workflow } from './use-workflow.ts';
+import { linkOfRow, WaterfallRow } from './waterfall-row.tsx';
+import { type Facts, factsOfFold, factsOfTask } from './words.ts';
+
+const ROW_PX = 28;
+/** On a phone the name is above the bar. */
+const TALL_ROW_PX = 52;
+const HEAD_PX = 26;
+const TIME_LEFT_PX = 8;
+
+interface WaterfallProps {
+  readonly graph: GraphState;
+  readonly workflow: Workflow;
+  readonly taskId: string;
+  readonly isFailedOnly: boolean;
+  /** A task to go to. A new object goes there again. */
+  readonly goal: { readonly id: string } | null;
+}
+
+/** Every task of a workflow on one time axis. */
+export function Waterfall({ graph, workflow, taskId, isFailedOnly, goal }: WaterfallProps) {
+  const isNarrow = useMedia('(max-width: 760px)');
+  const height = isNarrow ? TALL_ROW_PX : ROW_PX;
+  const list = useWindow(height, HEAD_PX);
+  const held = useRows(workflow, taskId, isFailedOnly, (index) => list.show(index, '[data-active]'));
+  const { rows, at } = held;
+  const now = Math.max(useStore(clock), Date.parse(graph.meta.generated_at));
+  const scale = useScale(graph, now);
+  const factsOf = useFacts(workflow);
+  const share = useStore(nameShare);
+  const timeWidth = list.width * (isNarrow ? 1 : 1 - share / 100) - BAR_END_PX - TIME_LEFT_PX;
+  useKeys(held, list.page, factsOf);
+  useEffect(() => {
+    if (goal !== null) held.goTo(goal.id);
+  }, [goal]);
+  useEffect(() => list.reveal(at, true), [isFailedOnly, isNarrow]);
+
+  const current = rows[at];
+  return (
+    <div class="wf" style={{ '--name': `${share}%`, '--row': `${height}px`, '--bands': pauseBands(scale) }}>
+      <Tools held={held} />
+      <div class="wf-frame">
+        <div
+          class="wf-scroller"
+          role="treegrid"
+          aria-label="Tasks of the workflow"
+          aria-rowcount={rows.length + 1}
+          ref={list.scroller}
+          onScroll={list.measure}
+        >
+          <Axis scale={scale} width={timeWidth} />
+          <div role="rowgroup" class="wf-rows" style={{ height: `${rows.length * height}px` }}>
+            {list.indexes(rows.length, at).map((index) => {
+              const row = rows[index] as Row;
+              const isTask = row.kind === 'task';
+              return (
+                <WaterfallRow
+                  key={row.key}
+                  row={row}
+                  top={index * height}
+                  index={index}
+                  facts={factsOf(row)}
+                  scale={scale}
+                  now={now}
+                  timeWidth={timeWidth}
+                  isActive={index === at}
+                  isCause={isTask && row.key === workflow.outcome.cause?.id}
+                  isAsked={isTask && row.key === taskId}
+                  held={held}
+                />
+              );
+            })}
+          </div>
+        </div>
+        {!isNarrow && <Splitter share={share} width={list.width} />}
+      </div>
+      {current !== undefined && current.kind !== 'more' && <Strip facts={factsOf(current)} now={now} />}
+    </div>
+  );
+}
+
+function Tools({ held }: { readonly held: Rows }) {
+  return (
+    <div class="wf-tools">
+      <button type="button" class="small" onClick={() => held.openAll('all')}>
+        Open all <kbd>e</kbd>
+      </button>
+      <button type="button" class="small" onClick={() => held.openAll('none')}>
+        Close all <kbd>w</kbd>
+      </button>
+      <span class="wf-legend dim">
+        <i class="wf-wait" /> waited <i class="wf-run tone-success" /> ran
+      </span>
+    </div>
+  );
+}
+
+function useKeys(held: Rows, page: number, factsOf: (row: Row) => Facts): void {
+  const { rows, at } = held;
+  const row = rows[at];
+  function open(): void {
+    if (row === undefined) return;
+    const link = linkOfRow(row, factsOf(row));
+    if (link === null) held.toggle(at);
+    else go(link);
+  }
+  useRowKeys(rows.length, page, held.move);
+  useTreeKeys({
+    e: () => held.openAll('all'),
+    w: () => held.openAll('none'),
+    ArrowRight: () => (row?.isOpen === false ? held.toggle(at) : held.move(1)),
+    ArrowLeft: () => (row?.isOpen === true ? held.toggle(at) : held.moveToParent()),
+    Enter: open,
+  });
+}
+
+/** The time axis. While the workflow runs, it grows with the clock. */
+function useScale({ nodes }: GraphState, now: number): TimeScale | null {
+  const spans = useMemo(() => nodes.map(spanOf), [nodes]);
+  const isOpen = useMemo(() => spans.some((span) => span.isOpen), [spans]);
+  const end = isOpen ? now : 0;
+  return useMemo(() => timeScale(busyTimes(spans, end)), [spans, end]);
+}
+
+/** What rows show, computed when they are, once until states change. */
+function useFacts({ nodes, outcome: { idle } }: Workflow): (row: Row) => Facts {
+  const known = useMemo(() => new Map<string, Facts>(), [nodes, idle]);
+  return ({ kind, key, ids }) => {
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const found = ids.map((id) => nodes.get(id)).filter((node) => node !== undefined);
+    const [node] = found;
+    const facts = kind === 'task' && node !== undefined ? factsOfTask(node, idle) : factsOfFold(found, idle);
+    if (kind !== 'more') known.set(key, facts);
+    return facts;
+  };
+}

@@ -1,0 +1,133 @@
+/** What the waterfall says of its rows. */
+import type { GraphNodeBody } from '../../client.ts';
+import { isConsequence } from '../graph/node-state.ts';
+import { count, counted, duration } from '../text/numbers.ts';
+import { saysMore, toneOf } from '../text/states.ts';
+import { type Span, spanOf, spanOfAll, type Tally, tallyOf } from './spans.ts';
+
+/** What a row shows. */
+export interface Facts {
+  readonly name: string;
+  /** The task; `null` for several. */
+  readonly node: GraphNodeBody | null;
+  readonly span: Span;
+  readonly tone: string;
+  /** The colour of its bar. */
+  readonly barTone: string;
+  /** The mark in front of the name. */
+  readonly mark: string;
+  /** What the mark and the colour mean. */
+  readonly state: string;
+  /** Whether it never ran, or failed only because another task did. */
+  readonly isFaded: boolean;
+  readonly tally: Tally | null;
+}
+
+const MARKS: Readonly<Record<string, string>> = {
+  failure: '■',
+  success: '✓',
+  running: '●',
+  retry: '↻',
+  revoked: '–',
+};
+
+/** What a row of one task shows. @param idle ids of the tasks that never ran */
+export function factsOfTask(node: GraphNodeBody, idle: ReadonlySet<string>): Facts {
+  const isFaded = idle.has(node.id) || isConsequence(node);
+  const tone = isFaded ? 'waiting' : toneOf(node.state);
+  return {
+    name: node.task_name ?? virtualName(node),
+    node,
+    span: spanOf(node),
+    tone,
+    barTone: tone,
+    mark: MARKS[tone] ?? '○',
+    state: isFaded ? 'never ran' : stateOf(node),
+    isFaded,
+    tally: null,
+  };
+}
+
+function virtualName({ id, kind, members, state }: GraphNodeBody): string {
+  if (kind === 'group') return `group of ${count(members?.total ?? 0)}`;
+  if (kind === 'chord') return 'body of the chord';
+  return state === null ? id : 'task of unknown name';
+}
+
+function stateOf({ state, engine_state, kind }: GraphNodeBody): string {
+  if (state === null) return kind === 'group' ? '' : kind === 'chord' ? 'not sent yet' : 'not known';
+  return saysMore(engine_state) ? `${state}, ${engine_state}` : state;
+}
+
+/** What a row of several tasks of one name shows. */
+export function factsOfFold(nodes: readonly GraphNodeBody[], idle: ReadonlySet<string>): Facts {
+  const tally = tallyOf(nodes, idle);
+  const { total, failed, neverRan, succeeded, running } = tally;
+  const tone = failed > 0 ? 'failure' : succeeded === total ? 'success' : running > 0 ? 'running' : 'waiting';
+  const [first] = nodes;
+  return {
+    name: first === undefined ? '' : (first.task_name ?? virtualName(first)),
+    node: null,
+    span: spanOfAll(nodes.map(spanOf)),
+    tone,
+    // One failure among many must not make all of them look failed.
+    barTone: failed > 0 && failed < total ? (running > 0 ? 'running' : 'success') : tone,
+    mark: MARKS[tone] ?? '○',
+    state: tallyText(tally),
+    isFaded: neverRan === total,
+    tally,
+  };
+}
+
+function tallyText({ total, failed, neverRan, succeeded, running }: Tally): string {
+  const parts = [
+    [failed, 'failed'],
+    [neverRan, 'never ran'],
+    [running, 'running'],
+  ] as const;
+  const text = parts
+    .filter(([number]) => number > 0)
+    .map(([number, word]) => `${count(number)} ${word}`)
+    .join(', ');
+  const isRest = succeeded > 0 && succeeded + failed + neverRan < total;
+  if (text !== '' && !isRest) return text;
+  const done = succeeded === total ? `${count(total)} done` : `${count(succeeded)} of ${count(total)} done`;
+  return text === '' ? done : `${text}, ${done}`;
+}
+
+/** The text beside a bar. */
+export function barText({ node, span, state, isFaded, tally }: Facts, now: number): string {
+  if (tally !== null || isFaded || node === null || node.state === null) return state;
+  const { from, started, ended, isOpen } = span;
+  if (node.state === 'RETRY') return retryText(node, now);
+  if (started !== null && isOpen) return duration(Math.max(0, now - started));
+  if (isOpen && from !== null) {
+    return from > now ? `due in ${duration(from - now)}` : `waits ${duration(now - from)}`;
+  }
+  if (node.state === 'REVOKED' || node.state === 'REJECTED') return node.state.toLowerCase();
+  const ran = node.duration_ms ?? (started === null || ended === null ? null : ended - started);
+  return ran === null ? node.state : duration(ran);
+}
+
+function retryText({ eta, retries }: GraphNodeBody, now: number): string {
+  const due = eta === null ? null : Date.parse(eta) - now;
+  return `retry ${retries ?? ''} ${due === null || due < 0 ? 'waits' : `in ${duration(due)}`}`.replace(
+    '  ',
+    ' ',
+  );
+}
+
+/** Everything about the times of a row, in words. */
+export function timesText({ node, span }: Facts, now: number): string {
+  const { from, started, ended, isOpen } = span;
+  const end = ended ?? (isOpen ? now : null);
+  const parts: string[] = [];
+  if (from !== null && started !== null && started > from) parts.push(`waited ${duration(started - from)}`);
+  if (started !== null && end !== null) {
+    const ran = node?.duration_ms ?? end - started;
+    parts.push(`${isOpen ? 'has run for' : 'ran'} ${duration(isOpen ? end - started : ran)}`);
+  } else if (from !== null && end !== null && end > from) parts.push(`waited ${duration(end - from)}`);
+  const retries = node?.retries ?? 0;
+  if (retries > 0) parts.push(`after ${counted(retries, 'retry', 'retries')}`);
+  return parts.join(', ');
+}

@@ -1,0 +1,124 @@
+import '../style/waterfall.css';
+import type { ComponentType } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { GraphState } from '../../client.ts';
+import { useGraph } from '../graph/use-graph.ts';
+import { Sources } from '../parts/age.tsx';
+import { Empty, isProblem, Loading, Problem } from '../parts/problem.tsx';
+import { ViewHead } from '../parts/view-head.tsx';
+import { go, linkHere, taskLink } from '../route.ts';
+import { useTreeKeys } from './use-tree-keys.ts';
+import { useWorkflow } from './use-workflow.ts';
+import { Waterfall } from './waterfall.tsx';
+import { RootCause, rootName, Totals } from './workflow-head.tsx';
+
+interface WorkflowProps {
+  readonly id: string;
+  readonly query: URLSearchParams;
+}
+
+/** The workflow of a task as a waterfall and as a graph, kept up to date. */
+export function WorkflowView({ id, query }: WorkflowProps) {
+  const { graph, error, at } = useGraph(id);
+  if (graph !== null) return <Shown graph={graph} error={error} at={at} id={id} query={query} />;
+  return (
+    <div class="tall">
+      <ViewHead title="Workflow" />
+      {error === null && <Loading />}
+      {error !== null && !isProblem(error, 'task_not_found') && <Problem error={error} />}
+      {isProblem(error, 'task_not_found') && (
+        <Empty title="No task with this id is known">
+          <span class="mono wrap">{id}</span>
+        </Empty>
+      )}
+    </div>
+  );
+}
+
+function Shown(
+  props: WorkflowProps & {
+    readonly graph: GraphState;
+    readonly error: unknown;
+    readonly at: number | null;
+  },
+) {
+  const { graph, error, at, id, query } = props;
+  const workflow = useWorkflow(graph);
+  const [goal, setGoal] = useState<{ readonly id: string } | null>(null);
+  const isGraph = query.get('view') === 'graph';
+  const isFailedOnly = query.get('failed') === '1';
+  const isAlone = graph.nodes.length === 1;
+  const toggleFailed = (): void => go(linkHere({ failed: isFailedOnly ? null : '1' }), true);
+  useTreeKeys({ f: toggleFailed });
+  return (
+    <div class="tall">
+      <ViewHead title={rootName(graph, workflow) ?? 'Workflow'} at={at}>
+        <a class="button small" href={taskLink(id)}>
+          Task
+        </a>
+        {!isAlone && (
+          <>
+            <nav class="wf-tabs" aria-label="Workflow as">
+              <a href={linkHere({ view: null })} aria-current={isGraph ? undefined : 'page'}>
+                Waterfall
+              </a>
+              <a href={linkHere({ view: 'graph' })} aria-current={isGraph ? 'page' : undefined}>
+                Graph
+              </a>
+            </nav>
+            <label class="check">
+              <input type="checkbox" checked={isFailedOnly} onChange={toggleFailed} />
+              Only what led to a failure <kbd class="wf-keys">f</kbd>
+            </label>
+          </>
+        )}
+      </ViewHead>
+      {error !== null && <Problem error={error} />}
+      <Sources sources={graph.sources} />
+      {isAlone ? (
+        <Empty title="Not part of a workflow">
+          <a href={taskLink(id)}>Open the task</a>
+        </Empty>
+      ) : (
+        <>
+          <Totals graph={graph} workflow={workflow} />
+          <RootCause workflow={workflow} onShow={isGraph ? null : (cause) => setGoal({ id: cause })} />
+          {isFailedOnly && workflow.outcome.cause === null && (
+            <Empty title="Nothing in this workflow has failed" />
+          )}
+          {isGraph && <GraphTab graph={graph} taskId={id} isFailedOnly={isFailedOnly} />}
+          {!isGraph && (!isFailedOnly || workflow.outcome.cause !== null) && (
+            <Waterfall {...{ graph, workflow, taskId: id, isFailedOnly, goal }} />
+          )}
+        </>
+      )}
+    </div>
+  );
+}
+
+interface GraphTabProps {
+  readonly graph: GraphState;
+  readonly taskId: string;
+  readonly isFailedOnly: boolean;
+}
+
+let loaded: ComponentType<GraphTabProps> | null = null;
+
+/** Loads the code of the graph on demand, because it is large. */
+function GraphTab(props: GraphTabProps) {
+  const [Graph, setGraph] = useState(() => loaded);
+  const [error, setError] = useState<unknown>(null);
+  useEffect(() => {
+    if (loaded !== null) return;
+    // In two files, because no file may weigh more than 25 kB.
+    Promise.all([import('../graph/graph-view.tsx'), import('../graph/graph-style.ts')]).then(
+      ([{ GraphView }]) => {
+        loaded = GraphView;
+        setGraph(() => GraphView);
+      },
+      (reason: unknown) => setError(reason),
+    );
+  }, []);
+  if (Graph !== null) return <Graph {...props} />;
+  return error === null ? <Loading /> : <Problem error={error} retry={() => location.reload()} />;
+}

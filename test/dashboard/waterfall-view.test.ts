@@ -1,0 +1,180 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { memorySources } from '../../src/memory.ts';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { serve, until } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, type LookOptions, look } from './browser.ts';
+
+const [major] = EXPRESS_MAJORS;
+if (major === undefined) throw new Error('there is no Express');
+const LONG = 'warehouse.billing.invoices.importers.quarterly.render_and_send_all_documents_of_every_customer';
+
+/** An order whose payment fails, with a group of many, a task that comes minutes later, and a chord that never ran. */
+function createOrder(rows = 40) {
+  const queue = memorySources({ name: 'shop', retention: { maxTasks: 50_000 } });
+  const start = Date.now() - 20 * 60_000;
+  function run(id: string, name: string, from: number, ran: number, more: object = {}, state = 'SUCCESS') {
+    const task = { id, name, queue: 'orders', worker: 'w1@host', rootId: 'order', ...more };
+    queue.record({ ...task, state: 'PENDING', timestamp: start + from });
+    queue.record({ ...task, state: 'STARTED', timestamp: start + from + 200 });
+    const error = Object.assign(new Error('insufficient funds'), { name: 'CardDeclined' });
+    const end = state === 'FAILURE' ? { error } : { result: 1 };
+    queue.record({ ...task, ...end, state, timestamp: start + from + 200 + ran });
+  }
+  const parentId = 'order';
+  run('order', 'orders.place', 0, 900);
+  run('pay', 'payments.charge', 400, 1_600, { parentId }, 'FAILURE');
+  for (let index = 0; index < rows; index += 1) {
+    const isBad = index === rows - 1;
+    const more = { parentId, groupId: 'rows', chordId: 'sum' };
+    run(`row-${index}`, 'import.row', 500 + index, isBad ? 2_500 : 700, more, isBad ? 'FAILURE' : 'SUCCESS');
+  }
+  run('late', LONG, 9 * 60_000, 500, { parentId });
+  return { queue, options: { sources: queue }, start };
+}
+
+async function open(hash: string, options: LookOptions = {}, rows = 40) {
+  const order = createOrder(rows);
+  const { base } = await serve(major as NonNullable<typeof major>, order.options);
+  const view = await look(base, hash, options);
+  await view.page.getByRole('treegrid').waitFor();
+  return { ...order, ...view };
+}
+
+const names = (page: Page): Promise<string[]> =>
+  page
+    .locator('.wf-row')
+    .evaluateAll((rows) =>
+      rows
+        .toSorted((one, other) => Number(one.ariaRowIndex) - Number(other.ariaRowIndex))
+        .map((row) => row.querySelector('.wf-link')?.textContent ?? ''),
+    );
+const active = (page: Page) => page.locator('.wf-row[data-active] .wf-link').textContent();
+
+describe.skipIf(browserMissing)(browserTitle('in a browser, the waterfall of a workflow'), () => {
+  it('begins with the root cause, and tells what the workflow came to', async () => {
+    const { page } = await open('#/workflow/late');
+    expect(await page.locator('#view-title').textContent()).toBe('orders.place');
+    expect(await page.locator('.wf-totals').textContent()).toMatch(/44 tasks, 2 failed, 1 never ran$/);
+    const cause = page.getByRole('region', { name: 'Root cause' });
+    expect(await cause.textContent()).toContain('CardDeclined: insufficient funds');
+    await cause.getByRole('link', { name: 'payments.charge' }).waitFor();
+    expect(await names(page)).toEqual([
+      'orders.place',
+      'payments.charge',
+      'import.row',
+      'body of the chord',
+      LONG,
+    ]);
+    expect(await active(page)).toBe('payments.charge');
+    expect(await page.locator('.wf-is-cause').textContent()).toContain('root cause');
+    expect(await page.locator('.wf-is-asked .wf-link').textContent()).toBe(LONG);
+    await page.locator('.wf-fold').getByText('1 failed', { exact: true }).waitFor();
+    await page.locator('.wf-faded').getByText('never ran').first().waitFor();
+    // Nothing ran for nine minutes.
+    await page.locator('.wf-pause').getByText('8 min idle').waitFor();
+  });
+
+  it('is used by keys alone', async () => {
+    const { page } = await open('#/workflow/order');
+    for (const [key, expected] of [
+      ['j', 'import.row'],
+      ['k', 'payments.charge'],
+      ['ArrowLeft', 'orders.place'],
+      ['ArrowRight', 'payments.charge'],
+    ] as const) {
+      await page.keyboard.press(key);
+      await until(async () => (await active(page)) === expected);
+    }
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await until(async () => (await names(page)).filter((name) => name === 'import.row').length > 20);
+    await page.keyboard.press('End');
+    await page.getByRole('row', { name: /19 more/ }).focus();
+    await page.keyboard.press('Enter');
+    // With the head: order, payment, fold, 40 rows, chord, and the late one.
+    await until(async () => (await page.getByRole('treegrid').getAttribute('aria-rowcount')) === '46');
+    await page.keyboard.press('w');
+    await until(async () => (await names(page)).join() === 'orders.place');
+    await page.keyboard.press('e');
+    await until(async () => (await names(page)).length > 20);
+    await page.keyboard.press('f');
+    await until(async () => (await names(page)).join() === 'orders.place,payments.charge,import.row');
+    expect(page.url()).toContain('failed=1');
+    await page.keyboard.press('f');
+    await page.keyboard.press('w');
+    await page.getByRole('button', { name: 'Show it below' }).click();
+    await page.locator('.wf-is-cause:focus').waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'payments.charge' }).waitFor();
+  });
+
+  it('shows names whole wherever they are pointed at, and cuts them in the middle elsewhere', async () => {
+    const { page } = await open('#/workflow/order');
+    const row = page.locator('.wf-row', { hasText: LONG });
+    expect(await row.locator('.wf-link').textContent()).toBe(LONG);
+    const splitter = page.getByRole('separator', { name: 'Width of the names' });
+    await splitter.focus();
+    await page.keyboard.press('Home');
+    expect(await splitter.getAttribute('aria-valuenow')).toBe('15');
+    const isCut = () => row.locator('.wf-start').evaluate((text) => text.scrollWidth > text.clientWidth);
+    const end = () => row.locator('.wf-end').evaluate((text) => text.scrollWidth - text.clientWidth);
+    expect([await isCut(), await end()]).toEqual([true, 0]);
+    await row.hover();
+    expect(await isCut()).toBe(false);
+    const box = await splitter.boundingBox();
+    if (box === null) throw new Error('the splitter has no place');
+    await page.mouse.move(box.x + 4, box.y + 50);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 400, box.y + 50);
+    await page.mouse.up();
+    await until(async () => Number(await splitter.getAttribute('aria-valuenow')) > 40);
+  });
+
+  it('puts names above the bars on a phone', async () => {
+    const { page } = await open('#/workflow/order', { viewport: { width: 390, height: 844 } });
+    const name = await page.locator('.wf-is-cause .wf-link').boundingBox();
+    const bar = await page.locator('.wf-is-cause .wf-run').boundingBox();
+    if (name === null || bar === null) throw new Error('there is nothing to see');
+    expect(name.y + name.height).toBeLessThanOrEqual(bar.y);
+    const heights = await page.locator('.wf-row').evaluateAll((rows) => rows.map((row) => row.clientHeight));
+    expect(Math.min(...heights)).toBeGreaterThanOrEqual(44);
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+  });
+
+  it('follows what happens', async () => {
+    const { page, queue } = await open('#/workflow/order');
+    const task = { id: 'next', name: 'mail.send', parentId: 'order', rootId: 'order', worker: 'w1@host' };
+    queue.record({ ...task, state: 'PENDING', timestamp: Date.now() - 5_000 });
+    const row = page.getByRole('row', { name: /mail\.send/ });
+    await row.getByText(/^waits \d/).waitFor();
+    queue.record({ ...task, state: 'STARTED', timestamp: Date.now() - 3_000 });
+    // It grows with the clock.
+    await row.getByText(/^[4-9](\.\d)? s$/).waitFor();
+    queue.record({ ...task, state: 'SUCCESS', timestamp: Date.now() });
+    await page.getByText('45 tasks, 2 failed, 1 never ran').waitFor();
+  });
+
+  it('keeps few rows in the document, however many tasks there are', async () => {
+    const { page } = await open('#/workflow/order', {}, 3_000);
+    await page.keyboard.press('e');
+    for (let count = 0; count < 3; count += 1) {
+      await page.keyboard.press('End');
+      await page.getByRole('row', { name: /50 more/ }).click();
+    }
+    const { rows, visible } = (await page.evaluate(
+      "({ rows: document.querySelectorAll('.wf-row').length, visible: Math.ceil(document.querySelector('.wf-scroller').clientHeight / 28) })",
+    )) as { rows: number; visible: number };
+    expect(rows).toBeLessThanOrEqual(visible + 13);
+    expect(Number(await page.getByRole('treegrid').getAttribute('aria-rowcount'))).toBeGreaterThan(150);
+  });
+
+  it('is not there for a task that is alone', async () => {
+    const { queue, options } = createOrder();
+    queue.record({ id: 'alone', name: 'mail.digest', state: 'SUCCESS' });
+    const { base } = await serve(major, options);
+    const { page } = await look(base, '#/workflow/alone');
+    await page.getByText('Not part of a workflow').waitFor();
+    expect(await page.getByRole('treegrid').count()).toBe(0);
+  });
+});
