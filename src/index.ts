@@ -12,10 +12,13 @@ export type {
   Schedule,
   ScheduleRun,
   Task,
+  TaskAttempt,
   TaskChangeEntry,
   TaskDetail,
   TaskEvent,
   TaskFlag,
+  TaskLog,
+  TaskProgress,
   TaskRelation,
   TaskRelationKind,
   TaskState,
@@ -31,6 +34,7 @@ export type {
   DashboardOptions,
   HealthOptions,
   LimitOptions,
+  LinkedTask,
   Marker,
   Markers,
   MonitorErrorContext,
@@ -39,6 +43,8 @@ export type {
   Refusal,
   RouteName,
   SignInRedirect,
+  TaskLink,
+  TaskLinks,
 } from './options.ts';
 export type { RedactFunction, RedactOptions } from './redact.ts';
 export { createMonitorRouter, type MonitorRouter } from './router.ts';

@@ -4,6 +4,7 @@
  */
 
 import type { TaskCause } from './model/task-cause.ts';
+import type { TaskAttempt, TaskChangeEntry, TaskLog } from './model/task-detail.ts';
 import type { TaskFlag } from './model/task-flag.ts';
 import type { TaskProgress } from './model/task-progress.ts';
 import type { TaskState } from './model/task-state.ts';
@@ -11,6 +12,7 @@ import type { TaskState } from './model/task-state.ts';
 export type { Queue } from './model/queue.ts';
 export type { Schedule, ScheduleRun } from './model/schedule.ts';
 export type { TaskCause } from './model/task-cause.ts';
+export type { TaskAttempt, TaskChangeEntry, TaskLog } from './model/task-detail.ts';
 export { flagsOf, hasFlag, type TaskFlag } from './model/task-flag.ts';
 export {
   LONGEST_PROGRESS,
@@ -83,23 +85,18 @@ export interface Task {
   readonly redacted?: boolean;
 }
 
-/** One state change of a task. */
-export interface TaskChangeEntry {
-  readonly state: TaskState;
-  readonly timestamp: Date | null;
-  readonly worker: string | null;
-  /** Further information about the change, such as the exception of a retry. */
-  readonly detail: string | null;
-  /** Number of the attempt to which it belongs, 0 for the first. */
-  readonly retries?: number | null;
-}
-
 /** A task with the fields that only its own page shows. */
 export interface TaskDetail extends Task {
   /** Ids of the tasks that this task sent. */
   readonly children?: readonly string[];
   /** Every observed change, oldest first. */
   readonly timeline?: readonly TaskChangeEntry[];
+  /** Its attempts, oldest first. `null`: they are not known. Default: `null`. */
+  readonly attempts?: readonly TaskAttempt[] | null;
+  /** Options of its own, if the engine has such: BullMQ's of a job. A value that is not a string is shown as JSON. */
+  readonly options?: unknown;
+  /** `null`: the engine keeps no log of it. Default: `null`. */
+  readonly log?: TaskLog | null;
 }
 
 /** How two tasks are related: one of Celery's terms, or the engine's own name, verbatim. */

@@ -4,6 +4,7 @@ import type { MonitorErrorCode } from './errors.ts';
 import type { MetricsOptions } from './metrics/metrics-options.ts';
 import type { RedactFunction, RedactOptions } from './redact.ts';
 import type { Awaitable, MonitorSources } from './source.ts';
+import type { TaskDetailBody } from './wire.ts';
 
 /** Names of the eleven routes and of the page with its files, as `authorize` and `onError` get them. */
 export type RouteName =
@@ -96,6 +97,25 @@ export interface DashboardLink {
   readonly url: string;
 }
 
+/** A link beside a task. */
+export interface TaskLink {
+  /** 1 to 200 characters; a longer text is cut. */
+  readonly text: string;
+  /** An http(s) URL, or a path, which the browser reads against the page's address. At most 2,048 characters. */
+  readonly url: string;
+}
+
+/** A task as its own route serves it: field names in snake_case, times in ISO 8601, without secrets. Frozen. */
+export type LinkedTask = Readonly<Omit<TaskDetailBody, 'sources' | 'links'>>;
+
+/**
+ * Says where else to look for a task, such as in Sentry, Kibana or Grafana. Called when one task is read, never for
+ * lists. It must answer at once, with at most 10 links. There are none if it throws or returns anything else, such as
+ * a promise; that is reported to `onError`, and so are links that are left out because they are no links. An answer may
+ * be shared until the task changes.
+ */
+export type TaskLinks = (task: LinkedTask) => readonly TaskLink[];
+
 /** How the page is branded. */
 export interface DashboardOptions {
   /** Shown in the page's head and in the browser's tab. 1 to 100 characters. Default `Task monitor`. */
@@ -161,6 +181,8 @@ export interface MonitorOptions {
   readonly dashboard?: DashboardOptions | boolean;
   /** Deploys and the like, which the page marks in its charts. Default: none. */
   readonly markers?: Markers;
+  /** Where else to look for a task, shown on its page. Default: nowhere. */
+  readonly taskLinks?: TaskLinks;
   /** Where people find this monitor: a URL or a path. Default: the path that it is mounted at. */
   readonly publicUrl?: string;
   /** Names of query parameters that belong to the host and are ignored, such as `['token']`. Default: none. */

@@ -1,7 +1,15 @@
 import { type KeysOf, readBoolean, readFunction, readGroup, refuseUnknownKeys } from '../check-options.ts';
 import type { ResolvedMetrics } from '../metrics/metrics-options.ts';
 import { resolveMetrics } from '../metrics/resolve-metrics.ts';
-import type { Authorize, HealthOptions, LimitOptions, Markers, MonitorOptions, OnError } from '../options.ts';
+import type {
+  Authorize,
+  HealthOptions,
+  LimitOptions,
+  Markers,
+  MonitorOptions,
+  OnError,
+  TaskLinks,
+} from '../options.ts';
 import { resolveRedact } from '../redact.ts';
 import type { MonitorSources } from '../source.ts';
 import { isRecord } from '../values.ts';
@@ -24,6 +32,8 @@ export interface ResolvedOptions {
   /** `null`: no page. */
   readonly dashboard: ResolvedDashboard | null;
   readonly markers: Markers | null;
+  /** `null`: no links. */
+  readonly taskLinks: TaskLinks | null;
   /** Without user, password and query; `null`: the mount path. */
   readonly publicUrl: string | null;
   readonly ignoreQuery: ReadonlySet<string>;
@@ -41,6 +51,7 @@ const OPTIONS: KeysOf<MonitorOptions> = {
   health: true,
   dashboard: true,
   markers: true,
+  taskLinks: true,
   publicUrl: true,
   ignoreQuery: true,
   onError: true,
@@ -81,6 +92,12 @@ export function resolveOptions(options: unknown = {}): ResolvedOptions {
       'markers',
       given.markers,
       "() => [{ at: new Date(), text: 'v4.12' }]",
+    ),
+    taskLinks: readFunction<TaskLinks>(
+      CALLER,
+      'taskLinks',
+      given.taskLinks,
+      "(task) => [{ text: 'Logs', url: '/logs?id=' + task.task_id }]",
     ),
     publicUrl: readPublicUrl(given.publicUrl),
     ignoreQuery: readIgnoreQuery(given.ignoreQuery),

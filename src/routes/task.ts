@@ -3,6 +3,7 @@ import { createDocument } from '../http/document.ts';
 import { contentOf } from '../http/response-body.ts';
 import { defineRoute, SOURCE_ERRORS } from '../http/route.ts';
 import type { TaskDetail } from '../model.ts';
+import { linksOf } from './task-links.ts';
 
 /** `GET /api/tasks/{task_id}/` */
 export const task = defineRoute({
@@ -27,7 +28,7 @@ export const task = defineRoute({
           const body = monitor.serializer.taskDetail(detail, sourceOf(detail));
           if (body === null) throw new TypeError('getTask() must return a task with id and state, or null.');
           yield;
-          return contentOf(body);
+          return contentOf({ ...body, links: linksOf(monitor, body) });
         },
       });
   },

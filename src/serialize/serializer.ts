@@ -43,7 +43,8 @@ import { createRowCache } from './row-cache.ts';
 import { wellFormed } from './scalars.ts';
 import { createShowText, rawText, rulesFor } from './shown-text.ts';
 import { type StatsFigures, statsBody } from './stats.ts';
-import { taskBody, taskDetailBody } from './tasks.ts';
+import { taskDetailBody } from './task-detail.ts';
+import { taskBody } from './tasks.ts';
 import { countsBody, graphEdgeBody, graphNodeBody, nodeUpdateBody, relationBody } from './workflow.ts';
 
 // Maximum length, in characters, of a sentence from a source.
@@ -67,7 +68,7 @@ export interface Serializer {
   taskRow(task: Task, source: string): TaskBody | null;
   /** The same row as JSON text. Rows of frozen tasks are cached per source. */
   taskRowJson(task: Task, source: string): string | null;
-  taskDetail(task: TaskDetail, source: string): Omit<TaskDetailBody, 'sources'> | null;
+  taskDetail(task: TaskDetail, source: string): Omit<TaskDetailBody, 'sources' | 'links'> | null;
   /**
    * `null` when the statistics are unreadable.
    *

@@ -1,13 +1,10 @@
-import { flagsOf, isDone, type Task, type TaskCause, type TaskDetail, type TaskTextField } from '../model.ts';
+import { flagsOf, isDone, type Task, type TaskCause, type TaskTextField } from '../model.ts';
 import { waitSecondsOf } from '../select/task-wait.ts';
-import type { TaskBody, TaskDetailBody, TimelineEntryBody } from '../wire.ts';
+import type { TaskBody } from '../wire.ts';
 import { isoTime } from './moments.ts';
 import { progressBody } from './progress.ts';
-import { figure, label, labels, MOST_ITEMS, whole } from './scalars.ts';
+import { figure, label, whole } from './scalars.ts';
 import type { ShowText } from './shown-text.ts';
-
-// The node limit of the largest graph.
-const MOST_CHILDREN = 20_000;
 
 /** How tasks are shown. */
 export interface TaskView {
@@ -69,43 +66,4 @@ export function taskBody(task: Task, source: string, { show, causeOf }: TaskView
     cause: label(causeOf(task)?.id),
     truncated,
   };
-}
-
-/** Serializes one task with its children and timeline; `null` when the task has no id or no state. */
-export function taskDetailBody(
-  task: TaskDetail,
-  source: string,
-  view: TaskView,
-): Omit<TaskDetailBody, 'sources'> | null {
-  const body = taskBody(task, source, view);
-  if (body === null) return null;
-  const children: unknown = task.children;
-  const timeline: unknown = task.timeline;
-  const steps: readonly unknown[] = Array.isArray(timeline) ? timeline : [];
-  if (Array.isArray(children) && children.length > MOST_CHILDREN) body.truncated.push('children');
-  if (steps.length > MOST_ITEMS) body.truncated.push('timeline');
-  return {
-    ...body,
-    children: labels(children, MOST_CHILDREN) ?? [],
-    // Keep the latest changes, which explain the current state.
-    timeline: steps
-      .slice(-MOST_ITEMS)
-      .flatMap((entry) => timelineEntry(entry, view.show, task.redacted === true)),
-  };
-}
-
-function timelineEntry(entry: unknown, show: ShowText, isRedacted: boolean): TimelineEntryBody[] {
-  if (typeof entry !== 'object' || entry === null) return [];
-  const { state, timestamp, worker, detail, retries } = entry as Record<string, unknown>;
-  const name = label(state);
-  if (name === null) return [];
-  return [
-    {
-      state: name,
-      timestamp: isoTime(timestamp),
-      worker: label(worker),
-      detail: show(detail, 'detail', false, isRedacted).text,
-      retries: whole(retries),
-    },
-  ];
 }

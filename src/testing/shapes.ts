@@ -4,7 +4,6 @@
  */
 import { STATUS_OF } from '../errors.ts';
 import { taskCause } from './cause-shapes.ts';
-import { progress } from './progress-shape.ts';
 import {
   anything,
   boolean,
@@ -24,6 +23,7 @@ import {
   text,
 } from './shape.ts';
 import { TASK_STATS } from './stats-shape.ts';
+import { DETAIL_FIELDS, progress } from './task-shapes.ts';
 
 const TASK_FIELDS = {
   id,
@@ -85,6 +85,7 @@ export const SHAPES = {
   taskDetail: record({
     ...TASK_FIELDS,
     children: optional(listOf(id)),
+    ...DETAIL_FIELDS,
     timeline: optional(
       listOf(
         record({

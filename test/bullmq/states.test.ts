@@ -1,7 +1,7 @@
 import type { Job, Queue, Worker } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
-import type { Task } from '../../src/model.ts';
+import type { Task, TaskDetail } from '../../src/model.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { detail, page } from '../helpers/bullmq-read.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
@@ -35,17 +35,19 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       return (await worker.getNextJob(TOKEN)) as Job;
     }
 
+    const whole = async (id: string): Promise<TaskDetail> => (await detail(sources, id)) as TaskDetail;
+
     /** As the list and as its own page show it, which must agree but for the options. */
     async function shown(job: Job): Promise<Task> {
       const id = `mail:${job.id}`;
       const { tasks } = await page(sources, { limit: 1000 });
       const row = tasks.find((task) => task.id === id);
-      const { children, timeline, kwargs, ...own } = (await detail(sources, id)) ?? { id: '', state: '' };
+      const { children, timeline, kwargs, options, attempts, log, ...own } = await whole(id);
       expect({ ...own, kwargs: null }).toEqual(row);
-      expect(JSON.parse(String(kwargs))).toEqual(
-        JSON.parse(JSON.stringify((await queue.getJob(job.id ?? ''))?.opts)),
-      );
-      expect(children).toEqual([]);
+      const { opts, attemptsMade } = (await queue.getJob(job.id ?? '')) as Job;
+      expect(JSON.parse(String(kwargs))).toEqual(JSON.parse(JSON.stringify(opts)));
+      expect([options, children, log?.total]).toEqual([kwargs, [], log?.lines.length]);
+      expect(attempts?.length).toBe(attemptsMade + (row?.state === 'STARTED' ? 1 : 0));
       expect(timeline?.at(-1)?.state).toBe(row?.state);
       return row as Task;
     }
@@ -71,12 +73,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
         engineState: 'waiting',
         worker: null,
         timestamp: new Date(job.timestamp),
-        retries: 0,
-        eta: null,
-        result: null,
-        exception: null,
-        runtime: null,
-        parentId: null,
+        ...{ retries: 0, eta: null, result: null, exception: null, runtime: null, parentId: null },
         rootId: `mail:${job.id}`,
       });
       await job.remove();
@@ -135,14 +132,10 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       expect(await job.getState()).toBe('waiting-children');
       const id = `mail:${job.id}`;
       const row = (await page(sources)).tasks.find((task) => task.id === id);
-      expect(row).toMatchObject({
-        ...(await told(job)),
-        state: 'PENDING',
-        engineState: 'waiting-children',
-      });
-      const { children, timeline: _, kwargs, ...own } = (await detail(sources, id)) ?? { id: '', state: '' };
-      expect({ ...own, kwargs: null }).toEqual(row);
-      expect(kwargs).toBe('{"attempts":0}');
+      expect(row).toMatchObject({ ...(await told(job)), state: 'PENDING', engineState: 'waiting-children' });
+      const { children, ...own } = await whole(id);
+      expect(own).toMatchObject({ ...row, kwargs: own.kwargs });
+      expect(own.kwargs).toBe('{"attempts":0}');
       expect(children).toEqual([`elsewhere:${child?.job.id}`]);
       await job.remove();
     });
@@ -217,13 +210,19 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
         exception: null,
         traceback: null,
       });
-      const { timeline, started, finished, sent } = (await detail(sources, `mail:${job.id}`)) ?? {};
+      const { timeline, attempts, log, started, finished, sent } =
+        (await detail(sources, `mail:${job.id}`)) ?? {};
       expect(timeline).toEqual([
         { state: 'PENDING', timestamp: sent, worker: null, detail: null },
         { state: 'RETRY', timestamp: null, worker: null, detail: 'TypeError: no hal' },
         { state: 'STARTED', timestamp: started, worker: 'mailer-1', detail: 'dialling\nringing' },
         { state: 'SUCCESS', timestamp: finished, worker: 'mailer-1', detail: null },
       ]);
+      expect(attempts).toEqual([
+        { number: 1, started: null, finished: null, error: 'TypeError: no hal' },
+        { number: 2, started, finished, error: null },
+      ]);
+      expect(log).toEqual({ lines: ['dialling', 'ringing'], total: 2 });
     });
 
     it('that is asked for once more is RETRY', async () => {

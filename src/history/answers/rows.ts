@@ -3,6 +3,7 @@
  * JSON can be kept.
  */
 import { isDone, type Task, type TaskCause, type TaskDetail } from '../../model.ts';
+import { attemptsIn } from '../../select/task-attempts.ts';
 import type { TaskFigures } from '../../select/task-figures.ts';
 import { lifeOf } from '../merge/life.ts';
 import { toFigures, toTask } from '../merge/task.ts';
@@ -81,11 +82,10 @@ export function createRows(records: Records, redaction: TableRedaction, context:
       return readTexts(records, slot, redaction.isActive);
     },
     figures: (slot) => readFigures(records, slot),
-    detail: (slot, children) => ({
-      ...get(slot),
-      children,
-      timeline: timelineOf(redaction.record(slot).entries),
-    }),
+    detail(slot, children) {
+      const timeline = timelineOf(redaction.record(slot).entries);
+      return { ...get(slot), children, timeline, attempts: attemptsIn(timeline) };
+    },
     forget(slot) {
       if (rows.size > 0) rows.delete(slot);
     },

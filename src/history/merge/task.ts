@@ -1,5 +1,6 @@
 /** Makes the task that answers show of a record. */
 import type { Task, TaskCause, TaskDetail, TaskFlag, TaskProgress, TaskTextField } from '../../model.ts';
+import { attemptsIn } from '../../select/task-attempts.ts';
 import type { TaskFigures } from '../../select/task-figures.ts';
 import { waitBetween } from '../../select/task-wait.ts';
 import { lifeOf, retriesIn, type TaskLife } from './life.ts';
@@ -120,7 +121,8 @@ export function toTaskDetail(
   children: readonly string[] = [],
   context: TaskContext = {},
 ): TaskDetail {
-  return { ...toTask(record, context), children, timeline: timelineOf(record.entries) };
+  const timeline = timelineOf(record.entries);
+  return { ...toTask(record, context), children, timeline, attempts: attemptsIn(timeline) };
 }
 
 function truncatedIn({ truncated }: TaskRecord, shortened: readonly TaskTextField[] = []): TaskTextField[] {

@@ -190,7 +190,7 @@ function rowOf(task: Task): Task {
 function detailOf(task: TaskDetail): TaskDetail {
   // BullMQ's workers start a job as soon as they take it.
   const timeline = task.timeline?.filter(({ state }) => state !== 'RECEIVED') ?? [];
-  return { ...task, ...shown(task), timeline };
+  return { ...task, ...shown(task), timeline, options: task.kwargs };
 }
 
 function shown(task: Task): Task {

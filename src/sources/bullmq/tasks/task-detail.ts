@@ -1,20 +1,16 @@
-import type { TaskChangeEntry, TaskDetail } from '../../../model.ts';
+import type { Task, TaskAttempt, TaskChangeEntry, TaskDetail } from '../../../model.ts';
 import { redactTimeline } from '../../../redact.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
-import { asTexts } from '../../../redis/replies.ts';
+import { attemptsIn } from '../../../select/task-attempts.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { findJobs } from '../jobs/find-jobs.ts';
 import { childrenOf } from '../jobs/job-family.ts';
 import { loadTasks } from '../jobs/job-loader.ts';
+import { readJobLog } from '../jobs/job-log.ts';
 import { type KnownJob, tracesOf } from '../jobs/job-row.ts';
 import { DETAIL_BOUNDS, type JobValues, readValues } from '../jobs/job-values.ts';
 
 const MOST_CHILDREN = 20_000;
-/** How many of the latest log lines are shown, and how many characters of them in all. */
-const MOST_LINES = 100;
-const MOST_LOG = 65_536;
-/** Lines that are read first, to see how long they are. */
-const FIRST_LINES = 5;
 /** Runs that a timeline lists one by one. */
 const MOST_RUNS = 100;
 
@@ -31,14 +27,34 @@ export async function readTaskDetail(
   const [[loaded], [children], log] = await Promise.all([
     loadTasks(access, [job], DETAIL_BOUNDS, options, ['opts']),
     childrenOf(access, [job], MOST_CHILDREN, options),
-    readLog(access, job, options),
+    readJobLog(access, job, options),
   ]);
   if (loaded === undefined) return null;
   const { task } = loaded;
   const ids = new Set((children?.keys ?? []).flatMap((key) => access.taskIdOfKey(key) ?? []));
   const values = await withTraces(access, job, loaded.values, options);
-  const timeline = redactTimeline(timelineOf(job, task, values, log), access.redactor);
-  return { ...task, children: [...ids].sort(), timeline };
+  const lines = log.lines.length === 0 ? null : log.lines.join('\n');
+  const timeline = redactTimeline(timelineOf(job, task, values, lines), access.redactor);
+  return {
+    ...task,
+    children: [...ids].sort(),
+    timeline,
+    attempts: attemptsOf(job, task, timeline),
+    options: task.kwargs,
+    log,
+  };
+}
+
+/** The timeline lists the last runs, which Redis has counted. */
+function attemptsOf(
+  { facts }: KnownJob,
+  { state }: Task,
+  timeline: readonly TaskChangeEntry[],
+): readonly TaskAttempt[] {
+  const attempts = attemptsIn(timeline);
+  const begun = facts.attemptsMade + (state === 'STARTED' ? 1 : 0);
+  const earlier = Math.max(0, begun - attempts.length);
+  return attempts.map((attempt) => ({ ...attempt, number: attempt.number + earlier }));
 }
 
 /** A job that did not fail in the end may have stack traces of earlier runs. */
@@ -51,21 +67,6 @@ async function withTraces(
   if (values.stacktrace !== undefined || job.facts.attemptsMade === 0) return values;
   const [more] = await readValues(access, [{ job, fields: ['stacktrace'] }], DETAIL_BOUNDS, options);
   return { ...values, ...more };
-}
-
-/** The latest lines of the job's log; `null` when it has none. */
-async function readLog(access: QueueAccess, job: KnownJob, options: ReadOptions): Promise<string | null> {
-  const { queue, id } = job;
-  const read = async (count: number): Promise<readonly string[]> => {
-    const command = ['LRANGE', queue.key(`${id}:logs`), String(-count), '-1'] as const;
-    const [reply] = await access.read([{ queue, command }], options);
-    return asTexts(reply);
-  };
-  let lines = await read(FIRST_LINES);
-  const length = lines.reduce((sum, line) => sum + line.length, 0);
-  // Redis cannot cut them, so the others are read only if these are short.
-  if (lines.length === FIRST_LINES && length < MOST_LOG / FIRST_LINES) lines = await read(MOST_LINES);
-  return lines.length === 0 ? null : lines.join('\n').slice(-MOST_LOG);
 }
 
 /**

@@ -1,0 +1,48 @@
+/** Calls the host's `taskLinks`, whatever it does. */
+import type { Monitor } from '../http/monitor.ts';
+import type { LinkedTask } from '../options.ts';
+import { wellFormed } from '../serialize/scalars.ts';
+import { isWebLink } from '../text/web-link.ts';
+import { isRecord } from '../values.ts';
+import type { TaskLinkBody } from '../wire.ts';
+
+const MOST_LINKS = 10;
+const LONGEST_TEXT = 200;
+
+/** @param task as it is served; it is frozen, since the host must not change the answer */
+export function linksOf({ options: { taskLinks }, report }: Monitor, task: LinkedTask): TaskLinkBody[] {
+  if (taskLinks === null) return [];
+  const context = { code: 'source_invalid', source: null, call: 'taskLinks' } as const;
+  try {
+    const given: unknown = taskLinks(freeze(task));
+    if (!Array.isArray(given)) {
+      // A rejection that nobody awaits would end the host's process.
+      new Promise((adopt) => adopt(given)).catch(() => {});
+      throw new TypeError('taskLinks(task) must return an array of { text, url } at once, not a promise.');
+    }
+    const links = given.slice(0, MOST_LINKS).flatMap(linkOf);
+    if (links.length < Math.min(given.length, MOST_LINKS)) {
+      report(
+        new TypeError('taskLinks(task): a text is missing, or a url is no http(s) URL or path.'),
+        context,
+      );
+    }
+    return links;
+  } catch (error) {
+    report(error, context);
+    return [];
+  }
+}
+
+function linkOf(link: unknown): TaskLinkBody[] {
+  if (!isRecord(link)) return [];
+  const { text, url } = link;
+  if (typeof text !== 'string' || text.trim() === '' || !isWebLink(url)) return [];
+  return [{ text: wellFormed(text.slice(0, LONGEST_TEXT)), url: wellFormed(url) }];
+}
+
+function freeze<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null) return value;
+  for (const member of Object.values(value)) freeze(member);
+  return Object.freeze(value);
+}
