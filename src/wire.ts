@@ -20,22 +20,24 @@ export type {
   WorkerHealthCheckBody,
 } from './wire/deployment.ts';
 export type {
+  TaskAttemptBody,
+  TaskDetailBody,
+  TaskLinkBody,
+  TaskLogBody,
+  TimelineEntryBody,
+} from './wire/task-detail.ts';
+export type {
   MarkerBody,
   StatsBucketBody,
   StatsNameBody,
   StatsQueueBody,
   StatsStepBody,
   StatsTotalsBody,
-  TaskAttemptBody,
   TaskBody,
-  TaskDetailBody,
-  TaskLinkBody,
-  TaskLogBody,
   TaskMatchBody,
   TaskProgressBody,
   TaskStatsBody,
   TasksBody,
-  TimelineEntryBody,
 } from './wire/tasks.ts';
 export type { RunningTaskBody, UnassignedTasksBody, WorkerBody, WorkersBody } from './wire/workers.ts';
 export type {

@@ -18,7 +18,7 @@ describe('options', () => {
       },
       timeoutMs: 5_000,
       health: { failStatus: 503, ping: false, reuseMs: 1_000 },
-      markers: null,
+      ...{ markers: null, taskLinks: null },
       publicUrl: null,
       ignoreQuery: new Set(),
       onError: null,

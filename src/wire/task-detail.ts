@@ -1,0 +1,58 @@
+/** The body that describes one task. */
+import type { Integer, SourceBody, Timestamp } from './common.ts';
+import type { TaskBody } from './tasks.ts';
+
+/** One attempt of a task. */
+export interface TaskAttemptBody {
+  /** 1 for the first. */
+  number: Integer;
+  started: Timestamp | null;
+  /** `null` also while it runs. */
+  finished: Timestamp | null;
+  /** Why it failed, at most 1,024 characters; `null` if it did not, or where that is not known. */
+  error: string | null;
+}
+
+/** The end of a job's log. */
+export interface TaskLogBody {
+  /** The last lines, oldest first, 100 at most, each of at most 2,000 characters. */
+  lines: string[];
+  /** How many lines there are in all. */
+  total: Integer;
+}
+
+/** A link beside a task. */
+export interface TaskLinkBody {
+  /** 1 to 200 characters. */
+  text: string;
+  /** An http(s) URL, or a path, which the browser reads against the page's address. */
+  url: string;
+}
+
+/** `GET /api/tasks/{task_id}/` */
+export interface TaskDetailBody extends TaskBody {
+  /** Ids of the tasks that this task sent. */
+  children: string[];
+  /** Every observed change, oldest first. */
+  timeline: TimelineEntryBody[];
+  /** Its attempts, oldest first, the last 100 at most; `null` where they are not known. */
+  attempts: TaskAttemptBody[] | null;
+  /** Options of the job as JSON; `null` where the engine has none. */
+  options: string | null;
+  /** What the job has logged; `null` where the engine keeps no log. */
+  log: TaskLogBody | null;
+  /** Where else to look, as the host's option `taskLinks` says. */
+  links: TaskLinkBody[];
+  sources: SourceBody[];
+}
+
+/** One state change of a task. */
+export interface TimelineEntryBody {
+  state: string;
+  timestamp: Timestamp | null;
+  worker: string | null;
+  /** Further information about the change, such as the exception of a retry. */
+  detail: string | null;
+  /** Number of the attempt to which the change belongs, 0 for the first. */
+  retries: Integer | null;
+}
