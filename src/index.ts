@@ -59,6 +59,7 @@ export type {
   DurationFigures,
   DurationKind,
   FigureCondition,
+  GrowingQueue,
   HealthSource,
   HistogramBucket,
   HistorySource,

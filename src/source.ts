@@ -21,6 +21,7 @@ import type { TaskPage, TaskQuery, TaskStats, TaskStatsQuery } from './source/ta
 export type {
   Activity,
   DurationKind,
+  GrowingQueue,
   LostTasks,
   MinuteCounts,
   OpenTaskSummary,

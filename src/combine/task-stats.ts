@@ -94,24 +94,29 @@ function mergeCauses(
 
 const MOST_DEPTHS = 20;
 
-/** What only sources with a store have. Depths of queues are left out where their steps are not those of the answer. */
+/**
+ * What only some sources have. Depths of queues are left out where their steps are not those of the answer. Absent: no
+ * source has them.
+ */
 function mergeStored(
   all: readonly TaskStats[],
   { stepSeconds, series }: TaskStats,
 ): Pick<TaskStats, 'computedFrom' | 'countedSince' | 'queueDepths'> {
   const stored = all.filter(({ computedFrom }) => computedFrom !== undefined);
-  if (stored.length === 0) return {};
   const since = stored.flatMap(({ countedSince }) => countedSince?.getTime() ?? []);
-  const depths = stored.flatMap((stats) =>
+  const deep = all.filter(({ queueDepths }) => queueDepths !== undefined);
+  const depths = deep.flatMap((stats) =>
     stats.stepSeconds === stepSeconds && stats.series.length === series.length
       ? (stats.queueDepths ?? [])
       : [],
   );
   const isCounted = stored.some(({ computedFrom }) => computedFrom === 'rollups');
   return {
-    computedFrom: isCounted ? 'rollups' : 'tasks',
-    countedSince: since.length === 0 ? null : new Date(Math.min(...since)),
-    ...(isCounted && { queueDepths: depths.slice(0, MOST_DEPTHS) }),
+    ...(stored.length > 0 && {
+      computedFrom: isCounted ? 'rollups' : 'tasks',
+      countedSince: since.length === 0 ? null : new Date(Math.min(...since)),
+    }),
+    ...(deep.length > 0 && { queueDepths: depths.slice(0, MOST_DEPTHS) }),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Rule } from './finding.ts';
 import { failureRate } from './rules/failure-rate.ts';
+import { queueGrowing } from './rules/queue-growing.ts';
 import { queueWaiting } from './rules/queue-waiting.ts';
 import { scheduleMissed } from './rules/schedule-missed.ts';
 import { storeBehind } from './rules/store-behind.ts';
@@ -15,6 +16,7 @@ export const RULES: readonly Rule[] = [
   workersSilent,
   workerStuck,
   queueWaiting,
+  queueGrowing,
   failureRate,
   taskOverrun,
   tasksLost,

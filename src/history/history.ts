@@ -79,12 +79,13 @@ export interface HistoryWriter {
   /** Records one message of a worker. */
   recordWorker(change: WorkerChange): void;
   /**
-   * Records how much waits in a queue, each time it is read. Only a history that is kept in a store uses it.
+   * Records how much waits in a queue, each time it is read.
    *
    * @param oldestDueAt when the oldest due message started to wait, milliseconds since 1970; `null`: none is due, or
    *   the time is unknown
+   * @param isAtLeast whether it may have waited for longer. Default: false
    */
-  recordQueue(queue: string, waiting: number, oldestDueAt: number | null): void;
+  recordQueue(queue: string, waiting: number, oldestDueAt: number | null, isAtLeast?: boolean): void;
   /** Counts messages that could not be read. */
   recordDropped(count: number): void;
   /** Records that messages may have been missed until now; the feed then reports `gap`. */

@@ -51,28 +51,35 @@ export function statsBody(stats: TaskStats, show: ShowText, withPercentiles = fa
   };
 }
 
-/** The members that only sources with a store have. */
+/** The members that only some sources have. */
 function storedBody({
   computedFrom,
   countedSince,
   queueDepths,
 }: Given<TaskStats>): Pick<TaskStatsBody, 'computed_from' | 'counted_since' | 'queue_depths'> {
-  if (computedFrom !== 'tasks' && computedFrom !== 'rollups') return {};
-  const depths = rows<QueueDepths, StatsQueueBody>(queueDepths, MOST_DEPTHS, depthsBody);
+  const isStored = computedFrom === 'tasks' || computedFrom === 'rollups';
   return {
-    computed_from: computedFrom,
-    counted_since: isoTime(countedSince),
-    ...(queueDepths !== undefined && { queue_depths: depths }),
+    ...(isStored && { computed_from: computedFrom, counted_since: isoTime(countedSince) }),
+    ...(queueDepths !== undefined && {
+      queue_depths: rows<QueueDepths, StatsQueueBody>(queueDepths, MOST_DEPTHS, depthsBody),
+    }),
   };
 }
 
-function depthsBody({ queue, waiting, oldestSeconds }: Given<QueueDepths>): StatsQueueBody | null {
+function depthsBody(given: Given<QueueDepths>): StatsQueueBody | null {
+  const { queue, waiting, oldestSeconds, sent, received, growingSince, oldestAtLeast } = given;
   const name = label(queue);
   if (name === null || !Array.isArray(waiting) || !Array.isArray(oldestSeconds)) return null;
+  const counts = (list: unknown): (number | null)[] =>
+    Array.isArray(list) ? list.slice(0, MOST_STEPS).map(whole) : waiting.slice(0, MOST_STEPS).map(() => null);
   return {
     queue: name,
-    waiting: waiting.slice(0, MOST_STEPS).map(whole),
+    waiting: counts(waiting),
     oldest_seconds: oldestSeconds.slice(0, MOST_STEPS).map(figure),
+    oldest_at_least: oldestAtLeast === true,
+    sent: counts(sent),
+    received: counts(received),
+    growing_since: isoTime(growingSince),
   };
 }
 

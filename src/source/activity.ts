@@ -49,6 +49,16 @@ export interface RunningTask {
   readonly queue?: string | null;
 }
 
+/** A queue in which more and more waits. */
+export interface GrowingQueue {
+  readonly queue: string;
+  /** When it began to grow. */
+  readonly since: number;
+  /** How many messages waited then, and how many do now. */
+  readonly from: number;
+  readonly waiting: number;
+}
+
 /** Some tasks with the same problem. */
 export interface TaskGroup {
   readonly count: number;
@@ -107,4 +117,6 @@ export interface Activity {
    */
   readonly workersPull?: boolean;
   readonly silent: readonly SilentWorker[];
+  /** Default: not known. */
+  readonly growing?: readonly GrowingQueue[];
 }

@@ -171,7 +171,7 @@ export interface TaskStats {
   readonly computedFrom?: 'tasks' | 'rollups';
   /** Since when there are counts; `null`: there are none yet, or it is not known. Absent: there is no store. */
   readonly countedSince?: Date | null;
-  /** Queues that had the most waiting messages, by step of `series`. Absent: only {@link TaskStats.computedFrom} `rollups` has them. */
+  /** Queues that had the most waiting messages, by step of `series`. Absent: the source does not know them over time. */
   readonly queueDepths?: readonly QueueDepths[];
 }
 
@@ -182,4 +182,12 @@ export interface QueueDepths {
   readonly waiting: readonly (number | null)[];
   /** For each step of `series`: the greatest age of the oldest due message, in seconds; `null`: not known, or none was due. */
   readonly oldestSeconds: readonly (number | null)[];
+  /** For each step: how many messages entered; `null`: not known. Default: not known. */
+  readonly sent?: readonly (number | null)[];
+  /** For each step: how many messages workers have taken out; `null`: not known. Default: not known. */
+  readonly received?: readonly (number | null)[];
+  /** Since when it grows, at the end of the window; `null`: it does not. Default: it does not, or it is not known. */
+  readonly growingSince?: Date | null;
+  /** Whether messages may be older than `oldestSeconds`. Default: false. */
+  readonly oldestAtLeast?: boolean;
 }

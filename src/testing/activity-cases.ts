@@ -56,6 +56,7 @@ const ACTIVITY = record({
   }),
   workersPull: optional(boolean),
   silent: listOf(record({ hostname: filled, heardAt: number })),
+  growing: optional(listOf(record({ queue: filled, since: number, from: count, waiting: count }))),
 });
 
 const COUNTS = record({

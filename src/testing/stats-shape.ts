@@ -1,6 +1,7 @@
 /** The shape of statistics. */
 import { CAUSE_FIGURES } from './cause-shapes.ts';
 import {
+  boolean,
   count,
   date,
   fail,
@@ -76,6 +77,10 @@ export const TASK_STATS: Shape = record({
         queue: filled,
         waiting: listOf(nullable(count)),
         oldestSeconds: listOf(nullable(number)),
+        sent: optional(listOf(nullable(count))),
+        received: optional(listOf(nullable(count))),
+        growingSince: maybe(date),
+        oldestAtLeast: optional(boolean),
       }),
     ),
   ),

@@ -170,12 +170,12 @@ export interface TaskStatsBody {
   causes_truncated?: boolean;
   /**
    * From what the figures were computed: from the tasks, or from the counts by minute, hour and day that a store keeps.
-   * Only where a source keeps its history in a store, like the next two.
+   * Only where a source keeps its history in a store, like the next one.
    */
   computed_from?: 'tasks' | 'rollups';
   /** Since when there are counts: how far back a window reaches. `null` when there are none, or when it is not known. */
   counted_since?: Timestamp | null;
-  /** The queues in which most waited. Only with `computed_from: "rollups"`. */
+  /** The queues in which most waited, at most 20. Absent where a source does not know them over time. */
   queue_depths?: StatsQueueBody[];
 }
 
@@ -186,6 +186,14 @@ export interface StatsQueueBody {
   waiting: (Integer | null)[];
   /** For each step of `series`: the greatest age of the oldest due message, in seconds. */
   oldest_seconds: (number | null)[];
+  /** Whether messages may be older: those of Celery carry no time of sending. */
+  oldest_at_least: boolean;
+  /** For each step: how many messages entered; `null` where that is not known. */
+  sent: (Integer | null)[];
+  /** For each step: how many messages workers have taken out; `null` where that is not known. */
+  received: (Integer | null)[];
+  /** Since when the queue grows, at the end of the window; `null`: it does not, or that is not known. */
+  growing_since: Timestamp | null;
 }
 
 /** `GET /api/tasks/` */

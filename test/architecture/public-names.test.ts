@@ -18,6 +18,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'DurationFigures',
     'DurationKind',
     'FigureCondition',
+    'GrowingQueue',
     'HealthCheck',
     'HealthOptions',
     'HealthSource',

@@ -60,7 +60,14 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       expect(component.findings).toEqual([]);
       expect(component.rules.map(({ code }) => code).toSorted()).toEqual(
         [
-          ...['failure_rate', 'queue_waiting', 'schedule_missed', 'source_down', 'task_overrun'],
+          ...[
+            'failure_rate',
+            'queue_growing',
+            'queue_waiting',
+            'schedule_missed',
+            'source_down',
+            'task_overrun',
+          ],
           ...['tasks_lost', 'tasks_overdue', 'worker_stuck', 'workers_silent'],
         ].toSorted(),
       );

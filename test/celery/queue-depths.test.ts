@@ -53,8 +53,8 @@ it('records how much waits in each queue with every reading, and since when the 
   await until(() => recorded.length > 0);
   queues.stop();
   expect(recorded.slice(0, 3)).toEqual([
-    ['busy', 3, NOW - 60_000],
-    ['later', 1, null],
-    ['empty', 0, null],
+    ['busy', 3, NOW - 60_000, false],
+    ['later', 1, null, false],
+    ['empty', 0, null, false],
   ]);
 });

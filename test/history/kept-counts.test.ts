@@ -126,21 +126,31 @@ describe('counts that a store keeps', () => {
 describe('depths of queues', () => {
   it('are kept by minute: the most, the last and how often they were read', () => {
     const gauges: QueueGauges = new Map();
-    addReading(gauges, 'q', 5, 2_000, at(0));
-    addReading(gauges, 'q', 9, null, at(0) + 1);
-    addReading(gauges, 'q', 7, 1_000, at(0) + 2);
-    addReading(gauges, 'q', 1, null, at(1));
+    addReading(gauges, 'q', 5, { ageMs: 2_000, isAtLeast: false }, at(0));
+    addReading(gauges, 'q', 9, { ageMs: null, isAtLeast: false }, at(0) + 1);
+    addReading(gauges, 'q', 7, { ageMs: 1_000, isAtLeast: false }, at(0) + 2);
+    addReading(gauges, 'q', 1, { ageMs: null, isAtLeast: false }, at(1));
     expect(gauges.get(minuteOf(0))?.get('q')).toEqual({
-      ...{ samples: 3, mostWaiting: 9, lastWaiting: 7, agedSamples: 2, mostAge: 2, lastAge: 1 },
+      ...{
+        samples: 3,
+        mostWaiting: 9,
+        lastWaiting: 7,
+        agedSamples: 2,
+        mostAge: 2,
+        lastAge: 1,
+        atLeastSamples: 0,
+      },
     });
     expect(gauges.get(minuteOf(1))?.get('q')).toMatchObject({ samples: 1, agedSamples: 0 });
   });
 
   it('are bounded', () => {
     const gauges: QueueGauges = new Map();
-    for (let queue = 0; queue < 2_000; queue++) addReading(gauges, `q${queue}`, 1, null, at(0));
+    for (let queue = 0; queue < 2_000; queue++)
+      addReading(gauges, `q${queue}`, 1, { ageMs: null, isAtLeast: false }, at(0));
     expect(gauges.get(minuteOf(0))?.size).toBe(1_000);
-    for (let minute = 1; minute < 100; minute++) addReading(gauges, 'q', 1, null, at(minute));
+    for (let minute = 1; minute < 100; minute++)
+      addReading(gauges, 'q', 1, { ageMs: null, isAtLeast: false }, at(minute));
     expect(gauges.size).toBe(60);
     expect(gauges.has(minuteOf(0))).toBe(false);
   });

@@ -20,6 +20,7 @@ describe('the choice between tasks and rollups', () => {
     names: [],
     workers: [],
     queues: [],
+    queueDepths: [],
   };
 
   function reader(view: Partial<StoredView>) {

@@ -90,7 +90,23 @@ it('says from what the figures are where there is a store, and nothing of it els
   expect(more(stats(counted))).toEqual({
     computed_from: 'rollups',
     counted_since: null,
-    queue_depths: [{ queue: 'q', waiting: [1, null], oldest_seconds: [null, 2] }],
+    queue_depths: [
+      {
+        ...{ queue: 'q', waiting: [1, null], oldest_seconds: [null, 2], oldest_at_least: false },
+        ...{ sent: [null, null], received: [null, null], growing_since: null },
+      },
+    ],
+  });
+  const [growing] =
+    stats({
+      ...figures,
+      queueDepths: [
+        { ...depths, sent: [1, 2], received: [0, null], growingSince: new Date(0), oldestAtLeast: true },
+      ],
+    })?.queue_depths ?? [];
+  expect(growing).toMatchObject({
+    ...{ sent: [1, 2], received: [0, null] },
+    ...{ growing_since: '1970-01-01T00:00:00.000Z', oldest_at_least: true },
   });
 });
 

@@ -19,6 +19,7 @@ const NAMES: Readonly<Record<string, string>> = {
   workers_silent: 'Silent workers',
   worker_stuck: 'Stuck workers',
   queue_waiting: 'Waiting queues',
+  queue_growing: 'Growing queues',
   failure_rate: 'Failure rates',
   task_overrun: 'Long runs',
   tasks_lost: 'Lost tasks',

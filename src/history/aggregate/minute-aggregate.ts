@@ -27,6 +27,7 @@ import {
   WIDTH,
 } from './cells.ts';
 import type { QueueGauges } from './queue-gauges.ts';
+import { createQueueHistory, type QueueHistory } from './queue-history.ts';
 import { createTaskCells, OTHERS, type TaskCells, taskCellFor, UNKNOWN } from './task-cells.ts';
 
 /** Something that happens to a task and is counted. */
@@ -50,6 +51,7 @@ export interface EventOrigin {
 export interface MinuteAggregate extends MinuteCounts {
   /** `null`: no store keeps the counts, and they are counted by name alone. */
   readonly kept: KeptCounts | null;
+  readonly queues: QueueHistory;
   /** Estimate of the memory, in bytes. */
   bytes(): number;
   /**
@@ -87,16 +89,21 @@ export interface MinuteAggregate extends MinuteCounts {
 export function createMinuteAggregate(maxBytes: number, isKept = false): MinuteAggregate {
   const state = createCells(maxBytes);
   const kept = isKept ? createKeptCounts(maxBytes) : null;
+  const queues = createQueueHistory();
   // No getters: V8 would look up every member of the object in a table.
   const aggregate: MinuteAggregate & { since: number } = {
     others: OTHERS_TEXT,
     since: 0,
     kept,
+    queues,
     bytes: () => bytesOf(state) + (kept === null ? 0 : bytesOf(kept.tasks.cells)),
     count(outcome, name, time, ms, now, origin = NOWHERE) {
       const cell = cellFor(state, name, time, now);
       aggregate.since = state.oldest * MINUTE_MS;
       if (cell >= 0) addEvent(state, cell, outcome, ms);
+      if (outcome === 'sent' || outcome === 'received' || outcome === 'started') {
+        queues.addMove(outcome, origin.queue, time, now);
+      }
       if (kept === null) return;
       const own = taskCellFor(kept.tasks, name, origin, time, now);
       if (own >= 0) addEvent(kept.tasks.cells, own, outcome, ms);
@@ -116,6 +123,7 @@ export function createMinuteAggregate(maxBytes: number, isKept = false): MinuteA
     quantile: (kind, name, from, to, share) => quantileIn(state, { kind, name, from, to, share }),
     clear() {
       clearCells(state);
+      queues.clear();
       if (kept !== null) Object.assign(kept, createKeptCounts(maxBytes));
       aggregate.since = 0;
     },

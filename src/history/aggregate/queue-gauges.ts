@@ -11,6 +11,8 @@ export interface QueueGauge {
   agedSamples: number;
   mostAge: number;
   lastAge: number;
+  /** How often the message may have been older. */
+  atLeastSamples: number;
 }
 
 /** Gauges by minute since 1970 and name of the queue, oldest minute first. */
@@ -21,16 +23,23 @@ const MAX_QUEUES = 1_000;
 /** Most minutes that wait to be written. */
 const MAX_MINUTES = 60;
 
+/** How long the oldest due message of a queue has waited, in milliseconds; `null`: not known, or none is due. */
+export interface OldestDue {
+  readonly ageMs: number | null;
+  /** Whether it may have waited for longer. */
+  readonly isAtLeast: boolean;
+}
+
 /**
  * Takes in a reading.
  *
- * @param ageMs how long the oldest due message has waited; `null`: not known
+ * @param now milliseconds since 1970
  */
 export function addReading(
   gauges: QueueGauges,
   queue: string,
   waiting: number,
-  ageMs: number | null,
+  { ageMs, isAtLeast }: OldestDue,
   now: number,
 ): void {
   const minute = Math.floor(now / 60_000);
@@ -44,18 +53,25 @@ export function addReading(
   if (known === undefined && queues.size >= MAX_QUEUES) return;
   const gauge = known ?? emptyGauge();
   queues.set(queue, gauge);
+  addToGauge(gauge, waiting, { ageMs, isAtLeast });
+}
+
+/** Takes a reading of its minute into a gauge. */
+export function addToGauge(gauge: QueueGauge, waiting: number, { ageMs, isAtLeast }: OldestDue): void {
   gauge.samples++;
   gauge.mostWaiting = Math.max(gauge.mostWaiting, waiting);
   gauge.lastWaiting = waiting;
   if (ageMs === null) return;
   gauge.agedSamples++;
+  if (isAtLeast) gauge.atLeastSamples++;
   gauge.lastAge = Math.max(0, Math.round(ageMs / 1_000));
   gauge.mostAge = Math.max(gauge.mostAge, gauge.lastAge);
 }
 
-function emptyGauge(): QueueGauge {
+/** Nothing was read yet. */
+export function emptyGauge(): QueueGauge {
   return {
     ...{ samples: 0, mostWaiting: 0, lastWaiting: 0 },
-    ...{ agedSamples: 0, mostAge: 0, lastAge: 0 },
+    ...{ agedSamples: 0, mostAge: 0, lastAge: 0, atLeastSamples: 0 },
   };
 }

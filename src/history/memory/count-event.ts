@@ -24,6 +24,7 @@ const OUTCOME_OF: Readonly<Partial<Record<EntryKind, Outcome>>> = {
  * in minutes that an earlier process has counted are left out.
  *
  * @param now milliseconds since 1970
+ * @param soleQueueOf the only queue of a worker: engines do not say in all messages which queue a task was taken from
  */
 export function countEvent(
   aggregate: MinuteAggregate,
@@ -31,6 +32,7 @@ export function countEvent(
   change: TaskChange,
   { entry, outcome }: Added,
   now: number,
+  soleQueueOf: (worker: string) => string | null,
 ): void {
   const counted = OUTCOME_OF[entry.kind];
   if (counted === undefined || outcome !== 'added') return;
@@ -39,13 +41,10 @@ export function countEvent(
   if (!isFirst(entries, entry)) return;
   const { kept } = aggregate;
   const ms = durationOf(record, entry, change);
-  if (kept === null) aggregate.count(counted, name, entry.time, ms, now);
-  else if (!entry.isStored || !kept.counted.has(Math.floor(entry.time / MINUTE_MS))) {
-    aggregate.count(counted, name, entry.time, ms, now, {
-      queue: record.queue,
-      worker: workerOf(record, entry),
-    });
-  }
+  if (kept !== null && entry.isStored && kept.counted.has(Math.floor(entry.time / MINUTE_MS))) return;
+  const worker = workerOf(record, entry);
+  const queue = record.queue ?? (worker === null ? null : soleQueueOf(worker));
+  aggregate.count(counted, name, entry.time, ms, now, { queue, worker });
 }
 
 /** The worker that the event belongs to, which its backend does not always report. */

@@ -1,6 +1,17 @@
 import type { CausesBefore } from '../../causes/cause-groups.ts';
 import { type Steps, scheduler } from '../../scheduler.ts';
-import type { Activity, Awaitable, HistoryStats, ReadContext, TaskPage, TaskQuery } from '../../source.ts';
+import { depthsOf } from '../../select/queue-depths.ts';
+import { statsWindow } from '../../select/stats-steps.ts';
+import type {
+  Activity,
+  Awaitable,
+  HistoryStats,
+  ReadContext,
+  TaskPage,
+  TaskQuery,
+  TaskStats,
+  TaskStatsQuery,
+} from '../../source.ts';
 import { summarizeOpen } from '../answers/open-summary.ts';
 import { summarize } from '../answers/summary.ts';
 import { childrenOf, workflowOf } from '../answers/workflow.ts';
@@ -38,10 +49,14 @@ export function createMemoryReader(state: MemoryState, lag: () => number | null)
       return scheduler.run(
         'stats',
         caughtUp(state, () =>
-          summarize(query, list, rows, {
-            isWhole: (from, to) => isSeenWhole(state, from, to),
-            before: causesBefore(state),
-          }),
+          withDepths(
+            state,
+            query,
+            summarize(query, list, rows, {
+              isWhole: (from, to) => isSeenWhole(state, from, to),
+              before: causesBefore(state),
+            }),
+          ),
         ),
         context,
       );
@@ -106,7 +121,19 @@ function* caughtUp<Result>(state: MemoryState, work: () => Steps<Result>): Steps
   return yield* work();
 }
 
-function* activityOf({ tables, workers, flags, coverage, aggregate }: MemoryState): Steps<Activity> {
+/** Adds what is known of queues, which no filter but that of queues concerns. */
+function* withDepths(
+  { aggregate }: MemoryState,
+  query: TaskStatsQuery,
+  summing: Steps<TaskStats>,
+): Steps<TaskStats> {
+  const stats = yield* summing;
+  const samples = aggregate.queues.samples(query.filter.queues);
+  const depths = yield* depthsOf(samples, statsWindow(query));
+  return depths.length === 0 ? stats : { ...stats, queueDepths: depths };
+}
+
+function* activityOf({ tables, workers, flags, coverage, aggregate, clock }: MemoryState): Steps<Activity> {
   const { records, index } = tables;
   const { isOnline } = workers;
   return {
@@ -115,6 +142,7 @@ function* activityOf({ tables, workers, flags, coverage, aggregate }: MemoryStat
     counts: aggregate,
     open: yield* summarizeOpen({ records, index, flags, isOnline }),
     silent: workers.silent(),
+    growing: aggregate.queues.growing(clock()),
   };
 }
 

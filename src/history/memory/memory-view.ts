@@ -5,6 +5,7 @@ import type { Steps } from '../../scheduler.ts';
 import type { TaskFigures } from '../../select/task-figures.ts';
 import type { TaskQuery } from '../../source.ts';
 import type { MinuteAggregate } from '../aggregate/minute-aggregate.ts';
+import type { QueueHistory } from '../aggregate/queue-history.ts';
 import type { FlagContext } from '../answers/task-flags.ts';
 import { childrenOf } from '../answers/workflow.ts';
 import type { HistoryReader } from '../history.ts';
@@ -46,6 +47,8 @@ export interface MemoryView {
   isBegun(id: string): boolean;
   /** Visits every task that passes the filters but the text. */
   visit(query: TaskQuery, visit: (task: VisitedTask) => void): Steps<void>;
+  /** A day of queues. */
+  readonly queues: QueueHistory;
   /** Whether everything between these times was seen. */
   isWhole(from: number, to: number): boolean;
 }
@@ -94,6 +97,7 @@ export function createMemoryView(state: MemoryState, reader: HistoryReader): Mem
         visit({ id: records.ids[slot] as string, figures: () => rows.figures(slot) }),
       );
     },
+    queues: state.aggregate.queues,
     isWhole: (from, to) => isSeenWhole(state, from, to),
   };
 }

@@ -30,11 +30,13 @@ export function createMemoryWriter(state: MemoryState, recorder: Recorder): Hist
     recordWorker(change) {
       if (!state.isClosed) recordWorker(state, change);
     },
-    recordQueue(queue, waiting, oldestDueAt) {
+    recordQueue(queue, waiting, oldestDueAt, isAtLeast = false) {
       const { isClosed, aggregate, clock } = state;
-      if (isClosed || aggregate.kept === null || !isName(queue)) return;
+      if (isClosed || !isName(queue)) return;
       const now = clock();
-      addReading(aggregate.kept.queues, queue, waiting, oldestDueAt === null ? null : now - oldestDueAt, now);
+      const oldest = { ageMs: oldestDueAt === null ? null : now - oldestDueAt, isAtLeast };
+      aggregate.queues.addReading(queue, waiting, oldest, now);
+      if (aggregate.kept !== null) addReading(aggregate.kept.queues, queue, waiting, oldest, now);
     },
     recordDropped(count) {
       state.counts.dropped += count;

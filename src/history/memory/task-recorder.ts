@@ -101,7 +101,7 @@ function recordTask(state: RecorderState, change: TaskChange): void {
   if (slot === null) return;
   const record = readRecord(records, slot);
   const added = applyChange(record, change, arrivedAt);
-  countEvent(state.aggregate, record, change, added, arrivedAt);
+  countEvent(state.aggregate, record, change, added, arrivedAt, state.workers.soleQueueOf);
   if (state.isBackdated) state.coverage.extendTo(added.entry.time);
   if (isStored) noteStoredWorker(state, change, added);
   else noteSign(state, change, arrivedAt);

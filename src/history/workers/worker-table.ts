@@ -48,6 +48,8 @@ export interface WorkerTable {
   isLost(hostname: string, since: number): boolean;
   /** Whether a worker is heard in time. */
   isOnline(hostname: string): boolean;
+  /** The queue of a worker that consumes from one alone; `null`: from several, or it is not known. */
+  soleQueueOf(hostname: string): string | null;
   /** Workers that are offline and did not say goodbye. */
   silent(): SilentWorker[];
   /** The next time (milliseconds) at which a status changes by the clock alone; `Infinity`: never. */
@@ -102,6 +104,7 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
         .sort((a, b) => (a.hostname < b.hostname ? -1 : a.hostname > b.hostname ? 1 : 0));
     },
     check: () => check(state),
+    soleQueueOf: (hostname) => soleQueueIn(workers.get(hostname)?.facts.queues ?? []),
     isLost(hostname, since) {
       const worker = workers.get(hostname);
       // An unknown one was silent for longer than offline workers are listed.
@@ -129,6 +132,10 @@ export function createWorkerTable(now: () => number, maxWorkers: number, expiryM
       state.oldest = [];
     },
   };
+}
+
+function soleQueueIn(queues: readonly string[]): string | null {
+  return queues.length === 1 ? (queues[0] ?? null) : null;
 }
 
 function record(state: WorkerState, change: WorkerChange): { isNews: boolean; isChanged: boolean } {

@@ -1,3 +1,4 @@
+import type { QueueHistory } from '../../history/aggregate/queue-history.ts';
 import { storeComponent } from '../../history/store-component.ts';
 import { withEngine } from '../../source/engine.ts';
 import type {
@@ -70,7 +71,8 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   const portions = createPortionCache();
   const recorded = resolved.store === null ? null : createJobStore(resolved, resolved.store, access);
   const tails = createFeedTails(access, recorded?.feedLog ?? null);
-  const tasks = { ...taskSource(name, access, portions), getActivity: createActivity(access, tails) };
+  const activity = createActivity(access, tails);
+  const tasks = { ...taskSource(name, access, portions, activity.queues), getActivity: activity.read };
   const parts = {
     tasks: recorded === null ? tasks : withRemoved(tasks, access, recorded),
     schedules: createScheduleSource(name, access),
@@ -108,7 +110,12 @@ function historySource(name: string, { reader }: JobStore): HistorySource {
   return { name, getHistoryStats: (context) => reader.getStats(context) };
 }
 
-function taskSource(name: string, access: QueueAccess, portions: PortionCache): TaskSource {
+function taskSource(
+  name: string,
+  access: QueueAccess,
+  portions: PortionCache,
+  queues: QueueHistory,
+): TaskSource {
   return {
     name,
     knowsConditions: true,
@@ -116,7 +123,7 @@ function taskSource(name: string, access: QueueAccess, portions: PortionCache): 
     listTasks: (query, { signal }) => listTasks(access, portions, query, { signal }),
     getTask: (id, { signal }) => readTaskDetail(access, id, { signal }),
     getTaskTree: (id, { signal }) => readFlowTree(access, id, { signal }),
-    getTaskStats: (query, { signal }) => readTaskStats(access, query, { signal }),
+    getTaskStats: (query, { signal }) => readTaskStats(access, query, queues, { signal }),
   };
 }
 

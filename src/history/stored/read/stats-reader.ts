@@ -1,8 +1,10 @@
 /** Decides from what statistics are made: from tasks where they are all known, else from rollups. */
+import { scheduler } from '../../../scheduler.ts';
+import { depthsOf } from '../../../select/queue-depths.ts';
 import { statsWindow } from '../../../select/stats-steps.ts';
 import type { Awaitable, ReadContext, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import { DAY_MS } from '../rollups/rollup-folder.ts';
-import { isCounted, statsOfRollups } from '../rollups/rollup-stats.ts';
+import { depthsOfRollups, isCounted, statsOfRollups } from '../rollups/rollup-stats.ts';
 import type { StoredView } from '../stored-view.ts';
 import { storeQuery } from './store-query.ts';
 import { isStoreAway, type StoreReads } from './store-reads.ts';
@@ -39,12 +41,33 @@ export function createStatsReader(view: StoredView, reads: StoreReads, ofStored:
 
 function taskStats(state: StatsState, query: TaskStatsQuery, context: ReadContext): Awaitable<TaskStats> {
   const reply = state.ofTasks(query, context);
-  const withSource = (stats: TaskStats): TaskStats => ({
-    ...stats,
-    computedFrom: 'tasks',
-    countedSince: state.view.countedSince(),
-  });
+  const withSource = (stats: TaskStats): Awaitable<TaskStats> => {
+    const known: TaskStats = { ...stats, computedFrom: 'tasks', countedSince: state.view.countedSince() };
+    return known.queueDepths === undefined ? withDepths(state, query, known, context) : known;
+  };
   return 'then' in reply ? reply.then(withSource) : withSource(reply);
+}
+
+/** Queues over time: memory knows those that this instance reads, the store also what others have read. */
+async function withDepths(
+  { view, reads }: StatsState,
+  query: TaskStatsQuery,
+  stats: TaskStats,
+  context: ReadContext,
+): Promise<TaskStats> {
+  const samples = view.memory.queues.samples(query.filter.queues);
+  const known = await scheduler.run('stats', depthsOf(samples, statsWindow(query)), context);
+  if (known.length > 0 || view.session() === null) return { ...stats, queueDepths: known };
+  try {
+    const { stepSeconds, depths } = await reads.read(
+      (session) => depthsOfRollups(session.rollups, query, view.now(), context),
+      context,
+    );
+    return stepSeconds === stats.stepSeconds ? { ...stats, queueDepths: depths } : stats;
+  } catch (error) {
+    if (!isStoreAway(error)) throw error;
+    return stats;
+  }
 }
 
 /** @param mayBeKept whether the tasks of the window are not too old to be stored */

@@ -2,13 +2,8 @@
 import type { MemoryAccess } from '../../memory/tap.ts';
 import type { RollupStore } from '../../rollup-store.ts';
 import { DAY_MS, dropRollups, foldRollups, HOUR_MS } from './rollup-folder.ts';
-import {
-  createRollupWriter,
-  loadCounts,
-  type RollupWriter,
-  skipCounts,
-  writeCounts,
-} from './rollup-writer.ts';
+import { loadCounts } from './rollup-loader.ts';
+import { createRollupWriter, type RollupWriter, skipCounts, writeCounts } from './rollup-writer.ts';
 
 /** What an instance does now. */
 export interface RollupRole {

@@ -21,6 +21,7 @@ export const GAUGE = {
   agedSamples: 3,
   mostAge: 4,
   lastAge: 5,
+  atLeastSamples: 6,
 } as const;
 
 /** The key of a stored cell, beside its span, start and writer. */
@@ -98,11 +99,11 @@ export function storedCell(
 
 /** The gauge of a queue, to be stored. */
 export function storedGauge(queue: string, minute: number, gauge: QueueGauge, writer: string): StoredRollup {
-  const { samples, mostWaiting, lastWaiting, agedSamples, mostAge, lastAge } = gauge;
+  const { samples, mostWaiting, lastWaiting, agedSamples, mostAge, lastAge, atLeastSamples } = gauge;
   return {
     ...{ span: 60, start: minute * MINUTE_MS, level: 5, writer, name: '', queue, worker: '' },
     weight: samples,
-    counts: [samples, mostWaiting, lastWaiting, agedSamples, mostAge, lastAge, 0, 0, 0],
+    counts: [samples, mostWaiting, lastWaiting, agedSamples, mostAge, lastAge, atLeastSamples, 0, 0],
     times: null,
   };
 }
@@ -114,7 +115,7 @@ function addGauge(counts: Float64Array, given: readonly number[]): void {
   counts[GAUGE.mostAge] = Math.max(counts[GAUGE.mostAge] as number, at(GAUGE.mostAge));
   if (at(GAUGE.samples) > 0) counts[GAUGE.lastWaiting] = at(GAUGE.lastWaiting);
   if (at(GAUGE.agedSamples) > 0) counts[GAUGE.lastAge] = at(GAUGE.lastAge);
-  for (const column of [GAUGE.samples, GAUGE.agedSamples]) {
+  for (const column of [GAUGE.samples, GAUGE.agedSamples, GAUGE.atLeastSamples]) {
     counts[column] = (counts[column] as number) + at(column);
   }
 }

@@ -13,7 +13,8 @@ import type {
   RollupTotal,
   StoredRollup,
 } from '../../rollup-store.ts';
-import { addTimes, GAUGE, histogramIn, TIMES, WATCHED } from './rollup-cells.ts';
+import { addTimes, histogramIn, TIMES, WATCHED } from './rollup-cells.ts';
+import { readDepths } from './rollup-depths.ts';
 import { createNameSums, type NameSums } from './rollup-names.ts';
 import { minutesSince, type Piece, piecesOf, readFolded } from './rollup-pieces.ts';
 
@@ -23,9 +24,6 @@ const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 86_400;
 /** Windows that are longer do not need the latest minutes, in milliseconds. */
 const LONG_MS = 3 * DAY_SECONDS * 1_000;
-/** Most queues whose depths are listed, and most of their figures. */
-const MOST_DEPTHS = 20;
-const MOST_DEPTH_FIGURES = 6_000;
 
 /** Whether counts can answer a query: they are kept by name, queue and worker only. */
 export function isCounted({ filter }: TaskStatsQuery): boolean {
@@ -66,7 +64,7 @@ export async function statsOfRollups(
     readNames(reading, context),
     readKeys(reading, 3),
     readKeys(reading, 2),
-    readDepths(reading),
+    readDepths(store, reading.bySteps, reading.window, query.filter.queues, context),
   ]);
   const { runtimeHistogram, waitHistogram, ...percentiles } = names.durations();
   return {
@@ -81,6 +79,18 @@ export async function statsOfRollups(
     computedFrom: 'rollups',
     queueDepths: depths,
   };
+}
+
+/** The queues of a window, where its tasks are all known. Rejects with what the store throws. */
+export async function depthsOfRollups(
+  store: RollupStore,
+  query: TaskStatsQuery,
+  now: number,
+  context: ReadContext,
+): Promise<{ readonly stepSeconds: number; readonly depths: readonly QueueDepths[] }> {
+  const { window, bySteps } = await readingOf(store, query, now);
+  const depths = await readDepths(store, bySteps, window, query.filter.queues, context);
+  return { stepSeconds: window.stepSeconds, depths };
 }
 
 async function readingOf(store: RollupStore, query: TaskStatsQuery, now: number): Promise<Reading> {
@@ -218,29 +228,4 @@ async function readKeys(reading: Reading, level: 2 | 3): Promise<readonly string
     if (!key.startsWith('\0')) keys.add(key);
   }
   return [...keys].sort();
-}
-
-async function readDepths(reading: Reading): Promise<readonly QueueDepths[]> {
-  const { store, window, filters, bySteps } = reading;
-  const asked = { ...filters, names: [], workers: [], level: 5 } as const;
-  const steps = { first: window.first, ms: window.stepSeconds * 1_000 };
-  const peaks = await Promise.all(bySteps.map((piece) => store.peaks({ ...piece, ...asked }, steps)));
-  const found = new Map<string, { most: number; waiting: (number | null)[]; oldest: (number | null)[] }>();
-  for (const { queue, step, counts } of peaks.flat()) {
-    if (step < 0 || step >= window.count) continue;
-    const nothing = (): null[] => Array.from({ length: window.count }, () => null);
-    const depths = found.get(queue) ?? { most: 0, waiting: nothing(), oldest: nothing() };
-    found.set(queue, depths);
-    const waiting = counts[GAUGE.mostWaiting] ?? 0;
-    depths.most = Math.max(depths.most, waiting);
-    depths.waiting[step] = Math.max(depths.waiting[step] ?? 0, waiting);
-    if (counts[GAUGE.agedSamples]) {
-      depths.oldest[step] = Math.max(depths.oldest[step] ?? 0, counts[GAUGE.mostAge] ?? 0);
-    }
-  }
-  const most = Math.max(1, Math.min(MOST_DEPTHS, Math.floor(MOST_DEPTH_FIGURES / window.count)));
-  return [...found]
-    .sort(([a, { most: mostA }], [b, { most: mostB }]) => mostB - mostA || (a < b ? -1 : 1))
-    .slice(0, most)
-    .map(([queue, { waiting, oldest }]) => ({ queue, waiting, oldestSeconds: oldest }));
 }

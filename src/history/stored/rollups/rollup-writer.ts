@@ -3,7 +3,7 @@
  * counting goes on. A cell is always written as a whole, so that writing it again changes nothing.
  */
 import { type Steps, scheduler } from '../../../scheduler.ts';
-import { freeMinutes, MINUTE_MS } from '../../aggregate/cells.ts';
+import { MINUTE_MS } from '../../aggregate/cells.ts';
 import type { KeptCounts, MinuteAggregate } from '../../aggregate/minute-aggregate.ts';
 import {
   absorbTaskCell,
@@ -59,13 +59,11 @@ const REPEATED_ROUNDS = 3;
 /** Cells of one call of the store. */
 const BATCH = 1_000;
 /** Most cells that are read at once. */
-const MOST_CELLS = 100_000;
+export const MOST_CELLS = 100_000;
 /** Longest time of which it is written that nothing was watched, in minutes. */
 const MOST_UNWATCHED = 60;
 /** A part of a minute that is watched or not, in milliseconds. */
 const WATCH_MS = 10_000;
-const HOUR_MINUTES = 60;
-const DAY_MINUTES = 1_440;
 
 /** Nothing is read or written yet. */
 export function createRollupWriter(context: RollupContext): RollupWriter {
@@ -75,59 +73,6 @@ export function createRollupWriter(context: RollupContext): RollupWriter {
     ...{ isLoaded: context.writer !== '', startMinute, hasSkipped: false, unwritten: 0 },
     ...{ watchedBefore: new Map(), watchedMinute: startMinute },
   };
-}
-
-/** Where all instances hear the same, what they have counted is loaded. Rejects with what the store throws. */
-export async function loadCounts(writer: RollupWriter): Promise<void> {
-  const { store, clock, startMinute, kept, counts, watchedBefore } = writer;
-  const thisMinute = Math.floor(clock() / MINUTE_MS);
-  const first = startMinute - 1;
-  const read = (
-    level: 0 | 1 | 4,
-    span: 60 | 3_600,
-    from: number,
-    to: number,
-  ): Promise<readonly StoredRollup[]> =>
-    store.read(
-      { level, span, from: from * MINUTE_MS, to: to * MINUTE_MS, names: [], queues: [], workers: [] },
-      MOST_CELLS,
-    );
-  const counted = await read(0, 60, startMinute - DAY_MINUTES, thisMinute + 1);
-  // Of hours, only those that are over are stored.
-  const hour = Math.floor(startMinute / HOUR_MINUTES - 1) * HOUR_MINUTES;
-  const byName = [
-    ...(await read(1, 3_600, hour - DAY_MINUTES + HOUR_MINUTES, hour)),
-    ...(await read(1, 60, hour, thisMinute + 1)),
-  ];
-  const tasks = await read(4, 60, first, thisMinute + 1);
-  for (const { start, counts: stored } of counted) {
-    const minute = start / MINUTE_MS;
-    if (minute <= startMinute) kept.counted.add(minute);
-    if (minute >= first) watchedBefore.set(minute, stored[WATCHED] ?? 0);
-  }
-  // What was read from storage meanwhile has been counted by whoever counted these minutes.
-  const isKnown = (minute: number): boolean => minute < startMinute && kept.counted.has(minute);
-  counts.drop(isKnown);
-  freeMinutes(kept.tasks.cells, isKnown);
-  await scheduler.run('rollups', absorbCells(writer, byName, tasks));
-  kept.tasks.ownFrom = Math.max(kept.tasks.ownFrom, first);
-  writer.isLoaded = true;
-}
-
-function* absorbCells(
-  { counts, kept, clock }: RollupWriter,
-  byName: readonly StoredRollup[],
-  tasks: readonly StoredRollup[],
-): Steps<void> {
-  for (const cell of byName) {
-    counts.absorb(cell.name, cell.start / MINUTE_MS, columnsOf(cell), clock());
-    yield;
-  }
-  for (const cell of tasks) {
-    const given = { ...cell, minute: cell.start / MINUTE_MS, columns: columnsOf(cell) };
-    absorbTaskCell(kept.tasks, given, 'most', clock());
-    yield;
-  }
 }
 
 /** Writes what has changed. Rejects with what the store throws; the changes are then written next time. */

@@ -4,11 +4,13 @@
  * counted by the jobs that the queue still has.
  */
 import { createMinuteAggregate } from '../../../history/aggregate/minute-aggregate.ts';
+import type { QueueHistory } from '../../../history/aggregate/queue-history.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { shareCalls } from '../../../single-flight.ts';
 import type { Activity } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
+import { depthsInterval, recordDepths } from '../components/queue-depths.ts';
 import type { FeedTails } from '../events/feed-tails.ts';
 import type { StreamTail } from '../events/stream-tail.ts';
 import { countEnded } from './count-ended.ts';
@@ -28,18 +30,32 @@ const COUNTS_BYTES = 16_777_216;
 
 const READING = 'The event streams are still being read.';
 
-/** Creates the reader of the activity. Calls while one runs share its answer. */
+/** The activity, and the queues over time as far as somebody has looked. */
+export interface ActivityReader {
+  /** Calls while one runs share its answer. */
+  readonly read: () => Promise<Activity>;
+  readonly queues: QueueHistory;
+}
+
 export function createActivity(
   access: QueueAccess,
   tails: FeedTails,
   now: () => number = Date.now,
-): () => Promise<Activity> {
+): ActivityReader {
   const counting: Counting = { access, tails, counts: createMinuteAggregate(COUNTS_BYTES), now };
-  const queues = new Map<string, FollowedQueue>();
-  return shareCalls(() => readActivity(counting, queues));
+  const state: ActivityState = { counting, followed: new Map(), depthsDueAt: Number.NEGATIVE_INFINITY };
+  return { read: shareCalls(() => readActivity(state)), queues: counting.counts.queues };
 }
 
-async function readActivity(counting: Counting, followed: Map<string, FollowedQueue>): Promise<Activity> {
+interface ActivityState {
+  readonly counting: Counting;
+  readonly followed: Map<string, FollowedQueue>;
+  /** When the depths of queues are to be read again. */
+  depthsDueAt: number;
+}
+
+async function readActivity(state: ActivityState): Promise<Activity> {
+  const { counting, followed } = state;
   const { access, tails, counts, now } = counting;
   const options = { timeoutMs: READ_MS };
   const queues = await access.queues(options);
@@ -47,6 +63,7 @@ async function readActivity(counting: Counting, followed: Map<string, FollowedQu
   const [isWhole, open] = await Promise.all([
     countAll(counting, followAll(followed, all, now()), options),
     summarizeOpen(access, queues, now(), options),
+    readDepths(state, queues, options),
   ]);
   return {
     since: Math.max(0, ...[...followed.values()].map(countedSince)),
@@ -55,7 +72,23 @@ async function readActivity(counting: Counting, followed: Map<string, FollowedQu
     open,
     workersPull: true,
     silent: [],
+    growing: counts.queues.growing(now()),
   };
+}
+
+async function readDepths(
+  state: ActivityState,
+  queues: readonly QueueRef[],
+  options: ReadOptions,
+): Promise<void> {
+  const { access, counts, now } = state.counting;
+  if (now() < state.depthsDueAt) return;
+  state.depthsDueAt = now() + depthsInterval(queues.length);
+  const recordQueue = (queue: string, waiting: number, oldestDueAt: number | null): void => {
+    const ageMs = oldestDueAt === null ? null : now() - oldestDueAt;
+    counts.queues.addReading(queue, waiting, { ageMs, isAtLeast: false }, now());
+  };
+  await recordDepths(access, { recordQueue }, queues, options);
 }
 
 /** The queues that there are, each with its stream. Queues that are gone are forgotten. */

@@ -109,7 +109,7 @@ function countItem({ counts, now }: Counting, followed: FollowedQueue, { event, 
     if (outcome === 'failed' && isOfChild(event.detail ?? undefined)) return;
   }
   const began = isEnd ? (job?.startedAt ?? Number.NaN) : Number.NaN;
-  counts.count(outcome, name, time, time - began, now());
+  counts.count(outcome, name, time, time - began, now(), { queue: followed.queue.name, worker: null });
 }
 
 function remember(open: Map<string, OpenJob>, taskId: string, job: OpenJob): void {

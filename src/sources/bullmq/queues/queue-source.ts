@@ -3,9 +3,9 @@ import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueSource } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { type RedisServer, serversOf } from '../access/redis-servers.ts';
+import { readOldestDue } from '../components/oldest-due.ts';
 import { readQueueFigures, takeable } from '../components/queue-figures.ts';
 import { readWorkerConnections } from '../workers/worker-connections.ts';
-import { readOldestDue } from './oldest-due.ts';
 
 /**
  * Answers the component `queues`: a fixed number of commands for each queue and priority, however many jobs

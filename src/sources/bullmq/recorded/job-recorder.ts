@@ -8,11 +8,11 @@ import { createLruCache, type LruCache } from '../../../lru-cache.ts';
 import { type Steps, scheduler } from '../../../scheduler.ts';
 import { pause } from '../../../waiting.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
+import { depthsInterval, recordDepths } from '../components/queue-depths.ts';
 import { BEGINNING } from '../events/stream-entry.ts';
 import { isTrimmed } from '../events/stream-reads.ts';
 import { addedAtOf, changesOf, type FollowedJob, type JobReading } from './followed-job.ts';
 import { createEventLogger, type EventLogger } from './log/event-logger.ts';
-import { depthsInterval, recordDepths } from './queue-depths.ts';
 import { readHeld, readMentioned } from './read-mentioned.ts';
 import { createRecordedLives, type RecordedEnd, type RecordedLives } from './recorded-lives.ts';
 import {

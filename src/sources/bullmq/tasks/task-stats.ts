@@ -1,6 +1,9 @@
+import type { QueueHistory } from '../../../history/aggregate/queue-history.ts';
 import type { Task } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { scheduler } from '../../../scheduler.ts';
+import { depthsOf } from '../../../select/queue-depths.ts';
+import { statsWindow } from '../../../select/stats-steps.ts';
 import { figuresOf } from '../../../select/task-figures.ts';
 import { passesFilters } from '../../../select/task-filter.ts';
 import { createStatsAccumulator } from '../../../select/task-stats.ts';
@@ -23,13 +26,17 @@ const BATCH = 500;
 export async function readTaskStats(
   access: QueueAccess,
   query: TaskStatsQuery,
+  queues: QueueHistory,
   options: ReadOptions,
 ): Promise<TaskStats> {
   const figures = createStatsAccumulator(query);
   await eachTask(access, query, options, (task) => {
     if (passesFilters(task, query.filter)) figures.add(figuresOf(task));
   });
-  return scheduler.run('stats', figures.result());
+  const stats = await scheduler.run('stats', figures.result());
+  const samples = queues.samples(query.filter.queues);
+  const queueDepths = await scheduler.run('stats', depthsOf(samples, statsWindow(query)));
+  return queueDepths.length === 0 ? stats : { ...stats, queueDepths };
 }
 
 /**

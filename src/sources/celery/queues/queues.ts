@@ -10,6 +10,7 @@ import {
   type MessageCounts,
   type MessageIntake,
 } from './message-intake.ts';
+import { recordDepths } from './record-depths.ts';
 import { indexMessages, type WaitingIndex } from './waiting-index.ts';
 import { createWaitingRows, type WaitingRows } from './waiting-rows.ts';
 
@@ -193,29 +194,13 @@ async function readOnce(state: QueuesState): Promise<void> {
   state.reading = reading;
   if (reading.ok) {
     state.readAt = state.begunAt;
-    recordDepths(state, reading);
+    recordDepths(state, reading.queues);
   }
   intake.offerAgain((id) => reading.isComplete && state.index.get(id) !== undefined, state.begunAt);
   state.settleFirst();
   state.isReading = false;
   state.quietReadings = isChanged ? 0 : state.quietReadings + 1;
   if (state.isRunning) schedule(state, isIdle(state) ? IDLE_INTERVAL_MS : intervalOf(state));
-}
-
-/** Records how much waits in each queue, and since when what is due. */
-function recordDepths({ history, index, begunAt }: QueuesState, { queues }: QueueReading): void {
-  const busy = new Set(queues.flatMap(({ name, waiting }) => (waiting ? [name] : [])));
-  const since = new Map<string, number>();
-  for (const { facts, takenAt, seenAt } of index.messages) {
-    if (since.size >= busy.size) break;
-    const queue = facts?.queue ?? null;
-    if (facts === null || queue === null || takenAt !== null || since.has(queue)) continue;
-    if (!busy.has(queue) || (typeof facts.eta === 'number' && facts.eta > begunAt)) continue;
-    since.set(queue, history.index.sentAt(facts.id) ?? seenAt);
-  }
-  for (const { name, waiting } of queues) {
-    if (waiting !== null) history.writer.recordQueue(name, waiting, since.get(name) ?? null);
-  }
 }
 
 function isIdle({ quietReadings, now, askedAt }: QueuesState): boolean {

@@ -4,8 +4,8 @@ import type { ReadOptions } from '../../../redis/reader.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { QueueRef } from '../access/queue-ref.ts';
 import { serversOf } from '../access/redis-servers.ts';
-import { readTakeable } from '../components/queue-figures.ts';
-import { readOldestDue } from '../queues/oldest-due.ts';
+import { readOldestDue } from './oldest-due.ts';
+import { readTakeable } from './queue-figures.ts';
 
 /** Between two readings, in milliseconds. */
 const INTERVAL_MS = 10_000;

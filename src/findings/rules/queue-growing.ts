@@ -1,0 +1,36 @@
+import { activityOf, clear, counted, inWords, lookAtTasks, type Rule } from '../finding.ts';
+
+const MINUTE_MS = 60_000;
+/** A schedule that sends many tasks at once makes a queue grow for a while. */
+const LONG_MS = 15 * MINUTE_MS;
+const CRITICAL_MS = 60 * MINUTE_MS;
+
+/**
+ * `queue_growing`: for 15 minutes (critical: an hour) more tasks have entered a queue than were taken out. What counts
+ * as growth is decided where depths are recorded, see `growingSince`.
+ *
+ * Unknown where the source has no depths over time.
+ */
+export const queueGrowing: Rule = {
+  code: 'queue_growing',
+  // biome-ignore lint/correctness/useYield: a few queues are judged at once
+  *judge(source, now) {
+    if (!source.hasTasks && source.queues === undefined) return null;
+    const { activity } = source;
+    const { unknown } = activityOf(source);
+    if (activity == null) return clear(unknown);
+    if (activity.growing === undefined) return clear('The source has no depths of queues over time.');
+    const findings = activity.growing
+      .filter(({ since }) => now - since >= LONG_MS)
+      .toSorted((a, b) => a.since - b.since)
+      .map(({ queue, since, from, waiting }) => ({
+        severity: now - since >= CRITICAL_MS ? ('critical' as const) : ('warning' as const),
+        since,
+        subject: queue,
+        summary: `Queue ${queue} grows for ${inWords(now - since)}: ${from.toLocaleString('en')} to ${counted(waiting, 'task')} waiting`,
+        evidence: { waiting, waiting_before: from, growing_since: new Date(since).toISOString() },
+        look: lookAtTasks({ queue, state: 'PENDING' }),
+      }));
+    return { findings, unknown: null };
+  },
+};

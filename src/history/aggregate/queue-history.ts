@@ -1,0 +1,146 @@
+/** A day of queues in memory: how much waited, what entered and was taken out, by minute. */
+import { type DepthPoint, growingSince, type QueueSample } from '../../select/queue-depths.ts';
+import type { GrowingQueue } from '../../source.ts';
+import { addToGauge, emptyGauge, type OldestDue, type QueueGauge } from './queue-gauges.ts';
+
+/** What happens to messages of a queue. */
+export type QueueMove = 'sent' | 'received' | 'started';
+
+/** Queues by minute. Times in milliseconds since 1970. */
+export interface QueueHistory {
+  addReading(queue: string, waiting: number, oldest: OldestDue, now: number): void;
+  /** @param queue `null`: not known */
+  addMove(move: QueueMove, queue: string | null, time: number, now: number): void;
+  /** Takes in what is stored of a minute. Where more is known here, that holds. */
+  absorb(sample: QueueSample): void;
+  /** Everything that is known, by minute. @param queues only these; empty: all */
+  samples(queues?: readonly string[]): Iterable<QueueSample>;
+  /** The queues that grow now. */
+  growing(now: number): readonly GrowingQueue[];
+  clear(): void;
+}
+
+const MINUTE_MS = 60_000;
+/** Minutes that are kept: a day. */
+const MAX_MINUTES = 1_440;
+/** Most minutes of all queues together, about 4 MB: of more, the oldest are dropped. */
+const MAX_ENTRIES = 20_000;
+/** Most queues of a minute. */
+const MAX_QUEUES = 1_000;
+/** Stands for queues that are not known: no queue has this name. */
+const UNKNOWN = '\0';
+
+type QueueMinute = QueueGauge & Record<QueueMove, number>;
+
+export function createQueueHistory(): QueueHistory {
+  const day: QueueDay = { minutes: new Map(), entries: 0, newest: 0 };
+  return {
+    addReading(queue, waiting, oldest, now) {
+      const entry = entryOf(day, queue, now, now);
+      if (entry !== null) addToGauge(entry, waiting, oldest);
+    },
+    addMove(move, queue, time, now) {
+      const entry = entryOf(day, queue ?? UNKNOWN, time, now);
+      if (entry !== null) entry[move]++;
+    },
+    absorb: (sample) => absorb(day, sample),
+    samples: (queues = []) => samplesIn(day, queues),
+    growing: (now) => growingIn(samplesIn(day, []), now),
+    clear() {
+      day.minutes.clear();
+      day.entries = 0;
+    },
+  };
+}
+
+/** The entries by minute since 1970 and queue. */
+interface QueueDay {
+  readonly minutes: Map<number, Map<string, QueueMinute>>;
+  entries: number;
+  newest: number;
+}
+
+/** `null`: too old, or beyond the bound of queues. */
+function entryOf(day: QueueDay, queue: string, time: number, now: number): QueueMinute | null {
+  const minute = Math.floor(Math.min(time, now) / MINUTE_MS);
+  // A time that is NaN has no minute.
+  if (!(minute > Math.max(day.newest, Math.floor(now / MINUTE_MS)) - MAX_MINUTES)) return null;
+  if (minute > day.newest) {
+    day.newest = minute;
+    dropOld(day);
+  }
+  const queues = day.minutes.get(minute) ?? new Map<string, QueueMinute>();
+  day.minutes.set(minute, queues);
+  const known = queues.get(queue);
+  if (known !== undefined) return known;
+  if (queues.size >= MAX_QUEUES) return null;
+  const entry = { ...emptyGauge(), sent: 0, received: 0, started: 0 };
+  queues.set(queue, entry);
+  day.entries++;
+  return entry;
+}
+
+function dropOld(day: QueueDay): void {
+  const { minutes, newest } = day;
+  if (day.entries <= MAX_ENTRIES && minutes.size < MAX_MINUTES) return;
+  for (const minute of [...minutes.keys()].sort((a, b) => a - b)) {
+    if (day.entries <= MAX_ENTRIES && minute > newest - MAX_MINUTES) break;
+    day.entries -= minutes.get(minute)?.size ?? 0;
+    minutes.delete(minute);
+  }
+}
+
+function absorb(day: QueueDay, sample: QueueSample): void {
+  const { queue, at, mostWaiting, lastWaiting, age, isAtLeast } = sample;
+  const entry = entryOf(day, queue ?? UNKNOWN, at, Math.max(at, day.newest * MINUTE_MS));
+  if (entry === null) return;
+  for (const move of ['sent', 'received', 'started'] as const)
+    entry[move] = Math.max(entry[move], sample[move]);
+  if (lastWaiting === null || entry.samples > 0) return;
+  const oldest = { ageMs: age === null ? null : age * 1_000, isAtLeast };
+  addToGauge(entry, Math.max(lastWaiting, mostWaiting ?? 0), oldest);
+  entry.lastWaiting = lastWaiting;
+}
+
+function* samplesIn({ minutes }: QueueDay, queues: readonly string[]): Iterable<QueueSample> {
+  const asked = new Set(queues);
+  for (const [minute, known] of minutes) {
+    for (const [name, entry] of known) {
+      if (name === UNKNOWN || asked.size === 0 || asked.has(name)) yield sampleOf(name, minute, entry);
+    }
+  }
+}
+
+function sampleOf(name: string, minute: number, entry: QueueMinute): QueueSample {
+  const { samples, mostWaiting, lastWaiting, agedSamples, mostAge, atLeastSamples } = entry;
+  const { sent, received, started } = entry;
+  const isRead = samples > 0;
+  return {
+    queue: name === UNKNOWN ? null : name,
+    at: minute * MINUTE_MS,
+    mostWaiting: isRead ? mostWaiting : null,
+    lastWaiting: isRead ? lastWaiting : null,
+    age: agedSamples > 0 ? mostAge : null,
+    isAtLeast: atLeastSamples > 0,
+    ...{ sent, received, started },
+  };
+}
+
+function growingIn(samples: Iterable<QueueSample>, now: number): readonly GrowingQueue[] {
+  const points = new Map<string, DepthPoint[]>();
+  for (const { queue, at, lastWaiting } of samples) {
+    if (queue === null || lastWaiting === null) continue;
+    const known = points.get(queue) ?? [];
+    points.set(queue, known);
+    known.push({ at, waiting: lastWaiting });
+  }
+  return [...points].flatMap(([queue, depths]) => {
+    depths.sort((a, b) => a.at - b.at);
+    const since = growingSince(depths, now);
+    const from = depths.find(({ at }) => at === since);
+    const last = depths.at(-1);
+    return since === null || from === undefined || last === undefined
+      ? []
+      : [{ queue, since, from: from.waiting, waiting: last.waiting }];
+  });
+}
