@@ -13,7 +13,6 @@ const CRITICAL_MS = 60 * MINUTE_MS;
  */
 export const queueGrowing: Rule = {
   code: 'queue_growing',
-  // biome-ignore lint/correctness/useYield: a few queues are judged at once
   *judge(source, now) {
     if (!source.hasTasks && source.queues === undefined) return null;
     const { activity } = source;

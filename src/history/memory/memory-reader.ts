@@ -48,16 +48,7 @@ export function createMemoryReader(state: MemoryState, lag: () => number | null)
     getTaskStats(query, context) {
       return scheduler.run(
         'stats',
-        caughtUp(state, () =>
-          withDepths(
-            state,
-            query,
-            summarize(query, list, rows, {
-              isWhole: (from, to) => isSeenWhole(state, from, to),
-              before: causesBefore(state),
-            }),
-          ),
-        ),
+        caughtUp(state, () => statsOfTasks(state, query)),
         context,
       );
     },
@@ -121,13 +112,13 @@ function* caughtUp<Result>(state: MemoryState, work: () => Steps<Result>): Steps
   return yield* work();
 }
 
-/** Adds what is known of queues, which no filter but that of queues concerns. */
-function* withDepths(
-  { aggregate }: MemoryState,
-  query: TaskStatsQuery,
-  summing: Steps<TaskStats>,
-): Steps<TaskStats> {
-  const stats = yield* summing;
+/** Figures of the tasks, and what is known of queues, which no filter but that of queues concerns. */
+function* statsOfTasks(state: MemoryState, query: TaskStatsQuery): Steps<TaskStats> {
+  const { aggregate, tables } = state;
+  const stats = yield* summarize(query, tables.list, tables.rows, {
+    isWhole: (from, to) => isSeenWhole(state, from, to),
+    before: causesBefore(state),
+  });
   const samples = aggregate.queues.samples(query.filter.queues);
   const depths = yield* depthsOf(samples, statsWindow(query));
   return depths.length === 0 ? stats : { ...stats, queueDepths: depths };
