@@ -74,7 +74,7 @@ export function goBack(fallback: string): void {
 
 type QueryInput = Readonly<Record<string, string | readonly string[]>> | URLSearchParams;
 
-/** The link to a view. It takes the current period along, unless the query has one. */
+/** The link to a view. It takes the current period and source along, unless the query has its own. */
 export function linkTo(path: string, query: QueryInput = {}): string {
   const search = new URLSearchParams(query instanceof URLSearchParams ? query : undefined);
   if (!(query instanceof URLSearchParams)) {
@@ -86,6 +86,7 @@ export function linkTo(path: string, query: QueryInput = {}): string {
   const { query: here } = currentRoute.get();
   carry(here, search, PERIOD);
   carry(here, search, ['compare']);
+  carry(here, search, ['only']);
   return addressOf(path, search);
 }
 

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import { combineSources } from '../../src/index.ts';
 import { memorySources } from '../../src/memory.ts';
 import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
 import { serve, until } from '../router/host-kit.ts';
@@ -186,6 +187,25 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the frame'), () => {
     await page.keyboard.press('Enter');
     await page.getByText('1 task', { exact: true }).waitFor();
     expect(page.url()).toContain('#/tasks?q=label-7');
+  });
+
+  it('shows one of several sources alone, in every view', async () => {
+    const [east, west] = [memorySources({ name: 'east' }), memorySources({ name: 'west' })];
+    for (const [name, queue] of Object.entries({ east, west })) {
+      queue.record({ id: name, name: `${name}.task`, state: 'STARTED' });
+      queue.recordWorker({ hostname: `${name}@host`, interval: 3_600 });
+    }
+    const { base } = await serve(major, { sources: combineSources(east, west) });
+    const { page } = await look(base, '#/tasks');
+    await page.getByText('2 tasks', { exact: true }).waitFor();
+    await page.getByLabel('Source').selectOption('west');
+    await page.getByText('1 task', { exact: true }).waitFor();
+    expect(await page.locator('.rows .c-name a').allTextContents()).toEqual(['west.task']);
+    await page.getByRole('link', { name: 'Workers', exact: true }).click();
+    await page.getByText('west@host').first().waitFor();
+    expect(await page.getByText('east@host').count()).toBe(0);
+    await page.getByLabel('Source').selectOption('All sources');
+    await page.getByText('east@host').first().waitFor();
   });
 
   it('says every 15 s where nothing announces what happens', async () => {

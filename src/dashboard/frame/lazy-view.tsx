@@ -1,6 +1,6 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { Loading, Problem } from '../parts/problem.tsx';
+import { Empty, Loading } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import type { View, ViewProps } from '../views.ts';
 
@@ -29,7 +29,20 @@ export function LazyView({ view, ...props }: ViewProps & { readonly view: View }
   return (
     <>
       <ViewHead title={view.title} />
-      {error === null ? <Loading /> : <Problem error={error} retry={() => location.reload()} />}
+      {error === null ? <Loading /> : <Unloaded />}
     </>
+  );
+}
+
+/** The files of the page change their names with each version. */
+function Unloaded() {
+  return (
+    <div role="alert">
+      <Empty title="Could not load this view. The app may have a new version.">
+        <button type="button" onClick={() => location.reload()}>
+          Load the page again
+        </button>
+      </Empty>
+    </div>
   );
 }

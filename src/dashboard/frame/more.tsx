@@ -7,14 +7,17 @@ import { useStore } from '../store.ts';
 import type { View } from '../views.ts';
 import { absoluteLink } from './absolute-link.ts';
 import { Popover } from './popover.tsx';
+import { SourceSelect } from './source-select.tsx';
 
 /** The menu of what is seldom wanted. @param views views that the navigation has no room for */
 export function More(props: {
   readonly links: Branding['links'];
   readonly views: readonly View[];
   readonly text: string;
+  /** On a phone, the choice of the source is here. */
+  readonly isPhone: boolean;
 }) {
-  const { links, views, text: sign } = props;
+  const { links, views, text: sign, isPhone } = props;
   return (
     <Popover id="more" class="frame-more" label="More" text={sign}>
       {() => (
@@ -24,6 +27,7 @@ export function More(props: {
               {title}
             </a>
           ))}
+          {isPhone && <SourceSelect />}
           <a href={linkTo('system')}>System</a>
           <ZoneButton />
           <ThemeButton />

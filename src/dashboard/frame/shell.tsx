@@ -14,6 +14,7 @@ import { LiveButton } from './live-button.tsx';
 import { More } from './more.tsx';
 import { RangeControls } from './range-controls.tsx';
 import { SearchSlot, SearchToggle } from './search-slot.tsx';
+import { SourceSelect } from './source-select.tsx';
 
 const Help = lazy(async () => (await import('./help.tsx')).Help);
 
@@ -44,7 +45,7 @@ export function Shell(props: ShellProps & { readonly children: ComponentChildren
       </main>
       {isPhone && (
         <Nav view={view} entries={ENTRIES.slice(0, MOST_ON_PHONE)}>
-          <More text="More" links={branding.links} views={ENTRIES.slice(MOST_ON_PHONE)} />
+          <More text="More" isPhone links={branding.links} views={ENTRIES.slice(MOST_ON_PHONE)} />
         </Nav>
       )}
       <Said />
@@ -59,10 +60,11 @@ function Head({ branding, view }: ShellProps) {
       <div class="frame-row">
         <Brand branding={branding} />
         <Nav view={view} entries={ENTRIES} />
-        <More text="⋯" links={branding.links} views={[]} />
+        <More text="⋯" isPhone={false} links={branding.links} views={[]} />
       </div>
       <div class="frame-row">
         <SearchSlot isPhone={false} />
+        <SourceSelect />
         <RangeControls view={view} isPhone={false} />
         <LiveButton />
       </div>

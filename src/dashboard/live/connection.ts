@@ -1,6 +1,7 @@
 /** Sends requests to the monitor, and records whether it answers and still lets this reader in. */
 import { createMonitorClient, MonitorClientError } from '../../client.ts';
 import { createStore } from '../store.ts';
+import { scoped } from './scope.ts';
 
 /** Whether the monitor answers, and whether this reader may see it. */
 export interface Connection {
@@ -55,7 +56,7 @@ const watchedFetch: typeof fetch = async (input, init) => {
 };
 
 /** The API client that all views use. */
-export const client = createMonitorClient(base, { fetch: watchedFetch });
+export const client = scoped(createMonitorClient(base, { fetch: watchedFetch }));
 
 /** Marks the connection as lost. A reader who is signed out stays so. */
 export function lose(): void {

@@ -1,6 +1,8 @@
 /** Loads the data of a view and refreshes it: on new events, and in an interval when there are none. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EventBody } from '../../client.ts';
+import { currentRoute } from '../route.ts';
+import { useStore } from '../store.ts';
 import { isRefusal } from './connection.ts';
 import { onNews } from './feed.ts';
 import { isPaused } from './pace.ts';
@@ -44,14 +46,15 @@ function afterError<T>(before: Held<T>, key: string, error: unknown): Held<T> {
  * Loads data with at most one request at a time, and none while the tab is hidden. While the page is paused, it loads
  * once.
  *
- * @param key identifies the request; a new key loads again
+ * @param request identifies the request beside the chosen source; a new key loads again
  * @param load sends the request
  */
 export function useResource<T>(
-  key: string,
+  request: string,
   load: (signal: AbortSignal) => Promise<T>,
   { every = 15_000, gap = 1_000, keep = false, news }: ResourceOptions = {},
 ): Resource<T> {
+  const key = `${useStore(currentRoute).query.get('only') ?? ''} ${request}`;
   const [held, setHeld] = useState<Held<T>>({ key, data: null, error: null, at: null });
   const reload = useRef(() => {});
   const gapNow = typeof gap === 'number' ? () => gap : gap;

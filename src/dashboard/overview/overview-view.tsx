@@ -48,7 +48,7 @@ export function OverviewView() {
       />
       <Sources sources={stats.data?.sources} />
       <Tiles health={health.data} components={components.data} workers={workers.data} />
-      {stats.error !== null && <Problem error={stats.error} retry={stats.reload} />}
+      {stats.error !== null && <Problem what="the figures" error={stats.error} retry={stats.reload} />}
       {figures !== null && (
         <section class="panel">
           <h2>Throughput</h2>

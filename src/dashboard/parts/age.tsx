@@ -1,11 +1,11 @@
 import type { SourceBody } from '../../client.ts';
 import { clock } from '../live/clock.ts';
 import { useStore } from '../store.ts';
+import { millis } from '../text/moments.ts';
 import { duration } from '../text/numbers.ts';
-import { Ago } from './moment.tsx';
 
 const WHY: Readonly<Record<string, string>> = {
-  source_unavailable: 'cannot be reached',
+  source_unavailable: 'does not answer',
   source_timeout: 'does not answer in time',
   source_invalid: 'returned invalid data',
   overloaded: 'has too many requests',
@@ -24,7 +24,7 @@ export function Age({ at }: { readonly at: number | null }) {
   );
 }
 
-/** Lists the sources with stale data, each with the reason and the time since when. */
+/** Lists the sources with stale data, each with the reason and the age of its data. */
 export function Sources({ sources }: { readonly sources: readonly SourceBody[] | undefined }) {
   const away = (sources ?? []).filter(({ ok }) => !ok);
   if (away.length === 0) return null;
@@ -33,18 +33,18 @@ export function Sources({ sources }: { readonly sources: readonly SourceBody[] |
       <div>
         {away.map(({ name, error, as_of }) => (
           <div key={name}>
-            Source <b>{name}</b> {WHY[error ?? ''] ?? 'is not up to date'}: its data is{' '}
-            {as_of === null ? (
-              'missing'
-            ) : (
-              <>
-                from <Ago at={as_of} />
-              </>
-            )}
-            .
+            <b>{name}</b> {WHY[error ?? ''] ?? 'is not up to date'}; its data is <DataAge at={as_of} />.
           </div>
         ))}
       </div>
     </div>
   );
+}
+
+function DataAge({ at }: { readonly at: string | null }) {
+  const now = useStore(clock);
+  const value = millis(at);
+  if (value === null) return <>missing</>;
+  const ms = Math.max(0, Math.floor((now - value) / 1_000) * 1_000);
+  return <>{duration(ms).replace('.0', '')} old</>;
 }

@@ -1,18 +1,25 @@
 import type { ComponentChildren } from 'preact';
 import { MonitorClientError } from '../../client.ts';
 
-/** Explains an error to the reader. */
-export function Problem({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
-  const { title, hint } = describe(error);
+/** Explains an error to the reader. @param what what could not be read, as in "Could not read tasks" */
+export function Problem(props: {
+  readonly error: unknown;
+  readonly what?: string;
+  readonly retry?: () => void;
+}) {
+  const { error, what = 'this', retry } = props;
+  const { reason, hint } = describe(error);
   return (
     <div class="notice tone-failure" role="alert">
       <div>
-        <strong>{title}</strong>
+        <strong>
+          Could not read {what}: {reason}
+        </strong>
         {hint !== null && <div>{hint}</div>}
       </div>
       {retry !== undefined && (
         <button type="button" class="small" onClick={retry}>
-          Try again
+          Try now
         </button>
       )}
     </div>
@@ -32,17 +39,12 @@ const HINTS: Readonly<Record<string, string>> = {
   forbidden: "The app's authorize function refused this request.",
 };
 
-function describe(error: unknown): { readonly title: string; readonly hint: string | null } {
+function describe(error: unknown): { readonly reason: string; readonly hint: string | null } {
   if (!(error instanceof MonitorClientError))
-    return { title: 'The answer could not be read.', hint: String(error) };
-  if (error.status === null) {
-    return {
-      title: 'The monitor cannot be reached.',
-      hint: 'The page retries automatically; the data shown may be old.',
-    };
-  }
+    return { reason: `the answer is broken. ${String(error)}`, hint: null };
+  if (error.status === null) return { reason: 'the monitor does not answer.', hint: RETRIES };
   const faults = error.problem?.errors?.map(({ parameter, detail }) => `${parameter}: ${detail}`).join(' ');
-  return { title: error.message, hint: faults ?? HINTS[error.code ?? ''] ?? null };
+  return { reason: error.message, hint: faults ?? HINTS[error.code ?? ''] ?? null };
 }
 
 /** Whether an error has this code of the API. */

@@ -20,7 +20,7 @@ export function ValueBlock(props: {
   if (text === null) {
     return (
       <section class="value" aria-label={label}>
-        <h3>{label}</h3>
+        <h2>{label}</h2>
         <p class="dim">{missing}</p>
       </section>
     );
@@ -31,7 +31,7 @@ export function ValueBlock(props: {
   return (
     <section class="value" aria-label={label}>
       <div class="value-head">
-        <h3>{label}</h3>
+        <h2>{label}</h2>
         {isCut && <span class="badge tone-retry outlined">cut</span>}
         {isLong && (
           <button type="button" class="small" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>

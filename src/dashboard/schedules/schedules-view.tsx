@@ -34,7 +34,7 @@ export function SchedulesView() {
       <ViewHead title="Schedules" at={at}>
         {data?.enabled === true && <span class="dim">{`${count(rows.length)} entries`}</span>}
       </ViewHead>
-      {error !== null && <Problem error={error} retry={reload} />}
+      {error !== null && <Problem what="schedules" error={error} retry={reload} />}
       <Sources sources={data?.sources} />
       {data === null && error === null && <Loading />}
       {data !== null && !data.enabled && (

@@ -49,7 +49,7 @@ export function Metrics() {
           Help and types
         </label>
       </div>
-      {error !== null && <Problem error={error} retry={reload} />}
+      {error !== null && <Problem what="metrics" error={error} retry={reload} />}
       {data === null && error === null && <Loading />}
       {data !== null && lines.length === 0 && <Empty title="No line matches" />}
       {lines.length > 0 && (

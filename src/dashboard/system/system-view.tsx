@@ -15,7 +15,7 @@ export function SystemView() {
   return (
     <>
       <ViewHead title="System" at={at} />
-      {error !== null && <Problem error={error} retry={reload} />}
+      {error !== null && <Problem what="the system" error={error} retry={reload} />}
       {data === null && error === null && <Loading />}
       {data !== null && <Components components={data} />}
       {hasExporter && <Metrics />}

@@ -28,7 +28,7 @@ export function Related({ task }: { readonly task: TaskDetailBody }) {
 
   return (
     <>
-      {related.error !== null && <Problem error={related.error} />}
+      {related.error !== null && <Problem what="the workflow" error={related.error} />}
       {related.data !== null && rows.length === 0 && unlisted.length === 0 && (
         <p class="dim">{words.alone}</p>
       )}

@@ -28,7 +28,9 @@ export function TaskView({ id, query }: { readonly id: string; readonly query: U
       <>
         <ViewHead title="Task" />
         {error === null && <Loading />}
-        {error !== null && !isProblem(error, 'task_not_found') && <Problem error={error} retry={reload} />}
+        {error !== null && !isProblem(error, 'task_not_found') && (
+          <Problem what="the task" error={error} retry={reload} />
+        )}
         {isProblem(error, 'task_not_found') && <Unknown id={id} />}
       </>
     );
@@ -54,7 +56,7 @@ export function TaskView({ id, query }: { readonly id: string; readonly query: U
         <Flags flags={data.flags} />
         {data.exception !== null && <strong class="tone-failure wrap">{data.exception}</strong>}
       </div>
-      {error !== null && <Problem error={error} retry={reload} />}
+      {error !== null && <Problem what="the task" error={error} retry={reload} />}
       <Sources sources={data.sources} />
       {source !== null && source !== data.source && (
         <p class="notice tone-retry" role="status">

@@ -50,7 +50,7 @@ export function TasksView({ query }: { readonly query: URLSearchParams }) {
       </ViewHead>
       <Filters query={query} words={words} />
       <ActiveFilters query={query} />
-      {error !== null && <Problem error={error} retry={list.reload} />}
+      {error !== null && <Problem what="tasks" error={error} retry={list.reload} />}
       <Sources sources={list.sources} />
       {isEmpty && <NoTasks query={query} />}
       {isLoading && rows.length === 0 && <Loading />}

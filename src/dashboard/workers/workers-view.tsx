@@ -32,7 +32,7 @@ export function WorkersView({ id, query }: { readonly id: string; readonly query
       <ViewHead title={id === '' ? 'Workers' : id} at={at}>
         {data !== null && (id === '' ? <Summary data={data} shown={shown} /> : <AllWorkers />)}
       </ViewHead>
-      {error !== null && <Problem error={error} retry={reload} />}
+      {error !== null && <Problem what="workers" error={error} retry={reload} />}
       <Sources sources={data?.sources} />
       {data === null && error === null && <Loading />}
       {data !== null && <Content data={data} at={at ?? Date.now()} hostname={id} shown={shown} />}

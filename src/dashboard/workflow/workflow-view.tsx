@@ -25,7 +25,7 @@ export function WorkflowView({ id, query }: WorkflowProps) {
     <div class="tall">
       <ViewHead title="Workflow" />
       {error === null && <Loading />}
-      {error !== null && !isProblem(error, 'task_not_found') && <Problem error={error} />}
+      {error !== null && !isProblem(error, 'task_not_found') && <Problem what="the workflow" error={error} />}
       {isProblem(error, 'task_not_found') && (
         <Empty title="No task with this id is known">
           <span class="mono wrap">{id}</span>
@@ -73,7 +73,7 @@ function Shown(
           </>
         )}
       </ViewHead>
-      {error !== null && <Problem error={error} />}
+      {error !== null && <Problem what="the workflow" error={error} />}
       <Sources sources={graph.sources} />
       {isAlone ? (
         <Empty title="Not part of a workflow">
@@ -120,5 +120,5 @@ function GraphTab(props: GraphTabProps) {
     );
   }, []);
   if (Graph !== null) return <Graph {...props} />;
-  return error === null ? <Loading /> : <Problem error={error} retry={() => location.reload()} />;
+  return error === null ? <Loading /> : <Problem what="the workflow" error={error} retry={() => location.reload()} />;
 }

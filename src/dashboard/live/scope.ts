@@ -1,0 +1,69 @@
+/** The source whose data alone is shown, where there are several. */
+import type { ComponentsBody, MonitorClient, SourceBody, TaskListQuery } from '../../client.ts';
+import { currentRoute } from '../route.ts';
+import { createStore } from '../store.ts';
+
+/** Names of all sources that answers have had so far, sorted. */
+export const sourceNames = createStore<readonly string[]>([]);
+
+/** The chosen source; `null`: all of them. */
+export const chosenSource = (): string | null => currentRoute.get().query.get('only');
+
+function note(sources: readonly SourceBody[]): void {
+  const known = sourceNames.get();
+  const fresh = sources.map(({ name }) => name).filter((name) => !known.includes(name));
+  if (fresh.length > 0) sourceNames.set([...known, ...fresh].toSorted());
+}
+
+/** The client, with answers of the chosen source alone. */
+export function scoped(client: MonitorClient): MonitorClient {
+  return {
+    ...client,
+    async tasks(query, options) {
+      const body = await client.tasks(ofSource(query), options);
+      note(body.sources);
+      return body;
+    },
+    eachTask: (query, options) => client.eachTask(ofSource(query), options),
+    async workers(options) {
+      const body = await client.workers(options);
+      note(body.sources);
+      return { ...body, workers: body.workers.filter(isChosen) };
+    },
+    async schedules(options) {
+      const body = await client.schedules(options);
+      note(body.sources);
+      return { ...body, schedules: body.schedules.filter(isChosen) };
+    },
+    components: async (options) => ofChosen(await client.components(options)),
+  };
+}
+
+/** A search for sources stays what it is. */
+function ofSource<Query extends Pick<TaskListQuery, 'source'>>(query: Query | undefined): Query | undefined {
+  const source = chosenSource();
+  if (source === null || query?.source !== undefined) return query;
+  return { ...query, source } as Query;
+}
+
+/** What belongs to no source belongs to all of them. */
+function isChosen({ source }: { readonly source: string | null }): boolean {
+  const chosen = chosenSource();
+  return chosen === null || source === null || source === chosen;
+}
+
+function ofChosen(body: ComponentsBody): ComponentsBody {
+  const entries = Object.entries(body).map(([key, component]) => {
+    const { queues, findings, rules } = component;
+    return [
+      key,
+      {
+        ...component,
+        ...(queues !== undefined && { queues: queues.filter(isChosen) }),
+        ...(findings !== undefined && { findings: findings.filter(isChosen) }),
+        ...(rules !== undefined && { rules: rules.filter(isChosen) }),
+      },
+    ] as const;
+  });
+  return Object.fromEntries(entries);
+}
