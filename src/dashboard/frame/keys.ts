@@ -40,7 +40,8 @@ function onKey(event: KeyboardEvent): void {
     return;
   }
   // Panels close by Esc themselves, and rows of a list that scrolls have their own keys.
-  if (helpOpen.get() || (key === 'Escape' && document.querySelector(':popover-open') !== null)) return;
+  const isOpen = (selector: string): boolean => document.querySelector(selector) !== null;
+  if (isOpen('dialog[open]') || (key === 'Escape' && isOpen(':popover-open'))) return;
   if ((key === 'j' || key === 'k') && document.querySelector('main .scroller') !== null) return;
   const isSecond = Date.now() - wentAt < 1_500;
   wentAt = key === 'g' ? Date.now() : 0;

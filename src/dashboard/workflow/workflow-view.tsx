@@ -120,5 +120,9 @@ function GraphTab(props: GraphTabProps) {
     );
   }, []);
   if (Graph !== null) return <Graph {...props} />;
-  return error === null ? <Loading /> : <Problem what="the workflow" error={error} retry={() => location.reload()} />;
+  return error === null ? (
+    <Loading />
+  ) : (
+    <Problem what="the workflow" error={error} retry={() => location.reload()} />
+  );
 }
