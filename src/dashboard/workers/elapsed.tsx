@@ -7,7 +7,9 @@ import { elapsedOf } from './load.ts';
 /** A bar is as long as this many times the usual run, unless the task has run for longer. */
 const SCALE = 1.5;
 
-const whole = (ms: number): string => duration(ms < 10_000 ? ms : Math.round(ms / 1_000) * 1_000);
+/** Beyond ten minutes, seconds say nothing. */
+const unitOf = (ms: number): number => (ms < 10_000 ? 1 : ms < 600_000 ? 1_000 : 60_000);
+const whole = (ms: number): string => duration(Math.floor(ms / unitOf(ms)) * unitOf(ms));
 
 /** For how long a task has run, as a bar with a tick at the time that 95 % of its name do not exceed. */
 export function Elapsed({ task }: { readonly task: RunningTaskBody }) {
@@ -18,7 +20,7 @@ export function Elapsed({ task }: { readonly task: RunningTaskBody }) {
   return (
     <span class="elapsed">
       {usual !== null && <Bar elapsed={elapsed} usual={usual} tone={tone} />}
-      <b class={`num tone-${tone}`}>{whole(Math.floor(elapsed / 1_000) * 1_000)}</b>{' '}
+      <b class={`num tone-${tone}`}>{whole(Math.max(1_000, elapsed))}</b>{' '}
       <span class="dim">{usual === null ? 'usual time unknown' : `p95 ${whole(usual)}`}</span>
     </span>
   );
