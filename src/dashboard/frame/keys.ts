@@ -42,7 +42,7 @@ function onKey(event: KeyboardEvent): void {
   // Panels close by Esc themselves, and rows of a list that scrolls have their own keys.
   const isOpen = (selector: string): boolean => document.querySelector(selector) !== null;
   if (isOpen('dialog[open]') || (key === 'Escape' && isOpen(':popover-open'))) return;
-  if ((key === 'j' || key === 'k') && document.querySelector('main .scroller') !== null) return;
+  if ((key === 'j' || key === 'k') && isOpen('main .scroller, main [role="treegrid"]')) return;
   const isSecond = Date.now() - wentAt < 1_500;
   wentAt = key === 'g' ? Date.now() : 0;
   const view = isSecond ? VIEWS.find((candidate) => candidate.key === key) : undefined;

@@ -1,5 +1,6 @@
 import '../style/waterfall-rows.css';
-import { useEffect, useMemo } from 'preact/hooks';
+import type { JSX } from 'preact';
+import { useCallback, useEffect, useMemo } from 'preact/hooks';
 import type { GraphState } from '../../client.ts';
 import { clock } from '../live/clock.ts';
 import { useRowKeys } from '../parts/use-row-keys.ts';
@@ -12,7 +13,7 @@ import type { Row } from './rows.ts';
 import { spanOf } from './spans.ts';
 import { nameShare, Splitter } from './splitter.tsx';
 import { Strip } from './strip.tsx';
-import { busyTimes, type TimeScale, timeScale } from './time-scale.ts';
+import { busyTimes, timeScale } from './time-scale.ts';
 import { type Rows, useRows } from './use-rows.ts';
 import { useTreeKeys } from './use-tree-keys.ts';
 import { useWindow } from './use-window.ts';
@@ -42,8 +43,8 @@ export function Waterfall({ graph, workflow, taskId, isFailedOnly, goal }: Water
   const list = useWindow(height, HEAD_PX);
   const held = useRows(workflow, taskId, isFailedOnly, (index) => list.show(index, '[data-active]'));
   const { rows, at } = held;
-  const now = Math.max(useStore(clock), Date.parse(graph.meta.generated_at));
-  const scale = useScale(graph, now);
+  const now = useNow(graph);
+  const scale = useMemo(() => timeScale(busyTimes(graph.nodes.map(spanOf), now)), [graph.nodes, now]);
   const factsOf = useFacts(workflow);
   const share = useStore(nameShare);
   const timeWidth = list.width * (isNarrow ? 1 : 1 - share / 100) - BAR_END_PX - TIME_LEFT_PX;
@@ -52,6 +53,15 @@ export function Waterfall({ graph, workflow, taskId, isFailedOnly, goal }: Water
     if (goal !== null) held.goTo(goal.id);
   }, [goal]);
   useEffect(() => list.reveal(at, true), [isFailedOnly, isNarrow]);
+
+  const drawn = useDrawn([rows, at, factsOf, scale, now, timeWidth, height, taskId], (index) => {
+    const row = rows[index] as Row;
+    const isTask = row.kind === 'task';
+    const isCause = isTask && row.key === workflow.outcome.cause?.id;
+    const place = { index, top: index * height, scale, now, timeWidth };
+    const marks = { isActive: index === at, isCause, isAsked: isTask && row.key === taskId };
+    return <WaterfallRow key={row.key} {...{ row, held, facts: factsOf(row) }} {...place} {...marks} />;
+  });
 
   const current = rows[at];
   return (
@@ -68,26 +78,7 @@ export function Waterfall({ graph, workflow, taskId, isFailedOnly, goal }: Water
         >
           <Axis scale={scale} width={timeWidth} />
           <div role="rowgroup" class="wf-rows" style={{ height: `${rows.length * height}px` }}>
-            {list.indexes(rows.length, at).map((index) => {
-              const row = rows[index] as Row;
-              const isTask = row.kind === 'task';
-              return (
-                <WaterfallRow
-                  key={row.key}
-                  row={row}
-                  top={index * height}
-                  index={index}
-                  facts={factsOf(row)}
-                  scale={scale}
-                  now={now}
-                  timeWidth={timeWidth}
-                  isActive={index === at}
-                  isCause={isTask && row.key === workflow.outcome.cause?.id}
-                  isAsked={isTask && row.key === taskId}
-                  held={held}
-                />
-              );
-            })}
+            {list.indexes(rows.length, at).map(drawn)}
           </div>
         </div>
         {!isNarrow && <Splitter share={share} width={list.width} />}
@@ -132,18 +123,31 @@ function useKeys(held: Rows, page: number, factsOf: (row: Row) => Facts): void {
   });
 }
 
-/** The time axis. While the workflow runs, it grows with the clock. */
-function useScale({ nodes }: GraphState, now: number): TimeScale | null {
-  const spans = useMemo(() => nodes.map(spanOf), [nodes]);
-  const isOpen = useMemo(() => spans.some((span) => span.isOpen), [spans]);
-  const end = isOpen ? now : 0;
-  return useMemo(() => timeScale(busyTimes(spans, end)), [spans, end]);
+/** Draws each row once until something changes: while somebody scrolls, only new rows cost anything. */
+function useDrawn(
+  inputs: readonly unknown[],
+  draw: (index: number) => JSX.Element,
+): (index: number) => JSX.Element {
+  const known = useMemo(() => new Map<number, JSX.Element>(), inputs);
+  return (index) => {
+    const element = known.get(index) ?? draw(index);
+    known.set(index, element);
+    return element;
+  };
+}
+
+/** The current time while anything waits or runs, else a time that stays the same. */
+function useNow({ nodes, meta }: GraphState): number {
+  const now = useStore(clock);
+  const isOpen = useMemo(() => nodes.some((node) => spanOf(node).isOpen), [nodes]);
+  const answered = Date.parse(meta.generated_at);
+  return isOpen ? Math.max(now, answered) : answered;
 }
 
 /** What rows show, computed when they are, once until states change. */
 function useFacts({ nodes, outcome: { idle } }: Workflow): (row: Row) => Facts {
   const known = useMemo(() => new Map<string, Facts>(), [nodes, idle]);
-  return ({ kind, key, ids }) => {
+  const factsOf = ({ kind, key, ids }: Row): Facts => {
     const before = known.get(key);
     if (before !== undefined) return before;
     const found = ids.map((id) => nodes.get(id)).filter((node) => node !== undefined);
@@ -152,4 +156,5 @@ function useFacts({ nodes, outcome: { idle } }: Workflow): (row: Row) => Facts {
     if (kind !== 'more') known.set(key, facts);
     return facts;
   };
+  return useCallback(factsOf, [known]);
 }
