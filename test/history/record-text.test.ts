@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { merge } from '../../src/history/merge/merge.ts';
 import { type EntryKind, emptyRecord, KIND_ORDER, type TaskRecord } from '../../src/history/merge/record.ts';
 import { readKeptTask, readRecordText, writeRecordText } from '../../src/history/stored/record-text.ts';
+import { T0, told } from './telling.ts';
 
 /** Any text that a message may have brought, lone surrogates and NUL included. */
 const text = fc.oneof(
@@ -113,6 +115,14 @@ describe('a record as text', () => {
     expect(readKeptTask({ id: 'a', record: written, texts, rootId: null })).toEqual({
       ...{ record: long, rootId: null, shortened: [] },
     });
+  });
+
+  it('keeps the cause that only the end of a long traceback tells', () => {
+    const traceback = `${'  File "/app/deep.py", line 1, in again\n'.repeat(80)}  File "/app/shop.py", line 7, in pay\nKeyError: 1`;
+    const failed = told({ type: 'failed', exception: "KeyError('a')", traceback });
+    const record = merge(emptyRecord('a'), failed, T0);
+    const kept = readKeptTask({ id: 'a', record: writeRecordText(record).record, texts: null, rootId: null });
+    expect(kept).toMatchObject({ shortened: ['traceback'], cause: { frame: 'shop.py in pay' } });
   });
 
   it('of another version, or broken, is not read', () => {

@@ -33,7 +33,7 @@ export function absorbTask(
 
 function addTask(
   state: MemoryState,
-  { record, rootId, shortened = [] }: AbsorbedTask,
+  { record, rootId, shortened = [], cause }: AbsorbedTask,
   heardAt: number,
 ): 'same' | 'merged' | 'refused' {
   const { records, eviction, relations } = state.tables;
@@ -42,7 +42,12 @@ function addTask(
   const slot = allocateSlot(records, record.id);
   const own = relations.has(record.id) ? copyRecord(record) : null;
   const isRelated = own !== null && applyRelations(own, canvasOf(record.id, relations));
-  write(state, slot, { record: own ?? record, rootId, shortened }, heardAt);
+  write(
+    state,
+    slot,
+    { record: own ?? record, rootId, shortened, ...(cause !== undefined && { cause }) },
+    heardAt,
+  );
   evict(state);
   if (records.slots.get(record.id) !== slot) return 'refused';
   return isRelated || (records.roots[slot] ?? null) !== rootId ? 'merged' : 'same';
@@ -85,7 +90,7 @@ function mayTakeRoot(records: Records, slot: number, rootId: string | null): boo
 function write(
   state: MemoryState,
   slot: number,
-  { record, rootId, shortened }: KeptTask,
+  { record, rootId, shortened, cause }: KeptTask,
   heardAt: number,
 ): void {
   const { tables, workers, revisions } = state;
@@ -96,7 +101,7 @@ function write(
     slot,
     shortened.length === 0 ? record : { ...record, truncated: record.truncated.filter(isSenders) },
     // Its texts have no secrets, and are not redacted again.
-    causeOfRecord(record, lifeOf(record.entries, record.runtime), shortened),
+    cause === undefined ? causeOfRecord(record, lifeOf(record.entries, record.runtime), shortened) : cause,
   );
   for (const field of shortened) markShortened(records, slot, field);
   redaction.mark(slot);

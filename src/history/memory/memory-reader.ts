@@ -150,11 +150,19 @@ export function isSeenWhole(
 }
 
 /** What is known of causes, as far as events are seen. */
-export function causesBefore({ tables, coverage, isEventless }: MemoryState): CausesBefore {
+export function causesBefore({ tables, coverage, isEventless, startedAt, tap }: MemoryState): CausesBefore {
   const { seen } = tables.records.causes;
   return {
     firstSeen: seen.firstSeen,
-    since: () => (isEventless ? null : Math.max(coverage.since(), seen.forgottenUntil)),
+    since() {
+      if (isEventless) return null;
+      // Not all causes of what a store has are in memory.
+      return Math.max(
+        coverage.since(),
+        seen.forgottenUntil,
+        tap === null ? Number.NEGATIVE_INFINITY : startedAt,
+      );
+    },
   };
 }
 

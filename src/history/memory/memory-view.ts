@@ -1,5 +1,6 @@
 /** What a history in memory shows to a reader that also reads a store. */
 
+import type { CausesBefore } from '../../causes/cause-groups.ts';
 import type { Task, TaskRelation } from '../../model.ts';
 import type { Steps } from '../../scheduler.ts';
 import type { TaskFigures } from '../../select/task-figures.ts';
@@ -11,7 +12,7 @@ import { childrenOf } from '../answers/workflow.ts';
 import type { HistoryReader } from '../history.ts';
 import type { TaskEntry } from '../merge/record.ts';
 import { readRecord } from '../table/record-table.ts';
-import { isSeenWhole } from './memory-reader.ts';
+import { causesBefore, isSeenWhole } from './memory-reader.ts';
 import { catchUp, type MemoryState } from './memory-state.ts';
 
 /** A task in memory, as {@link MemoryView.visit} finds it. */
@@ -49,6 +50,8 @@ export interface MemoryView {
   visit(query: TaskQuery, visit: (task: VisitedTask) => void): Steps<void>;
   /** A day of queues. */
   readonly queues: QueueHistory;
+  /** When causes of failures were first seen. */
+  readonly causesBefore: CausesBefore;
   /** Whether everything between these times was seen. */
   isWhole(from: number, to: number): boolean;
 }
@@ -98,6 +101,7 @@ export function createMemoryView(state: MemoryState, reader: HistoryReader): Mem
       );
     },
     queues: state.aggregate.queues,
+    causesBefore: causesBefore(state),
     isWhole: (from, to) => isSeenWhole(state, from, to),
   };
 }

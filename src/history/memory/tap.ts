@@ -1,5 +1,5 @@
 /** What a history in memory passes on to whoever keeps it, and takes back from there. */
-import type { TaskRelation, TaskTextField } from '../../model.ts';
+import type { TaskCause, TaskRelation, TaskTextField } from '../../model.ts';
 import type { Steps } from '../../scheduler.ts';
 import type { MinuteAggregate } from '../aggregate/minute-aggregate.ts';
 import type { HeardItem } from '../feed/feed-absorb.ts';
@@ -37,6 +37,8 @@ export interface KeptTask {
    * What is kept of them elsewhere must not be replaced by these.
    */
   readonly shortened: readonly TaskTextField[];
+  /** Why it failed, found in its whole texts. Default: what the record shows. */
+  readonly cause?: TaskCause | null;
 }
 
 /** A task that memory has dropped, with all that is known of it. */

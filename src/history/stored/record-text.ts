@@ -1,7 +1,8 @@
 /** Records as text, and back. Texts that are long stand apart, so that a list does not read them. */
-import type { TaskTextField } from '../../model.ts';
+import type { TaskCause, TaskTextField } from '../../model.ts';
 import { isRecord } from '../../values.ts';
 import type { KeptTask } from '../memory/tap.ts';
+import { lifeOf } from '../merge/life.ts';
 import {
   type EntryKind,
   emptyRecord,
@@ -10,6 +11,7 @@ import {
   type TaskEntry,
   type TaskRecord,
 } from '../merge/record.ts';
+import { causeOfRecord } from '../merge/record-cause.ts';
 import type { StoredRecord } from '../store.ts';
 import { readProgress, writeProgress } from './progress-text.ts';
 import { readStamps, writeStamps } from './stamps-text.ts';
@@ -67,6 +69,7 @@ export function writeRecordText(record: TaskRecord): RecordText {
   known.ranks = RANKS.map((rank) => record.ranks[rank]);
   const fields = Object.keys(long);
   if (fields.length > 0) known.long = fields;
+  if ('exception' in long || 'traceback' in long) known.cause = writeCause(record);
   return { record: JSON.stringify(known), texts: fields.length === 0 ? null : JSON.stringify(long) };
 }
 
@@ -86,7 +89,9 @@ export function readKeptTask({
   rootId,
 }: Pick<StoredRecord, 'id' | 'record' | 'texts' | 'rootId'>): KeptTask | null {
   const read = readText(id, record, texts);
-  return read === null ? null : { record: read.record, rootId, shortened: read.shortened };
+  if (read === null) return null;
+  const { cause, shortened } = read;
+  return { record: read.record, rootId, shortened, ...(cause !== undefined && { cause }) };
 }
 
 /** What is read may come from anywhere: it is taken as it is only where it has the right type. */
@@ -94,7 +99,11 @@ function readText(
   id: string,
   text: string,
   texts: string | null,
-): { readonly record: MutableRecord; readonly shortened: readonly TaskTextField[] } | null {
+): {
+  readonly record: MutableRecord;
+  readonly shortened: readonly TaskTextField[];
+  readonly cause: TaskCause | undefined;
+} | null {
   const known = parse(text);
   if (known?.v !== VERSION || !Array.isArray(known.entries) || !Array.isArray(known.ranks)) return null;
   const record = emptyRecord(id);
@@ -122,7 +131,19 @@ function readText(
     const entry = Array.isArray(row) ? readEntry(row) : null;
     if (entry !== null) record.entries.push(entry);
   }
-  return { record, shortened };
+  return { record, shortened, cause: readCause(known.cause) };
+}
+
+/** Of a long traceback, the record has only the beginning, and the innermost frame is at its end. */
+function writeCause(record: TaskRecord): readonly (string | null)[] | undefined {
+  const cause = causeOfRecord(record, lifeOf(record.entries, record.runtime), NOTHING);
+  return cause === null ? undefined : [cause.id, cause.exception, cause.message, cause.frame];
+}
+
+function readCause(value: unknown): TaskCause | undefined {
+  if (!Array.isArray(value) || typeof value[0] !== 'string') return undefined;
+  const [id, exception, message, frame] = value;
+  return { id, exception: textOr(exception), message: textOr(message), frame: textOr(frame) };
 }
 
 function truncatedOf(truncated: unknown, shortened: readonly TaskTextField[]): readonly TaskTextField[] {

@@ -24,6 +24,7 @@ import { createQueueSource } from './queues/queue-source.ts';
 import { createJobStore, type JobStore } from './recorded/job-store.ts';
 import { withRemoved } from './recorded/with-removed.ts';
 import { createScheduleSource } from './schedules/schedules.ts';
+import { searchCauses } from './tasks/search-causes.ts';
 import { createPortionCache, type PortionCache } from './tasks/sorted-portion.ts';
 import { readTaskDetail } from './tasks/task-detail.ts';
 import { listTasks } from './tasks/task-list.ts';
@@ -74,7 +75,7 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
   const activity = createActivity(access, tails);
   const tasks = { ...taskSource(name, access, portions, activity.queues), getActivity: activity.read };
   const parts = {
-    tasks: recorded === null ? tasks : withRemoved(tasks, access, recorded),
+    tasks: withCauses(recorded === null ? tasks : withRemoved(tasks, access, recorded)),
     schedules: createScheduleSource(name, access),
     workers: createWorkerSource(name, access),
     health: createHealth(name, access),
@@ -108,6 +109,17 @@ function componentSource(name: string, access: QueueAccess, recorded: JobStore |
 
 function historySource(name: string, { reader }: JobStore): HistorySource {
   return { name, getHistoryStats: (context) => reader.getStats(context) };
+}
+
+function withCauses(tasks: TaskSource): TaskSource {
+  const { listTasks: list, getTaskStats: sum } = tasks;
+  return {
+    ...tasks,
+    listTasks: (query, context) => list(searchCauses(query), context),
+    ...(sum !== undefined && {
+      getTaskStats: (query, context) => sum({ ...query, filter: searchCauses(query.filter) }, context),
+    }),
+  };
 }
 
 function taskSource(

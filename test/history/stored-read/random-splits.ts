@@ -1,5 +1,6 @@
 /** Random histories that are split between memory and a store, and random queries. */
 import fc from 'fast-check';
+import { createCauseFinder } from '../../../src/causes/find-cause.ts';
 import type { HistoryReader, TaskChange } from '../../../src/history/history.ts';
 import type { KeptTask } from '../../../src/history/memory/tap.ts';
 import type { StoredTask, StoreSession } from '../../../src/history/store.ts';
@@ -27,9 +28,31 @@ const changes = fc.array(
     groupId: fc.constantFrom('g', undefined),
     args: fc.constantFrom('(1,)', '(needle,)', undefined),
     eta: fc.constantFrom(T0 + 10, undefined),
+    error: fc.integer({ min: 0, max: 3 }),
   }),
   { maxLength: 120, size: 'max' },
 );
+
+/** Errors of three causes. */
+const ERRORS = [
+  { exception: "ValueError('no 7')" },
+  { exception: "KeyError('a')", traceback: traceOf('pay') },
+  {
+    exception: "KeyError('b')",
+    traceback: `${'  File "/app/deep.py", line 1, in again\n'.repeat(8)}${traceOf('pay')}`,
+  },
+  { exception: "KeyError('c')", traceback: traceOf('refund') },
+];
+
+function traceOf(name: string): string {
+  return `  File "/app/shop.py", line 7, in ${name}\n    raise error\nKeyError: 'x'`;
+}
+
+/** Causes that tasks may have, and one that none has. */
+const CAUSES = ERRORS.map(({ exception, traceback = null }) => {
+  const texts = { exception, traceback, isExceptionCut: false, isTracebackCut: false };
+  return createCauseFinder(null)(texts)?.id ?? '';
+});
 
 const several = <T>(...values: T[]) => fc.subarray(values);
 const filters = fc.record({
@@ -37,6 +60,7 @@ const filters = fc.record({
   names: several('lab.add', 'zoo', 'unknown'),
   workers: several('w1@a', 'w2@b'),
   queues: several('q1', 'q2'),
+  causes: several(...CAUSES.slice(0, 2), 'unknown'),
   rootId: fc.constantFrom(null, 't1', 'nobody'),
   parentId: fc.constantFrom(null, 'p1'),
   groupId: fc.constantFrom(null, 'g'),
@@ -59,8 +83,9 @@ export const queries = fc.record({
   limit: fc.constantFrom(1, 2, 3, 7, 50),
 });
 
-const asChange = (given: Record<string, unknown>): TaskChange =>
+const asChange = ({ error, ...given }: Record<string, unknown>): TaskChange =>
   told({
+    ...(given.type === 'failed' && ERRORS[error as number]),
     ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
     state: given.type === 'custom' ? 'PROGRESS' : undefined,
   } as never);

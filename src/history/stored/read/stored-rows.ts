@@ -1,10 +1,10 @@
 /** Makes tasks of stored records: the same rows that memory makes of them. */
-import type { Task, TaskTextField } from '../../../model.ts';
+import type { Task, TaskCause, TaskTextField } from '../../../model.ts';
 import type { TaskFigures } from '../../../select/task-figures.ts';
 import type { TaskPosition, TaskSort } from '../../../source.ts';
 import { flagFactsOf, flagsFrom } from '../../answers/task-flags.ts';
 import type { MemoryView } from '../../memory/memory-view.ts';
-import { lifeOf, retriesIn } from '../../merge/life.ts';
+import { lifeOf, retriesIn, type TaskLife } from '../../merge/life.ts';
 import type { TaskRecord } from '../../merge/record.ts';
 import { causeOfRecord } from '../../merge/record-cause.ts';
 import { toFigures, toTask } from '../../merge/task.ts';
@@ -20,6 +20,8 @@ export interface ColdTask {
   readonly rootId: string | null;
   /** Texts of which only the beginning was read. */
   readonly shortened: readonly TaskTextField[];
+  /** As it was found in whole texts. Default: what the record shows. */
+  readonly cause?: TaskCause | null;
 }
 
 /**
@@ -30,23 +32,27 @@ export function readStored(task: StoredTask, isWhole: boolean): ColdTask | null 
   const kept = readKeptTask(task);
   if (kept === null) return null;
   const { record, rootId, shortened } = kept;
-  if (isWhole || shortened.length === 0) return { record, rootId, shortened: NOTHING };
+  const found = kept.cause === undefined ? {} : { cause: kept.cause };
+  if (isWhole || shortened.length === 0) return { record, rootId, shortened: NOTHING, ...found };
   // Rows say so of the texts that they show, see rowOf().
   const truncated = record.truncated.filter((field) => !shortened.includes(field));
-  return { record: { ...record, truncated }, rootId, shortened };
+  return { record: { ...record, truncated }, rootId, shortened, ...found };
 }
 
 const NOTHING: ColdTask['shortened'] = [];
 
 /** @returns the row of a task */
-export function rowOf({ record, rootId, shortened }: ColdTask, { flags, isRedacted }: RowContext): Task {
+export function rowOf(
+  { record, rootId, shortened, cause }: ColdTask,
+  { flags, isRedacted }: RowContext,
+): Task {
   const life = lifeOf(record.entries, record.runtime);
   const isSuccess = life.state === 'SUCCESS';
   const task = toTask(record, {
     life,
     rootId,
     flags: flagsFrom(flagFactsOf(life, record.eta), life.worker, record.isMissing, flags),
-    cause: causeOfRecord(record, life, shortened),
+    cause: causeIn(cause, record, life, shortened),
     shortened: shortened.filter((field) => isShown(field, isSuccess)),
     isRedacted,
   });
@@ -64,8 +70,20 @@ export function figuresOf(task: ColdTask): TaskFigures {
   const life = lifeOf(record.entries, record.runtime);
   const { id, name, queue, eta, isMissing } = record;
   const isEndUnseen = life.state !== 'PENDING' && isMissing;
-  const facts = { id, name, queue, isEndUnseen, cause: causeOfRecord(record, life, task.shortened) };
+  const facts = { id, name, queue, isEndUnseen, cause: causeIn(task.cause, record, life, task.shortened) };
   return toFigures(life, facts, eta, retriesIn(record.entries));
+}
+
+/** @param found the cause as it is stored, which a task has only while it has failed */
+function causeIn(
+  found: TaskCause | null | undefined,
+  record: TaskRecord,
+  life: TaskLife,
+  shortened: ColdTask['shortened'],
+): TaskCause | null {
+  return found !== undefined && life.state === 'FAILURE' && life.kind !== 'propagated'
+    ? found
+    : causeOfRecord(record, life, shortened);
 }
 
 /** The position of a stored task in a list, by the columns that the store sorts by. */

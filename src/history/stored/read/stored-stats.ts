@@ -58,6 +58,7 @@ async function sumBoth(
   const knownFrom = await readStore();
   const statistics = createStatsAccumulator(query, {
     isWhole: (from, to) => from >= knownFrom && memory.isWhole(from, to),
+    before: memory.causesBefore,
   });
   return await scheduler.run('stats', sum(), context);
 

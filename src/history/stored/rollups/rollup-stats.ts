@@ -27,9 +27,9 @@ const LONG_MS = 3 * DAY_SECONDS * 1_000;
 
 /** Whether counts can answer a query: they are kept by name, queue and worker only. */
 export function isCounted({ filter }: TaskStatsQuery): boolean {
-  const { states, engineStates, rootId, parentId, groupId, conditions, q, since, until } = filter;
+  const { states, engineStates, causes, rootId, parentId, groupId, conditions, q, since, until } = filter;
   return (
-    states.length + engineStates.length + conditions.length === 0 &&
+    states.length + engineStates.length + causes.length + conditions.length === 0 &&
     [rootId, parentId, groupId, q, since, until].every((value) => value === null)
   );
 }

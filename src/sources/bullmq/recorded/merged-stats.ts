@@ -7,7 +7,7 @@ import { createStatsAccumulator } from '../../../select/task-stats.ts';
 import { ALL_TASKS } from '../../../source/task-query.ts';
 import type { ReadContext, TaskStats, TaskStatsQuery } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
-import { eachTask, windowStart } from '../tasks/task-stats.ts';
+import { eachTask, windowStart, withMoreCauses } from '../tasks/task-stats.ts';
 import { readMergedTree } from './merged-flow.ts';
 import type { RemovedJobs } from './removed-jobs.ts';
 
@@ -21,7 +21,7 @@ export async function readMergedStats(
   const { now, filter } = query;
   const figures = createStatsAccumulator(query);
   const add = (task: Task): void => {
-    if (passesFilters(task, filter)) figures.add(figuresOf(task));
+    if (passesFilters(task, filter)) figures.add(figuresOf(task, filter.causeOf(task)));
   };
   if (filter.rootId !== null) {
     const tree = await readMergedTree(access, removed, filter.rootId, context);
@@ -42,7 +42,8 @@ export async function readMergedStats(
     const gone = isWhole ? others.map(({ task }) => task) : await removed.gone(others, context);
     for (const task of gone) add(task);
   }
-  return scheduler.run('stats', figures.result());
+  const stats = await scheduler.run('stats', figures.result());
+  return isWhole ? stats : withMoreCauses(stats);
 }
 
 const { after, sort, order } = ALL_TASKS;

@@ -18,6 +18,8 @@ import { createWalk } from '../walk/walk.ts';
 import { MOST_JOBS, readFlow } from './task-tree.ts';
 
 const BATCH = 500;
+/** Most failed jobs whose texts are read to find their causes. */
+const MOST_FAILED = 5_000;
 
 /**
  * Answers `getTaskStats` from the jobs that last changed in the window, newest first, up to as many as one
@@ -29,14 +31,21 @@ export async function readTaskStats(
   queues: QueueHistory,
   options: ReadOptions,
 ): Promise<TaskStats> {
+  const { filter } = query;
   const figures = createStatsAccumulator(query);
-  await eachTask(access, query, options, (task) => {
-    if (passesFilters(task, query.filter)) figures.add(figuresOf(task));
+  const isWhole = await eachTask(access, query, options, (task) => {
+    if (passesFilters(task, filter)) figures.add(figuresOf(task, filter.causeOf(task)));
   });
   const stats = await scheduler.run('stats', figures.result());
   const samples = queues.samples(query.filter.queues);
   const queueDepths = await scheduler.run('stats', depthsOf(samples, statsWindow(query)));
-  return queueDepths.length === 0 ? stats : { ...stats, queueDepths };
+  const known = isWhole ? stats : withMoreCauses(stats);
+  return queueDepths.length === 0 ? known : { ...known, queueDepths };
+}
+
+/** What has not been read may have other causes. */
+export function withMoreCauses(stats: TaskStats): TaskStats {
+  return stats.causes === undefined ? stats : { ...stats, causesTruncated: true };
 }
 
 /**
@@ -54,7 +63,8 @@ export async function eachTask(
   if (filter.rootId === null) return eachInWindow(access, query, options, add);
   const root = await access.find(filter.rootId, options);
   const flow = root === null ? null : await readFlow(access, root, Math.min(filter.scan, MOST_JOBS), options);
-  for (const task of await tasksOf(access, flow?.jobs ?? [], query, options)) add(task);
+  const { tasks } = await tasksOf(access, flow?.jobs ?? [], query, MOST_FAILED, options);
+  for (const task of tasks) add(task);
   return flow?.isCut !== true;
 }
 
@@ -85,27 +95,43 @@ async function eachInWindow(
     },
     options,
   );
+  let failedLeft = MOST_FAILED;
   for (let left = filter.scan; left > 0; ) {
     const rows = await walk.next(Math.min(BATCH, left));
-    if (rows.length === 0) return true;
+    if (rows.length === 0) return failedLeft >= 0;
     left -= rows.length;
     const jobs = await loadKnown(access, rows, false, options);
-    for (const task of await tasksOf(access, jobs, query, options)) add(task);
+    const { tasks, failed } = await tasksOf(access, jobs, query, Math.max(0, failedLeft), options);
+    failedLeft -= failed;
+    for (const task of tasks) add(task);
   }
-  return !(await walk.hasMore());
+  return failedLeft >= 0 && !(await walk.hasMore());
 }
 
-/** Roots and values are read only if a filter needs them. */
+/**
+ * Roots and values are read only if a filter or causes need them.
+ *
+ * @param most failed jobs whose texts are read for causes
+ * @returns the tasks, and how many failed jobs there were of which causes were asked for
+ */
 async function tasksOf(
   access: QueueAccess,
   jobs: readonly KnownJob[],
-  { filter, now }: TaskStatsQuery,
+  { filter, now, causes = 0 }: TaskStatsQuery,
+  most: number,
   options: ReadOptions,
-): Promise<readonly Task[]> {
-  if (filter.rootId === null && filter.q === null) {
-    const tasks = jobs.map((job) => bareTask(access, job, now.getTime()));
-    return flagConsequences(access, jobs, tasks, options);
+): Promise<{ readonly tasks: readonly Task[]; readonly failed: number }> {
+  if (filter.rootId !== null || filter.q !== null) {
+    const loaded = await loadTasks(access, jobs, ROW_BOUNDS, options);
+    return { tasks: loaded.map(({ task }) => task), failed: 0 };
   }
-  const loaded = await loadTasks(access, jobs, ROW_BOUNDS, options);
-  return loaded.map(({ task }) => task);
+  const failed = causes === 0 ? [] : jobs.filter(({ set }) => set.part === 'failed');
+  const shown = new Set(failed.slice(0, most));
+  const others = jobs.filter((job) => !shown.has(job));
+  const bare = others.map((job) => bareTask(access, job, now.getTime()));
+  const [loaded, flagged] = await Promise.all([
+    loadTasks(access, [...shown], ROW_BOUNDS, options),
+    flagConsequences(access, others, bare, options),
+  ]);
+  return { tasks: [...flagged, ...loaded.map(({ task }) => task)], failed: failed.length };
 }

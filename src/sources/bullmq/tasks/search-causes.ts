@@ -1,0 +1,15 @@
+import type { TaskQuery } from '../../../source.ts';
+
+/** Redis has no index of causes: they are decided like a text that is searched for, by the rows of failed jobs. */
+export function searchCauses(query: TaskQuery): TaskQuery {
+  const { causes, causeOf, states, q, search } = query;
+  if (causes.length === 0) return query;
+  return Object.freeze({
+    ...query,
+    causes: [],
+    states: states.length === 0 ? ['FAILURE'] : states,
+    q: q ?? '',
+    search: (task: Parameters<TaskQuery['search']>[0]) =>
+      causes.includes(causeOf(task)?.id ?? '') && search(task),
+  });
+}
