@@ -48,6 +48,10 @@ const monitor = createMonitorRouter({
     queues: { name: 'shop', listQueues: shop.listQueues },
   },
   metrics: exporter.url,
+  // Where else to look for a task: in your app, its logs or its errors.
+  taskLinks: ({ task_id }) => [
+    { text: 'This task as JSON', url: `api/tasks/${encodeURIComponent(task_id)}/` },
+  ],
   // Nobody but this machine can reach it, see HOST. In your app: authorize: (request) => request.user?.isAdmin
   authorize: false,
 });

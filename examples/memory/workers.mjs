@@ -114,7 +114,7 @@ export function createWorkers({ timeline, random, record, recordWorker }) {
     if (progress) {
       for (const percent of [25, 50, 75]) {
         timeline.after((took * percent) / 100, () => {
-          if (alive()) tell(task, 'PROGRESS', { worker: worker.hostname, detail: `${percent} %` });
+          if (alive()) tell(task, 'PROGRESS', { worker: worker.hostname, progress: percent });
         });
       }
     }

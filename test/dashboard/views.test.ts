@@ -114,7 +114,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
 
   it('says what to do about a task that nobody knows', async () => {
     const { page } = await open('#/tasks/a%2Fb%20?x', 0, /404/);
-    await page.getByText('No task with this id is known').waitFor();
+    await page.getByText('No task with this id is kept.').waitFor();
   });
 
   it('draws a workflow with many tasks folded, and opens them', async () => {

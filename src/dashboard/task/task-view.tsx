@@ -1,19 +1,25 @@
 import '../style/task.css';
+import type { TaskLinkBody } from '../../client.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { Sources } from '../parts/age.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
-import { Empty, isProblem, Loading, Problem } from '../parts/problem.tsx';
+import { isProblem, Loading, Problem } from '../parts/problem.tsx';
 import { Flags, StateBadge } from '../parts/state-badge.tsx';
 import { ValueBlock } from '../parts/value-block.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { linkTo, workflowLink } from '../route.ts';
 import { curlOf } from '../tasks/export.ts';
 import { wordsFor } from '../text/words.ts';
+import { Attempts } from './attempts.tsx';
 import { Facts } from './facts.tsx';
+import { JobLog } from './job-log.tsx';
 import { LifeBar } from './life-bar.tsx';
+import { ProgressBar } from './progress-bar.tsx';
 import { Related } from './related.tsx';
+import { Story } from './story.tsx';
 import { Timeline } from './timeline.tsx';
+import { UnknownTask } from './unknown-task.tsx';
 
 /** The page of one task. */
 export function TaskView({ id, query }: { readonly id: string; readonly query: URLSearchParams }) {
@@ -31,7 +37,7 @@ export function TaskView({ id, query }: { readonly id: string; readonly query: U
         {error !== null && !isProblem(error, 'task_not_found') && (
           <Problem what="the task" error={error} retry={reload} />
         )}
-        {isProblem(error, 'task_not_found') && <Unknown id={id} />}
+        {isProblem(error, 'task_not_found') && <UnknownTask id={id} />}
       </>
     );
   }
@@ -63,7 +69,9 @@ export function TaskView({ id, query }: { readonly id: string; readonly query: U
           {`The sources ${data.source} and ${source} both have a task with this id. This is the one of ${data.source}.`}
         </p>
       )}
+      {data.state === 'FAILURE' && <Story task={data} />}
       <LifeBar task={data} />
+      {data.progress !== null && <ProgressBar progress={data.progress} />}
       <div class="columns">
         <div class="column-main">
           {hasFailed && (
@@ -77,6 +85,7 @@ export function TaskView({ id, query }: { readonly id: string; readonly query: U
           )}
           <ValueBlock label={words.args} text={data.args} isCut={cut.has('args')} />
           <ValueBlock label={words.kwargs} text={data.kwargs} isCut={cut.has('kwargs')} />
+          {data.log !== null && <JobLog log={data.log} />}
           <ValueBlock
             label="Result"
             text={data.result}
@@ -93,6 +102,8 @@ export function TaskView({ id, query }: { readonly id: string; readonly query: U
             <h2>Facts</h2>
             <Facts task={data} />
           </section>
+          <Links links={data.links} />
+          <Attempts attempts={data.attempts ?? []} />
           <section class="panel">
             <h2>Related tasks</h2>
             <Related task={data} />
@@ -103,14 +114,21 @@ export function TaskView({ id, query }: { readonly id: string; readonly query: U
   );
 }
 
-function Unknown({ id }: { readonly id: string }) {
+/** Where the host says to look, too. */
+function Links({ links }: { readonly links: readonly TaskLinkBody[] }) {
+  if (links.length === 0) return null;
   return (
-    <Empty title="No task with this id is known">
-      <p class="mono wrap">{id}</p>
-      <p>
-        The history may have evicted it. <a href={linkTo('system')}>System</a> shows how far back the history
-        reaches. <a href={linkTo('tasks', { q: id })}>Search for the id</a>
-      </p>
-    </Empty>
+    <section class="panel">
+      <h2>Links</h2>
+      <ul class="task-links">
+        {links.map(({ text, url }, index) => (
+          <li key={index}>
+            <a class="wrap" href={url} rel="noreferrer">
+              {text}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }

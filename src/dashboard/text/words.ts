@@ -26,7 +26,7 @@ const CELERY: Words = {
   parent: 'Sent by',
   isParent: 'sent this task',
   isChild: 'sent by this task',
-  alone: 'None: this task is not part of a workflow.',
+  alone: 'Not part of a workflow',
   states: ['PENDING', 'RECEIVED', 'STARTED', 'RETRY', 'SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED'],
   engineStates: [],
 };
@@ -38,7 +38,7 @@ const BULLMQ: Words = {
   parent: 'Parent',
   isParent: 'parent, waits for this job',
   isChild: 'child of this job',
-  alone: 'None: this job is not part of a flow.',
+  alone: 'Not part of a flow',
   states: ['PENDING', 'STARTED', 'RETRY', 'SUCCESS', 'FAILURE'],
   engineStates: ['delayed', 'prioritized', 'waiting-children', 'paused'],
 };

@@ -1,0 +1,21 @@
+import type { TaskLogBody } from '../../client.ts';
+import { CopyButton } from '../parts/copy-button.tsx';
+import { count } from '../text/numbers.ts';
+
+/** The end of what a job has logged. */
+export function JobLog({ log }: { readonly log: TaskLogBody }) {
+  const { lines, total } = log;
+  const text = lines.join('\n');
+  return (
+    <section class="value" aria-label="Log">
+      <div class="value-head">
+        <h3>Log</h3>
+        {lines.length < total && (
+          <span class="dim">{`the last ${lines.length} of ${count(total)} lines`}</span>
+        )}
+        {lines.length > 0 && <CopyButton text={text} what="log" />}
+      </div>
+      {lines.length === 0 ? <p class="dim">nothing logged</p> : <pre tabIndex={0}>{text}</pre>}
+    </section>
+  );
+}
