@@ -72,13 +72,13 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
   it('is green only when every rule has looked and found nothing', async () => {
     const { page } = await open(calm().queue);
     const verdict = page.locator('.verdict-text');
-    await page.getByText('No problem found. 9 of 9 checks ran.').waitFor();
+    await page.getByText('No problem found. 10 of 10 checks ran.').waitFor();
     expect(await verdict.getAttribute('class')).toContain('tone-success');
   });
 
   it('names what is wrong, since when, and leads there', async () => {
     const { page, settled } = await open(incident());
-    await page.getByText('3 problems. 8 of 9 checks ran.').waitFor();
+    await page.getByText('3 problems. 9 of 10 checks ran.').waitFor();
     const problems = page.getByRole('list', { name: 'Problems' }).getByRole('listitem');
     const texts = await problems.allTextContents();
     expect(texts).toHaveLength(3);
