@@ -53,6 +53,28 @@ export const VIEWS: readonly View[] = [
     load: async () => (await import('./workflow/workflow-view.tsx')).WorkflowView,
   },
   {
+    path: 'queues',
+    title: 'Queues',
+    key: 'q',
+    period: 'window',
+    load: async () => (await import('./queues/queues-view.tsx')).QueuesView,
+  },
+  {
+    path: 'queues/',
+    title: 'Queue',
+    under: 'queues',
+    period: 'window',
+    load: async () => (await import('./queues/queue-view.tsx')).QueueView,
+  },
+  {
+    path: 'names/',
+    title: 'Name',
+    under: 'tasks',
+    period: 'window',
+    canCompare: true,
+    load: async () => (await import('./names/name-view.tsx')).NameView,
+  },
+  {
     path: 'workers',
     title: 'Workers',
     key: 'w',

@@ -79,7 +79,7 @@ export function Names({
             {rows.map((row) => (
               <tr key={row.name}>
                 <th scope="row">
-                  <a href={linkTo('tasks', { name: row.name, ...period })}>
+                  <a href={linkTo(`names/${encodeURIComponent(row.name)}`)}>
                     <Name text={row.name} />
                   </a>
                 </th>

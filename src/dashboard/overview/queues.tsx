@@ -42,7 +42,7 @@ export function Queues({ components }: { readonly components: ComponentsBody | n
             {queues.map(({ name, source, waiting, reserved, consumers }) => (
               <tr key={keyOf({ name, source })}>
                 <th scope="row">
-                  <a href={linkTo('tasks', { queue: name })}>{name}</a>
+                  <a href={linkTo(`queues/${encodeURIComponent(name)}`)}>{name}</a>
                 </th>
                 <td class="num">{shown(waiting)}</td>
                 <td class="num">{shown(reserved)}</td>

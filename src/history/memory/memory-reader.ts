@@ -26,7 +26,7 @@ import { catchUp, type MemoryState } from './memory-state.ts';
  */
 export function createMemoryReader(state: MemoryState, lag: () => number | null): HistoryReader {
   const { tables, workers, feed, revisions } = state;
-  const { records, eviction, rows, list } = tables;
+  const { records, eviction, rows } = tables;
   const changesAt = createChangeTimes(state);
 
   function slotOf(id: string): number | undefined {
