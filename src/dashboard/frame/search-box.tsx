@@ -1,56 +1,173 @@
+import '../style/search.css';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { go, linkTo, type Route } from '../route.ts';
-import { withFilter } from '../tasks/list-query.ts';
+import { currentRoute, go, linkTo, type Route } from '../route.ts';
+import { SEARCH_PARAMETERS } from '../search/fields.ts';
+import { formatSearch, parseSearch, withSearch } from '../search/parse.ts';
+import { type Facets, readFacets, type Suggestion, suggest } from '../search/suggest.ts';
 
 const TYPING_MS = 250;
 
-/** Searches tasks: while somebody types in the list of them, elsewhere after Enter. */
-export function SearchBox({ here }: { readonly here: Route }) {
-  const isList = here.path === 'tasks' && here.id === '';
-  const asked = isList ? (here.query.get('q') ?? '') : '';
-  const [text, setText] = useState(asked);
+/** The search of all views. In the list it searches while somebody types; elsewhere Enter opens the list. */
+export function SearchBox({ here: { path, id, query } }: { readonly here: Route }) {
+  const isList = path === 'tasks' && id === '';
+  const [facets, setFacets] = useState<Facets>({});
+  const { text, setText, fault, search, searchSoon } = useSearch(isList, query);
+  const [caret, setCaret] = useState(0);
+  const [isOpen, setOpen] = useState(false);
+  const [active, setActive] = useState(-1);
   const field = useRef<HTMLInputElement>(null);
+
+  const options = isOpen ? suggest(text, caret, facets) : [];
+  const chosen = options[active];
+
+  function type(value: string, at: number): void {
+    setText(value);
+    setCaret(at);
+    setActive(-1);
+    searchSoon(value);
+  }
+
+  function choose({ link, text: whole, caret: at }: Suggestion): void {
+    if (link !== undefined) {
+      setOpen(false);
+      go(link);
+      return;
+    }
+    type(whole, at);
+    field.current?.focus();
+    // The caret moves once the text is there.
+    requestAnimationFrame(() => field.current?.setSelectionRange(at, at));
+  }
+
+  function onKey(event: KeyboardEvent): void {
+    const { key } = event;
+    if (key === 'ArrowDown' || key === 'ArrowUp') {
+      setOpen(true);
+      const step = key === 'ArrowDown' ? 1 : -1;
+      setActive(((active + 1 + step + options.length + 1) % (options.length + 1)) - 1);
+    } else if (key === 'Enter' && chosen !== undefined) choose(chosen);
+    else if (key === 'Enter') {
+      setOpen(false);
+      // What was typed last may not be in the state yet.
+      search(field.current?.value ?? text);
+    } else if (key === 'Escape' && isOpen && options.length > 0) {
+      setOpen(false);
+      event.stopPropagation();
+    } else return;
+    event.preventDefault();
+  }
+
+  return (
+    <search class="frame-search">
+      <input
+        ref={field}
+        type="search"
+        role="combobox"
+        aria-label="Search"
+        aria-autocomplete="list"
+        aria-expanded={options.length > 0}
+        aria-controls="search-options"
+        aria-activedescendant={chosen === undefined ? undefined : `search-option-${active}`}
+        aria-invalid={fault !== null}
+        aria-describedby={fault === null ? undefined : 'search-fault'}
+        autocomplete="off"
+        spellcheck={false}
+        maxLength={2_000}
+        value={text}
+        placeholder="Search tasks: name:mail.* -state:SUCCESS runtime>5s &quot;a phrase&quot;  ( / )"
+        onFocus={() => {
+          setOpen(true);
+          void readFacets().then(setFacets);
+        }}
+        onBlur={() => setOpen(false)}
+        onInput={({ currentTarget: { value, selectionStart } }) => {
+          setOpen(true);
+          type(value, selectionStart ?? value.length);
+        }}
+        onKeyDown={onKey}
+      />
+      <div class="search-panel" hidden={options.length === 0 && fault === null}>
+        <p id="search-fault" class="search-fault" role="status">
+          {fault}
+        </p>
+        <Options options={options} active={active} onChoose={choose} />
+      </div>
+    </search>
+  );
+}
+
+function Options(props: {
+  readonly options: readonly Suggestion[];
+  readonly active: number;
+  readonly onChoose: (option: Suggestion) => void;
+}) {
+  return (
+    <div id="search-options" role="listbox" aria-label="Suggestions">
+      {props.options.map((option, at) => (
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the field handles the keys, and has the focus
+        <div
+          key={option.label}
+          id={`search-option-${at}`}
+          role="option"
+          aria-selected={at === props.active}
+          // The field keeps the focus.
+          onPointerDown={(event) => event.preventDefault()}
+          onClick={() => props.onChoose(option)}
+        >
+          <span>{option.label}</span>
+          <span class="dim">{option.hint}</span>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** The text of the box, and what it asks for. What is typed stays while it is searched for. */
+function useSearch(isList: boolean, query: URLSearchParams) {
+  const asked = isList ? searchIn(query) : '';
+  const [text, setText] = useState(() => (isList ? formatSearch(query) : ''));
+  const [fault, setFault] = useState<string | null>(null);
   const timer = useRef<ReturnType<typeof setTimeout>>();
-  // What this field itself asked for must not replace what was typed meanwhile.
+  // What the box itself asked for must not replace what was typed meanwhile.
   const own = useRef(asked);
   useEffect(() => {
-    if (asked !== own.current) setText(asked);
+    if (asked !== own.current) {
+      setText(isList ? formatSearch(query) : '');
+      setFault(null);
+    }
     own.current = asked;
   }, [asked]);
   useEffect(() => () => clearTimeout(timer.current), []);
 
   function search(value: string): void {
     clearTimeout(timer.current);
-    const wanted = value.trim();
-    if (wanted === asked) return;
-    own.current = wanted;
-    go(linkTo('tasks', isList ? withFilter(here.query, 'q', [wanted]) : { q: wanted }), isList);
+    try {
+      const wanted = parseSearch(value);
+      setFault(null);
+      const { path, id, query: here } = currentRoute.get();
+      own.current = searchIn(wanted);
+      if (path !== 'tasks' || id !== '') go(linkTo('tasks', wanted));
+      else if (own.current !== searchIn(here)) {
+        go(linkTo('tasks', withSearch(here, wanted, SEARCH_PARAMETERS)), true);
+      }
+    } catch (error) {
+      setFault(error instanceof Error ? error.message : String(error));
+    }
   }
 
-  return (
-    <form
-      class="frame-search"
-      role="search"
-      onSubmit={(event) => {
-        event.preventDefault();
-        // What was typed last may not be in the state yet.
-        search(field.current?.value ?? text);
-      }}
-    >
-      <input
-        ref={field}
-        type="search"
-        aria-label="Search"
-        value={text}
-        maxLength={200}
-        placeholder="Search tasks: id, name, worker, arguments, error, result  ( / )"
-        onInput={(event) => {
-          const { value } = event.currentTarget;
-          setText(value);
-          clearTimeout(timer.current);
-          if (isList) timer.current = setTimeout(() => search(value), TYPING_MS);
-        }}
-      />
-    </form>
-  );
+  function searchSoon(value: string): void {
+    clearTimeout(timer.current);
+    setFault(null);
+    if (isList) timer.current = setTimeout(() => search(value), TYPING_MS);
+  }
+  return { text, setText, fault, search, searchSoon };
+}
+
+/** The part of an address that the box writes, in its order. */
+function searchIn(query: URLSearchParams): string {
+  try {
+    return parseSearch(formatSearch(query)).toString();
+  } catch {
+    return '';
+  }
 }

@@ -1,6 +1,7 @@
+import { useEffect } from 'preact/hooks';
 import { currentRoute } from '../route.ts';
 import { createStore, useStore } from '../store.ts';
-import { SearchBox } from './search-box.tsx';
+import type { SearchBox as Box } from './search-box.tsx';
 
 /** Whether the search is open on a phone, where it has no place of its own. */
 const isOpen = createStore(false);
@@ -8,8 +9,8 @@ const isOpen = createStore(false);
 /** Puts the cursor into the search. */
 export function focusSearch(): void {
   isOpen.set(true);
-  // At once, so that the next key goes there; on a phone, after it has appeared.
-  if (!focusField()) requestAnimationFrame(focusField);
+  // At once, so that the next key goes there; else once it has been loaded and has appeared.
+  if (!focusField()) void loadBox().then(() => requestAnimationFrame(focusField));
 }
 
 function focusField(): boolean {
@@ -17,6 +18,14 @@ function focusField(): boolean {
   field?.focus();
   field?.select();
   return field !== null;
+}
+
+/** The box is loaded behind the first screen. */
+const box = createStore<{ readonly Box: typeof Box } | null>(null);
+
+async function loadBox(): Promise<void> {
+  const { SearchBox } = await import('./search-box.tsx');
+  if (box.get() === null) box.set({ Box: SearchBox });
 }
 
 /** The button that opens the search on a phone. */
@@ -41,10 +50,10 @@ export function SearchToggle() {
 export function SearchSlot({ isPhone }: { readonly isPhone: boolean }) {
   const here = useStore(currentRoute);
   const isShown = useStore(isOpen) || here.query.has('q');
-  if (!isPhone) return <SearchBox here={here} />;
-  return isShown ? (
-    <div class="frame-row">
-      <SearchBox here={here} />
-    </div>
-  ) : null;
+  const loaded = useStore(box);
+  // A failure is tried again by whoever searches.
+  useEffect(() => void loadBox().catch(() => {}), []);
+  const field = loaded === null ? <div class="frame-search" /> : <loaded.Box here={here} />;
+  if (!isPhone) return field;
+  return isShown ? <div class="frame-row">{field}</div> : null;
 }

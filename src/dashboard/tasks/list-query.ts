@@ -1,11 +1,12 @@
 /** Converts the query of the page's URL to that of `/api/tasks/`. Names are the same, except for the period. */
 import type { TaskListQuery } from '../../client.ts';
 import { rangeOf } from '../range/range.ts';
+import { SEARCH_PARAMETERS } from '../search/fields.ts';
 
-/** Filters that accept several values. */
-const MANY = ['state', 'engine_state', 'name', 'worker', 'queue'] as const;
 /** Filters that accept one value. */
-const ONE = ['q', 'root_id', 'parent_id', 'group_id'] as const;
+const ONE = ['root_id', 'parent_id', 'group_id'] as const;
+/** Those that accept several, and those of the search box. */
+const MANY = SEARCH_PARAMETERS.filter((name) => name !== 'root_id');
 
 const SORTS = ['timestamp', 'received', 'started', 'finished', 'runtime', 'name', 'state'] as const;
 /** A sortable column. */
@@ -30,7 +31,7 @@ export function orderOf(query: URLSearchParams): Order {
 export function listQuery(query: URLSearchParams): TaskListQuery {
   const asked: Record<string, string | readonly string[]> = {};
   for (const name of MANY) {
-    const values = query.getAll(name).filter((value) => value !== '');
+    const values = query.getAll(name).filter((value) => value.trim() !== '');
     if (values.length > 0) asked[name] = values;
   }
   for (const name of ONE) {
@@ -43,13 +44,20 @@ export function listQuery(query: URLSearchParams): TaskListQuery {
   return { ...asked, ...rangeOf(query).list() };
 }
 
+/** What a task keeps: its name and id do not change, and what it contains is there from then on. */
+const KEPT: ReadonlySet<string> = new Set([
+  ...['name', 'name_prefix', 'not_name', 'not_name_prefix', 'task_id', 'task_id_prefix', 'not_task_id'],
+  ...['not_task_id_prefix', 'source', 'not_source', 'q', 'root_id', 'parent_id', 'group_id'],
+  ...['sort', 'order', 'range', 'from', 'compare'],
+]);
+
 /**
  * Whether the tasks that changed after some time are all that has to be read again: a filter by something that
  * changes also takes tasks out of the list.
  */
 export function canAskForChanges(query: URLSearchParams): boolean {
   const { sort, order } = orderOf(query);
-  const isFixed = !['state', 'engine_state', 'worker', 'queue', 'to'].some((name) => query.has(name));
+  const isFixed = [...query.keys()].every((name) => KEPT.has(name));
   return sort === 'timestamp' && order === 'desc' && isFixed;
 }
 

@@ -12,11 +12,11 @@ function columnsFor({ input }: Words): readonly Column[] {
   return [
     { kind: 'c-state', text: 'State', sort: 'state' },
     { kind: 'c-name', text: 'Task', sort: 'name' },
-    { kind: 'c-args', text: `${input.charAt(0).toUpperCase()}${input.slice(1)} or error` },
-    { kind: 'c-worker', text: 'Worker' },
+    { kind: 'c-args', text: `Error or ${input}` },
+    { kind: 'c-ran num', text: 'Run', sort: 'runtime' },
+    { kind: 'c-wait num', text: 'Wait' },
     { kind: 'c-queue', text: 'Queue' },
-    { kind: 'c-wait num', text: 'Waited' },
-    { kind: 'c-ran num', text: 'Ran', sort: 'runtime' },
+    { kind: 'c-worker', text: 'Worker' },
     { kind: 'c-when num', text: 'Changed', sort: 'timestamp' },
   ];
 }

@@ -70,17 +70,17 @@ export function TaskRow(props: {
       <div role="cell" class="c-args mono dim" title={callOf(task)}>
         <Said task={task} search={search} />
       </div>
-      <div role="cell" class="c-worker" title={task.worker ?? undefined}>
-        {task.worker ?? <span class="dim">–</span>}
-      </div>
-      <div role="cell" class="c-queue">
-        {task.queue ?? <span class="dim">–</span>}
+      <div role="cell" class="c-ran num">
+        {task.runtime === null ? <span class="dim">–</span> : seconds(task.runtime)}
       </div>
       <div role="cell" class="c-wait num">
         {task.wait_seconds === null ? <span class="dim">–</span> : duration(task.wait_seconds * 1_000)}
       </div>
-      <div role="cell" class="c-ran num">
-        {task.runtime === null ? <span class="dim">–</span> : seconds(task.runtime)}
+      <div role="cell" class="c-queue">
+        {task.queue ?? <span class="dim">–</span>}
+      </div>
+      <div role="cell" class="c-worker" title={task.worker ?? undefined}>
+        {task.worker ?? <span class="dim">–</span>}
       </div>
       <div role="cell" class="c-when num">
         <Ago at={task.timestamp} missing="in queue" isShort />

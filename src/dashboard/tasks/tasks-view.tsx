@@ -8,12 +8,13 @@ import { Empty, Loading, Problem } from '../parts/problem.tsx';
 import { useHold } from '../parts/use-hold.ts';
 import { ViewHead } from '../parts/view-head.tsx';
 import { VirtualRows } from '../parts/virtual-rows.tsx';
-import { linkTo, taskLink } from '../route.ts';
+import { taskLink } from '../route.ts';
 import { count, counted } from '../text/numbers.ts';
 import { wordsFor } from '../text/words.ts';
 import { useMedia } from '../use-media.ts';
 import { ExportMenu } from './export-menu.tsx';
 import { ActiveFilters, Filters } from './filters.tsx';
+import { NoTasks } from './no-tasks.tsx';
 import { TaskHead } from './task-head.tsx';
 import { keyOf } from './task-list.ts';
 import { TaskRow } from './task-row.tsx';
@@ -117,21 +118,4 @@ function showNews(list: TaskList): void {
 function totalText(shown: number, total: number | null, hasMore: boolean): string {
   if (total !== null) return counted(total, 'task');
   return hasMore ? `more than ${count(shown)} tasks` : counted(shown, 'task');
-}
-
-function NoTasks({ query }: { readonly query: URLSearchParams }) {
-  const isFiltered = [...query.keys()].some((name) => !['sort', 'order', 'compare'].includes(name));
-  if (isFiltered) {
-    return (
-      <Empty title="No task matches these filters">
-        <a href="#/tasks">Show all tasks</a>
-      </Empty>
-    );
-  }
-  return (
-    <Empty title="No tasks yet">
-      Tasks appear here as soon as one is sent. If you have sent some, see{' '}
-      <a href={linkTo('system')}>System</a> for settings that hide them.
-    </Empty>
-  );
 }

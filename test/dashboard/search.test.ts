@@ -1,0 +1,105 @@
+import axe from 'axe-core';
+import { describe, expect, it } from 'vitest';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { serve, until } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, look } from './browser.ts';
+import { createShop, ids } from './shop.ts';
+
+const [major] = EXPRESS_MAJORS;
+if (major === undefined) throw new Error('there is no Express');
+const PHONE = { viewport: { width: 390, height: 844 } };
+
+async function open(hash: string, options: Parameters<typeof look>[2] = {}) {
+  const { base } = await serve(major as NonNullable<typeof major>, createShop().options);
+  const looked = await look(base, hash, options);
+  return { ...looked, field: looked.page.getByRole('combobox', { name: 'Search' }) };
+}
+
+describe.skipIf(browserMissing)(browserTitle('the search box'), () => {
+  it('opens the list from every view, by keys alone, and shows what the address asks for', async () => {
+    const { page, field, go } = await open('#/workers');
+    await page.getByRole('heading', { name: 'Workers' }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('name:labels.* -state:FAILURE label-7');
+    await page.keyboard.press('Enter');
+    await page.getByText('1 task', { exact: true }).waitFor();
+    expect(page.url()).toMatch(/#\/tasks\?name_prefix=labels\.&not_state=FAILURE&q=label-7$/);
+    expect(await field.inputValue()).toBe('name:labels.* -state:FAILURE label-7');
+    await go('#/tasks?runtime_gt=0.5&state=SUCCESS&name=a&name=b');
+    await until(async () => (await field.inputValue()) === 'state:SUCCESS name:a,b runtime>500ms');
+  });
+
+  it('says where a search is wrong, and asks for nothing else instead', async () => {
+    const { page, field } = await open('#/tasks?name=labels.print');
+    await page.getByText('20 tasks', { exact: true }).waitFor();
+    await field.fill('name:labels.print stat:SUCCESS');
+    await page.getByText('Unknown field `stat` at character 19. Did you mean `state`?').waitFor();
+    expect(await field.getAttribute('aria-invalid')).toBe('true');
+    expect(page.url()).toMatch(/\?name=labels\.print$/);
+    await field.fill('name:labels.print state:SUCCESS');
+    await until(() => page.url().endsWith('?name=labels.print&state=SUCCESS'));
+    expect(await field.getAttribute('aria-invalid')).toBe('false');
+  });
+
+  it('completes fields and values by keys, with how many tasks they have', async () => {
+    const { page, field } = await open('#/tasks');
+    const options = page.getByRole('option');
+    await field.focus();
+    await options.first().waitFor();
+    await page.keyboard.type('na');
+    await until(
+      async () =>
+        (await options.count()) > 0 && (await options.first().textContent())?.startsWith('name:') === true,
+    );
+    await page.keyboard.press('ArrowDown');
+    expect(await field.getAttribute('aria-activedescendant')).toBe('search-option-0');
+    await page.keyboard.press('Enter');
+    await until(async () => (await options.first().textContent()) === 'labels.print20');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    expect(await field.inputValue()).toBe('name:labels.print ');
+    await page.getByText('20 tasks', { exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await options.first().waitFor({ state: 'hidden' });
+    expect(await field.inputValue()).toBe('name:labels.print ');
+  });
+
+  it('opens a task by its id', async () => {
+    const { page, field } = await open('#/');
+    await field.fill(ids.failed);
+    await page.getByRole('option', { name: `Open task ${ids.failed}` }).click();
+    await page.getByRole('heading', { name: 'payments.charge' }).waitFor();
+  });
+
+  it('has room on a phone, and nothing for axe to find while it is open', async () => {
+    const { page, field } = await open('#/tasks?state=FAILURE', { ...PHONE, bypassCSP: true });
+    await field.click();
+    await field.fill('q');
+    await page.getByRole('option').first().waitFor();
+    expect((await field.boundingBox())?.height).toBeGreaterThanOrEqual(44);
+    for (const option of await page.getByRole('option').all()) {
+      expect((await option.boundingBox())?.height).toBeGreaterThanOrEqual(40);
+    }
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+    await page.evaluate(axe.source);
+    const found = await page.evaluate(
+      "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id }) => id))",
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('names the term that leaves nothing, and leads from task to task in the list', async () => {
+    const { page } = await open('#/tasks?name=labels.print&queue=mail');
+    await page.getByText('Without queue:mail 20 would.').waitFor();
+    await page.getByRole('link', { name: '20', exact: true }).click();
+    await page.getByText('20 tasks', { exact: true }).waitFor();
+    const rows = page.locator('.rows .c-name a');
+    const links = await rows.evaluateAll('(all) => all.map((one) => one.getAttribute("href"))' as never);
+    await rows.first().click();
+    await page.getByRole('heading', { name: 'labels.print' }).waitFor();
+    await page.keyboard.press(']');
+    await until(() => page.url().includes(String((links as string[])[1]).split('?')[0] ?? ''));
+    await page.keyboard.press('[');
+    await until(() => page.url().includes(String((links as string[])[0]).split('?')[0] ?? ''));
+  });
+});
