@@ -9,54 +9,10 @@ const TYPING_MS = 250;
 
 /** The search of all views. In the list it searches while somebody types; elsewhere Enter opens the list. */
 export function SearchBox({ here: { path, id, query } }: { readonly here: Route }) {
-  const isList = path === 'tasks' && id === '';
-  const [facets, setFacets] = useState<Facets>({});
-  const { text, setText, fault, search, searchSoon } = useSearch(isList, query);
-  const [caret, setCaret] = useState(0);
-  const [isOpen, setOpen] = useState(false);
-  const [active, setActive] = useState(-1);
   const field = useRef<HTMLInputElement>(null);
-
-  const options = isOpen ? suggest(text, caret, facets) : [];
-  const chosen = options[active];
-
-  function type(value: string, at: number): void {
-    setText(value);
-    setCaret(at);
-    setActive(-1);
-    searchSoon(value);
-  }
-
-  function choose({ link, text: whole, caret: at }: Suggestion): void {
-    if (link !== undefined) {
-      setOpen(false);
-      go(link);
-      return;
-    }
-    type(whole, at);
-    field.current?.focus();
-    // The caret moves once the text is there.
-    requestAnimationFrame(() => field.current?.setSelectionRange(at, at));
-  }
-
-  function onKey(event: KeyboardEvent): void {
-    const { key } = event;
-    if (key === 'ArrowDown' || key === 'ArrowUp') {
-      setOpen(true);
-      const step = key === 'ArrowDown' ? 1 : -1;
-      setActive(((active + 1 + step + options.length + 1) % (options.length + 1)) - 1);
-    } else if (key === 'Enter' && chosen !== undefined) choose(chosen);
-    else if (key === 'Enter') {
-      setOpen(false);
-      // What was typed last may not be in the state yet.
-      search(field.current?.value ?? text);
-    } else if (key === 'Escape' && isOpen && options.length > 0) {
-      setOpen(false);
-      event.stopPropagation();
-    } else return;
-    event.preventDefault();
-  }
-
+  const asking = useSearch(path === 'tasks' && id === '', query);
+  const { text, fault } = asking;
+  const { options, active, open, close, type, choose, onKey } = useSuggestions(field, asking);
   return (
     <search class="frame-search">
       <input
@@ -67,7 +23,7 @@ export function SearchBox({ here: { path, id, query } }: { readonly here: Route 
         aria-autocomplete="list"
         aria-expanded={options.length > 0}
         aria-controls="search-options"
-        aria-activedescendant={chosen === undefined ? undefined : `search-option-${active}`}
+        aria-activedescendant={options[active] === undefined ? undefined : `search-option-${active}`}
         aria-invalid={fault !== null}
         aria-describedby={fault === null ? undefined : 'search-fault'}
         autocomplete="off"
@@ -75,13 +31,10 @@ export function SearchBox({ here: { path, id, query } }: { readonly here: Route 
         maxLength={2_000}
         value={text}
         placeholder="Search tasks: name:mail.* -state:SUCCESS runtime>5s &quot;a phrase&quot;  ( / )"
-        onFocus={() => {
-          setOpen(true);
-          void readFacets().then(setFacets);
-        }}
-        onBlur={() => setOpen(false)}
+        onFocus={open}
+        onBlur={close}
         onInput={({ currentTarget: { value, selectionStart } }) => {
-          setOpen(true);
+          open();
           type(value, selectionStart ?? value.length);
         }}
         onKeyDown={onKey}
@@ -94,6 +47,63 @@ export function SearchBox({ here: { path, id, query } }: { readonly here: Route 
       </div>
     </search>
   );
+}
+
+/** The completions of the term at the caret, and the keys that choose one. */
+function useSuggestions(
+  field: { readonly current: HTMLInputElement | null },
+  { text, setText, search, searchSoon }: ReturnType<typeof useSearch>,
+) {
+  const [facets, setFacets] = useState<Facets>({});
+  const [caret, setCaret] = useState(0);
+  const [isOpen, setOpen] = useState(false);
+  const [active, setActive] = useState(-1);
+  const options = isOpen ? suggest(text, caret, facets) : [];
+  const close = (): void => setOpen(false);
+
+  function open(): void {
+    setOpen(true);
+    void readFacets().then(setFacets);
+  }
+
+  function type(value: string, at: number): void {
+    setText(value);
+    setCaret(at);
+    setActive(-1);
+    searchSoon(value);
+  }
+
+  function choose({ link, text: whole, caret: at }: Suggestion): void {
+    if (link !== undefined) {
+      close();
+      go(link);
+      return;
+    }
+    type(whole, at);
+    field.current?.focus();
+    // The caret moves once the text is there.
+    requestAnimationFrame(() => field.current?.setSelectionRange(at, at));
+  }
+
+  function onKey(event: KeyboardEvent): void {
+    const { key } = event;
+    const chosen = options[active];
+    if (key === 'ArrowDown' || key === 'ArrowUp') {
+      open();
+      const step = key === 'ArrowDown' ? 1 : -1;
+      setActive(((active + 1 + step + options.length + 1) % (options.length + 1)) - 1);
+    } else if (key === 'Enter' && chosen !== undefined) choose(chosen);
+    else if (key === 'Enter') {
+      close();
+      // What was typed last may not be in the state yet.
+      search(field.current?.value ?? text);
+    } else if (key === 'Escape' && options.length > 0) {
+      close();
+      event.stopPropagation();
+    } else return;
+    event.preventDefault();
+  }
+  return { options, active, open, close, type, choose, onKey };
 }
 
 function Options(props: {
