@@ -1,4 +1,4 @@
-import type { StatsTotalsBody } from '../../client.ts';
+import type { StatsTotalsBody, TaskStatsBody } from '../../client.ts';
 import { Histogram } from '../charts/histogram.tsx';
 import { LineChart } from '../charts/line-chart.tsx';
 import { ThroughputChart } from '../charts/throughput-chart.tsx';
@@ -9,7 +9,6 @@ import { ViewHead } from '../parts/view-head.tsx';
 import { usePrevious, useRange } from '../range/use-range.ts';
 import { go, linkHere, linkTo } from '../route.ts';
 import { count, seconds } from '../text/numbers.ts';
-import type { ViewProps } from '../views.ts';
 
 const shown = (value: number | null): string => (value === null ? '–' : count(value));
 
@@ -24,7 +23,7 @@ const TILES = [
 ] as const satisfies readonly (readonly [string, keyof StatsTotalsBody, (value: number | null) => string])[];
 
 /** One task name over time, against the period before. */
-export function NameView({ id }: ViewProps) {
+export function NameView({ id }: { readonly id: string }) {
   const range = useRange();
   const asked = { limit: 0, name: id, stats_percentiles: true };
   const { data, error, at, reload } = useResource(
@@ -37,14 +36,6 @@ export function NameView({ id }: ViewProps) {
     async (window, signal) => (await client.tasks({ ...asked, ...window }, { signal })).stats ?? null,
   );
   const stats = data?.stats ?? null;
-  const shared = stats && {
-    stepSeconds: stats.step_seconds,
-    markers: stats.markers,
-    filters: { name: id },
-    onRange: (from: string, to: string) => go(linkHere({ from, to, range: null })),
-  };
-  const series = stats?.series ?? [];
-  const times = series.map(({ t }) => t);
   return (
     <>
       <ViewHead title={id} at={at}>
@@ -52,7 +43,7 @@ export function NameView({ id }: ViewProps) {
       </ViewHead>
       {error !== null && <Problem error={error} retry={reload} />}
       {data !== null && stats === null && <Empty title="No statistics" />}
-      {shared !== null && stats !== null && (
+      {stats !== null && (
         <>
           <section class="panel">
             <h2>Figures</h2>
@@ -68,30 +59,46 @@ export function NameView({ id }: ViewProps) {
               ))}
             </dl>
           </section>
-          <section class="panel">
-            <h2>Throughput</h2>
-            <ThroughputChart {...shared} label={`Tasks of ${id}`} series={series} />
-          </section>
-          <section class="panel">
-            <h2>Run time</h2>
-            <LineChart
-              {...shared}
-              times={times}
-              label={`Run time of ${id}`}
-              unit="seconds"
-              lines={[
-                { label: 'p95', values: series.map((step) => step.runtime_p95 ?? null), look: 'thick' },
-                { label: 'p50', values: series.map((step) => step.runtime_p50 ?? null), look: 'thin' },
-              ]}
-            />
-            <Histogram
-              label={`Run times of ${id}`}
-              classes={stats.runtime_histogram ?? []}
-              format={(value) => seconds(value)}
-            />
-          </section>
+          <Charts id={id} stats={stats} />
         </>
       )}
+    </>
+  );
+}
+
+/** How many tasks ran, and how long they took. */
+function Charts({ id, stats }: { readonly id: string; readonly stats: TaskStatsBody }) {
+  const { series } = stats;
+  const shared = {
+    stepSeconds: stats.step_seconds,
+    markers: stats.markers,
+    filters: { name: id },
+    onRange: (from: string, to: string) => go(linkHere({ from, to, range: null })),
+  };
+  return (
+    <>
+      <section class="panel">
+        <h2>Throughput</h2>
+        <ThroughputChart {...shared} label={`Tasks of ${id}`} series={series} />
+      </section>
+      <section class="panel">
+        <h2>Run time</h2>
+        <LineChart
+          {...shared}
+          times={series.map(({ t }) => t)}
+          label={`Run time of ${id}`}
+          unit="seconds"
+          lines={[
+            { label: 'p95', values: series.map((step) => step.runtime_p95 ?? null), look: 'thick' },
+            { label: 'p50', values: series.map((step) => step.runtime_p50 ?? null), look: 'thin' },
+          ]}
+        />
+        <Histogram
+          label={`Run times of ${id}`}
+          classes={stats.runtime_histogram ?? []}
+          format={(value) => seconds(value)}
+        />
+      </section>
     </>
   );
 }

@@ -7,10 +7,9 @@ import { Empty, Problem } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { useRange } from '../range/use-range.ts';
 import { go, linkHere, linkTo } from '../route.ts';
-import type { ViewProps } from '../views.ts';
 
 /** One queue over time: how much waits and for how long, and what comes in against what goes out. */
-export function QueueView({ id }: ViewProps) {
+export function QueueView({ id }: { readonly id: string }) {
   const range = useRange();
   const { data, error, at, reload } = useResource(
     `${range.key} ${id}`,
