@@ -30,7 +30,23 @@ export interface View {
 
 /** Every view. To add one, add it here: navigation, keys and addresses follow. */
 export const VIEWS: readonly View[] = [
-  { path: '', title: 'Overview', key: 'o', period: 'window', load: () => OverviewView },
+  { path: '', title: 'Overview', key: 'o', period: 'window', canCompare: true, load: () => OverviewView },
+  {
+    path: 'failures',
+    title: 'Failures',
+    key: 'f',
+    period: 'window',
+    canCompare: true,
+    load: async () => (await import('./failures/failures-view.tsx')).FailuresView,
+  },
+  {
+    path: 'failures/',
+    title: 'Cause',
+    under: 'failures',
+    period: 'window',
+    canCompare: true,
+    load: async () => (await import('./failures/cause-view.tsx')).CauseView,
+  },
   {
     path: 'tasks',
     title: 'Tasks',

@@ -71,7 +71,13 @@ const counted: TaskSource = {
 };
 
 async function open(options: LookOptions = {}) {
-  const host = await serve(major as NonNullable<typeof major>, { sources: { tasks: counted } });
+  const host = await serve(major as NonNullable<typeof major>, {
+    sources: { tasks: counted },
+    markers: () => [
+      { at: new Date(START + 30 * MINUTE), text: 'v411' },
+      { at: new Date(START + 30 * MINUTE + 1_000), text: 'v412', url: 'https://git.example/v412' },
+    ],
+  });
   const view = await look(host.base, '#/', { expected: /501/, timezoneId: 'UTC', ...options });
   const slider = view.page.getByRole('slider', { name: 'Tasks over time' });
   await slider.waitFor();
@@ -143,6 +149,33 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a chart over time'),
     expect(await caption.textContent()).toMatch(/failed 1.*06:20/);
     const box = await page.getByRole('link', { name: 'Tasks of 06:20 ›' }).boundingBox();
     expect(box?.height).toBeGreaterThanOrEqual(44);
+  });
+
+  it('selects a range by dragging, and by Shift and arrows', async () => {
+    const { page, slider } = await open();
+    const { x = 0, y = 0, width = 0 } = (await slider.boundingBox()) ?? {};
+    const at = (step: number): number => x + (width * (step + 0.5)) / 60;
+    await page.mouse.move(at(10), y + 50);
+    await page.mouse.down();
+    await page.mouse.move(at(19), y + 50, { steps: 4 });
+    expect(await slider.getAttribute('aria-valuetext')).toMatch(/^from 06:10: .*, to 06:19: /);
+    await page.mouse.up();
+    const rangeInAddress = () => decodeURIComponent(page.url().split('?')[1] ?? '');
+    await until(() => rangeInAddress() === 'from=2026-11-23T06:10:00.000Z&to=2026-11-23T06:20:00.000Z');
+    await slider.focus();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('Shift+ArrowRight');
+    await page.keyboard.press('Shift+ArrowRight');
+    await page.keyboard.press('Enter');
+    await until(() => rangeInAddress() === 'from=2026-11-23T06:00:00.000Z&to=2026-11-23T06:03:00.000Z');
+  });
+
+  it('draws markers, and leads to the failures since one of them', async () => {
+    const { page } = await open();
+    await page.getByRole('button', { name: 'Marker v411, v412', exact: true }).click();
+    await page.getByRole('link', { name: 'Open v412' }).waitFor();
+    await page.getByRole('link', { name: 'Failures since v412 ›' }).click();
+    await until(() => decodeURIComponent(page.url()).includes('#/failures?from=2026-11-23T06:30:01.000Z'));
   });
 
   it('is also a table', async () => {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import axe from 'axe-core';
 import type { Express } from 'express';
 import helmet from 'helmet';
 import { describe, expect, it } from 'vitest';
 import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
 import { type HostOptions, serve, until } from '../router/host-kit.ts';
+import { axeFinds } from './axe.ts';
 import { browserMissing, browserTitle, look } from './browser.ts';
 import { createShop, ids } from './shop.ts';
 
@@ -57,7 +57,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
   it.each(Object.keys(HOSTS))('works under %s', async (name) => {
     const { base } = await serve(major, createShop().options, HOSTS[name]);
     const { page, go } = await look(base, '', { expected: /404/ });
-    await page.getByText('1 of 1 online').waitFor();
+    await page.getByText('Workers 1/1').waitFor();
     for (const [, hash] of VIEWS) await go(hash);
     await go(`#/workflow/${ids.root}?view=graph`);
     await page.locator('.graph-svg .node').first().waitFor();
@@ -68,15 +68,10 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
     async (colorScheme) => {
       const { base } = await serve(major, createShop().options);
       const { page, go, settled } = await look(base, '', { colorScheme, expected: /404/, bypassCSP: true });
-      await page.evaluate(axe.source);
       for (const [name, hash] of VIEWS) {
         await go(hash);
         await settled();
-        const found = (await page.evaluate(
-          `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations
-          .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-          .map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map(({ html }) => html).join(' ')))`,
-        )) as string[];
+        const found = await axeFinds(page);
         expect([name, found]).toEqual([name, []]);
       }
     },

@@ -9,7 +9,7 @@ import { Slider } from './slider.tsx';
 
 /** One class of a {@link Histogram}. */
 export interface HistogramClass {
-  /** Upper bound, included; `null`: none. */
+  /** Values in it are less than this; `null`: no limit. */
   readonly le: number | null;
   readonly count: number;
 }
@@ -60,8 +60,8 @@ function boundText(
 ): string {
   const le = classes[index]?.le ?? null;
   const above = classes[index - 1]?.le ?? null;
-  if (le !== null) return `≤ ${format(le)}`;
-  return above === null ? 'all' : `> ${format(above)}`;
+  if (le !== null) return `< ${format(le)}`;
+  return above === null ? 'all' : `≥ ${format(above)}`;
 }
 
 function Bars(props: {

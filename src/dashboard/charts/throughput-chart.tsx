@@ -1,5 +1,6 @@
 import { useId, useMemo, useState } from 'preact/hooks';
 import type { StatsStepBody } from '../../client.ts';
+import { changeText } from '../parts/change.tsx';
 import { count } from '../text/numbers.ts';
 import { axisCount, greatest, niceMost, type Row, type TimeChartProps } from './chart.ts';
 import type { Panel, Scale } from './panel.tsx';
@@ -12,6 +13,7 @@ const KINDS = [
   ['succeeded', 'succeeded', '✓'],
 ] as const;
 type Kind = (typeof KINDS)[number][0];
+const ALL: readonly Kind[] = KINDS.map(([kind]) => kind);
 
 /** A failure can be seen beside any number of successes. */
 const LEAST_FAILED_PX = 3;
@@ -20,34 +22,45 @@ const LEAST_FAILED_PX = 3;
 export function ThroughputChart(
   props: Omit<TimeChartProps, 'times'> & {
     readonly series: readonly StatsStepBody[];
+    /** What to show. Default: everything. */
+    readonly kinds?: readonly Kind[];
+    /** Totals of the period before, to compare with. Default: none. */
+    readonly before?: Readonly<Record<Kind, number | null>> | null;
     /** Pixels. Default 160. */
     readonly height?: number;
   },
 ) {
-  const { series, height = 160 } = props;
+  const { series, kinds = ALL, before = null, height = 160 } = props;
+  const shown = KINDS.filter(([kind]) => kinds.includes(kind));
   const [only, setOnly] = useState<Kind | null>(null);
   const hatch = useId();
   const times = useMemo(() => series.map(({ t }) => t), [series]);
-  const rows: readonly Row[] = KINDS.map(([key, label, mark]) => ({
+  const rows: readonly Row[] = shown.map(([key, label, mark]) => ({
     ...{ key, tone: key, label, mark, format: count },
     values: series.map((step) => step[key]),
-    total: totalOf(series, key),
+    total: totalText(series, key, before),
     isOn: only === null || only === key,
-    isolate: () => setOnly(only === key ? null : key),
+    ...(shown.length > 1 ? { isolate: () => setOnly(only === key ? null : key) } : {}),
   }));
   const panels = useMemo((): readonly Panel[] => {
-    const kinds = KINDS.map(([kind]) => kind).filter((kind) => only === null || only === kind);
-    const sums = series.map((step) => kinds.reduce((sum, kind) => sum + (step[kind] ?? 0), 0));
-    const draw = (scale: Scale) => <Columns {...{ series, kinds, scale, hatch }} />;
+    const drawn = shown.map(([kind]) => kind).filter((kind) => only === null || only === kind);
+    const sums = series.map((step) => drawn.reduce((sum, kind) => sum + (step[kind] ?? 0), 0));
+    const draw = (scale: Scale) => <Columns {...{ series, scale, hatch }} kinds={drawn} />;
     return [{ key: 'ends', height, most: niceMost(greatest(sums)), format: axisCount, draw }];
-  }, [series, only, height, hatch]);
+  }, [series, kinds, only, height, hatch]);
   return <TimeChart {...props} {...{ times, rows, panels }} />;
 }
 
-/** The sum of what is known; a dash when nothing is. */
-function totalOf(series: readonly StatsStepBody[], kind: Kind): string {
+/** The sum of what is known, a dash when nothing is, and how it compares with the period before. */
+function totalText(
+  series: readonly StatsStepBody[],
+  kind: Kind,
+  before: Readonly<Record<Kind, number | null>> | null,
+): string {
   const known = series.flatMap((step) => step[kind] ?? []);
-  return known.length === 0 ? '–' : count(known.reduce((sum, figure) => sum + figure, 0));
+  if (known.length === 0) return '–';
+  const sum = known.reduce((total, figure) => total + figure, 0);
+  return before === null ? count(sum) : `${count(sum)} ${changeText(sum, before[kind])}`;
 }
 
 function Columns(props: {

@@ -108,6 +108,7 @@ const NAMES: Readonly<Record<string, string>> = {
   name: 'name',
   worker: 'worker',
   queue: 'queue',
+  cause: 'cause',
   q: 'search',
   root_id: 'workflow',
   parent_id: 'sent by',

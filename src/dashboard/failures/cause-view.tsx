@@ -1,0 +1,180 @@
+import '../style/failures.css';
+import type { StatsCauseBody, StatsNameBody, TaskStatsBody } from '../../client.ts';
+import { ThroughputChart } from '../charts/throughput-chart.tsx';
+import { client } from '../live/connection.ts';
+import { useResource } from '../live/use-resource.ts';
+import { Sources } from '../parts/age.tsx';
+import { Change } from '../parts/change.tsx';
+import { Moment } from '../parts/moment.tsx';
+import { Empty, Loading, Problem } from '../parts/problem.tsx';
+import { ValueBlock } from '../parts/value-block.tsx';
+import { ViewHead } from '../parts/view-head.tsx';
+import { usePrevious, useRange } from '../range/use-range.ts';
+import { go, linkHere, linkTo } from '../route.ts';
+import { count } from '../text/numbers.ts';
+import { NewBadge } from './cause-text.tsx';
+import { LatestTasks } from './latest-tasks.tsx';
+import { ownFrames } from './own-frames.ts';
+
+const LATEST = 10;
+
+/** One cause of failures: when it struck, a sample with its traceback, and the tasks that it struck. */
+export function CauseView({ id }: { readonly id: string }) {
+  const range = useRange();
+  const { data, error, at, reload } = useResource(
+    `${id} ${range.key}`,
+    (signal) =>
+      client.tasks(
+        { cause: id, limit: LATEST, ...range.list(), ...range.stats(), stats_causes: 1 },
+        { signal },
+      ),
+    { news: (event) => event.state === 'FAILURE', gap: 3_000, keep: true },
+  );
+  const before = usePrevious(id, (window, signal) =>
+    client.tasks({ cause: id, limit: 0, ...window }, { signal }),
+  );
+  const stats = data?.stats ?? null;
+  const cause = stats?.causes?.[0];
+  return (
+    <>
+      <ViewHead title={cause?.exception ?? 'Cause'} at={at}>
+        <a class="button small" href={linkTo('tasks', { cause: id })}>
+          All its tasks
+        </a>
+      </ViewHead>
+      {error !== null && <Problem error={error} retry={reload} />}
+      <Sources sources={data?.sources} />
+      {data === null && error === null && <Loading />}
+      {stats !== null && cause !== undefined && (
+        <Cause
+          {...{ cause, stats }}
+          before={before === null ? undefined : (before.stats?.totals.failed ?? null)}
+        />
+      )}
+      {data !== null && cause === undefined && <Absent />}
+      {data !== null && <LatestTasks tasks={data.tasks} total={data.total} cause={id} />}
+    </>
+  );
+}
+
+function Absent() {
+  return (
+    <Empty title="No failure of this cause in this time.">
+      <a href={linkTo('failures')}>All failures</a>
+    </Empty>
+  );
+}
+
+function Cause(props: {
+  readonly cause: StatsCauseBody;
+  readonly stats: TaskStatsBody;
+  /** Failures in the period before; `null`: unknown, `undefined`: nobody compares. */
+  readonly before: number | null | undefined;
+}) {
+  const { cause, stats, before } = props;
+  const { message, frame, first_seen, last_seen, sample } = cause;
+  return (
+    <>
+      <p class="cause-message wrap">
+        {message} {frame !== null && <span class="dim">{frame}</span>}
+      </p>
+      <p class="cause-facts">
+        <NewBadge cause={cause} />
+        <span>
+          <b class="num">{count(cause.count)}</b> failed{' '}
+          {before !== undefined && <Change now={cause.count} before={before} text={count} />}
+        </span>
+        <span>
+          first <Moment at={first_seen} />
+        </span>
+        <span>
+          last <Moment at={last_seen} />
+        </span>
+      </p>
+      <section class="panel">
+        <h2>Failures over time</h2>
+        <ThroughputChart
+          label="Failures over time"
+          series={stats.series}
+          stepSeconds={stats.step_seconds}
+          markers={stats.markers}
+          kinds={['failed']}
+          height={120}
+          filters={{ cause: cause.cause }}
+          onRange={(from, to) => go(linkHere({ from, to, range: null }))}
+        />
+      </section>
+      <div class="columns">
+        <div class="column-side">{sample !== null && <Sample id={sample} />}</div>
+        <div class="column-side">
+          <Where names={stats.names} workers={cause.workers} cause={cause.cause} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** The traceback of the last failure, the app's own frames first. */
+function Sample({ id }: { readonly id: string }) {
+  const { data, error, reload } = useResource(id, (signal) => client.task(id, { signal }), { every: 60_000 });
+  if (data === null) return error === null ? <Loading /> : <Problem error={error} retry={reload} />;
+  const { traceback, exception, truncated } = data;
+  const own = ownFrames(traceback ?? '');
+  return (
+    <section class="panel" aria-label="Sample">
+      {own.length > 0 && (
+        <>
+          <h2>Own code</h2>
+          <ol class="own-frames mono">
+            {own.map(({ place, code }, index) => (
+              <li key={index}>
+                <span class="wrap">{place}</span>
+                {code !== null && <b class="wrap">{code}</b>}
+              </li>
+            ))}
+          </ol>
+        </>
+      )}
+      <ValueBlock
+        label="Traceback"
+        text={traceback ?? exception}
+        isCut={truncated.includes('traceback')}
+        fromEnd
+        missing="The engine reported none."
+      />
+    </section>
+  );
+}
+
+function Where(props: {
+  readonly names: readonly StatsNameBody[];
+  readonly workers: readonly string[];
+  readonly cause: string;
+}) {
+  const { names, workers, cause } = props;
+  return (
+    <section class="panel" aria-label="Where">
+      <h2>Names</h2>
+      <ul class="cause-where">
+        {names.map(({ name, failed }) => (
+          <li key={name}>
+            <a class="wrap" href={linkTo('tasks', { cause, name })}>
+              {name}
+            </a>
+            <span class="num">{count(failed)}</span>
+          </li>
+        ))}
+      </ul>
+      {workers.length > 0 && <h2>Workers</h2>}
+      <ul class="cause-where">
+        {workers.map((worker) => (
+          <li key={worker}>
+            <a class="wrap" href={linkTo('tasks', { cause, worker })}>
+              {worker}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,173 @@
+import { describe, expect, it } from 'vitest';
+import { ownFrames } from '../../src/dashboard/failures/own-frames.ts';
+import { memorySources } from '../../src/memory.ts';
+import type { MonitorOptions } from '../../src/options.ts';
+import type { TaskSource } from '../../src/source.ts';
+import type { TasksBody } from '../../src/wire.ts';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { serve, until } from '../router/host-kit.ts';
+import { axeFinds } from './axe.ts';
+import { browserMissing, browserTitle, type LookOptions, look } from './browser.ts';
+
+const [major] = EXPRESS_MAJORS;
+if (major === undefined) throw new Error('there is no Express');
+const MINUTE = 60_000;
+
+const traceback = (file: string, call: string, error: string): string =>
+  [
+    'Traceback (most recent call last):',
+    '  File "/usr/lib/python3/dist-packages/celery/app/trace.py", line 453, in trace_task',
+    '    R = retval = fun(*args, **kwargs)',
+    `  File "/app/shop/${file}", line 31, in ${call}`,
+    '    gateway.capture(order)',
+    '  File "/app/venv/lib/python3.12/site-packages/gateway/http.py", line 9, in post',
+    '    raise error',
+    error,
+  ].join('\n');
+
+/** Two causes since a deploy 20 minutes ago, and an older third one. */
+function incident() {
+  const queue = memorySources({ name: 'shop' });
+  const now = Date.now();
+  let next = 0;
+  function fail(minutes: number, name: string, error: string, file: string): void {
+    next += 1;
+    const task = { id: `failed-${next}`, name, worker: 'w1@h', queue: 'orders' };
+    const timestamp = now - minutes * MINUTE;
+    queue.record({ ...task, state: 'STARTED', timestamp: timestamp - 500 });
+    const [exception = '', message] = error.split(': ');
+    const stack = traceback(file, name, error);
+    const thrown = Object.assign(new Error(message), { name: exception, stack });
+    queue.record({ ...task, state: 'FAILURE', timestamp, error: thrown });
+  }
+  for (const minutes of [200, 100, 50, 3]) fail(minutes, 'mail.send', 'TimeoutError: after 30 s', 'mail.py');
+  for (let minute = 19; minute > 4; minute -= 1) {
+    fail(minute, 'payments.charge', `CardDeclined: order ${minute}`, 'charge.py');
+    if (minute % 3 === 0) fail(minute, 'payments.refund', `KeyError: '${minute}'`, 'refund.py');
+  }
+  queue.recordWorker({ hostname: 'w1@h', concurrency: 4, active: 0, interval: 3_600 });
+  const deploy = { at: new Date(now - 20 * MINUTE), text: 'v412', url: 'https://git.example/v412' };
+  const options: MonitorOptions = { sources: queue, markers: () => [deploy] };
+  return { queue, options, fail, now };
+}
+
+async function open(options: MonitorOptions, hash: string, more: LookOptions = {}) {
+  const host = await serve(major as NonNullable<typeof major>, options);
+  const view = await look(host.base, hash, more);
+  await view.settled();
+  return { ...host, ...view };
+}
+
+describe('the frames of a traceback', () => {
+  it('are those of the own code, the innermost first', () => {
+    expect(ownFrames(traceback('charge.py', 'capture', 'E'))).toEqual([
+      { place: 'File "/app/shop/charge.py", line 31, in capture', code: 'gateway.capture(order)' },
+    ]);
+    const node =
+      'Error: x\n    at a (/app/a.js:1:2)\n    at b (/app/node_modules/b/b.js:1:2)\n    at node:internal/x:1:2';
+    expect(ownFrames(node)).toEqual([{ place: 'at a (/app/a.js:1:2)', code: null }]);
+    expect(ownFrames('')).toEqual([]);
+  });
+
+  it('take no longer for a text that is none', () => {
+    const text = ' File "'.repeat(150_000);
+    const start = performance.now();
+    expect(ownFrames(text)).toHaveLength(1);
+    expect(performance.now() - start).toBeLessThan(500);
+  });
+});
+
+describe.skipIf(browserMissing)(browserTitle('in a browser, failures'), () => {
+  it('stand by cause, as in the API, and can be sorted by what is new', async () => {
+    const { options } = incident();
+    const { page, get } = await open(options, '#/failures');
+    const { stats } = (await get<TasksBody>('/api/tasks/?limit=0&stats=60&stats_causes=50')).body;
+    const rows = page.locator('.causes tbody tr');
+    expect(await rows.locator('.cause-count').allTextContents()).toEqual(['15', '5', '2']);
+    expect(await rows.locator('.cause-name b').allTextContents()).toEqual(
+      stats?.causes?.map(({ exception }) => exception),
+    );
+    expect(await page.locator('.failures-summary').textContent()).toBe('22 failures, 3 causes');
+    expect(await rows.first().textContent()).toMatch(/^newCardDeclined.*payments\.chargew1@h$/);
+    expect(await rows.nth(2).locator('.cause-new').textContent()).toBe('');
+    await page.getByRole('link', { name: 'Newest' }).click();
+    await until(async () => (await rows.first().textContent())?.includes('KeyError') === true);
+    expect(page.url()).toContain('sort=new');
+  });
+
+  it('lead from a marker to a cause, its traceback and its tasks', async () => {
+    const { options } = incident();
+    const { page } = await open(options, '#/?range=1h');
+    await page.getByRole('button', { name: 'Marker v412', exact: true }).first().click();
+    await page.getByRole('link', { name: 'Failures since v412 ›' }).click();
+    await page.getByRole('link', { name: /^KeyError/ }).click();
+    await page.getByRole('heading', { name: 'KeyError' }).waitFor();
+    await page.getByText('File "/app/shop/refund.py", line 31, in payments.refund').first().waitFor();
+    await page.getByRole('region', { name: 'Traceback' }).waitFor();
+    await page.getByRole('region', { name: 'Where' }).getByText('w1@h').waitFor();
+    expect(await page.locator('.latest tbody tr').count()).toBe(5);
+    const slider = page.getByRole('slider', { name: 'Failures over time' });
+    await slider.press('End');
+    expect(await slider.getAttribute('aria-valuetext')).toMatch(/failed|not known/);
+    await page.locator('.latest tbody a').first().click();
+    await page.getByRole('heading', { name: 'payments.refund' }).waitFor();
+  });
+
+  it('can be read by keys alone', async () => {
+    const { options } = incident();
+    const { page } = await open(options, '#/failures');
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'KeyError' }).waitFor();
+  });
+
+  it('say when there are none, and when a source does not group them', async () => {
+    const empty = await open({ sources: memorySources() }, '#/failures?range=15m');
+    await empty.page
+      .getByText(/^Nothing failed in this time\.$|^Not known whether anything failed/)
+      .waitFor();
+    const plain: TaskSource = {
+      name: 'mine',
+      listTasks: () => ({ tasks: [], next: null, total: 0 }),
+      getTask: () => null,
+    };
+    const { page } = await open({ sources: { tasks: plain } }, '#/failures', { expected: /501/ });
+    await page.getByText('This task source does not group failures').waitFor();
+    await page.getByRole('link', { name: 'List the tasks that failed' }).waitFor();
+  });
+
+  it.each(['light', 'dark'] as const)(
+    'fit a phone and a desktop in %s, with nothing for axe to find',
+    { timeout: 120_000 },
+    async (colorScheme) => {
+      const { options, queue } = incident();
+      const { stats } = (
+        await (
+          await serve(major as NonNullable<typeof major>, options)
+        ).get<TasksBody>('/api/tasks/?limit=0&stats=60&stats_causes=1')
+      ).body;
+      const cause = stats?.causes?.[0]?.cause ?? '';
+      for (const [width, height] of [
+        [1440, 900],
+        [390, 844],
+      ] as const) {
+        for (const hash of ['#/failures', `#/failures/${cause}`]) {
+          const size = { viewport: { width, height }, colorScheme, bypassCSP: true };
+          const { page } = await open({ sources: queue }, hash, size);
+          expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+          expect([hash, await axeFinds(page)]).toEqual([hash, []]);
+        }
+      }
+    },
+  );
+
+  it('have rows of 44 px at least on a phone', async () => {
+    const { options } = incident();
+    const { page } = await open(options, '#/failures', { viewport: { width: 390, height: 844 } });
+    for (const row of await page.locator('.causes tbody tr').all()) {
+      expect((await row.boundingBox())?.height).toBeGreaterThanOrEqual(44);
+    }
+    expect(await page.locator('.causes tbody tr').first().textContent()).toContain('CardDeclined');
+  });
+});
