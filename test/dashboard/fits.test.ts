@@ -113,7 +113,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, what people read fit
     await page.getByRole('button', { name: `Dismiss: ${hint}` }).click();
     expect(await page.getByText(hint).count()).toBe(0);
     await page.reload();
-    await page.getByText('1 of 1 online').waitFor();
+    await page.getByText('Workers 1/1').waitFor();
     await page.getByRole('region', { name: 'Verdict' }).waitFor();
     expect(await page.getByText(hint).count()).toBe(0);
     await go('#/system');

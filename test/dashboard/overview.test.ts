@@ -68,6 +68,17 @@ function incident(): MemorySources {
   return queue;
 }
 
+/** Payments fail since 20 minutes, and mail takes three times as long as in the hour before. */
+function changed(): MemorySources {
+  const { queue, ago } = calm();
+  for (let minute = 119; minute > 0; minute--) {
+    const task = { id: `mail ${minute}`, name: 'mail.send', queue: 'mail', worker: 'w2@h' };
+    queue.record({ ...task, state: 'SUCCESS', timestamp: ago(minute), runtime: minute > 60 ? 1 : 3 });
+  }
+  for (let minute = 20; minute > 0; minute--) run(queue, `x ${minute}`, ago(minute), 'FAILURE');
+  return queue;
+}
+
 describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the overview'), () => {
   it('is green only when every rule has looked and found nothing', async () => {
     const { page } = await open(calm().queue);
@@ -78,7 +89,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
 
   it('names what is wrong, since when, and leads there', async () => {
     const { page, settled } = await open(incident());
-    await page.getByText('3 problems. 9 of 10 checks ran.').waitFor();
+    await page.getByText('✕ 3 problems · 9 of 10 checks ran').waitFor();
     const problems = page.getByRole('list', { name: 'Problems' }).getByRole('listitem');
     const texts = await problems.allTextContents();
     expect(texts).toHaveLength(3);
@@ -92,8 +103,24 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
     await page.getByText('Long runs: It needs 20 runs of video.encode within a day.').waitFor();
     await page.getByRole('link', { name: /^Failures: payments.charge/ }).click();
     await settled();
-    expect(page.url()).toContain('#/tasks?name=payments.charge&state=FAILURE&from=');
-    await page.getByText('20 tasks', { exact: true }).waitFor();
+    expect(page.url()).toContain('#/failures?name=payments.charge&from=');
+    await page.getByText('20 failures').waitFor();
+    await page.getByText('Only name payments.charge').waitFor();
+  });
+
+  it('stands above causes, and names by what changed', async () => {
+    const { page, go } = await open(changed());
+    const causes = page.locator('.top-causes li');
+    await causes.first().waitFor();
+    expect(await causes.allTextContents()).toEqual(['CardDeclinednew20']);
+    const rows = page.locator('table.named tbody tr');
+    await rows.getByText('▲ 3.0×').waitFor();
+    expect(await rows.locator('th').allTextContents()).toEqual(['mail.send', 'payments.charge']);
+    await page.getByText('Workers 1/1').waitFor();
+    await go('#/?compare=1');
+    await page.getByRole('button', { name: /^failed 20 ▲ from 0$/ }).waitFor();
+    await causes.first().getByRole('link').click();
+    await page.getByRole('heading', { name: 'CardDeclined' }).waitFor();
   });
 
   it('is not green while rules lack data, and names them', async () => {

@@ -43,7 +43,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a session that ends'
         },
       });
       const { page, text: shown } = await look(base, '#/', { expected: /40[13]|login\.example/ });
-      await page.getByText('1 of 1 online').waitFor();
+      await page.getByText('Workers 1/1').waitFor();
       await page.getByText('Live', { exact: true }).waitFor();
       isOver = true;
       const start = Date.now();
@@ -56,12 +56,19 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a session that ends'
         .first()
         .waitFor();
       const all = await shown();
-      for (const part of ['orders.place', 'celery@one', 'online', 'succeeded', 'secret.task', 'Missed one']) {
+      for (const part of [
+        'orders.place',
+        'celery@one',
+        'Workers 1/1',
+        'succeeded',
+        'secret.task',
+        'Missed one',
+      ]) {
         expect(all).not.toContain(part);
       }
       expect(all).not.toMatch(/Live|No problem found/);
       isOver = false;
-      await page.getByText('1 of 1 online').waitFor();
+      await page.getByText('Workers 1/1').waitFor();
       await page.getByText('secret.task').first().waitFor();
     },
     60_000,
@@ -78,7 +85,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, a session that ends'
     isAllowed = false;
     await page.getByText("The app's authorize function refused this request.").waitFor();
     expect(await page.getByRole('region', { name: 'celery@one' }).count()).toBe(0);
-    expect(await page.getByText('1 of 1 online').count()).toBe(0);
+    expect(await page.getByText('Workers 1/1').count()).toBe(0);
     await go('#/tasks');
     await page.getByText('23 tasks').waitFor();
   });

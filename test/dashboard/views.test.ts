@@ -133,7 +133,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
   it('tells at a glance what is wrong, and how much runs', async () => {
     const { page, text } = await open('#/');
     await page.getByText('Schedule Missed one was missed').waitFor();
-    await page.getByText('1 of 1 online').waitFor();
+    await page.getByText('Workers 1/1').waitFor();
     await page.getByRole('link', { name: '1 (50 %)' }).waitFor();
     expect(await text()).toMatch(/failed 1.*succeeded 22/);
   });

@@ -41,7 +41,7 @@ for (const [title, middleware] of POLICIES) {
       const host = await bench.serve(createShop().options, { before: using(middleware) });
       // It fails when the console, the policy or an error has anything to tell.
       const { page, go } = await look(host.base, '', { expected: /404/ });
-      await page.getByText('1 of 1 online').waitFor();
+      await page.getByText('Workers 1/1').waitFor();
       for (const hash of VIEWS) await go(hash);
       await go(`#/workflow/${ids.root}?view=graph`);
       await page.locator('.graph-svg .node').first().waitFor();

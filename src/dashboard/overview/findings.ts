@@ -40,7 +40,7 @@ export function verdictOf(component: ComponentBody | undefined): Verdict {
   if (findings.length > 0) {
     const found = rules.reduce((sum, rule) => sum + rule.found, 0);
     const isCritical = findings.some(({ severity }) => severity === 'critical');
-    const text = `${counted(Math.max(found, findings.length), 'problem')}. ${ran} of ${total} ran.`;
+    const text = `✕ ${counted(Math.max(found, findings.length), 'problem')} · ${ran} of ${total} ran`;
     return { ...base, tone: isCritical ? 'failure' : 'retry', text };
   }
   // A source that is up proves nothing about its tasks.
@@ -65,17 +65,23 @@ function reasonsOf(unknown: readonly RuleBody[], all: readonly RuleBody[]): stri
   return [...rules].map(([reason, names]) => `${names.join(', ')}: ${reason}`);
 }
 
-/** The link of a finding and its text. */
-export function lookOf({ code, look }: FindingBody): { readonly link: string; readonly text: string } {
+/** The link of a finding, with the period and the filters of what it is about, and its text. */
+export function lookOf({ code, subject, look }: FindingBody): {
+  readonly link: string;
+  readonly text: string;
+} {
   const { pathname, searchParams } = new URL(look, 'http://monitor');
   const worker = searchParams.get('worker');
   if (code === 'worker_stuck' && worker !== null) {
     return { link: linkTo(`workers/${encodeURIComponent(worker)}`), text: 'Worker' };
   }
   if (code === 'task_overrun') return { link: linkTo('workers', { show: 'running' }), text: 'Running' };
-  if (pathname.startsWith('/api/tasks/')) {
-    return { link: linkTo('tasks', searchParams), text: code === 'failure_rate' ? 'Failures' : 'Tasks' };
+  if (code === 'failure_rate' && subject !== null) {
+    const from = searchParams.get('since');
+    const link = linkTo('failures', { name: subject, ...(from === null ? {} : { from }) });
+    return { link, text: 'Failures' };
   }
+  if (pathname.startsWith('/api/tasks/')) return { link: linkTo('tasks', searchParams), text: 'Tasks' };
   if (pathname.startsWith('/api/workers/')) return { link: linkTo('workers'), text: 'Workers' };
   if (pathname.startsWith('/api/beat/')) return { link: linkTo('schedules'), text: 'Schedules' };
   return { link: linkTo('system'), text: 'System' };

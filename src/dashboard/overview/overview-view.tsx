@@ -1,19 +1,21 @@
 import { client, connection } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { Sources } from '../parts/age.tsx';
+import { lazy } from '../parts/lazy.tsx';
 import { Empty, Problem } from '../parts/problem.tsx';
 import { toneOf } from '../parts/state-badge.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
-import { useRange } from '../range/use-range.ts';
-import { linkTo } from '../route.ts';
+import { isComparedAt, useRange } from '../range/use-range.ts';
+import { currentRoute, linkTo } from '../route.ts';
 import { useStore } from '../store.ts';
 import { count } from '../text/numbers.ts';
 import { Attention } from './attention.tsx';
-import { History } from './history.tsx';
-import { Names } from './names.tsx';
-import { Queues } from './queues.tsx';
 import { Throughput } from './throughput.tsx';
-import { Tiles } from './tiles.tsx';
+
+/** How many causes are listed. */
+const TOP_CAUSES = 5;
+/** What is below the chart comes after it. */
+const Lists = lazy(async () => (await import('./lists.tsx')).Lists);
 
 const isTask = (event: { readonly task_id: string | null }): boolean => event.task_id !== null;
 const isWorker = (event: { readonly task_id: string | null }): boolean => event.task_id === null;
@@ -22,11 +24,17 @@ const isWorker = (event: { readonly task_id: string | null }): boolean => event.
 export function OverviewView() {
   const isLost = useStore(connection).state === 'lost';
   const range = useRange();
-  const stats = useResource(range.key, (signal) => client.tasks({ limit: 0, ...range.stats() }, { signal }), {
-    news: isTask,
-    gap: 3_000,
-    keep: true,
-  });
+  const isCompared = isComparedAt(useStore(currentRoute));
+  const stats = useResource(
+    range.key,
+    (signal) => client.tasks({ limit: 0, ...range.stats(), stats_causes: TOP_CAUSES }, { signal }),
+    { news: isTask, gap: 3_000, keep: true },
+  );
+  const earlier = useResource(
+    range.key,
+    (signal) => client.tasks({ limit: 0, ...range.before() }, { signal }),
+    { every: 60_000 },
+  );
   const health = useResource('health', (signal) => client.health({ signal }), {
     news: isWorker,
     every: 10_000,
@@ -34,6 +42,7 @@ export function OverviewView() {
   const workers = useResource('workers', (signal) => client.workers({ signal }), { news: isWorker });
   const components = useResource('components', (signal) => client.components({ signal }), { every: 10_000 });
   const figures = stats.data?.stats ?? null;
+  const before = earlier.data?.stats ?? null;
   // The list shows any time, unless its address has a period.
   const period = range.isChosen ? {} : { range: '1h' };
   const states = Object.entries(figures?.states ?? {}).toSorted(([, a], [, b]) => b - a);
@@ -47,12 +56,11 @@ export function OverviewView() {
         isStale={components.error !== null || isLost}
       />
       <Sources sources={stats.data?.sources} />
-      <Tiles health={health.data} components={components.data} workers={workers.data} />
       {stats.error !== null && <Problem what="the figures" error={stats.error} retry={stats.reload} />}
       {figures !== null && (
         <section class="panel">
           <h2>Throughput</h2>
-          <Throughput stats={figures} />
+          <Throughput stats={figures} before={isCompared ? (before?.totals ?? null) : null} />
           <ul class="states" aria-label="Tasks by state">
             {states.map(([state, number]) => (
               <li key={state}>
@@ -68,13 +76,12 @@ export function OverviewView() {
       {stats.data !== null && figures === null && (
         <Empty title="No statistics">The task source provides none. Tasks has the list.</Empty>
       )}
-      <div class="columns">
-        <div class="column-side">
-          {figures !== null && figures.names.length > 0 && <Names names={figures.names} period={period} />}
-          <Queues components={components.data} />
-        </div>
-      </div>
-      <History components={components.data} />
+      <Lists
+        {...{ figures, before, period }}
+        components={components.data}
+        health={health.data}
+        workers={workers.data}
+      />
     </>
   );
 }

@@ -2,7 +2,7 @@ import type { ComponentsBody } from '../../client.ts';
 import { useHeldRows } from '../parts/use-held.ts';
 import { useHold } from '../parts/use-hold.ts';
 import { linkTo } from '../route.ts';
-import { count } from '../text/numbers.ts';
+import { count, duration } from '../text/numbers.ts';
 
 const shown = (value: number | null): string => (value === null ? '–' : count(value));
 
@@ -13,15 +13,28 @@ interface QueueKey {
 
 const keyOf = ({ source, name }: QueueKey): string => `${source} ${name}`;
 
-/** Number of waiting messages per queue. */
+const MOST_SHOWN = 5;
+
+/** The queues in which tasks are due for longest, then those in which most wait. */
 export function Queues({ components }: { readonly components: ComponentsBody | null }) {
   const { isHeld, pointer, focus } = useHold();
-  const sorted = (components?.queues?.queues ?? []).toSorted((a, b) => (b.waiting ?? 0) - (a.waiting ?? 0));
-  const queues = useHeldRows(sorted, keyOf, isHeld);
+  const all = components?.queues?.queues ?? [];
+  const sorted = all.toSorted(
+    (a, b) =>
+      (b.oldest_due_seconds ?? 0) - (a.oldest_due_seconds ?? 0) || (b.waiting ?? 0) - (a.waiting ?? 0),
+  );
+  const queues = useHeldRows(sorted.slice(0, MOST_SHOWN), keyOf, isHeld).slice(0, MOST_SHOWN);
   if (queues.length === 0) return null;
   return (
     <section class="panel">
-      <h2>Queues</h2>
+      <div class="panel-head">
+        <h2>Queues</h2>
+        {all.length > MOST_SHOWN && (
+          <span class="panel-more dim">
+            {MOST_SHOWN} of {count(all.length)}
+          </span>
+        )}
+      </div>
       <div class="table-scroll" {...pointer} {...focus}>
         <table>
           <thead>
@@ -31,7 +44,7 @@ export function Queues({ components }: { readonly components: ComponentsBody | n
                 Waiting
               </th>
               <th scope="col" class="num">
-                Taken
+                Oldest due
               </th>
               <th scope="col" class="num">
                 Workers
@@ -39,13 +52,15 @@ export function Queues({ components }: { readonly components: ComponentsBody | n
             </tr>
           </thead>
           <tbody>
-            {queues.map(({ name, source, waiting, reserved, consumers }) => (
+            {queues.map(({ name, source, waiting, oldest_due_seconds, consumers }) => (
               <tr key={keyOf({ name, source })}>
                 <th scope="row">
                   <a href={linkTo(`queues/${encodeURIComponent(name)}`)}>{name}</a>
                 </th>
                 <td class="num">{shown(waiting)}</td>
-                <td class="num">{shown(reserved)}</td>
+                <td class="num">
+                  {oldest_due_seconds === null ? '–' : duration(oldest_due_seconds * 1_000)}
+                </td>
                 <td class="num">
                   {consumers === 0 && (waiting ?? 0) > 0 ? (
                     <b class="tone-failure">none</b>

@@ -1,0 +1,44 @@
+import type { StatsCauseBody, TaskStatsBody } from '../../client.ts';
+import { Sparkline } from '../charts/sparkline.tsx';
+import { CauseText, causeLink, NewBadge } from '../failures/cause-text.tsx';
+import { useHeldRows } from '../parts/use-held.ts';
+import { useHold } from '../parts/use-hold.ts';
+import { linkTo } from '../route.ts';
+import { count } from '../text/numbers.ts';
+
+const keyOf = ({ cause }: StatsCauseBody): string => cause;
+
+/** The most frequent causes of failures. */
+export function Causes({ stats }: { readonly stats: TaskStatsBody }) {
+  const { isHeld, pointer, focus } = useHold();
+  const rows = useHeldRows(stats.causes ?? [], keyOf, isHeld);
+  const { failed } = stats.totals;
+  if (stats.causes === undefined) return null;
+  return (
+    <section class="panel">
+      <div class="panel-head">
+        <h2>Failures by cause</h2>
+        <a class="panel-more" href={linkTo('failures')}>
+          All causes ›
+        </a>
+      </div>
+      {rows.length === 0 && (
+        <p class="dim">
+          {failed === 0 ? 'Nothing failed in this time.' : 'The cause of no failure is known in this time.'}
+        </p>
+      )}
+      <ul class="top-causes" {...pointer} {...focus}>
+        {rows.map((cause) => (
+          <li key={cause.cause}>
+            <a href={causeLink(cause.cause)} title={cause.message ?? undefined}>
+              <CauseText cause={cause} />
+            </a>
+            <NewBadge cause={cause} />
+            <Sparkline values={cause.activity} tone="failed" label={`${count(cause.count)} failures`} />
+            <b class="num">{count(cause.count)}</b>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
