@@ -45,7 +45,6 @@ export function OverviewView() {
   const before = earlier.data?.stats ?? null;
   // The list shows any time, unless its address has a period.
   const period = range.isChosen ? {} : { range: '1h' };
-  const states = Object.entries(figures?.states ?? {}).toSorted(([, a], [, b]) => b - a);
 
   return (
     <>
@@ -61,16 +60,7 @@ export function OverviewView() {
         <section class="panel">
           <h2>Throughput</h2>
           <Throughput stats={figures} before={isCompared ? (before?.totals ?? null) : null} />
-          <ul class="states" aria-label="Tasks by state">
-            {states.map(([state, number]) => (
-              <li key={state}>
-                <a href={linkTo('tasks', { state, ...period })}>
-                  <span class={`tone-${toneOf(state)}`}>{state}</span> <b class="num">{count(number)}</b>
-                </a>
-              </li>
-            ))}
-          </ul>
-          {states.length === 0 && <Empty title="No task changed in this period" />}
+          <States states={figures.states} period={period} />
         </section>
       )}
       {stats.data !== null && figures === null && (
@@ -83,5 +73,25 @@ export function OverviewView() {
         workers={workers.data}
       />
     </>
+  );
+}
+
+/** How many tasks have each state. */
+function States(props: {
+  readonly states: Readonly<Record<string, number>>;
+  readonly period: Readonly<Record<string, string>>;
+}) {
+  const states = Object.entries(props.states).toSorted(([, a], [, b]) => b - a);
+  if (states.length === 0) return <Empty title="No task changed in this period" />;
+  return (
+    <ul class="states" aria-label="Tasks by state">
+      {states.map(([state, number]) => (
+        <li key={state}>
+          <a href={linkTo('tasks', { state, ...props.period })}>
+            <span class={`tone-${toneOf(state)}`}>{state}</span> <b class="num">{count(number)}</b>
+          </a>
+        </li>
+      ))}
+    </ul>
   );
 }
