@@ -11,6 +11,5 @@ export const LONG_FUNCTIONS: Readonly<Record<string, string>> = {
   'src/dashboard/graph/graph-view.tsx#GraphView': MARKUP,
   'src/dashboard/graph/use-pan-zoom.ts#usePanZoom': EFFECT,
   'src/dashboard/live/use-resource.ts#useResource': EFFECT,
-  'src/dashboard/overview/names.tsx#Names': MARKUP,
   'src/dashboard/task/task-view.tsx#TaskView': MARKUP,
 };

@@ -120,30 +120,7 @@ function Causes(props: {
       <Summary stats={stats} filters={filters} />
       <div class="panel causes" {...pointer} {...focus}>
         <table>
-          <thead>
-            <tr>
-              <th scope="col">New</th>
-              <th scope="col">Cause</th>
-              <th scope="col" class="num" aria-sort={order === 'count' ? 'descending' : undefined}>
-                Tasks
-              </th>
-              <th scope="col" class="cause-activity">
-                Activity
-              </th>
-              <th scope="col" class="num cause-first" aria-sort={order === 'new' ? 'descending' : undefined}>
-                First
-              </th>
-              <th scope="col" class="num">
-                Last
-              </th>
-              <th scope="col" class="cause-names">
-                Names
-              </th>
-              <th scope="col" class="cause-workers">
-                Workers
-              </th>
-            </tr>
-          </thead>
+          <CausesHead order={order} />
           <tbody>
             {rows.map((cause) => (
               <CauseRow
@@ -205,5 +182,34 @@ function NoCause({ stats, filters }: { readonly stats: TaskStatsBody; readonly f
     <Empty title="Nothing failed in this time.">
       <Consequences stats={stats} filters={filters} />
     </Empty>
+  );
+}
+
+function CausesHead({ order }: { readonly order: OrderName }) {
+  return (
+    <thead>
+      <tr>
+        <th scope="col">New</th>
+        <th scope="col">Cause</th>
+        <th scope="col" class="num" aria-sort={order === 'count' ? 'descending' : undefined}>
+          Tasks
+        </th>
+        <th scope="col" class="cause-activity">
+          Activity
+        </th>
+        <th scope="col" class="num cause-first" aria-sort={order === 'new' ? 'descending' : undefined}>
+          First
+        </th>
+        <th scope="col" class="num">
+          Last
+        </th>
+        <th scope="col" class="cause-names">
+          Names
+        </th>
+        <th scope="col" class="cause-workers">
+          Workers
+        </th>
+      </tr>
+    </thead>
   );
 }
