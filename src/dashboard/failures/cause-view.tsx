@@ -42,7 +42,7 @@ export function CauseView({ id }: { readonly id: string }) {
           All its tasks
         </a>
       </ViewHead>
-      {error !== null && <Problem error={error} retry={reload} />}
+      {error !== null && <Problem what="the failures" error={error} retry={reload} />}
       <Sources sources={data?.sources} />
       {data === null && error === null && <Loading />}
       {stats !== null && cause !== undefined && (

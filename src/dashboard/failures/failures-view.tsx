@@ -53,7 +53,7 @@ export function FailuresView({ query }: { readonly query: URLSearchParams }) {
           </a>
         ))}
       </ViewHead>
-      {error !== null && <Problem error={error} retry={reload} />}
+      {error !== null && <Problem what="the failures" error={error} retry={reload} />}
       <Sources sources={data?.sources} />
       <FilteredBy filters={filters} />
       {data === null && error === null && <Loading />}
