@@ -122,6 +122,12 @@ export const taskLink = (id: string, source: string | null = null): string =>
 /** The link to the workflow of a task. */
 export const workflowLink = (id: string): string => linkTo(pathOf('workflow', id));
 
+/** The link to the page of a task name. */
+export const nameLink = (name: string): string => linkTo(pathOf('names', name));
+/** The link to the page of a cause of failures. */
+export const causeLink = (cause: string, query: Readonly<Record<string, string>> = {}): string =>
+  linkTo(pathOf('failures', cause), query);
+
 /** Opens a link. @param replace replaces the current entry of the browser history. Default false */
 export function go(link: string, replace = false): void {
   if (replace) {

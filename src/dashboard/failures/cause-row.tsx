@@ -2,8 +2,9 @@ import type { StatsCauseBody } from '../../client.ts';
 import { Sparkline } from '../charts/sparkline.tsx';
 import { Change } from '../parts/change.tsx';
 import { Ago } from '../parts/moment.tsx';
+import { causeLink } from '../route.ts';
 import { count } from '../text/numbers.ts';
-import { CauseText, causeLink, NewBadge } from './cause-text.tsx';
+import { CauseText, NewBadge } from './cause-text.tsx';
 
 /** `mail.send`, `mail.send +2` */
 function Several({ items }: { readonly items: readonly string[] }) {

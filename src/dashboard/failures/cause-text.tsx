@@ -1,9 +1,4 @@
 import type { StatsCauseBody } from '../../client.ts';
-import { linkTo } from '../route.ts';
-
-/** The link to the page of a cause. */
-export const causeLink = (cause: string, query: Readonly<Record<string, string>> = {}): string =>
-  linkTo(`failures/${encodeURIComponent(cause)}`, query);
 
 /** A cause in words: the class of the exception and its message. */
 export function CauseText({ cause }: { readonly cause: StatsCauseBody }) {

@@ -1,9 +1,9 @@
 import type { StatsCauseBody, TaskStatsBody } from '../../client.ts';
 import { Sparkline } from '../charts/sparkline.tsx';
-import { CauseText, causeLink, NewBadge } from '../failures/cause-text.tsx';
+import { CauseText, NewBadge } from '../failures/cause-text.tsx';
 import { useHeldRows } from '../parts/use-held.ts';
 import { useHold } from '../parts/use-hold.ts';
-import { linkTo } from '../route.ts';
+import { causeLink, linkTo } from '../route.ts';
 import { count } from '../text/numbers.ts';
 
 const keyOf = ({ cause }: StatsCauseBody): string => cause;

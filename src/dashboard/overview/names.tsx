@@ -4,7 +4,7 @@ import { Change, ratioOf } from '../parts/change.tsx';
 import { Name } from '../parts/name.tsx';
 import { useHeldValue } from '../parts/use-held.ts';
 import { useHold } from '../parts/use-hold.ts';
-import { linkTo } from '../route.ts';
+import { linkTo, nameLink } from '../route.ts';
 import { count, percent, seconds } from '../text/numbers.ts';
 
 /** A name with its figures in the period before; `null`: it had none, or they are not known yet. */
@@ -124,7 +124,7 @@ function NameRow(props: { readonly row: Row; readonly period: Readonly<Record<st
   return (
     <tr>
       <th scope="row">
-        <a href={linkTo('tasks', { name: now.name, ...period })}>
+        <a href={nameLink(now.name)}>
           <Name text={now.name} />
         </a>
       </th>

@@ -11,7 +11,7 @@ import { Empty, Loading, Problem } from '../parts/problem.tsx';
 import { useHeldRows } from '../parts/use-held.ts';
 import { useHold } from '../parts/use-hold.ts';
 import { ViewHead } from '../parts/view-head.tsx';
-import { linkTo, taskLink } from '../route.ts';
+import { nameLink, taskLink } from '../route.ts';
 import { zone } from '../settings.ts';
 import { useStore } from '../store.ts';
 import { fullMoment, millis } from '../text/moments.ts';
@@ -88,7 +88,7 @@ function Row({ row, isOneOfSeveral }: { readonly row: ScheduleBody; readonly isO
       <th scope="row">
         <div class="wrap">{row.name}</div>
         {row.task !== null && (
-          <a class="small-text" href={linkTo('tasks', { name: row.task })}>
+          <a class="small-text" href={nameLink(row.task)}>
             {row.task}
           </a>
         )}

@@ -1,7 +1,7 @@
 import type { TaskBody, TaskDetailBody } from '../../client.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { taskLink, workflowLink } from '../route.ts';
+import { causeLink, taskLink, workflowLink } from '../route.ts';
 import { counted } from '../text/numbers.ts';
 
 const MOST_FAILED = 100;
@@ -24,6 +24,7 @@ export function Story({ task }: { readonly task: TaskDetailBody }) {
           Consequence of <a href={taskLink(first.task_id)}>{first.name ?? first.task_id} ›</a>
         </span>
       )}
+      {task.cause !== null && <a href={causeLink(task.cause)}>All failures of this cause ›</a>}
       {unrun > 0 && <a href={workflowLink(task.task_id)}>{`${counted(unrun, 'step')} never ran ›`}</a>}
     </p>
   );

@@ -8,7 +8,7 @@ import { isProblem, Loading, Problem } from '../parts/problem.tsx';
 import { Flags, StateBadge } from '../parts/state-badge.tsx';
 import { ValueBlock } from '../parts/value-block.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
-import { linkTo, workflowLink } from '../route.ts';
+import { nameLink, workflowLink } from '../route.ts';
 import { curlOf } from '../tasks/export.ts';
 import { wordsFor } from '../text/words.ts';
 import { Attempts } from './attempts.tsx';
@@ -48,8 +48,8 @@ export function TaskView({ id, query }: { readonly id: string; readonly query: U
     <article class="task">
       <ViewHead title={data.name ?? 'Task of unknown name'} at={at}>
         {data.name !== null && (
-          <a class="button small" href={linkTo('tasks', { name: data.name })}>
-            Tasks of this name
+          <a class="button small" href={nameLink(data.name)}>
+            About this name
           </a>
         )}
         <a class="button small" href={workflowLink(id)}>
