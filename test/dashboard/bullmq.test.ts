@@ -28,7 +28,7 @@ describe.skipIf(missing)(titleUnless(missing, 'the page over a running BullMQ'),
       sources: bullmqSources({ queues: [mail, image] }),
     });
     const { page, go } = await look(base, '#/');
-    await page.getByText('No problem found. 9 of 9 checks ran.').waitFor();
+    await page.getByText('No problem found. 10 of 10 checks ran.').waitFor();
     expect(await page.locator('.verdict-text').getAttribute('class')).toContain('tone-success');
 
     await go('#/tasks');

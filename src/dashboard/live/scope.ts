@@ -7,7 +7,7 @@ import { createStore } from '../store.ts';
 export const sourceNames = createStore<readonly string[]>([]);
 
 /** The chosen source; `null`: all of them. */
-export const chosenSource = (): string | null => currentRoute.get().query.get('only');
+const chosenSource = (): string | null => currentRoute.get().query.get('only');
 
 function note(sources: readonly SourceBody[]): void {
   const known = sourceNames.get();

@@ -26,7 +26,7 @@ export const busyOf = ({ running_total: total, active }: WorkerBody): number | n
   active ?? total ?? null;
 
 /** How many it can run at once; `null`: unknown. */
-export const slotsOf = ({ concurrency, pool_size: pool }: WorkerBody): number | null => concurrency ?? pool;
+const slotsOf = ({ concurrency, pool_size: pool }: WorkerBody): number | null => concurrency ?? pool;
 
 /** `4/4`; without slots, how many run. */
 export function loadText(worker: WorkerBody): string {
