@@ -1,5 +1,6 @@
 /** One task, from memory or from a store. */
 import type { TaskDetail, TaskRelation } from '../../../model.ts';
+import { attemptsIn } from '../../../select/task-attempts.ts';
 import type { Awaitable, ReadContext } from '../../../source.ts';
 import { isThenable } from '../../../values.ts';
 import { mergeRecords } from '../../merge/merge-records.ts';
@@ -88,7 +89,8 @@ function readWhole(stored: readonly StoredTask[]): ColdTask | null {
 }
 
 function detailOf(cold: ColdTask, children: readonly string[], { memory }: ReaderContext): TaskDetail {
-  return { ...rowOf(cold, memory), children, timeline: timelineOf(cold.record.entries) };
+  const timeline = timelineOf(cold.record.entries);
+  return { ...rowOf(cold, memory), children, timeline, attempts: attemptsIn(timeline) };
 }
 
 function childrenIn(
