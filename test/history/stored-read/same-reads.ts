@@ -55,8 +55,14 @@ export async function expectSameTotals(withSession: WithSession, numRuns: number
   expect(counted).toBeGreaterThan(0);
 }
 
-/** Without what is known of before: of tasks that do not match, the store is not asked. */
-const inWindow = ({ causes = [] }: TaskStats) => causes.map(({ firstSeen: _, isNew: __, ...cause }) => cause);
+/**
+ * Without what is known of before: of tasks that do not match, the store is not asked. Without queues over time, which
+ * are counted by minute as messages arrive, and not from the tasks that are split here.
+ */
+const inWindow = ({ causes = [], queueDepths: _, ...stats }: TaskStats) => ({
+  ...stats,
+  causes: causes.map(({ firstSeen: _first, isNew: _new, ...cause }) => cause),
+});
 
 /** Expects the same statistics of filters. */
 export async function expectSameStats(withSession: WithSession, numRuns: number): Promise<void> {
@@ -66,9 +72,8 @@ export async function expectSameStats(withSession: WithSession, numRuns: number)
       const asked = { minutes: 60, now: new Date(T0 + 1_000), causes: 9, filter: query(filter) };
       const expected = await whole.reader.getTaskStats(asked, CONTEXT);
       const both = await reader.getTaskStats(asked, CONTEXT);
-      expect({ ...both, causes: inWindow(both) }).toEqual({
-        ...expected,
-        causes: inWindow(expected),
+      expect(inWindow(both)).toEqual({
+        ...inWindow(expected),
         ...{ computedFrom: 'tasks', countedSince: null },
       });
     }),
