@@ -32,7 +32,7 @@ describe.skipIf(missing)(titleUnless(missing, 'the page over a running BullMQ'),
     expect(await page.locator('.verdict-text').getAttribute('class')).toContain('tone-success');
 
     await go('#/tasks');
-    await page.getByText('Data or error').waitFor();
+    await page.getByText('Error or data').waitFor();
     expect(await page.getByRole('button', { name: 'REVOKED' }).count()).toBe(0);
     await page.getByRole('button', { name: 'delayed' }).click();
     await page.getByText('1 task', { exact: true }).waitFor();

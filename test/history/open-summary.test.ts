@@ -36,7 +36,7 @@ describe('the summary of open tasks', () => {
     writer.recordTask(told({ id: 'c', type: 'succeeded', worker: 'w', time: at(2) }));
     const { running, isWhole } = (await open()).open;
     expect(running).toEqual([
-      { id: 'a', name: 'm', worker: 'w', startedAt: at(1) },
+      { id: 'a', name: 'm', worker: 'w', startedAt: at(1), state: 'PROGRESS' },
       { id: 'b', name: 'n', worker: 'w', startedAt: at(2) },
     ]);
     expect(isWhole).toBe(true);

@@ -14,7 +14,7 @@ const esm = await import(pathToFileURL('${dist}memory.js').href);
 const first = globalThis[key];
 const cjs = createRequire(import.meta.url)('${dist}memory.cjs');
 const second = globalThis[key];
-const query = { limit: 1, after: null, states: [], names: [], workers: [], queues: [], engineStates: [], rootId: null, parentId: null,
+const query = { limit: 1, after: null, states: [], conditions: [], causes: [], names: [], workers: [], queues: [], engineStates: [], rootId: null, parentId: null,
   groupId: null, q: 'x', search: () => { const end = performance.now() + 12; while (performance.now() < end); return true; },
   since: null, until: null, sort: 'timestamp', order: 'desc', scan: 20_000 };
 const asked = [esm, cjs].map(({ memorySources }) => {

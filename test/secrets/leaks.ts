@@ -13,7 +13,9 @@ export function leakFinder(entries: readonly SecretText[]): (text: string) => st
   const pairAt = (text: string, at: number): number =>
     ((text.charCodeAt(at) & 255) << 8) | (text.charCodeAt(at + 1) & 255);
   for (const part of parts) pairs[pairAt(part, 0)] = 1;
-  return (text) => {
+  return (whole) => {
+    // Ids of causes are hashes of redacted texts. Some of their digits equal a part of some secret by chance.
+    const text = whole.replace(/"cause":"[0-9a-f]{12}"/g, '');
     const leaks: string[] = [];
     for (let at = 0; at + length <= text.length && leaks.length < 10; at += 1) {
       if (pairs[pairAt(text, at)] === 1 && parts.has(text.slice(at, at + length)))

@@ -191,7 +191,7 @@ export const bullmqTarget = defineTarget({
     });
     for (const { id } of rows.slice(0, 3)) {
       const own = await detail(sources, id);
-      checkBody('TaskDetailBody', { ...(own && serializer.taskDetail(own, 'fuzz')), sources: [] });
+      checkBody('TaskDetailBody', { ...(own && serializer.taskDetail(own, 'fuzz')), links: [], sources: [] });
       expect((await tree(sources, id))?.tasks.some((task) => task.id === id)).toBe(true);
     }
   },
