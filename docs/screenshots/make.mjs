@@ -35,6 +35,7 @@ try {
   }
   const views = [
     ['overview', '#/'],
+    ['failures', '#/failures'],
     ['tasks', '#/tasks'],
     ['task', `#/tasks/${await newest('state=FAILURE&name=payments.charge')}`],
     ['workflow', `#/workflow/${await newest('name=orders.complete&state=SUCCESS')}`],
