@@ -22,7 +22,7 @@ const PARAMETERS: Readonly<Record<string, { readonly repeats: boolean; isRight(v
     isRight: isOneOf('timestamp', 'received', 'started', 'finished', 'runtime', 'name', 'state'),
   },
   order: { repeats: false, isRight: isOneOf('asc', 'desc') },
-  q: { repeats: false, isRight: (value) => [...value].length <= 200 },
+  q: { repeats: true, isRight: (value) => [...value].length <= 200 },
   state: { repeats: true, isRight: () => true },
   name: { repeats: true, isRight: () => true },
   root_id: { repeats: false, isRight: () => true },

@@ -44,7 +44,14 @@ export async function readMergedTree(
   };
 }
 
-function withoutDetail({ children: _, timeline: _timeline, ...task }: TaskDetail): Task {
+function withoutDetail({
+  children: _children,
+  timeline: _timeline,
+  attempts: _attempts,
+  options: _options,
+  log: _log,
+  ...task
+}: TaskDetail): Task {
   return task;
 }
 
