@@ -3,7 +3,7 @@ import { plainRecord, type Redactor } from '../redact.ts';
 import type { ComponentBody, QueueBody } from '../wire.ts';
 import { displayUrl } from './display-url.ts';
 import { isoTime } from './moments.ts';
-import { label, wellFormed, whole } from './scalars.ts';
+import { countsOf, label, wellFormed, whole } from './scalars.ts';
 import { rulesFor } from './shown-text.ts';
 
 const STATUSES: readonly ComponentBody['status'][] = ['up', 'down', 'disabled', 'unknown'];
@@ -40,6 +40,8 @@ export function queueBody(queue: Queue, source: string, now: Date): QueueBody | 
     // The clocks of two machines differ. A wait is never negative.
     oldest_due_seconds:
       due === null ? null : Math.max(0, Math.floor((now.getTime() - Date.parse(due)) / 1_000)),
+    engine_states: countsOf(queue.engineStates),
+    paused: typeof queue.isPaused === 'boolean' ? queue.isPaused : null,
     as_of: isoTime(queue.asOf),
     source,
   };

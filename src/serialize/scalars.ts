@@ -39,6 +39,22 @@ export function whole(value: unknown): number | null {
   return Number.isSafeInteger(value) ? (value as number) + 0 : null;
 }
 
+/**
+ * Counts by name, such as tasks by state; `null` when the value is no object. Names may be any. `fromEntries` stores
+ * `__proto__` as an ordinary member.
+ */
+export function countsOf(value: unknown): Record<string, number> | null {
+  if (typeof value !== 'object' || value === null) return null;
+  return Object.fromEntries(
+    Object.entries(value)
+      .slice(0, MOST_ITEMS)
+      .flatMap(([name, count]) => {
+        const known = whole(count);
+        return known === null ? [] : [[wellFormed(name), known]];
+      }),
+  );
+}
+
 /** Replaces lone surrogates, which JSON can only escape and strict parsers refuse. */
 export function wellFormed(text: string): string {
   return HALVES.test(text) ? text.replace(LONE_HALVES, '\ufffd') : text;

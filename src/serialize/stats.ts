@@ -11,7 +11,7 @@ import type {
 import { type Given, rows } from './body-rows.ts';
 import { causesBody } from './causes.ts';
 import { isoTime } from './moments.ts';
-import { figure, label, labels, MOST_ITEMS, wellFormed, whole } from './scalars.ts';
+import { countsOf, figure, label, labels, whole } from './scalars.ts';
 import type { ShowText } from './shown-text.ts';
 
 const MOST_STEPS = 1_500;
@@ -42,7 +42,7 @@ export function statsBody(stats: TaskStats, show: ShowText, withPercentiles = fa
       runtime_histogram: bucketsBody(given.runtimeHistogram),
       wait_histogram: bucketsBody(given.waitHistogram),
     }),
-    states: countsOf(given.states),
+    states: countsOf(given.states) ?? {},
     names: rows<TaskStats['names'][number], StatsNameBody>(given.names, MOST_NAMES, nameBody),
     workers: labels(given.workers) ?? [],
     queues: labels(given.queues) ?? [],
@@ -134,17 +134,4 @@ function nameBody(given: Given<TaskStats['names'][number]>): StatsNameBody | nul
     wait_p50: figure(given.waitP50),
     wait_p95: figure(given.waitP95),
   };
-}
-
-/** States may have any name. `fromEntries` stores `__proto__` as an ordinary member. */
-function countsOf(states: unknown): TaskStatsBody['states'] {
-  if (typeof states !== 'object' || states === null) return {};
-  return Object.fromEntries(
-    Object.entries(states)
-      .slice(0, MOST_ITEMS)
-      .flatMap(([state, count]) => {
-        const known = whole(count);
-        return known === null ? [] : [[wellFormed(state), known]];
-      }),
-  );
 }

@@ -81,6 +81,12 @@ export function listOf(inner: Shape): Shape {
   };
 }
 
+/** An object of counts, by whatever names. */
+export const countsByName: Shape = (value, path) => {
+  if (!isRecord(value)) fail(path, 'an object of counts', value);
+  for (const [name, tasks] of Object.entries(value)) count(tasks, `${path}.${name}`);
+};
+
 /**
  * An object with these fields. Any other field fails: it is most likely misspelt, and no route would show it.
  */

@@ -8,6 +8,7 @@ import {
   anything,
   boolean,
   count,
+  countsByName,
   date,
   filled,
   id,
@@ -164,6 +165,8 @@ export const SHAPES = {
     reserved: maybe(count),
     consumers: nullable(count),
     oldestDueAt: nullable(date),
+    engineStates: maybe(countsByName),
+    isPaused: maybe(boolean),
     asOf: nullable(date),
   }),
   component: record({

@@ -3,8 +3,8 @@ import { CAUSE_FIGURES } from './cause-shapes.ts';
 import {
   boolean,
   count,
+  countsByName,
   date,
-  fail,
   filled,
   listOf,
   maybe,
@@ -51,10 +51,7 @@ export const TASK_STATS: Shape = record({
   ),
   runtimeHistogram: optional(HISTOGRAM),
   waitHistogram: optional(HISTOGRAM),
-  states: (value, path) => {
-    if (typeof value !== 'object' || value === null) fail(path, 'an object of counts', value);
-    for (const [state, tasks] of Object.entries(value)) count(tasks, `${path}.${state}`);
-  },
+  states: countsByName,
   names: listOf(
     record({
       name: filled,

@@ -47,6 +47,13 @@ export interface QueueBody {
   consumers: Integer | null;
   /** Age of the oldest due message, in whole seconds; `null` when no message is due or the age is unknown. */
   oldest_due_seconds: Integer | null;
+  /**
+   * Number of tasks in each of the engine's own states, which are those of the filter `engine_state`; `null` when the
+   * engine has none or they are unknown.
+   */
+  engine_states: { [state: string]: Integer } | null;
+  /** Whether the queue is paused; `null` when the engine cannot pause queues or it is unknown. */
+  paused: boolean | null;
   /** When these figures were read. */
   as_of: Timestamp | null;
   /** Name of the source that lists the queue. */

@@ -1,10 +1,11 @@
+import type { Job } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bullmqSources } from '../../src/bullmq.ts';
 import type { Queue } from '../../src/model.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { fillQueues } from '../helpers/bullmq-fill.ts';
-import { context } from '../helpers/bullmq-read.ts';
+import { context, page } from '../helpers/bullmq-read.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
 
@@ -47,6 +48,38 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       expect(Number(row.oldestDueAt)).toBeGreaterThanOrEqual(job.timestamp);
       app.worker('counted', async () => {}, { name: 'ann' });
       await until(async () => ((await rowOf(queue)).consumers ?? 0) > 0);
+    });
+
+    it('count their jobs by state, as the list of tasks finds them', async () => {
+      const queue = app.queue('states');
+      const manual = app.worker('states', async () => {}, { autorun: false });
+      const take = async (): Promise<Job> => (await manual.getNextJob('token')) as Job;
+      for (const name of ['done', 'broken', 'active']) await queue.add(name, {});
+      await (await take()).moveToCompleted(null, 'token', false);
+      await (await take()).moveToFailed(new Error('torn'), 'token', false);
+      await take();
+      await queue.add('next', {});
+      await queue.add('later', {}, { delay: 3_600_000 });
+      for (const n of [1, 2]) await queue.add('first', {}, { priority: n });
+      await app.flow().add({
+        name: 'album',
+        queueName: 'states',
+        children: [{ name: 'part', queueName: 'other' }],
+      });
+      const counted = {
+        ...{ waiting: 1, paused: 0, prioritized: 2, delayed: 1, 'waiting-children': 1 },
+        ...{ active: 1, completed: 1, failed: 1 },
+      };
+      expect(await rowOf(queue)).toMatchObject({ engineStates: counted, isPaused: false });
+      await queue.pause();
+      const paused = { ...counted, waiting: 0, paused: 1 };
+      expect(await rowOf(queue)).toMatchObject({ engineStates: paused, isPaused: true });
+      const own = bullmqSources({ queues: [queue] });
+      for (const [state, total] of Object.entries(paused)) {
+        const listed = await page(own, { engineStates: [state] });
+        expect([state, listed.total]).toEqual([state, total]);
+      }
+      own.close();
     });
 
     it('have an oldest job only where one is due', async () => {

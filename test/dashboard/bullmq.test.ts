@@ -38,6 +38,17 @@ describe.skipIf(missing)(titleUnless(missing, 'the page over a running BullMQ'),
     await page.getByText('1 task', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'mail.later' }).waitFor();
 
+    await go('#/queues/mail?range=15m');
+    const states = page.getByRole('region', { name: 'States' });
+    await states.getByText('completed30').waitFor();
+    expect(await states.locator('li').allTextContents()).toEqual([
+      ...['waiting0', 'paused0', 'prioritized0', 'delayed1', 'waiting-children1', 'active0'],
+      ...['completed30', 'failed0'],
+    ]);
+    await states.getByRole('link', { name: 'waiting-children' }).click();
+    await page.getByRole('link', { name: 'album.print' }).waitFor();
+    await page.getByText('1 task', { exact: true }).waitFor();
+
     await go(`#/workflow/${encodeURIComponent(`mail:${flow.job.id}`)}?view=graph`);
     await page.getByRole('button', { name: 'album.print, PENDING · waiting-children' }).waitFor();
     const left = async (name: string): Promise<number> =>

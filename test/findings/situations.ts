@@ -105,7 +105,8 @@ export function worker(hostname: string, fields: Partial<WorkerBody> = {}): Work
 
 export function queue(name: string, waiting: number | null, oldestMinutes: number | null): QueueBody {
   const oldest_due_seconds = oldestMinutes === null ? null : oldestMinutes * 60;
-  return { name, waiting, reserved: null, consumers: null, oldest_due_seconds, as_of: null, source: 'shop' };
+  const unknown = { reserved: null, consumers: null, engine_states: null, paused: null, as_of: null };
+  return { ...unknown, name, waiting, oldest_due_seconds, source: 'shop' };
 }
 
 export function schedule(

@@ -109,18 +109,20 @@ describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
 
   it('lists queues with how long their oldest due message has waited, whatever the clock says of the ETag', async () => {
     const queue = { waiting: 3, reserved: 1, consumers: 2, oldestDueAt: null, asOf: null };
+    const states = { engineStates: { waiting: 2, 'waiting-children': 4, active: -0.5 }, isPaused: false };
     let asOf = at(0);
     const queues = {
       name: 'shop',
       listQueues: () => [
-        { ...queue, name: 'mail', oldestDueAt: new Date(Date.now() - 65_000), asOf },
+        { ...queue, ...states, name: 'mail', oldestDueAt: new Date(Date.now() - 65_000), asOf },
         { ...queue, name: '', waiting: 1 },
         { ...queue, name: 'default', reserved: null, waiting: null, consumers: Number.NaN },
       ],
     };
     const { get } = await serve(major, { sources: { queues } });
     const first = await get<ComponentsBody>('/api/components/');
-    const empty = { reserved: null, oldest_due_seconds: null, as_of: null, source: 'shop' };
+    const unknown = { engine_states: null, paused: null, as_of: null };
+    const empty = { ...unknown, reserved: null, oldest_due_seconds: null, source: 'shop' };
     expect(first.body.queues).toEqual({
       name: 'queues',
       enabled: true,
@@ -136,6 +138,8 @@ describe.each(EXPRESS_MAJORS)('on $name, /api/components/', (major) => {
           reserved: 1,
           consumers: 2,
           oldest_due_seconds: expect.toSatisfy((seconds: number) => seconds >= 65),
+          engine_states: { waiting: 2, 'waiting-children': 4 },
+          paused: false,
           as_of: at(0).toISOString(),
           source: 'shop',
         },

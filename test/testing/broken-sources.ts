@@ -1,32 +1,25 @@
 import type { Task } from '../../src/model.ts';
-import type { MonitorSources, TaskEventPage, TaskPage, TaskQuery } from '../../src/source.ts';
+import type { MonitorSources, ReadContext, TaskEventPage, TaskPage, TaskQuery } from '../../src/source.ts';
 import type { WholeSources } from './array-source.ts';
 
 type Break = (sources: WholeSources) => MonitorSources;
 
 /** Spoils how the list is asked for. */
 function asking(change: (query: TaskQuery) => Partial<TaskQuery>): Break {
-  return (sources) => ({
-    ...sources,
-    tasks: {
-      ...sources.tasks,
-      listTasks: (query, context) => sources.tasks.listTasks({ ...query, ...change(query) }, context),
-    },
-  });
+  return tasks((sources) => ({
+    listTasks: (query: TaskQuery, context: ReadContext) =>
+      sources.tasks.listTasks({ ...query, ...change(query) }, context),
+  }));
 }
 
 /** Spoils a page on its way out. */
 function paging(change: (page: TaskPage, query: TaskQuery) => Partial<TaskPage>): Break {
-  return (sources) => ({
-    ...sources,
-    tasks: {
-      ...sources.tasks,
-      listTasks: async (query, context) => {
-        const page = await sources.tasks.listTasks(query, context);
-        return { ...page, ...change(page, query) };
-      },
+  return tasks((sources) => ({
+    listTasks: async (query: TaskQuery, context: ReadContext) => {
+      const page = await sources.tasks.listTasks(query, context);
+      return { ...page, ...change(page, query) };
     },
-  });
+  }));
 }
 
 /** Spoils every row. */
@@ -175,6 +168,14 @@ export const BROKEN: Readonly<Record<string, Break>> = {
   'lists a queue without a name': part('queues', {
     listQueues: () => [{ name: '', waiting: 1, consumers: null, oldestDueAt: null, asOf: null }],
   }),
+  'counts the tasks of a queue in words': part('queues', {
+    listQueues: () => [
+      {
+        ...{ name: 'a', waiting: 1, consumers: null, oldestDueAt: null, asOf: null },
+        engineStates: { waiting: 'one' },
+      },
+    ],
+  }),
   'has settings that JSON cannot hold': part('components', {
     listComponents: () => [{ key: 'a', name: 'A', enabled: true, status: 'up', config: { n: 1n } }],
   }),
@@ -214,20 +215,16 @@ export const BROKEN: Readonly<Record<string, Break>> = {
     };
     return { ...sources, workers: { ...sources.workers, listWorkers }, close };
   },
-  'answers one read at a time and mixes them up': (sources) => {
+  'answers one read at a time and mixes them up': tasks((sources) => {
     let latest: TaskQuery | null = null;
     return {
-      ...sources,
-      tasks: {
-        ...sources.tasks,
-        listTasks: async (query, context) => {
-          latest = query;
-          await Promise.resolve();
-          return sources.tasks.listTasks(latest, context);
-        },
+      listTasks: async (query: TaskQuery, context: ReadContext) => {
+        latest = query;
+        await Promise.resolve();
+        return sources.tasks.listTasks(latest, context);
       },
     };
-  },
+  }),
   'hands out the array that it keeps': (sources) => {
     let kept: Task[] | null = null;
     return {

@@ -7,6 +7,7 @@ import { Empty, Problem } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { useRange } from '../range/use-range.ts';
 import { go, linkHere, linkTo } from '../route.ts';
+import { QueueStates } from './queue-states.tsx';
 
 /** One queue over time: how much waits and for how long, and what comes in against what goes out. */
 export function QueueView({ id }: { readonly id: string }) {
@@ -36,6 +37,7 @@ export function QueueView({ id }: { readonly id: string }) {
           Growing since <Moment at={depths.growing_since} />
         </p>
       )}
+      <QueueStates queue={id} />
       {data !== null && depths === null && (
         <Empty title="Nothing is known of this queue over time">Try a longer period.</Empty>
       )}

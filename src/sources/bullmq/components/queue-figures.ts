@@ -126,6 +126,15 @@ function jobsIn(length: unknown, last: unknown): number {
   return Math.max(0, asCount(length) - (isMarker(asText(last) ?? '') ? 1 : 0));
 }
 
+/**
+ * Jobs by their `engineState`, as the list of tasks shows them: BullMQ 6 leaves the waiting jobs of a paused queue in
+ * `wait`.
+ */
+export function engineStatesOf({ counts, isPaused }: QueueFigures): Readonly<Record<string, number>> {
+  if (!isPaused) return { ...counts };
+  return { ...counts, waiting: 0, paused: counts.waiting + counts.paused };
+}
+
 /** Jobs that a free worker could take now. */
 export function takeable({ waiting, paused, prioritized }: JobCounts): number {
   return waiting + paused + prioritized;

@@ -4,7 +4,7 @@ import type { QueueSource } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import { type RedisServer, serversOf } from '../access/redis-servers.ts';
 import { readOldestDue } from '../components/oldest-due.ts';
-import { readQueueFigures, takeable } from '../components/queue-figures.ts';
+import { engineStatesOf, readQueueFigures, takeable } from '../components/queue-figures.ts';
 import { readWorkerConnections } from '../workers/worker-connections.ts';
 
 /**
@@ -59,7 +59,8 @@ async function readOnce(
     readWorkerConnections(server, options),
   ]);
   return server.queues.map((queue) => {
-    const counts = figures.get(queue)?.counts;
+    const own = figures.get(queue);
+    const counts = own?.counts;
     const since = oldest.get(queue);
     return {
       name: queue.name,
@@ -67,6 +68,8 @@ async function readOnce(
       reserved: counts?.active ?? null,
       consumers: workers?.get(queue)?.length ?? null,
       oldestDueAt: since === undefined ? null : new Date(since),
+      engineStates: own === undefined ? null : engineStatesOf(own),
+      isPaused: own?.isPaused ?? null,
       asOf,
     };
   });
