@@ -1,7 +1,7 @@
 import { isDone, type TaskTree } from '../model.ts';
 import type { Steps } from '../scheduler.ts';
 import { hasShape, shapeOf } from './graph-shape.ts';
-import type { Graph, GraphNode, GraphShape, ReadableTask, StateCounts } from './graph-types.ts';
+import type { Graph, GraphEdge, GraphNode, GraphShape, ReadableTask, StateCounts } from './graph-types.ts';
 import { ITEMS_PER_STEP, type ReadableTree, readTree } from './readable-tree.ts';
 import { countStates } from './state-counts.ts';
 
@@ -57,16 +57,58 @@ function* isComplete({ tasks }: ReadableTree, { unseen }: GraphShape): Steps<boo
     if (!isDone(state) && !isEndUnseen) return false;
     if (++count % ITEMS_PER_STEP === 0) yield;
   }
-  for (const { source, kind } of unseen) {
-    if (mayStillRun(kind, tasks.get(source)?.state)) return false;
+  if (unseen.length === 0) return true;
+  const idle = yield* neverRun(tasks, unseen);
+  for (const { target } of unseen) {
+    if (!idle.has(target)) return false;
     if (++count % ITEMS_PER_STEP === 0) yield;
   }
   return true;
 }
 
+/** Relations over which a task starts only if the one before it has succeeded. */
+const ON_SUCCESS: ReadonlySet<string> = new Set(['link', 'chain', 'chord']);
+
 /**
- * Whether an unseen task may still run. A failed task never starts its successors, and a task that did not
- * fail never starts its error callbacks.
+ * Ids of the unseen tasks that nothing can start any more: all that could have started them did not, or a header task
+ * of their chord did not succeed. What is behind them is among them.
+ *
+ * @param unseen edges to tasks that no source has seen
+ */
+function* neverRun(tasks: ReadableTree['tasks'], unseen: readonly GraphEdge[]): Steps<ReadonlySet<string>> {
+  const open = new Map<string, number>();
+  const behind = new Map<string, GraphEdge[]>();
+  const idle = new Set<string>();
+  let count = 0;
+  for (const edge of unseen) {
+    open.set(edge.target, (open.get(edge.target) ?? 0) + 1);
+    const others = behind.get(edge.source);
+    if (others === undefined) behind.set(edge.source, [edge]);
+    else others.push(edge);
+    if (++count % ITEMS_PER_STEP === 0) yield;
+  }
+  function close({ target, kind }: GraphEdge): void {
+    const left = (open.get(target) ?? 0) - 1;
+    open.set(target, left);
+    if (kind === 'chord' || left === 0) idle.add(target);
+  }
+  for (const edge of unseen) {
+    if (!mayStillRun(edge.kind, tasks.get(edge.source)?.state)) close(edge);
+    if (++count % ITEMS_PER_STEP === 0) yield;
+  }
+  // Iterating a Set also visits items that are added during the iteration.
+  for (const id of idle) {
+    for (const edge of behind.get(id) ?? []) {
+      if (ON_SUCCESS.has(edge.kind)) close(edge);
+      if (++count % ITEMS_PER_STEP === 0) yield;
+    }
+  }
+  return idle;
+}
+
+/**
+ * Whether an unseen task may still run. A task that ended without success never starts its successors, and one that
+ * did not fail never starts its error callbacks.
  *
  * @param kind how the task that names it is related to it
  * @param state of the task that names it, if that is known
@@ -74,5 +116,5 @@ function* isComplete({ tasks }: ReadableTree, { unseen }: GraphShape): Steps<boo
 function mayStillRun(kind: string, state: string | undefined): boolean {
   if (state === undefined || !isDone(state)) return true;
   if (kind === 'link_error') return state === 'FAILURE';
-  return state === 'SUCCESS' || (kind !== 'link' && kind !== 'chain');
+  return state === 'SUCCESS' || !ON_SUCCESS.has(kind);
 }

@@ -74,13 +74,23 @@ export function plainGraph(tree: TaskTree, askedId: string, limit: number): Limi
     });
   const listed = [...ids].slice(0, limit);
   const states = [...tasks.values()].map(({ state }) => state);
-  const mayRun = ({ source, target, kind }: (typeof edges)[number]): boolean => {
+  const unseen = edges.filter(({ target, kind }) => !tasks.has(target) && kind !== 'flow');
+  const idle = new Set<string>();
+  const isOver = ({ source, kind }: (typeof edges)[number]): boolean => {
+    const isStep = ['link', 'chain', 'chord'].includes(kind);
+    if (idle.has(source)) return isStep;
     const [state] = stateOf(source);
-    if (tasks.has(target) || kind === 'flow') return false;
-    if (state === undefined || !isDone(state)) return true;
-    if (kind === 'link_error') return state === 'FAILURE';
-    return state === 'SUCCESS' || !['link', 'chain'].includes(kind);
+    if (state === undefined || !isDone(state)) return false;
+    return kind === 'link_error' ? state !== 'FAILURE' : state !== 'SUCCESS' && isStep;
   };
+  // Each round finds at least one more, or is the last.
+  for (let before = -1; before < idle.size; ) {
+    before = idle.size;
+    for (const { target } of unseen) {
+      const into = unseen.filter((edge) => edge.target === target);
+      if (into.every(isOver) || into.some((edge) => edge.kind === 'chord' && isOver(edge))) idle.add(target);
+    }
+  }
   return {
     rootId: tree.rootId,
     nodes: listed.map((id) => {
@@ -96,6 +106,7 @@ export function plainGraph(tree: TaskTree, askedId: string, limit: number): Limi
     edges: edges.filter(({ source, target }) => listed.includes(source) && listed.includes(target)),
     counts: countStates(states),
     isTruncated: tree.truncated === true || ids.size > limit,
-    isComplete: tree.truncated !== true && states.every(isDone) && !edges.some(mayRun),
+    isComplete:
+      tree.truncated !== true && states.every(isDone) && unseen.every(({ target }) => idle.has(target)),
   };
 }
