@@ -111,25 +111,6 @@ describe('the graph of a workflow', () => {
     expect([isComplete(treeOf(header)), isComplete(treeOf([body]))]).toEqual([false, true]);
   });
 
-  it('has ended without the body of a chord whose header failed, and without what is behind it', () => {
-    const states = (...of: Task['state'][]) =>
-      of.map((state, index) => task(`h${index}`, { groupId: 'g', chordId: 'body', state }));
-    const relations = [
-      { parent: 'body', child: 'next', relation: 'chain' },
-      { parent: 'next', child: 'last', relation: 'link' },
-    ];
-    const isOver = (tasks: Task[], more: typeof relations = []) => isComplete(treeOf(tasks, more));
-    for (const end of ['FAILURE', 'REVOKED', 'REJECTED'] as const) {
-      expect(isOver(states('SUCCESS', end, 'SUCCESS'), relations)).toBe(true);
-    }
-    expect(isOver(states('SUCCESS', 'SUCCESS'), relations)).toBe(false);
-    expect(isOver(states('STARTED', 'FAILURE'), relations)).toBe(false);
-    // The error callback of a body is called although the body never ran.
-    expect(isOver(states('FAILURE'), [{ parent: 'body', child: 'e', relation: 'link_error' }])).toBe(false);
-    const graph = graphOf(treeOf(states('SUCCESS', 'FAILURE'), relations));
-    expect(graph.nodes.find(({ id }) => id === 'body')).toMatchObject({ kind: 'chord', task: null });
-  });
-
   it('has a node for a parent that is known by its id alone', () => {
     const graph = graphOf(treeOf([task('b', { parentId: 'gone' })]));
     expect(graph.nodes.map(({ id, task: seen, kind }) => [id, seen?.state ?? null, kind])).toEqual([
@@ -224,33 +205,8 @@ describe('a flow', () => {
   });
 });
 
-describe('a workflow of which something has not been seen', () => {
-  const a = (state: string): Task => ({ id: 'a', state });
-  const isOver = (state: string, relation: string): boolean => {
-    const tree = { rootId: 'a', tasks: [a(state)], relations: [{ parent: 'a', child: 'b', relation }] };
-    return buildGraph(tree, 'a', 10).isComplete && isComplete(tree);
-  };
-
-  it.each([
-    ['SUCCESS', 'chain', false],
-    ['FAILURE', 'chain', true],
-    ['FAILURE', 'chord', true],
-    ['SUCCESS', 'chord', false],
-    ['REVOKED', 'link', true],
-    ['SUCCESS', 'link', false],
-    ['SUCCESS', 'link_error', true],
-    ['FAILURE', 'link_error', false],
-    ['REVOKED', 'link_error', true],
-    ['STARTED', 'link_error', false],
-    ['SUCCESS', 'child', false],
-    ['FAILURE', 'child', false],
-    ['SUCCESS', 'flow', true],
-    ['STARTED', 'flow', false],
-  ])('of a task in %s, over a %s: ended is %s', (state, relation, expected) => {
-    expect(isOver(state, relation)).toBe(expected);
-  });
-
-  it('does not take the body of a chord for a member of its header, whoever tells of it', () => {
+describe('the body of a chord', () => {
+  it('is no member of its header, whoever tells of it', () => {
     const relations = [
       { parent: 'g', child: 'h', relation: 'group' },
       { parent: 'h', child: 'b', relation: 'chord' },
