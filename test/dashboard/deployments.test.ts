@@ -65,7 +65,11 @@ describe.skipIf(withoutCelery)(titleUnless(withoutCelery, 'the page over a runni
       }
     };
     const view = await look(base, '#/');
-    await shows(view, '2 of 2 online', 'shop.add');
+    await shows(view, 'Workers 2/2', 'Broker up', 'shop.add');
+    await view.go('#/failures');
+    await shows(view, 'ValueError: heavy', 'OSError: never');
+    await view.go('#/queues');
+    await shows(view, 'celery', 'heavy', 'slow');
     await view.go('#/tasks?state=FAILURE');
     await shows(view, 'shop.fail', 'shop.hopeless');
     const failed = (await list('state=FAILURE&name=shop.hopeless&limit=1')).tasks[0] as TaskBody;
@@ -78,7 +82,7 @@ describe.skipIf(withoutCelery)(titleUnless(withoutCelery, 'the page over a runni
     await shows(view, 'w1@alpha', 'w2@beta', 'prefork', 'threads');
     await view.go('#/schedules');
     await shows(view, 'nightly', 'Daily at 03:00');
-    await view.go('#/components');
+    await view.go('#/system');
     await shows(view, 'Broker', 'Result backend', 'celery');
   });
 });

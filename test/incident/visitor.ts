@@ -39,6 +39,7 @@ export function createVisitor(page: Page): Visitor {
     async search(text) {
       if (isPhone) await click(page.getByRole('button', { name: 'Find tasks' }));
       else await page.keyboard.press('/');
+      await page.locator('[role=combobox]:focus').waitFor();
       await page.keyboard.type(text);
       clicks += 1;
       await page.keyboard.press('Enter');
