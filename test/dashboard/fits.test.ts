@@ -75,17 +75,34 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, what people read fit
     expect(await outside(page, '.rows .c-args, .rows .c-when')).toEqual([]);
   });
 
-  it('filters on a phone, folded until they are wanted', async () => {
+  it('filters on a phone, in a sheet that holds the focus until it is closed', async () => {
     const { page } = await open('#/tasks?state=FAILURE', PHONE);
-    const share = (await page.evaluate(
-      "document.querySelector('.filters').getBoundingClientRect().height / innerHeight",
-    )) as number;
-    expect(share).toBeLessThan(0.1);
+    const button = (count: number) => page.getByRole('button', { name: `Filter (${count})` });
+    const sheet = page.getByRole('dialog', { name: 'Filter' });
     expect(await page.getByLabel('Queue').count()).toBe(0);
-    await page.getByRole('button', { name: 'Filter (1)' }).click();
-    await page.getByLabel('Queue').selectOption('orders');
-    await page.getByRole('button', { name: 'Filter (2)' }).click();
-    expect(await page.getByLabel('Queue').count()).toBe(0);
+    await button(1).click();
+    await sheet.getByLabel('Queue').selectOption('orders');
+    await until(() => page.url().endsWith('#/tasks?state=FAILURE&queue=orders'));
+    await sheet.getByRole('button', { name: 'Show 1 task', exact: true }).waitFor();
+    const { y = 0, height = 0 } = (await sheet.boundingBox()) ?? {};
+    expect(Math.round(y + height)).toBe(PHONE.viewport.height);
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+    for (let press = 0; press < 20; press += 1) {
+      await page.keyboard.press('Tab');
+      expect(
+        await page.evaluate(
+          '[document.body, null].includes(document.activeElement) || document.activeElement.closest("dialog") !== null',
+        ),
+      ).toBe(true);
+    }
+    await sheet.getByRole('link', { name: 'state:FAILURE' }).click();
+    await until(() => page.url().endsWith('#/tasks?queue=orders'));
+    await page.keyboard.press('Escape');
+    await sheet.waitFor({ state: 'detached' });
+    expect(await button(1).evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
+    await button(1).click();
+    await page.mouse.click(200, 20);
+    await sheet.waitFor({ state: 'detached' });
   });
 
   it('schedules on a phone', async () => {
@@ -130,5 +147,14 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, what people read fit
     await page.getByLabel('Search').fill('paid');
     await page.locator('.rows .match-field').getByText('result').first().waitFor();
     await until(async () => (await page.locator('.rows mark').first().textContent()) === 'paid');
+    await page.getByLabel('Search').fill('charge-2 DECLINED card payments');
+    await page.getByText('1 task', { exact: true }).waitFor();
+    expect((await page.locator('.rows mark').allTextContents()).toSorted()).toEqual([
+      'Card',
+      'card',
+      'charge-2',
+      'declined',
+      'payments',
+    ]);
   });
 });

@@ -10,7 +10,11 @@ if (major === undefined) throw new Error('there is no Express');
 const PHONE = { viewport: { width: 390, height: 844 } };
 
 async function open(hash: string, options: Parameters<typeof look>[2] = {}) {
-  const { base } = await serve(major as NonNullable<typeof major>, createShop().options);
+  const { queue } = createShop();
+  const orders = { name: 'orders', waiting: 7, consumers: 1, oldestDueAt: null, asOf: new Date() };
+  const { base } = await serve(major as NonNullable<typeof major>, {
+    sources: { ...queue, queues: { name: 'shop', listQueues: () => [orders] } },
+  });
   const looked = await look(base, hash, options);
   return { ...looked, field: looked.page.getByRole('combobox', { name: 'Search' }) };
 }
@@ -62,6 +66,26 @@ describe.skipIf(browserMissing)(browserTitle('the search box'), () => {
     await page.keyboard.press('Escape');
     await options.first().waitFor({ state: 'hidden' });
     expect(await field.inputValue()).toBe('name:labels.print ');
+  });
+
+  it('completes queues and workers with what waits in them and runs on them', async () => {
+    const { page, field } = await open('#/');
+    for (const [search, option] of [
+      ['-worker:', '-celery@one1 running'],
+      ['queue:or', 'orders7 waiting'],
+      ['source:', 'shop'],
+    ] as const) {
+      await field.fill(search);
+      await until(async () => (await page.getByRole('option').first().textContent()) === option);
+    }
+  });
+
+  it('leaves a source out, and asks for one', async () => {
+    const { page, field } = await open('#/tasks');
+    await field.fill('-source:shop');
+    await page.getByText('No task matches these filters').waitFor();
+    await field.fill('source:shop');
+    await page.getByText('23 tasks', { exact: true }).waitFor();
   });
 
   it('opens a task by its id', async () => {

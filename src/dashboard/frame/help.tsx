@@ -1,5 +1,5 @@
-import { useEffect, useRef } from 'preact/hooks';
 import { helpOpen } from '../help-open.ts';
+import { Dialog } from '../parts/dialog.tsx';
 import { VIEWS } from '../views.ts';
 
 const SHORTCUTS: readonly (readonly [keys: string, meaning: string])[] = [
@@ -19,13 +19,8 @@ const SHORTCUTS: readonly (readonly [keys: string, meaning: string])[] = [
 
 /** The list of shortcuts. */
 export function Help() {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    dialog.current?.showModal();
-  }, []);
   return (
-    <dialog ref={dialog} aria-labelledby="help-title" onClose={() => helpOpen.set(false)}>
-      <h2 id="help-title">Keyboard</h2>
+    <Dialog id="help-title" title="Keyboard" done="Close" onClose={() => helpOpen.set(false)}>
       <dl class="keys">
         {SHORTCUTS.map(([keys, meaning]) => (
           <div key={keys}>
@@ -36,9 +31,6 @@ export function Help() {
           </div>
         ))}
       </dl>
-      <button type="button" onClick={() => helpOpen.set(false)}>
-        Close
-      </button>
-    </dialog>
+    </Dialog>
   );
 }

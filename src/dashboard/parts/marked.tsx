@@ -1,12 +1,37 @@
-/** A text with what was searched for marked in it. */
-export function Marked({ text, part }: { readonly text: string; readonly part: string }) {
-  const at = part === '' ? -1 : text.toLowerCase().indexOf(part.toLowerCase());
-  if (at < 0) return <>{text}</>;
+/** Whether a text contains one of the texts that were searched for, in any case. */
+export const findsIn = (text: string, parts: readonly string[]): boolean =>
+  parts.some((part) => text.toLowerCase().includes(part.toLowerCase()));
+
+/** A text with all that was searched for marked in it. */
+export function Marked({ text, parts }: { readonly text: string; readonly parts: readonly string[] }) {
+  const pieces = [];
+  let end = 0;
+  for (const [from, to] of foundIn(text, parts)) {
+    pieces.push(text.slice(end, from), <mark key={from}>{text.slice(from, to)}</mark>);
+    end = to;
+  }
   return (
     <>
-      {text.slice(0, at)}
-      <mark>{text.slice(at, at + part.length)}</mark>
-      {text.slice(at + part.length)}
+      {pieces}
+      {text.slice(end)}
     </>
   );
+}
+
+/** Where they stand: from left to right, those that touch each other in one. */
+function foundIn(text: string, parts: readonly string[]): readonly (readonly [from: number, to: number])[] {
+  const lower = text.toLowerCase();
+  const found: [from: number, to: number][] = [];
+  for (const wanted of parts.map((part) => part.toLowerCase()).filter(Boolean)) {
+    for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, at + wanted.length)) {
+      found.push([at, at + wanted.length]);
+    }
+  }
+  const merged: [from: number, to: number][] = [];
+  for (const [from, to] of found.toSorted(([a], [b]) => a - b)) {
+    const last = merged.at(-1);
+    if (last !== undefined && from <= last[1]) last[1] = Math.max(last[1], to);
+    else merged.push([from, to]);
+  }
+  return merged;
 }

@@ -17,8 +17,14 @@ export interface Suggestion {
   readonly link?: string;
 }
 
-/** Values that tasks of the last day have, by field: with the number of tasks where it is known. */
-export type Facets = Readonly<Record<string, ReadonlyMap<string, number | null>>>;
+/** A value, and what is known about it: what has more comes first. */
+interface Facet {
+  readonly count: number;
+  readonly hint: string;
+}
+
+/** Values that tasks of the last day have, by field. */
+export type Facets = Readonly<Record<string, ReadonlyMap<string, Facet>>>;
 
 const FRESH_MS = 60_000;
 const DAY_MINUTES = 1_440;
@@ -33,24 +39,42 @@ export function readFacets(): Promise<Facets> {
 }
 
 async function askForFacets(): Promise<Facets> {
-  const { stats, sources } = await client.tasks({ limit: 0, stats: DAY_MINUTES });
+  const [{ stats, sources }, online, components] = await Promise.all([
+    client.tasks({ limit: 0, stats: DAY_MINUTES }),
+    // A reader may be refused some routes: then there are only names.
+    client.workers().catch(() => null),
+    client.components().catch(() => null),
+  ]);
   const isBullMQ = sources.some(({ engine }) => engine === 'bullmq');
-  const seen = Object.entries(stats?.states ?? {});
-  const states = [...STATES, ...(isBullMQ ? ENGINE_STATES : [])].map((state) => [state, null] as const);
+  const seen = stats?.states ?? {};
+  const states = [...Object.keys(seen), ...STATES, ...(isBullMQ ? ENGINE_STATES : [])];
+  const active = online?.workers.map(({ hostname, active: running }) => [hostname, running] as const);
+  const waiting = components?.queues?.queues?.map((queue) => [queue.name, queue.waiting] as const);
   return {
-    state: new Map<string, number | null>([
-      ...seen,
-      ...states.filter(([state]) => stats?.states[state] === undefined),
-    ]),
-    name: new Map((stats?.names ?? []).map((figures) => [figures.name, figures.count])),
-    queue: unknownCounts(stats?.queues ?? []),
-    worker: unknownCounts(stats?.workers ?? []),
-    source: unknownCounts(sources.map(({ name }) => name)),
+    state: new Map(states.map((state) => [state, facetOf(seen[state])])),
+    name: new Map((stats?.names ?? []).map((figures) => [figures.name, facetOf(figures.count)])),
+    queue: facetsOf(stats?.queues ?? [], waiting ?? [], 'waiting'),
+    worker: facetsOf(stats?.workers ?? [], active ?? [], 'running'),
+    source: new Map(sources.map(({ name }) => [name, facetOf(null)])),
   };
 }
 
-function unknownCounts(values: readonly string[]): ReadonlyMap<string, null> {
-  return new Map(values.map((value) => [value, null]));
+function facetOf(known: number | null | undefined, unit = ''): Facet {
+  return { count: known ?? 0, hint: known == null ? '' : `${count(known)} ${unit}`.trim() };
+}
+
+/** Values of tasks, and those that no task has had yet. A queue of two sources counts for both. */
+function facetsOf(
+  seen: readonly string[],
+  known: readonly (readonly [value: string, figure: number | null])[],
+  unit: string,
+): ReadonlyMap<string, Facet> {
+  const figures = new Map<string, number | null>(seen.map((value) => [value, null]));
+  for (const [value, figure] of known) {
+    const before = figures.get(value) ?? null;
+    figures.set(value, figure === null ? before : figure + (before ?? 0));
+  }
+  return new Map([...figures].map(([value, figure]) => [value, facetOf(figure, unit)]));
 }
 
 const MOST_SHOWN = 12;
@@ -71,8 +95,8 @@ export function suggest(text: string, caret: number, facets: Facets): readonly S
   if (colon > 0) {
     const given = rest.slice(0, rest.lastIndexOf(',') + 1) || rest.slice(0, colon + 1);
     const part = rest.slice(given.length);
-    return matching(facets[field], part, MOST_SHOWN).map(([value, number]) =>
-      put(value, tasksText(number), `${given}${quoted(value)} `),
+    return matching(facets[field], part, MOST_SHOWN).map(([value, { hint }]) =>
+      put(value, hint, `${given}${quoted(value)} `),
     );
   }
   const fields = Object.entries(FIELDS)
@@ -86,7 +110,7 @@ export function suggest(text: string, caret: number, facets: Facets): readonly S
   return [
     ...open,
     ...fields,
-    ...names.map(([value, number]) => put(`name:${value}`, tasksText(number), `name:${quoted(value)} `)),
+    ...names.map(([value, { hint }]) => put(`name:${value}`, hint, `name:${quoted(value)} `)),
   ].slice(0, MOST_SHOWN);
 }
 
@@ -105,14 +129,10 @@ function matching(
   values: Facets[string] | undefined,
   part: string,
   most: number,
-): readonly (readonly [value: string, count: number | null])[] {
+): readonly (readonly [value: string, facet: Facet])[] {
   const wanted = part.replaceAll('"', '').toLowerCase();
   return [...(values ?? [])]
     .filter(([value]) => value.toLowerCase().includes(wanted))
-    .toSorted(([, a], [, b]) => (b ?? 0) - (a ?? 0))
+    .toSorted(([, a], [, b]) => b.count - a.count)
     .slice(0, most);
-}
-
-function tasksText(number: number | null): string {
-  return number === null ? '' : count(number);
 }

@@ -1,5 +1,5 @@
 import type { TaskBody } from '../../client.ts';
-import { Marked } from '../parts/marked.tsx';
+import { findsIn, Marked } from '../parts/marked.tsx';
 import { Ago } from '../parts/moment.tsx';
 import { Name } from '../parts/name.tsx';
 import { EngineState, Flags, StateBadge } from '../parts/state-badge.tsx';
@@ -12,18 +12,44 @@ const callOf = ({ args, kwargs }: TaskBody): string =>
 /** Names of the fields that have no column of their own. */
 const FIELDS: Readonly<Record<string, string>> = { task_id: 'id', result: 'result', worker: 'worker' };
 
-/** The text that was searched for, else the error or the arguments. */
-function Said({ task, search }: { readonly task: TaskBody; readonly search: string }) {
+/** Characters that stand before what was found. */
+const BEFORE = 24;
+
+/** Where one of the other texts was found that were searched for, in what the row has. */
+function excerptOf({ exception, args, kwargs }: TaskBody, part: string): string | null {
+  for (const text of [exception, args, kwargs]) {
+    const at = text?.toLowerCase().indexOf(part.toLowerCase()) ?? -1;
+    if (text !== null && at >= 0) return at > BEFORE ? `…${text.slice(at - BEFORE)}` : text;
+  }
+  return null;
+}
+
+/** The texts that were searched for, else the error or the arguments. */
+function Said({ task, search }: { readonly task: TaskBody; readonly search: readonly string[] }) {
   const { match, exception } = task;
-  if (match == null || match.field === 'name') {
+  if (match == null || (match.field === 'name' && search.length === 1)) {
     return <span class={exception === null ? undefined : 'tone-failure'}>{exception ?? callOf(task)}</span>;
   }
+  const shown = `${task.name} ${match.field === 'name' ? '' : match.text}`.toLowerCase();
+  const others = search
+    .filter((part) => !shown.includes(part.toLowerCase()))
+    .flatMap((part) => excerptOf(task, part) ?? []);
   const label = FIELDS[match.field];
   return (
-    <span class={match.field === 'exception' ? 'tone-failure' : undefined}>
-      {label !== undefined && <span class="match-field">{label}</span>}
-      <Marked text={match.text} part={search} />
-    </span>
+    <>
+      {match.field !== 'name' && (
+        <span class={match.field === 'exception' ? 'tone-failure' : undefined}>
+          {label !== undefined && <span class="match-field">{label}</span>}
+          <Marked text={match.text} parts={search} />
+        </span>
+      )}
+      {[...new Set(others)].map((text) => (
+        <span key={text}>
+          {' '}
+          <Marked text={text} parts={search} />
+        </span>
+      ))}
+    </>
   );
 }
 
@@ -32,8 +58,8 @@ export function TaskRow(props: {
   readonly task: TaskBody;
   readonly index: number;
   readonly isActive: boolean;
-  /** What was searched for; empty: nothing. */
-  readonly search: string;
+  /** The texts that were searched for. */
+  readonly search: readonly string[];
   /** To the page of the task. */
   readonly link: string;
 }) {
@@ -55,8 +81,8 @@ export function TaskRow(props: {
       </div>
       <div role="cell" class="c-name">
         <a href={link} tabIndex={isActive ? 0 : -1}>
-          {task.match?.field === 'name' ? (
-            <Marked text={task.name ?? ''} part={search} />
+          {task.name !== null && findsIn(task.name, search) ? (
+            <Marked text={task.name} parts={search} />
           ) : (
             <Name text={task.name ?? 'unknown name'} />
           )}

@@ -12,8 +12,10 @@ import { taskLink } from '../route.ts';
 import { count, counted } from '../text/numbers.ts';
 import { wordsFor } from '../text/words.ts';
 import { useMedia } from '../use-media.ts';
+import { ActiveFilters } from './active-filters.tsx';
 import { ExportMenu } from './export-menu.tsx';
-import { ActiveFilters, Filters } from './filters.tsx';
+import { FilterSheet } from './filter-sheet.tsx';
+import { Filters } from './filters.tsx';
 import { NoTasks } from './no-tasks.tsx';
 import { TaskHead } from './task-head.tsx';
 import { keyOf } from './task-list.ts';
@@ -21,7 +23,7 @@ import { TaskRow } from './task-row.tsx';
 import { type TaskList, useTaskList } from './use-task-list.ts';
 
 /** Height of all that is above the list, in pixels: at least. */
-const FRAME_HEIGHT = 220;
+const FRAME_HEIGHT = 190;
 /** Rows that are read although they do not fit on the screen. */
 const ROWS_AHEAD = 6;
 
@@ -30,7 +32,7 @@ export function TasksView({ query }: { readonly query: URLSearchParams }) {
   const [isScrolled, setScrolled] = useState(false);
   const { isHeld, pointer, focus } = useHold();
   const isNarrow = useMedia('(max-width: 760px)');
-  const rowHeight = isNarrow ? 58 : 34;
+  const rowHeight = isNarrow ? 58 : 28;
   const list = useTaskList(
     query,
     Math.ceil((innerHeight - FRAME_HEIGHT) / rowHeight) + ROWS_AHEAD,
@@ -39,18 +41,24 @@ export function TasksView({ query }: { readonly query: URLSearchParams }) {
   const { rows, total, hasMore, error, isLoading } = list;
   useHoldReport(isHeld || isScrolled, () => showNews(list), list.news);
   const words = wordsFor(list.sources ?? []);
+  const counts = totalText(rows.length, total, hasMore);
   const isEmpty = rows.length === 0 && !isLoading && error === null && !hasMore;
 
   return (
     <div class="tall">
       <ViewHead title="Tasks" at={list.at}>
         <span class="dim" role="status">
-          {isLoading ? 'Loading …' : totalText(rows.length, total, hasMore)}
+          {isLoading ? 'Loading …' : counts}
         </span>
+        {isNarrow && <FilterSheet {...{ query, words }} total={counts} />}
         <ExportMenu query={query} />
       </ViewHead>
-      <Filters query={query} words={words} />
-      <ActiveFilters query={query} />
+      {!isNarrow && (
+        <div class="filters">
+          <Filters {...{ query, words }} />
+          <ActiveFilters query={query} isWhole={false} />
+        </div>
+      )}
       {error !== null && <Problem what="tasks" error={error} retry={list.reload} />}
       <Sources sources={list.sources} />
       {isEmpty && <NoTasks query={query} />}
@@ -87,7 +95,7 @@ function Rows(props: {
   const isOneOfSeveral = (list.sources?.length ?? 0) > 1;
   const linkOf = (task: TaskBody): string => taskLink(task.task_id, isOneOfSeveral ? task.source : null);
   useEffect(() => listed.set(rows.map(linkOf)), [rows]);
-  const search = query.get('q')?.trim() ?? '';
+  const search = query.getAll('q').filter((text) => text.trim() !== '');
   return (
     <div class="held" {...holders.pointer}>
       <VirtualRows
