@@ -39,6 +39,7 @@ export type {
   SourceErrorCode,
   StateCountsBody,
   StatsBucketBody,
+  StatsCallerBody,
   StatsCauseBody,
   StatsNameBody,
   StatsQueueBody,

@@ -76,6 +76,7 @@ export type {
   SourcePart,
   SourceStatus,
   StatsTotals,
+  TaskCaller,
   TaskCondition,
   TaskCounts,
   TaskEventPage,

@@ -31,7 +31,7 @@ export type {
   TaskGroup,
 } from './source/activity.ts';
 
-export type { DurationFigures, HistogramBucket, StatsTotals } from './source/stats-figures.ts';
+export type { DurationFigures, HistogramBucket, StatsTotals, TaskCaller } from './source/stats-figures.ts';
 export type {
   Comparison,
   ConditionFigure,

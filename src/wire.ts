@@ -29,6 +29,7 @@ export type {
 export type {
   MarkerBody,
   StatsBucketBody,
+  StatsCallerBody,
   StatsNameBody,
   StatsQueueBody,
   StatsStepBody,

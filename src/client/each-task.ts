@@ -62,6 +62,8 @@ export interface TaskListQuery {
   readonly stats_until?: string | Date;
   /** Adds percentiles to each step of the statistics, and histograms. Default: false. */
   readonly stats_percentiles?: boolean;
+  /** Adds which tasks sent those of the one `name`, and which ones they sent. Default: false. */
+  readonly stats_callers?: boolean;
   /** Adds so many causes of failures to the statistics, at most 1,000. */
   readonly stats_causes?: number;
 }

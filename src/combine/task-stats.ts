@@ -1,5 +1,6 @@
 /** Combines the task figures of several sources. */
 import { mergeGroups } from '../causes/merge-groups.ts';
+import { mergeCallers } from '../select/callers.ts';
 import { queryOfSource } from '../select/query-of-source.ts';
 import { summarizeTasks } from '../select/summarize-tasks.ts';
 import type { FanOut } from '../source/combined-part.ts';
@@ -39,10 +40,9 @@ export async function getMergedStats(
     ),
   );
   requireAnswer(replies);
-  return mergeStats(
-    replies.flatMap((reply) => answerOf(reply) ?? []),
-    query.causes ?? 0,
-  );
+  const answers = replies.flatMap((reply) => answerOf(reply) ?? []);
+  const merged = mergeStats(answers, query.causes ?? 0);
+  return query.callers === true ? { ...merged, ...mergeAllCallers(answers) } : merged;
 }
 
 /**
@@ -74,6 +74,15 @@ export function mergeStats(all: readonly TaskStats[], mostCauses = 0): TaskStats
     queues: union(all.map(({ queues }) => queues)),
     ...(mostCauses > 0 && mergeCauses(all, series, coarsest.stepSeconds, mostCauses)),
     ...mergeStored(all, coarsest),
+  };
+}
+
+/** Unknown where one of the sources that have such tasks does not know it. */
+export function mergeAllCallers(all: readonly TaskStats[]): Pick<TaskStats, 'callers' | 'callees'> {
+  const having = all.filter(({ states, names }) => names.length + Object.keys(states).length > 0);
+  return {
+    callers: mergeCallers(having.map(({ callers = null }) => callers)),
+    callees: mergeCallers(having.map(({ callees = null }) => callees)),
   };
 }
 

@@ -45,8 +45,8 @@ export interface StoredTask extends StoredFields {
 /** What memory takes in of a stored task: its record says the rest. */
 export type StoredRecord = Pick<StoredTask, 'id' | 'rootId' | 'timestamp' | 'record' | 'texts'>;
 
-/** What relates a stored task to others. */
-export type StoredRelatives = Pick<StoredTask, 'id' | 'rootId' | 'parentId' | 'groupId' | 'chordId'>;
+/** What relates a stored task to others, and its name. */
+export type StoredRelatives = Pick<StoredTask, 'id' | 'name' | 'rootId' | 'parentId' | 'groupId' | 'chordId'>;
 
 /**
  * Which stored tasks to list: the filters of a task query, its order and its position. Of its conditions those that a

@@ -17,6 +17,7 @@ export const STATS_QUERY = {
   }),
   stats_until: moment('End of the window of `stats`. Default: now.'),
   stats_percentiles: flag('Adds percentiles to each step of `stats`, and histograms of run times and waits.'),
+  stats_callers: flag('Adds to `stats` which tasks sent those of this `name`, and which ones they sent.'),
   stats_causes: integer('Adds so many of the most frequent causes of failures to `stats`.', {
     minimum: 0,
     maximum: 1_000,
@@ -26,7 +27,19 @@ export const STATS_QUERY = {
 
 /** Filters of the list that counts are not kept by. */
 type Filters = Record<(typeof UNCOUNTED)[number], readonly string[] | string | number | Date | null>;
-type Values = ValuesOf<typeof STATS_QUERY> & Filters;
+type Values = ValuesOf<typeof STATS_QUERY> & Filters & Names;
+
+/** Of which names callers are asked for. */
+type Names = Record<'name' | 'name_prefix', readonly string[]>;
+
+/** Parameters that mean nothing without `stats`. */
+const ONLY_WITH_STATS = [
+  'stats_step',
+  'stats_until',
+  'stats_percentiles',
+  'stats_callers',
+  'stats_causes',
+] as const;
 
 /** Beyond a day, statistics are made of counts, which are kept by name, worker and queue. */
 const COUNTED_MINUTES = 1_440;
@@ -49,7 +62,7 @@ export function findStatsFaults(values: Values, faulty: ReadonlySet<string>, fau
   const { stats, stats_step: step } = values;
   if (stats === null) {
     if (faulty.has('stats')) return;
-    for (const name of ['stats_step', 'stats_until', 'stats_percentiles', 'stats_causes'] as const) {
+    for (const name of ONLY_WITH_STATS) {
       if (values[name]) fault(name, 'It is allowed only with stats.');
     }
     return;
@@ -60,6 +73,9 @@ export function findStatsFaults(values: Values, faulty: ReadonlySet<string>, fau
       'stats_step',
       `Write at least ${Math.ceil(stats / MOST_STEPS) * 60}: a window has at most 1500 steps.`,
     );
+  }
+  if (values.stats_callers && (values.name.length !== 1 || values.name_prefix.length > 0)) {
+    fault('stats_callers', 'Write exactly one name, and no name_prefix, beside it.');
   }
   const other = UNCOUNTED.find((name) => hasValue(values[name]));
   if (stats > COUNTED_MINUTES && other !== undefined) {
@@ -74,7 +90,7 @@ function hasValue(value: Values[(typeof UNCOUNTED)[number]]): boolean {
   return Array.isArray(value) ? value.length > 0 : value !== null;
 }
 
-type WindowValues = Pick<Values, 'stats_step' | 'stats_until' | 'stats_percentiles' | 'stats_causes'>;
+type WindowValues = Pick<Values, (typeof ONLY_WITH_STATS)[number]>;
 
 /** The window that is asked for. A time ahead counts as now. */
 export function statsWindowOf(
@@ -82,11 +98,12 @@ export function statsWindowOf(
     stats_step: stepSeconds,
     stats_until: until,
     stats_percentiles: percentiles,
+    stats_callers: callers,
     stats_causes: causes,
   }: WindowValues,
   minutes: number,
   now: number,
 ): Omit<TaskStatsQuery, 'filter'> {
   const end = new Date(Math.min(until?.getTime() ?? now, now));
-  return { minutes, now: end, stepSeconds, percentiles, causes };
+  return { minutes, now: end, stepSeconds, percentiles, callers, causes };
 }

@@ -140,7 +140,8 @@ function statsDocument(request: ListRequest, minutes: number): Respond {
       ]),
     *content([page, stats, markers]: StatsRead, sourceOf, now) {
       const body = yield* listBody(request, page, sourceOf);
-      const figures = stats === null ? null : monitor.serializer.stats(stats, values.stats_percentiles);
+      const { stats_percentiles: percentiles, stats_callers: callers } = values;
+      const figures = stats === null ? null : monitor.serializer.stats(stats, { percentiles, callers });
       if (stats !== null && figures === null) throw new TypeError('getTaskStats() returned no figures.');
       const shown = figures && {
         ...figures,

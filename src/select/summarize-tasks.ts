@@ -3,6 +3,7 @@ import { createFirstSeen } from '../causes/first-seen.ts';
 import type { Task } from '../model.ts';
 import type { Steps } from '../scheduler.ts';
 import type { TaskStats, TaskStatsQuery } from '../source.ts';
+import { countCallers, createFamilyCollector } from './callers.ts';
 import { failedAt, figuresOf } from './task-figures.ts';
 import { passesFilters } from './task-filter.ts';
 import { createStatsAccumulator } from './task-stats.ts';
@@ -14,12 +15,14 @@ import { createStatsAccumulator } from './task-stats.ts';
  * @param query as given to `getTaskStats`
  */
 export function summarizeTasks(tasks: Iterable<Task>, query: TaskStatsQuery): TaskStats {
-  const { filter, causes = 0 } = query;
+  const { filter, causes = 0, callers = false } = query;
+  const family = createFamilyCollector();
   const seen = createFirstSeen();
   let since = Number.POSITIVE_INFINITY;
   const before: CausesBefore = { firstSeen: seen.firstSeen, since: () => since };
   const statistics = createStatsAccumulator(query, { before });
   for (const task of tasks) {
+    if (callers) family.note(task);
     const isMatch = passesFilters(task, filter);
     if (!isMatch && causes === 0) continue;
     const cause = causes === 0 ? null : filter.causeOf(task);
@@ -28,7 +31,8 @@ export function summarizeTasks(tasks: Iterable<Task>, query: TaskStatsQuery): Ta
     if (cause !== null) seen.note(cause.id, failedAt(figures));
     if (isMatch) statistics.add(figures);
   }
-  return finish(statistics.result());
+  const stats = finish(statistics.result());
+  return callers ? { ...stats, ...finish(countCallers(statistics.counted, family)) } : stats;
 }
 
 /** Runs steps to their end at once. */

@@ -15,6 +15,8 @@ export interface TaskFigures {
   readonly name: string | null;
   readonly worker: string | null;
   readonly queue: string | null;
+  /** The task that sent it. */
+  readonly parentId: string | null;
   /** Of the last change. */
   readonly timestamp: number;
   readonly sent: number;
@@ -46,6 +48,7 @@ export function figuresOf(task: Task, cause: TaskCause | null = null): TaskFigur
     name: task.name ?? null,
     worker: task.worker ?? null,
     queue: task.queue ?? null,
+    parentId: task.parentId ?? null,
     timestamp: timeOf(task.timestamp),
     sent: timeOf(task.sent),
     received: timeOf(task.received),

@@ -2,6 +2,7 @@ import { type CauseGroups, type CausesBefore, createCauseGroups } from '../cause
 import { isDone } from '../model.ts';
 import { type Steps, sortInSteps } from '../scheduler.ts';
 import type { TaskStats, TaskStatsQuery } from '../source.ts';
+import type { SentTask } from './callers.ts';
 import {
   addDurations,
   type Durations,
@@ -63,6 +64,8 @@ interface Sums {
   readonly workers: Set<string>;
   readonly queues: Set<string>;
   readonly isWhole: (from: number, to: number) => boolean;
+  /** `null`: callers are not asked for. */
+  readonly counted: SentTask[] | null;
   /** `null`: causes are not asked for. */
   readonly causes: CauseGroups | null;
   readonly mostCauses: number;
@@ -73,6 +76,8 @@ interface Sums {
 export interface StatsAccumulator {
   /** Counts a task that has passed the filters, unless it is outside the time window. */
   add(task: TaskFigures): void;
+  /** What was counted so far, if the query asks for callers; otherwise empty. */
+  readonly counted: readonly SentTask[];
   /** Sorts and cuts what was counted. */
   result(): Steps<TaskStats>;
 }
@@ -110,10 +115,12 @@ export function createStatsAccumulator(
     ...{ start, end, stepSeconds, series, durations: noDurations() },
     ...{ states: new Map(), names: new Map(), workers: new Set(), queues: new Set() },
     isWhole,
+    counted: query.callers === true ? [] : null,
     ...{ causes: mostCauses > 0 ? createCauseGroups(window) : null, mostCauses, before },
   };
   return {
     add: (task) => addTask(sums, task),
+    counted: sums.counted ?? [],
     result: () => resultOf(sums),
   };
 }
@@ -127,6 +134,7 @@ function addTask(sums: Sums, task: TaskFigures): void {
   addToSeries(sums, task);
   addDurations(sums.durations, task.runtime, task.wait);
   if (task.name !== null) addToName(sums, task, task.name);
+  sums.counted?.push({ id: task.id, parentId: task.parentId });
   if (sums.causes !== null && task.cause !== null) addCause(sums.causes, task, task.cause);
 }
 

@@ -42,7 +42,7 @@ import { findingBody, ruleBody } from './findings.ts';
 import { createRowCache } from './row-cache.ts';
 import { wellFormed } from './scalars.ts';
 import { createShowText, rawText, rulesFor } from './shown-text.ts';
-import { type StatsFigures, statsBody } from './stats.ts';
+import { type StatsAsked, type StatsFigures, statsBody } from './stats.ts';
 import { taskDetailBody } from './task-detail.ts';
 import { taskBody } from './tasks.ts';
 import { countsBody, graphEdgeBody, graphNodeBody, nodeUpdateBody, relationBody } from './workflow.ts';
@@ -69,12 +69,8 @@ export interface Serializer {
   /** The same row as JSON text. Rows of frozen tasks are cached per source. */
   taskRowJson(task: Task, source: string): string | null;
   taskDetail(task: TaskDetail, source: string): Omit<TaskDetailBody, 'sources' | 'links'> | null;
-  /**
-   * `null` when the statistics are unreadable.
-   *
-   * @param withPercentiles whether percentiles of steps, and histograms, were asked for
-   */
-  stats(stats: TaskStats, withPercentiles?: boolean): StatsFigures | null;
+  /** `null` when the statistics are unreadable. @param asked Default: nothing beside what they always have */
+  stats(stats: TaskStats, asked?: StatsAsked): StatsFigures | null;
   /** An id without halves of characters. */
   id(id: string): string;
   relation(relation: TaskRelation): RelationBody;
@@ -150,7 +146,7 @@ export function createSerializer({
         return row === null ? null : JSON.stringify(row);
       }),
     taskDetail: (task, source) => readable(() => taskDetailBody(task, source, { show: showDetail, causeOf })),
-    stats: (stats, withPercentiles) => readable(() => statsBody(stats, showSentence, withPercentiles)),
+    stats: (stats, asked) => readable(() => statsBody(stats, showSentence, asked)),
     id: wellFormed,
     relation: relationBody,
     graphNode: (node) => graphNodeBody(node, showPreview, redactor),

@@ -1,7 +1,15 @@
 import { totalsIn } from '../select/durations.ts';
-import type { DurationFigures, HistogramBucket, QueueDepths, StatsTotals, TaskStats } from '../source.ts';
+import type {
+  DurationFigures,
+  HistogramBucket,
+  QueueDepths,
+  StatsTotals,
+  TaskCaller,
+  TaskStats,
+} from '../source.ts';
 import type {
   StatsBucketBody,
+  StatsCallerBody,
   StatsNameBody,
   StatsQueueBody,
   StatsStepBody,
@@ -22,12 +30,23 @@ const MOST_BUCKETS = 100;
 /** All members but those that the source does not know. */
 export type StatsFigures = Omit<TaskStatsBody, 'markers'>;
 
+/** What statistics have where it is asked for. */
+export interface StatsAsked {
+  /** Percentiles of steps, and histograms. Default: false. */
+  readonly percentiles?: boolean;
+  /** Default: false. */
+  readonly callers?: boolean;
+}
+
 /**
  * @param show removes what is secret from the texts of causes
- * @param withPercentiles whether percentiles of steps, and histograms, were asked for
  * @returns `null` when the statistics have no valid step length
  */
-export function statsBody(stats: TaskStats, show: ShowText, withPercentiles = false): StatsFigures | null {
+export function statsBody(
+  stats: TaskStats,
+  show: ShowText,
+  { percentiles: withPercentiles = false, callers: withCallers = false }: StatsAsked = {},
+): StatsFigures | null {
   const given: Given<TaskStats> = stats;
   const step = figure(given.stepSeconds);
   if (step === null || step <= 0) return null;
@@ -46,6 +65,7 @@ export function statsBody(stats: TaskStats, show: ShowText, withPercentiles = fa
     names: rows<TaskStats['names'][number], StatsNameBody>(given.names, MOST_NAMES, nameBody),
     workers: labels(given.workers) ?? [],
     queues: labels(given.queues) ?? [],
+    ...(withCallers && { callers: callersBody(given.callers), callees: callersBody(given.callees) }),
     ...causesBody(given, show),
     ...storedBody(given),
   };
@@ -119,6 +139,15 @@ function bucketsBody(buckets: unknown): StatsBucketBody[] {
   return rows<HistogramBucket, StatsBucketBody>(buckets, MOST_BUCKETS, ({ le, count }) => {
     const known = whole(count);
     return known === null ? null : { le: figure(le), count: known };
+  });
+}
+
+function callersBody(callers: unknown): StatsCallerBody[] | null {
+  if (!Array.isArray(callers)) return null;
+  return rows<TaskCaller, StatsCallerBody>(callers, MOST_NAMES, (given) => {
+    const name = label(given.name);
+    const count = whole(given.count);
+    return name === null || count === null ? null : { name, count };
   });
 }
 

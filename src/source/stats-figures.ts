@@ -22,6 +22,12 @@ export interface StatsTotals extends DurationFigures {
   readonly retried: number | null;
 }
 
+/** A task name, and how many tasks it has sent, or were sent with it. */
+export interface TaskCaller {
+  readonly name: string;
+  readonly count: number;
+}
+
 /** One bucket of a histogram. */
 export interface HistogramBucket {
   /** Durations in it are shorter than this, in seconds; `null`: it has everything longer than the bucket before. */

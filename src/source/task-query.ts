@@ -2,7 +2,7 @@
 import type { CauseGroup } from '../causes/cause-groups.ts';
 import { causeOfTask, createCauseFinder } from '../causes/find-cause.ts';
 import type { Task, TaskCause } from '../model.ts';
-import type { DurationFigures, HistogramBucket, StatsTotals } from './stats-figures.ts';
+import type { DurationFigures, HistogramBucket, StatsTotals, TaskCaller } from './stats-figures.ts';
 import type { TaskCondition } from './task-condition.ts';
 
 /** Fields that the task list can be sorted by. */
@@ -120,6 +120,8 @@ export interface TaskStatsQuery {
   readonly stepSeconds?: number | null;
   /** Whether to give percentiles for each step of `series`. Default: only those of the window. */
   readonly percentiles?: boolean;
+  /** Whether to say which tasks sent these, and which ones these sent. Default: `callers` and `callees` are left out. */
+  readonly callers?: boolean;
   /** How many causes of failures to list, 1,000 at most. Default 0: `causes` is left out. */
   readonly causes?: number;
   /** `limit`, `after`, `sort` and `order` do not matter here. */
@@ -164,6 +166,13 @@ export interface TaskStats {
   readonly causes?: readonly CauseGroup[];
   /** Whether there are more causes. */
   readonly causesTruncated?: boolean;
+  /**
+   * The names of the tasks that sent those that are summed up, and how many each sent: the 50 most frequent, these first.
+   * Parents that are not known any more do not count. `null` or absent: not known, or not asked for.
+   */
+  readonly callers?: readonly TaskCaller[] | null;
+  /** The names of the tasks that were sent by those that are summed up, in this window or not, in the same way. */
+  readonly callees?: readonly TaskCaller[] | null;
   /**
    * From what the figures were computed: from the tasks themselves, or from counts by minute, hour and day that a store
    * keeps. Absent: there is no store.

@@ -16,11 +16,12 @@ async function statsOf(
   now: Date,
   filter: Partial<TaskQuery> = {},
   minutes = DAY,
+  callers = false,
 ): Promise<TaskStats> {
   const { tasks } = bench.sources;
   const asked = taskQuery(filter);
   const own = tasks === undefined ? null : queryOfSource(tasks, asked);
-  const query = Object.freeze({ minutes, now, filter: own ?? asked });
+  const query = Object.freeze({ minutes, now, callers, filter: own ?? asked });
   const stats = await bench.read('getTaskStats', (context) => tasks?.getTaskStats?.(query, context));
   if (!stats) fail('getTaskStats', 'figures', stats);
   SHAPES.taskStats(stats, 'getTaskStats');
@@ -131,6 +132,30 @@ export const STATS_CHECKS: Checks = {
       const expected = known.length === 0 ? null : sum(known);
       if (totals[figure] !== expected)
         fail(`getTaskStats().totals.${figure}`, String(expected), totals[figure]);
+    }
+  },
+
+  'says which tasks sent those of a name, and which ones they sent': async (bench) => {
+    const { rows, since } = await held(bench);
+    const named = new Map(rows.flatMap((row) => (row.name ? [[row.id, row.name] as const] : [])));
+    const links = rows.flatMap(({ name, parentId }) => {
+      const parent = named.get(parentId ?? '');
+      return name && parent !== undefined ? [{ name, parent }] : [];
+    });
+    const [link] = links;
+    if (since !== null || link === undefined) return;
+    const now = new Date();
+    for (const [figure, name, other] of [
+      ['callers', link.name, link.parent],
+      ['callees', link.parent, link.name],
+    ] as const) {
+      const found = (await statsOf(bench, now, { names: [name] }, DAY, true))[figure];
+      if (found == null) return;
+      const expected = links.filter((one) => one.name === link.name && one.parent === link.parent).length;
+      const count = found.find((one) => one.name === other)?.count;
+      // Parents of the list may have changed before the window.
+      if (count === undefined || count < 1 || count > expected)
+        fail(`getTaskStats().${figure} of ${name}`, `${other}, up to ${expected} times`, found);
     }
   },
 

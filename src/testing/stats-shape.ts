@@ -25,6 +25,7 @@ const PERCENTILES = {
   waitP95: maybe(number),
   waitP99: maybe(number),
 };
+const CALLERS = optional(nullable(listOf(record({ name: filled, count }))));
 const HISTOGRAM = listOf(record({ le: nullable(number), count }));
 
 /** What `getTaskStats` returns. */
@@ -65,6 +66,8 @@ export const TASK_STATS: Shape = record({
   ),
   workers: listOf(filled),
   queues: listOf(filled),
+  callers: CALLERS,
+  callees: CALLERS,
   ...CAUSE_FIGURES,
   computedFrom: optional(oneOf('tasks', 'rollups')),
   countedSince: optional(nullable(date)),

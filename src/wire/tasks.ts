@@ -146,6 +146,13 @@ export interface StatsNameBody {
   wait_p95: number | null;
 }
 
+/** A task name beside the one that statistics are of. */
+export interface StatsCallerBody {
+  name: string;
+  /** How many tasks of this name have sent, or were sent. */
+  count: Integer;
+}
+
 /** Statistics over the filtered tasks of some minutes. */
 export interface TaskStatsBody {
   /** Length of one step of `series`, in seconds. */
@@ -164,6 +171,13 @@ export interface TaskStatsBody {
   names: StatsNameBody[];
   workers: string[];
   queues: string[];
+  /**
+   * The names of the tasks that sent these, the most frequent first, at most 50. `null` where that is not known. With
+   * `stats_callers`, like the next one.
+   */
+  callers?: StatsCallerBody[] | null;
+  /** The names of the tasks that these sent. */
+  callees?: StatsCallerBody[] | null;
   /** Failures by cause, the most frequent first. Only with `stats_causes`, and where the source knows them. */
   causes?: StatsCauseBody[];
   /** Whether there are more causes. Only beside `causes`. */

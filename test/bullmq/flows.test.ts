@@ -2,10 +2,12 @@ import type { FlowJob, Job, Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
+import type { TaskQuery } from '../../src/source.ts';
 import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
 import { detail, page, tree } from '../helpers/bullmq-read.ts';
 import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
+import { queryOf } from '../helpers/task-query.ts';
 
 const TOKEN = 'token';
 
@@ -56,6 +58,25 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     async function drain(): Promise<void> {
       await redis.flushall();
     }
+
+    it('have callers, which are the parents that wait for them, and callees', async () => {
+      await drain();
+      await addFlow();
+      const read = (filter: Partial<TaskQuery>) =>
+        sources.tasks.getTaskStats?.(
+          { minutes: 60, now: new Date(Date.now() + 1_000), callers: true, filter: queryOf(filter) },
+          { signal: new AbortController().signal },
+        );
+      expect(await read({ names: ['album'] })).toMatchObject({
+        callers: [{ name: 'print', count: 1 }],
+        callees: [1, 2, 3, 4].map((n) => ({ name: `page-${n}`, count: 1 })),
+      });
+      // The parent is in another queue, and not all children are read.
+      expect(await read({ names: ['album'], queues: ['album'] })).toMatchObject({
+        callers: [{ name: 'print', count: 1 }],
+        callees: null,
+      });
+    });
 
     it('are read from any of their jobs, across queues, nearest relatives first', async () => {
       const { print, album, pages } = await addFlow();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mergeStats } from '../../src/combine/task-stats.ts';
+import { mergeAllCallers, mergeStats } from '../../src/combine/task-stats.ts';
 import { summarizeTasks } from '../../src/select.ts';
 import type { TaskStats } from '../../src/source.ts';
 import { query } from '../history/telling.ts';
@@ -46,6 +46,26 @@ describe('figures of several sources', () => {
     expect(p50(named(2), named(3))).toBeNull();
     expect(p50(named(2), named(3), named(2))).toBeNull();
     expect(mergeStats([named(2, 4), named(3, 5)]).names).toMatchObject([{ count: 9, failed: 2 }]);
+  });
+
+  it('add up callers, where all sources that have such tasks know them', () => {
+    const known = { ...named(1), callers: [{ name: 'a', count: 2 }], callees: [] };
+    const more = {
+      ...named(1),
+      callers: [
+        { name: 'b', count: 9 },
+        { name: 'a', count: 1 },
+      ],
+      callees: null,
+    };
+    expect(mergeAllCallers([known, more, whole(60, [])])).toEqual({
+      callers: [
+        { name: 'b', count: 9 },
+        { name: 'a', count: 3 },
+      ],
+      callees: null,
+    });
+    expect(mergeAllCallers([known, named(1)])).toEqual({ callers: null, callees: null });
   });
 
   it('have percentiles of all run times together, to a bucket', () => {

@@ -32,8 +32,8 @@ export function arrayTasks({ store, rows }: ArrayContext): TaskStore {
     const wanted = new Set<string | null>(ids);
     return all().filter((task) => task[link] !== null && wanted.has(task[link]));
   };
-  const relatives = ({ id, rootId, parentId, groupId, chordId }: StoredTask): StoredRelatives => ({
-    ...{ id, rootId, parentId, groupId, chordId },
+  const relatives = ({ id, name, rootId, parentId, groupId, chordId }: StoredTask): StoredRelatives => ({
+    ...{ id, name, rootId, parentId, groupId, chordId },
   });
   const short = (task: StoredTask): StoredTask => ({ ...task, texts: null });
   return {

@@ -142,6 +142,10 @@ describe.each(EXPRESS_MAJORS)('on $name, a walk over the list', (major) => {
       ['stats=60&stats_step=90', 'stats_step', /multiple of 60/],
       ['stats=129600&stats_step=3600', 'stats_step', /at least 5220.* 1500 steps/],
       ['stats_step=60', 'stats_step', /only with stats/],
+      ['stats_callers=true&name=a', 'stats_callers', /only with stats/],
+      ['stats=60&stats_callers=true', 'stats_callers', /exactly one name/],
+      ['stats=60&stats_callers=true&name=a&name=b', 'stats_callers', /exactly one name/],
+      ['stats=60&stats_callers=true&name=a&name_prefix=b', 'stats_callers', /no name_prefix/],
       ['stats_until=2026-01-01T00:00:00Z', 'stats_until', /only with stats/],
     ] as const) {
       const { status, body } = await get<ProblemBody>(`/api/tasks/?limit=1&${query}`);

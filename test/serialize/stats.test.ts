@@ -64,7 +64,7 @@ it('has percentiles of steps and histograms where they are asked for', () => {
   };
   expect(Object.keys(stats(given) ?? {})).not.toContain('runtime_histogram');
   expect(stats(given)?.series[0]).not.toHaveProperty('runtime_p50');
-  const body = stats(given, true);
+  const body = stats(given, { percentiles: true });
   expect(body?.series[0]).toMatchObject({ received: 1, runtime_p95: 2, wait_p95: 0, wait_p99: null });
   expect(body).toMatchObject({
     runtime_histogram: [
@@ -73,7 +73,7 @@ it('has percentiles of steps and histograms where they are asked for', () => {
     ],
     wait_histogram: [],
   });
-  expect(stats(figures, true)?.series[0]).toMatchObject(UNKNOWN);
+  expect(stats(figures, { percentiles: true })?.series[0]).toMatchObject(UNKNOWN);
 });
 
 it('says from what the figures are where there is a store, and nothing of it elsewhere', () => {
@@ -159,4 +159,18 @@ it.each<[string, unknown]>([
   ['a step of no length', { ...figures, stepSeconds: 0 }],
 ])('are none when they are %s', (_what, given) => {
   expect(stats(given as TaskStats)).toBeNull();
+});
+
+it('has callers where they are asked for, and null where the source does not know them', () => {
+  const callers = [
+    { name: 'order.place', count: 3 },
+    { name: 7, count: 1 },
+    { name: 'x', count: 1.5 },
+  ];
+  expect(stats(figures)).not.toHaveProperty('callers');
+  expect(stats(figures, { callers: true })).toMatchObject({ callers: null, callees: null });
+  expect(stats({ ...figures, callers, callees: [] } as never, { callers: true })).toMatchObject({
+    callers: [{ name: 'order.place', count: 3 }],
+    callees: [],
+  });
 });

@@ -12,6 +12,7 @@ import type {
   TaskStats,
   TaskStatsQuery,
 } from '../../source.ts';
+import { familyNames } from '../answers/family-names.ts';
 import { summarizeOpen } from '../answers/open-summary.ts';
 import { summarize } from '../answers/summary.ts';
 import { childrenOf, workflowOf } from '../answers/workflow.ts';
@@ -115,7 +116,7 @@ function* caughtUp<Result>(state: MemoryState, work: () => Steps<Result>): Steps
 /** Figures of the tasks, and what is known of queues, which no filter but that of queues concerns. */
 function* statsOfTasks(state: MemoryState, query: TaskStatsQuery): Steps<TaskStats> {
   const { aggregate, tables } = state;
-  const stats = yield* summarize(query, tables.list, tables.rows, {
+  const stats = yield* summarize(query, tables.list, tables.rows, familyNames(tables.records, tables.index), {
     isWhole: (from, to) => isSeenWhole(state, from, to),
     before: causesBefore(state),
   });

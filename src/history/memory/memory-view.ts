@@ -3,10 +3,12 @@
 import type { CausesBefore } from '../../causes/cause-groups.ts';
 import type { Task, TaskRelation } from '../../model.ts';
 import type { Steps } from '../../scheduler.ts';
+import type { FamilyNames } from '../../select/callers.ts';
 import type { TaskFigures } from '../../select/task-figures.ts';
 import type { TaskQuery } from '../../source.ts';
 import type { MinuteAggregate } from '../aggregate/minute-aggregate.ts';
 import type { QueueHistory } from '../aggregate/queue-history.ts';
+import { familyNames } from '../answers/family-names.ts';
 import type { FlagContext } from '../answers/task-flags.ts';
 import { childrenOf } from '../answers/workflow.ts';
 import type { HistoryReader } from '../history.ts';
@@ -48,6 +50,8 @@ export interface MemoryView {
   isBegun(id: string): boolean;
   /** Visits every task that passes the filters but the text. */
   visit(query: TaskQuery, visit: (task: VisitedTask) => void): Steps<void>;
+  /** Names of the tasks in memory and of those that they sent. */
+  readonly family: FamilyNames;
   /** A day of queues. */
   readonly queues: QueueHistory;
   /** When causes of failures were first seen. */
@@ -100,6 +104,7 @@ export function createMemoryView(state: MemoryState, reader: HistoryReader): Mem
         visit({ id: records.ids[slot] as string, figures: () => rows.figures(slot) }),
       );
     },
+    family: familyNames(records, index),
     queues: state.aggregate.queues,
     causesBefore: causesBefore(state),
     isWhole: (from, to) => isSeenWhole(state, from, to),

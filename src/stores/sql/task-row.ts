@@ -74,12 +74,12 @@ export function recordOf([id, rootId = null, changed = null, record]: SqlRow): S
   };
 }
 
-/** @param row its id, and those of its root, parent, group and chord */
+/** @param row its id, its name, and the ids of its root, parent, group and chord */
 export function relativesOf(row: SqlRow): StoredRelatives {
-  const idAt = (at: number): string | null => (row[at] == null ? null : fromColumn(String(row[at])));
+  const keyAt = (at: number): string | null => (row[at] == null ? null : fromColumn(String(row[at])));
   return {
     id: fromColumn(String(row[0])),
-    ...{ rootId: idAt(1), parentId: idAt(2), groupId: idAt(3), chordId: idAt(4) },
+    ...{ name: keyAt(1), rootId: keyAt(2), parentId: keyAt(3), groupId: keyAt(4), chordId: keyAt(5) },
   };
 }
 

@@ -66,8 +66,8 @@ export function updateTasks(dialect: SqlDialect, table: string): SqlBatch {
   };
 }
 
-/** What relates a task to others. */
-export const RELATIVES = ['id', 'root_id', 'parent_id', 'group_id', 'chord_id'] as const;
+/** What relates a task to others, and its name. */
+export const RELATIVES = ['id', 'name', 'root_id', 'parent_id', 'group_id', 'chord_id'] as const;
 
 /**
  * What is read of a task: all of it, all but its long texts, what memory takes in, what relates it to others, or only its

@@ -69,7 +69,13 @@ export async function expectSameStats(withSession: WithSession, numRuns: number)
   const property = fc.asyncProperty(splits, oneOrTwo, (given, filter) =>
     withSession(async (session) => {
       const { whole, reader } = await splitOf(given, session);
-      const asked = { minutes: 60, now: new Date(T0 + 1_000), causes: 9, filter: query(filter) };
+      const asked = {
+        minutes: 60,
+        now: new Date(T0 + 1_000),
+        causes: 9,
+        callers: true,
+        filter: query(filter),
+      };
       const expected = await whole.reader.getTaskStats(asked, CONTEXT);
       const both = await reader.getTaskStats(asked, CONTEXT);
       expect(inWindow(both)).toEqual({

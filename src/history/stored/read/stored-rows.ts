@@ -68,9 +68,10 @@ function isShown(field: TaskTextField, isSuccess: boolean): boolean {
 export function figuresOf(task: ColdTask): TaskFigures {
   const { record } = task;
   const life = lifeOf(record.entries, record.runtime);
-  const { id, name, queue, eta, isMissing } = record;
+  const { id, name, queue, parentId, eta, isMissing } = record;
   const isEndUnseen = life.state !== 'PENDING' && isMissing;
-  const facts = { id, name, queue, isEndUnseen, cause: causeIn(task.cause, record, life, task.shortened) };
+  const cause = causeIn(task.cause, record, life, task.shortened);
+  const facts = { id, name, queue, parentId, isEndUnseen, cause };
   return toFigures(life, facts, eta, retriesIn(record.entries));
 }
 

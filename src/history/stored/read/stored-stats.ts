@@ -8,6 +8,7 @@ import type { StoredTask } from '../../store.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { asksForEngineState, isDecidedHere, storeQuery } from './store-query.ts';
 import { isStoreAway } from './store-reads.ts';
+import { storedCallers } from './stored-callers.ts';
 import { figuresOf, readStored, rowOf } from './stored-rows.ts';
 import { scanTasks } from './task-scan.ts';
 
@@ -28,7 +29,9 @@ export function getTaskStats(
 ): Awaitable<TaskStats> {
   const window = windowOf(query);
   const known = reader.droppedThrough();
-  const isInMemory = known === Number.NEGATIVE_INFINITY || window.since.getTime() > known;
+  // Who sent a task may have changed long before it.
+  const isRecent = query.callers !== true && window.since.getTime() > known;
+  const isInMemory = known === Number.NEGATIVE_INFINITY || isRecent;
   return isInMemory
     ? reader.memory.reader.getTaskStats(query, context)
     : sumBoth(reader, query, window, context);
@@ -60,7 +63,9 @@ async function sumBoth(
     isWhole: (from, to) => from >= knownFrom && memory.isWhole(from, to),
     before: memory.causesBefore,
   });
-  return await scheduler.run('stats', sum(), context);
+  const stats = await scheduler.run('stats', sum(), context);
+  if (query.callers !== true) return stats;
+  return { ...stats, ...(await storedCallers(reader, statistics.counted, context)) };
 
   /** @returns since when all tasks are known */
   async function readStore(): Promise<number> {

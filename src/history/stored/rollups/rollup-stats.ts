@@ -1,5 +1,6 @@
 /** Statistics made of rollups, for windows in which not all tasks are known any more. */
 import { type Steps, scheduler } from '../../../scheduler.ts';
+import { UNKNOWN_CALLERS } from '../../../select/callers.ts';
 import { percentilesIn, totalsIn } from '../../../select/durations.ts';
 import { type StatsWindow, statsWindow } from '../../../select/stats-steps.ts';
 import type { DurationFigures } from '../../../source/stats-figures.ts';
@@ -76,6 +77,7 @@ export async function statsOfRollups(
     names: names.top(),
     workers: workers ?? names.workers(),
     queues: queues ?? names.queues(),
+    ...(query.callers === true && UNKNOWN_CALLERS),
     computedFrom: 'rollups',
     queueDepths: depths,
   };

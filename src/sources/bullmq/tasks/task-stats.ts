@@ -2,6 +2,7 @@ import type { QueueHistory } from '../../../history/aggregate/queue-history.ts';
 import type { Task } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { scheduler } from '../../../scheduler.ts';
+import { createFamilyCollector } from '../../../select/callers.ts';
 import { depthsOf } from '../../../select/queue-depths.ts';
 import { statsWindow } from '../../../select/stats-steps.ts';
 import { figuresOf } from '../../../select/task-figures.ts';
@@ -15,6 +16,7 @@ import type { KnownJob } from '../jobs/job-row.ts';
 import { setsOf } from '../jobs/job-sets.ts';
 import { ROW_BOUNDS } from '../jobs/job-values.ts';
 import { createWalk } from '../walk/walk.ts';
+import { readCallers } from './read-callers.ts';
 import { MOST_JOBS, readFlow } from './task-tree.ts';
 
 const BATCH = 500;
@@ -33,13 +35,17 @@ export async function readTaskStats(
 ): Promise<TaskStats> {
   const { filter } = query;
   const figures = createStatsAccumulator(query);
+  const family = createFamilyCollector();
   const isWhole = await eachTask(access, query, options, (task) => {
+    if (query.callers === true) family.note(task);
     if (passesFilters(task, filter)) figures.add(figuresOf(task, filter.causeOf(task)));
   });
   const stats = await scheduler.run('stats', figures.result());
   const samples = queues.samples(query.filter.queues);
   const queueDepths = await scheduler.run('stats', depthsOf(samples, statsWindow(query)));
-  const known = isWhole ? stats : withMoreCauses(stats);
+  const callers =
+    query.callers === true ? await readCallers(access, query, figures.counted, family, isWhole, options) : {};
+  const known = { ...(isWhole ? stats : withMoreCauses(stats)), ...callers };
   return queueDepths.length === 0 ? known : { ...known, queueDepths };
 }
 

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { createArrayStore } from '../../helpers/array-store.ts';
+import { CONTEXT, query, T0, told } from '../telling.ts';
+import { keptOf, memoryOf, readerOver, storedOf } from './split-history.ts';
+
+const OLD = T0 - 3_600_000;
+
+/** Parent `o` and child `m` of task `p` are in the store alone. */
+async function historyWith(stored: readonly string[]) {
+  const changes = [
+    told({ id: 'o', name: 'order', type: 'succeeded', time: OLD }),
+    told({ id: 'p', name: 'pay', type: 'succeeded', parentId: 'o', time: T0 }),
+    told({ id: 'm', name: 'mail', type: 'succeeded', parentId: 'p', time: OLD }),
+    told({ id: 'n', name: 'mail', type: 'succeeded', parentId: 'p', time: T0 }),
+  ];
+  const whole = memoryOf(changes);
+  const store = createArrayStore();
+  const session = await store.open({ source: 'jobs', deployment: null, isReadOnly: false });
+  await session.tasks.write(
+    stored.flatMap((id) => {
+      const kept = keptOf(whole, id);
+      return kept === null ? [] : storedOf(kept);
+    }),
+  );
+  const memory = memoryOf(changes.filter(({ id }) => !stored.includes(id)));
+  const reader = readerOver(memory, () => session, { droppedThrough: () => T0 - 60_000 });
+  const read = async () => {
+    const filter = query({ names: ['pay'] });
+    const asked = { minutes: 1, now: new Date(T0 + 1_000), callers: true, filter };
+    const { callers, callees } = await reader.getTaskStats(asked, CONTEXT);
+    return { callers, callees };
+  };
+  return { store, read };
+}
+
+const UNKNOWN = { callers: null, callees: null };
+
+describe('callers over memory and a store', () => {
+  it('are found in the store, also of a window that memory knows', async () => {
+    const { read } = await historyWith(['o', 'm']);
+    expect(await read()).toEqual({
+      callers: [{ name: 'order', count: 1 }],
+      callees: [{ name: 'mail', count: 2 }],
+    });
+  });
+
+  it('are not known while the store cannot be read, or of too many tasks', async () => {
+    const { store, read } = await historyWith(['o', 'm']);
+    store.before = (call) => {
+      if (call !== 'tasks.list') throw new Error('away');
+    };
+    expect(await read()).toEqual(UNKNOWN);
+    store.before = null;
+    const [child] = [...store.rows('jobs').tasks.values()].filter(({ id }) => id === 'm');
+    if (child === undefined) throw new Error('no child');
+    for (let n = 0; n < 20_000; n++) {
+      store.rows('jobs').tasks.set(`m${n} 0`, { ...child, id: `m${n}` });
+    }
+    expect(await read()).toEqual({ callers: [{ name: 'order', count: 1 }], callees: null });
+  });
+});
