@@ -5,9 +5,13 @@ import type { DurationFigures, HistogramBucket, TaskStats } from '../source.ts';
 
 type Totals = Required<Pick<TaskStats, 'totals'>> & Pick<TaskStats, 'runtimeHistogram' | 'waitHistogram'>;
 
-/** Percentiles on which sources differ are those of all histograms together. @param all at least one */
-export function mergeTotals(all: readonly TaskStats[]): Totals {
-  const counts = all.map(({ totals, series }) => totals ?? totalsIn(series));
+/**
+ * Percentiles on which sources differ are those of all histograms together.
+ *
+ * @param all at least one
+ * @param series of all together
+ */
+export function mergeTotals(all: readonly TaskStats[], series: TaskStats['series']): Totals {
   const runs = mergeBuckets(all.map(({ runtimeHistogram }) => runtimeHistogram));
   const waits = mergeBuckets(all.map(({ waitHistogram }) => waitHistogram));
   const known = all.flatMap(({ totals }) => totals ?? []);
@@ -16,12 +20,9 @@ export function mergeTotals(all: readonly TaskStats[]): Totals {
   // A source without totals may have durations of which nothing is known.
   const percentile = (name: keyof DurationFigures): number | null =>
     known.length < all.length ? null : (same[name] ?? together[name]);
-  const sum = (name: 'received' | 'succeeded' | 'failed' | 'retried'): number | null =>
-    counts.map(({ [name]: count }) => count).reduce((total, count) => addKnown(count, total));
   return {
     totals: {
-      ...{ received: sum('received'), succeeded: sum('succeeded') },
-      ...{ failed: sum('failed'), retried: sum('retried') },
+      ...totalsIn(series),
       ...percentiles(percentile),
     },
     ...(runs !== null && { runtimeHistogram: bucketsOf(runs) }),
@@ -58,6 +59,16 @@ function percentiles(figure: (name: keyof DurationFigures) => number | null): Du
 export function agreed(figures: readonly (number | null)[]): number | null {
   const [figure = null, ...others] = new Set(figures.filter((value) => value !== null));
   return others.length === 0 ? figure : null;
+}
+
+/**
+ * Ends of tasks that are known count, whatever else is not: stored results tell of them where nobody heard events. Nobody
+ * knows that there were none, though, unless all parts do.
+ *
+ * @param sum `undefined`: of nothing
+ */
+export function addEnds(figure: number | null, sum: number | null | undefined): number | null {
+  return addKnown(figure, sum) ?? ((figure ?? 0) + (sum ?? 0) || null);
 }
 
 /** A sum with a part that is not known is not known either. @param sum `undefined`: of nothing */

@@ -6,7 +6,7 @@ import { summarizeTasks } from '../select/summarize-tasks.ts';
 import type { FanOut } from '../source/combined-part.ts';
 import type { TaskSource, TaskStats, TaskStatsQuery } from '../source.ts';
 import { answerOf, lengthOf, requireAnswer } from './replies.ts';
-import { addKnown, agreed, mergePercentiles, mergeTotals } from './stats-totals.ts';
+import { addEnds, addKnown, agreed, mergePercentiles, mergeTotals } from './stats-totals.ts';
 
 type Step = TaskStats['series'][number];
 type NameFigures = TaskStats['names'][number];
@@ -67,7 +67,7 @@ export function mergeStats(all: readonly TaskStats[], mostCauses = 0): TaskStats
   return {
     stepSeconds: coarsest.stepSeconds,
     series,
-    ...mergeTotals(all),
+    ...mergeTotals(all, series),
     states: Object.fromEntries([...states].sort()),
     names: mergeNames(all),
     workers: union(all.map(({ workers }) => workers)),
@@ -141,8 +141,8 @@ function mergeSeries(all: readonly TaskStats[], { stepSeconds, series }: TaskSta
       ...('runtimeP50' in step && mergePercentiles(sum === undefined ? [step] : [sum, step])),
       t: new Date(t),
       received: addKnown(step.received, sum?.received),
-      succeeded: addKnown(step.succeeded, sum?.succeeded),
-      failed: addKnown(step.failed, sum?.failed),
+      succeeded: addEnds(step.succeeded, sum?.succeeded),
+      failed: addEnds(step.failed, sum?.failed),
       retried: addKnown(step.retried, sum?.retried),
     });
   }

@@ -126,6 +126,7 @@ function share<Raw, Result>(
   const read: SharedRead<Result> = createSharedRead<Raw, Result>({
     pending: promise,
     timeoutMs: task.timeoutMs ?? options.timeoutMs,
+    turnsLeft: partsOf(task.part).length > 1 ? 2 : 1,
     finish(raw) {
       reads.abandoned.clear();
       return map(raw);

@@ -21,6 +21,11 @@ export interface SharedReadOptions<Raw, Result> {
   readonly pending: PromiseLike<Raw>;
   /** Milliseconds. */
   readonly timeoutMs: number;
+  /**
+   * Turns of the event loop from the timer to the deadline. After a turn that the host held up, all timers are due at
+   * once, in no useful order: what has arrived meanwhile, and the deadlines of the parts of a read, come first.
+   */
+  readonly turnsLeft: number;
   /** Makes the result from the data of the source. A thrown error is the outcome. */
   finish(raw: Raw): Awaitable<Result>;
   /** Makes the error from the rejection of the source, or from the deadline. */
@@ -55,7 +60,7 @@ interface State<Raw, Result> {
 /** Starts the deadline of a read, and waits for the source. */
 export function createSharedRead<Raw, Result>(options: SharedReadOptions<Raw, Result>): SharedRead<Result> {
   const state = createState(options);
-  state.timer = setTimeout(() => onDeadline(state), options.timeoutMs);
+  state.timer = setTimeout(() => onTimer(state, options.turnsLeft), options.timeoutMs);
   state.timer.unref();
 
   // Unlike Promise.resolve, a resolver also catches errors of a thenable that throws.
@@ -108,6 +113,12 @@ function end<Raw, Result>(state: State<Raw, Result>, settle: () => void): void {
   clearTimeout(state.timer);
   state.options.onEnd();
   settle();
+}
+
+function onTimer<Raw, Result>(state: State<Raw, Result>, turnsLeft: number): void {
+  if (state.ended) return;
+  if (turnsLeft === 0) onDeadline(state);
+  else setImmediate(() => onTimer(state, turnsLeft - 1));
 }
 
 /** A source that is late has timed out. A result that is late has waited for its turn: too much is asked. */

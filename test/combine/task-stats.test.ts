@@ -87,8 +87,29 @@ describe('figures of several sources', () => {
     const merged = mergeStats([figures([1, 2, 3]), whole(60, [step(at(0), 1)])]);
     expect(merged.totals).toMatchObject({ received: 4, runtimeP50: null, waitP99: null });
     expect(merged).not.toHaveProperty('runtimeHistogram');
-    const blind = whole(60, [{ ...step(at(0), 1), received: null }]);
-    expect(mergeStats([figures([1]), blind]).totals?.received).toBeNull();
+    const blind = figures([1]).series.map((all) => ({ ...all, received: null }));
+    expect(mergeStats([figures([1]), whole(5, blind)]).totals?.received).toBeNull();
+  });
+
+  it('have the ends of tasks that any source knows, and totals that add up what is known of the series', () => {
+    const [known, nothing, unknown] = [step(at(0), 3), step(at(60), 2), { received: null, retried: null }];
+    const heard = whole(60, [{ ...known, failed: 2, succeeded: 1 }, nothing]);
+    // Of the first minute, this one knows nothing; of the second, a stored result.
+    const joined = whole(60, [
+      { ...known, ...unknown, failed: null, succeeded: null },
+      { ...nothing, ...unknown, failed: 4, succeeded: null },
+    ]);
+    for (const all of [
+      [heard, joined],
+      [joined, heard],
+    ]) {
+      const { series, totals } = mergeStats(all);
+      expect(series).toMatchObject([
+        { received: null, succeeded: 1, failed: 2, retried: null },
+        { received: null, succeeded: null, failed: 4, retried: null },
+      ]);
+      expect(totals).toMatchObject({ received: null, succeeded: 1, failed: 6, retried: null });
+    }
   });
 
   it('have percentiles of a step that one source alone can tell', () => {

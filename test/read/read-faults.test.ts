@@ -86,7 +86,7 @@ describe('a reader of a broken source', () => {
   });
 
   it('answers source_timeout at the deadline and aborts the read', async () => {
-    vi.useFakeTimers();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const { reader } = setUp(1_000);
     let signal: AbortSignal | undefined;
     const outcome = codeOf(() =>
@@ -134,7 +134,7 @@ describe('a reader of a broken source', () => {
   });
 
   it('tries a part that lost its promises for good once a second, and asks it again once it has answered', async () => {
-    vi.useFakeTimers();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const { reader } = setUp(10_000);
     const never = () => new Promise<number>(() => {});
     const outcomes = ['a', 'b', 'c'].map((key) => codeOf(() => reader.read(taskOf(never, key))));
