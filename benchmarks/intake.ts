@@ -22,8 +22,8 @@ function secondsOf(work: () => void): number {
   return (performance.now() - start) / 1000;
 }
 
-async function measure(size: number): Promise<{ decoded: number; folded: number; ratio: number }> {
-  const messages = [...batches(events(TASKS, Date.now() - TASKS), size)];
+async function measure(size: number, failing: number): Promise<{ decoded: number; folded: number; ratio: number }> {
+  const messages = [...batches(events(TASKS, Date.now() - TASKS, failing), size)];
   const count = TASKS * 4;
   const decoded: number[] = [];
   const folded: number[] = [];
@@ -52,11 +52,12 @@ async function measure(size: number): Promise<{ decoded: number; folded: number;
 }
 
 const rows: string[][] = [];
-for (const [label, size] of [
-  ['one event a message', 1],
-  ['100 events a message', 100],
+for (const [label, size, failing] of [
+  ['one event a message', 1, 0],
+  ['100 events a message', 100, 0],
+  ['one event a message, 5 % of the tasks fail', 1, 0.05],
 ] as const) {
-  const { decoded, folded, ratio } = await measure(size);
+  const { decoded, folded, ratio } = await measure(size, failing);
   const perSecond = (value: number) => Math.round(value).toLocaleString('en');
   rows.push([label, perSecond(decoded), perSecond(folded), ratio.toFixed(2)]);
 }

@@ -12,10 +12,29 @@ export type RawEvent = Readonly<Record<string, unknown>>;
 const ARGS = `(${'x'.repeat(58)})`;
 const HOSTS = ['w1@alpha', 'w2@beta'];
 
+const FRAMES = Array.from(
+  { length: 6 },
+  (_, depth) =>
+    `  File "/usr/lib/python3/dist-packages/shop/layer${depth}.py", line ${40 + depth}, in call_${depth}\n` +
+    `    return self.next_${depth}(order, *args, **kwargs)\n           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n`,
+).join('');
+
+/** How the n-th task failed: one of four causes, with an order of its own. */
+function failure(n: number): RawEvent {
+  const message = `order ${n} of customer-${n * 7} was declined: no funds`;
+  const frame = `  File "/app/shop/step${n % 4}.py", line 17, in capture\n    raise Declined(message)\n`;
+  return {
+    exception: `Declined('${message}')`,
+    traceback: `Traceback (most recent call last):\n${FRAMES}${frame}shop.errors.Declined: ${message}\n`,
+  };
+}
+
 /**
- * Events in the order of time: each task is sent, received, started and succeeds, 1 ms after the previous task.
+ * Events in the order of time: each task is sent, received, started and ends, 1 ms after the previous task.
+ *
+ * @param failing share of the tasks that fail. Default: none
  */
-export function* events(tasks: number, start: number): Generator<RawEvent> {
+export function* events(tasks: number, start: number, failing = 0): Generator<RawEvent> {
   const UNDER_WAY = 64;
   const ids: string[] = [];
   const of = (n: number, time: number, hostname: string, fields: RawEvent): RawEvent => ({
@@ -52,7 +71,9 @@ export function* events(tasks: number, start: number): Generator<RawEvent> {
     const started = n - 20;
     if (started >= 0 && started < tasks) yield of(started, time, host(started), { type: 'task-started' });
     const ended = n - 40;
-    if (ended >= 0 && ended < tasks) {
+    if (ended >= 0 && ended < tasks && Math.floor((ended + 1) * failing) > Math.floor(ended * failing)) {
+      yield of(ended, time, host(ended), { type: 'task-failed', ...failure(ended) });
+    } else if (ended >= 0 && ended < tasks) {
       yield of(ended, time, host(ended), { type: 'task-succeeded', result: "'ok'", runtime: 0.012 });
     }
   }

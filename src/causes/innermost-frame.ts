@@ -15,6 +15,7 @@ export interface TracePart {
   readonly error: string | null;
 }
 
+const PYTHON_TRACEBACK = 'Traceback (most recent call last):';
 const PYTHON_FRAME = 'File "';
 /** What Python writes before the lines of a group of exceptions. */
 const INDENT = /^[\s|+]*$/;
@@ -26,9 +27,10 @@ const JS_FRAME = /^\s*at \S/;
  * @param isCut whether its end is missing: then the innermost frame of a Python traceback is, too
  */
 export function findTraceParts(traceback: string, isCut: boolean): TracePart {
-  const head = traceback.slice(0, LONGEST);
-  const script = scriptParts(head);
-  if (script.frame !== null) return script;
+  if (!traceback.startsWith(PYTHON_TRACEBACK)) {
+    const script = scriptParts(traceback.slice(0, LONGEST));
+    if (script.frame !== null) return script;
+  }
   if (isCut) return { frame: null, error: null };
   const tail = traceback.slice(-LONGEST).trimEnd();
   return { frame: pythonFrame(tail), error: tail === '' ? null : lineAt(tail, tail.lastIndexOf('\n') + 1) };

@@ -67,21 +67,17 @@ function isBlank(character: string): boolean {
   return character === ' ' || character === '\n' || character === '\t' || character === '\r';
 }
 
+const ASCII = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
+const WORD_CODES = Uint8Array.from(ASCII, (character) => Number(/\w/.test(character)));
+const TOKEN_CODES = Uint8Array.from(ASCII, (character) => Number(/[\w.:/\\@+\-%~=&?#$]/.test(character)));
+
 /** Letters, digits, and everything beyond ASCII. @param code `NaN`: there is no character */
 function isWord(code: number): boolean {
-  return (
-    (code >= 97 && code <= 122) ||
-    (code >= 65 && code <= 90) ||
-    (code >= 48 && code <= 57) ||
-    code === 95 ||
-    code > 127
-  );
+  return code > 127 || WORD_CODES[code] === 1;
 }
 
-const JOINERS = new Set(Array.from('.:/\\@+-%~=&?#$', (joiner) => joiner.charCodeAt(0)));
-
 function isOfToken(code: number): boolean {
-  return isWord(code) || JOINERS.has(code);
+  return code > 127 || TOKEN_CODES[code] === 1;
 }
 
 /** Never splits a character. */

@@ -6,6 +6,8 @@ const ADDRESS = '<address>';
 
 // Every pattern is linear, or for short tokens only.
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
+/** Most tokens are words, in which nothing else has to be looked for. */
+const WORD = /^[A-Za-z]{1,15}$/;
 const HEX_ADDRESS = /^0x[0-9a-f]+$/i;
 const ONLY_NUMBERS = /^[+-]?\d[\d.,:/+_-]*[%Z]?$/;
 const MOMENT = /^\d{4}-\d\d-\d\dT[\d:.+-]+Z?$/;
@@ -23,6 +25,7 @@ const LONGEST = 512;
 
 /** @returns the token with placeholders */
 export function placeholderIn(token: string): string {
+  if (WORD.test(token)) return token;
   if (token.length > LONGEST) return ID;
   if (isAddress(token)) return ADDRESS;
   if (ONLY_NUMBERS.test(token) || MOMENT.test(token)) return NUMBER;
