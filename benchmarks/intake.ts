@@ -22,7 +22,10 @@ function secondsOf(work: () => void): number {
   return (performance.now() - start) / 1000;
 }
 
-async function measure(size: number, failing: number): Promise<{ decoded: number; folded: number; ratio: number }> {
+async function measure(
+  size: number,
+  failing: number,
+): Promise<{ decoded: number; folded: number; ratio: number }> {
   const messages = [...batches(events(TASKS, Date.now() - TASKS, failing), size)];
   const count = TASKS * 4;
   const decoded: number[] = [];
