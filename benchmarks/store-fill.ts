@@ -70,11 +70,13 @@ function taskAt(at: number, version: number, written: number): StoredTask {
   const name = `app.tasks.name_${at % 50}`;
   const worker = `celery@worker-${Math.floor(mixed / 100) % 20}`;
   const args = `[${at}, "${'x'.repeat(60)}"]`;
+  const isFailure = mixed % 100 === 0;
   const entries = [3, 4, 5].map((kind) => [kind, timestamp, 0, worker, 0]);
   return {
     ...{ id: idOf(at), day: Math.floor(timestamp / DAY_MS), version, isOpen: at % 5_000 === 0 },
     ...{ record: JSON.stringify({ name, args, kwargs: '{}', result: 'true', entries }), texts: null },
-    ...{ state: mixed % 100 === 0 ? 'FAILURE' : 'SUCCESS', name, worker },
+    ...{ state: isFailure ? 'FAILURE' : 'SUCCESS', name, worker },
+    cause: isFailure ? `cause-${mixed % 300}` : null,
     ...{ queue: `queue-${at % 5}`, rootId: idOf(root), parentId: at === root ? null : idOf(root) },
     ...{ groupId: at % 10 > 5 ? idOf(-root) : null, chordId: null, timestamp, received: timestamp - 3_000 },
     ...{ started: timestamp - 2_000, finished: timestamp, runtime: (at % 997) / 100 },

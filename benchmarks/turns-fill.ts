@@ -59,7 +59,7 @@ function taskAt(at: number, time: number): StoredTask {
   return {
     ...{ id, day: Math.floor(time / DAY_MS), version: 1, isOpen: false, state: 'SUCCESS', name, worker },
     ...{ queue: 'shop', rootId, parentId, groupId: null, chordId: null, timestamp, received: timestamp },
-    ...{ started: timestamp, finished: timestamp, runtime: 1, ...writeRecordText(record) },
+    ...{ started: timestamp, finished: timestamp, runtime: 1, cause: null, ...writeRecordText(record, null) },
   };
 }
 

@@ -26,6 +26,8 @@ export interface StoredFields {
   readonly started: number | null;
   readonly finished: number | null;
   readonly runtime: number | null;
+  /** Id of the cause of its failure; `''`: its texts say nothing; `null`: it has not failed, or nobody has looked yet. */
+  readonly cause: string | null;
   readonly isOpen: boolean;
 }
 
@@ -60,6 +62,7 @@ export type StoredQuery = Pick<
   | 'names'
   | 'workers'
   | 'queues'
+  | 'causes'
   | 'rootId'
   | 'parentId'
   | 'groupId'

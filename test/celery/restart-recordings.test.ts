@@ -67,7 +67,11 @@ function absorb({ history }: Instance, from: Instance, ids: readonly string[], r
   for (const id of inAnyOrder(ids, random)) {
     const kept = from.history.access.readTask(id);
     if (kept === null) continue;
-    const read = readKeptTask({ id, ...writeRecordText(kept.record), rootId: kept.rootId });
+    const read = readKeptTask({
+      id,
+      ...writeRecordText(kept.record, kept.cause ?? null),
+      rootId: kept.rootId,
+    });
     if (read === null) throw new Error('cannot read what was written');
     expect(read.record).toEqual(kept.record);
     access.absorbTask(read, Date.now());

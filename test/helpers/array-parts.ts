@@ -96,7 +96,7 @@ const rowOf = ({ id, state, name, worker, queue, runtime }: StoredTask) => ({
 
 /** The tasks of a list in its order; those without a value to sort by come last in both orders. */
 function matching(tasks: StoredTask[], query: StoredQuery, isPaged: boolean): StoredTask[] {
-  const { states, names, workers, queues, rootId, parentId, groupId, since, until, after } = query;
+  const { states, names, workers, queues, causes, rootId, parentId, groupId, since, until, after } = query;
   const isAmong = (values: readonly string[], value: string | null): boolean =>
     values.length === 0 || (value !== null && values.includes(value));
   const field = SORT_FIELDS[query.sort];
@@ -118,6 +118,7 @@ function matching(tasks: StoredTask[], query: StoredQuery, isPaged: boolean): St
         isAmong(names, task.name) &&
         isAmong(workers, task.worker) &&
         isAmong(queues, task.queue) &&
+        isAmong(causes, task.cause) &&
         (rootId === null || task.rootId === rootId) &&
         (parentId === null || task.parentId === parentId) &&
         (groupId === null || task.groupId === groupId) &&

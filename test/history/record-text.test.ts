@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { lifeOf } from '../../src/history/merge/life.ts';
 import { merge } from '../../src/history/merge/merge.ts';
 import { type EntryKind, emptyRecord, KIND_ORDER, type TaskRecord } from '../../src/history/merge/record.ts';
+import { causeOfRecord } from '../../src/history/merge/record-cause.ts';
 import { readKeptTask, readRecordText, writeRecordText } from '../../src/history/stored/record-text.ts';
 import { T0, told } from './telling.ts';
 
@@ -92,7 +94,7 @@ describe('a record as text', () => {
       fc.property(
         record.map((value) => structuredClone(value)),
         (given) => {
-          const { record: written, texts } = writeRecordText(given);
+          const { record: written, texts } = writeRecordText(given, null);
           expect(readRecordText(given.id, written, texts)).toStrictEqual(given);
           // What a database keeps has no half characters and no NUL.
           expect(written).not.toMatch(/\0/);
@@ -105,7 +107,7 @@ describe('a record as text', () => {
 
   it('says which texts were not read', () => {
     const long = { ...emptyRecord('a'), args: `${'x'.repeat(2_047)}😀 and more`, result: 'short' };
-    const { record: written, texts } = writeRecordText(long);
+    const { record: written, texts } = writeRecordText(long, null);
     const kept = readKeptTask({ id: 'a', record: written, texts: null, rootId: 'r' });
     expect(kept).toMatchObject({
       rootId: 'r',
@@ -121,12 +123,14 @@ describe('a record as text', () => {
     const traceback = `${'  File "/app/deep.py", line 1, in again\n'.repeat(80)}  File "/app/shop.py", line 7, in pay\nKeyError: 1`;
     const failed = told({ type: 'failed', exception: "KeyError('a')", traceback });
     const record = merge(emptyRecord('a'), failed, T0);
-    const kept = readKeptTask({ id: 'a', record: writeRecordText(record).record, texts: null, rootId: null });
+    const cause = causeOfRecord(record, lifeOf(record.entries, record.runtime), []);
+    const { record: written } = writeRecordText(record, cause);
+    const kept = readKeptTask({ id: 'a', record: written, texts: null, rootId: null });
     expect(kept).toMatchObject({ shortened: ['traceback'], cause: { frame: 'shop.py in pay' } });
   });
 
   it('of another version, or broken, is not read', () => {
-    const { record: written } = writeRecordText({ ...emptyRecord('a'), name: 'n' });
+    const { record: written } = writeRecordText({ ...emptyRecord('a'), name: 'n' }, null);
     expect(readRecordText('a', written.replace('"v":1', '"v":2'), null)).toBeNull();
     for (const broken of ['', 'null', '[]', '{}', '{"v":1}', written.slice(1)]) {
       expect(readRecordText('a', broken, null)).toBeNull();

@@ -7,7 +7,8 @@ export function describeOthers(open: Open): void {
     const { session } = await open();
     const odd = ['a\\,b', '\\', '\\\\,', ',', '=', '"', '\n', 'x\0y', '\ud800', '\u{1f600}', '\\,=z'];
     await session.tasks.write(odd.map((id) => taskOf(id, { rootId: 'odd', parentId: id, groupId: '' })));
-    const expected = odd.map((id) => ({ id, rootId: 'odd', parentId: id, groupId: '', chordId: null }));
+    const relatives = { name: null, rootId: 'odd', groupId: '', chordId: null };
+    const expected = odd.map((id) => ({ id, parentId: id, ...relatives }));
     const sorted = <Row extends { id: string }>(rows: readonly Row[]): Row[] =>
       rows.toSorted((a, b) => (a.id < b.id ? -1 : 1));
     expect(sorted(await session.tasks.relatives(odd))).toEqual(sorted(expected));

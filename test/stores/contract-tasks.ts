@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { StoredQuery, StoredTask, StoreSession } from '../../src/history/store.ts';
-import { DAY, ODD, type Open, recordOf, storedQuery, taskOf } from './samples.ts';
+import type { StoredQuery, StoredTask } from '../../src/history/store.ts';
+import { DAY, ODD, type Open, recordOf, storedQuery, taskOf, walk } from './samples.ts';
 
 export function describeTasks(open: Open): void {
   it('gives a task back as it was written, whatever its texts contain', async () => {
@@ -78,7 +78,7 @@ export function describeTasks(open: Open): void {
     expect(await session.tasks.known(['root', 'absent'])).toEqual(new Set(['root']));
     expect(await session.tasks.find(['root'])).toEqual([taskOf('root', { rootId: 'root' })]);
     expect(await session.tasks.linked('rootId', ['root'], 2)).toHaveLength(2);
-    const body = { id: 'body', rootId: 'root', parentId: null, groupId: null, chordId: 'g' };
+    const body = { id: 'body', name: null, rootId: 'root', parentId: null, groupId: null, chordId: 'g' };
     expect(await session.tasks.linked('chordId', ['g'], 9)).toEqual([body]);
     expect(await session.tasks.relatives(['body', 'absent'])).toEqual([body]);
   });
@@ -95,18 +95,6 @@ export function describeTasks(open: Open): void {
 }
 
 export function describeLists(open: Open): void {
-  const walk = async (session: StoreSession, given: Partial<StoredQuery>) => {
-    const ids: string[] = [];
-    const { sort = 'timestamp' } = given;
-    for (let after: StoredQuery['after'] = null; ; ) {
-      const page = await session.tasks.list(storedQuery({ ...given, after }));
-      ids.push(...page.map(({ id }) => id));
-      const last = page.at(-1);
-      if (last === undefined) return ids;
-      after = { key: last[sort], id: last.id };
-    }
-  };
-
   it('walks through every order page by page, and misses and repeats nothing', async () => {
     const { session } = await open();
     const tasks = Array.from({ length: 60 }, (_, at) => {

@@ -97,8 +97,8 @@ it('waits for no answer longer than its deadline, and ignores a late failure', a
 it('upgrades an older schema step by step, each in one transaction that only one instance can run', async () => {
   const names = tableNames(null, 'm_');
   const upgrades = new Map([
-    [1, 'ALTER one'],
-    [2, 'ALTER two'],
+    [1, async () => ['ALTER one']],
+    [2, async () => ['ALTER two']],
   ]);
   const version = (number: string) => (): Promise<never[]> =>
     Promise.resolve([[number]] as unknown as never[]);

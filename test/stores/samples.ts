@@ -24,7 +24,7 @@ export function taskOf(id: string, given: Partial<StoredTask> = {}): StoredTask 
       isOpen: false,
     },
     ...{ name: null, worker: null, queue: null, rootId: null, parentId: null, groupId: null, chordId: null },
-    ...{ timestamp: null, received: null, started: null, finished: null, runtime: null },
+    ...{ timestamp: null, received: null, started: null, finished: null, runtime: null, cause: null },
     ...given,
   };
 }
@@ -44,6 +44,7 @@ export function storedQuery(given: Partial<StoredQuery> = {}): StoredQuery {
       names: [],
       workers: [],
       queues: [],
+      causes: [],
       rootId: null,
       parentId: null,
     },
@@ -67,3 +68,16 @@ export type Open = (given?: {
   store?: HistoryStore;
   deployment?: string | null;
 }) => Promise<{ source: string; store: HistoryStore; session: StoreSession }>;
+
+/** The ids of a list, page by page. */
+export async function walk(session: StoreSession, given: Partial<StoredQuery>): Promise<string[]> {
+  const ids: string[] = [];
+  const { sort = 'timestamp' } = given;
+  for (let after: StoredQuery['after'] = null; ; ) {
+    const page = await session.tasks.list(storedQuery({ ...given, after }));
+    ids.push(...page.map(({ id }) => id));
+    const last = page.at(-1);
+    if (last === undefined) return ids;
+    after = { key: last[sort], id: last.id };
+  }
+}

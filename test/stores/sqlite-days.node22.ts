@@ -18,6 +18,7 @@ import {
 import { createSqliteStore } from '../../src/stores/sqlite/create-sqlite-store.ts';
 import { SQLITE } from '../../src/stores/sqlite/sqlite-dialect.ts';
 import { DAY, storedQuery, taskOf } from './samples.ts';
+import { toVersion1 } from './version-1.ts';
 
 const THREAD = new URL('../../src/stores/sqlite/sqlite-thread.ts', import.meta.url);
 const NAMES = tableNames(null, 'monitor_');
@@ -81,6 +82,7 @@ const PLANS: readonly (readonly [title: string, statement: Statement, index: str
   ['by name and state', page({ names: ['a'], states: ['FAILURE'] }), 'task_name'],
   ['by worker', page({ workers: ['w'] }), 'task_worker'],
   ['by queue', page({ queues: ['q'] }), 'task_queue'],
+  ['by cause', page({ states: ['FAILURE'], causes: ['c'] }), 'task_cause'],
   ['by root', page({ rootId: 'r' }), 'task_root'],
   ['by parent', page({ parentId: 'p' }), 'task_parent'],
   ['by group', page({ groupId: 'g' }), 'task_group'],
@@ -216,4 +218,22 @@ it('refuses rows of more days than lists can read', async () => {
   expect(await session.tasks.count(storedQuery(), 1_000)).toBe(140);
   const many = Array.from({ length: 20 }, (_, at) => taskOf(`u${at}`, { day: DAY - 1_000 - at }));
   await expect(session.tasks.write(many)).rejects.toMatchObject({ code: 'refused' });
+});
+
+it('adds causes to tables of version 1, and keeps their rows', async () => {
+  const { open, raw } = newFile();
+  const session = await open();
+  const failed = { state: 'FAILURE', timestamp: 1 };
+  await session.tasks.write([taskOf('old', failed), taskOf('older', { ...failed, day: DAY - 2 })]);
+  const days = [DAY - 2, DAY, DAY + 1, DAY + 2].map(tableOf);
+  raw().exec(`DROP VIEW monitor_task; ${toVersion1(days).join('; ')};
+    CREATE VIEW monitor_task AS SELECT 1 AS source_id`);
+  const [one] = await Promise.all([open(), open()]);
+  expect((await one?.tasks.read(['old', 'older']))?.map(({ cause }) => cause)).toEqual([null, null]);
+  await one?.tasks.write([
+    taskOf('old', { ...failed, version: 2, cause: 'c' }),
+    taskOf('new', { ...failed, day: DAY - 3, cause: 'c', timestamp: 2 }),
+  ]);
+  const found = await one?.tasks.list(storedQuery({ states: ['FAILURE'], causes: ['c'] }));
+  expect(found?.map(({ id }) => id)).toEqual(['new', 'old']);
 });

@@ -1,5 +1,6 @@
-import type { TaskTextField } from '../../model.ts';
+import type { TaskCause, TaskTextField } from '../../model.ts';
 import type { TaskRecord } from '../merge/record.ts';
+import { FACT, type Records } from '../table/records.ts';
 import { shortenedIn } from '../table/redaction.ts';
 import type { Tables } from './tables.ts';
 import type { DroppedTask, KeptTask } from './tap.ts';
@@ -7,7 +8,8 @@ import type { DroppedTask, KeptTask } from './tap.ts';
 /** @returns a task as it is kept beyond memory; it must not be changed */
 export function readKept({ records, redaction }: Tables, slot: number): KeptTask {
   const record = redaction.record(slot);
-  return keptOf(record, record.rootId ?? records.roots[slot] ?? null, shortenedIn(records, slot, record));
+  const rootId = record.rootId ?? records.roots[slot] ?? null;
+  return keptOf(record, rootId, shortenedIn(records, slot, record), foundCause(records, slot));
 }
 
 /** @returns the same, whatever becomes of the task; its secrets are removed when it is read */
@@ -15,12 +17,13 @@ export function detachKept({ records, redaction }: Tables, slot: number): Droppe
   const { record, redacted } = redaction.detach(slot);
   const rootId = record.rootId ?? records.roots[slot] ?? null;
   const cut = shortenedIn(records, slot, record);
+  const cause = foundCause(records, slot);
   let kept: KeptTask | null = null;
   return {
     ...relativesOf(record),
     textLength: textLength(record),
     read() {
-      kept ??= keptOf(redacted(), rootId, cut);
+      kept ??= keptOf(redacted(), rootId, cut, cause);
       return kept;
     },
   };
@@ -44,12 +47,23 @@ function textLength({ args, kwargs, result, exception, traceback }: TaskRecord):
   return lengths.reduce((sum, length) => sum + length, 0);
 }
 
+/** What was found in texts of which memory may hold only the beginning now. @returns `undefined`: nobody has looked */
+function foundCause({ facts, causes, cause }: Records, slot: number): TaskCause | null | undefined {
+  return ((facts[slot] as number) & FACT.CAUSE_FOUND) === 0 ? undefined : causes.read(cause[slot] as number);
+}
+
 /** @param cut texts of which memory holds only the beginning */
-function keptOf(record: TaskRecord, rootId: string | null, cut: readonly TaskTextField[]): KeptTask {
+function keptOf(
+  record: TaskRecord,
+  rootId: string | null,
+  cut: readonly TaskTextField[],
+  cause: TaskCause | null | undefined,
+): KeptTask {
   const shortened = cut.filter((field) => !record.truncated.includes(field));
   return {
     record: shortened.length === 0 ? record : { ...record, truncated: [...record.truncated, ...shortened] },
     rootId,
     shortened,
+    ...(cause !== undefined && { cause }),
   };
 }

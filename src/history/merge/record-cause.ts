@@ -24,3 +24,17 @@ export function causeOfRecord(
     isTracebackCut: isCut('traceback'),
   });
 }
+
+/** A task as it is kept or stored, with what was found in its whole texts. */
+interface FoundCause {
+  readonly record: TaskRecord;
+  readonly shortened: readonly TaskTextField[];
+  readonly cause?: TaskCause | null;
+}
+
+/** The cause that was found, which a task has only while it has failed; else the one in its record. */
+export function causeOfKept({ record, shortened, cause }: FoundCause, life: TaskLife): TaskCause | null {
+  return cause !== undefined && life.state === 'FAILURE' && life.kind !== 'propagated'
+    ? cause
+    : causeOfRecord(record, life, shortened);
+}

@@ -66,6 +66,7 @@ export function createState(
     completed: new Map(),
     ...{ reloadFrom: null, frozenAt: null, isLoading: true },
     ...{ revision: 0, batches: 0, lastWrite: null, bytes: null },
+    areCausesFilled: false,
     cleanedAt: Number.NEGATIVE_INFINITY,
     ...{ hasWarned: false, lostBefore: 0, lostAt: null, isClosed: false },
   };

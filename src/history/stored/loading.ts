@@ -28,7 +28,7 @@ const MOST_RELATIONS = 20_000;
 
 const ALL: StoredQuery = {
   ...{ limit: FIRST_READ, after: null, states: [], names: [], workers: [], queues: [] },
-  ...{ rootId: null, parentId: null, groupId: null, conditions: [], since: null, until: null },
+  ...{ causes: [], rootId: null, parentId: null, groupId: null, conditions: [], since: null, until: null },
   ...{ sort: 'timestamp', order: 'desc', isOpen: false, hint: null },
 };
 

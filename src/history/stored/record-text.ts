@@ -2,7 +2,6 @@
 import type { TaskCause, TaskTextField } from '../../model.ts';
 import { isRecord } from '../../values.ts';
 import type { KeptTask } from '../memory/tap.ts';
-import { lifeOf } from '../merge/life.ts';
 import {
   type EntryKind,
   emptyRecord,
@@ -11,7 +10,6 @@ import {
   type TaskEntry,
   type TaskRecord,
 } from '../merge/record.ts';
-import { causeOfRecord } from '../merge/record-cause.ts';
 import type { StoredRecord } from '../store.ts';
 import { readProgress, writeProgress } from './progress-text.ts';
 import { readStamps, writeStamps } from './stamps-text.ts';
@@ -47,8 +45,12 @@ export interface RecordText {
   readonly texts: string | null;
 }
 
-/** @param record whose texts have no secrets */
-export function writeRecordText(record: TaskRecord): RecordText {
+/**
+ * @param record whose texts have no secrets
+ * @param cause of its failure: of a long traceback, the record has only the beginning, and the innermost frame is at its
+ *   end
+ */
+export function writeRecordText(record: TaskRecord, cause: TaskCause | null): RecordText {
   const known: Record<string, unknown> = { v: VERSION };
   const long: Record<string, string> = {};
   for (const field of STRINGS) {
@@ -69,7 +71,7 @@ export function writeRecordText(record: TaskRecord): RecordText {
   known.ranks = RANKS.map((rank) => record.ranks[rank]);
   const fields = Object.keys(long);
   if (fields.length > 0) known.long = fields;
-  if ('exception' in long || 'traceback' in long) known.cause = writeCause(record);
+  if ('exception' in long || 'traceback' in long) known.cause = writeCause(cause);
   return { record: JSON.stringify(known), texts: fields.length === 0 ? null : JSON.stringify(long) };
 }
 
@@ -134,9 +136,7 @@ function readText(
   return { record, shortened, cause: readCause(known.cause) };
 }
 
-/** Of a long traceback, the record has only the beginning, and the innermost frame is at its end. */
-function writeCause(record: TaskRecord): readonly (string | null)[] | undefined {
-  const cause = causeOfRecord(record, lifeOf(record.entries, record.runtime), NOTHING);
+function writeCause(cause: TaskCause | null): readonly (string | null)[] | undefined {
   return cause === null ? undefined : [cause.id, cause.exception, cause.message, cause.frame];
 }
 

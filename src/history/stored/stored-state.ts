@@ -18,6 +18,8 @@ export const TEXT = {
   coverage: 'history.coverage',
   /** Changes with every batch of tasks. */
   tasks: 'history.tasks',
+  /** Written once the causes of all stored failures are known. */
+  causes: 'history.causes',
 } as const;
 
 /** How often things are done, in milliseconds. */
@@ -118,6 +120,8 @@ export interface StoredState {
   /** Milliseconds since 1970, by the clock of this instance. */
   lastWrite: number | null;
   bytes: number | null;
+  /** Whether the causes of all stored failures are known. */
+  areCausesFilled: boolean;
   /** When old days were last dropped. */
   cleanedAt: number;
   hasWarned: boolean;

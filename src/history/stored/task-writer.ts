@@ -9,6 +9,7 @@ import { isRecord } from '../../values.ts';
 import type { KeptTask } from '../memory/tap.ts';
 import { lifeOf } from '../merge/life.ts';
 import { copyRecord, type TaskRecord } from '../merge/record.ts';
+import { causeOfKept } from '../merge/record-cause.ts';
 import type { StoredTask, TaskStore } from '../store.ts';
 import { createPauses } from './pauses.ts';
 import { writeRecordText } from './record-text.ts';
@@ -153,9 +154,11 @@ function keptTask({ backlog, access }: TaskWriterContext, id: string): KeptTask 
 }
 
 /** @param version of this write */
-function toStored({ record, rootId }: KeptTask, day: number, version: number): StoredTask {
+function toStored(task: KeptTask, day: number, version: number): StoredTask {
+  const { record, rootId } = task;
   const life = lifeOf(record.entries, record.runtime);
-  const text = writeRecordText(record);
+  const cause = causeOfKept(task, life);
+  const text = writeRecordText(record, cause);
   // One literal without `...`: such objects are made a thousand times a second, and take a fifth of the memory.
   return {
     id: record.id,
@@ -175,6 +178,7 @@ function toStored({ record, rootId }: KeptTask, day: number, version: number): S
     started: life.started,
     finished: life.finished,
     runtime: life.runtime,
+    cause: life.state === 'FAILURE' ? (cause?.id ?? '') : null,
     record: text.record,
     texts: text.texts,
   };

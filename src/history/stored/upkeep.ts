@@ -1,6 +1,8 @@
 /** What the holder of the lease does for the store: old days are dropped, and the feed is kept short. */
+import type { StoreSession } from '../store.ts';
+import { type Ask, fillCauses } from './fill-causes.ts';
 import { lostIn } from './status.ts';
-import { isHolder, type StoredState } from './stored-state.ts';
+import { isHolder, type StoredState, TEXT } from './stored-state.ts';
 
 /** Between two clean-ups, in milliseconds. */
 const CLEAN_MS = 60 * 60_000;
@@ -25,11 +27,24 @@ export async function keepStore(state: StoredState): Promise<void> {
   const { session, clock, calls, options, maxEvents } = state;
   if (session === null) return;
   const now = clock.elapsed();
-  if (isHolder(state) && !state.isReadOnly && now - state.cleanedAt >= CLEAN_MS) {
+  const isKeeper = isHolder(state) && !state.isReadOnly;
+  if (isKeeper && !state.areCausesFilled) {
+    await findCauses(session, (call) => calls.ask('upkeep', call, DEADLINE_MS));
+    state.areCausesFilled = true;
+  }
+  if (isKeeper && now - state.cleanedAt >= CLEAN_MS) {
     const day = Math.floor(clock.now() / DAY_MS) - options.store.retention.taskDays;
     await calls.ask('upkeep', () => session.tasks.dropBefore(day), DEADLINE_MS);
     await calls.ask('upkeep', () => session.feed.trim(options.logItems ?? FEEDS * maxEvents), DEADLINE_MS);
     state.cleanedAt = now;
   }
   state.bytes = await calls.ask('upkeep', () => session.size());
+}
+
+/** Once in the life of a store: an earlier version may have stored failures without their cause. */
+async function findCauses(session: StoreSession, ask: Ask): Promise<void> {
+  const known = await ask(() => session.snapshots.read([TEXT.causes]));
+  if (known.has(TEXT.causes)) return;
+  await fillCauses(session, ask);
+  await ask(() => session.snapshots.write(new Map([[TEXT.causes, '1']])));
 }

@@ -5,10 +5,12 @@
 import { pause } from '../../waiting.ts';
 import { comingDays, DAY_TABLES, type DayTable, type DayTables } from '../sql/days.ts';
 import type { TableNames } from '../sql/names.ts';
+import { addCauseColumn, createCauseIndex } from '../sql/schema.ts';
 import type { SqlDatabase } from '../sql/sql-database.ts';
 import { isStoreError } from '../sql/store-error.ts';
 import { SEARCHED } from '../sql/task-statements.ts';
 import { moveOpen } from './move-open.ts';
+import { POSTGRES } from './postgres-dialect.ts';
 
 /** How long a change of the tables waits for others, in milliseconds: meanwhile everybody else waits for it. */
 const LOCK_MS = 300;
@@ -53,6 +55,7 @@ export function createPostgresDays(database: SqlDatabase, names: TableNames): Da
       const old = (await readDays(database, names)).filter((one) => one.day < day);
       for (const { name } of old) await change(database, [`DROP TABLE ${quoted(names, name)}`]);
     },
+    addCauses: async () => addCauses(names),
     canSearch: () => isSearchable,
   };
 }
@@ -75,6 +78,20 @@ function createDay(
   return table === 'task' && operators !== null
     ? [create, `CREATE INDEX "${name}_search" ON ${quoted(names, name)} USING gin (${SEARCHED} ${operators})`]
     : [create];
+}
+
+/**
+ * Tables with rows stay without the index, since building it would stop writes: causes of these days are found among
+ * their failures. Partitions that are created later get it.
+ */
+export function addCauses(names: TableNames): readonly string[] {
+  return [
+    `SET LOCAL lock_timeout = ${LOCK_MS}`,
+    addCauseColumn(POSTGRES, names.task),
+    createCauseIndex(names, '', 'ONLY'),
+    // Days of wrong clocks, and all days where the role may create no tables.
+    createCauseIndex(names, '_rest'),
+  ];
 }
 
 async function readDays(database: SqlDatabase, names: TableNames): Promise<readonly Day[]> {

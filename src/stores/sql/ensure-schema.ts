@@ -1,4 +1,5 @@
 /** Creates, migrates or checks the tables of a store. */
+import { pause } from '../../waiting.ts';
 import type { TableNames } from './names.ts';
 import type { SqlDatabase } from './sql-database.ts';
 import { isStoreError, StoreError } from './store-error.ts';
@@ -8,12 +9,14 @@ export interface SchemaScripts {
   readonly version: number;
   /** Creates them, and writes the version. */
   create(): Promise<string>;
-  /** By version: the statements that change it to the next one. */
-  readonly upgrades: ReadonlyMap<number, string>;
+  /** By version: makes the statements that change it to the next one. */
+  readonly upgrades: ReadonlyMap<number, () => Promise<readonly string[]>>;
 }
 
 /** Several instances may start at once: one creates the tables, and the others find them. */
 const ATTEMPTS = 5;
+/** How long it pauses while somebody else holds a lock, in milliseconds. */
+const PAUSE_MS = 200;
 
 /**
  * Each script is one transaction, and fails as a whole if another instance has run it meanwhile.
@@ -30,8 +33,9 @@ export async function ensureSchema(
     const version = await readVersion(database, names);
     if (version === scripts.version) return;
     if (version !== null && version > scripts.version) throw isNewer(version, scripts.version);
-    const script = version === null ? await scripts.create() : upgradeFrom(version, names, scripts);
-    if (script === undefined || isReadOnly) throw isMissing(version, scripts.version);
+    if (isReadOnly) throw isMissing(version, scripts.version);
+    const script = version === null ? await scripts.create() : await upgradeFrom(version, names, scripts);
+    if (script === undefined) throw isMissing(version, scripts.version);
     try {
       await database.script(script);
     } catch (error) {
@@ -39,6 +43,7 @@ export async function ensureSchema(
       if (isRefused && (await readVersion(database, names)) === version)
         throw isMissing(version, scripts.version, error);
       if (attempt === ATTEMPTS) throw error;
+      if (isStoreError(error, 'locked')) await pause(PAUSE_MS);
     }
   }
 }
@@ -54,15 +59,26 @@ async function readVersion(database: SqlDatabase, names: TableNames): Promise<nu
   }
 }
 
+async function upgradeFrom(
+  version: number,
+  names: TableNames,
+  scripts: SchemaScripts,
+): Promise<string | undefined> {
+  const statements = await scripts.upgrades.get(version)?.();
+  return statements === undefined ? undefined : upgradeScript(version, names, statements).join(';\n');
+}
+
 /** The row of an upgrade is written first: its key lets only one instance run it. */
-function upgradeFrom(version: number, names: TableNames, scripts: SchemaScripts): string | undefined {
-  const upgrade = scripts.upgrades.get(version);
-  if (upgrade === undefined) return undefined;
+export function upgradeScript(
+  version: number,
+  { meta }: TableNames,
+  statements: readonly string[],
+): readonly string[] {
   return [
-    `INSERT INTO ${names.meta} (key, value) VALUES ('upgrade_${version}', '${version + 1}')`,
-    upgrade,
-    `UPDATE ${names.meta} SET value = '${version + 1}' WHERE key = 'schema'`,
-  ].join(';\n');
+    `INSERT INTO ${meta} (key, value) VALUES ('upgrade_${version}', '${version + 1}')`,
+    ...statements,
+    `UPDATE ${meta} SET value = '${version + 1}' WHERE key = 'schema'`,
+  ];
 }
 
 function isNewer(version: number, known: number): StoreError {

@@ -4,7 +4,7 @@ import type { TableNames } from './names.ts';
 import type { SqlColumn, SqlDialect } from './sql-database.ts';
 
 /** The schema that this code writes. */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 
 /** How many counts a rollup has. */
 const ROLLUP_COUNTS = 9;
@@ -62,10 +62,11 @@ export const TABLES = {
       ['runtime', 'real'],
       ['record', 'text'],
       ['texts', 'text'],
+      ['cause', 'text'],
     ],
     optional: [
       ...['name', 'worker', 'queue', 'root_id', 'parent_id', 'group_id', 'chord_id'],
-      ...['changed', 'received', 'started', 'finished', 'runtime', 'texts'],
+      ...['changed', 'received', 'started', 'finished', 'runtime', 'texts', 'cause'],
     ],
     key: ['source_id', 'id', 'day'],
     isByDay: true,
@@ -125,6 +126,8 @@ export const TABLES = {
   },
 } as const satisfies Readonly<Record<string, Table>>;
 
+const CAUSE_INDEX = 'task_cause';
+
 /**
  * Indexes, by the end of their name. One for each filter of a list in the order of the last change, one for each other
  * order by time, and those that find open tasks and what belongs together. Columns behind `changed` let a second filter be
@@ -143,6 +146,7 @@ const INDEXES: readonly (readonly [
   ['task_queue', 'task', 'source_id, queue, changed, state'],
   ['task_root', 'task', 'source_id, root_id, changed', 'root_id IS NOT NULL'],
   ['task_parent', 'task', 'source_id, parent_id, changed', 'parent_id IS NOT NULL'],
+  [CAUSE_INDEX, 'task', 'source_id, cause, changed', 'cause IS NOT NULL'],
   ['task_group', 'task', 'source_id, group_id, changed', 'group_id IS NOT NULL'],
   ['task_chord', 'task', 'source_id, chord_id', 'chord_id IS NOT NULL'],
   ['task_open', 'task', 'source_id, changed', 'is_open = 1'],
@@ -188,8 +192,24 @@ function isByDay(name: keyof typeof TABLES): name is DayTable {
   return DAY_TABLES.some((one) => one === name);
 }
 
-function createIndexes(names: TableNames, of: keyof typeof TABLES, end: string): readonly string[] {
-  return INDEXES.filter(([, table]) => table === of).map(
+/** The statement that adds the cause to a table of version 1. */
+export function addCauseColumn(dialect: SqlDialect, quoted: string): string {
+  return `ALTER TABLE ${quoted} ADD COLUMN cause ${dialect.type('text')}`;
+}
+
+/** The index of causes. @param only whether the partitions of the table stay without it */
+export function createCauseIndex(names: TableNames, end: string, only = ''): string {
+  const [statement = ''] = createIndexes(names, 'task', end, CAUSE_INDEX);
+  return only === '' ? statement : statement.replace(' ON ', ` ON ${only} `);
+}
+
+function createIndexes(
+  names: TableNames,
+  of: keyof typeof TABLES,
+  end: string,
+  only: string | null = null,
+): readonly string[] {
+  return INDEXES.filter(([name, table]) => table === of && (only === null || name === only)).map(
     ([name, table, on, where]) =>
       `CREATE INDEX ${names.index(name + end)} ON ${names.of(table + end)} (${on})${where === undefined ? '' : ` WHERE ${where}`}`,
   );

@@ -32,6 +32,7 @@ const FIELDS: Readonly<
   runtime: { field: 'runtime' },
   record: { field: 'record' },
   texts: { field: 'texts' },
+  cause: { field: 'cause' },
 };
 
 /** What each column behind the number of the source holds. */

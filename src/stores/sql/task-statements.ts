@@ -188,6 +188,7 @@ function filtersOf({ dialect, canSearch }: TaskTable, query: StoredQuery): Filte
   any('name', query.names);
   any('worker', query.workers);
   any('queue', query.queues);
+  any('cause', query.causes);
   any('root_id', [query.rootId]);
   any('parent_id', [query.parentId]);
   any('group_id', [query.groupId]);

@@ -2,7 +2,7 @@
 import { listColumns } from '../sql/batches.ts';
 import { comingDays, DAY_TABLES, type DayTable, presentDay } from '../sql/days.ts';
 import type { TableNames } from '../sql/names.ts';
-import { createDayTable, TABLES } from '../sql/schema.ts';
+import { addCauseColumn, createDayTable, TABLES } from '../sql/schema.ts';
 import { SQLITE } from './sqlite-dialect.ts';
 import { figureStatements } from './sqlite-figures.ts';
 
@@ -65,6 +65,19 @@ export function changeDays(names: TableNames, from: DayList, to: DayList): reado
   ];
 }
 
+/**
+ * The statements that add causes to the tables of version 1. Tables with rows stay without the index, since building it
+ * would stop writes: causes of these days are found among their failures.
+ */
+export function addCauses(names: TableNames, listed: DayList): readonly string[] {
+  return [
+    isUnchanged(names, listed),
+    `DROP VIEW ${names.task}`,
+    ...listed.map((day) => addCauseColumn(SQLITE, names.of(`task${endOf(day)}`))),
+    ...createViews(names, listed, ['task']),
+  ];
+}
+
 function createDay(names: TableNames, day: number): readonly string[] {
   return DAY_TABLES.flatMap((table) => [
     ...createDayTable(SQLITE, names, table, endOf(day)),
@@ -73,11 +86,15 @@ function createDay(names: TableNames, day: number): readonly string[] {
 }
 
 /** SQLite reads such a view table by table, each by its own indexes, and merges what they yield in order. */
-function createViews(names: TableNames, days: DayList): readonly string[] {
+function createViews(
+  names: TableNames,
+  days: DayList,
+  tables: readonly DayTable[] = DAY_TABLES,
+): readonly string[] {
   const part = (table: DayTable, day: number): string =>
     `SELECT ${listColumns(TABLES[table].columns)} FROM ${names.of(table + endOf(day))}`;
   return [
-    ...DAY_TABLES.map(
+    ...tables.map(
       (table) => `CREATE VIEW ${names[table]} AS ${days.map((day) => part(table, day)).join(' UNION ALL ')}`,
     ),
     // Reads the figures of new tables.

@@ -16,6 +16,7 @@ import { TABLES } from '../sql/schema.ts';
 import type { SqlDatabase } from '../sql/sql-database.ts';
 import { isStoreError, StoreError } from '../sql/store-error.ts';
 import {
+  addCauses,
   changeDays,
   type DayList,
   dayOf,
@@ -84,6 +85,7 @@ export function createSqliteDays(database: SqlDatabase, names: TableNames): DayT
       await change((listed) => [...listed.filter((one) => one >= day), ...comingDays(presentDay())]);
       await dropUnlisted(database, names, read);
     },
+    addCauses: async () => addCauses(names, await read()),
     canSearch: () => false,
   };
 }

@@ -40,7 +40,6 @@ export async function expectSameTotals(withSession: WithSession, numRuns: number
       const part = query({
         ...filter,
         conditions,
-        causes: [],
         q: null,
         limit: 2,
         sort: 'name',

@@ -13,6 +13,7 @@ import { droppedTask } from '../../../src/history/memory/read-kept.ts';
 import type { DroppedTask, KeptTask } from '../../../src/history/memory/tap.ts';
 import { createRecorder } from '../../../src/history/memory/task-recorder.ts';
 import { lifeOf } from '../../../src/history/merge/life.ts';
+import { causeOfKept } from '../../../src/history/merge/record-cause.ts';
 import type { StoredTask, StoreSession } from '../../../src/history/store.ts';
 import { createStoredReader } from '../../../src/history/stored/read/stored-reader.ts';
 import { writeRecordText } from '../../../src/history/stored/record-text.ts';
@@ -51,15 +52,18 @@ export function keptOf({ state }: OpenMemory, id: string): KeptTask | null {
 }
 
 /** The task as it is stored. */
-export function storedOf({ record, rootId }: KeptTask, version = 1, day = 1): StoredTask {
+export function storedOf(task: KeptTask, version = 1, day = 1): StoredTask {
+  const { record, rootId } = task;
   const life = lifeOf(record.entries, record.runtime);
+  const cause = causeOfKept(task, life);
   const { id, name, queue, parentId, groupId, chordId } = record;
   const { state, worker, timestamp, received, started, finished, runtime } = life;
   return {
     ...{ id, day, version, name, queue, rootId, parentId, groupId, chordId },
     ...{ state, worker, timestamp, received, started, finished, runtime },
     isOpen: !isDone(state),
-    ...writeRecordText(record),
+    cause: state === 'FAILURE' ? (cause?.id ?? '') : null,
+    ...writeRecordText(record, cause),
   };
 }
 

@@ -13,6 +13,7 @@ export function storeQuery(query: TaskQuery, changed: Partial<StoredQuery> = {})
     names,
     workers,
     queues,
+    causes,
     rootId,
     parentId,
     groupId,
@@ -23,9 +24,10 @@ export function storeQuery(query: TaskQuery, changed: Partial<StoredQuery> = {})
     order,
   } = query;
   return {
-    ...{ limit, after, states, names, workers, queues, rootId, parentId, groupId, since, until, sort, order },
+    ...{ limit, after, states, names, workers, queues, causes, rootId, parentId, groupId },
+    ...{ since, until, sort, order },
     conditions: conditions.filter(isStoredCondition),
-    // Only tasks that failed have a cause.
+    // A version that knew no causes may have left one behind when the task did not fail after all.
     ...(query.causes.length > 0 && states.length === 0 && { states: ['FAILURE'] }),
     isOpen: false,
     hint: hintOf(query.q),
@@ -39,12 +41,8 @@ function isStoredCondition(condition: TaskCondition): boolean {
 }
 
 /** Whether rows of the store have to be read to decide which of them belong to a list. */
-export function isDecidedHere({
-  q,
-  causes,
-  conditions,
-}: Pick<TaskQuery, 'q' | 'causes' | 'conditions'>): boolean {
-  return q !== null || causes.length > 0 || !conditions.every(isStoredCondition);
+export function isDecidedHere({ q, conditions }: Pick<TaskQuery, 'q' | 'conditions'>): boolean {
+  return q !== null || !conditions.every(isStoredCondition);
 }
 
 /** Whether only tasks with a state of their engine pass: no recorded one has any. */

@@ -4,9 +4,9 @@ import type { TaskFigures } from '../../../select/task-figures.ts';
 import type { TaskPosition, TaskSort } from '../../../source.ts';
 import { flagFactsOf, flagsFrom } from '../../answers/task-flags.ts';
 import type { MemoryView } from '../../memory/memory-view.ts';
-import { lifeOf, retriesIn, type TaskLife } from '../../merge/life.ts';
+import { lifeOf, retriesIn } from '../../merge/life.ts';
 import type { TaskRecord } from '../../merge/record.ts';
-import { causeOfRecord } from '../../merge/record-cause.ts';
+import { causeOfKept } from '../../merge/record-cause.ts';
 import { toFigures, toTask } from '../../merge/task.ts';
 import type { StoredTask } from '../../store.ts';
 import { readKeptTask } from '../record-text.ts';
@@ -42,21 +42,19 @@ export function readStored(task: StoredTask, isWhole: boolean): ColdTask | null 
 const NOTHING: ColdTask['shortened'] = [];
 
 /** @returns the row of a task */
-export function rowOf(
-  { record, rootId, shortened, cause }: ColdTask,
-  { flags, isRedacted }: RowContext,
-): Task {
+export function rowOf(task: ColdTask, { flags, isRedacted }: RowContext): Task {
+  const { record, rootId, shortened } = task;
   const life = lifeOf(record.entries, record.runtime);
   const isSuccess = life.state === 'SUCCESS';
-  const task = toTask(record, {
+  const row = toTask(record, {
     life,
     rootId,
     flags: flagsFrom(flagFactsOf(life, record.eta), life.worker, record.isMissing, flags),
-    cause: causeIn(cause, record, life, shortened),
+    cause: causeOfKept(task, life),
     shortened: shortened.filter((field) => isShown(field, isSuccess)),
     isRedacted,
   });
-  return Object.freeze(task);
+  return Object.freeze(row);
 }
 
 /** Results are shown of tasks that succeeded, errors of all others. */
@@ -70,21 +68,8 @@ export function figuresOf(task: ColdTask): TaskFigures {
   const life = lifeOf(record.entries, record.runtime);
   const { id, name, queue, parentId, eta, isMissing } = record;
   const isEndUnseen = life.state !== 'PENDING' && isMissing;
-  const cause = causeIn(task.cause, record, life, task.shortened);
-  const facts = { id, name, queue, parentId, isEndUnseen, cause };
+  const facts = { id, name, queue, parentId, isEndUnseen, cause: causeOfKept(task, life) };
   return toFigures(life, facts, eta, retriesIn(record.entries));
-}
-
-/** @param found the cause as it is stored, which a task has only while it has failed */
-function causeIn(
-  found: TaskCause | null | undefined,
-  record: TaskRecord,
-  life: TaskLife,
-  shortened: ColdTask['shortened'],
-): TaskCause | null {
-  return found !== undefined && life.state === 'FAILURE' && life.kind !== 'propagated'
-    ? found
-    : causeOfRecord(record, life, shortened);
 }
 
 /** The position of a stored task in a list, by the columns that the store sorts by. */
