@@ -33,6 +33,7 @@ export interface TaskListQuery {
   readonly not_worker_prefix?: string | readonly string[];
   readonly not_queue?: string | readonly string[];
   readonly not_queue_prefix?: string | readonly string[];
+  readonly not_cause?: string | readonly string[];
   readonly not_source?: string | readonly string[];
   readonly not_task_id?: string | readonly string[];
   readonly not_task_id_prefix?: string | readonly string[];

@@ -19,7 +19,8 @@ export function queryOfSource(source: TaskSource, query: TaskQuery): TaskQuery |
   if (conditions.length === 0 || source.knowsConditions === true) {
     return Object.freeze({ ...query, conditions });
   }
-  const search: TaskQuery['search'] = (task) => passesConditions(task, conditions) && query.search(task);
+  const search: TaskQuery['search'] = (task) =>
+    passesConditions(task, { ...query, conditions }) && query.search(task);
   return Object.freeze({ ...query, conditions, q: query.q ?? '', search });
 }
 

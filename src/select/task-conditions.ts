@@ -5,9 +5,9 @@ import {
   type ConditionText,
   type FigureCondition,
   isFigureCondition,
-  type TaskCondition,
   type TextCondition,
 } from '../source/task-condition.ts';
+import type { TaskQuery } from '../source/task-query.ts';
 import { waitSecondsOf } from './task-wait.ts';
 
 /**
@@ -16,12 +16,16 @@ import { waitSecondsOf } from './task-wait.ts';
  *
  * @param task as its source lists it
  */
-export function passesConditions(task: Task, conditions: readonly TaskCondition[]): boolean {
-  return conditions.every((condition) =>
-    isFigureCondition(condition)
-      ? holdsFigure(condition, figureOf(task, condition.field))
-      : condition.field === 'source' || holdsText(condition, textOf(task, condition.field)),
-  );
+export function passesConditions(
+  task: Task,
+  { conditions, causeOf }: Pick<TaskQuery, 'conditions' | 'causeOf'>,
+): boolean {
+  return conditions.every((condition) => {
+    if (isFigureCondition(condition)) return holdsFigure(condition, figureOf(task, condition.field));
+    const { field } = condition;
+    if (field === 'source') return true;
+    return holdsText(condition, field === 'cause' ? (causeOf(task)?.id ?? null) : textOf(task, field));
+  });
 }
 
 /** @param text what a row shows; `null`: it is not known */
@@ -38,7 +42,7 @@ export function holdsFigure({ comparison, than }: FigureCondition, figure: numbe
   return comparison === 'lt' ? figure < than : figure <= than;
 }
 
-function textOf(task: Task, field: Exclude<ConditionText, 'source'>): string | null {
+function textOf(task: Task, field: Exclude<ConditionText, 'source' | 'cause'>): string | null {
   const text: unknown = task[field];
   return typeof text === 'string' && text !== '' ? text : null;
 }

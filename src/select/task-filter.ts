@@ -16,7 +16,7 @@ export function passesFilters(task: Task, query: TaskQuery): boolean {
     isThat(task.parentId === task.id ? null : task.parentId, query.parentId) &&
     isThat(task.groupId, query.groupId) &&
     isWithin(task.timestamp, query.since, query.until) &&
-    passesConditions(task, query.conditions) &&
+    passesConditions(task, query) &&
     (query.q === null || query.search(task))
   );
 }

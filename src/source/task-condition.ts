@@ -1,7 +1,10 @@
 /** Conditions of a list of tasks beside its exact filters, as data. */
 
-/** Fields whose text can be asked for, by their names in a `Task`; `source` is the name of the source. */
-export type ConditionText = 'state' | 'engineState' | 'name' | 'worker' | 'queue' | 'id' | 'source';
+/**
+ * Fields whose text can be asked for, by their names in a `Task`; `cause` is the id of its cause, and `source` is the name
+ * of the source.
+ */
+export type ConditionText = 'state' | 'engineState' | 'name' | 'worker' | 'queue' | 'cause' | 'id' | 'source';
 
 /** Figures that can be compared: `runtime` and `wait` in seconds, `retries`. */
 export type ConditionFigure = 'runtime' | 'wait' | 'retries';

@@ -8,6 +8,7 @@ import { expectRows, held, taskQuery, walk } from './listing.ts';
 
 const TEXTS = ['state', 'engineState', 'name', 'worker', 'queue', 'id'] as const;
 const PREFIX_LENGTH = 4;
+const { causeOf } = taskQuery({});
 
 async function expectMeeting(
   bench: Bench,
@@ -34,6 +35,14 @@ export const CONDITION_CHECKS: Checks = {
       const condition = { field, values, prefixes: [], isNegated: true };
       await expectMeeting(bench, [condition], (row) => !values.includes(row[field] ?? ''));
     }
+  },
+
+  'leaves out the causes that a condition excludes, and keeps tasks without one': async (bench) => {
+    const { rows } = await held(bench);
+    const failed = rows.find((row) => causeOf(row) !== null);
+    const values = [(failed && causeOf(failed)?.id) ?? 'no-such-cause'];
+    const condition = { field: 'cause', values, prefixes: [], isNegated: true } as const;
+    await expectMeeting(bench, [condition], (row) => !values.includes(causeOf(row)?.id ?? ''));
   },
 
   'finds texts by their beginning, as it is written': async (bench) => {

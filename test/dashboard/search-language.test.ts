@@ -34,6 +34,7 @@ describe('a search', () => {
     ['queue:"say \\"hi\\""', 'queue=say+"hi"'],
     ['id:3f2a* -id:3f2a1', 'task_id_prefix=3f2a&not_task_id=3f2a1'],
     ['root:abc source:a,b', 'root_id=abc&source=a&source=b'],
+    ['cause:1f3a -cause:2b,3c', 'cause=1f3a&not_cause=2b&not_cause=3c'],
     ['declined -timeout text:x -text:"y z"', 'q=declined&not_q=timeout&q=x&not_q=y+z'],
     ['wait>=500ms wait<2min runtime<=1.5h', 'wait_gte=0.5&wait_lt=120&runtime_lte=5400'],
     ['-runtime>5 retries>0', 'runtime_lte=5&retries_gt=0'],

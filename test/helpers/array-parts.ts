@@ -8,6 +8,7 @@ import type {
   TaskStore,
 } from '../../src/history/store.ts';
 import { passesConditions } from '../../src/select/task-conditions.ts';
+import { ALL_TASKS } from '../../src/source/task-query.ts';
 import { recordOf } from '../stores/samples.ts';
 import type { ArrayContext, ArrayStore } from './array-store.ts';
 
@@ -124,7 +125,7 @@ function matching(tasks: StoredTask[], query: StoredQuery, isPaged: boolean): St
         (groupId === null || task.groupId === groupId) &&
         (since === null || (task.timestamp !== null && task.timestamp >= since.getTime())) &&
         (until === null || (task.timestamp !== null && task.timestamp < until.getTime())) &&
-        passesConditions(rowOf(task), query.conditions) &&
+        passesConditions(rowOf(task), { ...ALL_TASKS, conditions: query.conditions }) &&
         (!query.isOpen || task.isOpen) &&
         query.except?.includes(task.id) !== true &&
         (query.hint === null || JSON.stringify(task).toLowerCase().includes(query.hint)) &&

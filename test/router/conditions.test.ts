@@ -11,6 +11,8 @@ const [HOST] = EXPRESS_MAJORS as readonly [ExpressMajor];
 
 const TASKS: readonly Task[] = [
   ...Array.from({ length: 12 }, (_, number) => shopTask(number)),
+  shopTask(14, { state: 'FAILURE', exception: "Declined('order 7')" }),
+  shopTask(15, { state: 'FAILURE', exception: "KeyError('a')" }),
   shopTask(20, { name: 'mail.send', worker: null, runtime: 7, retries: 2, args: "('pink',)" }),
   shopTask(21, { name: 'mail.drop', queue: null, runtime: 0.05, retries: null, engineState: 'failed' }),
 ];
@@ -18,6 +20,9 @@ const TASKS: readonly Task[] = [
 /** Where each row shows what. */
 const RUNTIME = (task: Task) => task.runtime ?? Number.NaN;
 const RETRIES = (task: Task) => task.retries ?? Number.NaN;
+
+/** The cause of `Declined('order 7')`: its id is the same everywhere. */
+const DECLINED = 'cd8c74c87aee';
 
 const HOLDS: Readonly<Record<string, (task: Task) => boolean>> = {
   'not_state=SUCCESS': ({ state }) => state !== 'SUCCESS',
@@ -48,6 +53,9 @@ const HOLDS: Readonly<Record<string, (task: Task) => boolean>> = {
   'source=shop': () => true,
   'source=other': () => false,
   'not_source=shop': () => false,
+  [`not_cause=${DECLINED}`]: ({ exception }) => exception !== "Declined('order 7')",
+  [`not_cause=${DECLINED}&not_cause=0123456789ab&state=FAILURE`]: ({ exception }) =>
+    exception === "KeyError('a')",
 };
 
 /** One that knows nothing of conditions: what it lists, `search` decides. */

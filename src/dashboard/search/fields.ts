@@ -35,7 +35,7 @@ export const FIELDS: Readonly<Record<string, Field>> = {
   queue: text('queue', 'queue:default', true),
   worker: text('worker', '-worker:celery@a', true),
   source: text('source', 'source:celery', false),
-  cause: text('cause', 'cause:1f3a9c', false, false),
+  cause: text('cause', 'cause:1f3a9c', false),
   id: text('task_id', 'id:3f2a*', true),
   root: text('root_id', 'root:3f2a9c…', false, false),
   text: text('q', '-text:timeout', false),

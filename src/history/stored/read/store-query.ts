@@ -35,9 +35,12 @@ export function storeQuery(query: TaskQuery, changed: Partial<StoredQuery> = {})
   };
 }
 
+/** What is decided by rows. What is stored may have no cause yet. */
+const NOT_STORED: ReadonlySet<string> = new Set(['engineState', 'cause', 'wait', 'retries']);
+
 /** Whether a store decides a condition: it has the fields by which lists are filtered, and the run time. */
-function isStoredCondition(condition: TaskCondition): boolean {
-  return isFigureCondition(condition) ? condition.field === 'runtime' : condition.field !== 'engineState';
+function isStoredCondition({ field }: TaskCondition): boolean {
+  return !NOT_STORED.has(field);
 }
 
 /** Whether rows of the store have to be read to decide which of them belong to a list. */

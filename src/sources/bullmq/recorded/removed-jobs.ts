@@ -111,7 +111,7 @@ async function listRemoved(
     cursorExact &&= page.cursorExact ?? true;
     const listed = page.tasks.map((task) => recordedJob(task));
     // Their waits are shown less often than they are recorded.
-    const rows = listed.filter(({ task }) => passesConditions(task, query.conditions));
+    const rows = listed.filter(({ task }) => passesConditions(task, query));
     const behind = rows.findIndex(({ task }) => bound !== null && isBehind(task, bound, query));
     tasks.push(...(await removed.gone(behind < 0 ? rows : rows.slice(0, behind), context)));
     looked += listed.length;

@@ -1,15 +1,20 @@
+import { passesConditions } from '../../../select/task-conditions.ts';
 import type { TaskQuery } from '../../../source.ts';
 
 /** Redis has no index of causes: they are decided like a text that is searched for, by the rows of failed jobs. */
 export function searchCauses(query: TaskQuery): TaskQuery {
   const { causes, causeOf, states, q, search } = query;
-  if (causes.length === 0) return query;
+  const conditions = query.conditions.filter(({ field }) => field === 'cause');
+  if (causes.length + conditions.length === 0) return query;
   return Object.freeze({
     ...query,
     causes: [],
-    states: states.length === 0 ? ['FAILURE'] : states,
+    conditions: query.conditions.filter(({ field }) => field !== 'cause'),
+    states: causes.length > 0 && states.length === 0 ? ['FAILURE'] : states,
     q: q ?? '',
     search: (task: Parameters<TaskQuery['search']>[0]) =>
-      causes.includes(causeOf(task)?.id ?? '') && search(task),
+      (causes.length === 0 || causes.includes(causeOf(task)?.id ?? '')) &&
+      passesConditions(task, { conditions, causeOf }) &&
+      search(task),
   });
 }
