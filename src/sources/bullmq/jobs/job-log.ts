@@ -5,6 +5,7 @@
 import type { TaskLog } from '../../../model.ts';
 import type { ReadOptions } from '../../../redis/reader.ts';
 import { asCount, asNumber, asTexts } from '../../../redis/replies.ts';
+import { type Steps, scheduler } from '../../../scheduler.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
 import type { JobRef } from '../access/queue-ref.ts';
 
@@ -15,8 +16,11 @@ const MOST_LOG = 65_536;
 const LONGEST_LINE = 4_096;
 /** Lines that are read first, to see how long they are. */
 const FIRST_LINES = 5;
-/** Bytes that are read at most, as far as the first lines and the size of the list can tell. */
-const BUDGET = 524_288;
+/**
+ * Bytes that are read at most, as far as the first lines and the size of the list can tell: thrice what is kept, because
+ * 64 clients who ask for 64 jobs at once would have Redis send more than is read without holding up the host.
+ */
+const BUDGET = 196_608;
 /** A list of lines that are longer on average is not read, in bytes. */
 const LARGEST = 1_048_576;
 
@@ -48,9 +52,18 @@ export async function readJobLog(
   const longest = Math.max(average, ...lines.map((line) => line.length));
   const most = Math.min(MOST_LINES, Math.floor(BUDGET / Math.max(1, longest)));
   if (total > FIRST_LINES && most > FIRST_LINES) lines = await read(most);
+  const { signal } = options;
+  const waiter = signal === undefined ? undefined : { signal };
+  return { lines: await scheduler.run('detail', showLines(access, lines), waiter), total };
+}
+
+/** The lines without secrets. In steps, so that many logs that come at once do not take one long turn. */
+function* showLines({ redactor }: QueueAccess, lines: readonly string[]): Steps<readonly string[]> {
   const text = kept(lines).join('\n');
-  const shown = access.redactor === null ? text : access.redactor.text(text, 'log');
-  return { lines: shown.split('\n').slice(-MOST_LINES), total };
+  yield;
+  const shown = redactor === null ? text : redactor.text(text, 'log');
+  yield;
+  return shown.split('\n').slice(-MOST_LINES);
 }
 
 /** The latest lines that fit, each cut. */

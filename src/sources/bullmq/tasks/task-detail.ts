@@ -34,7 +34,9 @@ export async function readTaskDetail(
   const ids = new Set((children?.keys ?? []).flatMap((key) => access.taskIdOfKey(key) ?? []));
   const values = await withTraces(access, job, loaded.values, options);
   const lines = log.lines.length === 0 ? null : log.lines.join('\n');
-  const timeline = redactTimeline(timelineOf(job, task, values, lines), access.redactor);
+  const redacted = redactTimeline(timelineOf(job, task, values), access.redactor);
+  // The log has no secrets any more. To search it once more would take as long as all the rest.
+  const timeline = redacted.map((entry) => (entry.state === 'STARTED' ? { ...entry, detail: lines } : entry));
   return {
     ...task,
     children: [...ids].sort(),
@@ -71,13 +73,12 @@ async function withTraces(
 
 /**
  * The life of a job as far as Redis knows it: when it was added, each run that failed (BullMQ keeps no time of
- * it), the last run with its log, and how it ended.
+ * it), the last run, and how it ended.
  */
 function timelineOf(
   { facts }: KnownJob,
   { state, worker = null, sent, started, finished, timestamp, exception }: TaskDetail,
   values: JobValues,
-  log: string | null,
 ): readonly TaskChangeEntry[] {
   const isDone = state === 'SUCCESS' || state === 'FAILURE';
   const traces = tracesOf(values.stacktrace);
@@ -93,7 +94,7 @@ function timelineOf(
     const detail = earlier.at(-run)?.split('\n', 1)[0] ?? null;
     entries.push({ state: 'RETRY', timestamp: null, worker: null, detail });
   }
-  if (started != null) entries.push({ state: 'STARTED', timestamp: started, worker, detail: log });
+  if (started != null) entries.push({ state: 'STARTED', timestamp: started, worker, detail: null });
   if (isDone || state === 'RETRY') {
     const detail = isLastReported && typeof exception === 'string' ? exception : null;
     // The timestamp of a job that waits again is the start of its last run, unless more is known.
