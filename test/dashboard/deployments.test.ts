@@ -73,7 +73,7 @@ describe.skipIf(withoutCelery)(titleUnless(withoutCelery, 'the page over a runni
     await view.go('#/tasks?state=FAILURE');
     await shows(view, 'shop.fail', 'shop.hopeless');
     const failed = (await list('state=FAILURE&name=shop.hopeless&limit=1')).tasks[0] as TaskBody;
-    await view.go(`#/tasks/${failed.task_id}`);
+    await view.go(`#/tasks/${failed.task_id}?tab=timeline`);
     await shows(view, 'shop.hopeless', "OSError('never')", 'Traceback', 'RETRY');
     const body = (await list('name=shop.total&limit=1')).tasks[0] as TaskBody;
     await view.go(`#/workflow/${body.task_id}`);

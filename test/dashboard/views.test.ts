@@ -104,7 +104,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the page'), () => {
       'STARTED',
       'FAILURE',
     ]);
-    await page.getByRole('link', { name: 'Workflow' }).click();
+    await page.getByRole('link', { name: 'Workflow', exact: true }).click();
     await page
       .getByRole('row', { name: /payments\.charge/ })
       .first()

@@ -7,14 +7,13 @@ import { Sources } from '../parts/age.tsx';
 import { Change } from '../parts/change.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Empty, Loading, Problem } from '../parts/problem.tsx';
-import { ValueBlock } from '../parts/value-block.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { usePrevious, useRange } from '../range/use-range.ts';
 import { go, linkHere, linkTo } from '../route.ts';
 import { count } from '../text/numbers.ts';
 import { NewBadge } from './cause-text.tsx';
 import { LatestTasks } from './latest-tasks.tsx';
-import { ownFrames } from './own-frames.ts';
+import { Traceback } from './traceback.tsx';
 
 const LATEST = 10;
 
@@ -119,27 +118,12 @@ function Sample({ id }: { readonly id: string }) {
   const { data, error, reload } = useResource(id, (signal) => client.task(id, { signal }), { every: 60_000 });
   if (data === null) return error === null ? <Loading /> : <Problem error={error} retry={reload} />;
   const { traceback, exception, truncated } = data;
-  const own = ownFrames(traceback ?? '');
   return (
     <section class="panel" aria-label="Sample">
-      {own.length > 0 && (
-        <>
-          <h2>Own code</h2>
-          <ol class="own-frames mono">
-            {own.map(({ place, code }, index) => (
-              <li key={index}>
-                <span class="wrap">{place}</span>
-                {code !== null && <b class="wrap">{code}</b>}
-              </li>
-            ))}
-          </ol>
-        </>
-      )}
-      <ValueBlock
-        label="Traceback"
-        text={traceback ?? exception}
+      <Traceback
+        exception={exception}
+        text={traceback}
         isCut={truncated.includes('traceback')}
-        fromEnd
         missing="The engine reported none."
       />
     </section>

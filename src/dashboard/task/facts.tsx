@@ -6,29 +6,43 @@ import { linkTo, taskLink } from '../route.ts';
 import { seconds } from '../text/numbers.ts';
 import { wordsFor } from '../text/words.ts';
 
-/** The scalar fields of a task. */
+/** The scalar fields of a task: first what is asked for often. */
 export function Facts({ task }: { readonly task: TaskDetailBody }) {
   return (
+    <>
+      <dl class="facts">
+        <Fact name="Id">
+          <span class="mono wrap">{task.task_id}</span> <CopyButton text={task.task_id} what="id" />
+        </Fact>
+        <Fact name="Worker">{filterLink('worker', task.worker)}</Fact>
+        <Fact name="Queue">{filterLink('queue', task.queue)}</Fact>
+        <Fact name="Started">{at(task.started)}</Fact>
+        <Fact name="Finished">{at(task.finished)}</Fact>
+        <Fact name="Runtime">{task.runtime === null ? null : seconds(task.runtime)}</Fact>
+        <Fact name="Retries">{task.retries}</Fact>
+        {task.eta !== null && (
+          <Fact name="Eta">
+            <Moment at={task.eta} />{' '}
+            <span class="dim">
+              (<Ago at={task.eta} />)
+            </span>
+          </Fact>
+        )}
+      </dl>
+      <details class="more-facts">
+        <summary>More</summary>
+        <RareFacts task={task} />
+      </details>
+    </>
+  );
+}
+
+function RareFacts({ task }: { readonly task: TaskDetailBody }) {
+  return (
     <dl class="facts">
-      <Fact name="Id">
-        <span class="mono wrap">{task.task_id}</span> <CopyButton text={task.task_id} what="id" />
-      </Fact>
-      <Fact name="Worker">{filterLink('worker', task.worker)}</Fact>
-      <Fact name="Queue">{filterLink('queue', task.queue)}</Fact>
-      <Fact name="Retries">{task.retries}</Fact>
-      <Fact name="Runtime">{task.runtime === null ? null : seconds(task.runtime)}</Fact>
       <Fact name="Sent">{at(task.sent)}</Fact>
       <Fact name="Received">{at(task.received)}</Fact>
-      <Fact name="Started">{at(task.started)}</Fact>
-      <Fact name="Finished">{at(task.finished)}</Fact>
-      {task.eta !== null && (
-        <Fact name="Eta">
-          <Moment at={task.eta} />{' '}
-          <span class="dim">
-            (<Ago at={task.eta} />)
-          </span>
-        </Fact>
-      )}
+      <Fact name="Waited">{task.wait_seconds === null ? null : seconds(task.wait_seconds)}</Fact>
       {task.expires !== null && <Fact name="Expires">{at(task.expires)}</Fact>}
       {task.parent_id !== null && (
         <Fact name={wordsFor(task.sources, task.source).parent}>{idLink(task.parent_id)}</Fact>

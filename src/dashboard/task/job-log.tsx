@@ -9,13 +9,13 @@ export function JobLog({ log }: { readonly log: TaskLogBody }) {
   return (
     <section class="value" aria-label="Log">
       <div class="value-head">
-        <h3>Log</h3>
+        <h2>Log</h2>
         {lines.length < total && (
           <span class="dim">{`the last ${lines.length} of ${count(total)} lines`}</span>
         )}
-        {lines.length > 0 && <CopyButton text={text} what="log" />}
+        <CopyButton text={text} what="log" />
       </div>
-      {lines.length === 0 ? <p class="dim">nothing logged</p> : <pre tabIndex={0}>{text}</pre>}
+      <pre tabIndex={0}>{text}</pre>
     </section>
   );
 }

@@ -1,58 +1,57 @@
-/** What a task has done since it was sent, as spans of time: each attempt, and the waits before them. */
-import type { TaskDetailBody, TimelineEntryBody } from '../../client.ts';
+/** What a task has done since it was sent, as spans of time: of each attempt, what it waited, ran and then paused. */
+import type { TaskDetailBody } from '../../client.ts';
 import { millis } from '../text/moments.ts';
 
-/** One span of a task's life. Spans of one kind are drawn and summed up alike. */
+/** One span of a task's life. Spans of one kind are drawn alike. */
 export interface Span {
   readonly kind: string;
   readonly text: string;
   readonly ms: number;
 }
 
-/** The spans of a task, in their order. What is not known is left out. @param now in milliseconds since 1970 */
-export function spansOf(task: TaskDetailBody, now: number): readonly Span[] {
-  const attempts = attemptsOf(task.timeline);
+/** An attempt, and the pause after it. */
+export interface Life {
+  /** 1 for the first. */
+  readonly number: number;
+  /** In their order. What is not known is left out. */
+  readonly spans: readonly Span[];
+  readonly error: string | null;
+}
+
+/** The attempts of a task, oldest first: at least the one that it is in. @param now in milliseconds since 1970 */
+export function livesOf(task: TaskDetailBody, now: number): readonly Life[] {
   const isWaiting = task.state === 'RETRY';
+  // A worker may have received an attempt that has not begun: the pause before it still lasts.
+  const attempts = (task.attempts ?? []).filter(
+    ({ started, finished, error }) => !isWaiting || started !== null || finished !== null || error !== null,
+  );
+  const current = isWaiting ? undefined : attempts.at(-1);
   const earlier = isWaiting ? attempts : attempts.slice(0, -1);
   const last = isWaiting ? [] : spansOfLast(task, now);
-  const spans = earlier.flatMap((attempt, index): Span[] => {
-    const before = earlier[index - 1];
-    const wait = before === undefined ? null : between(before.ended, attempt.started);
-    return [
-      ...spanOf('between', 'between attempts', wait),
-      ...spanOf('ran-RETRY', 'earlier attempts', between(attempt.started, attempt.ended)),
-    ];
+  const waited = last.reduce((sum, { kind, ms }) => (kind === 'queued' ? sum + ms : sum), 0);
+  const lives = earlier.map(({ number, started, finished, error }, index): Life => {
+    const [from, to] = [millis(started), millis(finished)];
+    const next = attempts[index + 1];
+    const isNextLast = next === current;
+    const begun = isNextLast
+      ? isWaiting
+        ? now
+        : (millis(task.started) ?? now)
+      : millis(next?.started ?? null);
+    const pause = between(to, begun);
+    return {
+      number,
+      error,
+      spans: [
+        ...spanOf('queued', 'before its start', number === 1 ? between(millis(task.sent), from) : null),
+        ...spanOf('ran-RETRY', 'failed after', between(from, to)),
+        // The wait of the last attempt begins when it was due.
+        ...spanOf('between', 'until retry', pause && Math.max(0, pause - (isNextLast ? waited : 0))),
+      ],
+    };
   });
-  const ended = earlier.findLast((attempt) => attempt.ended !== null)?.ended ?? null;
-  if (isWaiting) return [...spans, ...spanOf('between', 'between attempts', between(ended, now))];
-  if (earlier.length === 0) return last;
-  // The wait of the last attempt begins when it was due.
-  const pause = between(ended, millis(task.started) ?? now);
-  const wait = last.reduce((sum, { kind, ms }) => (kind === 'queued' ? sum + ms : sum), 0);
-  const rest = pause === null ? null : Math.max(0, pause - wait);
-  return [...spans, ...spanOf('between', 'between attempts', rest), ...last];
-}
-
-interface Attempt {
-  /** Milliseconds since 1970; `null`: not known. */
-  started: number | null;
-  ended: number | null;
-}
-
-/** The attempts of which the timeline says something but that they were sent. Messages of two may overlap. */
-function attemptsOf(timeline: readonly TimelineEntryBody[]): readonly Attempt[] {
-  const attempts = new Map<number, Attempt>();
-  let current = 0;
-  for (const { state, timestamp, retries } of timeline) {
-    if (state === 'PENDING') continue;
-    const number = retries ?? current;
-    const attempt = attempts.get(number) ?? { started: null, ended: null };
-    attempts.set(number, attempt);
-    if (state === 'STARTED') attempt.started ??= millis(timestamp);
-    if (state === 'RETRY') attempt.ended = millis(timestamp);
-    current = Math.max(current, state === 'RETRY' ? number + 1 : number);
-  }
-  return [...attempts].sort(([a], [b]) => a - b).map(([, attempt]) => attempt);
+  if (isWaiting) return lives;
+  return [...lives, { number: current?.number ?? 1, spans: last, error: current?.error ?? null }];
 }
 
 /** The attempt that is the last one so far, or what the task waits for. */
@@ -71,7 +70,7 @@ function spansOfLast(task: TaskDetailBody, now: number): readonly Span[] {
   }
   const wait = task.wait_seconds === null ? null : task.wait_seconds * 1_000;
   const ran = task.done && task.runtime !== null ? task.runtime * 1_000 : between(started, end);
-  const text = task.done ? 'ran' : 'running for';
+  const text = task.state === 'FAILURE' ? 'failed after' : task.done ? 'ran' : 'running for';
   return [...spanOf('queued', 'waited', wait), ...spanOf(`ran-${task.state}`, text, ran)];
 }
 

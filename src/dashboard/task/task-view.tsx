@@ -1,24 +1,21 @@
 import '../style/task.css';
 import type { TaskLinkBody } from '../../client.ts';
+import { Traceback } from '../failures/traceback.tsx';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { Sources } from '../parts/age.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { isProblem, Loading, Problem } from '../parts/problem.tsx';
 import { Flags, StateBadge } from '../parts/state-badge.tsx';
-import { ValueBlock } from '../parts/value-block.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { nameLink, workflowLink } from '../route.ts';
 import { curlOf } from '../tasks/export.ts';
-import { wordsFor } from '../text/words.ts';
-import { Attempts } from './attempts.tsx';
 import { Facts } from './facts.tsx';
-import { JobLog } from './job-log.tsx';
-import { LifeBar } from './life-bar.tsx';
+import { Flow } from './flow.tsx';
+import { LifeBars } from './life-bars.tsx';
 import { ProgressBar } from './progress-bar.tsx';
-import { Related } from './related.tsx';
 import { Story } from './story.tsx';
-import { Timeline } from './timeline.tsx';
+import { TaskTabs } from './task-tabs.tsx';
 import { UnknownTask } from './unknown-task.tsx';
 
 /** The page of one task. */
@@ -41,9 +38,6 @@ export function TaskView({ id, query }: { readonly id: string; readonly query: U
       </>
     );
   }
-  const words = wordsFor(data.sources, data.source);
-  const cut = new Set(data.truncated);
-  const hasFailed = data.exception !== null || data.traceback !== null;
   return (
     <article class="task">
       <ViewHead title={data.name ?? 'Task of unknown name'} at={at}>
@@ -60,7 +54,6 @@ export function TaskView({ id, query }: { readonly id: string; readonly query: U
       <div class="task-state">
         <StateBadge state={data.state} engineState={data.engine_state} />
         <Flags flags={data.flags} />
-        {data.exception !== null && <strong class="tone-failure wrap">{data.exception}</strong>}
       </div>
       {error !== null && <Problem what="the task" error={error} retry={reload} />}
       <Sources sources={data.sources} />
@@ -70,43 +63,29 @@ export function TaskView({ id, query }: { readonly id: string; readonly query: U
         </p>
       )}
       {data.state === 'FAILURE' && <Story task={data} />}
-      <LifeBar task={data} />
+      {(data.exception !== null || data.traceback !== null) && (
+        <Traceback
+          exception={data.exception}
+          text={data.traceback}
+          isCut={data.truncated.includes('traceback')}
+          missing="The engine reported none."
+        />
+      )}
+      <LifeBars task={data} />
       {data.progress !== null && <ProgressBar progress={data.progress} />}
       <div class="columns">
         <div class="column-main">
-          {hasFailed && (
-            <ValueBlock
-              label="Traceback"
-              text={data.traceback}
-              isCut={cut.has('traceback')}
-              fromEnd
-              missing="none available; see the exception above"
-            />
-          )}
-          <ValueBlock label={words.args} text={data.args} isCut={cut.has('args')} />
-          <ValueBlock label={words.kwargs} text={data.kwargs} isCut={cut.has('kwargs')} />
-          {data.log !== null && <JobLog log={data.log} />}
-          <ValueBlock
-            label="Result"
-            text={data.result}
-            isCut={cut.has('result')}
-            missing={data.done ? 'not stored' : 'none yet'}
-          />
-          <section class="panel">
-            <h2>Timeline</h2>
-            <Timeline entries={data.timeline} />
-          </section>
+          <TaskTabs task={data} />
         </div>
         <div class="column-side">
           <section class="panel">
-            <h2>Facts</h2>
-            <Facts task={data} />
+            <h2>Workflow</h2>
+            <Flow task={data} />
           </section>
           <Links links={data.links} />
-          <Attempts attempts={data.attempts ?? []} />
           <section class="panel">
-            <h2>Related tasks</h2>
-            <Related task={data} />
+            <h2>Details</h2>
+            <Facts task={data} />
           </section>
         </div>
       </div>

@@ -1,0 +1,71 @@
+import '../style/traceback.css';
+import { useState } from 'preact/hooks';
+import { CopyButton } from '../parts/copy-button.tsx';
+import { ValueBlock } from '../parts/value-block.tsx';
+import { ownFrames } from './own-frames.ts';
+
+/** Characters of an exception that fit into about two lines. */
+const TWO_LINES = 200;
+/** Frames of the own code that are shown at first: recursion has thousands. */
+const MOST_FRAMES = 12;
+
+/** What a task failed of: the exception, the frames of the app's own code, the innermost first, and all on request. */
+export function Traceback(props: {
+  readonly exception: string | null;
+  readonly text: string | null;
+  readonly isCut: boolean;
+  readonly missing: string;
+}) {
+  const { exception, text, isCut, missing } = props;
+  const [isWhole, setWhole] = useState(false);
+  const own = ownFrames(text ?? '').slice(0, MOST_FRAMES);
+  if (text === null || own.length === 0) {
+    return (
+      <>
+        {exception !== null && <ErrorText text={exception} />}
+        <ValueBlock label="Traceback" text={text} isCut={isCut} fromEnd missing={missing} />
+      </>
+    );
+  }
+  return (
+    <section class="value" aria-label="Traceback">
+      {exception !== null && <ErrorText text={exception} />}
+      <div class="value-head">
+        <h2>{isWhole ? 'Traceback' : 'Traceback: own code'}</h2>
+        {isCut && <span class="badge tone-retry outlined">cut</span>}
+        <button type="button" class="small" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+          {isWhole ? 'Own code only' : 'Show all frames'}
+        </button>
+        <CopyButton text={text} what="traceback" />
+      </div>
+      {isWhole ? (
+        <pre tabIndex={0}>{text}</pre>
+      ) : (
+        <ol class="own-frames mono">
+          {own.map(({ place, code }, index) => (
+            <li key={index}>
+              <span class="wrap">{place}</span>
+              {code !== null && <b class="wrap">{code}</b>}
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+/** An exception, of which two lines are shown at first. */
+function ErrorText({ text }: { readonly text: string }) {
+  const [isOpen, setOpen] = useState(false);
+  const isLong = text.length > TWO_LINES || text.includes('\n');
+  return (
+    <div class="error-text tone-failure">
+      <strong class={isLong && !isOpen ? 'error-cut' : 'wrap'}>{text}</strong>
+      {isLong && (
+        <button type="button" class="small" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {isOpen ? 'Less' : 'More'}
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,164 @@
+/** The page of a task: jobs of a running BullMQ, and tasks with attempts in the memory source. */
+import * as bullmq from 'bullmq';
+import type { Page } from 'playwright-core';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { bullmqSources } from '../../src/bullmq.ts';
+import { memorySources } from '../../src/memory.ts';
+import { startBullMQ } from '../helpers/bullmq-app.ts';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { redisMissing, titleUnless, until } from '../helpers/redis-server.ts';
+import { serve } from '../router/host-kit.ts';
+import { axeFinds } from './axe.ts';
+import { browserMissing, browserTitle, look } from './browser.ts';
+
+const [major] = EXPRESS_MAJORS;
+if (major === undefined) throw new Error('there is no Express');
+const WIDE = { viewport: { width: 1_440, height: 900 }, bypassCSP: true };
+const PHONE = { viewport: { width: 390, height: 844 }, bypassCSP: true };
+const missing = browserMissing ?? redisMissing;
+
+const tab = (page: Page, name: string) => page.getByRole('tab', { name, exact: true });
+const panel = (page: Page) => page.getByRole('tabpanel');
+const tabsOf = (page: Page) => page.getByRole('tab').allTextContents();
+const sideways = (page: Page) =>
+  page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+const smallTargets = (page: Page) =>
+  page.evaluate<string[]>(
+    `[...document.querySelectorAll('.task button, .task .button, .task summary, .task .related a')]
+      .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 44)
+      .map((one) => one.outerHTML)`,
+  );
+
+/** An album whose pages are printed: one fails at each of its three attempts, with a log and its progress. */
+async function album() {
+  const app = await startBullMQ(bullmq);
+  onTestFinished(() => app.close());
+  const [books, pages] = [app.queue('books'), app.queue('pages')];
+  app.worker('pages', async (job) => {
+    await job.log(`printing page ${job.data.page}`);
+    await job.updateProgress({ current: 3, total: 10, text: 'colours' });
+    if (job.data.page !== 2) return { printed: job.data.page };
+    throw new Error(`no ink for page 2, attempt ${job.attemptsMade + 1}`);
+  });
+  const children = Array.from({ length: 14 }, (_, page) => ({
+    name: 'page.print',
+    queueName: 'pages',
+    data: { page },
+    opts: { jobId: `p${page}`, attempts: 3, backoff: 1 },
+  }));
+  const flow = await app.flow().add({ name: 'album.print', queueName: 'books', children });
+  await app.settled(pages, 14, 'completed', 'failed');
+  const { base } = await serve(major as NonNullable<typeof major>, {
+    sources: bullmqSources({ queues: [books, pages] }),
+    taskLinks: () => [{ text: 'Logs', url: 'https://logs.example/' }],
+  });
+  return { base, parent: `books:${flow.job.id}` };
+}
+
+describe.skipIf(missing)(titleUnless(missing, 'the page of a job of BullMQ'), () => {
+  it.each([
+    ['1440 px', WIDE],
+    ['390 px', PHONE],
+  ])('shows attempts, data, options, progress, log and flow at %s', async (_, options) => {
+    const { base, parent } = await album();
+    const { page, go, settled } = await look(base, '#/tasks/pages%3Ap2', options);
+    await settled();
+    const attempts = page.getByRole('region', { name: 'Attempts' }).locator('li');
+    expect(await attempts.count()).toBe(3);
+    expect(await attempts.first().textContent()).toContain('no ink for page 2, attempt 1');
+    expect(await attempts.last().textContent()).toMatch(/failed after/);
+    const error = page.getByRole('region', { name: 'Traceback' });
+    await error.getByText('no ink for page 2, attempt 3').first().waitFor();
+    await error
+      .getByText(/task\.test\.ts/)
+      .first()
+      .waitFor();
+    expect(await error.getByText(/node_modules/).count()).toBe(0);
+    await error.getByRole('button', { name: 'Show all frames' }).click();
+    await error.getByText(/node_modules/).waitFor();
+
+    expect(await tabsOf(page)).toEqual(['Data', 'Options', 'Progress', 'Log', 'Timeline']);
+    await panel(page).getByText('"page":2').waitFor();
+    await tab(page, 'Log').click();
+    await panel(page).getByText('printing page 2').first().waitFor();
+    expect(page.url()).toContain('tab=log');
+    await page.getByRole('link', { name: 'Logs' }).waitFor();
+
+    const above = page.getByRole('region', { name: 'Parent' });
+    expect(await above.locator('li').allTextContents()).toEqual([
+      expect.stringContaining('album.printparent, waits for this job'),
+    ]);
+    const siblings = page.getByRole('region', { name: 'Siblings' });
+    expect(await siblings.locator('li').count()).toBe(10);
+    await siblings.getByRole('link', { name: 'All 13' }).waitFor();
+    await page.getByRole('link', { name: 'Show all in the workflow ›' }).waitFor();
+    expect(await sideways(page)).toBe(0);
+    if (options === PHONE) expect(await smallTargets(page)).toEqual([]);
+    expect(await axeFinds(page)).toEqual([]);
+
+    await go(`#/tasks/${encodeURIComponent(parent)}`);
+    await settled();
+    const children = page.getByRole('region', { name: 'Children' });
+    expect(await children.locator('li').count()).toBe(10);
+    await children.getByRole('link', { name: 'All 14' }).click();
+    await page.getByText('14 tasks', { exact: true }).waitFor();
+  });
+
+  it('can be read by keys alone', async () => {
+    const { base } = await album();
+    const { page, settled } = await look(base, '#/tasks/pages%3Ap2', WIDE);
+    await settled();
+    await tab(page, 'Data').focus();
+    const chosen = () => page.locator('[role=tab][aria-selected=true]').textContent();
+    for (const [key, title] of [
+      ['ArrowRight', 'Options'],
+      ['End', 'Timeline'],
+      ['ArrowRight', 'Data'],
+      ['ArrowLeft', 'Timeline'],
+      ['Home', 'Data'],
+    ] as const) {
+      await page.keyboard.press(key);
+      await until(async () => (await chosen()) === title);
+      expect(await page.evaluate('document.activeElement.textContent')).toBe(title);
+    }
+    // The other tabs are no stop on the way.
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.getAttribute("role")')).toBe('tabpanel');
+    await page.locator('summary').focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('Received', { exact: true }).waitFor();
+  });
+});
+
+describe.skipIf(browserMissing)(browserTitle('the page of a task'), () => {
+  it('has a bar for each attempt, with what it waited, ran and paused', async () => {
+    const queue = memorySources({ name: 'shop' });
+    const now = Date.now();
+    const task = { id: 'a', name: 'mail.send', worker: 'w1@h' };
+    const change = (state: string, secondsAgo: number, retries: number, more: object = {}): void =>
+      queue.record({ ...task, state, retries, timestamp: now - secondsAgo * 1_000, ...more });
+    change('PENDING', 100, 0);
+    change('RECEIVED', 95, 0);
+    change('STARTED', 90, 0);
+    change('RETRY', 70, 0, { error: new Error('mailbox full') });
+    change('RECEIVED', 40, 1);
+    change('STARTED', 40, 1);
+    change('SUCCESS', 30, 1, { runtime: 10, result: 'sent' });
+    const { base } = await serve(major, { sources: queue });
+    const { page, settled } = await look(base, '#/tasks/a', WIDE);
+    await settled();
+    const lives = page.getByRole('region', { name: 'Attempts' }).locator('li');
+    expect(await lives.allTextContents()).toEqual([
+      'Attempt 1before its start 10 sfailed after 20 suntil retry 30 sError: mailbox full',
+      expect.stringMatching(/^Attempt 2waited .*ran 10 s$/),
+    ]);
+    expect(await lives.first().locator('.life-bar span').count()).toBe(3);
+    // One scale for all: the second attempt took a sixth of the first.
+    const width = async (index: number): Promise<number> =>
+      (await lives.nth(index).locator('.life-bar').boundingBox())?.width ?? 0;
+    expect((await width(1)) / (await width(0))).toBeCloseTo(1 / 6, 1);
+    expect(await tabsOf(page)).toEqual(['Result', 'Timeline']);
+    await page.getByText('Not part of a workflow').waitFor();
+    expect(await axeFinds(page)).toEqual([]);
+  });
+});
