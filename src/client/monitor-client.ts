@@ -13,6 +13,7 @@ import type {
 } from '../wire.ts';
 import { eachTask, type TaskListQuery } from './each-task.ts';
 import { applyGraphUpdates, type GraphState } from './graph-state.ts';
+import { parseGraph } from './graph-text.ts';
 import { type QueryValues, request, type Transport, urlOf } from './request.ts';
 import { follow, persist, type WatchOptions } from './watch.ts';
 
@@ -117,16 +118,17 @@ export function createMonitorClient(
     headers: options.headers ?? {},
   };
 
-  async function json<Body>(
+  function open(
     path: string,
     query: QueryValues = {},
     { signal }: CallOptions = {},
     accepted: readonly number[] = [],
-  ): Promise<Body> {
+  ): Promise<Response> {
     const headers = { accept: 'application/json' };
-    const response = await request(transport, urlOf(transport, path, query), { signal, headers, accepted });
-    return (await response.json()) as Body;
+    return request(transport, urlOf(transport, path, query), { signal, headers, accepted });
   }
+  const json = async <Body>(...asked: Parameters<typeof open>): Promise<Body> =>
+    (await (await open(...asked)).json()) as Body;
 
   const task = (id: string, rest = ''): string => `api/tasks/${encodeURIComponent(id)}/${rest}`;
 
@@ -137,7 +139,10 @@ export function createMonitorClient(
     eachTask: (query = {}, call = {}) => eachTask((page) => client.tasks(page, call), query),
     task: (id, call) => json(task(id), {}, call),
     relations: (id, call) => json(task(id, 'relations/'), {}, call),
-    graph: (id, query, call) => json(task(id, 'graph/'), { ...query }, call),
+    async graph(id, query, call) {
+      const response = await open(task(id, 'graph/'), { ...query }, call);
+      return await parseGraph(await response.text());
+    },
     graphUpdates: (id, query, call) => json(task(id, 'graph/updates/'), { ...query }, call),
     workers: ({ running, ...call } = {}) => json('api/workers/', { running }, call),
     events: (query, call) => json('api/events/latest/', { ...query }, call),
@@ -152,15 +157,18 @@ export function createMonitorClient(
     async *watchGraph(id, query = {}, watch = {}) {
       const call: CallOptions = watch.signal === undefined ? {} : { signal: watch.signal };
       const path = task(id, 'graph/updates/');
-      let graph: GraphState | null = null;
-      for await (const update of follow<GraphUpdatesBody>(transport, path, { ...query }, null, watch)) {
-        if (graph !== null && !update.topology_changed) graph = applyGraphUpdates(graph, update);
-        else {
-          const read = await persist(() => client.graph(id, query, call), watch);
-          if (read === null) return;
-          graph = { ...read, complete: update.complete };
-        }
-        yield graph;
+      const read = () => persist(() => client.graph(id, query, call), watch);
+      let graph: GraphBody | null = await read();
+      if (graph === null) return;
+      const { cursor } = graph.meta;
+      for await (const update of follow<GraphUpdatesBody>(transport, path, { ...query }, cursor, watch)) {
+        if (update.topology_changed) graph = await read();
+        if (graph === null) return;
+        const next: GraphState = update.topology_changed
+          ? { ...graph, complete: update.complete }
+          : applyGraphUpdates(graph, update);
+        graph = next;
+        yield next;
       }
     },
   };

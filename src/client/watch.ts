@@ -75,6 +75,7 @@ export async function* follow<Body extends Placed>(
   const { signal } = options;
   const headers = { accept: 'text/event-stream' };
   let cursor = since;
+  let isFirst = true;
   let failures = 0;
   while (!isOver(signal)) {
     let pause = SHORTEST_RETRY_MS;
@@ -96,7 +97,9 @@ export async function* follow<Body extends Placed>(
         const body = (await response.json()) as Body;
         failures = 0;
         pause = options.pollMs ?? POLL_MS;
-        const isNews = body.cursor !== cursor;
+        // Like a stream, which begins with the answer to the request.
+        const isNews = isFirst || body.cursor !== cursor;
+        isFirst = false;
         cursor = body.cursor;
         if (isNews) yield body;
       }
