@@ -1,17 +1,16 @@
 /**
  * The page in Chromium: first paint and a usable list with 10,000 tasks behind it, scripting and bytes while 200
- * events a second flow, memory after an hour's worth of them, and workflows of 100, 1,000 and 10,000 tasks.
+ * events a second flow, memory after an hour's worth of them, workflows of 100, 1,000 and 10,000 tasks, and long tasks
+ * of the main thread on a slow processor.
  * Looks at the build: `npm run build` first.
  */
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import express from 'express';
 import { type Browser, type CDPSession, chromium, type Page } from 'playwright-core';
-import { createMonitorRouter } from '../src/index.ts';
-import { type MemorySources, memorySources } from '../src/memory.ts';
+import { memorySources } from '../src/memory.ts';
 import { receivedBytes } from '../test/dashboard/network.ts';
+import { feeder, serve, workflowOf } from './page-kit.ts';
+import { measureViews, measureWorkflows } from './page-long.ts';
 import { printTable } from './table.ts';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
@@ -20,38 +19,6 @@ const HOUR = 720_000;
 if (!existsSync(executablePath)) {
   console.log('The page: left out, chromium is not installed (Debian: apt-get install chromium).\n');
   process.exit(0);
-}
-
-async function serve(queue: MemorySources): Promise<{ url: string; close(): void }> {
-  const app = express();
-  app.use('/monitor', createMonitorRouter({ sources: queue, authorize: false }));
-  const server = createServer(app).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/monitor/`;
-  return {
-    url,
-    close() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
-}
-
-/** Records this many changes of tasks. */
-function feeder(queue: MemorySources): (count: number) => void {
-  let number = 0;
-  return (count) => {
-    for (let index = 0; index < count; index += 1) {
-      number += 1;
-      const state = number % 3 === 0 ? 'SUCCESS' : 'STARTED';
-      queue.record({
-        id: `task-${number % 90_000}`,
-        state,
-        name: `shop.step_${number % 9}`,
-        worker: 'w1@shop',
-      });
-    }
-  };
 }
 
 async function heapOf(session: CDPSession): Promise<number> {
@@ -128,25 +95,11 @@ function framesPerSecond(page: Page): Promise<number> {
 }
 
 async function measureGraph(browser: Browser, size: number): Promise<string[]> {
-  const queue = memorySources();
-  for (let index = 0; index < size; index += 1) {
-    const parent = index === 0 ? {} : { parentId: `t${Math.floor((index - 1) / 3)}`, rootId: 't0' };
-    queue.record({
-      id: `t${index}`,
-      state: index % 5 === 0 ? 'STARTED' : 'SUCCESS',
-      name: `shop.step_${index % 7}`,
-      ...parent,
-    });
-  }
-  const { url, close } = await serve(queue);
+  const { url, close } = await serve(workflowOf(size, 'deep'));
   const page = await browser.newPage();
   const start = performance.now();
-  await page.goto(`${url}#/workflow/t0`);
-  await page
-    .getByText(`${size.toLocaleString('en')} tasks`)
-    .first()
-    .waitFor();
-  await page.locator('canvas, svg').first().waitFor();
+  await page.goto(`${url}#/workflow/t0?view=graph`);
+  await page.locator('.graph-stage .node, canvas').first().waitFor();
   const drawn = performance.now() - start;
   const frames = await framesPerSecond(page);
   await page.close();
@@ -158,6 +111,19 @@ async function measureGraph(browser: Browser, size: number): Promise<string[]> {
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 const rows = await measureList(browser);
 for (const size of [100, 1_000, 10_000]) rows.push(await measureGraph(browser, size));
+const views = await measureViews(browser);
+const workflows = await measureWorkflows(browser);
 await browser.close();
 printTable('The page', ['', ''], rows);
+const slow = 'a processor four times slower';
+printTable(
+  `The page on ${slow}, 200 events/s`,
+  ['view', 'shown after', 'longest task while it opens', 'longest task within 20 s', 'of 50 ms or more'],
+  views,
+);
+printTable(
+  `Workflows of the page on ${slow}`,
+  ['workflow', 'shown after', 'longest task', 'of 50 ms or more'],
+  workflows,
+);
 process.exit(0);

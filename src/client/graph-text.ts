@@ -12,6 +12,19 @@ const EDGES = '],"edges":[';
 const REST = '],"sources":[';
 const NEXT_ITEM = '},{"id":"';
 
+/** The text of a body, decoded as it arrives: at its end, all of it would be decoded at once. */
+export async function textOf(response: Response): Promise<string> {
+  if (response.body === null) return await response.text();
+  const decoder = new TextDecoder();
+  const reader = response.body.getReader();
+  let text = '';
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
 /** @param text the body as the API writes it; one that is written in another way is parsed at once */
 export async function parseGraph(text: string): Promise<GraphBody> {
   const nodesAt = text.indexOf(NODES) + NODES.length;

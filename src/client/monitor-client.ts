@@ -13,7 +13,7 @@ import type {
 } from '../wire.ts';
 import { eachTask, type TaskListQuery } from './each-task.ts';
 import { applyGraphUpdates, type GraphState } from './graph-state.ts';
-import { parseGraph } from './graph-text.ts';
+import { parseGraph, textOf } from './graph-text.ts';
 import { type QueryValues, request, type Transport, urlOf } from './request.ts';
 import { follow, persist, type WatchOptions } from './watch.ts';
 
@@ -141,7 +141,7 @@ export function createMonitorClient(
     relations: (id, call) => json(task(id, 'relations/'), {}, call),
     async graph(id, query, call) {
       const response = await open(task(id, 'graph/'), { ...query }, call);
-      return await parseGraph(await response.text());
+      return await parseGraph(await textOf(response));
     },
     graphUpdates: (id, query, call) => json(task(id, 'graph/updates/'), { ...query }, call),
     workers: ({ running, ...call } = {}) => json('api/workers/', { running }, call),
@@ -154,23 +154,33 @@ export function createMonitorClient(
     watchEvents({ since, ...query } = {}, watch = {}) {
       return follow<EventsBody>(transport, 'api/events/latest/', query, since ?? null, watch);
     },
-    async *watchGraph(id, query = {}, watch = {}) {
-      const call: CallOptions = watch.signal === undefined ? {} : { signal: watch.signal };
-      const path = task(id, 'graph/updates/');
-      const read = () => persist(() => client.graph(id, query, call), watch);
-      let graph: GraphBody | null = await read();
-      if (graph === null) return;
-      const { cursor } = graph.meta;
-      for await (const update of follow<GraphUpdatesBody>(transport, path, { ...query }, cursor, watch)) {
-        if (update.topology_changed) graph = await read();
-        if (graph === null) return;
-        const next: GraphState = update.topology_changed
-          ? { ...graph, complete: update.complete }
-          : applyGraphUpdates(graph, update);
-        graph = next;
-        yield next;
-      }
-    },
+    watchGraph: (id, query = {}, watch = {}) =>
+      watchGraph(client, transport, task(id, 'graph/updates/'), id, query, watch),
   };
   return client;
+}
+
+/** @param path of the updates */
+async function* watchGraph(
+  client: MonitorClient,
+  transport: Transport,
+  path: string,
+  id: string,
+  query: GraphQuery,
+  watch: WatchOptions,
+): AsyncGenerator<GraphState> {
+  const call: CallOptions = watch.signal === undefined ? {} : { signal: watch.signal };
+  const read = () => persist(() => client.graph(id, query, call), watch);
+  let graph: GraphBody | null = await read();
+  if (graph === null) return;
+  const { cursor } = graph.meta;
+  for await (const update of follow<GraphUpdatesBody>(transport, path, { ...query }, cursor, watch)) {
+    if (update.topology_changed) graph = await read();
+    if (graph === null) return;
+    const next: GraphState = update.topology_changed
+      ? { ...graph, complete: update.complete }
+      : applyGraphUpdates(graph, update);
+    graph = next;
+    yield next;
+  }
 }

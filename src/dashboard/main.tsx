@@ -5,13 +5,19 @@ import { readBranding } from './branding.ts';
 import { listenToKeys } from './frame/keys.ts';
 import { watchConnection } from './live/connection.ts';
 import { startFeed } from './live/feed.ts';
+import { soon } from './slices.ts';
 
 const root = document.getElementById('app');
 if (root !== null) {
   const branding = readBranding(root);
   root.replaceChildren();
   listenToKeys();
-  watchConnection();
-  startFeed();
-  render(<App branding={branding} />, root);
+  // In tasks of their own: compiling the code took one already.
+  soon(() => {
+    render(<App branding={branding} />, root);
+    soon(() => {
+      watchConnection();
+      startFeed();
+    });
+  });
 }

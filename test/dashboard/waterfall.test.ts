@@ -1,14 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { branchesOf, outcomeOf } from '../../src/dashboard/workflow/outcome.ts';
 import { type Opened, openedTo, rowsOf } from '../../src/dashboard/workflow/rows.ts';
-import { treeOf } from '../../src/dashboard/workflow/tree.ts';
+import { type Tree, treeOf as treeSteps } from '../../src/dashboard/workflow/tree.ts';
 import { factsOfFold } from '../../src/dashboard/workflow/words.ts';
 import type { GraphEdgeBody, GraphNodeBody } from '../../src/wire.ts';
+import { finish } from '../graph/graph-kit.ts';
 import { edge, node } from './graph-parts.ts';
 
 const at = (seconds: number): string => new Date(seconds * 1_000).toISOString();
 const range = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 const DEFAULTS: Opened = { others: 'tasks', rows: new Map(), listed: new Map() };
+
+const treeOf = (...graph: [readonly GraphNodeBody[], readonly GraphEdgeBody[]]): Tree =>
+  finish(treeSteps(...graph));
 
 /** The rows as text: two spaces per level, the number of tasks behind several. */
 function drawn(

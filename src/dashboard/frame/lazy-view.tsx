@@ -2,6 +2,7 @@ import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Empty, Loading } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
+import { soon } from '../slices.ts';
 import type { View, ViewProps } from '../views.ts';
 
 const loaded = new Map<View, ComponentType<ViewProps>>();
@@ -22,7 +23,8 @@ export function LazyView({ view, ...props }: ViewProps & { readonly view: View }
   const [error, setError] = useState<unknown>(null);
   useEffect(() => {
     setError(null);
-    if (!loaded.has(view)) load(view).then(() => setLoaded(view), setError);
+    // In a task of its own, which code that was just compiled does not make longer.
+    if (!loaded.has(view)) load(view).then(() => soon(() => setLoaded(view)), setError);
   }, [view]);
   const Content = loaded.get(view);
   if (Content !== undefined) return <Content {...props} />;

@@ -73,6 +73,9 @@ function isOpened({ others, rows }: Opened, key: string, kind: Row['kind']): boo
 /** Siblings, those of one name folded where the first of them is. */
 function itemsOf({ tree, only }: RowsOptions, siblings: readonly string[], depth: number): readonly Item[] {
   const kept = only === null ? siblings : siblings.filter((id) => only.has(id));
+  if (kept.length <= MOST_SIBLINGS) {
+    return kept.map((id) => ({ kind: 'task', key: id, ids: [id], depth, fold: tree.foldOf.get(id) ?? id }));
+  }
   const byName = new Map<string, string[]>();
   for (const id of kept) {
     const key = tree.foldOf.get(id) ?? id;

@@ -45,10 +45,12 @@ export interface BusyTimes {
   readonly running: readonly Interval[];
 }
 
-/** When anything waits or runs. @param now the end of what has not ended */
-export function busyTimes(spans: readonly Span[], now: number): BusyTimes {
-  const all: Interval[] = [];
-  const running: Interval[] = [];
+const NEVER: BusyTimes = { all: [], running: [] };
+
+/** When anything waits or runs. @param now the end of what has not ended @param before of others beside these spans */
+export function busyTimes(spans: readonly Span[], now: number, before: BusyTimes = NEVER): BusyTimes {
+  const all = [...before.all];
+  const running = [...before.running];
   for (const { from, started, ended, isOpen, sent } of spans) {
     const first = from ?? started ?? ended ?? (isOpen ? sent : null);
     if (first === null) continue;

@@ -1,5 +1,6 @@
 /** The order of a workflow's rows: each task below the one that sent it, the steps of a chain one after the other. */
 import type { GraphEdgeBody, GraphNodeBody } from '../../client.ts';
+import { each, type Steps } from '../slices.ts';
 import { millis } from '../text/moments.ts';
 
 /** A workflow as a forest. */
@@ -21,28 +22,28 @@ interface Ties {
 }
 
 /** Arranges the nodes of a graph. Cycles are cut where they begin. */
-export function treeOf(nodes: readonly GraphNodeBody[], edges: readonly GraphEdgeBody[]): Tree {
-  const times = new Map(nodes.map((node) => [node.id, firstTime(node)]));
-  const ties = tiesOf(edges, times);
-  const parentOf = parentsOf(nodes, ties);
+export function* treeOf(nodes: readonly GraphNodeBody[], edges: readonly GraphEdgeBody[]): Steps<Tree> {
+  const times = new Map<string, number | null>();
+  yield* each(nodes, (node) => times.set(node.id, firstTime(node)));
+  const ties = yield* tiesOf(edges, times);
+  const parentOf = yield* parentsOf(nodes, ties);
   const childrenOf = new Map<string, string[]>();
   const roots: string[] = [];
-  for (const id of inOrder(nodes, ties.before, times)) {
+  const ordered = yield* inOrder(nodes, ties.before, times);
+  yield* each(ordered, (id) => {
     const parent = parentOf.get(id);
     const siblings = parent === undefined ? roots : (childrenOf.get(parent) ?? []);
     siblings.push(id);
     if (parent !== undefined) childrenOf.set(parent, siblings);
-  }
+  });
   // A group whose members have a sender adds nothing to it.
   const groups = new Set(nodes.filter(({ kind }) => kind === 'group').map(({ id }) => id));
   const isShown = (id: string): boolean => !groups.has(id) || childrenOf.has(id);
   for (const [parent, children] of childrenOf) childrenOf.set(parent, children.filter(isShown));
-  const foldOf = new Map(
-    nodes.map(({ id, task_name, kind }) => [
-      id,
-      JSON.stringify([parentOf.get(id), ties.groupOf.get(id), task_name, kind]),
-    ]),
-  );
+  const foldOf = new Map<string, string>();
+  yield* each(nodes, ({ id, task_name, kind }) => {
+    foldOf.set(id, JSON.stringify([parentOf.get(id), ties.groupOf.get(id), task_name, kind]));
+  });
   return { roots: roots.filter(isShown), childrenOf, parentOf, foldOf };
 }
 
@@ -51,27 +52,30 @@ function firstTime(node: GraphNodeBody): number | null {
   return millis(node.sent_at ?? node.received_at ?? node.started_at ?? node.finished_at);
 }
 
-function tiesOf(edges: readonly GraphEdgeBody[], times: ReadonlyMap<string, number | null>): Ties {
+function* tiesOf(edges: readonly GraphEdgeBody[], times: ReadonlyMap<string, number | null>): Steps<Ties> {
   const above = new Map<string, string>();
   const before = new Map<string, string>();
   const groupOf = new Map<string, string>();
   const isLater = (one: string, other: string | undefined): boolean =>
     other === undefined || (times.get(one) ?? 0) > (times.get(other) ?? 0);
-  for (const { source, target, kind } of edges) {
+  yield* each(edges, ({ source, target, kind }) => {
     if (kind === 'flow') above.set(source, target);
     else if (kind === 'group') groupOf.set(target, source);
     else if (kind === 'chain' || kind === 'chord') {
       if (isLater(source, before.get(target))) before.set(target, source);
     } else if (!above.has(target)) above.set(target, source);
-  }
+  });
   return { above, before, groupOf };
 }
 
 /** The row above each node: that of the step before it, else of its sender, else its group. */
-function parentsOf(nodes: readonly GraphNodeBody[], { above, before, groupOf }: Ties): Map<string, string> {
+function* parentsOf(
+  nodes: readonly GraphNodeBody[],
+  { above, before, groupOf }: Ties,
+): Steps<Map<string, string>> {
   const known = new Set(nodes.map(({ id }) => id));
   const found = new Map<string, string | undefined>();
-  for (const { id } of nodes) {
+  yield* each(nodes, ({ id }) => {
     const path: string[] = [];
     const seen = new Set<string>();
     let at = id;
@@ -83,10 +87,10 @@ function parentsOf(nodes: readonly GraphNodeBody[], { above, before, groupOf }: 
     }
     const parent = found.has(at) ? found.get(at) : (above.get(at) ?? groupOf.get(at));
     for (const step of [...path, at]) found.set(step, parent);
-  }
+  });
   const parentOf = new Map<string, string>();
   const isPlaced = new Set<string>();
-  for (const { id } of nodes) {
+  yield* each(nodes, ({ id }) => {
     const path = new Set<string>();
     for (let at = id; !isPlaced.has(at); ) {
       path.add(at);
@@ -97,34 +101,39 @@ function parentsOf(nodes: readonly GraphNodeBody[], { above, before, groupOf }: 
       at = parent;
     }
     for (const step of path) isPlaced.add(step);
-  }
+  });
   return parentOf;
 }
 
 /** By the time at which each is first heard of; those of which nothing is known follow the step before them. */
-function inOrder(
+function* inOrder(
   nodes: readonly GraphNodeBody[],
   before: ReadonlyMap<string, string>,
   times: ReadonlyMap<string, number | null>,
-): readonly string[] {
-  const keys = new Map<string, readonly [time: number, steps: number]>();
-  for (const { id } of nodes) {
+): Steps<readonly string[]> {
+  const places = new Map<string, Place>();
+  yield* each(nodes, ({ id }) => {
     const path = new Set<string>();
     let at = id;
     for (let next = before.get(at); next !== undefined && times.get(at) === null; next = before.get(at)) {
-      if (keys.has(at) || path.has(at)) break;
+      if (places.has(at) || path.has(at)) break;
       path.add(at);
       at = next;
     }
-    const [time, steps] = keys.get(at) ?? [times.get(at) ?? Number.POSITIVE_INFINITY, 0];
-    keys.set(at, [time, steps]);
-    [...path].forEach((step, index) => void keys.set(step, [time, steps + path.size - index]));
-  }
-  const indexes = new Map(nodes.map(({ id }, index) => [id, index]));
-  const compare = (a: string, b: string): number => {
-    const [[one, steps], [other, more]] = [keys.get(a) ?? [0, 0], keys.get(b) ?? [0, 0]];
-    if (one !== other) return one - other;
-    return steps - more || (indexes.get(a) ?? 0) - (indexes.get(b) ?? 0);
-  };
-  return nodes.map(({ id }) => id).toSorted(compare);
+    const { time, steps } = places.get(at) ?? { time: times.get(at) ?? Number.POSITIVE_INFINITY, steps: 0 };
+    places.set(at, { time, steps });
+    [...path].forEach((step, index) => void places.set(step, { time, steps: steps + path.size - index }));
+  });
+  const inPlaces = nodes.map(({ id }, index) => ({ id, index, ...(places.get(id) ?? NOWHERE) }));
+  yield;
+  inPlaces.sort((a, b) => (a.time === b.time ? a.steps - b.steps || a.index - b.index : a.time - b.time));
+  return inPlaces.map(({ id }) => id);
 }
+
+/** Where a row comes: by a time, and by its steps behind the one that has it. */
+interface Place {
+  readonly time: number;
+  readonly steps: number;
+}
+
+const NOWHERE: Place = { time: 0, steps: 0 };

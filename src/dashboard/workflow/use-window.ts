@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 /** The visible part of a scrolling list of rows. */
 export interface ListWindow {
@@ -22,7 +22,7 @@ const OVERSCAN = 6;
 /** @param headHeight height of what covers the top of the list */
 export function useWindow(rowHeight: number, headHeight: number): ListWindow {
   const scroller = useRef<HTMLDivElement | null>(null);
-  const [view, setView] = useState({ top: 0, height: 800, width: 800 });
+  const [view, setView] = useState({ top: 0, height: 0, width: 800 });
   function measure(): void {
     const element = scroller.current;
     if (element === null) return;
@@ -33,7 +33,7 @@ export function useWindow(rowHeight: number, headHeight: number): ListWindow {
         : { top, height, width },
     );
   }
-  useLayoutEffect(measure, []);
+  // It measures at first too, and before the first paint, without a layout that only we would wait for.
   useEffect(() => {
     const observer = new ResizeObserver(measure);
     if (scroller.current !== null) observer.observe(scroller.current);

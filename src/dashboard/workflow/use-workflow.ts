@@ -1,24 +1,81 @@
-import { useMemo } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { GraphNodeBody, GraphState } from '../../client.ts';
+import { each, runInSlices, type Steps } from '../slices.ts';
 import { branchesOf, type Outcome, outcomeOf } from './outcome.ts';
+import { type Span, spanOf } from './spans.ts';
+import { type BusyTimes, busyTimes } from './time-scale.ts';
 import { type Tree, treeOf } from './tree.ts';
 
 /** What the waterfall shows of a workflow. */
 export interface Workflow {
+  readonly graph: GraphState;
   readonly nodes: ReadonlyMap<string, GraphNodeBody>;
   readonly tree: Tree;
   readonly outcome: Outcome;
   /** The failed tasks and the rows above them. */
   readonly branches: ReadonlySet<string>;
+  /** When those that have ended waited or ran. */
+  readonly past: BusyTimes;
+  /** The times of those that have not. */
+  readonly open: readonly Span[];
 }
 
-/** Keeps what states do not change while only states change. */
-export function useWorkflow({ nodes, edges, complete }: GraphState): Workflow {
-  const byId = useMemo(() => new Map(nodes.map((node) => [node.id, node])), [nodes]);
+/** What is to be shown of a graph. It is made in slices: the next one may take its place before it is ready. */
+export function useWorkflow(graph: GraphState | null): Workflow | null {
+  const [workflow, setWorkflow] = useState<Workflow | null>(null);
+  const latest = useRef<{ graph: GraphState | null; isBusy: boolean; isOver: boolean }>({
+    graph,
+    isBusy: false,
+    isOver: false,
+  });
+  useEffect(() => () => void Object.assign(latest.current, { isOver: true }), []);
+  useEffect(() => {
+    latest.current.graph = graph;
+    function make(before: Workflow | null): void {
+      const { graph: next, isBusy, isOver } = latest.current;
+      if (next === null || isBusy || isOver || next === before?.graph) return;
+      latest.current.isBusy = true;
+      runInSlices(workflowOf(next, before), (made) => {
+        latest.current.isBusy = false;
+        setWorkflow(made);
+        make(made);
+      });
+    }
+    make(workflow);
+  }, [graph]);
+  return graph === null ? null : workflow;
+}
+
+/** @param before keeps what states do not change while only states change */
+function* workflowOf(graph: GraphState, before: Workflow | null): Steps<Workflow> {
+  const { nodes, edges, complete } = graph;
+  const byId = new Map<string, GraphNodeBody>();
+  const past: Span[] = [];
+  const open: Span[] = [];
+  yield* each(nodes, (node) => {
+    byId.set(node.id, node);
+    const span = spanOf(node);
+    (span.isOpen ? open : past).push(span);
+  });
   // Rows keep their places while tasks are sent and run: a new task is a new edge.
-  const tree = useMemo(() => treeOf(nodes, edges), [edges, nodes.length]);
-  const outcome = useMemo(() => outcomeOf(nodes, edges, complete), [nodes, edges, complete]);
-  const failed = [...outcome.failed].join('\n');
-  const branches = useMemo(() => branchesOf(outcome.failed, tree.parentOf), [failed, tree]);
-  return { nodes: byId, tree, outcome, branches };
+  const isSame = before !== null && before.graph.edges === edges && before.nodes.size === nodes.length;
+  const tree = isSame ? before.tree : yield* treeOf(nodes, edges);
+  yield;
+  const outcome = outcomeOf(nodes, edges, complete);
+  yield;
+  const branches = branchesOf(outcome.failed, tree.parentOf);
+  const areSame = before !== null && areEqual(before.branches, branches);
+  return {
+    graph,
+    nodes: byId,
+    tree,
+    outcome,
+    branches: areSame ? before.branches : branches,
+    past: busyTimes(past, 0),
+    open,
+  };
+}
+
+function areEqual(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one.size === other.size && [...one].every((id) => other.has(id));
 }

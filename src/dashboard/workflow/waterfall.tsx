@@ -1,7 +1,6 @@
 import '../style/waterfall-rows.css';
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useMemo } from 'preact/hooks';
-import type { GraphState } from '../../client.ts';
 import { clock } from '../live/clock.ts';
 import { useRowKeys } from '../parts/use-row-keys.ts';
 import { go } from '../route.ts';
@@ -10,7 +9,6 @@ import { useMedia } from '../use-media.ts';
 import { Axis, pauseBands } from './axis.tsx';
 import { BAR_END_PX } from './bar.tsx';
 import type { Row } from './rows.ts';
-import { spanOf } from './spans.ts';
 import { nameShare, Splitter } from './splitter.tsx';
 import { Strip } from './strip.tsx';
 import { busyTimes, timeScale } from './time-scale.ts';
@@ -28,7 +26,6 @@ const HEAD_PX = 26;
 const TIME_LEFT_PX = 8;
 
 interface WaterfallProps {
-  readonly graph: GraphState;
   readonly workflow: Workflow;
   readonly taskId: string;
   readonly isFailedOnly: boolean;
@@ -37,14 +34,15 @@ interface WaterfallProps {
 }
 
 /** Every task of a workflow on one time axis. */
-export function Waterfall({ graph, workflow, taskId, isFailedOnly, goal }: WaterfallProps) {
+export function Waterfall({ workflow, taskId, isFailedOnly, goal }: WaterfallProps) {
   const isNarrow = useMedia('(max-width: 760px)');
   const height = isNarrow ? TALL_ROW_PX : ROW_PX;
   const list = useWindow(height, HEAD_PX);
   const held = useRows(workflow, taskId, isFailedOnly, (index) => list.show(index, '[data-active]'));
   const { rows, at } = held;
-  const now = useNow(graph);
-  const scale = useMemo(() => timeScale(busyTimes(graph.nodes.map(spanOf), now)), [graph.nodes, now]);
+  const now = useNow(workflow);
+  const { past, open } = workflow;
+  const scale = useMemo(() => timeScale(busyTimes(open, now, past)), [past, open, now]);
   const factsOf = useFacts(workflow);
   const share = useStore(nameShare);
   const timeWidth = list.width * (isNarrow ? 1 : 1 - share / 100) - BAR_END_PX - TIME_LEFT_PX;
@@ -137,11 +135,10 @@ function useDrawn(
 }
 
 /** The current time while anything waits or runs, else a time that stays the same. */
-function useNow({ nodes, meta }: GraphState): number {
+function useNow({ graph, open }: Workflow): number {
   const now = useStore(clock);
-  const isOpen = useMemo(() => nodes.some((node) => spanOf(node).isOpen), [nodes]);
-  const answered = Date.parse(meta.generated_at);
-  return isOpen ? Math.max(now, answered) : answered;
+  const answered = Date.parse(graph.meta.generated_at);
+  return open.length > 0 ? Math.max(now, answered) : answered;
 }
 
 /** What rows show, computed when they are, once until states change. */

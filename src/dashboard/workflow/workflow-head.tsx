@@ -1,27 +1,25 @@
 import { useMemo } from 'preact/hooks';
-import type { GraphState } from '../../client.ts';
 import { clock } from '../live/clock.ts';
 import { Moment } from '../parts/moment.tsx';
 import { taskLink } from '../route.ts';
 import { useStore } from '../store.ts';
 import { count, counted, duration } from '../text/numbers.ts';
-import { spanOf } from './spans.ts';
 import { busyTimes } from './time-scale.ts';
 import type { Workflow } from './use-workflow.ts';
 
 /** The name of the task that began a workflow; `null` if it is not known any more. */
-export function rootName({ meta }: GraphState, { nodes, tree }: Workflow): string | null {
-  const root = nodes.get(meta.root_id) ?? nodes.get(tree.roots[0] ?? '');
+export function rootName({ graph, nodes, tree }: Workflow): string | null {
+  const root = nodes.get(graph.meta.root_id) ?? nodes.get(tree.roots[0] ?? '');
   return root?.task_name ?? null;
 }
 
 /** When a workflow began, how long it took, how many tasks it has and what became of them. */
-export function Totals({ graph, workflow }: { readonly graph: GraphState; readonly workflow: Workflow }) {
-  const { meta } = graph;
+export function Totals({ workflow }: { readonly workflow: Workflow }) {
+  const { meta } = workflow.graph;
   const now = useStore(clock);
-  const spans = useMemo(() => graph.nodes.map(spanOf), [graph.nodes]);
-  const isOpen = spans.some((span) => span.isOpen);
-  const { all } = useMemo(() => busyTimes(spans, isOpen ? now : 0), [spans, isOpen && now]);
+  const { past, open } = workflow;
+  const isOpen = open.length > 0;
+  const { all } = useMemo(() => busyTimes(open, now, past), [past, open, isOpen && now]);
   const [from, to] = [all[0]?.[0] ?? null, all.at(-1)?.[1] ?? null];
   const idle = workflow.outcome.idle.size;
   const parts = [

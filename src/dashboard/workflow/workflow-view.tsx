@@ -8,7 +8,7 @@ import { Empty, isProblem, Loading, Problem } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { go, linkHere, taskLink } from '../route.ts';
 import { useTreeKeys } from './use-tree-keys.ts';
-import { useWorkflow } from './use-workflow.ts';
+import { useWorkflow, type Workflow } from './use-workflow.ts';
 import { Waterfall } from './waterfall.tsx';
 import { RootCause, rootName, Totals } from './workflow-head.tsx';
 
@@ -20,7 +20,8 @@ interface WorkflowProps {
 /** The workflow of a task as a waterfall and as a graph, kept up to date. */
 export function WorkflowView({ id, query }: WorkflowProps) {
   const { graph, error, at } = useGraph(id);
-  if (graph !== null) return <Shown graph={graph} error={error} at={at} id={id} query={query} />;
+  const workflow = useWorkflow(graph);
+  if (workflow !== null) return <Shown workflow={workflow} error={error} at={at} id={id} query={query} />;
   return (
     <div class="tall">
       <ViewHead title="Workflow" />
@@ -37,22 +38,23 @@ export function WorkflowView({ id, query }: WorkflowProps) {
 
 function Shown(
   props: WorkflowProps & {
-    readonly graph: GraphState;
+    readonly workflow: Workflow;
     readonly error: unknown;
     readonly at: number | null;
   },
 ) {
-  const { graph, error, at, id, query } = props;
-  const workflow = useWorkflow(graph);
+  const { workflow, error, at, id, query } = props;
+  const { graph } = workflow;
   const [goal, setGoal] = useState<{ readonly id: string } | null>(null);
   const isGraph = query.get('view') === 'graph';
   const isFailedOnly = query.get('failed') === '1';
   const isAlone = graph.nodes.length === 1;
+  const isLater = useLater();
   const toggleFailed = (): void => go(linkHere({ failed: isFailedOnly ? null : '1' }), true);
   useTreeKeys({ f: toggleFailed });
   return (
     <div class="tall">
-      <ViewHead title={rootName(graph, workflow) ?? 'Workflow'} at={at}>
+      <ViewHead title={rootName(workflow) ?? 'Workflow'} at={at}>
         <a class="button small" href={taskLink(id)}>
           Task
         </a>
@@ -81,19 +83,35 @@ function Shown(
         </Empty>
       ) : (
         <>
-          <Totals graph={graph} workflow={workflow} />
+          <Totals workflow={workflow} />
           <RootCause workflow={workflow} onShow={isGraph ? null : (cause) => setGoal({ id: cause })} />
-          {isFailedOnly && workflow.outcome.cause === null && (
-            <Empty title="Nothing in this workflow has failed" />
-          )}
-          {isGraph && <GraphTab graph={graph} taskId={id} isFailedOnly={isFailedOnly} />}
-          {!isGraph && (!isFailedOnly || workflow.outcome.cause !== null) && (
-            <Waterfall {...{ graph, workflow, taskId: id, isFailedOnly, goal }} />
-          )}
+          {isLater ? <Content workflow={workflow} {...{ id, query, goal }} /> : <Loading />}
         </>
       )}
     </div>
   );
+}
+
+/** The waterfall or the graph. @param goal a task to go to */
+function Content({
+  workflow,
+  id,
+  query,
+  goal,
+}: WorkflowProps & { readonly workflow: Workflow; readonly goal: { readonly id: string } | null }) {
+  const isFailedOnly = query.get('failed') === '1';
+  const hasNoFailure = isFailedOnly && workflow.outcome.cause === null;
+  const isGraph = query.get('view') === 'graph';
+  if (hasNoFailure) return <Empty title="Nothing in this workflow has failed" />;
+  if (isGraph) return <GraphTab graph={workflow.graph} taskId={id} isFailedOnly={isFailedOnly} />;
+  return <Waterfall {...{ workflow, taskId: id, isFailedOnly, goal }} />;
+}
+
+/** Whether the head has been painted: what takes longer comes after it. */
+function useLater(): boolean {
+  const [isLater, setLater] = useState(false);
+  useEffect(() => setLater(true), []);
+  return isLater;
 }
 
 interface GraphTabProps {
