@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { memorySources } from '../../src/memory.ts';
 import type { MonitorSources } from '../../src/source.ts';
+import type { TasksBody } from '../../src/wire.ts';
 import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
 import { serve } from '../router/host-kit.ts';
 import { browserMissing, browserTitle, look } from './browser.ts';
@@ -14,13 +15,30 @@ if (major === undefined) throw new Error('there is no Express');
 const VIEWS: readonly (readonly [name: string, hash: string])[] = [
   ['the overview', '#/'],
   ['the overview of a fixed period', '#/?from=2026-01-02T03:00:00Z&to=2026-01-02T04:00:00Z'],
+  ['the overview beside the period before', '#/?compare=1'],
+  ['failures', '#/failures'],
+  ['failures beside the period before', '#/failures?compare=1&name=payments.charge'],
+  ['no failures', '#/failures?name=labels.print'],
+  ['a cause', '#/failures/CAUSE'],
+  ['a cause that nobody knows', '#/failures/nothing'],
   ['the list', '#/tasks'],
-  ['the list with filters', '#/tasks?state=FAILURE&name=payments.charge'],
+  ['the list with filters', '#/tasks?state=FAILURE&name=payments.charge&group_id=group-1'],
+  ['the list with marks', '#/tasks?q=card&q=declined'],
   ['an empty list', '#/tasks?q=nothing-has-this'],
   ['a task', `#/tasks/${ids.failed}`],
   ['a task that nobody knows', '#/tasks/nobody'],
   ['a workflow', `#/workflow/${ids.root}`],
+  ['a workflow as a graph', `#/workflow/${ids.root}?view=graph`],
+  ['a workflow that nobody knows', '#/workflow/nobody'],
+  ['queues', '#/queues'],
+  ['a queue', '#/queues/orders'],
+  ['a queue that nobody knows', '#/queues/nothing'],
+  ['names', '#/names'],
+  ['a name', '#/names/payments.charge'],
+  ['a name that nobody knows', '#/names/nothing'],
   ['workers', '#/workers'],
+  ['a worker', '#/workers/celery%40one'],
+  ['all that runs', '#/workers?show=running'],
   ['schedules', '#/schedules'],
   ['the system', '#/system'],
   ['an address that is no view', '#/nothing'],
@@ -31,7 +49,7 @@ const SIZES = { '1440 px': { width: 1_440, height: 900 }, '390 px': { width: 390
 /** Everything that axe finds, whatever its impact. */
 async function violations(page: Page): Promise<string[]> {
   // What has just appeared may still be in motion.
-  await page.evaluate('Promise.all(document.getAnimations().map((animation) => animation.finished))');
+  await page.evaluate('Promise.allSettled(document.getAnimations().map((animation) => animation.finished))');
   return page.evaluate(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations
     .map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map(({ html }) => html).join(' ')))`);
 }
@@ -40,7 +58,10 @@ async function open(sources: MonitorSources, options: object, expected = /404/) 
   let answer: number | null = null;
   const { base } = await serve(
     major as NonNullable<typeof major>,
-    { sources },
+    {
+      sources,
+      markers: () => [{ at: new Date(Date.now() - 600_000), text: 'v412', url: 'https://example.org/' }],
+    },
     {
       before: (app) =>
         void app.use('/monitor/api', (_request, response, next) => {
@@ -55,7 +76,7 @@ async function open(sources: MonitorSources, options: object, expected = /404/) 
   const answers = (status: number): void => {
     answer = status;
   };
-  return { ...view, answers };
+  return { ...view, base, answers };
 }
 
 describe.skipIf(browserMissing)(browserTitle('in a browser, axe finds nothing'), () => {
@@ -68,9 +89,14 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, axe finds nothing'),
   it.each(cases)(
     'in any view at %s in %s',
     async (_size, _scheme, options) => {
-      const { page, go, settled } = await open(createShop().queue, options);
+      const { page, base, go, settled } = await open(createShop().queue, options);
+      const { stats } = (await (
+        await fetch(`${base}/api/tasks/?stats=60&stats_causes=1`)
+      ).json()) as TasksBody;
+      const cause = stats?.causes?.[0]?.cause ?? '';
+      expect(cause).not.toBe('');
       for (const [name, hash] of VIEWS) {
-        await go(hash);
+        await go(hash.replace('CAUSE', cause));
         await settled();
         expect([name, await violations(page)]).toEqual([name, []]);
       }

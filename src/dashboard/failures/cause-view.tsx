@@ -3,10 +3,10 @@ import type { StatsCauseBody, StatsNameBody, TaskStatsBody } from '../../client.
 import { ThroughputChart } from '../charts/throughput-chart.tsx';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Sources } from '../parts/age.tsx';
 import { Change } from '../parts/change.tsx';
 import { Moment } from '../parts/moment.tsx';
-import { Empty, Loading, Problem } from '../parts/problem.tsx';
+import { Empty } from '../parts/problem.tsx';
+import { ReadState } from '../parts/read-state.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { usePrevious, useRange } from '../range/use-range.ts';
 import { go, linkHere, linkTo } from '../route.ts';
@@ -20,7 +20,7 @@ const LATEST = 10;
 /** One cause of failures: when it struck, a sample with its traceback, and the tasks that it struck. */
 export function CauseView({ id }: { readonly id: string }) {
   const range = useRange();
-  const { data, error, at, reload } = useResource(
+  const resource = useResource(
     `${id} ${range.key}`,
     (signal) =>
       client.tasks(
@@ -32,6 +32,7 @@ export function CauseView({ id }: { readonly id: string }) {
   const before = usePrevious(id, (window, signal) =>
     client.tasks({ cause: id, limit: 0, ...window }, { signal }),
   );
+  const { data, at } = resource;
   const stats = data?.stats ?? null;
   const cause = stats?.causes?.[0];
   return (
@@ -41,9 +42,7 @@ export function CauseView({ id }: { readonly id: string }) {
           All its tasks
         </a>
       </ViewHead>
-      {error !== null && <Problem what="the failures" error={error} retry={reload} />}
-      <Sources sources={data?.sources} />
-      {data === null && error === null && <Loading />}
+      <ReadState what="the failures" of={resource} />
       {stats !== null && cause !== undefined && (
         <Cause
           {...{ cause, stats }}
@@ -115,8 +114,9 @@ function Cause(props: {
 
 /** The traceback of the last failure, the app's own frames first. */
 function Sample({ id }: { readonly id: string }) {
-  const { data, error, reload } = useResource(id, (signal) => client.task(id, { signal }), { every: 60_000 });
-  if (data === null) return error === null ? <Loading /> : <Problem error={error} retry={reload} />;
+  const resource = useResource(id, (signal) => client.task(id, { signal }), { every: 60_000 });
+  const { data } = resource;
+  if (data === null) return <ReadState what="a task that failed" of={resource} />;
   const { traceback, exception, truncated } = data;
   return (
     <section class="panel" aria-label="Sample">

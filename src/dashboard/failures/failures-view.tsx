@@ -3,14 +3,15 @@ import { useState } from 'preact/hooks';
 import type { StatsCauseBody, TaskStatsBody } from '../../client.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Sources } from '../parts/age.tsx';
-import { Empty, Loading, Problem } from '../parts/problem.tsx';
+import { Empty } from '../parts/problem.tsx';
+import { ReadState } from '../parts/read-state.tsx';
 import { useHeldRows } from '../parts/use-held.ts';
 import { useHold } from '../parts/use-hold.ts';
 import { ViewHead } from '../parts/view-head.tsx';
 import { usePrevious, useRange } from '../range/use-range.ts';
 import { linkHere, linkTo } from '../route.ts';
 import { count, counted } from '../text/numbers.ts';
+import { countBefore } from './cause-count.ts';
 import { CauseRow } from './cause-row.tsx';
 import { filtersOf } from './filters-of.ts';
 
@@ -29,7 +30,7 @@ export function FailuresView({ query }: { readonly query: URLSearchParams }) {
   const [limit, setLimit] = useState(FEW);
   const filters = filtersOf(query);
   const key = `${range.key} ${limit} ${JSON.stringify(filters)}`;
-  const { data, error, at, reload } = useResource(
+  const resource = useResource(
     key,
     (signal) => client.tasks({ ...filters, limit: 0, ...range.stats(), stats_causes: limit }, { signal }),
     { news: (event) => event.state === 'FAILURE', gap: 5_000, keep: true },
@@ -37,6 +38,7 @@ export function FailuresView({ query }: { readonly query: URLSearchParams }) {
   const before = usePrevious(key, (window, signal) =>
     client.tasks({ ...filters, limit: 0, ...window, stats_causes: MOST }, { signal }),
   );
+  const { data, at } = resource;
   const order: OrderName = query.get('sort') === 'new' ? 'new' : 'count';
   const stats = data?.stats ?? null;
   return (
@@ -53,10 +55,8 @@ export function FailuresView({ query }: { readonly query: URLSearchParams }) {
           </a>
         ))}
       </ViewHead>
-      {error !== null && <Problem what="the failures" error={error} retry={reload} />}
-      <Sources sources={data?.sources} />
       <FilteredBy filters={filters} />
-      {data === null && error === null && <Loading />}
+      <ReadState what="the failures" of={resource} />
       {data !== null && stats === null && <NotGrouped filters={filters} />}
       {stats !== null && <Causes {...{ stats, filters, order }} before={before?.stats ?? null} />}
       {stats?.causes_truncated === true && (
@@ -109,12 +109,6 @@ function Causes(props: {
   const rows = useHeldRows(sorted, ({ cause }) => cause, isHeld);
   if (stats.causes === undefined) return <NotGrouped filters={filters} />;
   if (rows.length === 0) return <NoCause stats={stats} filters={filters} />;
-  const countBefore = (cause: string): number | null => {
-    if (before?.causes === undefined) return null;
-    const known = before.causes.find((other) => other.cause === cause);
-    // Beyond the most frequent ones nothing is known.
-    return known?.count ?? (before.causes_truncated === true || before.totals.failed === null ? null : 0);
-  };
   return (
     <>
       <Summary stats={stats} filters={filters} />
@@ -126,7 +120,7 @@ function Causes(props: {
               <CauseRow
                 key={cause.cause}
                 cause={cause}
-                before={before === null ? undefined : countBefore(cause.cause)}
+                before={before === null ? undefined : countBefore(before, cause.cause)}
               />
             ))}
           </tbody>

@@ -1,4 +1,5 @@
 import type { ComponentsBody, FindingBody } from '../../client.ts';
+import type { Resource } from '../live/use-resource.ts';
 import { Moment } from '../parts/moment.tsx';
 import { linkTo } from '../route.ts';
 import { dismissed, toggleDismissed, zone } from '../settings.ts';
@@ -8,21 +9,16 @@ import { counted } from '../text/numbers.ts';
 import { allHints, lookOf, verdictOf } from './findings.ts';
 
 /** The verdict: what is wrong, what could not be checked, and which settings hide data. */
-export function Attention({
-  components,
-  at,
-  isStale,
-}: {
-  readonly components: ComponentsBody | null;
-  /** When the components were read, in milliseconds since 1970. */
-  readonly at: number | null;
-  /** Whether the latest attempt to read them failed. */
-  readonly isStale: boolean;
+export function Attention(props: {
+  readonly components: Resource<ComponentsBody>;
+  /** Whether the monitor does not answer. */
+  readonly isLost: boolean;
 }) {
   const chosen = useStore(zone);
-  if (components === null) return null;
+  const { data: components, error, at } = props.components;
+  if (components === null) return <Unread hasFailed={error !== null} />;
   const { tone, text, findings, unknown } = verdictOf(components.findings);
-  const isOld = isStale && at !== null;
+  const isOld = (error !== null || props.isLost) && at !== null;
   return (
     <section aria-label="Verdict" class={isOld ? 'verdict is-old' : 'verdict'}>
       <p class={`verdict-text tone-${isOld ? 'waiting' : tone}`} role="status">
@@ -46,6 +42,17 @@ export function Attention({
         </details>
       )}
       <Hints hints={allHints(components)} />
+    </section>
+  );
+}
+
+/** Until the verdict can be read. */
+function Unread({ hasFailed }: { readonly hasFailed: boolean }) {
+  return (
+    <section aria-label="Verdict" class="verdict">
+      <p class="verdict-text tone-waiting" role="status">
+        {hasFailed ? 'Not known: the checks could not be read.' : 'Not known yet: the checks are being read.'}
+      </p>
     </section>
   );
 }

@@ -1,6 +1,8 @@
 import type { StatsCauseBody, TaskStatsBody } from '../../client.ts';
 import { Sparkline } from '../charts/sparkline.tsx';
+import { countBefore } from '../failures/cause-count.ts';
 import { CauseText, NewBadge } from '../failures/cause-text.tsx';
+import { Change } from '../parts/change.tsx';
 import { useHeldRows } from '../parts/use-held.ts';
 import { useHold } from '../parts/use-hold.ts';
 import { causeLink, linkTo } from '../route.ts';
@@ -9,7 +11,12 @@ import { count } from '../text/numbers.ts';
 const keyOf = ({ cause }: StatsCauseBody): string => cause;
 
 /** The most frequent causes of failures. */
-export function Causes({ stats }: { readonly stats: TaskStatsBody }) {
+export function Causes(props: {
+  readonly stats: TaskStatsBody;
+  /** The period before; `null`: nobody compares, or it is not known. */
+  readonly before: TaskStatsBody | null;
+}) {
+  const { stats, before } = props;
   const { isHeld, pointer, focus } = useHold();
   const rows = useHeldRows(stats.causes ?? [], keyOf, isHeld);
   const { failed } = stats.totals;
@@ -36,6 +43,9 @@ export function Causes({ stats }: { readonly stats: TaskStatsBody }) {
             <NewBadge cause={cause} />
             <Sparkline values={cause.activity} tone="failed" label={`${count(cause.count)} failures`} />
             <b class="num">{count(cause.count)}</b>
+            {before?.causes !== undefined && (
+              <Change now={cause.count} before={countBefore(before, cause.cause)} text={count} />
+            )}
           </li>
         ))}
       </ul>

@@ -11,17 +11,19 @@ export function Lists(props: {
   readonly figures: TaskStatsBody | null;
   /** The period before; `null`: not known. */
   readonly before: TaskStatsBody | null;
+  /** Whether each figure stands beside that of the period before. */
+  readonly isCompared: boolean;
   readonly components: ComponentsBody | null;
   readonly health: HealthBody | null;
   readonly workers: WorkersBody | null;
   /** Parameters of the links to the tasks. */
   readonly period: Readonly<Record<string, string>>;
 }) {
-  const { figures, before, components, health, workers, period } = props;
+  const { figures, before, isCompared, components, health, workers, period } = props;
   return (
     <>
       <div class="columns even">
-        {figures !== null && <Causes stats={figures} />}
+        {figures !== null && <Causes stats={figures} before={isCompared ? before : null} />}
         <Queues components={components} />
       </div>
       {figures !== null && figures.names.length > 0 && (

@@ -1,8 +1,9 @@
 import { client, connection } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Sources } from '../parts/age.tsx';
+import { Change } from '../parts/change.tsx';
 import { lazy } from '../parts/lazy.tsx';
-import { Empty, Problem } from '../parts/problem.tsx';
+import { Empty } from '../parts/problem.tsx';
+import { ReadState } from '../parts/read-state.tsx';
 import { toneOf } from '../parts/state-badge.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { isComparedAt, useRange } from '../range/use-range.ts';
@@ -14,6 +15,8 @@ import { Throughput } from './throughput.tsx';
 
 /** How many causes are listed. */
 const TOP_CAUSES = 5;
+/** A cause that is frequent now may have been rare before. */
+const ALL_CAUSES = { stats_causes: 1_000 };
 /** What is below the chart comes after it. */
 const Lists = lazy(async () => (await import('./lists.tsx')).Lists);
 
@@ -31,8 +34,8 @@ export function OverviewView() {
     { news: isTask, gap: 3_000, keep: true },
   );
   const earlier = useResource(
-    range.key,
-    (signal) => client.tasks({ limit: 0, ...range.before() }, { signal }),
+    `${range.key} ${isCompared}`,
+    (signal) => client.tasks({ limit: 0, ...range.before(), ...(isCompared && ALL_CAUSES) }, { signal }),
     { every: 60_000 },
   );
   const health = useResource('health', (signal) => client.health({ signal }), {
@@ -49,25 +52,24 @@ export function OverviewView() {
   return (
     <>
       <ViewHead title="Overview" at={stats.at} />
-      <Attention
-        components={components.data}
-        at={components.at}
-        isStale={components.error !== null || isLost}
-      />
-      <Sources sources={stats.data?.sources} />
-      {stats.error !== null && <Problem what="the figures" error={stats.error} retry={stats.reload} />}
+      <Attention components={components} isLost={isLost} />
+      <ReadState what="the figures" of={stats} />
       {figures !== null && (
         <section class="panel">
           <h2>Throughput</h2>
           <Throughput stats={figures} before={isCompared ? (before?.totals ?? null) : null} />
-          <States states={figures.states} period={period} />
+          <States
+            states={figures.states}
+            before={isCompared ? (before?.states ?? null) : null}
+            period={period}
+          />
         </section>
       )}
       {stats.data !== null && figures === null && (
         <Empty title="No statistics">The task source provides none. Tasks has the list.</Empty>
       )}
       <Lists
-        {...{ figures, before, period }}
+        {...{ figures, before, isCompared, period }}
         components={components.data}
         health={health.data}
         workers={workers.data}
@@ -79,8 +81,11 @@ export function OverviewView() {
 /** How many tasks have each state. */
 function States(props: {
   readonly states: Readonly<Record<string, number>>;
+  /** Those of the period before; `null`: nobody compares, or they are not known. */
+  readonly before: Readonly<Record<string, number>> | null;
   readonly period: Readonly<Record<string, string>>;
 }) {
+  const { before } = props;
   const states = Object.entries(props.states).toSorted(([, a], [, b]) => b - a);
   if (states.length === 0) return <Empty title="No task changed in this period" />;
   return (
@@ -89,6 +94,7 @@ function States(props: {
         <li key={state}>
           <a href={linkTo('tasks', { state, ...props.period })}>
             <span class={`tone-${toneOf(state)}`}>{state}</span> <b class="num">{count(number)}</b>
+            {before !== null && <Change now={number} before={before[state] ?? 0} text={count} />}
           </a>
         </li>
       ))}

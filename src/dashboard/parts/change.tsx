@@ -10,6 +10,7 @@ export function ratioOf(now: number | null, before: number | null | undefined): 
 /** `▲ 2.1×`, `▼ 3.0×`, `≈`: a figure beside that of the period before. */
 export function changeText(now: number | null, before: number | null | undefined): string {
   const ratio = ratioOf(now, before);
+  if (now !== null && now === before) return '≈';
   if (ratio === null) return before === 0 && now !== null && now > 0 ? '▲ from 0' : '–';
   if (ratio === 0) return '▼ to 0';
   if (ratio < LEAST_CHANGE && ratio > 1 / LEAST_CHANGE) return '≈';
@@ -29,6 +30,7 @@ export function Change(props: {
   const title = before === null ? 'No earlier data' : `Before: ${text(before)}`;
   return (
     <span class="dim change" title={title}>
+      {' '}
       {changeText(now, before)}
     </span>
   );

@@ -44,7 +44,8 @@ function describe(error: unknown): { readonly reason: string; readonly hint: str
     return { reason: `the answer is broken. ${String(error)}`, hint: null };
   if (error.status === null) return { reason: 'the monitor does not answer.', hint: RETRIES };
   const faults = error.problem?.errors?.map(({ parameter, detail }) => `${parameter}: ${detail}`).join(' ');
-  return { reason: error.message, hint: faults ?? HINTS[error.code ?? ''] ?? null };
+  const isBusy = error.status === 429 || error.status >= 500;
+  return { reason: error.message, hint: faults ?? HINTS[error.code ?? ''] ?? (isBusy ? RETRIES : null) };
 }
 
 /** Whether an error has this code of the API. */
@@ -67,11 +68,14 @@ export function Empty({
   );
 }
 
-/** Shown until the first data is loaded. */
+/** Rows without data, until the first data is loaded. */
 export function Loading() {
   return (
-    <p class="empty" role="status">
-      Loading …
-    </p>
+    <div class="loading" role="status">
+      <span class="offscreen">Loading …</span>
+      {[0, 1, 2, 3].map((row) => (
+        <i key={row} />
+      ))}
+    </div>
   );
 }

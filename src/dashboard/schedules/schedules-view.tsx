@@ -5,9 +5,9 @@ import { Squares } from '../charts/squares.tsx';
 import { clock } from '../live/clock.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Sources } from '../parts/age.tsx';
 import { Ago, Moment } from '../parts/moment.tsx';
-import { Empty, Loading, Problem } from '../parts/problem.tsx';
+import { Empty } from '../parts/problem.tsx';
+import { ReadState } from '../parts/read-state.tsx';
 import { useHeldRows } from '../parts/use-held.ts';
 import { useHold } from '../parts/use-hold.ts';
 import { ViewHead } from '../parts/view-head.tsx';
@@ -15,14 +15,15 @@ import { nameLink, taskLink } from '../route.ts';
 import { zone } from '../settings.ts';
 import { useStore } from '../store.ts';
 import { fullMoment, millis } from '../text/moments.ts';
-import { count, counted, duration, seconds } from '../text/numbers.ts';
+import { counted, duration, seconds } from '../text/numbers.ts';
 import { plainRule } from './plain-rule.ts';
 
 const keyOf = ({ source, id }: ScheduleBody): string => `${source} ${id}`;
 
 /** Lists the periodic schedules. */
 export function SchedulesView() {
-  const { data, error, at, reload } = useResource('schedules', (signal) => client.schedules({ signal }));
+  const resource = useResource('schedules', (signal) => client.schedules({ signal }));
+  const { data, at } = resource;
   const { isHeld, pointer, focus } = useHold();
   const sorted = (data?.schedules ?? []).toSorted(
     (a, b) =>
@@ -32,11 +33,9 @@ export function SchedulesView() {
   return (
     <>
       <ViewHead title="Schedules" at={at}>
-        {data?.enabled === true && <span class="dim">{`${count(rows.length)} entries`}</span>}
+        {data?.enabled === true && <span class="dim">{counted(rows.length, 'schedule')}</span>}
       </ViewHead>
-      {error !== null && <Problem what="schedules" error={error} retry={reload} />}
-      <Sources sources={data?.sources} />
-      {data === null && error === null && <Loading />}
+      <ReadState what="schedules" of={resource} />
       {data !== null && !data.enabled && (
         <Empty title="No source of schedules">
           Add one to <code>sources</code> in <code>createMonitorRouter</code> to see periodic tasks and their

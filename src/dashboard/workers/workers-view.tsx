@@ -2,8 +2,8 @@ import '../style/workers.css';
 import type { UnassignedTasksBody, WorkerBody, WorkersBody } from '../../client.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Sources } from '../parts/age.tsx';
-import { Empty, Loading, Problem } from '../parts/problem.tsx';
+import { Empty } from '../parts/problem.tsx';
+import { ReadState } from '../parts/read-state.tsx';
 import { useHeldRows } from '../parts/use-held.ts';
 import { useHold } from '../parts/use-hold.ts';
 import { ViewHead } from '../parts/view-head.tsx';
@@ -21,20 +21,18 @@ const MOST_RUNNING = 100;
 
 /** Lists the workers and what they run; one of them; or everything that runs. */
 export function WorkersView({ id, query }: { readonly id: string; readonly query: URLSearchParams }) {
-  const { data, error, at, reload } = useResource(
-    'workers',
-    (signal) => client.workers({ running: MOST_RUNNING, signal }),
-    { every: 5_000, news: (event) => event.task_id === null },
-  );
+  const resource = useResource('workers', (signal) => client.workers({ running: MOST_RUNNING, signal }), {
+    every: 5_000,
+    news: (event) => event.task_id === null,
+  });
+  const { data, at } = resource;
   const shown = query.get('show') === 'running' ? 'running' : 'workers';
   return (
     <>
       <ViewHead title={id === '' ? 'Workers' : id} at={at}>
         {data !== null && (id === '' ? <Summary data={data} shown={shown} /> : <AllWorkers />)}
       </ViewHead>
-      {error !== null && <Problem what="workers" error={error} retry={reload} />}
-      <Sources sources={data?.sources} />
-      {data === null && error === null && <Loading />}
+      <ReadState what="workers" of={resource} />
       {data !== null && <Content data={data} at={at ?? Date.now()} hostname={id} shown={shown} />}
     </>
   );
