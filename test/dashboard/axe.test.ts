@@ -56,7 +56,7 @@ async function violations(page: Page): Promise<string[]> {
 
 async function open(sources: MonitorSources, options: object, expected = /404/) {
   let answer: number | null = null;
-  const { base } = await serve(
+  const { base, get } = await serve(
     major as NonNullable<typeof major>,
     {
       sources,
@@ -76,7 +76,7 @@ async function open(sources: MonitorSources, options: object, expected = /404/) 
   const answers = (status: number): void => {
     answer = status;
   };
-  return { ...view, base, answers };
+  return { ...view, get, answers };
 }
 
 describe.skipIf(browserMissing)(browserTitle('in a browser, axe finds nothing'), () => {
@@ -89,10 +89,9 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, axe finds nothing'),
   it.each(cases)(
     'in any view at %s in %s',
     async (_size, _scheme, options) => {
-      const { page, base, go, settled } = await open(createShop().queue, options);
-      const { stats } = (await (
-        await fetch(`${base}/api/tasks/?stats=60&stats_causes=1`)
-      ).json()) as TasksBody;
+      const { page, get, go, settled } = await open(createShop().queue, options);
+      const { body } = await get('/api/tasks/?stats=60&stats_causes=1');
+      const { stats } = body as TasksBody;
       const cause = stats?.causes?.[0]?.cause ?? '';
       expect(cause).not.toBe('');
       for (const [name, hash] of VIEWS) {
