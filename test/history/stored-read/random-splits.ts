@@ -24,7 +24,7 @@ const changes = fc.array(
     queue: fc.constantFrom('q1', 'q2', undefined),
     runtime: fc.constantFrom(0.5, 1, 2),
     rootId: fc.constantFrom('t1', 't2', undefined),
-    parentId: fc.constantFrom('p1', 't3', 't4', undefined),
+    parentId: fc.constantFrom('p1', 'p2', undefined),
     groupId: fc.constantFrom('g', undefined),
     args: fc.constantFrom('(1,)', '(needle,)', undefined),
     eta: fc.constantFrom(T0 + 10, undefined),

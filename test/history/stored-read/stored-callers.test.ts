@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createArrayStore } from '../../helpers/array-store.ts';
 import { CONTEXT, query, T0, told } from '../telling.ts';
+import { splitOf, splits } from './random-splits.ts';
 import { keptOf, memoryOf, readerOver, storedOf } from './split-history.ts';
 
 const OLD = T0 - 3_600_000;
@@ -35,7 +37,27 @@ async function historyWith(stored: readonly string[]) {
 
 const UNKNOWN = { callers: null, callees: null };
 
+/** As parents, tasks of the history: `splits` has parents that nobody knows. */
+const PARENTS: Readonly<Record<string, string>> = { p1: 't3', p2: 't4' };
+
 describe('callers over memory and a store', () => {
+  it('are the same as those of one memory that holds everything', async () => {
+    let found = 0;
+    const names = fc.constantFrom('lab.add', 'zoo');
+    const property = fc.asyncProperty(splits, names, async (given, name) => {
+      const session = await createArrayStore().open({ source: 'jobs', deployment: null, isReadOnly: false });
+      const related = given.told.map((one) => ({ ...one, parentId: PARENTS[one.parentId ?? ''] }));
+      const { whole, reader } = await splitOf({ ...given, told: related as typeof given.told }, session);
+      const filter = query({ names: [name] });
+      const asked = { minutes: 60, now: new Date(T0 + 1_000), callers: true, filter };
+      const { callers, callees } = await whole.reader.getTaskStats(asked, CONTEXT);
+      expect(await reader.getTaskStats(asked, CONTEXT)).toMatchObject({ callers, callees });
+      found += (callers?.length ?? 0) + (callees?.length ?? 0);
+    });
+    await fc.assert(property, { numRuns: 60 });
+    expect(found).toBeGreaterThan(20);
+  });
+
   it('are found in the store, also of a window that memory knows', async () => {
     const { read } = await historyWith(['o', 'm']);
     expect(await read()).toEqual({
