@@ -21,7 +21,7 @@ export interface Range {
   readonly until: Date;
   /** The window of `stats`. */
   stats(): StatsWindow;
-  /** The window of the same length before it. */
+  /** The window of the same length before it. It ends 1 ms before this one starts, since windows include both ends. */
   before(): StatsWindow;
   /** The parameters of a list: none unless the address has a period. */
   list(): { readonly since?: string; readonly until?: string };
@@ -100,7 +100,7 @@ function build(
     stats: () => ({ stats: windowOf(...limits()), ...fixedEnd }),
     before() {
       const [start, until] = limits();
-      return { stats: windowOf(start, until), stats_until: textOf(start) };
+      return { stats: windowOf(start, until), stats_until: textOf(start - 1) };
     },
     list() {
       if (!isChosen) return {};

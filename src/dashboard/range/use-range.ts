@@ -14,9 +14,9 @@ export function useRange(): Range {
 }
 
 /** Whether figures stand beside those of the period before. */
-export function isComparedAt({ path, id, query }: Route): boolean {
+export function isComparedAt({ path, query }: Route): boolean {
   const asked = query.get('compare');
-  return asked === null ? id !== '' && COMPARED.has(path) : asked === '1';
+  return asked === null ? COMPARED.has(path) : asked === '1';
 }
 
 /**
