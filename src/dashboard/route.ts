@@ -124,6 +124,8 @@ export const workflowLink = (id: string): string => linkTo(pathOf('workflow', id
 
 /** The link to the page of a task name. */
 export const nameLink = (name: string): string => linkTo(pathOf('names', name));
+/** The link to the page of a queue. */
+export const queueLink = (name: string): string => linkTo(pathOf('queues', name));
 /** The link to the page of a cause of failures. */
 export const causeLink = (cause: string, query: Readonly<Record<string, string>> = {}): string =>
   linkTo(pathOf('failures', cause), query);

@@ -83,6 +83,14 @@ export const VIEWS: readonly View[] = [
     load: async () => (await import('./queues/queue-view.tsx')).QueueView,
   },
   {
+    path: 'names',
+    title: 'Names',
+    under: 'tasks',
+    period: 'window',
+    canCompare: true,
+    load: async () => (await import('./names/names-view.tsx')).NamesView,
+  },
+  {
     path: 'names/',
     title: 'Name',
     under: 'tasks',

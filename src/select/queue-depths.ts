@@ -120,10 +120,12 @@ function figuresOf(
   const taken = sums.received.some((count) => count > 0) ? sums.received : sums.started;
   const isSeen = waiting.map((depth, step) => depth !== null || (taken[step] ?? 0) + (sent[step] ?? 0) > 0);
   const received = taken.map((count, step) => (isSeen[step] && !isTakenElsewhere.has(step) ? count : null));
-  const isReported = sent.some((count) => count > 0);
-  const entered = isReported
-    ? sent.map((count, step) => (isSeen[step] ? count : null))
-    : enteredBy(received, lastOfSteps(points, first, stepSeconds * 1_000, waiting.length));
+  const derived = enteredBy(received, lastOfSteps(points, first, stepSeconds * 1_000, waiting.length));
+  // Before the first report, nobody knows whether clients report at all, or whether that part of their reports is kept.
+  const reported = sent.findIndex((count) => count > 0);
+  const entered = sent.map((count, step) =>
+    reported === -1 || step < reported ? (derived[step] ?? null) : isSeen[step] ? count : null,
+  );
   const since = growingSince(points, end, stepSeconds * 1_000);
   return {
     ...{ waiting, oldestSeconds: oldest, sent: entered, received },

@@ -44,7 +44,7 @@ describe('the depths of queues', () => {
         queue: 'mail',
         waiting: [7, null, 3, null].slice(0, 4),
         oldestSeconds: [null, 30, null, 90, null],
-        sent: [0, 5, null, 0, 0],
+        sent: [null, 5, null, 0, 0],
         received: [0, 4, null, 0, 1],
         ...{ growingSince: null, oldestAtLeast: true },
       },
@@ -59,6 +59,22 @@ describe('the depths of queues', () => {
       sample(2, { lastWaiting: 0, received: 2 }),
     ]);
     expect(mail).toMatchObject({ sent: [null, 9, 0, 0, null], received: [0, 4, 3, 2, null] });
+  });
+
+  it('do not know what entered before the first report, unless the depth tells', () => {
+    const [mail] = depths([
+      sample(-1, { started: 2 }),
+      sample(0, { started: 2 }),
+      sample(1, { sent: 1, started: 1 }),
+      sample(2, { started: 1 }),
+    ]);
+    expect(mail).toMatchObject({ sent: [null, null, 1, 0, null], received: [2, 2, 1, 1, null] });
+    const [read] = depths([
+      sample(-1, { lastWaiting: 4, received: 1 }),
+      sample(0, { lastWaiting: 6, received: 1 }),
+      sample(1, { lastWaiting: 0, sent: 1, received: 7 }),
+    ]);
+    expect(read?.sent).toEqual([null, 3, 1, null, null]);
   });
 
   it('count starts where the engine reports nothing of receiving', () => {

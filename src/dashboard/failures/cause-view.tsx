@@ -4,6 +4,8 @@ import { ThroughputChart } from '../charts/throughput-chart.tsx';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { Change } from '../parts/change.tsx';
+import { CountedLinks } from '../parts/counted-links.tsx';
+import { LatestTasks } from '../parts/latest-tasks.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Empty } from '../parts/problem.tsx';
 import { ReadState } from '../parts/read-state.tsx';
@@ -12,7 +14,6 @@ import { usePrevious, useRange } from '../range/use-range.ts';
 import { go, linkHere, linkTo } from '../route.ts';
 import { count } from '../text/numbers.ts';
 import { NewBadge } from './cause-text.tsx';
-import { LatestTasks } from './latest-tasks.tsx';
 import { Traceback } from './traceback.tsx';
 
 const LATEST = 10;
@@ -50,7 +51,14 @@ export function CauseView({ id }: { readonly id: string }) {
         />
       )}
       {data !== null && cause === undefined && <Absent />}
-      {data !== null && <LatestTasks tasks={data.tasks} total={data.total} cause={id} />}
+      {data !== null && (
+        <LatestTasks
+          tasks={data.tasks}
+          total={data.total}
+          all={linkTo('tasks', { cause: id })}
+          same="failed"
+        />
+      )}
     </>
   );
 }
@@ -138,27 +146,18 @@ function Where(props: {
   const { names, workers, cause } = props;
   return (
     <section class="panel" aria-label="Where">
-      <h2>Names</h2>
-      <ul class="cause-where">
-        {names.map(({ name, failed }) => (
-          <li key={name}>
-            <a class="wrap" href={linkTo('tasks', { cause, name })}>
-              {name}
-            </a>
-            <span class="num">{count(failed)}</span>
-          </li>
-        ))}
-      </ul>
-      {workers.length > 0 && <h2>Workers</h2>}
-      <ul class="cause-where">
-        {workers.map((worker) => (
-          <li key={worker}>
-            <a class="wrap" href={linkTo('tasks', { cause, worker })}>
-              {worker}
-            </a>
-          </li>
-        ))}
-      </ul>
+      <CountedLinks
+        title="Names"
+        items={names.map(({ name, failed }) => ({
+          ...{ text: name, count: failed, link: linkTo('tasks', { cause, name }) },
+        }))}
+      />
+      {workers.length > 0 && (
+        <CountedLinks
+          title="Workers"
+          items={workers.map((worker) => ({ text: worker, link: linkTo('tasks', { cause, worker }) }))}
+        />
+      )}
     </section>
   );
 }

@@ -28,6 +28,7 @@ export function More(props: {
             </a>
           ))}
           {isPhone && <SourceSelect />}
+          <a href={linkTo('names')}>Names</a>
           <a href={linkTo('system')}>System</a>
           <ZoneButton />
           <ThemeButton />

@@ -1,14 +1,23 @@
-import type { StatsTotalsBody, TaskStatsBody } from '../../client.ts';
-import { Histogram } from '../charts/histogram.tsx';
-import { LineChart } from '../charts/line-chart.tsx';
-import { ThroughputChart } from '../charts/throughput-chart.tsx';
+import '../style/tiles.css';
+import type { StatsCallerBody, StatsTotalsBody, TaskStatsBody } from '../../client.ts';
+import { TopCauses } from '../failures/top-causes.tsx';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Empty, Problem } from '../parts/problem.tsx';
+import { Sources } from '../parts/age.tsx';
+import { Change } from '../parts/change.tsx';
+import { CountedLinks } from '../parts/counted-links.tsx';
+import { LatestTasks } from '../parts/latest-tasks.tsx';
+import { Empty, Loading, Problem } from '../parts/problem.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { usePrevious, useRange } from '../range/use-range.ts';
-import { go, linkHere, linkTo } from '../route.ts';
-import { count, seconds } from '../text/numbers.ts';
+import { linkTo, nameLink } from '../route.ts';
+import { count, percent, seconds } from '../text/numbers.ts';
+import { NameCharts } from './name-charts.tsx';
+
+const LATEST = 10;
+const TOP_CAUSES = 5;
+/** Of the period before, as many as the API has: the most frequent ones may be others. */
+const MOST_CAUSES = 1_000;
 
 const shown = (value: number | null): string => (value === null ? '–' : count(value));
 
@@ -22,97 +31,105 @@ const TILES = [
   ['Wait p95', 'wait_p95', seconds],
 ] as const satisfies readonly (readonly [string, keyof StatsTotalsBody, (value: number | null) => string])[];
 
-/** One task name over time, against the period before. */
+/** One task name over time, against the period before: how it runs, why it fails, and who sends it. */
 export function NameView({ id }: { readonly id: string }) {
   const range = useRange();
-  const asked = { limit: 0, name: id, stats_percentiles: true };
+  const asked = { name: id, stats_percentiles: true };
+  const more = { limit: LATEST, stats_callers: true, stats_causes: TOP_CAUSES };
   const { data, error, at, reload } = useResource(
     `${range.key} ${id}`,
-    (signal) => client.tasks({ ...asked, ...range.stats() }, { signal }),
+    (signal) => client.tasks({ ...asked, ...more, ...range.list(), ...range.stats() }, { signal }),
     { keep: true, every: 10_000 },
   );
-  const before = usePrevious(
-    id,
-    async (window, signal) => (await client.tasks({ ...asked, ...window }, { signal })).stats ?? null,
+  const before = usePrevious(id, async (window, signal) =>
+    client.tasks({ ...asked, limit: 0, ...window, stats_causes: MOST_CAUSES }, { signal }),
   );
   const stats = data?.stats ?? null;
+  const all = linkTo('tasks', { name: id });
   return (
     <>
       <ViewHead title={id} at={at}>
-        <a href={linkTo('tasks', { name: id })}>Tasks of this name</a>
+        <a class="button small" href={linkTo('names')}>
+          All names
+        </a>
+        <a class="button small" href={all}>
+          Tasks of this name
+        </a>
       </ViewHead>
-      {error !== null && <Problem error={error} retry={reload} />}
+      {error !== null && <Problem what="this name" error={error} retry={reload} />}
+      <Sources sources={data?.sources} />
+      {data === null && error === null && <Loading />}
       {data !== null && stats === null && <Empty title="No statistics" />}
       {stats !== null && (
         <>
-          <section class="panel">
-            <h2>Figures</h2>
-            <dl class="facts">
-              {TILES.map(([label, figure, format]) => (
-                <div key={figure}>
-                  <dt>{label}</dt>
-                  <dd class="num">
-                    {format(stats.totals[figure])}
-                    {before !== null && <Change now={stats.totals[figure]} before={before.totals[figure]} />}
-                  </dd>
-                </div>
-              ))}
-            </dl>
-          </section>
-          <Charts id={id} stats={stats} />
+          <Figures stats={stats} before={before === null ? undefined : (before.stats ?? null)} />
+          <NameCharts id={id} stats={stats} before={before?.stats ?? null} />
+          <div class="columns even">
+            <TopCauses stats={stats} before={before?.stats ?? null} filters={{ name: id }} />
+            <Related stats={stats} />
+          </div>
         </>
       )}
+      {data !== null && <LatestTasks tasks={data.tasks} total={data.total} all={all} same="name" />}
     </>
   );
 }
 
-/** How many tasks ran, and how long they took. */
-function Charts({ id, stats }: { readonly id: string; readonly stats: TaskStatsBody }) {
-  const { series } = stats;
-  const shared = {
-    stepSeconds: stats.step_seconds,
-    markers: stats.markers,
-    filters: { name: id },
-    onRange: (from: string, to: string) => go(linkHere({ from, to, range: null })),
-  };
+function Figures(props: {
+  readonly stats: TaskStatsBody;
+  /** The period before; `null`: unknown, `undefined`: nobody compares. */
+  readonly before: TaskStatsBody | null | undefined;
+}) {
+  const { stats, before } = props;
+  const { succeeded, failed } = stats.totals;
+  return (
+    <section class="panel">
+      <h2>Figures</h2>
+      <dl class="tiles">
+        {TILES.map(([label, figure, format]) => (
+          <div key={figure}>
+            <dt>{label}</dt>
+            <dd class="num">
+              {format(stats.totals[figure])}
+              {figure === 'failed' && succeeded !== null && failed !== null && failed > 0 && (
+                <span class="dim"> ({percent(failed, failed + succeeded)})</span>
+              )}
+              {before !== undefined && (
+                <Change now={stats.totals[figure]} before={before?.totals[figure] ?? null} text={format} />
+              )}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+/** Who sends these tasks, and what they send. */
+function Related({ stats: { callers = null, callees = null } }: { readonly stats: TaskStatsBody }) {
+  return (
+    <section class="panel" aria-label="Callers">
+      <Callers title="Called by" callers={callers} none="No task of a known name sends it." />
+      <Callers title="Calls" callers={callees} none="It sends no task of a known name." />
+    </section>
+  );
+}
+
+function Callers(props: {
+  readonly title: string;
+  /** `null`: not known. */
+  readonly callers: readonly StatsCallerBody[] | null;
+  readonly none: string;
+}) {
+  const { title, callers, none } = props;
+  if (callers !== null && callers.length > 0) {
+    const items = callers.map(({ name, count: sent }) => ({ text: name, count: sent, link: nameLink(name) }));
+    return <CountedLinks title={title} items={items} />;
+  }
   return (
     <>
-      <section class="panel">
-        <h2>Throughput</h2>
-        <ThroughputChart {...shared} label={`Tasks of ${id}`} series={series} />
-      </section>
-      <section class="panel">
-        <h2>Run time</h2>
-        <LineChart
-          {...shared}
-          times={series.map(({ t }) => t)}
-          label={`Run time of ${id}`}
-          unit="seconds"
-          lines={[
-            { label: 'p95', values: series.map((step) => step.runtime_p95 ?? null), look: 'thick' },
-            { label: 'p50', values: series.map((step) => step.runtime_p50 ?? null), look: 'thin' },
-          ]}
-        />
-        <Histogram
-          label={`Run times of ${id}`}
-          classes={stats.runtime_histogram ?? []}
-          format={(value) => seconds(value)}
-        />
-      </section>
+      <h2>{title}</h2>
+      <p class="dim">{callers === null ? 'Not known in this period.' : none}</p>
     </>
-  );
-}
-
-/** A figure against that of the period before. */
-function Change({ now, before }: { readonly now: number | null; readonly before: number | null }) {
-  if (before === null) return <span class="dim"> no earlier data</span>;
-  if (now === null || now === before) return <span class="dim"> as before</span>;
-  const factor = before === 0 ? null : now / before;
-  const text = factor === null ? 'before 0' : `${factor < 10 ? factor.toFixed(1) : Math.round(factor)}×`;
-  return (
-    <span class="dim">
-      {' '}
-      {now > before ? '▲' : '▼'} {text}
-    </span>
   );
 }

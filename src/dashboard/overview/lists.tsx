@@ -1,6 +1,6 @@
 import '../style/overview-lists.css';
 import type { ComponentsBody, HealthBody, TaskStatsBody, WorkersBody } from '../../client.ts';
-import { Causes } from './causes.tsx';
+import { TopCauses } from '../failures/top-causes.tsx';
 import { History } from './history.tsx';
 import { Names } from './names.tsx';
 import { Queues } from './queues.tsx';
@@ -23,7 +23,7 @@ export function Lists(props: {
   return (
     <>
       <div class="columns even">
-        {figures !== null && <Causes stats={figures} before={isCompared ? before : null} />}
+        {figures !== null && <TopCauses stats={figures} before={isCompared ? before : null} />}
         <Queues components={components} />
       </div>
       {figures !== null && figures.names.length > 0 && (

@@ -1,3 +1,6 @@
+import '../style/counted-links.css';
+import '../style/tiles.css';
+import type { StatsQueueBody, TaskStatsBody } from '../../client.ts';
 import { LineChart } from '../charts/line-chart.tsx';
 import { QueueChart } from '../charts/queue-chart.tsx';
 import { client } from '../live/connection.ts';
@@ -8,6 +11,9 @@ import { ViewHead } from '../parts/view-head.tsx';
 import { useRange } from '../range/use-range.ts';
 import { go, linkHere, linkTo } from '../route.ts';
 import { QueueStates } from './queue-states.tsx';
+import { Consumers, oldestText, type QueueFigures, waitingText } from './queue-table.tsx';
+import { QueueTasks, QueueWorkers } from './queue-tasks.tsx';
+import { rateText } from './rate-text.ts';
 
 /** One queue over time: how much waits and for how long, and what comes in against what goes out. */
 export function QueueView({ id }: { readonly id: string }) {
@@ -19,7 +25,75 @@ export function QueueView({ id }: { readonly id: string }) {
   );
   const stats = data?.stats ?? null;
   const depths = stats?.queue_depths?.find(({ queue }) => queue === id) ?? null;
-  const shared = stats && {
+  return (
+    <>
+      <ViewHead title={id} at={at}>
+        <a href={linkTo('tasks', { queue: id })}>Tasks of this queue</a>
+      </ViewHead>
+      {error !== null && <Problem what="this queue" error={error} retry={reload} />}
+      {depths?.growing_since != null && (
+        <p class="tone-failure">
+          Growing since <Moment at={depths.growing_since} />
+        </p>
+      )}
+      <Figures name={id} over={depths} stepSeconds={stats?.step_seconds ?? 60} />
+      <QueueStates queue={id} />
+      {data !== null && depths === null && (
+        <Empty title="Nothing is known of this queue over time">Try a longer period.</Empty>
+      )}
+      {stats !== null && depths !== null && <Charts id={id} stats={stats} depths={depths} />}
+      <QueueWorkers queue={id} />
+      <QueueTasks queue={id} />
+    </>
+  );
+}
+
+/** What waits now, and how fast it comes and goes. */
+function Figures(props: {
+  readonly name: string;
+  readonly over: StatsQueueBody | null;
+  readonly stepSeconds: number;
+}) {
+  const { name, over, stepSeconds } = props;
+  const { data } = useResource('queues', (signal) => client.components({ signal }), { every: 10_000 });
+  const known = (data?.queues?.queues ?? []).filter((queue) => queue.name === name);
+  const queues: readonly QueueFigures[] =
+    known.length === 0 ? [{ name, now: null, over }] : known.map((now) => ({ name, now, over }));
+  return (
+    <>
+      {queues.map((queue) => (
+        <dl key={queue.now?.source} class="panel tiles">
+          {[
+            ['Waiting', waitingText(queue)] as const,
+            ['Oldest due', oldestText(queue)] as const,
+            ['In/min', rateText(over?.sent, stepSeconds)] as const,
+            ['Out/min', rateText(over?.received, stepSeconds)] as const,
+          ].map(([label, text]) => (
+            <div key={label}>
+              <dt>{label}</dt>
+              <dd class="num">{text}</dd>
+            </div>
+          ))}
+          <div>
+            <dt>Workers</dt>
+            <dd class="num">
+              <Consumers queue={queue} />
+            </dd>
+          </div>
+        </dl>
+      ))}
+    </>
+  );
+}
+
+/** How much waits and for how long, and what comes in against what goes out. */
+function Charts(props: {
+  readonly id: string;
+  readonly stats: TaskStatsBody;
+  readonly depths: StatsQueueBody;
+}) {
+  const { id, stats, depths } = props;
+  const shared = {
     times: stats.series.map(({ t }) => t),
     stepSeconds: stats.step_seconds,
     markers: stats.markers,
@@ -28,45 +102,28 @@ export function QueueView({ id }: { readonly id: string }) {
   };
   return (
     <>
-      <ViewHead title={id} at={at}>
-        <a href={linkTo('tasks', { queue: id })}>Tasks of this queue</a>
-      </ViewHead>
-      {error !== null && <Problem error={error} retry={reload} />}
-      {depths?.growing_since != null && (
-        <p class="tone-failure">
-          Growing since <Moment at={depths.growing_since} />
-        </p>
-      )}
-      <QueueStates queue={id} />
-      {data !== null && depths === null && (
-        <Empty title="Nothing is known of this queue over time">Try a longer period.</Empty>
-      )}
-      {shared !== null && depths !== null && (
-        <>
-          <section class="panel">
-            <h2>Waiting</h2>
-            <QueueChart
-              {...shared}
-              label={`Waiting in ${id}`}
-              waiting={depths.waiting}
-              oldest={depths.oldest_seconds}
-              isAtLeast={depths.oldest_at_least}
-            />
-          </section>
-          <section class="panel">
-            <h2>In and out</h2>
-            <LineChart
-              {...shared}
-              label={`In and out of ${id}`}
-              unit="count"
-              lines={[
-                { label: 'in', values: depths.sent, look: 'thin', tone: 'waiting' },
-                { label: 'out', values: depths.received, look: 'thick', tone: 'succeeded' },
-              ]}
-            />
-          </section>
-        </>
-      )}
+      <section class="panel">
+        <h2>Waiting</h2>
+        <QueueChart
+          {...shared}
+          label={`Waiting in ${id}`}
+          waiting={depths.waiting}
+          oldest={depths.oldest_seconds}
+          isAtLeast={depths.oldest_at_least}
+        />
+      </section>
+      <section class="panel">
+        <h2>In and out</h2>
+        <LineChart
+          {...shared}
+          label={`In and out of ${id}`}
+          unit="count"
+          lines={[
+            { label: 'in', values: depths.sent, look: 'thin', tone: 'waiting' },
+            { label: 'out', values: depths.received, look: 'thick', tone: 'succeeded' },
+          ]}
+        />
+      </section>
     </>
   );
 }

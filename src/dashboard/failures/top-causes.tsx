@@ -1,22 +1,25 @@
+import '../style/overview-lists.css';
 import type { StatsCauseBody, TaskStatsBody } from '../../client.ts';
 import { Sparkline } from '../charts/sparkline.tsx';
-import { countBefore } from '../failures/cause-count.ts';
-import { CauseText, NewBadge } from '../failures/cause-text.tsx';
 import { Change } from '../parts/change.tsx';
 import { useHeldRows } from '../parts/use-held.ts';
 import { useHold } from '../parts/use-hold.ts';
 import { causeLink, linkTo } from '../route.ts';
 import { count } from '../text/numbers.ts';
+import { countBefore } from './cause-count.ts';
+import { CauseText, NewBadge } from './cause-text.tsx';
 
 const keyOf = ({ cause }: StatsCauseBody): string => cause;
 
 /** The most frequent causes of failures. */
-export function Causes(props: {
+export function TopCauses(props: {
   readonly stats: TaskStatsBody;
   /** The period before; `null`: nobody compares, or it is not known. */
   readonly before: TaskStatsBody | null;
+  /** Filters of the failures. Default: none. */
+  readonly filters?: Readonly<Record<string, string>>;
 }) {
-  const { stats, before } = props;
+  const { stats, before, filters = {} } = props;
   const { isHeld, pointer, focus } = useHold();
   const rows = useHeldRows(stats.causes ?? [], keyOf, isHeld);
   const { failed } = stats.totals;
@@ -25,7 +28,7 @@ export function Causes(props: {
     <section class="panel">
       <div class="panel-head">
         <h2>Failures by cause</h2>
-        <a class="panel-more" href={linkTo('failures')}>
+        <a class="panel-more" href={linkTo('failures', filters)}>
           All causes ›
         </a>
       </div>

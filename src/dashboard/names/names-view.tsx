@@ -1,0 +1,59 @@
+import '../style/overview-lists.css';
+import { client } from '../live/connection.ts';
+import { useResource } from '../live/use-resource.ts';
+import { Sources } from '../parts/age.tsx';
+import { Empty, Loading, Problem } from '../parts/problem.tsx';
+import { useHold } from '../parts/use-hold.ts';
+import { ViewHead } from '../parts/view-head.tsx';
+import { usePrevious, useRange } from '../range/use-range.ts';
+import { linkHere } from '../route.ts';
+import { NAME_ORDERS, type NameOrder, NamesTable, sortedNames, useHeldNames } from './names-table.tsx';
+
+/** As many names as the API has. */
+const MOST_NAMES = 50;
+/** What need not stand in the address. */
+const DEFAULT_ORDER = 'count';
+
+const isOrder = (text: string | null): text is NameOrder => text !== null && Object.hasOwn(NAME_ORDERS, text);
+
+/** Every task name of the period, against the period before. */
+export function NamesView({ query }: { readonly query: URLSearchParams }) {
+  const range = useRange();
+  const { data, error, at, reload } = useResource(
+    range.key,
+    (signal) => client.tasks({ limit: 0, ...range.stats() }, { signal }),
+    { keep: true, every: 10_000 },
+  );
+  const before = usePrevious('names', async (window, signal) =>
+    client.tasks({ limit: 0, ...window }, { signal }),
+  );
+  const asked = query.get('sort');
+  const order = isOrder(asked) ? asked : DEFAULT_ORDER;
+  const names = data?.stats?.names ?? [];
+  const { isHeld, pointer, focus } = useHold();
+  const sorted = sortedNames(names, before?.stats?.names ?? null, order);
+  const rows = useHeldNames(sorted, order, isHeld, MOST_NAMES);
+  return (
+    <>
+      <ViewHead title="Names" at={at} />
+      {error !== null && <Problem what="the names" error={error} retry={reload} />}
+      <Sources sources={data?.sources} />
+      {data === null && error === null && <Loading />}
+      {data !== null && names.length === 0 && <Empty title="No named task changed in this time." />}
+      {rows.length > 0 && (
+        <section class="panel table-scroll" aria-label="Names" {...pointer} {...focus}>
+          <NamesTable
+            {...{ rows, order }}
+            period={range.isChosen ? {} : { range: '1h' }}
+            sortLink={(by) => linkHere({ sort: by === DEFAULT_ORDER ? null : by })}
+          />
+        </section>
+      )}
+      {names.length >= MOST_NAMES && (
+        <p class="dim" role="status">
+          These are the {MOST_NAMES} most frequent names. Find tasks of others by a search for name:…
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,80 @@
+import type { WorkersBody } from '../../client.ts';
+import { client } from '../live/connection.ts';
+import { useResource } from '../live/use-resource.ts';
+import { LatestTasks } from '../parts/latest-tasks.tsx';
+import { Loading, Problem } from '../parts/problem.tsx';
+import { linkTo } from '../route.ts';
+import { WorkerState, workerLink } from '../workers/worker-parts.tsx';
+
+const FEW = 5;
+const LATEST = 10;
+const WAITING = ['PENDING', 'RECEIVED', 'RETRY'] as const;
+const ENDED = ['SUCCESS', 'FAILURE', 'REVOKED', 'REJECTED'] as const;
+/** What runs or waits does so now, whatever period the page shows. */
+const ANY_TIME = { range: '' };
+
+const PARTS = [
+  { title: 'Running', query: { not_state: [...WAITING, ...ENDED] }, all: { state: 'STARTED' }, limit: FEW },
+  { title: 'Waiting', query: { state: WAITING }, all: { state: WAITING }, limit: FEW },
+  { title: 'Latest tasks', query: {}, all: {}, limit: LATEST },
+] as const;
+
+/** What runs and waits in a queue now, and its latest tasks. */
+export function QueueTasks({ queue }: { readonly queue: string }) {
+  const { data, error, reload } = useResource(
+    queue,
+    (signal) =>
+      Promise.all(PARTS.map(({ query, limit }) => client.tasks({ ...query, queue, limit }, { signal }))),
+    { every: 10_000 },
+  );
+  return (
+    <>
+      {error !== null && <Problem what="the tasks" error={error} retry={reload} />}
+      {data === null && error === null && <Loading />}
+      {PARTS.map(({ title, all }, at) => (
+        <LatestTasks
+          key={title}
+          {...{ title, tasks: data?.[at]?.tasks ?? [], total: data?.[at]?.total ?? null }}
+          all={linkTo('tasks', { queue, ...all, ...ANY_TIME })}
+          same="queue"
+        />
+      ))}
+    </>
+  );
+}
+
+/** The workers that take from a queue. */
+export function QueueWorkers({ queue }: { readonly queue: string }) {
+  const { data, error, reload } = useResource('workers', (signal) => client.workers({ signal }), {
+    every: 10_000,
+  });
+  if (data === null) return error === null ? null : <Problem what="workers" error={error} retry={reload} />;
+  const workers = data.workers.filter(({ queues }) => queues?.includes(queue) === true);
+  return (
+    <section class="panel" aria-label="Workers">
+      <h2>Workers</h2>
+      {workers.length === 0 ? (
+        <p class="dim">{noWorker(data)}</p>
+      ) : (
+        <ul class="counted-links">
+          {workers.map((worker) => (
+            <li key={`${worker.source} ${worker.hostname}`}>
+              <a class="wrap" href={workerLink(worker.hostname)}>
+                {worker.hostname}
+              </a>
+              <span>
+                <WorkerState worker={worker} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+/** An engine may not say from which queues a worker takes. */
+const noWorker = ({ workers }: WorkersBody): string =>
+  workers.every(({ queues }) => queues !== null)
+    ? 'No known worker takes from this queue.'
+    : 'Not all workers say from which queues they take.';
