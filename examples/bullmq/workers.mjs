@@ -10,6 +10,7 @@ const work = (least, most) => sleep(least + Math.random() * (most - least));
 
 const orders = {
   async charge(job) {
+    await job.log(`attempt ${job.attemptsMade + 1}: asking the bank for ${job.data.amount}`);
     await work(200, 1_000);
     if (Math.random() < 0.15) throw new Error('the bank did not answer within 2 s');
     // No other attempt would help.
@@ -18,7 +19,11 @@ const orders = {
     return { paid: job.data.amount };
   },
   async 'render-invoice'(job) {
-    await work(200, 1_000);
+    for (const page of [1, 2, 3]) {
+      await work(60, 300);
+      await job.log(`rendered page ${page}`);
+      await job.updateProgress({ current: page, total: 3, text: `page ${page}` });
+    }
     return { invoice: `invoices/${job.data.number}.pdf` };
   },
   async 'complete-order'(job) {

@@ -4,6 +4,8 @@ import { celerySources } from 'express-task-monitor/celery';
 import { sqliteStore } from 'express-task-monitor/sqlite';
 import { serve } from '../shared/serve.mjs';
 
+const STARTED = new Date();
+
 /**
  * An Express app that shows the Celery app whose broker and results are at this URL. With STORE, such as monitor.db, it
  * keeps the history in that file, and shows it again after the next start.
@@ -16,6 +18,12 @@ export function startApp(redisUrl, host, port) {
     sources: celerySources({ broker: redisUrl, backend: redisUrl, store }),
     // Any exporter of Prometheus metrics, such as celery-exporter.
     metrics: process.env.METRICS_URL ?? false,
+    // The page marks it in its charts: in your app, its deploys.
+    markers: () => [{ at: STARTED, text: 'app started' }],
+    // Where else to look for a task: in your app, its logs or its errors.
+    taskLinks: ({ task_id }) => [
+      { text: 'This task as JSON', url: `api/tasks/${encodeURIComponent(task_id)}/` },
+    ],
     // Nobody but this machine can reach it. In your app: authorize: (request) => request.user?.isAdmin
     authorize: false,
   });

@@ -51,9 +51,11 @@ def charge(number, amount, card_token=None):
     return number
 
 
-@app.task
-def render_invoice(number):
-    work(0.2, 1.0)
+@app.task(bind=True)
+def render_invoice(self, number):
+    for page in (1, 2, 3):
+        self.update_state(state='PROGRESS', meta={'current': page, 'total': 3, 'text': 'page %d' % page})
+        work(0.1, 0.3)
     return {'invoice': 'invoices/%d.pdf' % number}
 
 

@@ -27,6 +27,7 @@ const shop = createShop({
   },
   recordWorker: queue.recordWorker,
 });
+const opened = new Date();
 shop.open();
 
 const monitor = createMonitorRouter({
@@ -48,6 +49,8 @@ const monitor = createMonitorRouter({
     queues: { name: 'shop', listQueues: shop.listQueues },
   },
   metrics: exporter.url,
+  // The page marks it in its charts: in your app, its deploys.
+  markers: () => [{ at: opened, text: 'shop opened' }],
   // Where else to look for a task: in your app, its logs or its errors.
   taskLinks: ({ task_id }) => [
     { text: 'This task as JSON', url: `api/tasks/${encodeURIComponent(task_id)}/` },

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import type { GraphBody, SchedulesBody, TasksBody } from '../../src/wire.ts';
+import type { GraphBody, SchedulesBody, TaskDetailBody, TasksBody } from '../../src/wire.ts';
 import { ask } from '../helpers/ask.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
 import { healthy, startExporter } from '../metrics/fake-exporter.ts';
@@ -38,6 +38,27 @@ describe('examples/bullmq', () => {
       const charges = await ask<TasksBody>(base, '/api/tasks/?name=charge');
       expect(charges.text).toContain('cardToken');
       expect(charges.text).not.toContain('tok_');
+
+      const { body: rendered } = await ask<TasksBody>(
+        base,
+        '/api/tasks/?name=render-invoice&state=SUCCESS&limit=1',
+      );
+      const invoice = rendered.tasks[0]?.task_id ?? '';
+      const { body: job } = await ask<TaskDetailBody>(base, `/api/tasks/${encodeURIComponent(invoice)}/`);
+      expect(job.progress).toMatchObject({ current: 3, total: 3, percent: 100, text: 'page 3' });
+      expect(job.log).toEqual({
+        lines: ['rendered page 1', 'rendered page 2', 'rendered page 3'],
+        total: 3,
+      });
+      expect(job.attempts).toMatchObject([{ number: 1, error: null }]);
+      expect(job.options).toContain('failParentOnFailure');
+      expect(job.links).toEqual([
+        { text: 'This task as JSON', url: `api/tasks/${encodeURIComponent(invoice)}/` },
+      ]);
+      expect(job.children).toHaveLength(1);
+      expect(job.parent_id).toMatch(/^orders:/);
+      const { body: figures } = await ask<TasksBody>(base, '/api/tasks/?stats=60&limit=0');
+      expect(figures.stats?.markers).toMatchObject([{ text: 'app started' }]);
 
       const { body: beat } = await waitFor(
         () => ask<SchedulesBody>(base, '/api/beat/schedules/'),

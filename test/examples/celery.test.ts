@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import type { GraphBody, HealthBody, WorkersBody } from '../../src/wire.ts';
+import type { GraphBody, HealthBody, TaskDetailBody, TasksBody, WorkersBody } from '../../src/wire.ts';
 import { ask } from '../helpers/ask.ts';
 import { titleUnless } from '../helpers/redis-server.ts';
 import { healthy, startExporter } from '../metrics/fake-exporter.ts';
@@ -37,6 +37,18 @@ describe('examples/celery', () => {
       const [order = ''] = await graphPaths(example);
       const { body: graph } = await ask<GraphBody>(base, order);
       expect(graph.nodes.map(({ task_name }) => task_name)).toContain('tasks.place_order');
+      const { body: figures } = await ask<TasksBody>(base, '/api/tasks/?stats=60&limit=0');
+      expect(figures.stats?.markers).toMatchObject([{ text: 'app started' }]);
+      // While it runs: its result takes the place of its progress.
+      const running = await waitFor(
+        async () => (await ask<TasksBody>(base, '/api/tasks/?state=PROGRESS&name=tasks.render_invoice')).body,
+        ({ tasks }) => tasks.some(({ progress }) => progress !== null),
+        60_000,
+      );
+      const invoice = running.tasks.find(({ progress }) => progress !== null);
+      expect(invoice?.progress).toMatchObject({ total: 3, text: expect.stringMatching(/^page [123]$/) });
+      const { body: task } = await ask<TaskDetailBody>(base, `/api/tasks/${invoice?.task_id}/`);
+      expect(task.links).toEqual([{ text: 'This task as JSON', url: `api/tasks/${invoice?.task_id}/` }]);
       const redis = redisPortOf(example);
       expect(await accepts(redis)).toBe(true);
       expect((await example.end('SIGINT')).code).toBe(0);

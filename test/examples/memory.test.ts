@@ -45,6 +45,7 @@ describe('examples/memory', () => {
       expect((await tasks(`state=${state}&limit=1`)).tasks, state).toHaveLength(1);
     }
     const { stats } = await tasks('stats=60&limit=0');
+    expect(stats?.markers).toMatchObject([{ text: 'shop opened' }]);
     expect(stats?.series.filter(({ succeeded }) => (succeeded ?? 0) > 0).length).toBeGreaterThan(10);
     for (const state of ['PROGRESS', 'RETRY', 'STARTED']) {
       const { body: feed } = await ask<EventsBody>(base, `/api/events/latest/?limit=1&state=${state}`);
