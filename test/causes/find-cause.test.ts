@@ -87,6 +87,19 @@ describe('the cause of a failure', () => {
     expect(find(cut)?.frame).toBeNull();
   });
 
+  it('is that of the beginning of a text whose rest is not known: the same beyond 240 characters', () => {
+    const whole = `shop.Declined('card of customer 17 ${'has no funds '.repeat(80)}')`;
+    const cutAt = (length: number) =>
+      find({
+        ...{ exception: whole.slice(0, length), isExceptionCut: true },
+        ...{ traceback: null, isTracebackCut: false },
+      });
+    expect(causeOf(whole)?.message).toHaveLength(240);
+    for (const length of [300, 500, 1_000]) expect(cutAt(length)).toEqual(causeOf(whole));
+    expect(cutAt(100)?.id).not.toBe(causeOf(whole)?.id);
+    expect(cutAt(100)?.exception).toBe('Declined');
+  });
+
   it.each([
     ['quotes', "'"],
     ['escaped quotes', "\\'"],

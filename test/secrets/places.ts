@@ -94,7 +94,7 @@ export async function readRoutes(host: Host, id: string): Promise<Map<string, st
   const paths = [
     '/healthcheck',
     '/api/components/',
-    '/api/tasks/?stats=60&limit=1',
+    '/api/tasks/?stats=60&stats_causes=1000&limit=1',
     `${task}relations/`,
     `${task}graph/?limit=20000`,
     `${task}graph/updates/?limit=20000`,

@@ -63,7 +63,8 @@ function workersPart(health: HealthBody | null, workers: readonly WorkerBody[] |
   if (workers === null) return null;
   const online = workers.filter(({ status }) => status === 'online');
   const slots = online.reduce((sum, { concurrency }) => sum + (concurrency ?? 0), 0);
-  const active = online.reduce((sum, worker) => sum + (worker.active ?? 0), 0);
+  const active = online.flatMap((worker) => worker.active ?? []);
+  const busy = active.length < online.length ? '' : `${active.reduce((sum, count) => sum + count, 0)} of `;
   const checked = health?.checks.workers?.ok ?? null;
   // A queue within the app's process has no workers of its own.
   if (workers.length === 0 && checked !== false) return null;
@@ -72,7 +73,7 @@ function workersPart(health: HealthBody | null, workers: readonly WorkerBody[] |
   return {
     text: `Workers ${online.length}/${workers.length}`,
     tone: ok ? tone : 'failure',
-    detail: slots > 0 ? `${active} of ${slots} slots busy` : '',
+    detail: slots > 0 ? `${busy}${slots} slots${busy === '' ? '' : ' busy'}` : '',
     path: 'workers',
   };
 }
