@@ -42,6 +42,11 @@ const LOADS: Readonly<Record<string, readonly [label: string, target: (request: 
     'statistics of an hour of tasks',
     (n) => `${LIST}?stats=120&limit=0&until=${Date.now() - (n % 1_000)}`,
   ],
+  callers: [
+    'the same with percentiles and callers of a name',
+    (n) =>
+      `${LIST}?stats=120&limit=0&stats_percentiles=true&stats_callers=true&name=shop.step_${n % 7}&until=${Date.now() - (n % 1_000)}`,
+  ],
   rollups: [
     'statistics of 90 days, 10,000 names',
     (n) => `${LIST}?stats=129600&limit=0&step=86400&name=shop.step_${n % 7}`,

@@ -1,3 +1,4 @@
+import type { QueueHistory } from '../../src/history/aggregate/queue-history.ts';
 import type { TaskChange } from '../../src/history/history.ts';
 import { createMemoryState } from '../../src/history/memory/memory-state.ts';
 import { createMemoryWriter } from '../../src/history/memory/memory-writer.ts';
@@ -32,9 +33,11 @@ export interface RollupsKit {
 /** A process that counts. */
 export interface CountingInstance {
   record(...changes: readonly TaskChange[]): void;
-  recordQueue(queue: string, waiting: number, oldestDueAt: number | null): void;
+  recordQueue(queue: string, waiting: number, oldestDueAt: number | null, isAtLeast?: boolean): void;
   write(isHolder?: boolean): Promise<void>;
   skip(): Promise<void>;
+  /** Queues over time, by what it has in memory. */
+  readonly queues: QueueHistory;
   /** How many tasks of a name have succeeded, by what it has in memory. */
   succeeded(name: string): number;
 }
@@ -65,7 +68,8 @@ export async function rollupsKit(rollupDays = 90): Promise<RollupsKit> {
   };
 }
 
-function newInstance(
+/** Starts an instance that counts into a session. */
+export function newInstance(
   session: StoreSession,
   writer: string,
   rollupDays: number,
@@ -81,6 +85,7 @@ function newInstance(
     },
     recordQueue: recorder.recordQueue,
     write: (isHolder = true) => rollups.turn({ writes: true, isHolder }),
+    queues: state.aggregate.queues,
     skip: () => rollups.turn({ writes: false, isHolder: false }),
     succeeded: (name) => state.aggregate.counts(name, clock() - DAY, clock() + MINUTE).succeeded,
   };

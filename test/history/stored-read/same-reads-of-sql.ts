@@ -1,6 +1,7 @@
 /** Every read of a history over a real database, compared with one memory that holds everything. */
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { HistoryStore, StoreSession } from '../../../src/history/store.ts';
+import { expectSameDepths } from './same-depths.ts';
 import {
   expectSameOpenTasks,
   expectSamePages,
@@ -33,6 +34,7 @@ export function describeSameReads(title: string, store: () => HistoryStore, numR
     it('counts the same tasks', () => expectSameTotals(withSession, numRuns));
     it('has the same statistics', () => expectSameStats(withSession, numRuns));
     it('sums up the same open tasks', () => expectSameOpenTasks(withSession, numRuns));
+    it('has the same depths of queues', () => expectSameDepths(withSession, numRuns));
     it('has the same workflows', () => expectSameTrees(withSession, numRuns));
   });
 }

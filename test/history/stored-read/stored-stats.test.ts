@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createArrayStore } from '../../helpers/array-store.ts';
 import { CONTEXT, query, T0, told } from '../telling.ts';
+import { expectSameDepths } from './same-depths.ts';
 import { arraySessions, expectSameStats } from './same-reads.ts';
 import { keptOf, memoryOf, readerOver, storedOf } from './split-history.ts';
 
@@ -11,6 +12,10 @@ const statsOf = (filter: Parameters<typeof query>[0] = {}, minutes = 60) => ({
 describe('statistics over memory and a store', () => {
   it('are the same as those of one memory that holds everything', async () => {
     await expectSameStats(arraySessions, 60);
+  });
+
+  it('have the same depths of queues as memory', async () => {
+    await expectSameDepths(arraySessions, 60);
   });
 
   it('of a time that memory knows need no store', async () => {

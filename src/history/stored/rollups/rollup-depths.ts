@@ -12,6 +12,8 @@ import type { Piece } from './rollup-pieces.ts';
 
 /** Most cells that one answer reads of one level and span. */
 const MOST_CELLS = 50_000;
+/** What messages of a queue do. */
+const MOVES = ['sent', 'received', 'started'] as const;
 
 /** The queues in which most waited. Rejects with what the store throws. @param queues only these; empty: all */
 export async function readDepths(
@@ -23,10 +25,16 @@ export async function readDepths(
 ): Promise<readonly QueueDepths[]> {
   const all = { names: [], workers: [] };
   const steps = { first: window.first, ms: window.stepSeconds * 1_000 };
-  const peaks = await Promise.all(
-    pieces.map((piece) => store.peaks({ ...piece, ...all, queues, level: 5 }, steps)),
-  );
+  const whole = { first: window.first, ms: steps.ms * window.count };
+  const [peaks, moves] = await Promise.all([
+    Promise.all(pieces.map((piece) => store.peaks({ ...piece, ...all, queues, level: 5 }, steps))),
+    Promise.all(pieces.map((piece) => store.peaks({ ...piece, ...all, queues, level: 2 }, whole))),
+  ]);
   const most = new Map<string, number>();
+  // Queues that nobody has read, and out of which something was taken.
+  for (const { queue, counts } of moves.flat()) {
+    if (queue !== UNKNOWN && MOVES.some((move) => (counts[OUTCOMES[move]] ?? 0) > 0)) most.set(queue, 0);
+  }
   for (const { queue, counts } of peaks.flat()) {
     most.set(queue, Math.max(most.get(queue) ?? 0, counts[GAUGE.mostWaiting] ?? 0));
   }
