@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { bullmqSources } from '../../src/bullmq.ts';
 import type { TaskDetail } from '../../src/model.ts';
 import { detail } from '../helpers/bullmq-read.ts';
 import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
@@ -21,6 +22,23 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'the log of a j
     expect(await logOf([])).toEqual({ lines: [], total: 0 });
     expect(await logOf(['one', 'password=hunter2'])).toEqual({ lines: ['one', 'password=***'], total: 2 });
     expect(await logOf(lines)).toEqual({ lines: lines.slice(-100), total: 130 });
+  });
+
+  it('is searched for secrets once, although the timeline has it, too', async () => {
+    await logOf(['one', 'password=hunter2']);
+    await on.redis.hset('bull:q:1', { processedOn: '1800000000100', finishedOn: '1800000000200' });
+    await on.redis.del('bull:q:wait');
+    await on.redis.zadd('bull:q:completed', 1_800_000_000_200, '1');
+    const seen: string[] = [];
+    const redact = (text: string, field: string): string => {
+      if (text.includes('password=')) seen.push(field);
+      return text.replace('hunter2', '***');
+    };
+    const own = bullmqSources({ connection: on.server.url(), redact });
+    const task = await detail(own, 'q:1');
+    expect(task?.timeline?.find(({ state }) => state === 'STARTED')?.detail).toBe('one\npassword=***');
+    expect(seen).toEqual(['log']);
+    own.close();
   });
 
   it('reads no more of long lines than is shown, and none of lines of megabytes', async () => {
