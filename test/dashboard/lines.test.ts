@@ -1,0 +1,192 @@
+import type { Locator } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import type { ScheduleSource, TaskSource } from '../../src/source.ts';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
+import { serve, until } from '../router/host-kit.ts';
+import { browserMissing, browserTitle, type LookOptions, look } from './browser.ts';
+
+const [major] = EXPRESS_MAJORS;
+if (major === undefined) throw new Error('there is no Express');
+
+const START = Date.UTC(2026, 10, 23, 6, 0);
+const MINUTE = 60_000;
+const steps = <T>(make: (step: number) => T): T[] =>
+  Array.from({ length: 60 }, (_, step) => make(step));
+const waits = { waitP50: 0.1, waitP95: 0.2, waitP99: 0.3 };
+
+/** An hour: run times are not known from 06:10 to 06:20, and nothing is known of the queue at first. */
+const counted: TaskSource = {
+  name: 'mine',
+  listTasks: () => ({ tasks: [], next: null, total: 0 }),
+  getTask: () => null,
+  getTaskStats: () => ({
+    ...{ stepSeconds: 60, states: { SUCCESS: 90 }, workers: [], queues: ['mail'] },
+    names: [
+      {
+        ...{
+          name: 'mail.send',
+          count: 60,
+          failed: 0,
+          runtimeP50: 1,
+          runtimeP95: 2,
+          waitP50: 0.1,
+          waitP95: 0.2,
+        },
+      },
+    ],
+    series: steps((step) => ({
+      ...{ t: new Date(START + step * MINUTE), received: 1, succeeded: 1, failed: 0, retried: 0, ...waits },
+      ...(step >= 10 && step < 20
+        ? { runtimeP50: null, runtimeP95: null, runtimeP99: null }
+        : { runtimeP50: 1, runtimeP95: step === 30 ? 90 : 2, runtimeP99: 3 }),
+    })),
+    runtimeHistogram: [
+      { le: 0.5, count: 3 },
+      { le: 1, count: 50 },
+      { le: null, count: 7 },
+    ],
+    queueDepths: [
+      {
+        queue: 'mail',
+        waiting: steps((step) => (step < 5 ? null : step)),
+        oldestSeconds: steps((step) => (step < 5 ? null : step * 10)),
+        ...{ sent: steps(() => 3), received: steps(() => 2), oldestAtLeast: true },
+      },
+    ],
+  }),
+};
+
+const runs: ScheduleSource = {
+  name: 'mine',
+  listSchedules: () => [
+    {
+      ...{ id: 'nightly', name: 'Nightly', task: 'reports.nightly', schedule: 'every 30 s', enabled: true },
+      nextRunAt: new Date(Date.now() + 60 * MINUTE),
+      lastRuns: steps((index) => ({
+        ...{ taskId: `run-${index}`, state: index === 0 ? 'FAILURE' : 'SUCCESS', runtime: 1 },
+        at: new Date(START - index * MINUTE),
+      })).slice(0, 20),
+    },
+  ],
+};
+
+async function open(hash: string, options: LookOptions = {}) {
+  const { base } = await serve(major as NonNullable<typeof major>, {
+    sources: { tasks: counted, schedules: runs },
+    markers: () => [{ at: new Date(START + 30 * MINUTE), text: 'v412' }],
+  });
+  const view = await look(base, hash, { expected: /501|404/, timezoneId: 'UTC', ...options });
+  const chart = (label: string): Locator =>
+    view.page
+      .locator('figure.chart')
+      .filter({ has: view.page.getByRole('slider', { name: label, exact: true }) });
+  const query = (): string => decodeURIComponent(view.page.url().split('?')[1] ?? '');
+  return { ...view, chart, query };
+}
+
+const NAME = '#/names/mail.send';
+
+describe.skipIf(browserMissing)(browserTitle('in a browser, lines over time'), () => {
+  it('show each value, and what is not known as a gap', async () => {
+    const { page, chart } = await open(NAME);
+    const run = chart('Run time of mail.send');
+    await run.getByRole('slider').focus();
+    await page.keyboard.press('Home');
+    expect(await run.locator('figcaption').textContent()).toMatch(/p95 2\.0 s.*p50 1\.0 s.*06:00/);
+    for (let step = 0; step < 12; step += 1) await page.keyboard.press('ArrowRight');
+    expect(await run.locator('figcaption').textContent()).toMatch(/p95 –.*p50 –.*06:12/);
+    const thick = run.locator('.line-thick').first();
+    // One line up to the gap and one behind it, and a dotted one between them.
+    expect((await thick.getAttribute('d'))?.match(/M/g)).toHaveLength(2);
+    expect((await run.locator('.chart-gap').first().getAttribute('d'))?.match(/M/g)).toHaveLength(1);
+  });
+
+  it('share one cursor', async () => {
+    const { page, chart } = await open(NAME);
+    const [tasks, run] = [chart('Tasks of mail.send'), chart('Run time of mail.send')];
+    const slider = tasks.getByRole('slider');
+    const { width = 0 } = (await slider.boundingBox()) ?? {};
+    await slider.hover({ position: { x: (width * 30.5) / 60, y: 40 } });
+    await until(async () =>
+      /p95 1 min 30 s.*06:30/.test((await run.locator('figcaption').textContent()) ?? ''),
+    );
+    expect(await run.locator('.chart-cursor').count()).toBe(1);
+    await page.mouse.move(0, 0);
+    await until(async () => (await run.locator('.chart-cursor').count()) === 0);
+  });
+
+  it('set the period by a drag, and by Shift and arrows', async () => {
+    const { page, chart, query } = await open(NAME);
+    const slider = chart('Run time of mail.send').getByRole('slider');
+    await slider.scrollIntoViewIfNeeded();
+    const { x = 0, y = 0, width = 0 } = (await slider.boundingBox()) ?? {};
+    await page.mouse.move(x + (width * 10.5) / 60, y + 30);
+    await page.mouse.down();
+    await page.mouse.move(x + (width * 19.5) / 60, y + 30, { steps: 4 });
+    await page.mouse.up();
+    await until(() => query().includes('from=2026-11-23T06:10:00.000Z&to=2026-11-23T06:20:00.000Z'));
+    await slider.focus();
+    await page.keyboard.press('End');
+    await page.keyboard.press('Shift+ArrowLeft');
+    await page.keyboard.press('Enter');
+    await until(() => query().includes('from=2026-11-23T06:58:00.000Z&to=2026-11-23T07:00:00.000Z'));
+  });
+
+  it('have markers, which the choice of the period has, too', async () => {
+    const { page, chart, query } = await open(NAME);
+    await chart('Run time of mail.send').getByRole('button', { name: 'Marker v412' }).click();
+    const link = page.getByRole('link', { name: 'Failures since v412 ›' });
+    expect(await link.getAttribute('href')).toMatch(/^#\/failures\?name=mail\.send&from=2026-11-23T06%3A30/);
+    await page.getByRole('button', { name: /^Time/ }).click();
+    await page
+      .getByRole('list', { name: 'Since a marker' })
+      .getByText(/^Since v412 /)
+      .click();
+    await until(() => /from=2026-11-23T06:30:00/.test(query()));
+  });
+
+  it('of a queue have a panel for how much waits and one for how long, over one axis', async () => {
+    const { page, chart } = await open('#/queues/mail');
+    const waiting = chart('Waiting in mail');
+    await waiting.getByRole('slider').press('End');
+    expect(await waiting.locator('figcaption').textContent()).toMatch(
+      /waiting 59.*oldest due ≥ 9 min 50 s.*06:59/,
+    );
+    expect(await waiting.locator('.chart-panel').count()).toBe(2);
+    await waiting.getByRole('slider').press('Home');
+    expect(await waiting.locator('figcaption').textContent()).toMatch(/waiting –.*oldest due –.*06:00/);
+    await waiting.getByRole('button', { name: 'As table' }).click();
+    const rows = page.getByRole('region', { name: 'Waiting in mail' }).getByRole('row');
+    expect(await rows.first().textContent()).toBe('Timewaitingoldest due');
+    expect(await rows.nth(6).textContent()).toBe('06:055≥ 50 s');
+  });
+});
+
+describe.skipIf(browserMissing)(browserTitle('in a browser, a histogram'), () => {
+  it('says how many there are of each length, by keys and as a table', async () => {
+    const { page, chart } = await open(NAME);
+    const times = chart('Run times of mail.send');
+    const slider = times.getByRole('slider');
+    await slider.press('Home');
+    expect(await slider.getAttribute('aria-valuetext')).toBe('< 500 ms: 3 tasks');
+    await slider.press('End');
+    expect(await slider.getAttribute('aria-valuetext')).toBe('≥ 1.0 s: 7 tasks');
+    await times.getByRole('button', { name: 'As table' }).click();
+    const rows = page.getByRole('region', { name: 'Run times of mail.send' }).getByRole('row');
+    expect(await rows.nth(2).textContent()).toBe('< 1.0 s50 (83 %)');
+  });
+});
+
+describe.skipIf(browserMissing)(browserTitle('in a browser, squares'), () => {
+  it.each([
+    [1_440, 20],
+    [390, 7],
+  ] as const)('at %d px lead to the latest %d runs, the last one at the end', async (width, shown) => {
+    const { page } = await open('#/schedules', { viewport: { width, height: 900 } });
+    const squares = page.locator('.squares a:visible');
+    await until(async () => (await squares.count()) === shown);
+    expect(await squares.last().getAttribute('href')).toMatch(/^#\/tasks\/run-0/);
+    expect(await squares.last().getAttribute('aria-label')).toMatch(/FAILURE/);
+    if (width === 390) expect((await squares.last().boundingBox())?.height).toBeGreaterThanOrEqual(44);
+  });
+});
