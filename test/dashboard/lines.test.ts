@@ -10,8 +10,7 @@ if (major === undefined) throw new Error('there is no Express');
 
 const START = Date.UTC(2026, 10, 23, 6, 0);
 const MINUTE = 60_000;
-const steps = <T>(make: (step: number) => T): T[] =>
-  Array.from({ length: 60 }, (_, step) => make(step));
+const steps = <T>(make: (step: number) => T): T[] => Array.from({ length: 60 }, (_, step) => make(step));
 const waits = { waitP50: 0.1, waitP95: 0.2, waitP99: 0.3 };
 
 /** An hour: run times are not known from 06:10 to 06:20, and nothing is known of the queue at first. */

@@ -32,7 +32,7 @@ export function More(props: {
           <a href={linkTo('system')}>System</a>
           <ZoneButton />
           <ThemeButton />
-          <button type="button" onClick={() => helpOpen.set(true)}>
+          <button type="button" onClick={openHelp}>
             Keyboard
           </button>
           <CopyButton label="Copy link" text={absoluteLink} />
@@ -45,6 +45,12 @@ export function More(props: {
       )}
     </Popover>
   );
+}
+
+/** The focus goes back to the button of the menu first, so that it does so when the dialog closes, too. */
+function openHelp(): void {
+  document.getElementById('more')?.hidePopover();
+  helpOpen.set(true);
 }
 
 function ThemeButton() {
