@@ -8,7 +8,7 @@ export const LONG_FUNCTIONS: Readonly<Record<string, string>> = {
   'src/dashboard/graph/canvas-graph.tsx#CanvasGraph': EFFECT,
   'src/dashboard/graph/canvas-graph.tsx#requestAnimationFrame()': EFFECT,
   'src/dashboard/graph/canvas-graph.tsx#useEffect()': EFFECT,
-  'src/dashboard/graph/graph-view.tsx#GraphView': MARKUP,
+  'src/dashboard/graph/graph-view.tsx#Drawing': MARKUP,
   'src/dashboard/graph/use-pan-zoom.ts#usePanZoom': EFFECT,
   'src/dashboard/live/use-resource.ts#useResource': EFFECT,
   'src/dashboard/task/task-view.tsx#TaskView': MARKUP,

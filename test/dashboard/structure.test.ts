@@ -1,11 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { layOut } from '../../src/dashboard/graph/layout.ts';
 import { hasFailed } from '../../src/dashboard/graph/node-state.ts';
-import { failedPath, structureOf } from '../../src/dashboard/graph/structure.ts';
-import { titlesOf } from '../../src/dashboard/graph/titles.ts';
+import {
+  failedPath,
+  type Structure,
+  structureOf as structureSteps,
+} from '../../src/dashboard/graph/structure.ts';
+import { LINE_LENGTH, titleLines, titlesOf } from '../../src/dashboard/graph/titles.ts';
+import { finish } from '../graph/graph-kit.ts';
 import { edge, node } from './graph-parts.ts';
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+
+const structureOf = (...given: Parameters<typeof structureSteps>): Structure =>
+  finish(structureSteps(...given));
 
 const wide = {
   nodes: [
@@ -52,6 +60,24 @@ describe('the structure of a drawing', () => {
   it('draws each of them when the reader asks for it', () => {
     const drawnId = structureOf(wide.nodes, wide.edges, new Set()).drawnIdOf.get('m7') ?? '';
     expect(structureOf(wide.nodes, wide.edges, new Set([drawnId])).nodes).toHaveLength(23);
+  });
+
+  it('folds equal siblings and then equal tasks of one depth where there are more than 300 nodes', () => {
+    const pairs = range(400).flatMap((index) => [`a${index}`, `b${index}`]);
+    const nodes = [node('root', 'r'), ...pairs.map((id) => node(id, `t${id.slice(1)}`))];
+    const edges = pairs.map((id) => edge('root', id));
+    expect(structureOf(nodes, edges, new Set()).nodes).toHaveLength(401);
+    const deep = range(3_000).map((index) => node(`n${index}`, `t${index % 7}`));
+    const senders = range(3_000)
+      .slice(1)
+      .map((index) => edge(`n${Math.floor((index - 1) / 3)}`, `n${index}`));
+    const folded = structureOf(deep, senders, new Set());
+    expect(folded.nodes.length).toBeLessThanOrEqual(300);
+    expect(folded.nodes.reduce((sum, { members }) => sum + members.length, 0)).toBe(3_000);
+    const largest = folded.nodes.toSorted((one, other) => other.members.length - one.members.length)[0];
+    if (largest === undefined) throw new Error('nothing is drawn');
+    const opened = structureOf(deep, senders, new Set([largest.id]));
+    expect(opened.nodes).toHaveLength(folded.nodes.length - 1 + largest.members.length);
   });
 
   it('keeps what failed and what led to it, also round a cycle', () => {
@@ -108,6 +134,25 @@ describe('the titles of a drawing', () => {
         'warehouse.deliveries.importer.process',
       ),
     ).toEqual(['warehouse…mporter.process', '…exporter.process', 'deliveries…porter.process']);
+  });
+
+  it('have two lines, of which the second has both ends of the last segment', () => {
+    const lines = (...names: string[]) => {
+      const nodes = names.map((name, index) => node(`n${index}`, name));
+      return [...titleLines(structureOf(nodes, [], new Set()).nodes).values()];
+    };
+    expect(lines('shop.orders.place', 'warehouse.billing.render_and_send_all_documents')).toEqual([
+      ['shop.orders.place'],
+      ['warehouse.billing.', 'render_and…l_documents'],
+    ]);
+    const alike = [
+      'warehouse.importer.orders.of_today.process',
+      'warehouse.exporter.orders.of_today.process',
+    ];
+    expect(new Set(lines(...alike).map(([first]) => first)).size).toBe(2);
+    for (const found of lines('x'.repeat(80), `${'y'.repeat(40)}.z`, 'a.b.'.repeat(30), '.'.repeat(40))) {
+      expect(Math.max(...found.map(({ length }) => length))).toBeLessThanOrEqual(LINE_LENGTH);
+    }
   });
 
   it('have room in a node, whatever the names are', () => {

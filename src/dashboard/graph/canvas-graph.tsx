@@ -2,9 +2,9 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { theme } from '../settings.ts';
 import { useStore } from '../store.ts';
 import { lookOf } from './looks.ts';
-import { NODE } from './points.ts';
+import { LINES, NODE } from './points.ts';
 import type { DrawingProps } from './svg-graph.tsx';
-import { short, TITLE_LENGTH, titlesOf } from './titles.ts';
+import { short, titleLines } from './titles.ts';
 import type { PanZoom } from './use-pan-zoom.ts';
 
 const TONES = ['success', 'failure', 'retry', 'running', 'waiting', 'revoked'];
@@ -17,7 +17,7 @@ export function CanvasGraph(props: DrawingProps & { readonly pan: PanZoom }) {
   const { view, size } = pan;
   const ref = useRef<HTMLCanvasElement>(null);
   const chosen = useStore(theme);
-  const titles = useMemo(() => titlesOf(structure.nodes, TITLE_LENGTH), [structure]);
+  const titles = useMemo(() => titleLines(structure.nodes), [structure]);
 
   useEffect(() => {
     const canvas = ref.current;
@@ -78,10 +78,13 @@ export function CanvasGraph(props: DrawingProps & { readonly pan: PanZoom }) {
           context.fillRect(x, y, 5, NODE.height);
           context.font = '600 12px system-ui, sans-serif';
           context.fillStyle = text ?? '';
-          context.fillText(titles.get(node.id) ?? '', x + 14, y + 19);
+          const title = titles.get(node.id) ?? [];
+          const places = LINES[title.length] ?? [];
+          for (const [index, part] of title.entries())
+            context.fillText(part, x + 14, y + (places[index] ?? 0));
           context.font = '11px system-ui, sans-serif';
           context.fillStyle = tone;
-          context.fillText(short(look.line, 30), x + 14, y + 35);
+          context.fillText(short(look.line, 30), x + 14, y + (places[title.length] ?? 0));
         }
         if (node.id === selected) {
           context.strokeStyle = accent ?? '';

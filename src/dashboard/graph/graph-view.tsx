@@ -1,40 +1,72 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { GraphNodeBody, GraphState } from '../../client.ts';
-import { Empty } from '../parts/problem.tsx';
+import { Empty, Loading } from '../parts/problem.tsx';
+import { runInSlices } from '../slices.ts';
 import { wordsFor } from '../text/words.ts';
 import { useMedia } from '../use-media.ts';
 import { CanvasGraph } from './canvas-graph.tsx';
 import { Details, Summary } from './details.tsx';
 import { layOut } from './layout.ts';
 import { hasFailed } from './node-state.ts';
-import { failedPath, structureOf } from './structure.ts';
+import { failedPath, type Structure, structureOf } from './structure.ts';
 import { SvgGraph } from './svg-graph.tsx';
 import { usePanZoom } from './use-pan-zoom.ts';
 
 /** Browsers become slow with more SVG nodes than this; larger graphs use a canvas. */
 const MOST_IN_SVG = 500;
 
-/** Draws a workflow. */
-export function GraphView(props: {
+interface GraphViewProps {
   readonly graph: GraphState;
   readonly taskId: string;
   readonly isFailedOnly: boolean;
-}) {
-  const { graph, taskId, isFailedOnly } = props;
+}
+
+/** Draws a workflow. */
+export function GraphView(props: GraphViewProps) {
   const [expanded, setExpanded] = useState<ReadonlySet<string>>(new Set());
+  const structure = useStructure(props, expanded);
+  if (structure === null) return <Loading />;
+  return <Drawing {...props} structure={structure} expanded={expanded} onExpand={setExpanded} />;
+}
+
+/** What to draw, made in slices; `null` at first. */
+function useStructure(
+  { graph, isFailedOnly }: GraphViewProps,
+  expanded: ReadonlySet<string>,
+): Structure | null {
+  const [structure, setStructure] = useState<Structure | null>(null);
+  // State changes do not move nodes. Only the failed path needs a new layout, when other tasks have failed: one that
+  // turns out to be a consequence may leave as another one joins.
+  const failures = isFailedOnly ? failedIds(graph.nodes) : '';
+  useEffect(() => {
+    let isOver = false;
+    const shown = isFailedOnly ? failedPath(graph.nodes, graph.edges) : graph;
+    runInSlices(structureOf(shown.nodes, shown.edges, expanded), (made) => {
+      if (!isOver) setStructure(made);
+    });
+    return () => {
+      isOver = true;
+    };
+  }, [graph.edges, graph.nodes.length, expanded, isFailedOnly, failures]);
+  return structure;
+}
+
+function Drawing(
+  props: GraphViewProps & {
+    readonly structure: Structure;
+    readonly expanded: ReadonlySet<string>;
+    readonly onExpand: (expanded: ReadonlySet<string>) => void;
+  },
+) {
+  const { graph, taskId, isFailedOnly, structure, expanded, onExpand: setExpanded } = props;
   const [selected, setSelected] = useState<string | null>(null);
   const [search, setSearch] = useState('');
   const isNarrow = useMedia('(max-width: 760px)');
   const nodes = useMemo(() => new Map(graph.nodes.map((node) => [node.id, node])), [graph.nodes]);
-  // State changes do not move nodes. Only the failed path needs a new layout, when other tasks have failed: one that
-  // turns out to be a consequence may leave as another one joins.
-  const failures = isFailedOnly ? failedIds(graph.nodes) : '';
-  const structure = useMemo(() => {
-    const shown = isFailedOnly ? failedPath(graph.nodes, graph.edges) : graph;
-    return structureOf(shown.nodes, shown.edges, expanded);
-  }, [graph.edges, graph.nodes.length, expanded, isFailedOnly, failures]);
   const layout = useMemo(() => layOut(structure, isNarrow), [structure, isNarrow]);
-  const pan = usePanZoom(layout, `${taskId} ${isFailedOnly} ${structure.nodes.length}`);
+  const asked = structure.drawnIdOf.get(taskId) ?? taskId;
+  const drawingKey = `${taskId} ${isFailedOnly} ${structure.nodes.length}`;
+  const pan = usePanZoom(layout, drawingKey, layout.points.get(asked));
   const matches = useMemo(() => matchesOf(search, structure.nodes, nodes), [search, structure, nodes]);
   const drawn = structure.nodes.find((node) => node.id === selected);
   const isSvg = structure.nodes.length <= MOST_IN_SVG;
@@ -56,7 +88,6 @@ export function GraphView(props: {
     if (point !== undefined) pan.centre(point);
   }
 
-  const asked = structure.drawnIdOf.get(taskId) ?? taskId;
   const drawing = { structure, layout, nodes, asked, selected, matches, onPick: pick };
   // Panning moves the whole drawing, so the nodes need not be rendered again.
   const svg = useMemo(
@@ -139,7 +170,7 @@ function failedIds(nodes: readonly GraphNodeBody[]): string {
 
 function matchesOf(
   search: string,
-  drawn: ReturnType<typeof structureOf>['nodes'],
+  drawn: Structure['nodes'],
   nodes: ReadonlyMap<string, GraphNodeBody>,
 ): ReadonlySet<string> | null {
   const text = search.trim().toLowerCase();

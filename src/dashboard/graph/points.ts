@@ -1,7 +1,10 @@
 /** Result of every graph layout. */
 
-/** Width and height of a node, in pixels. */
-export const NODE = { width: 190, height: 46 };
+/** Width and height of a node, in pixels: two lines of title and one of state. */
+export const NODE = { width: 190, height: 60 };
+
+/** Where the lines of a node are, in pixels from its top, if its title has one or two. */
+export const LINES: readonly (readonly number[])[] = [[], [25, 43], [18, 33, 51]];
 
 /** Centre of a node. */
 export interface Point {

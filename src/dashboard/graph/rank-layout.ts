@@ -1,14 +1,14 @@
 /** A layout for thousands of nodes, whose time grows linearly with their number. */
-import type { Layout, Point } from './points.ts';
+import { type Layout, NODE, type Point } from './points.ts';
 import type { Structure } from './structure.ts';
 
 const STEP_X = 250;
-const STEP_Y = 60;
+const STEP_Y = NODE.height + 14;
 /** A layer with more nodes is split into columns. */
 const MOST_IN_COLUMN = 40;
 const COLUMN_X = 205;
 const MARGIN = 20;
-const HALF = { x: 95, y: 23 };
+const HALF = { x: NODE.width / 2, y: NODE.height / 2 };
 
 /** Places each node by its rank: one layer per rank, from left to right. */
 export function layOutByRank({ nodes, edges }: Structure): Layout {

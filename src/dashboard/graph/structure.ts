@@ -3,6 +3,8 @@
  * failed path is kept.
  */
 import type { GraphEdgeBody, GraphNodeBody } from '../../client.ts';
+import { each, type Steps } from '../slices.ts';
+import { fold } from './fold.ts';
 import { hasFailed } from './node-state.ts';
 
 /** A node of the drawing: a task, a group, or several folded tasks of one name. */
@@ -30,35 +32,33 @@ export interface Structure {
   readonly drawnIdOf: ReadonlyMap<string, string>;
 }
 
-/** Maximum number of siblings with the same name that are drawn separately. */
-const MOST_SIBLINGS = 8;
-
 /**
  * Folds a workflow into drawn nodes and edges.
  *
  * @param expanded ids of folded nodes that the reader has opened
  */
-export function structureOf(
+export function* structureOf(
   nodes: readonly GraphNodeBody[],
   edges: readonly GraphEdgeBody[],
   expanded: ReadonlySet<string>,
-): Structure {
-  const drawnIdOf = fold(nodes, edges, expanded);
+): Steps<Structure> {
+  const drawnIdOf = yield* fold(nodes, edges, expanded);
   const drawn = new Map<string, { node: GraphNodeBody; members: string[] }>();
-  for (const node of nodes) {
+  yield* each(nodes, (node) => {
     const drawnId = drawnIdOf.get(node.id) ?? node.id;
     const before = drawn.get(drawnId);
     if (before === undefined) drawn.set(drawnId, { node, members: [node.id] });
     else before.members.push(node.id);
-  }
+  });
   const seen = new Set<string>();
-  const drawnEdges = edges.flatMap(({ source, target, kind }) => {
+  const drawnEdges: DrawnEdge[] = [];
+  yield* each(edges, ({ source, target, kind }) => {
     const from = drawnIdOf.get(source) ?? source;
     const to = drawnIdOf.get(target) ?? target;
     const key = `${from}\n${to}`;
-    if (from === to || seen.has(key)) return [];
+    if (from === to || seen.has(key)) return;
     seen.add(key);
-    return [{ source: from, target: to, kind }];
+    drawnEdges.push({ source: from, target: to, kind });
   });
   return {
     nodes: [...drawn].map(([id, { node, members }]) => ({
@@ -76,36 +76,6 @@ function kindOf({ kind, state }: GraphNodeBody, count: number): DrawnNode['kind'
   if (count > 1) return 'tasks';
   if (kind === 'group' || kind === 'chord') return kind;
   return state === null ? 'unseen' : 'task';
-}
-
-/** Maps each node to the drawn node that stands for it, where many siblings have the same name. */
-function fold(
-  nodes: readonly GraphNodeBody[],
-  edges: readonly GraphEdgeBody[],
-  expanded: ReadonlySet<string>,
-): Map<string, string> {
-  const parentOf = new Map<string, string>();
-  // For folding, membership of a group is more useful than the sender of a task.
-  for (const { source, target, kind } of edges) {
-    // The parent in a flow runs after its children.
-    const [parent, child] = kind === 'flow' ? [target, source] : [source, target];
-    if (kind === 'group' || !parentOf.has(child)) parentOf.set(child, parent);
-  }
-  const siblings = new Map<string, string[]>();
-  for (const { id, task_name, kind } of nodes) {
-    const parent = parentOf.get(id);
-    if (parent === undefined || kind === 'group' || kind === 'chord') continue;
-    const key = `${parent} × ${task_name}`;
-    const group = siblings.get(key);
-    if (group === undefined) siblings.set(key, [id]);
-    else group.push(id);
-  }
-  const drawnIdOf = new Map<string, string>();
-  for (const [key, ids] of siblings) {
-    if (ids.length <= MOST_SIBLINGS || expanded.has(key)) continue;
-    for (const id of ids) drawnIdOf.set(id, key);
-  }
-  return drawnIdOf;
 }
 
 /** The tasks that failed themselves, and all nodes from which one of them is reachable. */

@@ -1,8 +1,8 @@
 import type { GraphNodeBody } from '../../client.ts';
 import { lookOf } from './looks.ts';
-import { type Layout, NODE } from './points.ts';
+import { type Layout, LINES, NODE } from './points.ts';
 import type { DrawnEdge, DrawnNode, Structure } from './structure.ts';
-import { short, TITLE_LENGTH, titleOf, titlesOf } from './titles.ts';
+import { short, titleLines, titleOf } from './titles.ts';
 
 /** Properties of both drawings, SVG and canvas. */
 export interface DrawingProps {
@@ -18,7 +18,7 @@ export interface DrawingProps {
 
 /** Draws up to some hundred nodes. Each can be reached by keyboard and read by a screen reader. */
 export function SvgGraph({ structure, layout, nodes, asked, selected, matches, onPick }: DrawingProps) {
-  const titles = titlesOf(structure.nodes, TITLE_LENGTH);
+  const titles = titleLines(structure.nodes);
   return (
     <>
       {structure.edges.map((edge) => (
@@ -30,7 +30,7 @@ export function SvgGraph({ structure, layout, nodes, asked, selected, matches, o
           <Node
             key={node.id}
             node={node}
-            label={titles.get(node.id) ?? ''}
+            label={titles.get(node.id) ?? []}
             x={(layout.points.get(node.id)?.x ?? 0) - NODE.width / 2}
             y={(layout.points.get(node.id)?.y ?? 0) - NODE.height / 2}
             tone={look.tone}
@@ -88,8 +88,8 @@ function curve(
 
 interface NodeProps {
   readonly node: DrawnNode;
-  /** The title, as far as there is room for it. */
-  readonly label: string;
+  /** The lines of the title, as far as there is room for it. */
+  readonly label: readonly string[];
   readonly x: number;
   readonly y: number;
   readonly tone: string;
@@ -102,6 +102,7 @@ interface NodeProps {
 
 function Node({ node, label, x, y, tone, line, isAsked, isSelected, isFaded, onPick }: NodeProps) {
   const title = titleOf(node);
+  const places = LINES[label.length] ?? [];
   return (
     <g
       class={`node node-${node.kind} tone-${tone}${isAsked ? ' asked' : ''}${isSelected ? ' selected' : ''}${isFaded ? ' faded' : ''}`}
@@ -122,10 +123,12 @@ function Node({ node, label, x, y, tone, line, isAsked, isSelected, isFaded, onP
       )}
       <rect width={NODE.width} height={NODE.height} rx={6} />
       <path class="node-tone" d={`M0 6a6 6 0 0 1 5-6v${NODE.height}a6 6 0 0 1-5-6z`} />
-      <text class="node-name" x={14} y={19}>
-        {label}
-      </text>
-      <text class="node-line" x={14} y={35}>
+      {label.map((text, index) => (
+        <text key={text} class="node-name" x={14} y={places[index]}>
+          {text}
+        </text>
+      ))}
+      <text class="node-line" x={14} y={places[label.length]}>
         {short(line, 30)}
       </text>
     </g>

@@ -6,8 +6,34 @@ import type { DrawnNode } from './structure.ts';
 export const titleOf = ({ kind, name, members }: DrawnNode): string =>
   kind === 'tasks' ? `${count(members.length)} × ${name}` : name;
 
-/** Characters of a title that fit into a node. */
-export const TITLE_LENGTH = 23;
+/** Characters of each of the two lines of a title. */
+export const LINE_LENGTH = 22;
+
+/**
+ * The titles of drawn nodes by their ids, each in one or two lines: the second has the last segment of the name, cut in
+ * its middle, and the first what tells it apart of the others.
+ */
+export function titleLines(nodes: readonly DrawnNode[]): ReadonlyMap<string, readonly string[]> {
+  const heads = titlesOf(
+    nodes.map((node) => ({ ...node, name: node.name.slice(0, Math.max(0, node.name.lastIndexOf('.'))) })),
+    LINE_LENGTH - 1,
+  );
+  return new Map(
+    nodes.map((node) => {
+      const [title, last] = [titleOf(node), lastOf(node.name)];
+      if (title.length <= LINE_LENGTH) return [node.id, [title]];
+      const isWhole = last === node.name;
+      const first = isWhole ? title.slice(0, LINE_LENGTH) : `${heads.get(node.id)}.`;
+      return [node.id, [first, middleCut(isWhole ? title.slice(LINE_LENGTH) : last)]];
+    }),
+  );
+}
+
+function middleCut(text: string): string {
+  if (text.length <= LINE_LENGTH) return text;
+  const start = Math.floor((LINE_LENGTH - 1) / 2);
+  return `${text.slice(0, start)}…${text.slice(start + 1 - LINE_LENGTH)}`;
+}
 
 /** Cuts a text at its end. */
 export function short(text: string, most: number): string {

@@ -24,21 +24,31 @@ const SMALLEST = 0.02;
 const LARGEST = 3;
 const DRAG_PX = 4;
 
-/** Pans and zooms by wheel, drag, pinch and buttons. */
-export function usePanZoom(layout: Layout, layoutKey: unknown): PanZoom {
+/** The least zoom at which names can be read. */
+const READABLE = 0.75;
+
+/** Where a drawing begins on the screen: in the middle, or if it is longer, with a point of it near the middle. */
+function startOf(length: number, room: number, at: number): number {
+  return length <= room ? (room - length) / 2 : Math.min(0, Math.max(room - length, room / 2 - at));
+}
+
+/** Pans and zooms by wheel, drag, pinch and buttons. @param first what to show if there is no room for all of it */
+export function usePanZoom(layout: Layout, layoutKey: unknown, first: Point | undefined): PanZoom {
   const ref = useRef<HTMLDivElement | null>(null);
   const [size, setSize] = useState({ width: 800, height: 500 });
   const [view, setView] = useState<View>({ x: 0, y: 0, k: 1 });
   const pointers = useRef(new Map<number, Point>());
   const dragged = useRef(0);
-  const latest = useRef({ layout, size });
-  latest.current = { layout, size };
+  const latest = useRef({ layout, size, first });
+  latest.current = { layout, size, first };
 
-  function showAll(): void {
-    const { layout: now, size: room } = latest.current;
-    const k = Math.max(SMALLEST, Math.min(1, room.width / now.width, room.height / now.height));
-    setView({ k, x: (room.width - now.width * k) / 2, y: (room.height - now.height * k) / 2 });
+  function show(least: number): void {
+    const { layout: now, size: room, first: point } = latest.current;
+    const k = Math.max(least, Math.min(1, room.width / now.width, room.height / now.height));
+    const x = startOf(now.width * k, room.width, (point?.x ?? 0) * k);
+    setView({ k, x, y: startOf(now.height * k, room.height, (point?.y ?? 0) * k) });
   }
+  const showAll = (): void => show(SMALLEST);
 
   function zoomAt(factor: number, x: number, y: number): void {
     setView((before) => {
@@ -57,7 +67,7 @@ export function usePanZoom(layout: Layout, layoutKey: unknown): PanZoom {
       latest.current = { ...latest.current, size: { width, height } };
     };
     measure();
-    showAll();
+    show(READABLE);
     const observer = new ResizeObserver(measure);
     observer.observe(element);
 
@@ -108,8 +118,7 @@ export function usePanZoom(layout: Layout, layoutKey: unknown): PanZoom {
     };
   }, []);
 
-  // Show the whole of a new drawing at first.
-  useEffect(showAll, [layoutKey]);
+  useEffect(() => show(READABLE), [layoutKey]);
 
   return {
     view,
