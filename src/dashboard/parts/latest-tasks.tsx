@@ -23,29 +23,33 @@ export function LatestTasks(props: {
   return (
     <section class="panel latest" aria-label={title}>
       <h2>{title}</h2>
-      <table>
-        <thead>
-          <tr>
-            {same !== 'failed' && <th scope="col">State</th>}
-            <th scope="col">Task</th>
-            <th scope="col">{same === 'failed' ? 'Error' : 'Error or arguments'}</th>
-            <th scope="col" class="num extra">
-              Run
-            </th>
-            <th scope="col" class="extra">
-              Worker
-            </th>
-            <th scope="col" class="num">
-              {same === 'failed' ? 'Failed' : 'Changed'}
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {tasks.map((task) => (
-            <Row key={`${task.source} ${task.task_id}`} task={task} same={same} />
-          ))}
-        </tbody>
-      </table>
+      <div class="table-scroll">
+        <table>
+          <thead>
+            <tr>
+              {same !== 'failed' && <th scope="col">State</th>}
+              <th scope="col">Task</th>
+              <th scope="col" class="latest-error">
+                {same === 'failed' ? 'Error' : 'Error or arguments'}
+              </th>
+              <th scope="col" class="num extra">
+                Run
+              </th>
+              <th scope="col" class="extra">
+                Worker
+              </th>
+              <th scope="col" class="num">
+                {same === 'failed' ? 'Failed' : 'Changed'}
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {tasks.map((task) => (
+              <Row key={`${task.source} ${task.task_id}`} task={task} same={same} />
+            ))}
+          </tbody>
+        </table>
+      </div>
       {(total === null || total > tasks.length) && (
         <p>
           <a href={all}>All {total === null ? '' : count(total)} tasks ›</a>
