@@ -37,6 +37,16 @@ export const CONDITION_CHECKS: Checks = {
     }
   },
 
+  'lists the failures of a cause, and none of an unknown one': async (bench) => {
+    const { rows, since } = await held(bench);
+    const ids = new Set(rows.flatMap((row) => causeOf(row)?.id ?? []));
+    for (const id of [...[...ids].slice(0, 2), 'no-such-cause']) {
+      const answer = await walk(bench, taskQuery({ since, causes: [id], limit: 3 }));
+      const expected = rows.filter((row) => causeOf(row)?.id === id);
+      expectRows(`listTasks of the cause ${id}`, answer, expected);
+    }
+  },
+
   'leaves out the causes that a condition excludes, and keeps tasks without one': async (bench) => {
     const { rows } = await held(bench);
     const failed = rows.find((row) => causeOf(row) !== null);

@@ -44,6 +44,12 @@ function lifeOf(state: TaskState, sentAt: number, gap: number) {
   return { ...ran, timestamp: at(3) };
 }
 
+/** Two causes, each with values of its own. */
+function errorOf(index: number): Pick<Task, 'exception' | 'traceback'> {
+  const text = index < 20 ? `no item ${index}` : `no answer of 10.0.0.${index}:80`;
+  return { exception: `ValueError('${text}')`, traceback: `Traceback\nValueError: ${text}` };
+}
+
 function sample(index: number, now: number): Task {
   const state = pick(STATES, index);
   // Rows 20 to 29 share all their times, so only the id can order them.
@@ -60,7 +66,7 @@ function sample(index: number, now: number): Task {
     retries: state === 'RETRY' ? 1 : 0,
     ...(reached ? { worker: pick(WORKERS, index) } : {}),
     ...(state === 'SUCCESS' ? { result: `'done ${index}'` } : {}),
-    ...(state === 'FAILURE' ? { exception: "ValueError('no')", traceback: 'Traceback\nValueError: no' } : {}),
+    ...(state === 'FAILURE' ? errorOf(index) : {}),
     ...lifeOf(state, sentAt, index % 3 === 0 ? 250 : 1500),
   };
 }

@@ -2,6 +2,7 @@
 import type { MonitorSources } from '../source.ts';
 import { ACTIVITY_CHECKS } from './activity-cases.ts';
 import { type Bench, type ContractPart, type ContractSetup, onBench, partsOf } from './bench.ts';
+import { CAUSE_CHECKS } from './cause-cases.ts';
 import type { Checks } from './checks.ts';
 import { CONDITION_CHECKS } from './condition-cases.ts';
 import { CONDUCT_CHECKS } from './conduct-cases.ts';
@@ -35,7 +36,7 @@ const TRIES_WHEN_LIVE = 3;
 const CHECKS_OF: Readonly<Record<ContractPart, Checks>> = {
   tasks: { ...TASK_CHECKS, ...CONDITION_CHECKS, ...DETAIL_CHECKS },
   'tasks.tree': TREE_CHECKS,
-  'tasks.stats': STATS_CHECKS,
+  'tasks.stats': { ...STATS_CHECKS, ...CAUSE_CHECKS },
   workers: WORKER_CHECKS,
   events: EVENT_CHECKS,
   schedules: SCHEDULE_CHECKS,

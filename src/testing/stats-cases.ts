@@ -1,7 +1,7 @@
 /** Cases on the statistics over the task list. */
 import type { Task } from '../model.ts';
 import { queryOfSource } from '../select/query-of-source.ts';
-import type { TaskQuery, TaskStats } from '../source.ts';
+import type { TaskQuery, TaskStats, TaskStatsQuery } from '../source.ts';
 import type { Bench } from './bench.ts';
 import type { Checks } from './checks.ts';
 import { held, taskQuery } from './listing.ts';
@@ -11,17 +11,18 @@ import { SHAPES } from './shapes.ts';
 const DAY = 1440;
 const MOST_NAMES = 50;
 
-async function statsOf(
+/** Reads figures and checks their shape. @param more what is asked for beside them */
+export async function statsOf(
   bench: Bench,
   now: Date,
   filter: Partial<TaskQuery> = {},
   minutes = DAY,
-  callers = false,
+  more: Partial<Pick<TaskStatsQuery, 'callers' | 'causes'>> = {},
 ): Promise<TaskStats> {
   const { tasks } = bench.sources;
   const asked = taskQuery(filter);
   const own = tasks === undefined ? null : queryOfSource(tasks, asked);
-  const query = Object.freeze({ minutes, now, callers, filter: own ?? asked });
+  const query = Object.freeze({ minutes, now, callers: false, ...more, filter: own ?? asked });
   const stats = await bench.read('getTaskStats', (context) => tasks?.getTaskStats?.(query, context));
   if (!stats) fail('getTaskStats', 'figures', stats);
   SHAPES.taskStats(stats, 'getTaskStats');
@@ -149,7 +150,7 @@ export const STATS_CHECKS: Checks = {
       ['callers', link.name, link.parent],
       ['callees', link.parent, link.name],
     ] as const) {
-      const found = (await statsOf(bench, now, { names: [name] }, DAY, true))[figure];
+      const found = (await statsOf(bench, now, { names: [name] }, DAY, { callers: true }))[figure];
       if (found == null) return;
       const expected = links.filter((one) => one.name === link.name && one.parent === link.parent).length;
       const count = found.find((one) => one.name === other)?.count;
