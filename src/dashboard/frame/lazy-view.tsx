@@ -23,8 +23,10 @@ export function LazyView({ view, ...props }: ViewProps & { readonly view: View }
   const [error, setError] = useState<unknown>(null);
   useEffect(() => {
     setError(null);
+    // It may have been loaded ahead since this was rendered.
+    if (loaded.has(view)) setLoaded(view);
     // In a task of its own, which code that was just compiled does not make longer.
-    if (!loaded.has(view)) load(view).then(() => soon(() => setLoaded(view)), setError);
+    else load(view).then(() => soon(() => setLoaded(view)), setError);
   }, [view]);
   const Content = loaded.get(view);
   if (Content !== undefined) return <Content {...props} />;

@@ -7,11 +7,12 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
   return function Lazy(props: Props) {
     const [Part, setPart] = useState(() => loaded);
     useEffect(() => {
-      if (loaded !== null) return;
       const show = (part: ComponentType<Props>): void => {
         loaded = part;
         setPart(() => part);
       };
+      // Another place may have loaded it since this was rendered.
+      if (loaded !== null) return show(loaded);
       // Without an answer the frame says so, and the part is asked for again when it is shown again.
       load().then(show, () => {});
     }, []);
