@@ -172,6 +172,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'celerySources',
   ],
   'src/memory.ts': [
+    'MemoryQueueRecord',
     'MemoryRecord',
     'MemorySources',
     'MemorySourcesOptions',

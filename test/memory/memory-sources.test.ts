@@ -91,6 +91,28 @@ describe('memory sources', () => {
     expect(await sources.health.checkWorkers?.(check)).toMatchObject({ ok: null, responding: [] });
   });
 
+  it('know how much waits in a queue, and since when it grows', async () => {
+    const clock = { now: T0 };
+    const { sources } = recording({ now: () => clock.now });
+    for (const minute of Array.from({ length: 13 }, (_, index) => index)) {
+      clock.now = T0 + minute * 60_000;
+      const waiting = minute < 3 ? 0 : (minute - 2) * 10;
+      sources.recordQueue({
+        queue: 'mail',
+        waiting,
+        oldestDueAt: minute < 3 ? null : new Date(T0 + 180_000),
+      });
+    }
+    const stats = await sources.tasks.getTaskStats?.(
+      { minutes: 15, stepSeconds: 60, now: new Date(clock.now), filter: query() },
+      CONTEXT,
+    );
+    const [mail] = stats?.queueDepths ?? [];
+    expect(mail?.waiting.slice(-4)).toEqual([70, 80, 90, 100]);
+    expect(mail?.oldestSeconds.at(-1)).toBe(540);
+    expect(mail?.growingSince?.getTime()).toBeLessThanOrEqual(T0 + 180_000);
+  });
+
   it('never throw at a record that cannot be read: they say what to write, count it and go on', async () => {
     const { sources, errors, tasks } = recording();
     for (const record of [
@@ -116,11 +138,12 @@ describe('memory sources', () => {
       expect(() => sources.record(record as never)).not.toThrow();
     }
     expect(() => sources.recordWorker({} as never)).not.toThrow();
-    expect(errors).toHaveLength(12);
+    expect(() => sources.recordQueue({ queue: 'mail', waiting: -1 })).not.toThrow();
+    expect(errors).toHaveLength(13);
     expect(errors.every((error) => error instanceof TypeError && error.message.length > 10)).toBe(true);
     expect(errors[6]?.message).toMatch(/state/);
     expect(await tasks()).toEqual([]);
-    expect(await sources.history.getHistoryStats(CONTEXT)).toMatchObject({ dropped: 12 });
+    expect(await sources.history.getHistoryStats(CONTEXT)).toMatchObject({ dropped: 13 });
   });
 
   it.each([

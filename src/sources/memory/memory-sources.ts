@@ -1,4 +1,4 @@
-import type { History, HistoryReader, WorkerChange } from '../../history/history.ts';
+import type { History, HistoryReader, HistoryWriter, WorkerChange } from '../../history/history.ts';
 import { type HistorySources, historySources } from '../../history/history-sources.ts';
 import { withInstanceWalks } from '../../history/instance-walks.ts';
 import { createMemoryHistory } from '../../history/memory-history.ts';
@@ -31,6 +31,15 @@ export interface MemoryWorkerRecord extends Partial<Omit<WorkerChange, 'time'>> 
   readonly timestamp?: Date | number;
 }
 
+/** How much waits in a queue of the host's own. */
+export interface MemoryQueueRecord {
+  readonly queue: string;
+  /** Tasks that a worker could take now. */
+  readonly waiting: number;
+  /** When the oldest of them became due. Milliseconds if a number. Default: not known. */
+  readonly oldestDueAt?: Date | number | null;
+}
+
 /** Sources that hold what the host records. */
 export interface MemorySources extends HistorySources, Pick<MonitorSources, 'schedules' | 'components'> {
   readonly health: HealthSource;
@@ -41,6 +50,8 @@ export interface MemorySources extends HistorySources, Pick<MonitorSources, 'sch
   record(record: MemoryRecord): void;
   /** Records that a worker started, lives or ended. Never throws, like {@link MemorySources.record}. */
   recordWorker(record: MemoryWorkerRecord): void;
+  /** Records how much waits in a queue now; once a minute is enough. Never throws, like {@link MemorySources.record}. */
+  recordQueue(record: MemoryQueueRecord): void;
   /**
    * Frees what is held. Later records are ignored, and routers answer 503. With a store, what was recorded last is
    * written first, and a promise is returned, which never rejects and resolves within about three seconds. Called when
@@ -82,6 +93,7 @@ export function memorySources(options: MemorySourcesOptions = {}): MemorySources
     health: { name, checkWorkers: (context) => checkWorkers(reader, context) },
     record: (record) => guarded(() => writer.recordTask(toTaskChange(record, now))),
     recordWorker: (record) => guarded(() => writer.recordWorker(toWorkerChange(record, now))),
+    recordQueue: (record) => guarded(() => recordQueue(writer, record)),
     close,
   };
 }
@@ -125,6 +137,15 @@ async function checkWorkers(reader: HistoryReader, context: ReadContext): Promis
   if (responding.length + missing.length === 0) return { ok: null, responding, missing };
   const ok = responding.length > 0;
   return { ok, error: ok ? null : 'No worker responds.', responding, missing };
+}
+
+function recordQueue(writer: HistoryWriter, record: MemoryQueueRecord): void {
+  const { queue, waiting, oldestDueAt = null } = record ?? {};
+  if (typeof queue !== 'string' || queue === '' || !Number.isSafeInteger(waiting) || waiting < 0) {
+    throw new TypeError('recordQueue({ queue, waiting }) needs a name and a number, such as "mail" and 12.');
+  }
+  const dueAt = oldestDueAt === null ? null : Number(oldestDueAt);
+  writer.recordQueue(queue, waiting, Number.isFinite(dueAt) ? dueAt : null);
 }
 
 function toWorkerChange(record: MemoryWorkerRecord, now: () => number): WorkerChange {
