@@ -22,10 +22,14 @@ export const NAME_ORDERS = {
 } as const;
 export type NameOrder = keyof typeof NAME_ORDERS;
 
-/** By what factor the p95 of the run time differs, up or down; 0 where it cannot be compared. */
+/** Of fewer runs, the 95th percentile is one run, which may be chance. */
+const ENOUGH_RUNS = 20;
+
+/** By what factor the p95 of the run time differs, up or down, less if few have run; 0 where it cannot be compared. */
 function changeOf({ now, before }: NameFigures): number {
   const ratio = ratioOf(now.runtime_p95, before?.runtime_p95);
-  return ratio === null || ratio === 0 ? 0 : Math.max(ratio, 1 / ratio);
+  if (ratio === null || ratio === 0 || before === null) return 0;
+  return Math.max(ratio, 1 / ratio) * Math.min(1, now.count / ENOUGH_RUNS, before.count / ENOUGH_RUNS);
 }
 
 /** Each name beside what it was in the period before, in an order. @param before `null`: not known */

@@ -82,6 +82,9 @@ export function lookOf({ code, subject, look }: FindingBody): {
     const link = linkTo('failures', { name: subject, ...(from === null ? {} : { from }) });
     return { link, text: 'Failures' };
   }
+  if (code.startsWith('queue_') && subject !== null) {
+    return { link: linkTo(`queues/${encodeURIComponent(subject)}`), text: 'Queue' };
+  }
   if (pathname.startsWith('/api/tasks/')) return { link: linkTo('tasks', searchParams), text: 'Tasks' };
   if (pathname.startsWith('/api/workers/')) return { link: linkTo('workers'), text: 'Workers' };
   if (pathname.startsWith('/api/beat/')) return { link: linkTo('schedules'), text: 'Schedules' };
