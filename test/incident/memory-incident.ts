@@ -1,7 +1,13 @@
 /** The incident on `memorySources`: three hours of a shop, recorded in seconds by a clock of its own. */
-import { type MemoryRecord, type MemorySources, memorySources } from '../../src/memory.ts';
+import {
+  type MemoryQueueRecord,
+  type MemoryRecord,
+  type MemorySources,
+  memorySources,
+} from '../../src/memory.ts';
 import type { Schedule } from '../../src/model.ts';
 import type { MonitorOptions } from '../../src/options.ts';
+import { type Facts, p95 } from './facts.ts';
 import { type Story, tellStory } from './story.ts';
 
 const MINUTE = 60_000;
@@ -24,20 +30,8 @@ interface Run extends Partial<MemoryRecord> {
   readonly seconds: number | null;
 }
 
-/** What was recorded, for comparison. */
-export interface Truth {
-  /** Tasks that wait in the queue that backs up. */
-  readonly waiting: number;
-  /** Failures since the deploy, by class of the exception. */
-  readonly failures: Readonly<Record<string, number>>;
-}
-
 /** Records the incident, and returns what a router takes. */
-export function playOnMemory(): {
-  readonly story: Story;
-  readonly truth: Truth;
-  readonly options: MonitorOptions;
-} {
+export function playOnMemory(): { readonly facts: Facts; readonly options: MonitorOptions } {
   const story = tellStory(Date.now());
   let clock: number | null = story.begun;
   const queue = memorySources({
@@ -46,29 +40,70 @@ export function playOnMemory(): {
     now: () => clock ?? Date.now(),
   });
   const steps = stepsOf(story).sort((a, b) => a.at - b.at);
+  const depth = createDepth(story);
   for (const { at, record } of steps) {
     clock = at;
     queue.record({ ...record, timestamp: at });
+    queue.recordQueue(depth.after(at, record));
   }
   clock = null;
+  queue.recordQueue(depth.now());
   for (const hostname of ['w1@shop', story.worker, 'w3@shop']) addWorker(queue, hostname, story);
   const options: MonitorOptions = {
     sources: queue,
     authorize: false,
     markers: () => [{ at: new Date(story.deploy), text: story.marker, url: null }],
   };
-  return { story, truth: truthOf(story, steps), options };
+  return { facts: factsOf(story, steps, depth.waiting()), options };
 }
 
-function truthOf({ queue, backingUpSince }: Story, steps: readonly Step[]): Truth {
+/** Counts what waits in the queue that backs up. */
+function createDepth({ queue }: Story) {
+  const since = new Map<string, number>();
+  const now = (): MemoryQueueRecord => ({
+    ...{ queue, waiting: since.size },
+    oldestDueAt: since.values().next().value ?? null,
+  });
+  return {
+    now,
+    waiting: (): ReadonlyMap<string, number> => since,
+    after(at: number, { id, state, queue: name }: MemoryRecord): MemoryQueueRecord {
+      if (name === queue && state === 'PENDING') since.set(id, at);
+      else since.delete(id);
+      return now();
+    },
+  };
+}
+
+function factsOf(story: Story, steps: readonly Step[], waiting: ReadonlyMap<string, number>): Facts {
+  const { failing, worker, slots, hung, queue, deploy, order } = story;
   const failures: Record<string, number> = {};
-  for (const { record } of steps) {
-    if (record.state !== 'FAILURE') continue;
-    const { name } = record.error as Error;
-    failures[name] = (failures[name] ?? 0) + 1;
+  const runs = { before: [] as number[], after: [] as number[] };
+  for (const { at, record } of steps) {
+    if (record.state === 'FAILURE') {
+      const { name } = record.error as Error;
+      failures[name] = (failures[name] ?? 0) + 1;
+    }
+    if (record.name === story.slow && record.runtime != null) {
+      runs[at < deploy ? 'before' : 'after'].push(record.runtime);
+    }
   }
-  const waiting = steps.filter(({ at, record }) => record.queue === queue && at >= backingUpSince).length;
-  return { waiting, failures };
+  const [cause] = story.causes;
+  return {
+    ...story,
+    ...{ isShort: false, failures, waiting: waiting.size, dueSince: Math.min(...waiting.values()) },
+    slowdown: p95(runs.after) / p95(runs.before),
+    problems: [
+      `${failing} fails`,
+      `${worker}: ${slots} of ${slots} slots hold the same tasks`,
+      `Queue ${queue}: oldest due`,
+      `${waiting.size} tasks waiting`,
+      `${slots} ${hung} tasks run for`,
+    ],
+    why: [`${cause?.exception}`, `${cause?.message} ${order}`],
+    orderTasks: ['orders.place', failing, story.next],
+    schedule: { ...story.schedule, runs: () => Promise.resolve(story.schedule.runs) },
+  };
 }
 
 function addWorker(queue: MemorySources, hostname: string, { slots }: Story): void {

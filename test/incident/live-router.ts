@@ -1,0 +1,28 @@
+import { EXPRESS_MAJORS, type Listening, listen } from '../helpers/hosts.ts';
+import type { MonitorOptions } from '../../src/options.ts';
+
+/** A router that outlives a test. */
+export interface LiveRouter extends Listening {
+  readonly base: string;
+}
+
+/** Serves sources for all tests of a file. @param markers read anew for each answer */
+export async function serveForAll(
+  sources: NonNullable<MonitorOptions['sources']>,
+  markers: NonNullable<MonitorOptions['markers']>,
+): Promise<LiveRouter> {
+  const [major] = EXPRESS_MAJORS;
+  if (major === undefined) throw new Error('there is no Express');
+  const app = major.express();
+  const router = major.createMonitorRouter({ sources, authorize: false, markers });
+  app.use('/monitor', router);
+  const server = await listen(app);
+  return {
+    ...server,
+    base: `${server.url}/monitor`,
+    async close() {
+      await router.close();
+      await server.close();
+    },
+  };
+}
