@@ -58,6 +58,7 @@ export const LIVE: readonly string[] = [
   'test/examples/celery-store.test.ts',
   'test/examples/shared-history.test.ts',
   'test/history/stored-read/postgres.test.ts',
+  'test/incident/bullmq.test.ts',
   'test/incident/celery.test.ts',
   'test/incident/memory.test.ts',
   'test/packaging/consumers.test.ts',

@@ -1,5 +1,5 @@
-import { EXPRESS_MAJORS, type Listening, listen } from '../helpers/hosts.ts';
 import type { MonitorOptions } from '../../src/options.ts';
+import { EXPRESS_MAJORS, type Listening, listen } from '../helpers/hosts.ts';
 
 /** A router that outlives a test. */
 export interface LiveRouter extends Listening {

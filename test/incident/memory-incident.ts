@@ -36,8 +36,7 @@ export function playOnMemory(): { readonly facts: Facts; readonly options: Monit
   let clock: number | null = story.begun;
   const queue = memorySources({
     name: 'shop',
-    schedules: () => [scheduleOf(story)],
-    now: () => clock ?? Date.now(),
+    ...{ schedules: () => [scheduleOf(story)], now: () => clock ?? Date.now() },
   });
   const steps = stepsOf(story).sort((a, b) => a.at - b.at);
   const depth = createDepth(story);
