@@ -36,6 +36,7 @@ export async function measureViews(browser: Browser): Promise<string[][]> {
   for (const [view, selector] of LIVE) {
     const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
     const page = await context.newPage();
+    page.setDefaultTimeout(120_000);
     await slowDown(page, RATE);
     const start = performance.now();
     await page.goto(`${url}${view}`);
@@ -60,6 +61,7 @@ export async function measureWorkflows(browser: Browser): Promise<string[][]> {
     const { url, close } = await serve(workflowOf(size, kind));
     const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
     const page = await context.newPage();
+    page.setDefaultTimeout(120_000);
     await slowDown(page, RATE);
     const start = performance.now();
     await page.goto(`${url}#/workflow/t0${query}`);
