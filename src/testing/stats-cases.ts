@@ -138,23 +138,27 @@ export const STATS_CHECKS: Checks = {
 
   'says which tasks sent those of a name, and which ones they sent': async (bench) => {
     const { rows, since } = await held(bench);
-    const named = new Map(rows.flatMap((row) => (row.name ? [[row.id, row.name] as const] : [])));
-    const links = rows.flatMap(({ name, parentId }) => {
-      const parent = named.get(parentId ?? '');
-      return name && parent !== undefined ? [{ name, parent }] : [];
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    const links = rows.flatMap(({ name, parentId, timestamp }) => {
+      const parent = byId.get(parentId ?? '');
+      const times = [timestamp, parent?.timestamp];
+      return name && parent?.name ? [{ name, parent: parent.name, times }] : [];
     });
     const [link] = links;
-    if (since !== null || link === undefined) return;
-    const now = new Date();
+    const ends = link?.times.flatMap((time) => time?.getTime() ?? []) ?? [];
+    // Both have to be in the window.
+    const isSeen = ends.length === 2 && Math.max(...ends) - Math.min(...ends) < DAY * 60_000;
+    if (since !== null || link === undefined || !isSeen) return;
     for (const [figure, name, other] of [
       ['callers', link.name, link.parent],
       ['callees', link.parent, link.name],
     ] as const) {
+      const now = new Date(Math.max(...ends));
       const found = (await statsOf(bench, now, { names: [name] }, DAY, { callers: true }))[figure];
       if (found == null) return;
       const expected = links.filter((one) => one.name === link.name && one.parent === link.parent).length;
       const count = found.find((one) => one.name === other)?.count;
-      // Parents of the list may have changed before the window.
+      // Others of these names may have changed outside the window.
       if (count === undefined || count < 1 || count > expected)
         fail(`getTaskStats().${figure} of ${name}`, `${other}, up to ${expected} times`, found);
     }
