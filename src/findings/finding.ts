@@ -96,9 +96,10 @@ export function counted(count: number, noun: string): string {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** `4 min`, `2 h 5 min`; below a minute in seconds. */
+/** `4 min`, `2 h 5 min`; below a minute in seconds, below half a second in milliseconds. */
 export function inWords(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000));
+  if (seconds === 0 && ms >= 1) return `${Math.round(ms)} ms`;
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;

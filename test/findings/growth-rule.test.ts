@@ -17,7 +17,7 @@ describe('queue_growing', () => {
       findings: [
         {
           ...{ severity: 'warning', since: ago(25), subject: 'mail' },
-          summary: 'Queue mail grows for 25 min: 4 to 3,000 tasks waiting',
+          summary: 'Queue mail has been growing for 25 min: 4 to 3,000 tasks waiting',
           evidence: { waiting: 3_000, waiting_before: 4 },
         },
       ],

@@ -97,6 +97,13 @@ describe('task_overrun', () => {
     });
   });
 
+  it('says in milliseconds how long short tasks take', async () => {
+    const tasks = [...runs('quick', 120, 60, { perMinute: 2, seconds: 0.1 }), started('1', 'quick', 5)];
+    expect(judge(taskOverrun, source({ activity: await activity({ tasks, workers }) }))).toMatchObject({
+      findings: [{ summary: expect.stringMatching(/^1 quick task runs for up to 5 min, p99 \d+ ms$/) }],
+    });
+  });
+
   it('finds nothing in what runs as long as usual, or for less than a minute', async () => {
     const quick = runs('quick', 120, 60, { perMinute: 2, seconds: 0.1 });
     const tasks = [...usual, ...quick, started('1', 'encode', 2), started('2', 'quick', 0.9)];

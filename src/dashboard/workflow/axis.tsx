@@ -1,4 +1,4 @@
-import { coarse } from '../text/numbers.ts';
+import { coarse, duration } from '../text/numbers.ts';
 import { type TimeScale, ticksOf } from './time-scale.ts';
 
 /** Least distance of two labels, in pixels. */
@@ -20,7 +20,7 @@ export function Axis({ scale, width }: { readonly scale: TimeScale | null; reado
         ))}
         {scale?.pauses.map(({ at, share: part, from, to, isWait }) => (
           <span key={from} class="wf-pause" style={{ left: share(at + part / 2) }}>
-            {`${coarse(to - from)} ${isWait ? 'wait' : 'idle'}`}
+            {`${to - from < 1_000 ? duration(to - from) : coarse(to - from)} ${isWait ? 'wait' : 'idle'}`}
           </span>
         ))}
       </span>
