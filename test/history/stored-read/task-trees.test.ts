@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { TaskTree } from '../../../src/model.ts';
 import { createArrayStore } from '../../helpers/array-store.ts';
 import { CONTEXT, T0, told } from '../telling.ts';
 import { treeOf } from './random-workflows.ts';
@@ -28,13 +27,13 @@ describe('a workflow in memory and a store', () => {
     }
   });
 
-  it('is answered without the store when it began lately', () => {
+  it('is answered without the store when it began lately', async () => {
     const changes = [
       told({ id: 'a', type: 'started', time: T0, rootId: 'a' }),
       told({ id: 'b', type: 'sent', time: T0, rootId: 'a', parentId: 'a', chordId: 'later' }),
     ];
     const reader = readerOver(memoryOf(changes), () => null, { droppedThrough: () => T0 - 61_000 });
-    expect((reader.getTaskTree('a', CONTEXT) as TaskTree).tasks).toHaveLength(2);
+    expect((await treeOf(reader, 'a'))?.tasks).toHaveLength(2);
   });
 
   it('waits for the store once where memory has all of it', async () => {
