@@ -37,7 +37,7 @@ async function open(hash: string, options: LookOptions = {}, rows = 40) {
   const order = createOrder(rows);
   const { base } = await serve(major as NonNullable<typeof major>, order.options);
   const view = await look(base, hash, options);
-  await view.page.getByRole('treegrid').waitFor();
+  await view.page.locator('.wf-row').first().waitFor();
   // Keys work from the next frame on.
   await view.settled();
   return { ...order, ...view };
