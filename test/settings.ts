@@ -17,8 +17,8 @@ export const settings: NonNullable<ViteUserConfig['test']> = {
 };
 
 /**
- * Live tests that take long: real deployments that are watched, and real projects that install the package. `npm run
- * test:live` runs them alone, and `.ci/run` does so too.
+ * Tests that take long: real deployments that are watched, real projects that install the package, and every view of the
+ * page in every state. `npm run test:live` runs them alone, and `.ci/run` does so too.
  */
 export const LIVE: readonly string[] = [
   'test/bullmq/live.test.ts',
@@ -52,7 +52,9 @@ export const LIVE: readonly string[] = [
   'test/celery/sql/results-live.test.ts',
   'test/celery/sql/results-plans.test.ts',
   'test/celery/store-live.test.ts',
+  'test/dashboard/axe.test.ts',
   'test/dashboard/deployments.test.ts',
+  'test/dashboard/states.test.ts',
   'test/examples/both.test.ts',
   'test/examples/celery-rabbitmq.test.ts',
   'test/examples/celery-store.test.ts',
