@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { combineSources } from '../../src/index.ts';
@@ -187,6 +188,32 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the frame'), () => {
     await page.keyboard.press('Enter');
     await page.getByText('1 task', { exact: true }).waitFor();
     expect(page.url()).toContain('#/tasks?q=label-7');
+  });
+
+  it.each([{}, PHONE])('keeps what is typed before the search is loaded, in %j', async (options) => {
+    for (const [before, after] of [
+      ['label', '-7'],
+      ['label-7', ''],
+    ] as const) {
+      const { page } = await open('#/', options);
+      const chunk = new EventEmitter();
+      await page.route(/\/search-box-[^/]*\.js$/, async (route) => {
+        await once(chunk, 'wanted');
+        await route.continue();
+      });
+      await page.reload();
+      await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
+      if (options === PHONE) await page.getByRole('button', { name: 'Find tasks' }).click();
+      else await page.keyboard.press('/');
+      await page.keyboard.type(before);
+      if (after === '') await page.keyboard.press('Enter');
+      chunk.emit('wanted');
+      await page.getByRole('combobox', { name: 'Search' }).waitFor();
+      await page.keyboard.type(after);
+      if (after !== '') await page.keyboard.press('Enter');
+      await page.getByText('1 task', { exact: true }).waitFor();
+      expect(page.url()).toContain('#/tasks?q=label-7');
+    }
   });
 
   it('shows one of several sources alone, in every view', async () => {

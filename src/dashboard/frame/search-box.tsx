@@ -1,36 +1,47 @@
 import '../style/search.css';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { currentRoute, go, linkTo, type Route } from '../route.ts';
 import { SEARCH_PARAMETERS } from '../search/fields.ts';
 import { formatSearch, parseSearch, withSearch } from '../search/parse.ts';
 import { type Facets, readFacets, type Suggestion, suggest } from '../search/suggest.ts';
+import { FIELD, type Typed } from './search-field.ts';
 
 const TYPING_MS = 250;
 
 /** The search of all views. In the list it searches while somebody types; elsewhere Enter opens the list. */
-export function SearchBox({ here: { path, id, query } }: { readonly here: Route }) {
+export function SearchBox(props: {
+  readonly here: Route;
+  /** What was typed before; `null`: nothing could be. */
+  readonly typed: Typed | null;
+}) {
+  const { path, id, query } = props.here;
   const field = useRef<HTMLInputElement>(null);
   const asking = useSearch(path === 'tasks' && id === '', query);
   const { text, fault } = asking;
   const { options, active, open, close, type, choose, onKey } = useSuggestions(field, asking);
+  // The box takes over from the field in which somebody types already.
+  const [typed] = useState(props.typed);
+  useLayoutEffect(() => {
+    if (typed?.hasFocus === true) field.current?.focus();
+    if (typed == null || typed.value === '') return;
+    type(typed.value, typed.end);
+    if (field.current !== null) field.current.value = typed.value;
+    if (typed.hasFocus) field.current?.setSelectionRange(typed.start, typed.end);
+    if (typed.isAsked) asking.search(typed.value);
+  }, []);
   return (
     <search class="frame-search">
       <input
+        {...FIELD}
         ref={field}
-        type="search"
         role="combobox"
-        aria-label="Search"
         aria-autocomplete="list"
         aria-expanded={options.length > 0}
         aria-controls="search-options"
         aria-activedescendant={options[active] === undefined ? undefined : `search-option-${active}`}
         aria-invalid={fault !== null}
         aria-describedby={fault === null ? undefined : 'search-fault'}
-        autocomplete="off"
-        spellcheck={false}
-        maxLength={2_000}
         value={text}
-        placeholder="Search tasks: name:mail.* -state:SUCCESS runtime>5s &quot;a phrase&quot;  ( / )"
         onFocus={open}
         onBlur={close}
         onInput={({ currentTarget: { value, selectionStart } }) => {

@@ -1,7 +1,8 @@
-import { useEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { currentRoute } from '../route.ts';
 import { createStore, useStore } from '../store.ts';
 import type { SearchBox as Box } from './search-box.tsx';
+import { FIELD, typedIn } from './search-field.ts';
 
 /** Whether the search is open on a phone, where it has no place of its own. */
 const isOpen = createStore(false);
@@ -9,23 +10,25 @@ const isOpen = createStore(false);
 /** Puts the cursor into the search. */
 export function focusSearch(): void {
   isOpen.set(true);
-  // At once, so that the next key goes there; else once it has been loaded and has appeared.
-  if (!focusField()) void loadBox().then(() => requestAnimationFrame(focusField));
+  // At once, so that the next key goes there.
+  focusField();
 }
 
-function focusField(): boolean {
+function focusField(): void {
   const field = document.querySelector<HTMLInputElement>('.frame-search input');
   field?.focus();
   field?.select();
-  return field !== null;
 }
 
 /** The box is loaded behind the first screen. */
 const box = createStore<{ readonly Box: typeof Box } | null>(null);
 
+/** A failure is tried again by whoever searches. */
 async function loadBox(): Promise<void> {
-  const { SearchBox } = await import('./search-box.tsx');
-  if (box.get() === null) box.set({ Box: SearchBox });
+  try {
+    const { SearchBox } = await import('./search-box.tsx');
+    if (box.get() === null) box.set({ Box: SearchBox });
+  } catch {}
 }
 
 /** The button that opens the search on a phone. */
@@ -49,11 +52,33 @@ export function SearchToggle() {
 /** The search. On a phone it is a row of its own while it is open, or while something is searched for. */
 export function SearchSlot({ isPhone }: { readonly isPhone: boolean }) {
   const here = useStore(currentRoute);
-  const isShown = useStore(isOpen) || here.query.has('q');
+  const isWanted = useStore(isOpen);
+  const isShown = isWanted || here.query.has('q');
   const loaded = useStore(box);
-  // A failure is tried again by whoever searches.
-  useEffect(() => void loadBox().catch(() => {}), []);
-  const field = loaded === null ? <div class="frame-search" /> : <loaded.Box here={here} />;
+  const plain = useRef<HTMLInputElement>(null);
+  const isAsked = useRef(false);
+  useEffect(() => void loadBox(), []);
+  // On a phone the field appears with this.
+  useLayoutEffect(() => {
+    if (isPhone && isWanted) focusField();
+  }, [isPhone, isWanted]);
+  const typed = plain.current && typedIn(plain.current, isAsked.current);
+  const field =
+    loaded === null ? (
+      <search class="frame-search">
+        <input
+          {...FIELD}
+          ref={plain}
+          onFocus={() => void loadBox()}
+          onKeyDown={({ key }) => {
+            isAsked.current = key === 'Enter';
+            if (isAsked.current) void loadBox();
+          }}
+        />
+      </search>
+    ) : (
+      <loaded.Box here={here} typed={typed} />
+    );
   if (!isPhone) return field;
   return isShown ? <div class="frame-row">{field}</div> : null;
 }

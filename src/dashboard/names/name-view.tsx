@@ -3,11 +3,11 @@ import type { StatsCallerBody, StatsTotalsBody, TaskStatsBody } from '../../clie
 import { TopCauses } from '../failures/top-causes.tsx';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Sources } from '../parts/age.tsx';
 import { Change } from '../parts/change.tsx';
 import { CountedLinks } from '../parts/counted-links.tsx';
 import { LatestTasks } from '../parts/latest-tasks.tsx';
-import { Empty, Loading, Problem } from '../parts/problem.tsx';
+import { Empty } from '../parts/problem.tsx';
+import { ReadState } from '../parts/read-state.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { usePrevious, useRange } from '../range/use-range.ts';
 import { linkTo, nameLink } from '../route.ts';
@@ -36,11 +36,12 @@ export function NameView({ id }: { readonly id: string }) {
   const range = useRange();
   const asked = { name: id, stats_percentiles: true };
   const more = { limit: LATEST, stats_callers: true, stats_causes: TOP_CAUSES };
-  const { data, error, at, reload } = useResource(
+  const resource = useResource(
     `${range.key} ${id}`,
     (signal) => client.tasks({ ...asked, ...more, ...range.list(), ...range.stats() }, { signal }),
     { keep: true, every: 10_000 },
   );
+  const { data, at } = resource;
   const before = usePrevious(id, async (window, signal) =>
     client.tasks({ ...asked, limit: 0, ...window, stats_causes: MOST_CAUSES }, { signal }),
   );
@@ -56,9 +57,7 @@ export function NameView({ id }: { readonly id: string }) {
           Tasks of this name
         </a>
       </ViewHead>
-      {error !== null && <Problem what="this name" error={error} retry={reload} />}
-      <Sources sources={data?.sources} />
-      {data === null && error === null && <Loading />}
+      <ReadState what="this name" of={resource} />
       {data !== null && stats === null && <Empty title="No statistics" />}
       {stats !== null && (
         <>

@@ -62,13 +62,15 @@ export function useHeldNames(
 /** Statistics per task name. */
 export function NamesTable(props: {
   readonly rows: readonly NameFigures[];
+  /** Whether each figure stands beside that of the period before; the run time always does. */
+  readonly isCompared: boolean;
   /** Parameters of the links to the failures. */
   readonly period: Readonly<Record<string, string>>;
   /** The order of the rows, and the link that sorts by another. Default: nobody sorts by the heads. */
   readonly order?: NameOrder;
   readonly sortLink?: (order: NameOrder) => string;
 }) {
-  const { rows, period, order, sortLink } = props;
+  const { rows, isCompared, period, order, sortLink } = props;
   const heads = { order, sortLink };
   return (
     <table class="named">
@@ -85,7 +87,7 @@ export function NamesTable(props: {
       </thead>
       <tbody>
         {rows.map((row) => (
-          <Row key={row.now.name} row={row} period={period} />
+          <Row key={row.now.name} {...{ row, isCompared, period }} />
         ))}
       </tbody>
     </table>
@@ -123,9 +125,15 @@ function Head(props: {
   );
 }
 
-function Row(props: { readonly row: NameFigures; readonly period: Readonly<Record<string, string>> }) {
-  const { row, period } = props;
+function Row(props: {
+  readonly row: NameFigures;
+  readonly isCompared: boolean;
+  readonly period: Readonly<Record<string, string>>;
+}) {
+  const { row, isCompared, period } = props;
   const { now, before } = row;
+  const change = (figure: 'count' | 'failed' | 'wait_p95', text: (value: number) => string) =>
+    isCompared && <Change now={now[figure]} before={before?.[figure] ?? null} text={text} />;
   return (
     <tr>
       <th scope="row">
@@ -133,7 +141,10 @@ function Row(props: { readonly row: NameFigures; readonly period: Readonly<Recor
           <Name text={now.name} />
         </a>
       </th>
-      <td class="num extra">{count(now.count)}</td>
+      <td class="num extra">
+        {count(now.count)}
+        {change('count', count)}
+      </td>
       <td class="num">
         {now.failed === 0 ? (
           <span class="dim">0</span>
@@ -142,13 +153,17 @@ function Row(props: { readonly row: NameFigures; readonly period: Readonly<Recor
             {count(now.failed)} ({percent(now.failed, now.count)})
           </a>
         )}
+        {change('failed', count)}
       </td>
       <td class="num extra">{seconds(now.runtime_p50)}</td>
       <td class="num">{seconds(now.runtime_p95)}</td>
       <td class="num">
         <Change now={now.runtime_p95} before={before?.runtime_p95 ?? null} text={seconds} />
       </td>
-      <td class="num extra">{seconds(now.wait_p95)}</td>
+      <td class="num extra">
+        {seconds(now.wait_p95)}
+        {change('wait_p95', seconds)}
+      </td>
     </tr>
   );
 }

@@ -1,8 +1,8 @@
 import '../style/overview-lists.css';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Sources } from '../parts/age.tsx';
-import { Empty, Loading, Problem } from '../parts/problem.tsx';
+import { Empty } from '../parts/problem.tsx';
+import { ReadState } from '../parts/read-state.tsx';
 import { useHold } from '../parts/use-hold.ts';
 import { ViewHead } from '../parts/view-head.tsx';
 import { usePrevious, useRange } from '../range/use-range.ts';
@@ -19,11 +19,12 @@ const isOrder = (text: string | null): text is NameOrder => text !== null && Obj
 /** Every task name of the period, against the period before. */
 export function NamesView({ query }: { readonly query: URLSearchParams }) {
   const range = useRange();
-  const { data, error, at, reload } = useResource(
+  const resource = useResource(
     range.key,
     (signal) => client.tasks({ limit: 0, ...range.stats() }, { signal }),
     { keep: true, every: 10_000 },
   );
+  const { data, at } = resource;
   const before = usePrevious('names', async (window, signal) =>
     client.tasks({ limit: 0, ...window }, { signal }),
   );
@@ -36,14 +37,13 @@ export function NamesView({ query }: { readonly query: URLSearchParams }) {
   return (
     <>
       <ViewHead title="Names" at={at} />
-      {error !== null && <Problem what="the names" error={error} retry={reload} />}
-      <Sources sources={data?.sources} />
-      {data === null && error === null && <Loading />}
+      <ReadState what="the names" of={resource} />
       {data !== null && names.length === 0 && <Empty title="No named task changed in this time." />}
       {rows.length > 0 && (
         <section class="panel table-scroll" aria-label="Names" {...pointer} {...focus}>
           <NamesTable
             {...{ rows, order }}
+            isCompared={before !== null}
             period={range.isChosen ? {} : { range: '1h' }}
             sortLink={(by) => linkHere({ sort: by === DEFAULT_ORDER ? null : by })}
           />

@@ -24,10 +24,15 @@ export function Lists(props: {
     <>
       <div class="columns even">
         {figures !== null && <TopCauses stats={figures} before={isCompared ? before : null} />}
-        <Queues components={components} />
+        <Queues components={components} before={isCompared ? before : null} />
       </div>
       {figures !== null && figures.names.length > 0 && (
-        <Names names={figures.names} before={before?.names ?? null} period={period} />
+        <Names
+          names={figures.names}
+          before={before?.names ?? null}
+          isCompared={isCompared && before !== null}
+          period={period}
+        />
       )}
       <StatusLine {...{ health, components, workers }} />
       <History components={components} />

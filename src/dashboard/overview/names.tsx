@@ -14,10 +14,12 @@ export function Names(props: {
   readonly names: readonly StatsNameBody[];
   /** Those of the period before; `null`: not known. */
   readonly before: readonly StatsNameBody[] | null;
+  /** Whether each figure stands beside that of the period before. */
+  readonly isCompared: boolean;
   /** Parameters of the links to the tasks. */
   readonly period: Readonly<Record<string, string>>;
 }) {
-  const { names, before, period } = props;
+  const { names, before, isCompared, period } = props;
   const [order, setOrder] = useState<NameOrder>('change');
   const { isHeld, pointer, focus } = useHold();
   const all = sortedNames(names, before, order);
@@ -43,7 +45,7 @@ export function Names(props: {
         </a>
       </div>
       <div class="table-scroll" {...pointer} {...focus}>
-        <NamesTable rows={rows} period={period} />
+        <NamesTable {...{ rows, isCompared, period }} />
       </div>
     </section>
   );

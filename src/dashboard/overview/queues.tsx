@@ -1,4 +1,4 @@
-import type { ComponentsBody } from '../../client.ts';
+import type { ComponentsBody, TaskStatsBody } from '../../client.ts';
 import { useHeldRows } from '../parts/use-held.ts';
 import { useHold } from '../parts/use-hold.ts';
 import { byOldestDue, QueueTable, queueKey } from '../queues/queue-table.tsx';
@@ -8,11 +8,20 @@ import { count } from '../text/numbers.ts';
 const MOST_SHOWN = 5;
 
 /** The queues in which tasks are due for longest, then those in which most wait. */
-export function Queues({ components }: { readonly components: ComponentsBody | null }) {
+export function Queues(props: {
+  readonly components: ComponentsBody | null;
+  /** The period before; `null`: nobody compares, or it is not known. */
+  readonly before: TaskStatsBody | null;
+}) {
+  const { components, before } = props;
   const { isHeld, pointer, focus } = useHold();
   const all = (components?.queues?.queues ?? []).map((now) => ({ name: now.name, now, over: null }));
   const sorted = all.toSorted(byOldestDue).slice(0, MOST_SHOWN);
   const rows = useHeldRows(sorted, queueKey, isHeld).slice(0, MOST_SHOWN);
+  // It is known of all queues of a name together.
+  const depths = before?.queue_depths?.filter(
+    ({ queue }) => all.filter(({ name }) => name === queue).length === 1,
+  );
   if (rows.length === 0) return null;
   return (
     <section class="panel">
@@ -23,7 +32,7 @@ export function Queues({ components }: { readonly components: ComponentsBody | n
         </a>
       </div>
       <div class="table-scroll" {...pointer} {...focus}>
-        <QueueTable rows={rows} />
+        <QueueTable rows={rows} before={depths} />
       </div>
     </section>
   );

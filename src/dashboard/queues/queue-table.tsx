@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { QueueBody, StatsQueueBody } from '../../client.ts';
+import { Change } from '../parts/change.tsx';
 import { Name } from '../parts/name.tsx';
 import { queueLink } from '../route.ts';
 import { count, seconds } from '../text/numbers.ts';
@@ -52,13 +53,15 @@ export function Consumers({ queue }: { readonly queue: QueueFigures }) {
 /** Queues as they are now. */
 export function QueueTable(props: {
   readonly rows: readonly QueueFigures[];
+  /** Queues in the period before, whose end is compared with now. Default: nobody compares, or it is not known. */
+  readonly before?: readonly StatsQueueBody[] | undefined;
   /** Columns beside those that every table of queues has. Default: none. */
   readonly more?: {
     readonly heads: ComponentChildren;
     readonly cells: (queue: QueueFigures) => ComponentChildren;
   };
 }) {
-  const { rows, more } = props;
+  const { rows, before, more } = props;
   return (
     <table class={more === undefined ? undefined : 'stacked'}>
       <thead>
@@ -86,6 +89,7 @@ export function QueueTable(props: {
             </th>
             <td class="num" data-label="Waiting">
               {waitingText(queue)}
+              {before !== undefined && <WaitingChange {...{ queue, before }} />}
             </td>
             <td class="num" data-label="Oldest due">
               {oldestText(queue)}
@@ -99,4 +103,11 @@ export function QueueTable(props: {
       </tbody>
     </table>
   );
+}
+
+/** How much waits beside what waited in the last steps of the period before. */
+function WaitingChange(props: { readonly queue: QueueFigures; readonly before: readonly StatsQueueBody[] }) {
+  const { queue, before } = props;
+  const waited = lastOf(before.find((depths) => depths.queue === queue.name)?.waiting);
+  return <Change now={waitingOf(queue)} before={waited} text={count} />;
 }

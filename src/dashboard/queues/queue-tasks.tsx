@@ -2,7 +2,7 @@ import type { WorkersBody } from '../../client.ts';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { LatestTasks } from '../parts/latest-tasks.tsx';
-import { Loading, Problem } from '../parts/problem.tsx';
+import { Problem } from '../parts/problem.tsx';
 import { linkTo } from '../route.ts';
 import { WorkerState, workerLink } from '../workers/worker-parts.tsx';
 
@@ -30,7 +30,6 @@ export function QueueTasks({ queue }: { readonly queue: string }) {
   return (
     <>
       {error !== null && <Problem what="the tasks" error={error} retry={reload} />}
-      {data === null && error === null && <Loading />}
       {PARTS.map(({ title, all }, at) => (
         <LatestTasks
           key={title}

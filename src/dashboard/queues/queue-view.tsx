@@ -6,7 +6,8 @@ import { QueueChart } from '../charts/queue-chart.tsx';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
 import { Moment } from '../parts/moment.tsx';
-import { Empty, Problem } from '../parts/problem.tsx';
+import { Empty } from '../parts/problem.tsx';
+import { ReadState } from '../parts/read-state.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { useRange } from '../range/use-range.ts';
 import { go, linkHere, linkTo } from '../route.ts';
@@ -18,11 +19,12 @@ import { rateText } from './rate-text.ts';
 /** One queue over time: how much waits and for how long, and what comes in against what goes out. */
 export function QueueView({ id }: { readonly id: string }) {
   const range = useRange();
-  const { data, error, at, reload } = useResource(
+  const resource = useResource(
     `${range.key} ${id}`,
     (signal) => client.tasks({ limit: 0, queue: id, ...range.stats() }, { signal }),
     { keep: true, every: 10_000 },
   );
+  const { data, at } = resource;
   const stats = data?.stats ?? null;
   const depths = stats?.queue_depths?.find(({ queue }) => queue === id) ?? null;
   return (
@@ -30,7 +32,7 @@ export function QueueView({ id }: { readonly id: string }) {
       <ViewHead title={id} at={at}>
         <a href={linkTo('tasks', { queue: id })}>Tasks of this queue</a>
       </ViewHead>
-      {error !== null && <Problem what="this queue" error={error} retry={reload} />}
+      <ReadState what="this queue" of={resource} />
       {depths?.growing_since != null && (
         <p class="tone-failure">
           Growing since <Moment at={depths.growing_since} />

@@ -2,9 +2,9 @@ import type { QueueBody, TaskStatsBody } from '../../client.ts';
 import { Sparkline } from '../charts/sparkline.tsx';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Sources } from '../parts/age.tsx';
 import { Moment } from '../parts/moment.tsx';
-import { Empty, Problem } from '../parts/problem.tsx';
+import { Empty } from '../parts/problem.tsx';
+import { ReadState } from '../parts/read-state.tsx';
 import { useHeldRows } from '../parts/use-held.ts';
 import { useHold } from '../parts/use-hold.ts';
 import { ViewHead } from '../parts/view-head.tsx';
@@ -21,15 +21,22 @@ export function QueuesView() {
     keep: true,
     every: 10_000,
   });
+  const read = {
+    data: components.data === null ? null : { sources: stats.data?.sources ?? [] },
+    error: components.error ?? stats.error,
+    at: components.at,
+    reload() {
+      components.reload();
+      stats.reload();
+    },
+  };
   const figures = stats.data?.stats ?? null;
   const sorted = rowsOf(components.data?.queues?.queues ?? [], figures).toSorted(byOldestDue);
   const rows = useHeldRows(sorted, queueKey, isHeld);
   return (
     <>
       <ViewHead title="Queues" at={components.at} />
-      <Sources sources={stats.data?.sources} />
-      {components.error !== null && <Problem error={components.error} retry={components.reload} />}
-      {stats.error !== null && <Problem error={stats.error} retry={stats.reload} />}
+      <ReadState what="the queues" of={read} />
       {components.data !== null && rows.length === 0 && <Empty title="No queue seen yet" />}
       {rows.length > 0 && (
         <section class="panel" {...pointer} {...focus}>

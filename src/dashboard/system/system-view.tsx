@@ -1,22 +1,20 @@
 import '../style/system.css';
 import { client } from '../live/connection.ts';
 import { useResource } from '../live/use-resource.ts';
-import { Loading, Problem } from '../parts/problem.tsx';
+import { ReadState } from '../parts/read-state.tsx';
 import { ViewHead } from '../parts/view-head.tsx';
 import { Components } from './components.tsx';
 import { Metrics } from './metrics.tsx';
 
 /** What the monitor is connected to, with its settings, and the metrics of the exporter if there is one. */
 export function SystemView() {
-  const { data, error, at, reload } = useResource('components', (signal) => client.components({ signal }), {
-    every: 10_000,
-  });
+  const resource = useResource('components', (signal) => client.components({ signal }), { every: 10_000 });
+  const { data, at } = resource;
   const hasExporter = data?.metrics !== undefined && data.metrics.status !== 'disabled';
   return (
     <>
       <ViewHead title="System" at={at} />
-      {error !== null && <Problem what="the system" error={error} retry={reload} />}
-      {data === null && error === null && <Loading />}
+      <ReadState what="the system" of={{ ...resource, data: data === null ? null : {} }} />
       {data !== null && <Components components={data} />}
       {hasExporter && <Metrics />}
     </>

@@ -1,0 +1,26 @@
+/** What the field of the search is, before and after its completions have been loaded. */
+export const FIELD = {
+  type: 'search',
+  'aria-label': 'Search',
+  autocomplete: 'off',
+  spellcheck: false,
+  maxLength: 2_000,
+  placeholder: 'Search tasks: name:mail.* -state:SUCCESS runtime>5s "a phrase"  ( / )',
+} as const;
+
+/** What somebody has typed before the search had been loaded. */
+export interface Typed {
+  readonly value: string;
+  readonly start: number;
+  readonly end: number;
+  readonly hasFocus: boolean;
+  /** Whether Enter was pressed. */
+  readonly isAsked: boolean;
+}
+
+/** Reads the field while it is still in the page. */
+export function typedIn(field: HTMLInputElement, isAsked: boolean): Typed {
+  const { value, selectionStart, selectionEnd } = field;
+  const end = selectionEnd ?? value.length;
+  return { value, isAsked, start: selectionStart ?? end, end, hasFocus: field === document.activeElement };
+}
