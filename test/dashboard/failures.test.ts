@@ -125,7 +125,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, failures'), () => {
   it('say when there are none, and when a source does not group them', async () => {
     const empty = await open({ sources: memorySources() }, '#/failures?range=15m');
     await empty.page
-      .getByText(/^Nothing failed in this time\.$|^Not known whether anything failed/)
+      .getByText(/^Nothing failed in this period\.$|^Not known whether anything failed/)
       .waitFor();
     const plain: TaskSource = {
       name: 'mine',

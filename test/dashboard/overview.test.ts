@@ -123,6 +123,40 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
     await page.getByRole('heading', { name: 'CardDeclined' }).waitFor();
   });
 
+  it('compares names and queues with the period before', async () => {
+    const { tasks, ...others } = changed();
+    const sources: MonitorSources = {
+      ...others,
+      tasks: {
+        ...tasks,
+        getTaskStats: async (query, context) => {
+          const stats = await tasks.getTaskStats?.(query, context);
+          if (stats === undefined) throw new Error('there are no statistics');
+          const unknown = stats.series.map(() => null);
+          const waiting = stats.series.map(({ t }) => (Date.now() - t.getTime() > 50 * MINUTE ? 4 : 6));
+          return { ...stats, queueDepths: [{ queue: 'mail', waiting, oldestSeconds: unknown }] };
+        },
+      },
+      queues: {
+        name: 'shop',
+        listQueues: () => [
+          { ...{ name: 'mail', waiting: 12, consumers: null }, oldestDueAt: null, asOf: new Date() },
+        ],
+      },
+    };
+    const { page, go } = await open(sources);
+    const queue = page.getByRole('row', { name: /^mail 12/ });
+    const name = page.getByRole('row', { name: /^mail\.send/ });
+    await queue.waitFor();
+    await name.waitFor();
+    expect(await queue.locator('.change').count()).toBe(0);
+    expect(await name.locator('.change').count()).toBe(1);
+    await go('#/?compare=1');
+    await queue.getByText('▲ 3.0×').waitFor();
+    // Tasks, failures, run time and wait.
+    expect(await name.locator('.change').count()).toBe(4);
+  });
+
   it('is not green while rules lack data, and names them', async () => {
     const { page } = await open(memorySources());
     await page.getByText(/No problem found; \d of \d checks lack data\./).waitFor();

@@ -114,7 +114,7 @@ describe.skipIf(browserMissing)(browserTitle('the search box'), () => {
 
   it('names the term that leaves nothing, and leads to the list without it', async () => {
     const { page } = await open('#/tasks?name=labels.print&queue=mail');
-    await page.getByText('Without queue:mail 20 would.').waitFor();
+    await page.getByText('Without queue:mail, 20 would match.').waitFor();
     await page.getByRole('link', { name: '20', exact: true }).click();
     await page.getByText('20 tasks', { exact: true }).waitFor();
   });

@@ -9,7 +9,7 @@ const [major] = EXPRESS_MAJORS;
 if (major === undefined) throw new Error('there is no Express');
 
 const SIGNED_OUT = 'You are signed out. Sign in and this view comes back.';
-const REFUSED = 'You may not see this monitor. Its app refused you.';
+const REFUSED = 'You do not have access to this monitor. The app refused the request.';
 
 /** How hosts answer requests of a session that is over. */
 const ENDINGS: Readonly<Record<string, readonly [answer: RequestHandler, text: string]>> = {

@@ -171,9 +171,9 @@ function NoCause({ stats, filters }: { readonly stats: TaskStatsBody; readonly f
       </Empty>
     );
   }
-  if (failed === null) return <Empty title="Not known whether anything failed in this time" />;
+  if (failed === null) return <Empty title="Not known whether anything failed in this period" />;
   return (
-    <Empty title="Nothing failed in this time.">
+    <Empty title="Nothing failed in this period.">
       <Consequences stats={stats} filters={filters} />
     </Empty>
   );

@@ -34,7 +34,7 @@ export function TopCauses(props: {
       </div>
       {rows.length === 0 && (
         <p class="dim">
-          {failed === 0 ? 'Nothing failed in this time.' : 'The cause of no failure is known in this time.'}
+          {failed === 0 ? 'Nothing failed in this period.' : 'No cause of these failures is known.'}
         </p>
       )}
       <ul class="top-causes" {...pointer} {...focus}>

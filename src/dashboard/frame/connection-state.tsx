@@ -20,7 +20,7 @@ export function Gate({ children }: { readonly children: ComponentChildren }) {
           title={
             isSignedOut
               ? 'You are signed out. Sign in and this view comes back.'
-              : 'You may not see this monitor. Its app refused you.'
+              : 'You do not have access to this monitor. The app refused the request.'
           }
         >
           <button type="button" onClick={() => location.reload()}>

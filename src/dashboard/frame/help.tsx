@@ -10,7 +10,7 @@ const SHORTCUTS: readonly (readonly [keys: string, meaning: string])[] = [
   ['[ ]', 'Previous and next of the list, while one is open'],
   ['Esc', 'Leave a field, close a panel, go back'],
   ['c', 'Compare with the period before'],
-  ['l', 'Pause or go on; show what is new'],
+  ['l', 'Pause or resume; show what is new'],
   ['y', 'Copy the link'],
   ['d', 'Theme: system, light, dark'],
   ['u', 'Times: local, UTC'],

@@ -14,9 +14,9 @@ interface Pace {
 const PAUSE = 'Pause (l)';
 const UNLIVE: Readonly<Record<Exclude<Connection['state'], 'ok'>, Pace>> = {
   connecting: { tone: 'waiting', word: 'Connecting', title: PAUSE },
-  lost: { tone: 'failure', word: 'No answer', title: 'The page asks again by itself.' },
-  'signed-out': { tone: 'failure', word: 'Signed out', title: 'Sign in to the app.' },
-  refused: { tone: 'failure', word: 'Refused', title: 'The app has refused you.' },
+  lost: { tone: 'failure', word: 'No answer', title: 'The page retries automatically.' },
+  'signed-out': { tone: 'failure', word: 'Signed out', title: 'Sign in to the app again.' },
+  refused: { tone: 'failure', word: 'Refused', title: 'The app refused the request.' },
 };
 
 const openedAt = Date.now();
@@ -52,7 +52,7 @@ export function LiveButton() {
   const isStill = useStore(isPaused);
   let pace: Pace;
   if (state !== 'ok') pace = UNLIVE[state];
-  else if (isStill) pace = { tone: 'retry', word: 'Paused', title: 'Go on (l)' };
+  else if (isStill) pace = { tone: 'retry', word: 'Paused', title: 'Resume (l)' };
   else pace = hold === null ? paceOf(isFed, at, now) : heldPace(hold);
   const { tone, word, title } = pace;
   return (

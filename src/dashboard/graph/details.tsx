@@ -1,6 +1,6 @@
-import type { ComponentChildren } from 'preact';
 import type { GraphNodeBody, GraphState } from '../../client.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
+import { Fact } from '../parts/fact.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Flags, StateBadge } from '../parts/state-badge.tsx';
 import { ValueBlock } from '../parts/value-block.tsx';
@@ -80,15 +80,6 @@ export function Details({ drawn, nodes, words, onExpand }: DetailsProps) {
       {node.result_preview !== null && <ValueBlock label="Result" text={node.result_preview} />}
       {node.stamps_preview !== null && <ValueBlock label="Stamps" text={node.stamps_preview} />}
     </>
-  );
-}
-
-function Fact({ name, value }: { readonly name: string; readonly value: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
   );
 }
 

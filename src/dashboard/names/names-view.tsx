@@ -38,7 +38,7 @@ export function NamesView({ query }: { readonly query: URLSearchParams }) {
     <>
       <ViewHead title="Names" at={at} />
       <ReadState what="the names" of={resource} />
-      {data !== null && names.length === 0 && <Empty title="No named task changed in this time." />}
+      {data !== null && names.length === 0 && <Empty title="No task with a name changed in this period." />}
       {rows.length > 0 && (
         <section class="panel table-scroll" aria-label="Names" {...pointer} {...focus}>
           <NamesTable
@@ -51,7 +51,7 @@ export function NamesView({ query }: { readonly query: URLSearchParams }) {
       )}
       {names.length >= MOST_NAMES && (
         <p class="dim" role="status">
-          These are the {MOST_NAMES} most frequent names. Find tasks of others by a search for name:…
+          These are the {MOST_NAMES} most frequent names. To find tasks of other names, search for name:…
         </p>
       )}
     </>

@@ -66,7 +66,7 @@ export function OverviewView() {
         </section>
       )}
       {stats.data !== null && figures === null && (
-        <Empty title="No statistics">The task source provides none. Tasks has the list.</Empty>
+        <Empty title="No statistics">The task source has none. The Tasks view lists the tasks.</Empty>
       )}
       <Lists
         {...{ figures, before, isCompared, period }}

@@ -1,7 +1,7 @@
-import type { ComponentChildren } from 'preact';
 import type { ComponentBody, ComponentsBody } from '../../client.ts';
 import { hintsOf } from '../overview/findings.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
+import { Fact } from '../parts/fact.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Status } from '../parts/state-badge.tsx';
 import { dismissed, toggleDismissed } from '../settings.ts';
@@ -65,15 +65,6 @@ function Component({ name: key, component }: { readonly name: string; readonly c
 
 const waiting = (value: number | null): string =>
   value === null ? 'not known' : counted(value, 'waiting', 'waiting');
-
-function Fact({ name, value }: { readonly name: string; readonly value: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
-  );
-}
 
 /**
  * Links http(s) addresses only. Anything else, such as a `javascript:` URL from a source, is shown as text.

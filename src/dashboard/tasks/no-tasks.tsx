@@ -32,8 +32,8 @@ function NoMatch({ query }: { readonly query: URLSearchParams }) {
     <Empty title="No task matches these filters">
       {helpful.map(({ term, without, total }) => (
         <p key={term}>
-          Without <code>{term}</code>{' '}
-          <a href={linkTo('tasks', without)}>{total === null ? 'some' : count(total)}</a> would.
+          Without <code>{term}</code>,{' '}
+          <a href={linkTo('tasks', without)}>{total === null ? 'some' : count(total)}</a> would match.
         </p>
       ))}
       <a href="#/tasks">Show all tasks</a>

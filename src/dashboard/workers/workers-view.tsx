@@ -72,7 +72,11 @@ function Content(props: {
   if (hostname !== '') {
     const own = workers.filter((worker) => worker.hostname === hostname);
     if (own.length > 0) return <Cards workers={own} data={data} isWhole />;
-    return <Empty title={`No worker ${hostname} is known.`}>It may have left the list.</Empty>;
+    return (
+      <Empty title={`No worker ${hostname} is known.`}>
+        It may have been gone for too long to be listed.
+      </Empty>
+    );
   }
   if (shown === 'running') return <RunningTable data={data} at={at} />;
   return (
