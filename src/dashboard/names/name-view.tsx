@@ -108,8 +108,8 @@ function Figures(props: {
 function Related({ stats: { callers = null, callees = null } }: { readonly stats: TaskStatsBody }) {
   return (
     <section class="panel" aria-label="Callers">
-      <Callers title="Called by" callers={callers} none="No known task sends it." />
-      <Callers title="Calls" callers={callees} none="It sends no known task." />
+      <Callers title="Called by" callers={callers} none="No task of a known name sends it." />
+      <Callers title="Calls" callers={callees} none="It sends no task of a known name." />
     </section>
   );
 }
