@@ -157,7 +157,8 @@ function increment<Key>(counts: Map<Key, number>, key: Key): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
-function mostFrequent(counts: ReadonlyMap<string, number>): string[] {
+/** The texts that were counted most often, 20 at most. */
+export function mostFrequent(counts: ReadonlyMap<string, number>): string[] {
   const sorted = [...counts].sort(([a, many], [b, more]) => more - many || compareText(a, b));
   return sorted.slice(0, MOST_LISTED).map(([text]) => text);
 }
@@ -181,8 +182,12 @@ function groupOf(
   };
 }
 
-/** @param since when failures are known from; `null`: not known */
-function isNewIn(start: number, firstSeen: number, since: number | null): boolean | null {
+/**
+ * Whether a cause is new in a window; `null`: nobody knows what was before.
+ *
+ * @param since when failures are known from; `null`: not known
+ */
+export function isNewIn(start: number, firstSeen: number, since: number | null): boolean | null {
   if (firstSeen < start) return false;
   return since !== null && since < start && Number.isFinite(firstSeen) ? true : null;
 }

@@ -6,8 +6,10 @@
  */
 import type { TaskRelation } from '../model.ts';
 import type { TaskQuery } from '../source.ts';
+import type { CauseStore } from './cause-store.ts';
 import type { RollupStore } from './rollup-store.ts';
 
+export type { CauseStore, StoredCause } from './cause-store.ts';
 export type { RollupQuery, RollupStore, RollupTotal, StoredRollup } from './rollup-store.ts';
 
 /** What lists filter and sort by. `runtime` in seconds; `null`: unknown. */
@@ -201,6 +203,7 @@ export interface StoreSession {
   readonly feed: FeedStore;
   readonly snapshots: SnapshotStore;
   readonly rollups: RollupStore;
+  readonly causes: CauseStore;
   readonly lease: StoreLease;
   /** Bytes on disk. */
   size(): Promise<number>;

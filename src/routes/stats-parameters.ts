@@ -8,7 +8,7 @@ import { CONDITION_NAMES } from './task-conditions.ts';
 /** Part of the query of the list. */
 export const STATS_QUERY = {
   stats: integer(
-    'Adds statistics over this many minutes. Beyond 1440, only `name`, `worker`, `queue` and `source` may filter.',
+    'Adds statistics over this many minutes. Beyond 1440, only `name`, `worker`, `queue`, `cause` and `source` may filter.',
     { minimum: 1, maximum: 129_600 },
   ),
   stats_step: integer('Length of one step of `stats` in seconds, a multiple of 60. At most 1500 steps.', {
@@ -41,12 +41,11 @@ const ONLY_WITH_STATS = [
   'stats_causes',
 ] as const;
 
-/** Beyond a day, statistics are made of counts, which are kept by name, worker and queue. */
+/** Beyond a day, statistics are made of counts, by name, worker and queue, or of the few tasks of a cause. */
 const COUNTED_MINUTES = 1_440;
 const UNCOUNTED = [
   'state',
   'engine_state',
-  'cause',
   'root_id',
   'parent_id',
   'group_id',
@@ -81,7 +80,7 @@ export function findStatsFaults(values: Values, faulty: ReadonlySet<string>, fau
   if (stats > COUNTED_MINUTES && other !== undefined) {
     fault(
       'stats',
-      `Write at most 1440 with ${other}: longer windows can be filtered by name, worker, queue and source.`,
+      `Write at most 1440 with ${other}: longer windows can be filtered by name, worker, queue, cause and source.`,
     );
   }
 }

@@ -96,7 +96,7 @@ const rowOf = ({ id, state, name, worker, queue, runtime }: StoredTask) => ({
 });
 
 /** The tasks of a list in its order; those without a value to sort by come last in both orders. */
-function matching(tasks: StoredTask[], query: StoredQuery, isPaged: boolean): StoredTask[] {
+export function matching(tasks: StoredTask[], query: StoredQuery, isPaged: boolean): StoredTask[] {
   const { states, names, workers, queues, causes, rootId, parentId, groupId, since, until, after } = query;
   const isAmong = (values: readonly string[], value: string | null): boolean =>
     values.length === 0 || (value !== null && values.includes(value));

@@ -6,6 +6,7 @@ import type {
   LeaseState,
   RelationStore,
   SnapshotStore,
+  StoredCause,
   StoredRollup,
   StoredTask,
   StoreLease,
@@ -13,6 +14,7 @@ import type {
   StoreSession,
 } from '../../src/history/store.ts';
 import type { TaskRelation } from '../../src/model.ts';
+import { arrayCauses } from './array-causes.ts';
 import { arrayRollups, arrayTasks, call } from './array-parts.ts';
 
 /** What is stored of one source. */
@@ -24,6 +26,7 @@ export interface ArrayRows {
   readonly chunks: FeedChunk[];
   readonly texts: Map<string, { readonly text: string; readonly revision: number }>;
   readonly rollups: Map<string, StoredRollup>;
+  readonly causes: Map<string, StoredCause>;
   lease: { holder: string; expiresAt: number; report: string } | null;
   contended: { by: string; at: number } | null;
 }
@@ -93,6 +96,7 @@ function emptyRows(): ArrayRows {
     chunks: [],
     texts: new Map(),
     rollups: new Map(),
+    causes: new Map(),
     lease: null,
     contended: null,
   };
@@ -116,6 +120,7 @@ function openSession(store: ArrayStore, { source, deployment, isReadOnly }: Stor
     feed: feedStore(context),
     snapshots: snapshotStore(context),
     rollups: arrayRollups(context),
+    causes: arrayCauses(context),
     lease: leaseOf(context),
     size: () => call(store, 'size', () => rows.tasks.size * 800),
   };

@@ -106,7 +106,7 @@ describe('conditions', () => {
     [
       'stats=1441&not_name=a',
       'stats',
-      'Write at most 1440 with not_name: longer windows can be filtered by name, worker, queue and source.',
+      'Write at most 1440 with not_name: longer windows can be filtered by name, worker, queue, cause and source.',
     ],
   ])('%s is refused', async (query, parameter, detail) => {
     const { get } = await serve(HOST, { sources: SOURCES['a source that selects'] as MonitorSources });

@@ -136,7 +136,7 @@ describe.each(EXPRESS_MAJORS)('on $name, a walk over the list', (major) => {
     const { get } = await serve(major, { sources: createShop().sources });
     for (const [query, parameter, detail] of [
       ['stats=129601', 'stats', /1 to 129600/],
-      ['stats=1441&state=SUCCESS', 'stats', /1440 with state.* name, worker, queue and source/],
+      ['stats=1441&state=SUCCESS', 'stats', /1440 with state.* name, worker, queue, cause and source/],
       ['stats=1441&since=2026-01-01T00:00:00Z', 'stats', /1440 with since/],
       ['stats=1441&q=pay', 'stats', /1440 with q/],
       ['stats=60&stats_step=90', 'stats_step', /multiple of 60/],

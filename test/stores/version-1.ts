@@ -5,6 +5,8 @@ export function toVersion1(tasks: readonly string[]): readonly string[] {
   return [
     ...tasks.map((table) => `DROP INDEX IF EXISTS ${table.replace('monitor_task', 'monitor_task_cause')}`),
     ...tasks.map((table) => `ALTER TABLE ${table} DROP COLUMN cause`),
+    'DROP TABLE monitor_cause',
+    'DROP TABLE monitor_failures',
     "UPDATE monitor_meta SET value = '1' WHERE key = 'schema'",
   ];
 }

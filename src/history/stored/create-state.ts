@@ -1,9 +1,11 @@
 /** Creates everything that a stored history consists of. */
+
 import { randomBytes } from 'node:crypto';
 import type { HistoryTap, MemoryAccess } from '../memory/tap.ts';
 import { createMemoryHistory, type MemoryHistory, type MemoryHistoryOptions } from '../memory-history.ts';
 import { resolveRetention } from '../retention.ts';
 import type { StoredHistoryOptions } from '../stored-history.ts';
+import { createCauseNotes } from './cause-notes.ts';
 import { gapFound } from './hearing.ts';
 import { createStoreCalls } from './store-calls.ts';
 import { createStoreClock } from './store-clock.ts';
@@ -52,6 +54,7 @@ export function createState(
       writtenThrough: Number.NEGATIVE_INFINITY,
     },
     tasks: createTaskBacklog(),
+    causes: createCauseNotes(),
     relations: { waiting: [], lost: 0 },
     feed: { written: 0, heard: 0, since: 0, marks: [], lastArrival: null, readThrough: 0, lost: 0 },
     texts: createTextCopies(calls),

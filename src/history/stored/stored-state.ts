@@ -1,9 +1,11 @@
 /** What a stored history consists of, shared by its parts. Times as `StoreClock.elapsed` unless a name says otherwise. */
+
 import type { TaskRelation } from '../../model.ts';
 import type { MemoryAccess } from '../memory/tap.ts';
 import type { MemoryHistory } from '../memory-history.ts';
 import type { StoreSession } from '../store.ts';
 import type { Hearing, StoredHistoryOptions } from '../stored-history.ts';
+import type { CauseNotes } from './cause-notes.ts';
 import type { Span } from './coverage-text.ts';
 import type { Rollups } from './rollups/create-rollups.ts';
 import type { StoreCalls } from './store-calls.ts';
@@ -18,8 +20,6 @@ export const TEXT = {
   coverage: 'history.coverage',
   /** Changes with every batch of tasks. */
   tasks: 'history.tasks',
-  /** Written once the causes of all stored failures are known. */
-  causes: 'history.causes',
 } as const;
 
 /** How often things are done, in milliseconds. */
@@ -92,6 +92,7 @@ export interface StoredState {
   readonly lease: LeaseView;
   readonly tasks: TaskBacklog;
   readonly relations: RelationBacklog;
+  readonly causes: CauseNotes;
   readonly feed: FeedBacklog;
   readonly texts: TextCopies;
   /** Hostnames of known workers, and whether one of them has changed since it was written. */

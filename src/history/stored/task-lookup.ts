@@ -6,6 +6,7 @@ import { droppedTask } from '../memory/read-kept.ts';
 import type { MemoryAccess } from '../memory/tap.ts';
 import type { TaskRecord } from '../merge/record.ts';
 import { type StoredTask, type TaskStore, WHOLE_AT_ONCE } from '../store.ts';
+import type { CauseNotes } from './cause-notes.ts';
 import { createPauses } from './pauses.ts';
 import { readKeptTask } from './record-text.ts';
 import type { StoreCalls } from './store-calls.ts';
@@ -20,6 +21,7 @@ export interface TaskWriterContext {
   readonly access: MemoryAccess;
   readonly calls: StoreCalls;
   readonly clock: StoreClock;
+  readonly causes: CauseNotes;
 }
 
 /** One batch. */

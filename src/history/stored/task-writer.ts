@@ -10,7 +10,8 @@ import type { KeptTask } from '../memory/tap.ts';
 import { lifeOf } from '../merge/life.ts';
 import { copyRecord, type TaskRecord } from '../merge/record.ts';
 import { causeOfKept } from '../merge/record-cause.ts';
-import type { StoredTask, TaskStore } from '../store.ts';
+import type { StoredTask, StoreSession } from '../store.ts';
+import type { CauseNotes } from './cause-notes.ts';
 import { createPauses } from './pauses.ts';
 import { writeRecordText } from './record-text.ts';
 import { bothOf, lose, noteWritten, settle } from './task-backlog.ts';
@@ -30,8 +31,9 @@ const ATTEMPTS = 3;
  *
  * @returns how many wait no more
  */
-export async function writeTasks(context: TaskWriterContext, store: TaskStore): Promise<number> {
+export async function writeTasks(context: TaskWriterContext, session: WrittenSession): Promise<number> {
   const { backlog, calls } = context;
+  const { tasks: store } = session;
   const { changed, writing, versions } = backlog;
   const before = changed.size;
   const batch: Batch = { open: oldestOf(changed, before > MANY ? LARGE_BATCH : BATCH), stored: new Map() };
@@ -42,7 +44,7 @@ export async function writeTasks(context: TaskWriterContext, store: TaskStore): 
       await lookUp(context, store, batch, unknown);
       const tasks = await runInSlices('store', storedTasks(context, batch));
       const done =
-        tasks.length === 0 ? NONE : await calls.ask('write', () => writeBatch(context, store, tasks));
+        tasks.length === 0 ? NONE : await calls.ask('write', () => writeBatch(context, session, tasks));
       for (const { id, day, version } of tasks) {
         if (!done.has(id)) continue;
         noteWritten(backlog, id, { day, version });
@@ -61,14 +63,19 @@ export async function writeTasks(context: TaskWriterContext, store: TaskStore): 
   return before - changed.size;
 }
 
+/** What tasks are written to. */
+type WrittenSession = Pick<StoreSession, 'tasks' | 'causes'>;
+
 const NONE: ReadonlySet<string> = new Set();
 
 /** Writes tasks. One that the database refuses is left out, so that it does not hold up the others for ever. */
 async function writeBatch(
-  { backlog }: TaskWriterContext,
-  store: TaskStore,
+  { backlog, causes }: TaskWriterContext,
+  { tasks: store, causes: found }: WrittenSession,
   tasks: readonly StoredTask[],
 ): Promise<ReadonlySet<string>> {
+  // What a task names is there before the task.
+  await causes.write(found);
   try {
     return await store.write(tasks);
   } catch (error) {
@@ -117,7 +124,7 @@ function* storedTasks(context: TaskWriterContext, batch: Batch): Steps<StoredTas
     if (whole === null || text >= BATCH_TEXT) continue;
     // What changes from now on is not in this write.
     backlog.again.delete(id);
-    const stored = toStored(whole, day, version + 1);
+    const stored = toStored(whole, day, version + 1, context.causes);
     text += stored.record.length + (stored.texts?.length ?? 0);
     tasks.push(stored);
     if (pauses.isDue()) {
@@ -154,10 +161,11 @@ function keptTask({ backlog, access }: TaskWriterContext, id: string): KeptTask 
 }
 
 /** @param version of this write */
-function toStored(task: KeptTask, day: number, version: number): StoredTask {
+function toStored(task: KeptTask, day: number, version: number, causes: CauseNotes): StoredTask {
   const { record, rootId } = task;
   const life = lifeOf(record.entries, record.runtime);
   const cause = causeOfKept(task, life);
+  if (cause !== null && life.timestamp !== null) causes.add(cause, life.timestamp);
   const text = writeRecordText(record, cause);
   // One literal without `...`: such objects are made a thousand times a second, and take a fifth of the memory.
   return {

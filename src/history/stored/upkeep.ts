@@ -1,8 +1,8 @@
 /** What the holder of the lease does for the store: old days are dropped, and the feed is kept short. */
 import type { StoreSession } from '../store.ts';
-import { type Ask, fillCauses } from './fill-causes.ts';
+import { type Ask, fillCauses, KNOWN_SINCE } from './fill-causes.ts';
 import { lostIn } from './status.ts';
-import { isHolder, type StoredState, TEXT } from './stored-state.ts';
+import { isHolder, ownNow, type StoredState } from './stored-state.ts';
 
 /** Between two clean-ups, in milliseconds. */
 const CLEAN_MS = 60 * 60_000;
@@ -29,12 +29,14 @@ export async function keepStore(state: StoredState): Promise<void> {
   const now = clock.elapsed();
   const isKeeper = isHolder(state) && !state.isReadOnly;
   if (isKeeper && !state.areCausesFilled) {
-    await findCauses(session, (call) => calls.ask('upkeep', call, DEADLINE_MS));
+    await findCauses(state, session);
     state.areCausesFilled = true;
   }
   if (isKeeper && now - state.cleanedAt >= CLEAN_MS) {
     const day = Math.floor(clock.now() / DAY_MS) - options.store.retention.taskDays;
     await calls.ask('upkeep', () => session.tasks.dropBefore(day), DEADLINE_MS);
+    const oldest = clock.now() - options.store.retention.rollupDays * DAY_MS;
+    await calls.ask('upkeep', () => session.causes.dropBefore(oldest), DEADLINE_MS);
     await calls.ask('upkeep', () => session.feed.trim(options.logItems ?? FEEDS * maxEvents), DEADLINE_MS);
     state.cleanedAt = now;
   }
@@ -42,9 +44,11 @@ export async function keepStore(state: StoredState): Promise<void> {
 }
 
 /** Once in the life of a store: an earlier version may have stored failures without their cause. */
-async function findCauses(session: StoreSession, ask: Ask): Promise<void> {
-  const known = await ask(() => session.snapshots.read([TEXT.causes]));
-  if (known.has(TEXT.causes)) return;
-  await fillCauses(session, ask);
-  await ask(() => session.snapshots.write(new Map([[TEXT.causes, '1']])));
+async function findCauses(state: StoredState, session: StoreSession): Promise<void> {
+  const ask: Ask = (call) => state.calls.ask('upkeep', call, DEADLINE_MS);
+  const known = await ask(() => session.snapshots.read([KNOWN_SINCE]));
+  if (known.has(KNOWN_SINCE)) return;
+  await fillCauses(session, state.causes, ask);
+  const since = state.countedSince === null ? 0 : Math.floor(ownNow(state));
+  await ask(() => session.snapshots.write(new Map([[KNOWN_SINCE, String(since)]])));
 }

@@ -38,8 +38,7 @@ export async function writeBehind(state: StoredState): Promise<void> {
     return;
   }
   for (;;) {
-    const written =
-      tasks.changed.size === 0 ? 0 : await writeTasks({ ...state, backlog: tasks }, session.tasks);
+    const written = tasks.changed.size === 0 ? 0 : await writeTasks({ ...state, backlog: tasks }, session);
     if (written > 0) state.texts.publish(TEXT.tasks, `${state.instance} ${++state.batches}`);
     await writeRelations(state, session);
     await writeFeed(state, session);

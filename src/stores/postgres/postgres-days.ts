@@ -3,9 +3,9 @@
  * day are kept in a table for the rest: of an instance whose clock is wrong, or that may not create tables.
  */
 import { pause } from '../../waiting.ts';
+import { addCauseColumn, createCauseIndex, createCauseTables } from '../sql/create-tables.ts';
 import { comingDays, DAY_TABLES, type DayTable, type DayTables } from '../sql/days.ts';
 import type { TableNames } from '../sql/names.ts';
-import { addCauseColumn, createCauseIndex } from '../sql/schema.ts';
 import type { SqlDatabase } from '../sql/sql-database.ts';
 import { isStoreError } from '../sql/store-error.ts';
 import { SEARCHED } from '../sql/task-statements.ts';
@@ -87,6 +87,7 @@ function createDay(
 export function addCauses(names: TableNames): readonly string[] {
   return [
     `SET LOCAL lock_timeout = ${LOCK_MS}`,
+    ...createCauseTables(POSTGRES, names),
     addCauseColumn(POSTGRES, names.task),
     createCauseIndex(names, '', 'ONLY'),
     // Days of wrong clocks, and all days where the role may create no tables.

@@ -26,6 +26,8 @@ export const POSTGRES: SqlDialect = {
   unindexed: null,
   type: (type) => TYPES[type],
   isGiven: (column, type, at) => `${column} = ANY($${at}::${ARRAYS[type]})`,
+  floor: (expression) => `floor(${expression})`,
+  pairs: (first, second) => `json_agg(json_build_array(${first}, ${second}))::text`,
   isAny: (expression, at) => `${expression} = ANY($${at}::text[])`,
 };
 

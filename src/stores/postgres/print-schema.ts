@@ -1,7 +1,7 @@
 import { wrongOption } from '../../check-options.ts';
+import { createStatements } from '../sql/create-tables.ts';
 import { upgradeScript } from '../sql/ensure-schema.ts';
 import { tableNames } from '../sql/names.ts';
-import { createStatements } from '../sql/schema.ts';
 import { addCauses } from './postgres-days.ts';
 import { POSTGRES } from './postgres-dialect.ts';
 import { DEFAULT_PREFIX } from './postgres-store.ts';

@@ -23,6 +23,8 @@ export interface TableNames {
   readonly feed: string;
   readonly snapshot: string;
   readonly rollup: string;
+  readonly cause: string;
+  readonly failures: string;
   /** Quotes the name of another table of this store. */
   of(name: string): string;
   /** Quotes the name of an index of this store, which is created in the schema of its table. */
@@ -63,6 +65,8 @@ export function tableNames(schema: string | null, prefix: string): TableNames {
     feed: of('feed'),
     snapshot: of('snapshot'),
     rollup: of('rollup'),
+    cause: of('cause'),
+    failures: of('failures'),
     of,
     index: (name) => `"${prefix}${name}"`,
   };

@@ -1,5 +1,7 @@
 /** Drops the tasks and relations of old days: in short transactions, however many they are. */
+
 import { DAY_TABLES, type DayTable, type DayTables, presentDay, ROWS_AT_ONCE, untilFewer } from './days.ts';
+import { keepFailures } from './keep-failures.ts';
 import { TABLES } from './schema.ts';
 import type { SourceDatabase } from './source-database.ts';
 
@@ -18,7 +20,11 @@ export async function dropDaysBefore(source: SourceDatabase, days: DayTables, da
   const kept = new Map(rows.map(([id, count]) => [Number(id), Number(count)]));
   const firstKept = Math.min(day, today - Math.max(...kept.values()));
   const own = await source.id();
-  for (const id of kept.keys()) await days.moveOpen(id, id === own ? day : firstKept, today);
+  for (const id of kept.keys()) {
+    const before = id === own ? day : firstKept;
+    await days.moveOpen(id, before, today);
+    await keepFailures(database, names, id, before);
+  }
   await days.dropBefore(firstKept);
   for (const table of DAY_TABLES.toReversed()) await deleteBefore(source, days, table, day);
   await days.prepare(today);

@@ -1,7 +1,5 @@
-/** Tables and indexes of the store, as data. */
-import { DAY_TABLES, type DayTable } from './days.ts';
-import type { TableNames } from './names.ts';
-import type { SqlColumn, SqlDialect } from './sql-database.ts';
+/** Tables of the store, as data. */
+import type { SqlColumn } from './sql-database.ts';
 
 /** The schema that this code writes. */
 export const SCHEMA_VERSION = 2;
@@ -24,6 +22,14 @@ export interface Table {
 export const COUNT_COLUMNS: readonly SqlColumn[] = Array.from(
   { length: ROLLUP_COUNTS },
   (_, at) => [`count_${at}`, 'real'] as const,
+);
+
+export const DAY_HOURS = 24;
+
+/** How many tasks failed in each hour of a day of UTC. Absent: none. */
+export const HOUR_COLUMNS: readonly SqlColumn[] = Array.from(
+  { length: DAY_HOURS },
+  (_, hour) => [`hour_${hour}`, 'real'] as const,
 );
 
 /** The tables whose rows belong to a source, by the end of their name. */
@@ -124,102 +130,38 @@ export const TABLES = {
     key: ['source_id', 'span', 'level', 'start_at', 'name', 'queue', 'worker', 'writer'],
     isClustered: true,
   },
+  cause: {
+    columns: [
+      ['source_id', 'integer'],
+      ['id', 'text'],
+      ['exception', 'text'],
+      ['message', 'text'],
+      ['frame', 'text'],
+      ['first_seen', 'real'],
+      ['last_seen', 'real'],
+    ],
+    optional: ['exception', 'message', 'frame'],
+    key: ['source_id', 'id'],
+  },
+  // Failures of tasks that were dropped, by day.
+  failures: {
+    columns: [
+      ['source_id', 'integer'],
+      ['level', 'integer'],
+      ['start_at', 'real'],
+      ['cause', 'text'],
+      ['name', 'text'],
+      ['queue', 'text'],
+      ['worker', 'text'],
+      ['day', 'integer'],
+      ['failed', 'real'],
+      ['last_at', 'real'],
+      ...HOUR_COLUMNS,
+      ['names', 'text'],
+      ['workers', 'text'],
+    ],
+    optional: [...HOUR_COLUMNS.map(([name]) => name), 'names', 'workers'],
+    key: ['source_id', 'level', 'start_at', 'cause', 'name', 'queue', 'worker', 'day'],
+    isClustered: true,
+  },
 } as const satisfies Readonly<Record<string, Table>>;
-
-const CAUSE_INDEX = 'task_cause';
-
-/**
- * Indexes, by the end of their name. One for each filter of a list in the order of the last change, one for each other
- * order by time, and those that find open tasks and what belongs together. Columns behind `changed` let a second filter be
- * decided without reading the rows: failures of one name may be one row in five thousand.
- */
-const INDEXES: readonly (readonly [
-  name: string,
-  table: keyof typeof TABLES,
-  columns: string,
-  where?: string,
-])[] = [
-  ['task_changed', 'task', 'source_id, changed'],
-  ['task_state', 'task', 'source_id, state, changed'],
-  ['task_name', 'task', 'source_id, name, changed, state, worker'],
-  ['task_worker', 'task', 'source_id, worker, changed, state'],
-  ['task_queue', 'task', 'source_id, queue, changed, state'],
-  ['task_root', 'task', 'source_id, root_id, changed', 'root_id IS NOT NULL'],
-  ['task_parent', 'task', 'source_id, parent_id, changed', 'parent_id IS NOT NULL'],
-  [CAUSE_INDEX, 'task', 'source_id, cause, changed', 'cause IS NOT NULL'],
-  ['task_group', 'task', 'source_id, group_id, changed', 'group_id IS NOT NULL'],
-  ['task_chord', 'task', 'source_id, chord_id', 'chord_id IS NOT NULL'],
-  ['task_open', 'task', 'source_id, changed', 'is_open = 1'],
-  ['task_received', 'task', 'source_id, received'],
-  ['task_started', 'task', 'source_id, started'],
-  ['task_finished', 'task', 'source_id, finished'],
-  ['task_runtime', 'task', 'source_id, runtime'],
-  ['relation_parent', 'relation', 'source_id, parent'],
-];
-
-/** The statements that create the store, without the tables of days where each day has its own. */
-export function createStatements(dialect: SqlDialect, names: TableNames): readonly string[] {
-  const text = dialect.type('text');
-  const integer = dialect.type('integer');
-  const created = (Object.keys(TABLES) as (keyof typeof TABLES)[]).filter(
-    (name) => dialect.byDay !== null || !isByDay(name),
-  );
-  return [
-    `CREATE TABLE ${names.meta} (key ${text} PRIMARY KEY, value ${text} NOT NULL)`,
-    `CREATE TABLE ${names.source} (name ${text} PRIMARY KEY, id ${integer} NOT NULL UNIQUE, deployment ${text}, kept_days ${integer} NOT NULL)`,
-    ...created.map((name) => createTable(dialect, names.of(name), TABLES[name])),
-    ...created.flatMap((name) => createIndexes(names, name, '')),
-    ...created.filter(isByDay).map(
-      // Rows of the rest are not dropped as a whole: they are found by their day.
-      (name) => `CREATE TABLE ${names.of(`${name}_rest`)} PARTITION OF ${names.of(name)} DEFAULT;
-CREATE INDEX ${names.index(`${name}_rest_day`)} ON ${names.of(`${name}_rest`)} (source_id, day)`,
-    ),
-    `INSERT INTO ${names.meta} (key, value) VALUES ('schema', '${SCHEMA_VERSION}')`,
-  ];
-}
-
-/** The statements that create a table of one day. @param end of its name and of those of its indexes */
-export function createDayTable(
-  dialect: SqlDialect,
-  names: TableNames,
-  table: DayTable,
-  end: string,
-): readonly string[] {
-  return [createTable(dialect, names.of(table + end), TABLES[table]), ...createIndexes(names, table, end)];
-}
-
-function isByDay(name: keyof typeof TABLES): name is DayTable {
-  return DAY_TABLES.some((one) => one === name);
-}
-
-/** The statement that adds the cause to a table of version 1. */
-export function addCauseColumn(dialect: SqlDialect, quoted: string): string {
-  return `ALTER TABLE ${quoted} ADD COLUMN cause ${dialect.type('text')}`;
-}
-
-/** The index of causes. @param only whether the partitions of the table stay without it */
-export function createCauseIndex(names: TableNames, end: string, only = ''): string {
-  const [statement = ''] = createIndexes(names, 'task', end, CAUSE_INDEX);
-  return only === '' ? statement : statement.replace(' ON ', ` ON ${only} `);
-}
-
-function createIndexes(
-  names: TableNames,
-  of: keyof typeof TABLES,
-  end: string,
-  only: string | null = null,
-): readonly string[] {
-  return INDEXES.filter(([name, table]) => table === of && (only === null || name === only)).map(
-    ([name, table, on, where]) =>
-      `CREATE INDEX ${names.index(name + end)} ON ${names.of(table + end)} (${on})${where === undefined ? '' : ` WHERE ${where}`}`,
-  );
-}
-
-function createTable(dialect: SqlDialect, quoted: string, table: Table): string {
-  const columns = table.columns.map(
-    ([name, type]) => `${name} ${dialect.type(type)}${table.optional.includes(name) ? '' : ' NOT NULL'}`,
-  );
-  const end =
-    table.isByDay === true ? (dialect.byDay ?? '') : table.isClustered === true ? dialect.clustered : '';
-  return `CREATE TABLE ${quoted} (${columns.join(', ')}, PRIMARY KEY (${table.key.join(', ')}))${end}`;
-}

@@ -1,5 +1,6 @@
 /** What one source reads and writes in a SQL database. */
 import type { StoreSession } from '../../history/store.ts';
+import { createCauseStore } from './cause-store.ts';
 import type { DayTables } from './days.ts';
 import { createFeedStore } from './feed-store.ts';
 import { createLease } from './lease.ts';
@@ -28,6 +29,7 @@ export function createSqlSession(
     feed: createFeedStore(source),
     snapshots: createSnapshotStore(source),
     rollups: createRollupStore(source),
+    causes: createCauseStore(source),
     lease: createLease(source),
     async size() {
       const [row] = await source.database.read(size, [1]);

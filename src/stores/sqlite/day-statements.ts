@@ -1,8 +1,9 @@
 /** The statements that change which days a file has tables for. */
 import { listColumns } from '../sql/batches.ts';
+import { addCauseColumn, createCauseTables, createDayTable } from '../sql/create-tables.ts';
 import { comingDays, DAY_TABLES, type DayTable, presentDay } from '../sql/days.ts';
 import type { TableNames } from '../sql/names.ts';
-import { addCauseColumn, createDayTable, TABLES } from '../sql/schema.ts';
+import { TABLES } from '../sql/schema.ts';
 import { SQLITE } from './sqlite-dialect.ts';
 import { figureStatements } from './sqlite-figures.ts';
 
@@ -72,6 +73,7 @@ export function changeDays(names: TableNames, from: DayList, to: DayList): reado
 export function addCauses(names: TableNames, listed: DayList): readonly string[] {
   return [
     isUnchanged(names, listed),
+    ...createCauseTables(SQLITE, names),
     `DROP VIEW ${names.task}`,
     ...listed.map((day) => addCauseColumn(SQLITE, names.of(`task${endOf(day)}`))),
     ...createViews(names, listed, ['task']),

@@ -19,7 +19,7 @@ const FIGURES: Readonly<Record<DayTable, readonly (readonly [index: string | nul
     ['task_queue', '1000000 1000000 100000 1 1'],
     ['task_root', '1000000 1000000 10 1'],
     ['task_parent', '500000 500000 10 1'],
-    ['task_cause', '100000 100000 1000 1'],
+    ['task_cause', '100000 100000 1000 1 1 1'],
     ['task_group', '500000 500000 10 1'],
     ['task_chord', '10000 10000 10'],
     ['task_open', '10000 10000 1'],

@@ -69,6 +69,10 @@ const filters = fc.record({
   until: fc.constantFrom(null, new Date(T0 + 20)),
   conditions: CONDITIONS,
 });
+export const namesAndWorkers = fc.record({
+  names: several('lab.add', 'zoo'),
+  workers: several('w1@a', 'w2@b'),
+});
 const search = (task: Task) => String(task.args ?? '').includes('needle');
 export const oneOrTwo = filters.chain((all) =>
   fc.subarray(Object.keys(all) as (keyof typeof all)[], { maxLength: 2 }).map((keep) => {

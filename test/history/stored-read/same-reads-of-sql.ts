@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { HistoryStore, StoreSession } from '../../../src/history/store.ts';
 import { expectSameDepths } from './same-depths.ts';
 import {
+  expectSameCauses,
   expectSameOpenTasks,
   expectSamePages,
   expectSameStats,
@@ -33,6 +34,7 @@ export function describeSameReads(title: string, store: () => HistoryStore, numR
       expectSamePages(withSession, numRuns));
     it('counts the same tasks', () => expectSameTotals(withSession, numRuns));
     it('has the same statistics', () => expectSameStats(withSession, numRuns));
+    it('adds up the same causes', () => expectSameCauses(withSession, numRuns));
     it('sums up the same open tasks', () => expectSameOpenTasks(withSession, numRuns));
     it('has the same depths of queues', () => expectSameDepths(withSession, numRuns));
     it('has the same workflows', () => expectSameTrees(withSession, numRuns));

@@ -2,10 +2,12 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { StoreSession } from '../../../src/history/store.ts';
+import { causesOfStore } from '../../../src/history/stored/read/stored-causes.ts';
+import { statsWindow } from '../../../src/select/stats-steps.ts';
 import type { OpenTaskSummary, TaskGroup, TaskStats } from '../../../src/source.ts';
 import { createArrayStore } from '../../helpers/array-store.ts';
 import { CONTEXT, query, T0 } from '../telling.ts';
-import { oneOrTwo, queries, splitOf, splits } from './random-splits.ts';
+import { namesAndWorkers, oneOrTwo, queries, splitOf, splits } from './random-splits.ts';
 import { expectSameTree, workflows } from './random-workflows.ts';
 import { expectSameWalk } from './same-walk.ts';
 
@@ -84,6 +86,37 @@ export async function expectSameStats(withSession: WithSession, numRuns: number)
     }),
   );
   await fc.assert(property, { numRuns });
+}
+
+const withoutBefore = <Rest>({
+  causes,
+  ...rest
+}: Rest & { readonly causes: NonNullable<TaskStats['causes']> }) => ({
+  ...rest,
+  causes: causes.map(({ firstSeen: _first, isNew: _new, ...cause }) => cause),
+});
+
+/** Expects a store that has all tasks to add up the same causes as a memory that holds them. */
+export async function expectSameCauses(withSession: WithSession, numRuns: number): Promise<void> {
+  let found = 0;
+  const property = fc.asyncProperty(splits, namesAndWorkers, (given, filter) =>
+    withSession(async (session) => {
+      const { whole } = await splitOf({ ...given, lost: [], kinds: given.kinds.map(() => 'both') }, session);
+      const asked = {
+        ...{ minutes: 60, now: new Date(T0 + 1_000), stepSeconds: 60, causes: 2 },
+        filter: query(filter),
+      };
+      const { causes = [], causesTruncated } = await whole.reader.getTaskStats(asked, CONTEXT);
+      await session.causes.note(causes.map((cause) => ({ ...cause, firstSeen: T0, lastSeen: T0 })));
+      const stored = await causesOfStore(session, asked, statsWindow(asked), null, CONTEXT);
+      expect(withoutBefore(stored)).toEqual(
+        withoutBefore({ causes, causesTruncated: causesTruncated ?? null }),
+      );
+      found += causes.length;
+    }),
+  );
+  await fc.assert(property, { numRuns });
+  expect(found).toBeGreaterThan(0);
 }
 
 /** Without the examples, of which a group names a few of many. */

@@ -10,7 +10,7 @@ it.skipIf(sqliteMissing)(
   async () => {
     const { passed, failed } = await runTestsOn(sqliteNode, 'test/history/stored-read/');
     expect(failed).toEqual([]);
-    expect(passed).toBe(6);
+    expect(passed).toBe(7);
   },
   TIMEOUT_MS,
 );

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createArrayStore } from '../../helpers/array-store.ts';
 import { CONTEXT, query, T0, told } from '../telling.ts';
 import { expectSameDepths } from './same-depths.ts';
-import { arraySessions, expectSameStats } from './same-reads.ts';
+import { arraySessions, expectSameCauses, expectSameStats } from './same-reads.ts';
 import { keptOf, memoryOf, readerOver, storedOf } from './split-history.ts';
 
 const statsOf = (filter: Parameters<typeof query>[0] = {}, minutes = 60) => ({
@@ -16,6 +16,10 @@ describe('statistics over memory and a store', () => {
 
   it('have the same depths of queues as memory', async () => {
     await expectSameDepths(arraySessions, 60);
+  });
+
+  it('have the causes that the store adds up', async () => {
+    await expectSameCauses(arraySessions, 60);
   });
 
   it('of a time that memory knows need no store', async () => {

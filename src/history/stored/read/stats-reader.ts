@@ -3,11 +3,13 @@ import { scheduler } from '../../../scheduler.ts';
 import { depthsOf } from '../../../select/queue-depths.ts';
 import { statsWindow } from '../../../select/stats-steps.ts';
 import type { Awaitable, ReadContext, TaskStats, TaskStatsQuery } from '../../../source.ts';
+import type { StoreSession } from '../../store.ts';
 import { DAY_MS } from '../rollups/rollup-folder.ts';
 import { depthsOfRollups, isCounted, statsOfRollups } from '../rollups/rollup-stats.ts';
 import type { StoredView } from '../stored-view.ts';
 import { storeQuery } from './store-query.ts';
 import { isStoreAway, type StoreReads } from './store-reads.ts';
+import { causesOfStore, withFirstSeen } from './stored-causes.ts';
 
 /** Most stored tasks that statistics read; of windows with more, the counts know more. */
 const MOST_TASKS = 20_000;
@@ -32,7 +34,7 @@ export function createStatsReader(view: StoredView, reads: StoreReads, ofStored:
   return (query, context, ofTasks = ofStored) => {
     const state: StatsState = { view, reads, ofTasks };
     const { start } = statsWindow(query);
-    const oldest = view.now() - view.retention.taskDays * DAY_MS;
+    const oldest = oldestKept(view);
     // Without waiting for the store.
     if (start > view.droppedThrough() && start >= oldest) return taskStats(state, query, context);
     return chosenStats(state, query, context, start >= oldest);
@@ -42,10 +44,64 @@ export function createStatsReader(view: StoredView, reads: StoreReads, ofStored:
 function taskStats(state: StatsState, query: TaskStatsQuery, context: ReadContext): Awaitable<TaskStats> {
   const reply = state.ofTasks(query, context);
   const withSource = (stats: TaskStats): Awaitable<TaskStats> => {
-    const known: TaskStats = { ...stats, computedFrom: 'tasks', countedSince: state.view.countedSince() };
-    return known.queueDepths === undefined ? withDepths(state, query, known, context) : known;
+    const known: TaskStats = { ...stats, computedFrom: 'tasks', countedSince: tasksSince(state.view, query) };
+    const isWhole = known.queueDepths !== undefined && (known.causes ?? []).length === 0;
+    return isWhole ? known : withStore(state, query, known, context);
   };
   return 'then' in reply ? reply.then(withSource) : withSource(reply);
+}
+
+/** How far back the tasks of a window may be kept, milliseconds since 1970. */
+function oldestKept({ now, retention }: StoredView): number {
+  return now() - retention.taskDays * DAY_MS;
+}
+
+/** Since when the counts of a window are known, when they are made of tasks. */
+function tasksSince(view: StoredView, query: TaskStatsQuery): Date | null {
+  const since = view.countedSince();
+  const oldest = oldestKept(view);
+  return since === null || statsWindow(query).start >= oldest
+    ? since
+    : new Date(Math.max(since.getTime(), oldest));
+}
+
+/** What memory alone does not know. */
+async function withStore(
+  state: StatsState,
+  query: TaskStatsQuery,
+  stats: TaskStats,
+  context: ReadContext,
+): Promise<TaskStats> {
+  const known = stats.queueDepths === undefined ? await withDepths(state, query, stats, context) : stats;
+  const { causes = [] } = known;
+  const { view, reads } = state;
+  if (causes.length === 0 || view.session() === null) return known;
+  const { start } = statsWindow(query);
+  const ask = (session: StoreSession) => withFirstSeen(session, causes, start, view.countedSince());
+  try {
+    return { ...known, causes: await reads.read(ask, context) };
+  } catch (error) {
+    if (!isStoreAway(error)) throw error;
+    return known;
+  }
+}
+
+/** Counts with the causes of failures, if they are asked for and the store can say them. */
+async function withCauses(
+  { view, reads }: StatsState,
+  query: TaskStatsQuery,
+  stats: TaskStats,
+  context: ReadContext,
+): Promise<TaskStats> {
+  if ((query.causes ?? 0) === 0) return stats;
+  const window = statsWindow(query, stats.stepSeconds);
+  const ask = (session: StoreSession) => causesOfStore(session, query, window, view.countedSince(), context);
+  try {
+    return { ...stats, ...(await reads.read(ask, context)) };
+  } catch (error) {
+    if (!isStoreAway(error)) throw error;
+    return stats;
+  }
 }
 
 /** Queues over time: memory knows those that this instance reads, the store also what others have read. */
@@ -85,7 +141,7 @@ async function chosenStats(
       (opened) => statsOfRollups(opened.rollups, query, view.now(), context),
       context,
     );
-    return { ...stats, countedSince: view.countedSince() };
+    return await withCauses(state, query, { ...stats, countedSince: view.countedSince() }, context);
   } catch (error) {
     if (!isStoreAway(error)) throw error;
     return taskStats(state, query, context);

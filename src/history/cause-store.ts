@@ -1,0 +1,70 @@
+/** Failures by cause, as a store adds them up. Times are milliseconds since 1970. */
+import type { TaskCause } from '../model.ts';
+import type { RollupSteps } from './rollup-store.ts';
+
+/** A cause, and when tasks failed of it. */
+export interface StoredCause extends TaskCause {
+  /** The first failure ever noted, also if its task was dropped or has succeeded since. */
+  readonly firstSeen: number;
+  /** The last one that was noted: not each one is. */
+  readonly lastSeen: number;
+}
+
+/** Which failures to add up. */
+export interface FailureQuery {
+  /** Inclusive. */
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
+  /** Any of them; empty: all. */
+  readonly names: readonly string[];
+  readonly queues: readonly string[];
+  readonly workers: readonly string[];
+}
+
+/** How many tasks failed of a cause. */
+export interface CauseCount {
+  /** `''`: of causes that are not kept apart any more. */
+  readonly cause: string;
+  readonly count: number;
+}
+
+/** Failures of one cause with one name, or on one worker, or both. A failure may be in one part for each. */
+export interface CausePart extends CauseCount {
+  /** `null`: unknown, or any. */
+  readonly name: string | null;
+  readonly worker: string | null;
+  /** When the last of them failed. */
+  readonly last: number;
+  /** The id of that task; `null`: it was dropped. */
+  readonly sample: string | null;
+}
+
+/** Failures of one cause in one step. */
+export interface CauseStep extends CauseCount {
+  /** 0 for the first. */
+  readonly step: number;
+}
+
+/**
+ * The causes of failures. What is stored of tasks is added up as it is, so that a task which succeeds after all counts no
+ * more; of days whose tasks are dropped, their sums by hour stay. Sums beyond a number have the cause `''`, and count with
+ * any name, queue and worker.
+ */
+export interface CauseStore {
+  /** Keeps the texts of causes, and the earlier first and the later last time. */
+  note(causes: readonly StoredCause[]): Promise<void>;
+  /** @returns those of the causes that were noted, in no order */
+  describe(ids: readonly string[]): Promise<readonly StoredCause[]>;
+  /** @returns the most frequent causes, `most` at most */
+  counts(query: FailureQuery, most: number): Promise<readonly CauseCount[]>;
+  /**
+   * @returns failures of these causes by name and worker, `most` at most. Their counts may only be compared: parts may
+   *   overlap
+   */
+  parts(query: FailureQuery, causes: readonly string[], most: number): Promise<readonly CausePart[]>;
+  /** @returns failures of these causes by step, in any order; a step may come twice, and hours count where they begin */
+  steps(query: FailureQuery, causes: readonly string[], steps: RollupSteps): Promise<readonly CauseStep[]>;
+  /** Drops sums before a time, and causes that were not seen since. */
+  dropBefore(time: number): Promise<void>;
+}
