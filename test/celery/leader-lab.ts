@@ -40,6 +40,8 @@ function eventsNow(): unknown[] {
     of('task-received', { uuid: 'done', name: 'yard.add', args: "(1, password='hunter2')", kwargs: '{}' }),
     of('task-started', { uuid: 'done' }),
     of('task-succeeded', { uuid: 'done', result: '3', runtime: 0.1 }),
+    of('task-received', { uuid: 'runs', name: 'yard.add', args: "(1, password='hunter2')", kwargs: '{}' }),
+    of('task-started', { uuid: 'runs' }),
   ];
 }
 

@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { celerySources } from '../../src/celery.ts';
+import type { WorkersBody } from '../../src/wire.ts';
 import { createArrayStore } from '../helpers/array-store.ts';
 import { componentOf } from '../helpers/celery-events.ts';
+import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
 import { until } from '../helpers/redis-server.ts';
 import { queryOf } from '../helpers/task-query.ts';
+import { serve } from '../router/host-kit.ts';
 import { type Instance, openInstance as openOne } from './leader-lab.ts';
 import { createSharedHistories, type SharedHistories } from './shared-history.ts';
 
+const EXPRESS = EXPRESS_MAJORS[1] as (typeof EXPRESS_MAJORS)[number];
 const context = { signal: new AbortController().signal, ping: false };
 
 const opened: Instance[] = [];
@@ -45,7 +49,7 @@ async function leads(instance: Instance): Promise<boolean> {
 async function hasReports({ sources }: Instance): Promise<boolean> {
   const list = await sources.tasks.listTasks(queryOf({ limit: 10 }), context);
   const workers = await sources.health.checkWorkers?.(context);
-  return list.tasks.length === 4 && workers?.ok === true && sources.tasks.status?.().ok === true;
+  return list.tasks.length === 5 && workers?.ok === true && sources.tasks.status?.().ok === true;
 }
 
 describe("with collect: 'leader'", () => {
@@ -70,6 +74,21 @@ describe("with collect: 'leader'", () => {
       expect(other.connections.made).toBe(0);
       expect(await leads(other)).toBe(false);
       await expect.poll(() => everyRead(other), { timeout: 10_000 }).toEqual(await settledReads(leader()));
+    }
+  });
+
+  it('each instance lists what runs, and those that do not collect know it from the leader', async () => {
+    for (const { sources } of instances) {
+      // The router would close them with the test.
+      const { close: _, ...parts } = sources;
+      const host = await serve(EXPRESS, { sources: parts });
+      const { body } = await host.get<WorkersBody>('/api/workers/?running=5');
+      const [worker] = body.workers;
+      expect(worker).toMatchObject({ hostname: 'w1@arrays', running_total: 1, stuck: false });
+      expect(worker?.running).toMatchObject([{ task_id: 'runs', name: 'yard.add', stuck: false }]);
+      expect(Date.parse(worker?.running?.[0]?.started ?? '')).toBeLessThanOrEqual(Date.now());
+      expect(JSON.stringify(body)).not.toContain('hunter2');
+      expect(body.unassigned).toEqual([]);
     }
   });
 

@@ -108,6 +108,19 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, the verdict of the o
     await page.getByText('Only name payments.charge').waitFor();
   });
 
+  it('says how many slots are busy, unless a worker does not say it', async () => {
+    const { queue } = calm();
+    const { page } = await open(queue);
+    const line = page.getByRole('link', { name: 'Workers 1/1' });
+    await line.waitFor();
+    expect(await line.getAttribute('title')).toBe('0 of 4 slots busy');
+    queue.recordWorker({ hostname: 'w3@h', concurrency: 2, interval: 3_600 });
+    const other = await open(queue);
+    const both = other.page.getByRole('link', { name: 'Workers 2/2' });
+    await both.waitFor();
+    expect(await both.getAttribute('title')).toBe('6 slots');
+  });
+
   it('stands above causes, and names by what changed', async () => {
     const { page, go } = await open(changed());
     const causes = page.locator('.top-causes li');

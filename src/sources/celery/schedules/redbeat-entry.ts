@@ -21,6 +21,9 @@ export interface RedbeatEntry {
   readonly appTimezone: string | null;
   /** Whether its last run was written with an offset from UTC, which no app in UTC does. */
   readonly isOffUtc: boolean;
+  /** Arguments as events show them, if the entry's options contain them. */
+  readonly shownArgs: string | null;
+  readonly shownKwargs: string | null;
 }
 
 /** Longest text kept of arguments, in characters. */
@@ -62,7 +65,7 @@ function readEntry(
   }
   const rule = readSchedule(member('schedule'));
   const enabled = member('enabled') !== false;
-  const options = member('options');
+  const { queue, argsrepr, kwargsrepr } = optionsIn(member('options'));
   const runs = readMeta(meta);
   const due = Number(score);
   return {
@@ -75,7 +78,7 @@ function readEntry(
       enabled,
       args: shown('args', pythonTupleText, '()'),
       kwargs: shown('kwargs', pythonText, '{}'),
-      queue: isRecord(options) ? filledString(options.queue) : null,
+      queue: filledString(queue),
       lastRunAt: runs.count > 0 ? runs.last : null,
       nextRunAt: enabled && due >= 0 && due < 1e11 ? new Date(due * 1000) : null,
       totalRunCount: runs.count,
@@ -84,7 +87,13 @@ function readEntry(
     countedFrom: runs.last,
     appTimezone: runs.zone,
     isOffUtc: runs.isOffUtc,
+    shownArgs: filledString(argsrepr),
+    shownKwargs: filledString(kwargsrepr),
   };
+}
+
+function optionsIn(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? value : {};
 }
 
 interface Runs {

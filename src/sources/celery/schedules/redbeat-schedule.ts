@@ -1,11 +1,14 @@
 /** The schedule of redbeat: what was read of it, and what follows from that. */
 import type { Schedule } from '../../../model.ts';
+import { filledString } from '../../../values.ts';
 import type { CelerySettings } from '../settings.ts';
 import { createReading, type Reading } from './reading.ts';
 import type { RedbeatReader, RedbeatSnapshot } from './redbeat.ts';
 import type { RedbeatEntry } from './redbeat-entry.ts';
 import { type Configuration, namesRedbeat, type RedbeatKeys, redbeatKeys } from './redbeat-settings.ts';
-import { redbeatSchedule } from './rows.ts';
+import { redbeatSchedule, scheduleRuns } from './rows.ts';
+import type { RunObserver } from './run-observer.ts';
+import type { StaticEntry } from './static-entry.ts';
 
 /** Where redbeat stores its schedule. */
 export interface RedbeatOptions {
@@ -56,12 +59,42 @@ export function isRedbeatCutOff(redbeat: RedbeatSchedule, configurations: readon
 }
 
 /** @param timezone that of the app */
-export function redbeatRows({ reading, shown }: RedbeatSchedule, timezone: string | null): Schedule[] {
+export function redbeatRows(
+  { reading, shown }: RedbeatSchedule,
+  timezone: string | null,
+  observer: RunObserver,
+): Schedule[] {
   return (reading.snapshot?.entries ?? []).map((entry) => {
     const known = shown.get(entry);
-    if (known !== undefined && known.timezone === (entry.rule.timezone ?? timezone)) return known;
-    const row = redbeatSchedule(entry, timezone);
+    const isShown = known !== undefined && known.timezone === (entry.rule.timezone ?? timezone);
+    const row = isShown ? known : redbeatSchedule(entry, timezone);
     shown.set(entry, row);
-    return row;
+    return { ...row, lastRuns: scheduleRuns(observer.lastRuns(row.id)) };
   });
+}
+
+/**
+ * The entries that redbeat runs, by the key under which it stores them: what to look for. `null`: they have not been
+ * read.
+ *
+ * @param timezone that of the app
+ */
+export function redbeatEntries(
+  { reading: { snapshot } }: RedbeatSchedule,
+  timezone: string | null,
+): ReadonlyMap<string, StaticEntry> | null {
+  if (snapshot === null) return null;
+  const enabled = snapshot.entries.filter(({ schedule }) => schedule.enabled === true);
+  return new Map(enabled.map((entry) => [entry.schedule.id, watchedEntry(entry, timezone)]));
+}
+
+function watchedEntry(entry: RedbeatEntry, timezone: string | null): StaticEntry {
+  const { schedule, rule, shownArgs, shownKwargs } = entry;
+  const { name, task = null, args, kwargs, queue = null } = schedule;
+  return {
+    ...{ name, task, rule, enabled: true, queue, shownArgs, shownKwargs },
+    args: filledString(args) ?? '()',
+    kwargs: filledString(kwargs) ?? '{}',
+    timezone: rule.timezone ?? timezone,
+  };
 }

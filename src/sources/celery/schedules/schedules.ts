@@ -21,6 +21,7 @@ import {
   isRedbeatCutOff,
   type RedbeatOptions,
   type RedbeatSchedule,
+  redbeatEntries,
   redbeatRows,
   usesRedbeat,
 } from './redbeat-schedule.ts';
@@ -50,9 +51,8 @@ export interface Schedules {
   /** To be called for each event about a task, which may be a run of an entry. */
   observe(change: TaskChange): void;
   /**
-   * Asks workers for their configuration, unless it is known, and reads the entries that are stored in a database. To
-   * be called once connected and when a worker comes online, because only runs of known entries are recognized. Never
-   * rejects.
+   * Asks workers for their configuration, unless it is known, and reads stored entries. To be called once connected and
+   * when a worker comes online, because only runs of known entries are recognized. Never rejects.
    */
   refresh(): Promise<void>;
   /** Whether any schedule was found; `null` before it is known. */
@@ -110,7 +110,7 @@ function statusOf(state: State): SourceStatus {
 }
 
 async function listEnabled(state: State): Promise<Schedule[] | null> {
-  await refreshAll(state);
+  await refreshKnown(state);
   const { redbeat, django } = state;
   const unread = [redbeat.reading, django].find(
     ({ snapshot, problem }) => snapshot === null && problem !== null,
@@ -123,7 +123,7 @@ async function listEnabled(state: State): Promise<Schedule[] | null> {
 }
 
 async function componentOf(state: State): Promise<Component> {
-  await refreshAll(state);
+  await refreshKnown(state);
   const { fixed, redbeat, django, observer } = state;
   const now = Date.now();
   const scheduler = schedulerOf(state);
@@ -154,20 +154,20 @@ function countsOf({ redbeat, django, fixed }: State, scheduler: BeatScheduler | 
 
 async function refreshKnown(state: State): Promise<void> {
   if (state.closed) return;
-  await Promise.all([state.fixed.refresh(), state.django.refresh()]);
+  await Promise.all([state.fixed.refresh(), state.django.refresh(), state.redbeat.reading.refresh()]);
   await watch(state);
-}
-
-async function refreshAll(state: State): Promise<void> {
-  if (!state.closed) await Promise.all([state.redbeat.reading.refresh(), refreshKnown(state)]);
 }
 
 /** Looks for the runs of the entries that beat runs. */
 async function watch(state: State): Promise<void> {
-  const { django, fixed, observer } = state;
-  const entries: ReadonlyMap<string, StaticEntry> | undefined =
-    schedulerOf(state) === 'django' ? django.snapshot?.enabled : undefined;
-  await work.run('schedules', observer.watch(entries ?? fixed.entries()));
+  await work.run('schedules', state.observer.watch(entriesOf(state) ?? state.fixed.entries()));
+}
+
+/** The entries of the scheduler that stores them; `null`: none does, or they have not been read. */
+function entriesOf(state: State): ReadonlyMap<string, StaticEntry> | null {
+  const scheduler = schedulerOf(state);
+  if (scheduler === 'redbeat') return redbeatEntries(state.redbeat, zoneOf(state));
+  return scheduler === 'django' ? (state.django.snapshot?.enabled ?? null) : null;
 }
 
 /** Why entries that there are, or may be, cannot be read; `null` when they can. */
@@ -217,7 +217,7 @@ async function listAll(state: State): Promise<Schedule[]> {
   const { redbeat, django, fixed, observer } = state;
   const now = Date.now();
   const timezone = zoneOf(state);
-  const rows = redbeatRows(redbeat, timezone);
+  const rows = redbeatRows(redbeat, timezone, observer);
   if (django.snapshot !== null) {
     rows.push(...(await work.run('schedules', djangoSchedules(django.snapshot, contextOf(state, now)))));
   }
