@@ -2,16 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CelerySettings, type CelerySources, celerySources } from '../../src/celery.ts';
 import type { Task } from '../../src/model.ts';
 import type { TaskPosition } from '../../src/source.ts';
-import type { WorkersBody } from '../../src/wire.ts';
 import { type CeleryApp, celeryApp, celeryMissing, type Submitted } from '../helpers/celery-app.ts';
 import { context } from '../helpers/celery-events.ts';
-import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { query } from '../history/telling.ts';
-import { serve } from '../router/host-kit.ts';
 import { type Monitor, monitorOf } from './backend-redis.ts';
 
-const EXPRESS = EXPRESS_MAJORS[1] as (typeof EXPRESS_MAJORS)[number];
 const missing = redisMissing ?? celeryMissing;
 
 /** What each meta holds, and what only extended ones do. */
@@ -141,27 +137,6 @@ function checkDeployment(deployment: (typeof DEPLOYMENTS)[number]): void {
     expect(links.map(({ id }) => seen.get(id)?.parentId ?? null)).toEqual(links.map(({ parent }) => parent));
     expect([...seen.values()].some((task) => task.parentId === task.id)).toBe(false);
     expect((await sources.history.getHistoryStats(context)).dropped).toBe(0);
-  });
-
-  it('lists what runs on a worker, since when, until it has ended', { timeout: 60_000 }, async () => {
-    const host = await serve(EXPRESS, { sources });
-    const running = async (): Promise<WorkersBody> =>
-      (await host.get<WorkersBody>('/api/workers/?running=5')).body;
-    const idle = async (): Promise<boolean> =>
-      (await running()).workers.every(({ running_total }) => running_total === 0);
-    await until(idle, 20_000);
-    const script = app.script('slow_chain.py', '1', '6', '/dev/null');
-    const busy = async () => (await running()).workers.filter(({ running_total }) => running_total !== 0);
-    await until(async () => (await busy()).length === 1, 20_000);
-    const [worker] = await busy();
-    const [task] = worker?.running ?? [];
-    expect(worker).toMatchObject({ running_total: 1, stuck: false });
-    const known = await sources.tasks.getTask(task?.task_id ?? '', context);
-    expect(task).toMatchObject({ name: 'shop.slow', started: known?.started?.toISOString(), stuck: false });
-    expect(known).toMatchObject({ state: 'STARTED', worker: worker?.hostname });
-    expect((await running()).unassigned).toEqual([]);
-    await script;
-    await until(idle, 20_000);
   });
 
   // It ends the run, so it comes last.

@@ -66,8 +66,9 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, workers'), () => {
     const { page } = await look(base);
     await page.getByRole('link', { name: /^Worker: w2@h: 2 of 2 slots hold the same tasks/ }).click();
     await page.getByRole('heading', { name: 'w2@h', level: 1 }).waitFor();
+    const running = page.locator('section.worker').getByRole('list', { name: 'Running now' });
+    await until(async () => (await running.getByRole('listitem').count()) === 2);
     expect(await page.locator('section.worker').count()).toBe(1);
-    expect(await page.getByRole('list', { name: 'Running now' }).getByRole('listitem').count()).toBe(2);
   });
 
   it('are a table that can be sorted where there are more than ten', async () => {
