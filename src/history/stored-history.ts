@@ -81,13 +81,13 @@ export interface StoredHistory extends Omit<History, 'close'> {
   /** Only with {@link StoredHistoryOptions.logItems}. */
   readonly log: EventLog;
   /**
-   * Statistics of the counts where tasks are too many or too old; else of tasks, by what `ofTasks` makes of them. The
-   * `reader` sums up its own.
+   * Statistics of the counts where tasks are too many or too old; else of tasks, by what `ofTasks` makes of them and
+   * of since when there are counts (`null`: there are none). The `reader` sums up its own.
    */
   readStats(
     query: TaskStatsQuery,
     context: ReadContext,
-    ofTasks: (query: TaskStatsQuery, context: ReadContext) => Awaitable<TaskStats>,
+    ofTasks: (query: TaskStatsQuery, context: ReadContext, since: Date | null) => Awaitable<TaskStats>,
   ): Awaitable<TaskStats>;
   status(): StoreStatus;
   /** Whether this instance holds the lease now. */

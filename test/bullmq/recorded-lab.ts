@@ -33,7 +33,7 @@ export function heldHistory(texts = new Map<string, string>()): HeldHistory {
       },
     },
     log: { append: async () => {}, newest: async () => null, read: async () => [] },
-    readStats: (query, context, ofTasks) => ofTasks(query, context),
+    readStats: (query, context, ofTasks) => ofTasks(query, context, null),
     isHeld: true,
     gaps: 0,
     texts: {

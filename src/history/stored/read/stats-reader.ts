@@ -14,7 +14,8 @@ import { causesOfStore, withFirstSeen } from './stored-causes.ts';
 /** Most stored tasks that statistics read; of windows with more, the counts know more. */
 const MOST_TASKS = 20_000;
 
-type Read = (query: TaskStatsQuery, context: ReadContext) => Awaitable<TaskStats>;
+/** @param since since when there are counts; `null`: there are none */
+type Read = (query: TaskStatsQuery, context: ReadContext, since: Date | null) => Awaitable<TaskStats>;
 
 interface StatsState {
   readonly view: StoredView;
@@ -42,7 +43,7 @@ export function createStatsReader(view: StoredView, reads: StoreReads, ofStored:
 }
 
 function taskStats(state: StatsState, query: TaskStatsQuery, context: ReadContext): Awaitable<TaskStats> {
-  const reply = state.ofTasks(query, context);
+  const reply = state.ofTasks(query, context, state.view.countedSince());
   const withSource = (stats: TaskStats): Awaitable<TaskStats> => {
     const known: TaskStats = { ...stats, computedFrom: 'tasks', countedSince: tasksSince(state.view, query) };
     const isWhole = known.queueDepths !== undefined && (known.causes ?? []).length === 0;

@@ -13,15 +13,21 @@ import { eachTask, windowStart, withMoreCauses } from '../tasks/task-stats.ts';
 import { readMergedTree } from './merged-flow.ts';
 import type { RemovedJobs } from './removed-jobs.ts';
 
-/** Answers `getTaskStats`: of each kind, the newest as many as one answer may look at. */
+/**
+ * Answers `getTaskStats`: of each kind, the newest as many as one answer may look at.
+ *
+ * @param recordedSince `null`: nothing is recorded yet
+ */
 export async function readMergedStats(
   access: QueueAccess,
   removed: RemovedJobs,
   query: TaskStatsQuery,
   context: ReadContext,
+  recordedSince: Date | null,
 ): Promise<TaskStats> {
   const { now, filter } = query;
-  const figures = createStatsAccumulator(query);
+  let knownFrom = Number.NEGATIVE_INFINITY;
+  const figures = createStatsAccumulator(query, { isWhole: (from) => from >= knownFrom });
   const family = createFamilyCollector();
   const add = (task: Task): void => {
     if (query.callers === true) family.note(task);
@@ -33,10 +39,11 @@ export async function readMergedStats(
     return finish(tree !== null && !tree.truncated);
   }
   const seen = new Set<string>();
-  const isWhole = await eachTask(access, query, context, (task) => {
+  const { isWhole, readFrom, keptFrom } = await eachTask(access, query, context, (task) => {
     seen.add(task.id);
     add(task);
   });
+  knownFrom = Math.max(readFrom, Math.min(keptFrom, recordedSince?.getTime() ?? keptFrom));
   const since = new Date(windowStart(query));
   const until = filter.until ?? new Date(now.getTime() + 1);
   // Children have other names.

@@ -21,7 +21,7 @@ export function withRemoved(
     getTask: async (id, context) => (await tasks.getTask(id, context)) ?? removed.find(id, context),
     getTaskTree: (id, context) => readMergedTree(access, removed, id, context),
     getTaskStats: (query, context) =>
-      readStats(query, context, (asked, own) => readMergedStats(access, removed, asked, own)),
+      readStats(query, context, (asked, own, since) => readMergedStats(access, removed, asked, own, since)),
   };
 }
 

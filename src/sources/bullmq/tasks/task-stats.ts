@@ -16,12 +16,23 @@ import type { KnownJob } from '../jobs/job-row.ts';
 import { setsOf } from '../jobs/job-sets.ts';
 import { ROW_BOUNDS } from '../jobs/job-values.ts';
 import { createWalk } from '../walk/walk.ts';
+import { keptSince } from './kept-since.ts';
 import { readCallers } from './read-callers.ts';
 import { MOST_JOBS, readFlow } from './task-tree.ts';
 
 const BATCH = 500;
 /** Most failed jobs whose texts are read to find their causes. */
 const MOST_FAILED = 5_000;
+
+/** How much of a window was read. Times in milliseconds since 1970. */
+export interface ReadWindow {
+  /** Whether all jobs that are there were read, and all causes. */
+  readonly isWhole: boolean;
+  /** Of the time before this, not every job was read. */
+  readonly readFrom: number;
+  /** Of the time before this, jobs may have been removed. */
+  readonly keptFrom: number;
+}
 
 /**
  * Answers `getTaskStats` from the jobs that last changed in the window, newest first, up to as many as one
@@ -34,12 +45,14 @@ export async function readTaskStats(
   options: ReadOptions,
 ): Promise<TaskStats> {
   const { filter } = query;
-  const figures = createStatsAccumulator(query);
+  let knownFrom = Number.NEGATIVE_INFINITY;
+  const figures = createStatsAccumulator(query, { isWhole: (from) => from >= knownFrom });
   const family = createFamilyCollector();
-  const isWhole = await eachTask(access, query, options, (task) => {
+  const { isWhole, readFrom, keptFrom } = await eachTask(access, query, options, (task) => {
     if (query.callers === true) family.note(task);
     if (passesFilters(task, filter)) figures.add(figuresOf(task, filter.causeOf(task)));
   });
+  knownFrom = Math.max(readFrom, keptFrom);
   const stats = await scheduler.run('stats', figures.result());
   const samples = queues.samples(query.filter.queues);
   const queueDepths = await scheduler.run('stats', depthsOf(samples, statsWindow(query)));
@@ -54,25 +67,23 @@ export function withMoreCauses(stats: TaskStats): TaskStats {
   return stats.causes === undefined ? stats : { ...stats, causesTruncated: true };
 }
 
-/**
- * Reads the jobs in Redis that last changed in the window, newest first, and a few others.
- *
- * @returns false if there are more than one answer may look at
- */
+/** Reads the jobs in Redis that last changed in the window, newest first, and a few others. */
 export async function eachTask(
   access: QueueAccess,
   query: TaskStatsQuery,
   options: ReadOptions,
   add: (task: Task) => void,
-): Promise<boolean> {
+): Promise<ReadWindow> {
   const { filter } = query;
   if (filter.rootId === null) return eachInWindow(access, query, options, add);
   const root = await access.find(filter.rootId, options);
   const flow = root === null ? null : await readFlow(access, root, Math.min(filter.scan, MOST_JOBS), options);
   const { tasks } = await tasksOf(access, flow?.jobs ?? [], query, MOST_FAILED, options);
   for (const task of tasks) add(task);
-  return flow?.isCut !== true;
+  return { isWhole: flow?.isCut !== true, ...SINCE_EVER };
 }
+
+const SINCE_EVER = { readFrom: Number.NEGATIVE_INFINITY, keptFrom: Number.NEGATIVE_INFINITY };
 
 /** Since when a job must have changed, in milliseconds. */
 export function windowStart({ minutes, now, filter }: TaskStatsQuery): number {
@@ -84,13 +95,15 @@ async function eachInWindow(
   query: TaskStatsQuery,
   options: ReadOptions,
   add: (task: Task) => void,
-): Promise<boolean> {
+): Promise<ReadWindow> {
   const { now, filter } = query;
   const all = await access.queues(options);
+  const queues = filter.queues.length === 0 ? all : all.filter(({ name }) => filter.queues.includes(name));
+  const keptFrom = await keptSince(access, queues, options);
   const walk = await createWalk(
     access,
     {
-      queues: filter.queues.length === 0 ? all : all.filter(({ name }) => filter.queues.includes(name)),
+      queues,
       sets: setsOf(filter),
       engineStates: filter.engineStates,
       order: 'desc',
@@ -102,16 +115,20 @@ async function eachInWindow(
     options,
   );
   let failedLeft = MOST_FAILED;
+  let reached = now.getTime();
   for (let left = filter.scan; left > 0; ) {
     const rows = await walk.next(Math.min(BATCH, left));
-    if (rows.length === 0) return failedLeft >= 0;
+    if (rows.length === 0) return { isWhole: failedLeft >= 0, readFrom: Number.NEGATIVE_INFINITY, keptFrom };
     left -= rows.length;
     const jobs = await loadKnown(access, rows, false, options);
+    reached = jobs.findLast(({ time }) => time !== null)?.time ?? reached;
     const { tasks, failed } = await tasksOf(access, jobs, query, Math.max(0, failedLeft), options);
     failedLeft -= failed;
     for (const task of tasks) add(task);
   }
-  return failedLeft >= 0 && !(await walk.hasMore());
+  const hasMore = await walk.hasMore();
+  const readFrom = hasMore ? reached : Number.NEGATIVE_INFINITY;
+  return { isWhole: failedLeft >= 0 && !hasMore, readFrom, keptFrom };
 }
 
 /**

@@ -1,0 +1,83 @@
+import type { Queue } from 'bullmq';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type BullMQSources, bullmqSources } from '../../src/bullmq.ts';
+import type { TaskStats } from '../../src/source.ts';
+import { type BullMQApp, startBullMQ } from '../helpers/bullmq-app.ts';
+import { context, queryOf } from '../helpers/bullmq-read.ts';
+import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
+import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
+
+const TOKEN = 'token';
+
+describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
+  titleUnless(redisMissing, 'statistics of $label'),
+  ({ bullmq }) => {
+    let app: BullMQApp;
+    let queue: Queue;
+    let sources: BullMQSources;
+
+    beforeEach(async () => {
+      app = await startBullMQ(bullmq);
+      queue = app.queue('mail');
+      // Nothing ever happened in it.
+      sources = bullmqSources({ queues: [queue, app.queue('idle')] });
+    });
+
+    afterEach(async () => {
+      sources.close();
+      await app.close();
+    });
+
+    /** Runs jobs one by one. */
+    async function run(count: number, fails = false): Promise<void> {
+      const worker = app.worker('mail', async () => {}, { autorun: false });
+      for (let n = 0; n < count; n += 1) {
+        await queue.add('send', { n });
+        const job = await worker.getNextJob(TOKEN);
+        if (fails) await job?.moveToFailed(new Error('no route'), TOKEN, false);
+        else await job?.moveToCompleted('sent', TOKEN, false);
+      }
+    }
+
+    /** The two minutes until two seconds from now, by second. */
+    async function statsOf(scan = 20_000): Promise<TaskStats> {
+      const now = new Date(Date.now() + 2_000);
+      const asked = { minutes: 2, now, stepSeconds: 1, filter: queryOf({ scan }) };
+      return (await sources.tasks.getTaskStats?.(asked, context)) as TaskStats;
+    }
+
+    const KNOWN = { received: 0, succeeded: 0, failed: 0, retried: 0 };
+    const UNKNOWN = { received: null, succeeded: null, failed: null, retried: null };
+
+    it('know that nothing happened before the first job, as long as all jobs are kept', async () => {
+      await run(3);
+      const { series, totals } = await statsOf();
+      expect([series[0], series.at(-1)]).toMatchObject([KNOWN, KNOWN]);
+      expect(totals).toMatchObject({ received: 3, succeeded: 3, failed: 0 });
+    });
+
+    it('do not know what happened before the oldest succeeded job that is kept', async () => {
+      await queue.add('kept', {}, { delay: 3_600_000 });
+      queue.jobsOpts = { removeOnComplete: 2 };
+      await run(5);
+      const { series, totals } = await statsOf();
+      expect([series[0], series.at(-1)]).toMatchObject([UNKNOWN, KNOWN]);
+      expect(totals).toMatchObject({ succeeded: 2 });
+    });
+
+    it('know the failed jobs of a queue that keeps no others, and nothing else', async () => {
+      queue.jobsOpts = { removeOnComplete: true };
+      await run(2);
+      await run(1, true);
+      const { series, totals } = await statsOf();
+      expect([series[0], series.at(-1)]).toMatchObject([UNKNOWN, UNKNOWN]);
+      expect(totals).toMatchObject({ received: null, succeeded: null, failed: 1 });
+    });
+
+    it('do not know what happened before the jobs that one answer may look at', async () => {
+      await run(5);
+      const { series } = await statsOf(3);
+      expect(series[0]).toMatchObject(UNKNOWN);
+    });
+  },
+);
