@@ -10,10 +10,12 @@ import {
 } from '../../../select/callers.ts';
 import type { TaskStatsQuery } from '../../../source.ts';
 import type { QueueAccess } from '../access/queue-access.ts';
+import { splitTaskId } from '../access/queue-ref.ts';
 import { JOB_SETS, setsOf } from '../jobs/job-sets.ts';
 
-/** Most parents whose names are read. */
+/** Most parents whose names are read, and how many at once. */
 const MOST_PARENTS = 5_000;
+const BATCH = 500;
 
 /**
  * Parents and children of jobs, by name. Children are those that were seen: they end before their parent does, most of
@@ -47,11 +49,18 @@ async function readNames(
   names: FamilyCollector,
   options: ReadOptions,
 ): Promise<void> {
-  const found = await Promise.all(ids.map(async (id) => ({ id, job: await access.find(id, options) })));
-  const jobs = found.flatMap(({ id: taskId, job }) => (job === null ? [] : { taskId, ...job }));
-  const replies = await access.read(
-    jobs.map(({ queue, id }) => ({ queue, command: ['HGET', queue.key(id), 'name'] })),
-    options,
-  );
-  for (const [at, { taskId }] of jobs.entries()) names.note({ id: taskId, name: asText(replies[at]) });
+  const queues = new Map((await access.queues(options)).map((queue) => [queue.name, queue]));
+  for (let at = 0; at < ids.length; at += BATCH) {
+    const jobs = ids.slice(at, at + BATCH).flatMap((taskId) => {
+      const parts = splitTaskId(taskId);
+      const queue = queues.get(parts?.queue ?? '');
+      return parts === null || queue === undefined ? [] : { taskId, queue, id: parts.jobId };
+    });
+    const replies = await access.read(
+      jobs.map(({ queue, id }) => ({ queue, command: ['HGET', queue.key(id), 'name'] })),
+      options,
+    );
+    for (const [index, { taskId }] of jobs.entries())
+      names.note({ id: taskId, name: asText(replies[index]) });
+  }
 }
