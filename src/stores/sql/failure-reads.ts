@@ -36,8 +36,9 @@ export async function readParts(
         )
       : read(LISTED, `SELECT cause, names, workers, ${failed} AS many, ${last} AS last ${ofSums} ${sums}`),
   ]);
-  const old = isFiltered ? ofOld.map(partOf) : await runInSlices('store', listedParts(ofOld));
-  return [...ofNow.map(partOf), ...old];
+  const parts = await runInSlices('store', mapRows(ofNow, partOf));
+  const old = isFiltered ? mapRows(ofOld, partOf) : listedParts(ofOld);
+  return parts.concat(await runInSlices('store', old));
 }
 
 export async function readSteps(
@@ -69,7 +70,17 @@ export async function readSteps(
       values,
     ),
   ]);
-  return [...ofNow.map(stepOf), ...(await runInSlices('store', oldSteps(ofOld, hours, { first, ms })))];
+  const steps = await runInSlices('store', mapRows(ofNow, stepOf));
+  return steps.concat(await runInSlices('store', oldSteps(ofOld, hours, { first, ms })));
+}
+
+function* mapRows<Value>(rows: readonly SqlRow[], valueOf: (row: SqlRow) => Value): Steps<Value[]> {
+  const values: Value[] = [];
+  for (const row of rows) {
+    values.push(valueOf(row));
+    yield;
+  }
+  return values;
 }
 
 /** Each part with its newest failure, in one walk through the tasks. */

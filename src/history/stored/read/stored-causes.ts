@@ -104,17 +104,20 @@ function* groupsOf({ wanted, parts, steps, texts, window, since }: ReadCauses): 
     if (activity?.[step] !== undefined) activity[step] += count;
     yield;
   }
-  return wanted.map(({ cause: id, count }) => {
+  const groups: CauseGroup[] = [];
+  for (const { cause: id, count } of wanted) {
     const { names, workers, last, sample, activity } = sums.get(id) ?? newSums(window.count);
     const { exception = null, message = null, frame = null, firstSeen = null } = described.get(id) ?? {};
-    return {
+    groups.push({
       ...{ id, exception, message, frame, count, sample, activity },
       firstSeen: firstSeen === null ? null : new Date(firstSeen),
       lastSeen: Number.isFinite(last) ? new Date(last) : null,
       ...{ names: mostFrequent(names), workers: mostFrequent(workers) },
       isNew: firstSeen === null ? null : isNewIn(window.start, firstSeen, since),
-    };
-  });
+    });
+    yield;
+  }
+  return groups;
 }
 
 /** What is known of one cause. */
