@@ -25,6 +25,14 @@ export interface RedbeatSchedule {
   readonly unreadable: string | null;
   /** Rows that were shown: finding the next run of a crontab takes some time. */
   readonly shown: WeakMap<RedbeatEntry, Schedule>;
+  /** The entries that it runs, as they follow from the last snapshot. */
+  enabled: EnabledEntries | null;
+}
+
+interface EnabledEntries {
+  readonly snapshot: RedbeatSnapshot;
+  readonly timezone: string | null;
+  readonly entries: ReadonlyMap<string, StaticEntry>;
 }
 
 /** Nothing is read before `reading.refresh`. */
@@ -37,6 +45,7 @@ export function createRedbeatSchedule(
     keys: redbeatKeys(settings),
     unreadable,
     shown: new WeakMap(),
+    enabled: null,
   };
 }
 
@@ -74,18 +83,25 @@ export function redbeatRows(
 }
 
 /**
- * The entries that redbeat runs, by the key under which it stores them: what to look for. `null`: they have not been
- * read.
+ * The entries that redbeat runs, by the key under which it stores them: the same object while they are the same.
+ * `null`: they have not been read.
  *
  * @param timezone that of the app
  */
 export function redbeatEntries(
-  { reading: { snapshot } }: RedbeatSchedule,
+  redbeat: RedbeatSchedule,
   timezone: string | null,
 ): ReadonlyMap<string, StaticEntry> | null {
+  const { snapshot } = redbeat.reading;
   if (snapshot === null) return null;
+  const known = redbeat.enabled;
+  if (known?.snapshot === snapshot && known.timezone === timezone) return known.entries;
   const enabled = snapshot.entries.filter(({ schedule }) => schedule.enabled === true);
-  return new Map(enabled.map((entry) => [entry.schedule.id, watchedEntry(entry, timezone)]));
+  const entries = new Map(
+    enabled.map((entry) => [entry.schedule.id, watchedEntry(entry, timezone)] as const),
+  );
+  redbeat.enabled = { snapshot, timezone, entries };
+  return entries;
 }
 
 function watchedEntry(entry: RedbeatEntry, timezone: string | null): StaticEntry {
