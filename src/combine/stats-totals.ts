@@ -62,8 +62,8 @@ export function agreed(figures: readonly (number | null)[]): number | null {
 }
 
 /**
- * Ends of tasks that are known count, whatever else is not: stored results tell of them where nobody heard events. Nobody
- * knows that there were none, though, unless all parts do.
+ * Adds up known ends of tasks even where others are unknown: stored results report ends where no events were heard. The
+ * sum is only 0 if all parts are known; else it is `null`.
  *
  * @param sum `undefined`: of nothing
  */

@@ -6,10 +6,10 @@ import { ownFrames } from './own-frames.ts';
 
 /** Characters of an exception that fit into about two lines. */
 const TWO_LINES = 200;
-/** Frames of the own code that are shown at first: recursion has thousands. */
+/** Frames of the app's own code that are shown at first: recursion has thousands. */
 const MOST_FRAMES = 12;
 
-/** What a task failed of: the exception, the frames of the app's own code, the innermost first, and all on request. */
+/** The error of a task: the exception, the frames of the app's own code, the innermost first, and all on request. */
 export function Traceback(props: {
   readonly exception: string | null;
   readonly text: string | null;

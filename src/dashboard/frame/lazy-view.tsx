@@ -25,7 +25,7 @@ export function LazyView({ view, ...props }: ViewProps & { readonly view: View }
     setError(null);
     // It may have been loaded ahead since this was rendered.
     if (loaded.has(view)) setLoaded(view);
-    // In a task of its own, which code that was just compiled does not make longer.
+    // Drawn in a task of its own, so that compiling the view's code does not prolong it.
     else load(view).then(() => soon(() => setLoaded(view)), setError);
   }, [view]);
   const Content = loaded.get(view);

@@ -8,7 +8,7 @@ export const FIELD = {
   placeholder: 'Search tasks: name:mail.* -state:SUCCESS runtime>5s "a phrase"  ( / )',
 } as const;
 
-/** What somebody has typed before the search had been loaded. */
+/** What was typed before the search was loaded. */
 export interface Typed {
   readonly value: string;
   readonly start: number;

@@ -5,14 +5,14 @@ import type { CauseStore, StoredCause } from '../store.ts';
 
 /** Most causes of which it is remembered that they are kept. */
 const MOST_KNOWN = 5_000;
-/** How late the last time may be that is kept, in milliseconds. */
+/** How far the stored time of the last failure may lag behind, in milliseconds. */
 const LATE_MS = 60 * 60_000;
 
 /** What is to be kept. */
 export interface CauseNotes {
   /** A task failed then, milliseconds since 1970. */
   add(cause: TaskCause, time: number): void;
-  /** Keeps what is new. Rejects with what the store throws; it is then kept next time. */
+  /** Writes what is new. Rejects with the store's error; the next call tries again. */
   write(store: CauseStore): Promise<void>;
 }
 

@@ -23,8 +23,8 @@ const FAILURES: StoredQuery = {
 export type Ask = <Result>(call: () => Promise<Result>) => Promise<Result>;
 
 /**
- * Goes through all failures, newest first, and writes the cause of those of which nobody has looked for it. What another
- * instance writes meanwhile has its cause already.
+ * Finds the causes of all failures that are stored without one, newest first. What other instances write meanwhile
+ * already has its cause.
  */
 export async function fillCauses(
   { tasks, causes }: Pick<StoreSession, 'tasks' | 'causes'>,

@@ -29,7 +29,7 @@ export async function keptSince(
   const times = queues.map((queue, index) => {
     const counts = Object.values(figures.get(queue)?.counts ?? {});
     const kept = counts.reduce((sum, count) => sum + count, 0);
-    // Redis users of earlier versions may not read it: what is kept may then be all there ever was.
+    // A user without the right to GET gets no number: as if nothing had been removed.
     if (asCount(added[2 * index]) <= kept) return Number.NEGATIVE_INFINITY;
     return asScored(added[2 * index + 1])[0]?.score ?? Number.POSITIVE_INFINITY;
   });
