@@ -74,10 +74,10 @@ export async function readSteps(
   return steps.concat(await runInSlices('store', oldSteps(ofOld, hours, { first, ms })));
 }
 
-function* mapRows<Value>(rows: readonly SqlRow[], valueOf: (row: SqlRow) => Value): Steps<Value[]> {
+function* mapRows<Value>(rows: readonly SqlRow[], read: (row: SqlRow) => Value): Steps<Value[]> {
   const values: Value[] = [];
   for (const row of rows) {
-    values.push(valueOf(row));
+    values.push(read(row));
     yield;
   }
   return values;
