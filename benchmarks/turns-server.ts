@@ -86,6 +86,7 @@ const history = createStoredHistory(
 );
 const app = express();
 app.get('/canary', (_request, response) => void response.end('sings'));
+app.get('/plain', (_request, response) => void response.json({ text: 'x'.repeat(4_096) }));
 const sources = historySources(SOURCE, history.reader);
 app.use('/monitor', createMonitorRouter({ sources, authorize: false }));
 const server = app.listen(0, '127.0.0.1', () => void reportPort());

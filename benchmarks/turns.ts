@@ -31,6 +31,7 @@ const LIST = '/monitor/api/tasks/';
 
 /** The loads: each request asks for something else, so that no answer is shared. */
 const LOADS: Readonly<Record<string, readonly [label: string, target: (request: number) => string]>> = {
+  express: ['plain Express, which answers 4 kB', (n) => `/plain?n=${n}`],
   start: ['a start: workers, feed and tasks are loaded', () => '/canary'],
   relations: ['relations of another task of the workflow', (n) => `${LIST}${taskId(n % TASKS)}/relations/`],
   graph: ['another limit of graph', (n) => `${LIST}${taskId(0)}/graph/?limit=${5_000 + (n % 15_000)}`],
@@ -49,9 +50,9 @@ const LOADS: Readonly<Record<string, readonly [label: string, target: (request: 
   ],
   rollups: [
     'statistics of 90 days, 10,000 names',
-    (n) => `${LIST}?stats=129600&limit=0&step=86400&name=shop.step_${n % 7}`,
+    (n) => `${LIST}?stats=129600&limit=0&stats_step=86400&name=shop.step_${n % 7}`,
   ],
-  names: ['the same of all names', (n) => `${LIST}?stats=${129_600 - (n % 1_440)}&limit=0&step=86400`],
+  names: ['the same of all names', (n) => `${LIST}?stats=${129_600 - (n % 1_440)}&limit=0&stats_step=86400`],
 };
 
 /** Sends requests until the time is up. @returns answers by status */
@@ -116,6 +117,9 @@ async function measure(engine: string, where: string, name: string): Promise<str
     answers = await load(url, target);
     canary = endCanary();
   }
+  // A load that is refused as wrong measures nothing.
+  if (answers['400'] !== undefined || answers['404'] !== undefined)
+    throw new Error(`${target(0)} answers ${JSON.stringify(answers)}: mend the load.`);
   host.send('stop');
   const [{ longest, p999, cpu }] = (await once(host, 'message')) as [TurnsReport];
   host.kill('SIGKILL');
