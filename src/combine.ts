@@ -9,6 +9,7 @@ import {
   listAllSchedules,
   listAllWorkers,
 } from './combine/lists.ts';
+import { openAllMeters } from './combine/meters.ts';
 import { combinedStatus } from './combine/status.ts';
 import { combineTasks } from './combine/tasks.ts';
 import { checkSources } from './options/sources.ts';
@@ -66,6 +67,9 @@ export function combineSources(...bundles: readonly MonitorSources[]): MonitorSo
     })),
     ...combine('history', all('history'), (parts) => ({
       getHistoryStats: (context) => getAllHistoryStats(parts, context),
+    })),
+    ...combine('metrics', all('metrics'), (parts) => ({
+      openMeter: (options) => openAllMeters(parts, options),
     })),
     close: () => closeAll(bundles),
   };

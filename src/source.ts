@@ -16,6 +16,7 @@ import type {
 } from './model.ts';
 
 import type { Activity } from './source/activity.ts';
+import type { MetricsSource } from './source/metrics.ts';
 import type { TaskPage, TaskQuery, TaskStats, TaskStatsQuery } from './source/task-query.ts';
 
 export type {
@@ -30,7 +31,16 @@ export type {
   TaskCounts,
   TaskGroup,
 } from './source/activity.ts';
-
+export type {
+  Meter,
+  MeterOptions,
+  MetricFamily,
+  MetricHistogram,
+  MetricLabels,
+  MetricSeries,
+  MetricsSource,
+  MetricValue,
+} from './source/metrics.ts';
 export type { DurationFigures, HistogramBucket, StatsTotals, TaskCaller } from './source/stats-figures.ts';
 export type {
   Comparison,
@@ -210,6 +220,7 @@ export interface MonitorSources {
   readonly queues?: QueueSource;
   readonly components?: ComponentSource;
   readonly history?: HistorySource;
+  readonly metrics?: MetricsSource;
   /** Called once, when the last router that shows these sources is closed. */
   close?(): Awaitable<void>;
 }

@@ -3,6 +3,7 @@ import type {
   ComponentSource,
   HealthSource,
   HistorySource,
+  MetricsSource,
   MonitorSources,
   QueueSource,
   ScheduleSource,
@@ -32,6 +33,7 @@ const HEALTH: Methods<HealthSource> = { checkBroker: false, checkBackend: false,
 const QUEUES: Methods<QueueSource> = { listQueues: true };
 const COMPONENTS: Methods<ComponentSource> = { listComponents: true };
 const HISTORY: Methods<HistorySource> = { getHistoryStats: true };
+const METRICS: Methods<MetricsSource> = { openMeter: true };
 
 const PARTS: Readonly<Record<Exclude<keyof MonitorSources, 'close'>, Readonly<Record<string, boolean>>>> = {
   tasks: TASKS,
@@ -42,6 +44,7 @@ const PARTS: Readonly<Record<Exclude<keyof MonitorSources, 'close'>, Readonly<Re
   queues: QUEUES,
   components: COMPONENTS,
   history: HISTORY,
+  metrics: METRICS,
 };
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;

@@ -10,7 +10,9 @@ import type {
 } from '../../src/source.ts';
 
 /** A whole bundle, every part of it there. */
-export type WholeSources = { readonly [Part in keyof MonitorSources]-?: NonNullable<MonitorSources[Part]> };
+export type WholeSources = {
+  readonly [Part in Exclude<keyof MonitorSources, 'metrics'>]-?: NonNullable<MonitorSources[Part]>;
+};
 
 function keyOf(task: Task, sort: TaskSort): number | string | null {
   const value = task[sort];

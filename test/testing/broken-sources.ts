@@ -45,7 +45,7 @@ function feeding(change: (page: TaskEventPage) => Partial<TaskEventPage>): Break
   });
 }
 
-function part(name: keyof MonitorSources, change: object): Break {
+function part(name: keyof WholeSources, change: object): Break {
   return (sources) => ({ ...sources, [name]: { ...sources[name], ...change } });
 }
 

@@ -8,7 +8,8 @@ import { withWaiting } from './queues/waiting-tasks.ts';
 import { withOutcomes } from './schedules/run-outcomes.ts';
 
 /** The parts that a Celery source answers. */
-export type CeleryParts = Required<Omit<MonitorSources, 'close' | 'tasks'>> & Pick<HistorySources, 'tasks'>;
+export type CeleryParts = Required<Omit<MonitorSources, 'close' | 'tasks' | 'metrics'>> &
+  Pick<HistorySources, 'tasks'>;
 
 /** Every part of a source. */
 export function createAnswers(name: string, reader: HistoryReader, deployment: Deployment): CeleryParts {

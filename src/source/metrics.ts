@@ -1,0 +1,65 @@
+/** What a source counts for `/metrics`, as Prometheus means it. The router writes it; sources know no format. */
+import type { Awaitable, ReadContext, SourcePart } from '../source.ts';
+
+/** A metric with all its series. */
+export interface MetricFamily {
+  /** Such as `celery_task_sent_total`; that of a counter ends with `_total`. */
+  readonly name: string;
+  /** One sentence for people. */
+  readonly help: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  /** Upper bounds of a histogram's buckets, ascending, without infinity. Default: none. */
+  readonly bounds?: readonly number[];
+}
+
+/** Names and values of the labels of a series. */
+export type MetricLabels = Readonly<Record<string, string>>;
+
+/** The value of one series of a counter or a gauge. */
+export interface MetricValue {
+  readonly labels: MetricLabels;
+  readonly value: number;
+}
+
+/** One series of a histogram. */
+export interface MetricHistogram {
+  readonly labels: MetricLabels;
+  /** How many observations do not exceed each of the family's bounds: they are cumulative. */
+  readonly buckets: readonly number[];
+  readonly sum: number;
+  readonly count: number;
+}
+
+/** The series of one family at the moment of a scrape. */
+export interface MetricSeries {
+  /** Name of one of the meter's families. */
+  readonly name: string;
+  /** Read once, a part in each turn of the event loop. Each sample is written before the next one is asked for. */
+  readonly samples: Iterable<MetricValue> | Iterable<MetricHistogram>;
+}
+
+/** How to count. */
+export interface MeterOptions {
+  /** Whether series of tasks carry the label `hostname`; otherwise they have none of that name. */
+  readonly hostname: boolean;
+  /** Most series; each bucket of a histogram, its sum and its count are one. */
+  readonly mostSeries: number;
+}
+
+/** Counts from the moment it is opened. */
+export interface Meter {
+  /** Every family that it may ever have series of. */
+  readonly families: readonly MetricFamily[];
+  /** Called for a scrape. Families without a series may be left out. */
+  collect(context: ReadContext): Awaitable<readonly MetricSeries[]>;
+  /** How many observations were counted under `other` because there were too many series. Default: 0. */
+  overflow?(): number;
+  /** Ends counting. To be called once. */
+  close(): void;
+}
+
+/** Counts what happens, for the own exporter of the router (`metrics: { own: true }`). */
+export interface MetricsSource extends SourcePart {
+  /** Called once by each router that exports metrics of its own. Without an open meter, nothing is counted. */
+  openMeter(options: MeterOptions): Meter;
+}
