@@ -33,6 +33,7 @@ export const PAGES = [
   'docs/bullmq.md',
   'docs/client.md',
   'docs/history.md',
+  'docs/options.md',
   'docs/operating.md',
   'docs/moving.md',
   'docs/upgrading.md',

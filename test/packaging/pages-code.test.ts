@@ -90,6 +90,7 @@ describe('the code of the pages', () => {
         croner: installed('croner'),
         debug: installed('debug'),
         redis: installed('redis'),
+        amqplib: installed('amqplib'),
         bullmq: installed('bullmq'),
         ioredis: installed('ioredis'),
         pg: installed('pg'),
