@@ -55,6 +55,7 @@ export const LIVE: readonly string[] = [
   'test/dashboard/axe.test.ts',
   'test/dashboard/deployments.test.ts',
   'test/dashboard/states.test.ts',
+  'test/dashboard/stops.test.ts',
   'test/examples/both.test.ts',
   'test/examples/celery-rabbitmq.test.ts',
   'test/examples/celery-store.test.ts',

@@ -7,6 +7,8 @@ import type { TasksBody } from '../../src/wire.ts';
 import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
 import { serve } from '../router/host-kit.ts';
 import { browserMissing, browserTitle, look } from './browser.ts';
+import { createFailures } from './failures-shop.ts';
+import { createNamesShop } from './names-shop.ts';
 import { createShop, ids } from './shop.ts';
 
 const [major] = EXPRESS_MAJORS;
@@ -46,12 +48,32 @@ const VIEWS: readonly (readonly [name: string, hash: string])[] = [
 
 const SIZES = { '1440 px': { width: 1_440, height: 900 }, '390 px': { width: 390, height: 844 } } as const;
 
+/** Views of shops that have a past: with changes, causes and charts. */
+const PASTS = [
+  [createNamesShop, ['#/names', '#/names/payments.charge', '#/queues', '#/queues/orders']],
+  [() => createFailures().queue, ['#/failures', '#/failures/CAUSE']],
+] as const;
+
 /** Everything that axe finds, whatever its impact. */
 async function violations(page: Page): Promise<string[]> {
   // What has just appeared may still be in motion.
   await page.evaluate('Promise.allSettled(document.getAnimations().map((animation) => animation.finished))');
   return page.evaluate(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations
     .map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map(({ html }) => html).join(' ')))`);
+}
+
+/** No violation, and no need to scroll sideways. */
+async function isSound(page: Page, name: string): Promise<void> {
+  expect([name, await violations(page)]).toEqual([name, []]);
+  expect([name, await page.evaluate('document.documentElement.scrollWidth - innerWidth')]).toEqual([name, 0]);
+}
+
+/** The id of a cause. */
+async function causeOf({ get }: Awaited<ReturnType<typeof open>>): Promise<string> {
+  const { stats } = (await get('/api/tasks/?stats=60&stats_causes=1')).body as TasksBody;
+  const cause = stats?.causes?.[0]?.cause ?? '';
+  expect(cause).not.toBe('');
+  return cause;
 }
 
 async function open(sources: MonitorSources, options: object, expected = /404/) {
@@ -89,15 +111,28 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, axe finds nothing'),
   it.each(cases)(
     'in any view at %s in %s',
     async (_size, _scheme, options) => {
-      const { page, get, go, settled } = await open(createShop().queue, options);
-      const { body } = await get('/api/tasks/?stats=60&stats_causes=1');
-      const { stats } = body as TasksBody;
-      const cause = stats?.causes?.[0]?.cause ?? '';
-      expect(cause).not.toBe('');
+      const view = await open(createShop().queue, options);
+      const cause = await causeOf(view);
       for (const [name, hash] of VIEWS) {
-        await go(hash.replace('CAUSE', cause));
-        await settled();
-        expect([name, await violations(page)]).toEqual([name, []]);
+        await view.go(hash.replace('CAUSE', cause));
+        await view.settled();
+        await isSound(view.page, name);
+      }
+    },
+    120_000,
+  );
+
+  it.each(cases)(
+    'in names and failures that have a past, at %s in %s',
+    async (_size, _scheme, options) => {
+      for (const [create, hashes] of PASTS) {
+        const view = await open(create(), options);
+        const cause = hashes.some((hash) => hash.endsWith('CAUSE')) ? await causeOf(view) : '';
+        for (const hash of hashes) {
+          await view.go(hash.replace('CAUSE', cause));
+          await view.settled();
+          await isSound(view.page, hash);
+        }
       }
     },
     120_000,

@@ -8,48 +8,10 @@ import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
 import { serve, until } from '../router/host-kit.ts';
 import { axeFinds } from './axe.ts';
 import { browserMissing, browserTitle, type LookOptions, look } from './browser.ts';
+import { createFailures, traceback } from './failures-shop.ts';
 
 const [major] = EXPRESS_MAJORS;
 if (major === undefined) throw new Error('there is no Express');
-const MINUTE = 60_000;
-
-const traceback = (file: string, call: string, error: string): string =>
-  [
-    'Traceback (most recent call last):',
-    '  File "/usr/lib/python3/dist-packages/celery/app/trace.py", line 453, in trace_task',
-    '    R = retval = fun(*args, **kwargs)',
-    `  File "/app/shop/${file}", line 31, in ${call}`,
-    '    gateway.capture(order)',
-    '  File "/app/venv/lib/python3.12/site-packages/gateway/http.py", line 9, in post',
-    '    raise error',
-    error,
-  ].join('\n');
-
-/** Two causes since a deploy 20 minutes ago, and an older third one. */
-function incident() {
-  const queue = memorySources({ name: 'shop' });
-  const now = Date.now();
-  let next = 0;
-  function fail(minutes: number, name: string, error: string, file: string): void {
-    next += 1;
-    const task = { id: `failed-${next}`, name, worker: 'w1@h', queue: 'orders' };
-    const timestamp = now - minutes * MINUTE;
-    queue.record({ ...task, state: 'STARTED', timestamp: timestamp - 500 });
-    const [exception = '', message] = error.split(': ');
-    const stack = traceback(file, name, error);
-    const thrown = Object.assign(new Error(message), { name: exception, stack });
-    queue.record({ ...task, state: 'FAILURE', timestamp, error: thrown });
-  }
-  for (const minutes of [200, 100, 50, 3]) fail(minutes, 'mail.send', 'TimeoutError: after 30 s', 'mail.py');
-  for (let minute = 19; minute > 4; minute -= 1) {
-    fail(minute, 'payments.charge', `CardDeclined: order ${minute}`, 'charge.py');
-    if (minute % 3 === 0) fail(minute, 'payments.refund', `KeyError: '${minute}'`, 'refund.py');
-  }
-  queue.recordWorker({ hostname: 'w1@h', concurrency: 4, active: 0, interval: 3_600 });
-  const deploy = { at: new Date(now - 20 * MINUTE), text: 'v412', url: 'https://git.example/v412' };
-  const options: MonitorOptions = { sources: queue, markers: () => [deploy] };
-  return { queue, options, fail, now };
-}
 
 async function open(options: MonitorOptions, hash: string, more: LookOptions = {}) {
   const host = await serve(major as NonNullable<typeof major>, options);
@@ -79,7 +41,7 @@ describe('the frames of a traceback', () => {
 
 describe.skipIf(browserMissing)(browserTitle('in a browser, failures'), () => {
   it('stand by cause, as in the API, and can be sorted by what is new', async () => {
-    const { options } = incident();
+    const { options } = createFailures();
     const { page, get } = await open(options, '#/failures');
     const { stats } = (await get<TasksBody>('/api/tasks/?limit=0&stats=60&stats_causes=50')).body;
     const rows = page.locator('.causes tbody tr');
@@ -96,7 +58,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, failures'), () => {
   });
 
   it('lead from a marker to a cause, its traceback and its tasks', async () => {
-    const { options } = incident();
+    const { options } = createFailures();
     const { page } = await open(options, '#/?range=1h');
     await page.getByRole('button', { name: 'Marker v412', exact: true }).first().click();
     await page.getByRole('link', { name: 'Failures since v412 ›' }).click();
@@ -114,7 +76,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, failures'), () => {
   });
 
   it('can be read by keys alone', async () => {
-    const { options } = incident();
+    const { options } = createFailures();
     const { page } = await open(options, '#/failures');
     await page.keyboard.press('j');
     await page.keyboard.press('j');
@@ -137,34 +99,12 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, failures'), () => {
     await page.getByRole('link', { name: 'List the tasks that failed' }).waitFor();
   });
 
-  it.each(['light', 'dark'] as const)(
-    'fit a phone and a desktop in %s, with nothing for axe to find',
-    { timeout: 120_000 },
-    async (colorScheme) => {
-      const { options, queue } = incident();
-      const { stats } = (
-        await (
-          await serve(major as NonNullable<typeof major>, options)
-        ).get<TasksBody>('/api/tasks/?limit=0&stats=60&stats_causes=1')
-      ).body;
-      const cause = stats?.causes?.[0]?.cause ?? '';
-      for (const [width, height] of [
-        [1440, 900],
-        [390, 844],
-      ] as const) {
-        for (const hash of ['#/failures', `#/failures/${cause}`]) {
-          const size = { viewport: { width, height }, colorScheme, bypassCSP: true };
-          const { page } = await open({ sources: queue }, hash, size);
-          expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-          expect([hash, await axeFinds(page)]).toEqual([hash, []]);
-        }
-      }
-    },
-  );
-
-  it('have rows of 44 px at least on a phone', async () => {
-    const { options } = incident();
-    const { page } = await open(options, '#/failures', { viewport: { width: 390, height: 844 } });
+  it('fit a phone, with rows of 44 px at least and nothing for axe to find', async () => {
+    const { options } = createFailures();
+    const phone = { viewport: { width: 390, height: 844 }, bypassCSP: true };
+    const { page } = await open(options, '#/failures', phone);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    expect(await axeFinds(page)).toEqual([]);
     for (const row of await page.locator('.causes tbody tr').all()) {
       expect((await row.boundingBox())?.height).toBeGreaterThanOrEqual(44);
     }
