@@ -22,6 +22,7 @@ export {
   type TaskProgress,
 } from './model/task-progress.ts';
 export { isDone, TASK_STATES, type TaskState } from './model/task-state.ts';
+export { isTraceId, traceIdOf } from './model/trace-id.ts';
 
 /** Text fields of a task that may be truncated. */
 export type TaskTextField = 'args' | 'kwargs' | 'result' | 'exception' | 'traceback';
@@ -97,6 +98,11 @@ export interface TaskDetail extends Task {
   readonly options?: unknown;
   /** `null`: the engine keeps no log of it. Default: `null`. */
   readonly log?: TaskLog | null;
+  /**
+   * Id of the OpenTelemetry trace in which it was sent: 32 lowercase hexadecimal digits. `null`: it is not known.
+   * Default: `null`.
+   */
+  readonly traceId?: string | null;
 }
 
 /** How two tasks are related: one of Celery's terms, or the engine's own name, verbatim. */

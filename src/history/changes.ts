@@ -77,6 +77,8 @@ export interface TaskChange {
   readonly kind?: 'map' | 'starmap' | 'chunks' | null;
   /** Celery's stamps. */
   readonly stamps?: unknown;
+  /** Of the trace in which the task was sent. */
+  readonly traceId?: string | null;
   /** Text fields of this message that its sender cut. */
   readonly truncated?: readonly TaskTextField[];
   /** How far the task has come. */
@@ -102,6 +104,7 @@ export type TaskFacts = Pick<
   | 'chordId'
   | 'kind'
   | 'stamps'
+  | 'traceId'
   | 'truncated'
 >;
 

@@ -1,4 +1,4 @@
-import type { TaskDetail } from '../model.ts';
+import { isTraceId, type TaskDetail } from '../model.ts';
 import { isRecord } from '../values.ts';
 import type { TaskAttemptBody, TaskDetailBody, TaskLogBody, TimelineEntryBody } from '../wire.ts';
 import { isoTime } from './moments.ts';
@@ -38,6 +38,7 @@ export function taskDetailBody(
     attempts: attemptsBody(task.attempts, show, isRedacted),
     options: options.text,
     log: logBody(task.log, show, isRedacted),
+    trace_id: isTraceId(task.traceId) ? task.traceId : null,
   };
 }
 

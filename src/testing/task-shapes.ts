@@ -1,3 +1,4 @@
+import { isTraceId } from '../model.ts';
 import { anything, count, date, listOf, maybe, nullable, number, record, shape, text } from './shape.ts';
 
 /** The progress of a task. */
@@ -25,4 +26,5 @@ export const DETAIL_FIELDS = {
   ),
   options: anything,
   log: maybe(record({ lines: listOf(text), total: count })),
+  traceId: maybe(shape('32 lowercase hexadecimal digits, not all 0', isTraceId)),
 };

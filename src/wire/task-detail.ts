@@ -41,6 +41,11 @@ export interface TaskDetailBody extends TaskBody {
   options: string | null;
   /** What the job has logged; `null` where the engine keeps no log. */
   log: TaskLogBody | null;
+  /**
+   * Id of the OpenTelemetry trace in which it was sent: 32 lowercase hexadecimal digits. `null` where its message was
+   * not seen or names none.
+   */
+  trace_id: string | null;
   /** Where else to look, as the host's option `taskLinks` says. */
   links: TaskLinkBody[];
   sources: SourceBody[];

@@ -10,6 +10,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'test/faults/hosts-process.test.ts': 'asks processes of their own',
   'test/faults/kit/programs/fd-limit.mjs': 'is a process of its own',
   'test/faults/kit/programs/hardened-routes.mjs': 'is a process of its own',
+  'test/faults/kit/programs/traced-host.mjs': 'is a process of its own',
   'test/faults/kit/canary.ts': "asks a route of the host's own",
   'test/helpers/ask.ts': 'is the way itself',
   'test/helpers/ask-many.ts': 'floods, where only status and time matter',

@@ -51,7 +51,13 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     it('keeps everything that a job has which stays', async () => {
       work();
       const kept = await queue.add('send', { isHeld: true, to: 'ann' });
-      const gone = await queue.add('send', { isHeld: true, to: 'ann' }, { removeOnComplete: true });
+      const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+      const telemetry = { metadata: `{"traceparent":"00-${traceId}-00f067aa0ba902b7-01"}` };
+      const gone = await queue.add(
+        'send',
+        { isHeld: true, to: 'ann' },
+        { removeOnComplete: true, telemetry },
+      );
       await on.read(kept, gone);
       await release(2);
       await on.recorded(2);
@@ -74,6 +80,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       const detail = await on.tasks.getTask(`mail:${gone.id}`, context);
       expect(JSON.parse(String(detail?.kwargs))).toMatchObject({ removeOnComplete: true });
       expect(detail?.timeline?.map(({ state }) => state)).toEqual(['PENDING', 'STARTED', 'SUCCESS']);
+      expect(detail?.traceId).toBe(traceId);
     });
 
     it('that was never read keeps what its events say', async () => {

@@ -21,6 +21,7 @@ interface Sent {
   readonly eta: string | null;
   readonly expires: string | null;
   readonly next: string | null;
+  readonly trace: string | null;
 }
 
 const missing = redisMissing ?? celeryMissing;
@@ -99,6 +100,16 @@ describe.skipIf(missing !== null).each(DEPLOYMENTS)(
       const maps = rows.filter(({ kind }) => kind === 'map');
       expect(maps.map(({ name }) => name)).toEqual(maps.map(() => 'celery.map'));
       expect(maps).toHaveLength(10);
+    });
+
+    it('name the trace in which they were sent, where the sender wrote one', async () => {
+      const shown: string[] = [];
+      for (const { id, trace } of sent) {
+        const traceId = (await lab.tasks.getTask(id, context))?.traceId;
+        expect(traceId).toBe(trace);
+        if (traceId != null) shown.push(traceId);
+      }
+      expect(shown).toHaveLength(30);
     });
 
     it('are counted, queue by queue', async () => {

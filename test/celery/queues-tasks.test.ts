@@ -24,7 +24,8 @@ describe.skipIf(redisMissing !== null)(
     });
 
     it('give what their message tells to a task of which an event comes later', async () => {
-      const { history, tasks } = await open([waiting('a', { group: 'g', root_id: 'r' })]);
+      const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+      const { history, tasks } = await open([waiting('a', { group: 'g', root_id: 'r', traceparent })]);
       await own.client.del('celery');
       history.writer.recordTask(heard('a', { time: Date.now() }));
       await until(async () => (await tasks.getTask('a', context))?.queue === 'celery');
@@ -33,6 +34,7 @@ describe.skipIf(redisMissing !== null)(
         name: 'yard.known',
         groupId: 'g',
         rootId: 'r',
+        traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
       });
     });
 

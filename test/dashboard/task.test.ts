@@ -137,7 +137,8 @@ describe.skipIf(browserMissing)(browserTitle('the page of a task'), () => {
     const task = { id: 'a', name: 'mail.send', worker: 'w1@h' };
     const change = (state: string, secondsAgo: number, retries: number, more: object = {}): void =>
       queue.record({ ...task, state, retries, timestamp: now - secondsAgo * 1_000, ...more });
-    change('PENDING', 100, 0);
+    const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+    change('PENDING', 100, 0, { traceparent: `00-${trace}-00f067aa0ba902b7-01` });
     change('RECEIVED', 95, 0);
     change('STARTED', 90, 0);
     change('RETRY', 70, 0, { error: new Error('mailbox full') });
@@ -159,6 +160,8 @@ describe.skipIf(browserMissing)(browserTitle('the page of a task'), () => {
     expect((await width(1)) / (await width(0))).toBeCloseTo(1 / 6, 1);
     expect(await tabsOf(page)).toEqual(['Result', 'Timeline']);
     await page.getByText('Not part of a workflow').waitFor();
+    await page.getByText(trace, { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Copy trace id' }).waitFor();
     expect(await axeFinds(page)).toEqual([]);
   });
 });

@@ -16,6 +16,7 @@ const HEADER: TaskFacts = {
   chordId: 'body',
   kind: 'map',
   stamps: { tenant: 'acme' },
+  traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
   truncated: ['args'],
 };
 const SHOWN = {
@@ -31,6 +32,7 @@ const SHOWN = {
   chordId: 'body',
   kind: 'map',
   stamps: { tenant: 'acme' },
+  traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
   truncated: ['args'],
 };
 const bare = told({ type: 'received', retries: 0, worker: 'w@h' });

@@ -84,6 +84,7 @@ const record: fc.Arbitrary<TaskRecord> = fc.record({
     ),
   ),
   ...{ result: maybe(text), exception: maybe(text), traceback: maybe(text), runtime: maybe(time) },
+  traceId: maybe(fc.constantFrom('a'.repeat(32), '0'.repeat(31).concat('1'))),
   truncated: fc.subarray(['args', 'kwargs', 'result', 'exception', 'traceback'] as const),
   isMissing: fc.boolean(),
 });

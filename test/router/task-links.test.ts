@@ -41,6 +41,24 @@ describe('taskLinks', () => {
     expect(JSON.stringify(taskLinks.mock.calls)).not.toContain('s3cr3t');
   });
 
+  it('is told the trace of the task', async () => {
+    const sources = memorySources({ name: 'shop' });
+    const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+    sources.record({ id: 'a', state: 'PENDING', traceparent: `00-${traceId}-00f067aa0ba902b7-01` });
+    sources.record({ id: 'a', state: 'STARTED' });
+    sources.record({ id: 'b', state: 'PENDING', traceparent: `00-${traceId}-x` });
+    const taskLinks: TaskLinks = ({ trace_id }) =>
+      trace_id === null ? [] : [{ text: 'Trace', url: `https://jaeger.example/trace/${trace_id}` }];
+    const { get } = await serve(major, { sources, taskLinks });
+    const shown = async (id: string) => {
+      const { trace_id, links } = (await get<TaskDetailBody>(`/api/tasks/${id}/`)).body;
+      return { trace_id, links };
+    };
+    const url = `https://jaeger.example/trace/${traceId}`;
+    expect(await shown('a')).toEqual({ trace_id: traceId, links: [{ text: 'Trace', url }] });
+    expect(await shown('b')).toEqual({ trace_id: null, links: [] });
+  });
+
   it('adds none where the host has not set it', async () => {
     expect(await linksFrom(undefined)).toEqual([]);
   });

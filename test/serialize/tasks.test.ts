@@ -205,7 +205,7 @@ describe('a detail', () => {
     };
     expect(serializer.taskDetail(detail, 's')).toEqual({
       ...serializer.taskRow(full, 's'),
-      ...{ children: ['b', 'c'], attempts: null, options: null, log: null },
+      ...{ children: ['b', 'c'], attempts: null, options: null, log: null, trace_id: null },
       timeline: [
         {
           state: 'RETRY',

@@ -28,6 +28,11 @@ export function Facts({ task }: { readonly task: TaskDetailBody }) {
             </span>
           </Fact>
         )}
+        {task.trace_id !== null && (
+          <Fact name="Trace">
+            <span class="mono wrap">{task.trace_id}</span> <CopyButton text={task.trace_id} what="trace id" />
+          </Fact>
+        )}
       </dl>
       <details class="more-facts">
         <summary>More</summary>

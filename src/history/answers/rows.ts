@@ -3,11 +3,9 @@
  * JSON can be kept.
  */
 import { isDone, type Task, type TaskCause, type TaskDetail } from '../../model.ts';
-import { attemptsIn } from '../../select/task-attempts.ts';
 import type { TaskFigures } from '../../select/task-figures.ts';
 import { lifeOf } from '../merge/life.ts';
-import { toFigures, toTask } from '../merge/task.ts';
-import { timelineOf } from '../merge/timeline.ts';
+import { toFigures, toTask, withDetails } from '../merge/task.ts';
 import { readLife, readRetries } from '../table/record-table.ts';
 import { isMissing, type Records } from '../table/records.ts';
 import type { TableRedaction } from '../table/redaction.ts';
@@ -82,10 +80,7 @@ export function createRows(records: Records, redaction: TableRedaction, context:
       return readTexts(records, slot, redaction.isActive);
     },
     figures: (slot) => readFigures(records, slot),
-    detail(slot, children) {
-      const timeline = timelineOf(redaction.record(slot).entries);
-      return { ...get(slot), children, timeline, attempts: attemptsIn(timeline) };
-    },
+    detail: (slot, children) => withDetails(get(slot), redaction.record(slot), children),
     forget(slot) {
       if (rows.size > 0) rows.delete(slot);
     },

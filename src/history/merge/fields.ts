@@ -8,7 +8,7 @@ import { keepStamps } from './stamps.ts';
 
 /** Takes the fields that the claimant may set. */
 export function takeFields(record: MutableRecord, facts: TaskFacts, by: Claimant): void {
-  const { name, args, queue, eta, kind, stamps } = facts;
+  const { name, args, queue, eta, kind, stamps, traceId } = facts;
   const { claims } = by;
   if (isGiven(name, by) && wins(claims.name, record.ranks.name, by, record.name === null)) {
     record.name = name;
@@ -24,6 +24,7 @@ export function takeFields(record: MutableRecord, facts: TaskFacts, by: Claimant
   if (stamps != null && wins(claims.stamps, 0, by, record.stamps === null)) {
     record.stamps = keepStamps(stamps) ?? record.stamps;
   }
+  if (traceId != null && wins(claims.trace, 0, by, record.traceId === null)) record.traceId = traceId;
 }
 
 /** Group and chord of a task. */

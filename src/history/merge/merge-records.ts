@@ -186,6 +186,7 @@ function takeOthers(record: MutableRecord, later: TaskRecord, earlier: TaskRecor
   record.expires = opened.expires ?? before.expires;
   record.kind = later.kind ?? earlier.kind;
   record.stamps = later.stamps ?? earlier.stamps;
+  record.traceId = later.traceId ?? earlier.traceId;
   record.progress = laterProgress(later.progress, earlier.progress);
   record.hasNoParent = later.hasNoParent || earlier.hasNoParent;
   const isOwnEnd = (entry: TaskEntry): boolean => entry.origin === 'event' && isEnd(entry);

@@ -14,7 +14,7 @@ import { copyRecord, type MutableRecord, type TaskRecord } from './record.ts';
 /** The fields that a header or a relation can set. */
 const FILLED = [
   ...(['name', 'queue', 'args', 'kwargs', 'eta', 'expires', 'parentId', 'hasNoParent', 'rootId'] as const),
-  ...(['groupId', 'chordId', 'kind', 'stamps'] as const),
+  ...(['groupId', 'chordId', 'kind', 'stamps', 'traceId'] as const),
 ] as const;
 
 /**

@@ -59,7 +59,8 @@ export type Field =
   | 'group'
   | 'chord'
   | 'kind'
-  | 'stamps';
+  | 'stamps'
+  | 'trace';
 
 /**
  * A field of how an attempt ended. The result has its own rules, {@link RESULT_PRECEDENCE}; the run time is that of the
@@ -143,6 +144,7 @@ export const PRECEDENCE: Readonly<Record<Field, Rule<Reporter>>> = {
   chord: OF_THE_CANVAS,
   kind: SAME_IN_ALL,
   stamps: SAME_IN_ALL,
+  trace: SAME_IN_ALL,
 };
 
 /** How an attempt ended: the precedence of each field. */

@@ -112,6 +112,7 @@ export interface TaskRecord {
   readonly chordId: string | null;
   readonly kind: 'map' | 'starmap' | 'chunks' | null;
   readonly stamps: Stamps | null;
+  readonly traceId: string | null;
   readonly progress: KeptProgress | null;
   readonly result: string | null;
   readonly exception: string | null;
@@ -153,6 +154,7 @@ export function emptyRecord(id: string): MutableRecord {
     chordId: null,
     kind: null,
     stamps: null,
+    traceId: null,
     progress: null,
     result: null,
     exception: null,

@@ -19,7 +19,8 @@ export function isSameRecord(one: TaskRecord, other: TaskRecord): boolean {
 /** The fields that are compared as they are. Stamps never change once they are known. */
 const PLAIN = [
   ...(['name', 'queue', 'args', 'kwargs', 'eta', 'expires', 'parentId', 'hasNoParent', 'rootId'] as const),
-  ...(['groupId', 'chordId', 'kind', 'result', 'exception', 'traceback', 'runtime', 'isMissing'] as const),
+  ...(['groupId', 'chordId', 'kind', 'traceId', 'result', 'exception', 'traceback', 'runtime'] as const),
+  'isMissing' as const,
 ];
 
 function isSameEntry(one: TaskEntry, other: TaskEntry): boolean {

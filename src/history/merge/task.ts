@@ -123,8 +123,17 @@ export function toTaskDetail(
   children: readonly string[] = [],
   context: TaskContext = {},
 ): TaskDetail {
-  const timeline = timelineOf(record.entries);
-  return { ...toTask(record, context), children, timeline, attempts: attemptsIn(timeline) };
+  return withDetails(toTask(record, context), record, children);
+}
+
+/** Adds what only the page of a task shows. */
+export function withDetails(
+  task: Task,
+  { entries, traceId }: Pick<TaskRecord, 'entries' | 'traceId'>,
+  children: readonly string[],
+): TaskDetail {
+  const timeline = timelineOf(entries);
+  return { ...task, children, timeline, attempts: attemptsIn(timeline), traceId };
 }
 
 function truncatedIn({ truncated }: TaskRecord, shortened: readonly TaskTextField[] = []): TaskTextField[] {

@@ -1,5 +1,5 @@
 /** Records as text, and back. Texts that are long stand apart, so that a list does not read them. */
-import type { TaskCause, TaskTextField } from '../../model.ts';
+import { isTraceId, type TaskCause, type TaskTextField } from '../../model.ts';
 import { isRecord } from '../../values.ts';
 import type { KeptTask } from '../memory/tap.ts';
 import {
@@ -66,6 +66,7 @@ export function writeRecordText(record: TaskRecord, cause: TaskCause | null): Re
   if (record.kind !== null) known.kind = record.kind;
   if (record.truncated.length > 0) known.truncated = record.truncated;
   if (record.stamps !== null) known.stamps = writeStamps(record.stamps);
+  if (record.traceId !== null) known.traceId = record.traceId;
   if (record.progress !== null) known.progress = writeProgress(record.progress);
   known.entries = record.entries.map(writeEntry);
   known.ranks = RANKS.map((rank) => record.ranks[rank]);
@@ -125,6 +126,7 @@ function readText(
   for (const field of FLAGS) record[field] = known[field] === true;
   if (TASK_KINDS.includes(known.kind)) record.kind = known.kind as TaskRecord['kind'];
   record.stamps = known.stamps === undefined ? null : readStamps(known.stamps);
+  if (isTraceId(known.traceId)) record.traceId = known.traceId;
   record.progress = readProgress(known.progress);
   record.truncated = truncatedOf(known.truncated, shortened);
   for (let at = 0; at < RANKS.length; at++)

@@ -36,6 +36,7 @@ function unpackRecord(records: Records, slot: number): MutableRecord {
     chordId: extra?.chordId ?? null,
     kind: extra?.kind ?? null,
     stamps: extra?.stamps ?? null,
+    traceId: extra?.traceId ?? null,
     progress: extra?.progress ?? null,
     result: textOf(records, records.results[slot]),
     exception: textOf(records, extra?.exception),
@@ -89,6 +90,7 @@ function hasExtra(record: TaskRecord): boolean {
     record.expires !== null ||
     record.kind !== null ||
     record.stamps !== null ||
+    record.traceId !== null ||
     record.progress !== null ||
     record.exception !== null ||
     record.traceback !== null ||
@@ -104,6 +106,7 @@ function writeExtra(records: Records, slot: number, record: TaskRecord): void {
   extra.truncated = record.truncated;
   records.textBytes += (record.stamps?.size ?? 0) - (extra.stamps?.size ?? 0);
   extra.stamps = record.stamps;
+  extra.traceId = record.traceId;
   records.textBytes += progressSize(record.progress) - progressSize(extra.progress);
   extra.progress = record.progress;
   const { exception, traceback } = extra;

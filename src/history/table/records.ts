@@ -21,6 +21,7 @@ export interface Extra {
   chordId: string | null;
   kind: 'map' | 'starmap' | 'chunks' | null;
   stamps: Stamps | null;
+  traceId: string | null;
   progress: KeptProgress | null;
   truncated: readonly TaskTextField[];
 }
@@ -190,6 +191,7 @@ export function extraOf(records: Records, slot: number): Extra {
       chordId: null,
       kind: null,
       stamps: null,
+      traceId: null,
       progress: null,
       truncated: [],
     };

@@ -1,5 +1,5 @@
 import type { TaskChange, TaskChangeType } from '../../history/history.ts';
-import { progressOf, type TaskState } from '../../model.ts';
+import { progressOf, type TaskState, traceIdOf } from '../../model.ts';
 import { textOf } from '../../text.ts';
 
 /** What a host records about one task. Fields that are left out keep what was recorded before. */
@@ -38,6 +38,8 @@ export interface MemoryRecord {
    * `{ percent: 30 }`.
    */
   readonly progress?: unknown;
+  /** The header of the W3C trace in which it was sent, `00-<trace id>-<span id>-<flags>`. Any other text is ignored. */
+  readonly traceparent?: string | null | undefined;
   /** A note on this change, shown in the feed and the timeline. */
   readonly detail?: string | null | undefined;
 }
@@ -120,6 +122,7 @@ export function toTaskChange(record: MemoryRecord, now: () => number): TaskChang
     if (record[field] !== undefined) change[field] = timeOf(field, record[field]);
   }
   if (record.progress !== undefined) change.progress = progressOf(record.progress);
+  if (record.traceparent !== undefined) change.traceId = traceIdOf(record.traceparent);
   if (record.error !== undefined && record.error !== null) addError(change, record.error);
   return change as unknown as TaskChange;
 }

@@ -5,6 +5,7 @@ import os
 from datetime import datetime, timedelta, timezone
 
 from celery import Celery, chain, chord, group
+from celery.signals import before_task_publish
 from kombu import Exchange, Queue
 
 config = json.loads(os.environ['SHOP_CONFIG'])
@@ -53,9 +54,28 @@ def iso(moment):
 
 def know(result, name, args, kwargs='{}', queue='celery', step=0, **more):
     entry = dict(id=result.id, name=name, args=args, kwargs=kwargs, queue=queue, step=step, root=result.id,
-                 parent=None, group=None, chord=None, eta=None, expires=None, next=None)
+                 parent=None, group=None, chord=None, eta=None, expires=None, next=None, trace=None)
     entry.update(more)
     sent.append(entry)
+
+
+tracing = None
+
+
+@before_task_publish.connect(weak=False)
+def inject(headers=None, **_):
+    """What opentelemetry-instrumentation-celery does."""
+    if tracing is not None:
+        headers['traceparent'] = tracing
+
+
+def traced(trace, send):
+    global tracing
+    tracing = '00-%s-00f067aa0ba902b7-01' % trace
+    try:
+        return send()
+    finally:
+        tracing = None
 
 
 def shape(number):
@@ -111,6 +131,15 @@ def shape(number):
     squeezed = chord([add.s(number, y).set(compression='zlib') for y in (20, 21)], total.s()).apply_async()
     for y, member in enumerate(squeezed.parent.results, 20):
         know(member, 'yard.add', '(%d, %d)' % (number, y), group=squeezed.parent.id, chord=squeezed.id)
+
+    trace = '%032x' % (number + 1)
+    know(traced(trace, lambda: add.delay(number, 22)), 'yard.add', '(%d, 22)' % number, trace=trace)
+    result = add.apply_async((number, 23), headers={'traceparent': '00-%s-00f067aa0ba902b7-00' % trace})
+    know(result, 'yard.add', '(%d, 23)' % number, trace=trace)
+    result = add.apply_async((number, 24), headers={'traceparent': '00-%s-00f067aa0ba902b7-01' % ('0' * 32)})
+    know(result, 'yard.add', '(%d, 24)' % number)
+    know(traced(trace, lambda: old_task.delay(number, y=25)), 'yard.old', '(%d,)' % number, "{'y': 25}", root=None,
+         trace=trace)
 
     know(old_task.delay(number, y=2), 'yard.old', '(%d,)' % number, "{'y': 2}", root=None)
     members = group(old_task.s(number), app=old).apply_async()

@@ -1,10 +1,9 @@
 /** One task, from memory or from a store. */
 import type { TaskDetail, TaskRelation } from '../../../model.ts';
-import { attemptsIn } from '../../../select/task-attempts.ts';
 import type { Awaitable, ReadContext } from '../../../source.ts';
 import { isThenable } from '../../../values.ts';
 import { mergeRecords } from '../../merge/merge-records.ts';
-import { timelineOf } from '../../merge/timeline.ts';
+import { withDetails } from '../../merge/task.ts';
 import type { StoredTask } from '../../store.ts';
 import type { ReaderContext } from './reader-context.ts';
 import { isStoreAway } from './store-reads.ts';
@@ -89,8 +88,7 @@ function readWhole(stored: readonly StoredTask[]): ColdTask | null {
 }
 
 function detailOf(cold: ColdTask, children: readonly string[], { memory }: ReaderContext): TaskDetail {
-  const timeline = timelineOf(cold.record.entries);
-  return { ...rowOf(cold, memory), children, timeline, attempts: attemptsIn(timeline) };
+  return withDetails(rowOf(cold, memory), cold.record, children);
 }
 
 function childrenIn(

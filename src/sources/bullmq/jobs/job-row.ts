@@ -1,5 +1,5 @@
 /** A job as a task. */
-import type { Task, TaskFlag, TaskTextField } from '../../../model.ts';
+import { type Task, type TaskFlag, type TaskTextField, traceIdOf } from '../../../model.ts';
 import { waitBetween } from '../../../select/task-wait.ts';
 import { isRecord } from '../../../values.ts';
 import { taskIdOf } from '../access/queue-ref.ts';
@@ -157,6 +157,13 @@ function shownOptions(value: JobValue | undefined): JobValue | undefined {
     option,
   ]);
   return { ...value, text: JSON.stringify(Object.fromEntries(named)) };
+}
+
+/** The trace in which a job was added, as `telemetry` of its queue has written it (bullmq, `opts.telemetry.metadata`). */
+export function traceIn(options: JobValue | undefined): string | null {
+  const stored = options === undefined || options.isCut ? null : parse(options.text);
+  const carrier = isRecord(stored) && typeof stored.tm === 'string' ? parse(stored.tm) : null;
+  return isRecord(carrier) ? traceIdOf(carrier.traceparent) : null;
 }
 
 /** Text is shown without quotes, as everywhere. */

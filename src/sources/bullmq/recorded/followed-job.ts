@@ -4,7 +4,7 @@ import type { StreamEntry } from '../events/stream-entry.ts';
 import { isOfChild } from '../jobs/failed-child.ts';
 import type { JobFacts } from '../jobs/job-facts.ts';
 import { jobProgress } from '../jobs/job-progress.ts';
-import { cutFields, type TaskTexts, textsOf } from '../jobs/job-row.ts';
+import { cutFields, type TaskTexts, textsOf, traceIn } from '../jobs/job-row.ts';
 import type { JobValue, JobValues } from '../jobs/job-values.ts';
 
 /** What was read of a job while it was in Redis. */
@@ -185,6 +185,7 @@ export function changesOf(
     isConsequence: end.type === 'failed' && isOfChild(texts.exception?.text),
     groupId,
     progress: jobProgress(job.progress ?? reading?.values.progress),
+    traceId: traceIn(reading?.values.opts),
     detail: end.detail ?? texts.exception?.text ?? null,
     ...lineageOf(id, reading),
     ...contentOf(texts),

@@ -7,7 +7,7 @@ import { findJobs } from '../jobs/find-jobs.ts';
 import { childrenOf } from '../jobs/job-family.ts';
 import { loadTasks } from '../jobs/job-loader.ts';
 import { readJobLog } from '../jobs/job-log.ts';
-import { type KnownJob, tracesOf } from '../jobs/job-row.ts';
+import { type KnownJob, traceIn, tracesOf } from '../jobs/job-row.ts';
 import { DETAIL_BOUNDS, type JobValues, readValues } from '../jobs/job-values.ts';
 
 const MOST_CHILDREN = 20_000;
@@ -44,6 +44,7 @@ export async function readTaskDetail(
     attempts: attemptsOf(job, task, timeline),
     options: task.kwargs,
     log,
+    traceId: traceIn(loaded.values.opts),
   };
 }
 

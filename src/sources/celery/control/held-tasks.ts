@@ -66,6 +66,7 @@ export function startOf(item: HeldItem, worker: string, retries: number | undefi
     chordId: undefined,
     kind: kindOf(name),
     stamps: undefined,
+    traceId: undefined,
     truncated: cutFields(args, kwargs),
     progress: undefined,
     detail: undefined,

@@ -60,6 +60,7 @@ export function taskChangeOf(event: CeleryEvent): TaskChange | null {
     chordId: undefined,
     kind: kindOf(name),
     stamps: undefined,
+    traceId: undefined,
     truncated: undefined,
     progress: undefined,
     detail: undefined,

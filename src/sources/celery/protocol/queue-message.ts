@@ -4,7 +4,7 @@
  * headers (protocol 2, celery/app/amqp.py `as_task_v2`) or in the body (protocol 1).
  */
 import type { TaskFacts } from '../../../history/history.ts';
-import type { TaskTextField } from '../../../model.ts';
+import { type TaskTextField, traceIdOf } from '../../../model.ts';
 import { filledString, isRecord } from '../../../values.ts';
 import { firstTasks } from './canvas-ends.ts';
 import { kindOf } from './full-change.ts';
@@ -79,8 +79,12 @@ function taskOf(value: unknown, body: string | null, origin: MessageOrigin): Que
   const { embed } = content;
   const read = createSignatureReader();
   const chord = read.one(embed.chord);
+  const traceId = traceIn(headers);
   return {
-    facts: factsOf(id, content, origin.queue, embed.chord === undefined ? undefined : bodyOf(chord)),
+    facts: {
+      ...factsOf(id, content, origin.queue, embed.chord === undefined ? undefined : bodyOf(chord)),
+      ...(traceId !== null && { traceId }),
+    },
     deliveryTag: filledString(properties.delivery_tag) ?? '',
     queue: origin.queue ?? filledString(delivery.routing_key) ?? '',
     redelivered: headers.redelivered === true || delivery.redelivered === true,
@@ -141,6 +145,14 @@ const MAX_STAMPS = 4096;
 function stampsOf(stamps: unknown): unknown {
   if (!isRecord(stamps) || Object.keys(stamps).length === 0) return undefined;
   return JSON.stringify(stamps).length <= MAX_STAMPS ? stamps : undefined;
+}
+
+/**
+ * What an instrumentation of the sender has written. In some versions of Celery, the headers that an app gives stand one
+ * level deeper (celery#4875).
+ */
+function traceIn({ traceparent, headers }: Readonly<Record<string, unknown>>): string | null {
+  return traceIdOf(traceparent) ?? (isRecord(headers) ? traceIdOf(headers.traceparent) : null);
 }
 
 /** `null` means that there is none; an absent field means that it is not known. */

@@ -104,6 +104,7 @@ function changeOf(
     chordId: undefined,
     kind: kindOf(name),
     stamps,
+    traceId: undefined,
     truncated: cutFields(text, members),
     progress: type === 'custom' ? storedProgress(text, result) : undefined,
     detail:

@@ -67,7 +67,9 @@ export function createWaitingRows(
     row,
     detail(message) {
       const task = row(message);
-      return task === null ? null : { ...task, children: [], timeline: [] };
+      return task === null
+        ? null
+        : { ...task, children: [], timeline: [], traceId: message.facts?.traceId ?? null };
     },
   };
 }
