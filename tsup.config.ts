@@ -25,7 +25,7 @@ export default defineConfig({
   // One copy of what the ESM entries share; CommonJS entries carry their own.
   splitting: true,
   treeshake: true,
-  external: ['amqplib', 'http-proxy-middleware', 'redis', 'ioredis'],
+  external: ['amqplib', 'http-proxy-middleware', 'redis', 'ioredis', 'prom-client'],
   async onSuccess() {
     await copyFile('src/openapi/openapi.json', 'dist/openapi.json');
     await bundleThread();

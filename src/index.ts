@@ -5,6 +5,7 @@
 export { combineSources } from './combine.ts';
 export { MonitorError, type MonitorErrorCode, type ParameterFault } from './errors.ts';
 export type { MetricsOptions } from './metrics/metrics-options.ts';
+export type { MetricsRegister, OwnMetricsOptions } from './metrics/own/own-metrics-options.ts';
 export type {
   Component,
   HealthCheck,

@@ -2,6 +2,7 @@
 import type { Request } from 'express';
 import type { MonitorErrorCode } from './errors.ts';
 import type { MetricsOptions } from './metrics/metrics-options.ts';
+import type { OwnMetricsOptions } from './metrics/own/own-metrics-options.ts';
 import type { RedactFunction, RedactOptions } from './redact.ts';
 import type { Awaitable, MonitorSources } from './source.ts';
 import type { TaskDetailBody } from './wire.ts';
@@ -161,8 +162,11 @@ export type OnError = (error: unknown, context: MonitorErrorContext) => void;
 export interface MonitorOptions {
   /** Where the data comes from. A route whose part is absent answers 501. Default: none. */
   readonly sources?: MonitorSources;
-  /** The metrics exporter behind `/metrics`: its URL or more. Default: `/metrics` answers 404. */
-  readonly metrics?: MetricsOptions | string | false;
+  /**
+   * What `/metrics` serves: with `{ own: true }` what this library counts, or the answer of an exporter, by its URL or
+   * more. Default: `/metrics` answers 404.
+   */
+  readonly metrics?: OwnMetricsOptions | MetricsOptions | string | false;
   /**
    * Decides who may see what. `false`: the host guards this mount itself. Default: everybody may see
    * everything, which causes a warning in production (`NODE_ENV=production`).

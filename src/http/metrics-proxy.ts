@@ -37,10 +37,10 @@ export interface ScrapeRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Access to the exporter. */
-export interface MetricsProxy {
+/** What `/metrics` serves. */
+export interface MetricsServer {
   /**
-   * Reads the exporter's whole response. It is at most a second old, and shared by concurrent equal requests.
+   * The whole exposition. It is at most a second old, and shared by concurrent equal requests.
    * Rejects with a MonitorError: `exporter_invalid`, `exporter_unavailable`, `exporter_timeout`,
    * `overloaded`, or `invalid_parameter` for a query that is not allowed.
    */
@@ -68,7 +68,7 @@ const MOST_KEPT = 4;
 export function createMetricsProxy(
   resolved: ResolvedMetrics,
   load: () => Promise<ProxyModule> = loadProxyModule,
-): MetricsProxy {
+): MetricsServer {
   const reachability = createReachability();
   const calls = createSharedCalls<MetricsReply>({
     keepMs: KEEP_MS,

@@ -10,7 +10,8 @@ import type { MonitorSources, SourcePart } from '../source.ts';
 import type { AnswerEntry } from './answer-entry.ts';
 import { createGuard, type Guard } from './authorize.ts';
 import { createMarkers, type ReadMarkers } from './markers.ts';
-import { createMetricsProxy, type MetricsProxy } from './metrics-proxy.ts';
+import { createMetricsProxy, type MetricsServer } from './metrics-proxy.ts';
+import { createOwnMetrics, type OwnMetrics } from './own-metrics.ts';
 import { createStreams, type Streams } from './streams.ts';
 import { createWorkflows, type Workflows } from './workflows.ts';
 
@@ -22,7 +23,9 @@ export interface Monitor {
   readonly report: Report;
   readonly serializer: Serializer;
   /** `null` when no exporter is configured. */
-  readonly metrics: MetricsProxy | null;
+  readonly metrics: MetricsServer | null;
+  /** The same, when it exports what this library counts. */
+  readonly ownMetrics: OwnMetrics | null;
   /** What the host marks in time, oldest first. */
   readonly markers: ReadMarkers;
   readonly answers: LruCache<AnswerEntry>;
@@ -59,7 +62,9 @@ export function createMonitor(options: ResolvedOptions): Monitor {
   const lastAnswers = createLruCache<LastAnswer>(ANSWERS);
   const { concurrency, perSource } = limits;
   const reader = createReader({ timeoutMs, concurrency, perPart: perSource, report, lastAnswers });
-  const metrics = options.metrics === null ? null : createMetricsProxy(options.metrics);
+  const { ownMetrics: own } = options;
+  const ownMetrics = own === null ? null : createOwnMetrics({ ...own, sources, reader, report });
+  const metrics = options.metrics === null ? ownMetrics : createMetricsProxy(options.metrics);
   const markers = createMarkers({ markers: options.markers, report, redact: redactor.text });
   const answers = createLruCache<AnswerEntry>(ANSWERS);
   const guard = createGuard(options, report);
@@ -76,6 +81,7 @@ export function createMonitor(options: ResolvedOptions): Monitor {
     report,
     serializer,
     metrics,
+    ownMetrics,
     markers,
     answers,
     workflows,

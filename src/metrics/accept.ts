@@ -38,18 +38,7 @@ const MOST_ITEMS = 32;
  * @returns undefined when it prefers no format of metrics: the exporter chooses
  */
 export function preferredFormat(accept: string | undefined): string | undefined {
-  if (accept === undefined) return undefined;
-  let best: { readonly format: Format; readonly escapes: boolean; readonly weight: number } | null = null;
-  let takesOpenMetrics = false;
-  for (const item of accept.split(',', MOST_ITEMS)) {
-    const [type = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
-    const weight = Number(parameterOf(parameters, 'q') ?? 1);
-    const format = formatOf(type, parameterOf(parameters, 'version'));
-    if (format === undefined || !(weight > 0)) continue;
-    takesOpenMetrics ||= type === OPEN_METRICS;
-    if (best !== null && weight <= best.weight) continue;
-    best = { format, weight, escapes: parameterOf(parameters, 'escaping') === 'allow-utf-8' };
-  }
+  const { best, takesOpenMetrics } = preferenceOf(accept, FORMATS);
   if (best === null) return undefined;
   const { format, escapes } = best;
   const asked = [`${format.asked}${escapes && format.canEscape ? ';escaping=allow-utf-8' : ''}`];
@@ -57,8 +46,40 @@ export function preferredFormat(accept: string | undefined): string | undefined 
   return [...asked, ANYTHING].join(',');
 }
 
-function formatOf(type: string, version: string | null): Format | undefined {
-  return FORMATS.find(
+/** The formats that prom-client writes. */
+const OWN_FORMATS = FORMATS.filter(
+  ({ type, version }) => type === 'text/plain' || (type === OPEN_METRICS && version === '1.0.0'),
+);
+
+/** Whether a client prefers OpenMetrics to Prometheus text. */
+export function prefersOpenMetrics(accept: string | undefined): boolean {
+  return preferenceOf(accept, OWN_FORMATS).best?.format.type === OPEN_METRICS;
+}
+
+/** What a client prefers, and whether it accepts OpenMetrics. */
+interface Preference {
+  readonly best: { readonly format: Format; readonly escapes: boolean } | null;
+  readonly takesOpenMetrics: boolean;
+}
+
+/** @param formats those that can be served */
+function preferenceOf(accept: string | undefined, formats: readonly Format[]): Preference {
+  let best: { readonly format: Format; readonly escapes: boolean; readonly weight: number } | null = null;
+  let takesOpenMetrics = false;
+  for (const item of (accept ?? '').split(',', MOST_ITEMS)) {
+    const [type = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
+    const weight = Number(parameterOf(parameters, 'q') ?? 1);
+    const format = formatOf(formats, type, parameterOf(parameters, 'version'));
+    if (format === undefined || !(weight > 0)) continue;
+    takesOpenMetrics ||= type === OPEN_METRICS;
+    if (best !== null && weight <= best.weight) continue;
+    best = { format, weight, escapes: parameterOf(parameters, 'escaping') === 'allow-utf-8' };
+  }
+  return { best, takesOpenMetrics };
+}
+
+function formatOf(formats: readonly Format[], type: string, version: string | null): Format | undefined {
+  return formats.find(
     (format) =>
       format.type === type && (format.version === null || version === null || format.version === version),
   );

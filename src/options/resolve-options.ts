@@ -1,5 +1,6 @@
 import { type KeysOf, readBoolean, readFunction, readGroup, refuseUnknownKeys } from '../check-options.ts';
 import type { ResolvedMetrics } from '../metrics/metrics-options.ts';
+import { type ResolvedOwnMetrics, resolveOwnMetrics } from '../metrics/own/own-metrics-options.ts';
 import { resolveMetrics } from '../metrics/resolve-metrics.ts';
 import type {
   Authorize,
@@ -20,7 +21,10 @@ import { resolveSources } from './sources.ts';
 /** {@link MonitorOptions}, checked, with every default filled in. */
 export interface ResolvedOptions {
   readonly sources: MonitorSources;
+  /** The exporter that is proxied; `null`: none is. */
   readonly metrics: ResolvedMetrics | null;
+  /** `null`: no metrics of our own. */
+  readonly ownMetrics: ResolvedOwnMetrics | null;
   /** `null`: all requests are allowed. */
   readonly authorize: Authorize | null;
   /** True when the host has not set `authorize`. */
@@ -39,6 +43,8 @@ export interface ResolvedOptions {
   readonly ignoreQuery: ReadonlySet<string>;
   readonly onError: OnError | null;
 }
+
+type ProxiedMetrics = Parameters<typeof resolveMetrics>[0];
 
 // The compiler checks that every option is listed, so that none is refused as unknown.
 const OPTIONS: KeysOf<MonitorOptions> = {
@@ -77,9 +83,11 @@ export function resolveOptions(options: unknown = {}): ResolvedOptions {
   if (!isRecord(options)) throw wrong('options', 'an object such as { sources: memorySources() }', options);
   refuseUnknownKeys(CALLER, options, OPTIONS);
   const given: { readonly [Key in keyof MonitorOptions]?: unknown } = options;
+  const ownMetrics = resolveOwnMetrics(given.metrics);
   return Object.freeze({
     sources: resolveSources(given.sources),
-    metrics: resolveMetrics(given.metrics as MonitorOptions['metrics']),
+    metrics: ownMetrics === null ? resolveMetrics(given.metrics as ProxiedMetrics) : null,
+    ownMetrics,
     authorize: readAuthorize(given.authorize),
     unguarded: given.authorize === undefined,
     redact: readRedact(given.redact),

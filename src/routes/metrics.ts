@@ -3,18 +3,21 @@ import { onLeave } from '../http/on-leave.ts';
 import { defineRoute } from '../http/route.ts';
 import { sendFresh } from '../http/send.ts';
 import { CLIENT_GONE } from '../read.ts';
+import { addOwnCollectors } from './own-collectors.ts';
 
-/** `GET /metrics`: the exporter's response with its body and content type unchanged. */
+/** `GET /metrics`: what this library counts, or the exporter's response with its body and content type unchanged. */
 export const metricsRoute = defineRoute({
   name: 'metrics',
   path: '/metrics',
-  summary: "The metrics exporter's answer",
+  summary: 'Metrics for Prometheus',
   query: {},
   body: null,
   errors: ['metrics_disabled', 'exporter_invalid', 'exporter_unavailable', 'exporter_timeout'],
   cached: false,
   passes: ({ options }) => options.metrics?.query ?? [],
-  open({ metrics, options, report }) {
+  open(monitor) {
+    const { metrics, ownMetrics, options, report } = monitor;
+    if (ownMetrics !== null) addOwnCollectors(monitor, ownMetrics);
     return ({ pairs }) => {
       const query = new URLSearchParams(pairs.filter(([name]) => options.metrics?.query.includes(name)));
       return async (request, response) => {

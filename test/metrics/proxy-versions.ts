@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import {
   createMetricsProxy,
   type MetricsOptions,
-  type MetricsProxy,
+  type MetricsServer,
   type ProxyModule,
   resolveMetrics,
   type ScrapeRequest,
@@ -23,7 +23,7 @@ export const PROXY_VERSIONS: readonly { readonly name: string; readonly load: ()
 export function connectProxy(
   options: MetricsOptions | string,
   load?: () => Promise<ProxyModule>,
-): MetricsProxy {
+): MetricsServer {
   const resolved = resolveMetrics(options);
   if (resolved === null) throw new Error('metrics are off');
   const proxy = createMetricsProxy(resolved, load);
@@ -32,7 +32,7 @@ export function connectProxy(
 }
 
 /** What came of a scrape: status, type and body in one line, or the error's code. */
-export async function outcome(proxy: MetricsProxy, request: ScrapeRequest = {}): Promise<string> {
+export async function outcome(proxy: MetricsServer, request: ScrapeRequest = {}): Promise<string> {
   try {
     const { status, contentType, body } = await proxy.scrape(request);
     return `${status} ${contentType} ${body.toString('latin1')}`;

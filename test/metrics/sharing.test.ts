@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { MetricsOptions, MetricsProxy } from '../../src/http/metrics-proxy.ts';
+import type { MetricsOptions, MetricsServer } from '../../src/http/metrics-proxy.ts';
 import { answer, type Script, startExporter, until } from './fake-exporter.ts';
 import { connectProxy, PROXY_VERSIONS } from './proxy-versions.ts';
 
@@ -16,7 +16,7 @@ const counting: Script = (socket, _head, number) => socket.end(answer(`scrapes $
 
 describe.each(PROXY_VERSIONS)('scrapes through $name', ({ load }) => {
   const connect = (options: MetricsOptions) => connectProxy(options, load);
-  const text = async (reply: ReturnType<MetricsProxy['scrape']>): Promise<string> =>
+  const text = async (reply: ReturnType<MetricsServer['scrape']>): Promise<string> =>
     (await reply).body.toString();
 
   it('are one for all who ask for the same at the same moment, and all get the same bytes', async () => {

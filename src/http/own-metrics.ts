@@ -1,0 +1,115 @@
+/** `GET /metrics` with `metrics: { own: true }`: what the sources count, and figures about the monitor. */
+import { isMonitorError, MonitorError } from '../errors.ts';
+import { prefersOpenMetrics } from '../metrics/accept.ts';
+import { type Collector, MONITOR_SERIES, MOST_SERIES } from '../metrics/own/collector.ts';
+import { createOwnExporter } from '../metrics/own/exporter.ts';
+import type { ResolvedOwnMetrics } from '../metrics/own/own-metrics-options.ts';
+import type { PromClient } from '../metrics/own/write.ts';
+import type { Reader, Report } from '../read.ts';
+import { importPackage } from '../server-problems.ts';
+import { partsOf } from '../source/combined-part.ts';
+import type { MetricsSource, MonitorSources } from '../source.ts';
+import type { MetricsServer } from './metrics-proxy.ts';
+
+/** What own metrics are made of. */
+export interface OwnMetricsContext extends ResolvedOwnMetrics {
+  readonly sources: MonitorSources;
+  readonly reader: Reader;
+  readonly report: Report;
+}
+
+/** Serves own metrics. */
+export interface OwnMetrics extends MetricsServer {
+  /**
+   * Adds figures about the monitor, before the first scrape.
+   *
+   * @throws TypeError when the registry of the host has a metric of the same name
+   */
+  add(collector: Pick<Collector, 'families' | 'collect'>): void;
+}
+
+/** The collector of what is about the monitor itself. */
+const MONITOR = 'monitor';
+
+/** Opens the meters of the sources. @throws TypeError when the registry of the host has a metric of the same name */
+export function createOwnMetrics(context: OwnMetricsContext): OwnMetrics {
+  const { sources, register, report } = context;
+  let prom: Promise<PromClient> | null = null;
+  const load = (): Promise<PromClient> => {
+    prom ??= importPackage('prom-client', () => import('prom-client'), Missing);
+    return prom;
+  };
+  const exporter = createOwnExporter(register, load);
+  const parts = sources.metrics === undefined ? [] : partsOf(sources.metrics);
+  const mostSeries = Math.floor((MOST_SERIES - MONITOR_SERIES) / Math.max(1, parts.length));
+  const add = (collector: Collector): void => {
+    try {
+      exporter.add(collector);
+    } catch (error) {
+      collector.close();
+      exporter.close();
+      throw error;
+    }
+  };
+  for (const part of parts) add(meterOf(context, part, mostSeries));
+  return {
+    add: ({ families, collect }) => {
+      const safely = async () => {
+        try {
+          return await collect();
+        } catch (error) {
+          report(error, { code: null, source: null, call: 'metrics' });
+          return [];
+        }
+      };
+      add({ source: MONITOR, families, collect: safely, close: () => {} });
+    },
+    async scrape({ accept }) {
+      const { contentType, text } = await exporter.expose(
+        prefersOpenMetrics(accept) ? 'openmetrics' : 'text',
+      );
+      return { status: 200, contentType, body: Buffer.from(text) };
+    },
+    check: async () => register !== null || (await load().then(isLoaded, () => false)),
+    close: exporter.close,
+  };
+}
+
+const isLoaded = (): boolean => true;
+
+class Missing extends MonitorError {
+  constructor({ sentence }: { readonly sentence: string }) {
+    super('exporter_unavailable', sentence);
+  }
+}
+
+/** What a source counts. A source that fails has no series, and the others are served. */
+function meterOf(
+  { hostname, reader }: OwnMetricsContext,
+  part: MetricsSource,
+  mostSeries: number,
+): Collector {
+  const meter = part.openMeter({ hostname, mostSeries });
+  return {
+    source: part.name,
+    families: meter.families,
+    overflow: () => meter.overflow?.() ?? 0,
+    close: () => meter.close(),
+    async collect() {
+      try {
+        return await reader.read({
+          part,
+          call: 'collect',
+          key: '',
+          urgent: true,
+          read: (context) => meter.collect(context),
+          map: (series) => series,
+        });
+      } catch (error) {
+        // The reader has reported it.
+        if (isMonitorError(error)) return [];
+        throw error;
+      }
+    },
+  };
+}

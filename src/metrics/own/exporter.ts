@@ -1,0 +1,102 @@
+/** Exports what collectors supply, by `/metrics` or by the registry of the host. */
+import { shareCalls } from '../../single-flight.ts';
+import type { MetricFamily, MetricSeries } from '../../source.ts';
+import { type Collector, familiesOf, gather, MOST_SERIES, OVERFLOW } from './collector.ts';
+import { registerFamilies } from './host-register.ts';
+import type { MetricsRegister } from './own-metrics-options.ts';
+import { type Budget, type Chunk, chunksOf, type PromValue } from './values.ts';
+import { type Exposition, type Format, type PromClient, writeExposition } from './write.ts';
+
+/** Exports until it is closed. */
+export interface OwnExporter {
+  /**
+   * Adds a collector, before the first scrape.
+   *
+   * @throws TypeError when a family has an invalid name, or one that is taken
+   */
+  add(collector: Collector): void;
+  /** The present exposition; concurrent calls share it, and so do those within a second. */
+  expose(format: Format): Promise<Exposition>;
+  close(): void;
+}
+
+interface State {
+  readonly collectors: Collector[];
+  families: ReadonlyMap<string, MetricFamily>;
+  /** Samples that were left out, by source. */
+  readonly leftOut: Map<string, number>;
+  unregister: () => void;
+}
+
+/** How long an exposition answers later scrapes, in milliseconds. */
+const KEEP_MS = 1_000;
+
+/**
+ * @param register of the host; `null`: there is none
+ * @param load imports prom-client. Rejects with a MonitorError when it is not installed
+ */
+export function createOwnExporter(
+  register: MetricsRegister | null,
+  load: () => Promise<PromClient>,
+): OwnExporter {
+  const state: State = {
+    collectors: [],
+    families: familiesOf([]),
+    leftOut: new Map(),
+    unregister: () => {},
+  };
+  const write = (format: Format): (() => Promise<Exposition>) =>
+    shareCalls(async () => writeExposition(await load(), format, chunksNow(state)), KEEP_MS);
+  const own = { text: write('text'), openmetrics: write('openmetrics') };
+  const values = shareCalls(() => valuesNow(state));
+  const whole = shareCalls(async (): Promise<Exposition> => {
+    const text = (await register?.metrics()) ?? '';
+    return { contentType: register?.contentType ?? '', text };
+  }, KEEP_MS);
+  return {
+    add(collector) {
+      const families = familiesOf([...state.collectors, collector]);
+      state.unregister();
+      state.unregister = () => {};
+      if (register !== null) state.unregister = registerFamilies(register, families.values(), values);
+      state.collectors.push(collector);
+      state.families = families;
+    },
+    expose: (format) => (register === null ? own[format]() : whole()),
+    close() {
+      state.unregister();
+      for (const collector of state.collectors.splice(0)) collector.close();
+    },
+  };
+}
+
+async function* chunksNow(state: State): AsyncGenerator<Chunk, void> {
+  const { collectors, families, leftOut } = state;
+  const budget: Budget = {
+    left: MOST_SERIES,
+    onLeftOut: (source) => void leftOut.set(source, (leftOut.get(source) ?? 0) + 1),
+  };
+  const gathered = await gather([...collectors, overflowOf(state)], families);
+  yield* chunksOf(gathered, budget);
+}
+
+/** Counts what the limit costs, by source. */
+function overflowOf({ collectors, leftOut }: State): Collector {
+  const counts = new Map(leftOut);
+  for (const { source, overflow } of collectors) {
+    counts.set(source, (counts.get(source) ?? 0) + (overflow?.() ?? 0));
+  }
+  const samples = [...counts].map(([source, value]) => ({ labels: { source }, value }));
+  const series: MetricSeries[] = [{ name: OVERFLOW.name, samples }];
+  return { source: '', families: [OVERFLOW], collect: async () => series, close: () => {} };
+}
+
+async function valuesNow(state: State): Promise<ReadonlyMap<string, readonly PromValue[]>> {
+  const all = new Map<string, PromValue[]>();
+  for await (const { family, values } of chunksNow(state)) {
+    const known = all.get(family.name);
+    if (known === undefined) all.set(family.name, [...values]);
+    else known.push(...values);
+  }
+  return all;
+}

@@ -1,0 +1,74 @@
+/** The options of metrics that this library exports by itself. */
+import { type KeysOf, readBoolean, refuseUnknownKeys, wrongOption } from '../../check-options.ts';
+import { isRecord } from '../../values.ts';
+
+/** A `Registry` of prom-client 15. */
+export interface MetricsRegister {
+  readonly contentType: string;
+  metrics(): Promise<string>;
+  getSingleMetric(name: string): unknown;
+  registerMetric(metric: never): void;
+  removeSingleMetric(name: string): void;
+}
+
+/** Metrics of the library's own, instead of those of an exporter. They need the package `prom-client`. */
+export interface OwnMetricsOptions {
+  /** Exports what the sources count, and figures about the monitor. Default: true with `register`. */
+  readonly own?: boolean;
+  /** Whether series of tasks carry the label `hostname`, one for each worker. Default false. */
+  readonly hostname?: boolean;
+  /**
+   * The host's own registry, which then has the metrics, too, and which `/metrics` serves as a whole. They are removed
+   * when the router is closed. Default: a registry of their own.
+   */
+  readonly register?: MetricsRegister;
+}
+
+/** Checked {@link OwnMetricsOptions}. */
+export interface ResolvedOwnMetrics {
+  readonly hostname: boolean;
+  readonly register: MetricsRegister | null;
+}
+
+const CALLER = 'createMonitorRouter';
+
+const KEYS: KeysOf<OwnMetricsOptions> = { own: true, hostname: true, register: true };
+
+/**
+ * Checks the `metrics` option where it asks for own metrics.
+ *
+ * @returns `null` when it does not
+ * @throws TypeError that says what to write
+ */
+export function resolveOwnMetrics(option: unknown): ResolvedOwnMetrics | null {
+  if (!isRecord(option) || option instanceof URL) return null;
+  if (option.own === undefined && option.register === undefined && option.hostname === undefined) return null;
+  if (option.url !== undefined) {
+    throw new TypeError(
+      `${CALLER}: 'metrics.url' and own metrics cannot be served together: two exporters make no valid exposition. Write metrics: { own: true }, and let Prometheus scrape the other exporter, too.`,
+    );
+  }
+  refuseUnknownKeys(CALLER, option, KEYS, 'metrics.');
+  const hostname = readBoolean(CALLER, 'metrics.hostname', option.hostname, false);
+  const register = readRegister(option.register);
+  if (!readBoolean(CALLER, 'metrics.own', option.own, register !== null)) {
+    throw new TypeError(`${CALLER}: write metrics: { own: true, … }, or metrics: false for no metrics.`);
+  }
+  return Object.freeze({ hostname, register });
+}
+
+const METHODS = ['metrics', 'getSingleMetric', 'registerMetric', 'removeSingleMetric'] as const;
+
+function readRegister(value: unknown): MetricsRegister | null {
+  if (value === undefined) return null;
+  // The methods of a class are no own properties.
+  const given = value as Readonly<Record<string, unknown>> | null;
+  if (
+    typeof given === 'object' &&
+    given !== null &&
+    METHODS.every((name) => typeof given[name] === 'function')
+  ) {
+    return value as MetricsRegister;
+  }
+  throw wrongOption(CALLER, 'metrics.register', "a Registry of prom-client, such as its 'register'", value);
+}

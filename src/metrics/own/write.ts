@@ -1,0 +1,39 @@
+/** Writes an exposition with prom-client. */
+import type { Registry } from 'prom-client';
+import type { Chunk } from './values.ts';
+
+/** The used exports of prom-client 15. */
+export type PromClient = Pick<typeof import('prom-client'), 'Registry'>;
+
+/** Prometheus text, or OpenMetrics. */
+export type Format = 'text' | 'openmetrics';
+
+/** A whole exposition. */
+export interface Exposition {
+  readonly contentType: string;
+  readonly text: string;
+}
+
+/** Writes chunks; a registry writes a whole metric in one go, so each chunk is a metric of its own. */
+export async function writeExposition(
+  { Registry: PromRegistry }: PromClient,
+  format: Format,
+  chunks: AsyncIterable<Chunk>,
+): Promise<Exposition> {
+  const isOpen = format === 'openmetrics';
+  const type = isOpen ? PromRegistry.OPENMETRICS_CONTENT_TYPE : PromRegistry.PROMETHEUS_CONTENT_TYPE;
+  // The types of prom-client know the constructor without its argument.
+  const registry: Registry = new (PromRegistry as new (contentType: string) => Registry)(type);
+  const texts: string[] = [];
+  for await (const { family, isFirst, values } of chunks) {
+    const name = isOpen && family.type === 'counter' ? family.name.replace(/_total$/, '') : family.name;
+    const metric = { name, help: family.help, type: family.type, values, get: () => metric };
+    registry.registerMetric(metric as never);
+    const text = await registry.getSingleMetricAsString(name);
+    registry.removeSingleMetric(name);
+    // HELP and TYPE come once.
+    texts.push(isFirst ? text : text.slice(text.indexOf('\n', text.indexOf('\n') + 1) + 1));
+  }
+  if (isOpen) texts.push('# EOF');
+  return { contentType: type, text: `${texts.join('\n')}\n` };
+}
