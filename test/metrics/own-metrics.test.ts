@@ -183,17 +183,29 @@ describe('own metrics', () => {
 
   it('are shared by concurrent scrapes', async () => {
     let collected = 0;
+    let arrived = 0;
+    let open = (): void => {};
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
     const sources: MonitorSources = {
       metrics: {
         name: 'jobs',
         openMeter: () => ({
           families: [{ name: 'jobs', help: 'Jobs.', type: 'gauge' }],
-          collect: () => [{ name: 'jobs', samples: [{ labels: {}, value: ++collected }] }],
+          async collect() {
+            await gate;
+            return [{ name: 'jobs', samples: [{ labels: {}, value: ++collected }] }];
+          },
           close() {},
         }),
       },
     };
-    const { base } = await serve({ sources, metrics: { own: true } });
+    const authorize = (): boolean => {
+      if (++arrived === 64) open();
+      return true;
+    };
+    const { base } = await serve({ sources, metrics: { own: true }, authorize, timeoutMs: 60_000 });
     const texts = await Promise.all(Array.from({ length: 64 }, () => textOf(base)));
     expect(new Set(texts).size).toBe(1);
     expect(collected).toBe(1);

@@ -8,6 +8,7 @@ describe('options', () => {
     expect(resolveOptions()).toEqual({
       sources: {},
       metrics: null,
+      ownMetrics: null,
       authorize: null,
       unguarded: true,
       redact: undefined,
