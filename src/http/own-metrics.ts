@@ -1,12 +1,11 @@
 /** `GET /metrics` with `metrics: { own: true }`: what the sources count, and figures about the monitor. */
-import { isMonitorError, MonitorError } from '../errors.ts';
+import { isMonitorError } from '../errors.ts';
 import { prefersOpenMetrics } from '../metrics/accept.ts';
 import { type Collector, MONITOR_SERIES, MOST_SERIES } from '../metrics/own/collector.ts';
 import { createOwnExporter } from '../metrics/own/exporter.ts';
 import type { ResolvedOwnMetrics } from '../metrics/own/own-metrics-options.ts';
-import type { PromClient } from '../metrics/own/write.ts';
+import { loadPromClient } from '../metrics/own/write.ts';
 import type { Reader, Report } from '../read.ts';
-import { importPackage } from '../server-problems.ts';
 import { partsOf } from '../source/combined-part.ts';
 import type { MetricsSource, MonitorSources } from '../source.ts';
 import type { MetricsServer } from './metrics-proxy.ts';
@@ -34,12 +33,7 @@ const MONITOR = 'monitor';
 /** Opens the meters of the sources. @throws TypeError when the registry of the host has a metric of the same name */
 export function createOwnMetrics(context: OwnMetricsContext): OwnMetrics {
   const { sources, register, report } = context;
-  let prom: Promise<PromClient> | null = null;
-  const load = (): Promise<PromClient> => {
-    prom ??= importPackage('prom-client', () => import('prom-client'), Missing);
-    return prom;
-  };
-  const exporter = createOwnExporter(register, load);
+  const exporter = createOwnExporter(register);
   const parts = sources.metrics === undefined ? [] : partsOf(sources.metrics);
   const mostSeries = Math.floor((MOST_SERIES - MONITOR_SERIES) / Math.max(1, parts.length));
   const add = (collector: Collector): void => {
@@ -70,17 +64,14 @@ export function createOwnMetrics(context: OwnMetricsContext): OwnMetrics {
       );
       return { status: 200, contentType, body: Buffer.from(text) };
     },
-    check: async () => register !== null || (await load().then(isLoaded, () => false)),
+    check: async () =>
+      register !== null ||
+      (await loadPromClient().then(
+        () => true,
+        () => false,
+      )),
     close: exporter.close,
   };
-}
-
-const isLoaded = (): boolean => true;
-
-class Missing extends MonitorError {
-  constructor({ sentence }: { readonly sentence: string }) {
-    super('exporter_unavailable', sentence);
-  }
 }
 
 /** What a source counts. A source that fails has no series, and the others are served. */

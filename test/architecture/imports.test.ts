@@ -127,6 +127,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   // `options.ts` takes the type of what `authorize` is given.
   express: /^src\/(router|options)\.ts$/,
   amqplib: /^src\/amqp\/amqplib\.ts$/,
+  'prom-client': /^src\/metrics\/own\/write\.ts$/,
   'http-proxy-middleware': /^src\/http\/metrics-proxy\.ts$/,
   ioredis: /^src\/redis\//,
   redis: /^src\/redis\//,

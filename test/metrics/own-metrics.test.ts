@@ -1,75 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { Counter, Registry } from 'prom-client';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { combineSources } from '../../src/combine.ts';
-import { createMonitorRouter, type MonitorOptions, type MonitorSources } from '../../src/index.ts';
+import type { MonitorSources } from '../../src/index.ts';
 import type { ComponentsBody, ProblemBody } from '../../src/wire.ts';
 import { ask } from '../helpers/ask.ts';
-import { EXPRESS_MAJORS, listen } from '../helpers/hosts.ts';
+import { countingSource, linesOf, serve, textOf } from './own-metrics-kit.ts';
 import { isInstalled } from './real-process.ts';
 
 const OPENMETRICS =
   'application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.3,*/*;q=0.1';
-
-/** A source that counts what its own queue does. */
-function countingSource(name = 'jobs', jobs = 3): MonitorSources & { opened: object[]; closed: number } {
-  const source = {
-    opened: [] as object[],
-    closed: 0,
-    metrics: {
-      name,
-      engine: name,
-      openMeter(options: object) {
-        source.opened.push(options);
-        return {
-          families: [
-            { name: 'jobs_done_total', help: 'Jobs that are done.', type: 'counter' as const },
-            { name: 'jobs_waiting', help: 'Jobs that "wait"\nor \\ are due.', type: 'gauge' as const },
-            { name: 'jobs_seconds', help: 'Run time.', type: 'histogram' as const, bounds: [0.5, 1, 2.5] },
-          ],
-          collect: () => [
-            {
-              name: 'jobs_done_total',
-              samples: Array.from({ length: jobs }, (_, at) => ({
-                labels: { name: `job ${at}` },
-                value: at,
-              })),
-            },
-            { name: 'jobs_waiting', samples: [{ labels: { queue: 'a"b\\c\nd' }, value: 7 }] },
-            {
-              name: 'jobs_seconds',
-              samples: [{ labels: { name: 'job 0' }, buckets: [1, 2, 2], sum: 4.25, count: 3 }],
-            },
-          ],
-          overflow: () => 2,
-          close: () => void source.closed++,
-        };
-      },
-    },
-  };
-  return source;
-}
-
-/** A host that serves its monitor at `/monitor`, until the test ends. */
-async function serve(options: MonitorOptions) {
-  const { express } = EXPRESS_MAJORS[0] as (typeof EXPRESS_MAJORS)[number];
-  const router = createMonitorRouter({ authorize: false, ...options });
-  const app = express();
-  app.use('/monitor', router);
-  const { url, close } = await listen(app);
-  onTestFinished(async () => {
-    await router.close();
-    await close();
-  });
-  return { base: `${url}/monitor`, router };
-}
-
-const textOf = async (base: string, headers: Record<string, string> = {}): Promise<string> =>
-  (await ask(base, '/metrics', { headers })).bytes.toString();
-
-/** Lines of one metric. */
-const linesOf = (text: string, name: string): string[] =>
-  text.split('\n').filter((line) => line.startsWith(name));
 
 describe('own metrics', () => {
   it('are Prometheus text by default, and OpenMetrics for whom prefers it', async () => {
@@ -215,87 +154,5 @@ describe('own metrics', () => {
     const { base } = await serve({ sources: countingSource(), metrics: { own: true } });
     const { body } = await ask<ComponentsBody>(base, '/api/components/');
     expect(body.metrics).toMatchObject({ enabled: true, status: 'up', url: null });
-  });
-});
-
-describe("own metrics in the host's registry", () => {
-  it("are served with the host's, and leave with the router", async () => {
-    const register = new Registry();
-    new Counter({ name: 'orders_total', help: 'Orders.', registers: [register] }).inc(5);
-    const { base, router } = await serve({ sources: countingSource(), metrics: { register } });
-    const text = await textOf(base);
-    expect(linesOf(text, 'orders_total')).toEqual(['orders_total 5']);
-    expect(linesOf(text, 'jobs_seconds_count')).toEqual(['jobs_seconds_count{name="job 0"} 3']);
-    expect(await register.metrics()).toBe(text);
-    await router.close();
-    expect(register.getMetricsAsArray().map(({ name }) => name)).toEqual(['orders_total']);
-  });
-
-  it('are OpenMetrics where the registry is', async () => {
-    const register = new Registry();
-    register.setContentType(Registry.OPENMETRICS_CONTENT_TYPE as never);
-    const { base } = await serve({ sources: countingSource(), metrics: { register } });
-    for (let scrape = 0; scrape < 2; scrape++) {
-      const lines = (await register.metrics()).split('\n');
-      expect(lines).toContain('# TYPE jobs_done counter');
-      expect(lines).toContain('jobs_done_total{name="job 2"} 2');
-    }
-    expect((await ask(base, '/metrics')).headers['content-type']).toContain('openmetrics');
-  });
-
-  it('are refused at creation when the registry has a metric of the same name', () => {
-    const register = new Registry();
-    new Counter({ name: 'jobs_done_total', help: 'Mine.', registers: [register] });
-    const sources = countingSource();
-    expect(() => createMonitorRouter({ sources, authorize: false, metrics: { register } })).toThrow(
-      /'metrics.register' has a metric named 'jobs_done_total' already/,
-    );
-    expect(register.getMetricsAsArray().map(({ name }) => name)).toEqual(['jobs_done_total']);
-    expect(sources.closed).toBe(1);
-  });
-});
-
-describe('the option metrics', () => {
-  it.each<readonly [string, unknown, RegExp]>([
-    ['an exporter as well', { own: true, url: 'http://127.0.0.1:9100/metrics' }, /cannot be served together/],
-    ['own: false', { own: false }, /write metrics: \{ own: true, … \}, or metrics: false/],
-    ['hostname alone', { hostname: true }, /write metrics: \{ own: true, … \}/],
-    [
-      'a hostname that is no boolean',
-      { own: true, hostname: 'yes' },
-      /'metrics.hostname' must be true or false/,
-    ],
-    [
-      'something else as a registry',
-      { register: {} },
-      /'metrics.register' must be a Registry of prom-client/,
-    ],
-    ['an unknown member', { own: true, hostnames: true }, /Did you mean 'metrics.hostname'|hostname/],
-  ])('refuses %s', (_, metrics, message) => {
-    expect(() => createMonitorRouter({ authorize: false, metrics: metrics as never })).toThrow(message);
-  });
-
-  it('refuses a source whose metrics have wrong names, or differ from those of another', () => {
-    const named = (name: string, type: 'counter' | 'gauge', of = 'jobs'): MonitorSources => ({
-      metrics: {
-        name: of,
-        openMeter: () => ({ families: [{ name, help: 'Jobs.', type }], collect: () => [], close() {} }),
-      },
-    });
-    const create = (sources: MonitorSources) => () =>
-      createMonitorRouter({ sources, authorize: false, metrics: { own: true } });
-    expect(create(named('jobs', 'counter'))).toThrow(/_total at the end of counters only/);
-    expect(create(named('jobs-done', 'gauge'))).toThrow(/'jobs-done' of the source 'jobs'/);
-    const two = combineSources(named('jobs', 'gauge'), {
-      metrics: {
-        name: 'mails',
-        openMeter: () => ({
-          families: [{ name: 'jobs', help: 'Jobs.', type: 'histogram', bounds: [1] }],
-          collect: () => [],
-          close() {},
-        }),
-      },
-    });
-    expect(create(two)).toThrow(/Two sources differ about the type or the bounds of the metric 'jobs'/);
   });
 });

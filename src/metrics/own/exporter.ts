@@ -5,7 +5,7 @@ import { type Collector, familiesOf, gather, MOST_SERIES, OVERFLOW } from './col
 import { registerFamilies } from './host-register.ts';
 import type { MetricsRegister } from './own-metrics-options.ts';
 import { type Budget, type Chunk, chunksOf, type PromValue } from './values.ts';
-import { type Exposition, type Format, type PromClient, writeExposition } from './write.ts';
+import { type Exposition, type Format, loadPromClient, writeExposition } from './write.ts';
 
 /** Exports until it is closed. */
 export interface OwnExporter {
@@ -31,14 +31,8 @@ interface State {
 /** How long an exposition answers later scrapes, in milliseconds. */
 const KEEP_MS = 1_000;
 
-/**
- * @param register of the host; `null`: there is none
- * @param load imports prom-client. Rejects with a MonitorError when it is not installed
- */
-export function createOwnExporter(
-  register: MetricsRegister | null,
-  load: () => Promise<PromClient>,
-): OwnExporter {
+/** @param register of the host; `null`: there is none */
+export function createOwnExporter(register: MetricsRegister | null): OwnExporter {
   const state: State = {
     collectors: [],
     families: familiesOf([]),
@@ -46,7 +40,7 @@ export function createOwnExporter(
     unregister: () => {},
   };
   const write = (format: Format): (() => Promise<Exposition>) =>
-    shareCalls(async () => writeExposition(await load(), format, chunksNow(state)), KEEP_MS);
+    shareCalls(async () => writeExposition(await loadPromClient(), format, chunksNow(state)), KEEP_MS);
   const own = { text: write('text'), openmetrics: write('openmetrics') };
   const values = shareCalls(() => valuesNow(state));
   const whole = shareCalls(async (): Promise<Exposition> => {

@@ -1,9 +1,11 @@
-/** Writes an exposition with prom-client. */
+/** Writes an exposition. The only place that imports the package `prom-client`, and that only for a scrape. */
 import type { Registry } from 'prom-client';
+import { MonitorError } from '../../errors.ts';
+import { importPackage, type ServerProblem } from '../../server-problems.ts';
 import type { Chunk } from './values.ts';
 
 /** The used exports of prom-client 15. */
-export type PromClient = Pick<typeof import('prom-client'), 'Registry'>;
+type PromClient = Pick<typeof import('prom-client'), 'Registry'>;
 
 /** Prometheus text, or OpenMetrics. */
 export type Format = 'text' | 'openmetrics';
@@ -12,6 +14,17 @@ export type Format = 'text' | 'openmetrics';
 export interface Exposition {
   readonly contentType: string;
   readonly text: string;
+}
+
+class Missing extends MonitorError {
+  constructor({ sentence }: ServerProblem) {
+    super('exporter_unavailable', sentence);
+  }
+}
+
+/** Rejects with `exporter_unavailable`, and what to install, when the host has not installed it. */
+export function loadPromClient(): Promise<PromClient> {
+  return importPackage('prom-client', () => import('prom-client'), Missing);
 }
 
 /** Writes chunks; a registry writes a whole metric in one go, so each chunk is a metric of its own. */
