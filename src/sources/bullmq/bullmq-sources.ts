@@ -6,6 +6,7 @@ import type {
   ComponentSource,
   HealthSource,
   HistorySource,
+  MetricsSource,
   MonitorSources,
   QueueSource,
   ScheduleSource,
@@ -20,6 +21,7 @@ import { createComponentSource } from './components/component-source.ts';
 import { createEventFeed } from './events/event-feed.ts';
 import { createFeedTails, type FeedTails } from './events/feed-tails.ts';
 import { createHealth } from './health.ts';
+import { createMetricsSource } from './metrics/job-meter.ts';
 import { createQueueSource } from './queues/queue-source.ts';
 import { createJobStore, type JobStore } from './recorded/job-store.ts';
 import { withRemoved } from './recorded/with-removed.ts';
@@ -41,6 +43,7 @@ export interface BullMQSources extends MonitorSources {
   readonly queues: QueueSource;
   readonly components: ComponentSource;
   readonly events: TaskEventSource;
+  readonly metrics: MetricsSource;
   /** Only with a `store`. */
   readonly history?: HistorySource;
   /**
@@ -82,6 +85,7 @@ export function bullmqSources(options: BullMQSourcesOptions): BullMQSources {
     queues: createQueueSource(name, access),
     components: componentSource(name, access, recorded),
     events: eventSource(name, access, tails),
+    metrics: createMetricsSource(name, access),
     ...(recorded === null ? {} : { history: historySource(name, recorded) }),
   };
   const close = (): void => {

@@ -1,0 +1,142 @@
+/** What BullMQ's queues count for `/metrics`: its own figures under its own names, and how long jobs wait and run. */
+import { debugChannel } from '../../../debug.ts';
+import type {
+  Meter,
+  MeterOptions,
+  MetricFamily,
+  MetricsSource,
+  MetricValue,
+  ReadContext,
+} from '../../../source.ts';
+import type { QueueAccess } from '../access/queue-access.ts';
+import { BOUNDS, createDurationSeries, OTHER, SERIES_EACH } from './duration-series.ts';
+import { createEventCounter, type EventCounter } from './event-counter.ts';
+import { type QueueCounts, readCounts } from './read-counts.ts';
+
+const JOBS: MetricFamily = {
+  name: 'bullmq_job_count',
+  help: 'Number of jobs in the queue by state',
+  type: 'gauge',
+};
+const COMPLETED: MetricFamily = {
+  name: 'bullmq_job_completed_total',
+  help: 'Total number of completed jobs',
+  type: 'counter',
+};
+const FAILED: MetricFamily = {
+  name: 'bullmq_job_failed_total',
+  help: 'Total number of failed jobs',
+  type: 'counter',
+};
+const RUN: MetricFamily = {
+  name: 'bullmq_job_run_time_seconds',
+  help: 'How long workers had jobs until these completed, failed, or were given back',
+  type: 'histogram',
+  bounds: BOUNDS.run,
+};
+const WAIT: MetricFamily = {
+  name: 'bullmq_job_wait_time_seconds',
+  help: 'How long jobs waited for a worker, from when one could take them',
+  type: 'histogram',
+  bounds: BOUNDS.wait,
+};
+const GAPS: MetricFamily = {
+  name: 'bullmq_event_gaps_total',
+  help: 'How often events were removed from the stream of a queue before they were counted',
+  type: 'counter',
+};
+
+/** Of one queue: a series for each of eight states, completed and failed jobs. */
+const SERIES_OF_QUEUE = 10;
+
+/** A scrape waits no longer for Redis, in milliseconds. */
+const READ_MS = 2_000;
+
+const debug = debugChannel('bullmq');
+
+/** Opens meters. Without one, nothing is read. */
+export function createMetricsSource(name: string, access: QueueAccess): MetricsSource {
+  return { name, status: access.status, openMeter: (options) => openMeter(access, options) };
+}
+
+/** Half of the series is for the figures of queues, the other half for durations. */
+function openMeter(access: QueueAccess, { mostSeries }: MeterOptions): Meter {
+  const mostQueues = Math.max(1, Math.floor(mostSeries / 2 / SERIES_OF_QUEUE) - 1);
+  const durations = createDurationSeries(Math.max(2, Math.floor(mostSeries / 2 / SERIES_EACH)));
+  const events = createEventCounter(access, {
+    run: (queue, job, ms) => durations.add('run', queue, job, ms / 1_000),
+    wait: (queue, job, ms) => durations.add('wait', queue, job, ms / 1_000),
+  });
+  const shown = new Set<string>();
+  /** A queue keeps its series for as long as the meter is open. */
+  const labelOf = (queue: string): string => {
+    if (shown.size < mostQueues) shown.add(queue);
+    return shown.has(queue) ? queue : OTHER;
+  };
+
+  return {
+    families: [JOBS, COMPLETED, FAILED, RUN, WAIT, GAPS],
+    async collect(context) {
+      const figures = figuresOf(await counts(access, context), events, labelOf);
+      return [
+        { name: JOBS.name, samples: figures.jobs },
+        { name: COMPLETED.name, samples: figures.completed },
+        { name: FAILED.name, samples: figures.failed },
+        { name: RUN.name, samples: durations.read('run') },
+        { name: WAIT.name, samples: durations.read('wait') },
+        { name: GAPS.name, samples: [{ labels: {}, value: events.gaps() }] },
+      ];
+    },
+    overflow: durations.overflow,
+    close: events.close,
+  };
+}
+
+/** @returns none while Redis is away; what was counted of the events stays */
+async function counts(access: QueueAccess, context: ReadContext): Promise<readonly QueueCounts[]> {
+  try {
+    const signal = AbortSignal.any([context.signal, AbortSignal.timeout(READ_MS)]);
+    return await readCounts(access, { signal });
+  } catch (error) {
+    debug('jobs cannot be counted: %s', error instanceof Error ? error.message : 'unknown');
+    return [];
+  }
+}
+
+interface Figures {
+  readonly jobs: readonly MetricValue[];
+  readonly completed: readonly MetricValue[];
+  readonly failed: readonly MetricValue[];
+}
+
+/** By labels. */
+type Sums = Map<string, MetricValue>;
+
+/** Figures of queues that share a label are added up. */
+function figuresOf(
+  read: readonly QueueCounts[],
+  events: EventCounter,
+  labelOf: (queue: string) => string,
+): Figures {
+  const jobs: Sums = new Map();
+  const completed: Sums = new Map();
+  const failed: Sums = new Map();
+  const add = (of: Sums, labels: MetricValue['labels'], value: number): void => {
+    const key = `${labels.queue}\n${labels.state}`;
+    of.set(key, { labels, value: (of.get(key)?.value ?? 0) + value });
+  };
+  for (const { queue: name, states, kept } of read) {
+    const queue = labelOf(name);
+    for (const [state, count] of states) add(jobs, { queue, state }, count);
+    // Without the option `metrics` of the workers, BullMQ itself would say 0.
+    const ended = kept ?? events.ended(name);
+    if (ended === null) continue;
+    add(completed, { queue }, ended.completed);
+    add(failed, { queue }, ended.failed);
+  }
+  return {
+    jobs: [...jobs.values()],
+    completed: [...completed.values()],
+    failed: [...failed.values()],
+  };
+}
