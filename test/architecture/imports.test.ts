@@ -113,6 +113,7 @@ const BULLMQ_RANKS: Readonly<Record<string, number>> = {
   health: 4,
   queues: 4,
   recorded: 4,
+  metrics: 4,
   'bullmq-sources': 5,
 };
 
