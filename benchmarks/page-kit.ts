@@ -58,26 +58,56 @@ export function workflowOf(size: number, kind: 'deep' | 'flat'): MemorySources {
   return queue;
 }
 
-/** Tasks of the main thread of 50 ms or more. */
-export interface LongTasks {
-  readonly count: number;
-  /** The longest, in milliseconds. */
+/** The tasks of the main thread in a part of a page's life. */
+export interface MainTasks {
+  /** The longest by the clock, in milliseconds: other programs prolong it. */
   readonly longest: number;
+  /** The longest by processor time, in milliseconds. */
+  readonly longestOfProcessor: number;
+  /** How many took 50 ms or more by the clock. */
+  readonly long: number;
 }
 
-const OBSERVE = `window.longTasks = [];
-new PerformanceObserver((list) => window.longTasks.push(...list.getEntries().map(({ duration }) => duration)))
-  .observe({ type: 'longtask', buffered: true });`;
-
-/** Makes the processor of a page slower, and observes its long tasks from the next document on. */
+/** Makes the processor of a page slower. */
 export async function slowDown(page: Page, rate: number): Promise<void> {
   const session = await page.context().newCDPSession(page);
   await session.send('Emulation.setCPUThrottlingRate', { rate });
-  await page.addInitScript(OBSERVE);
 }
 
-/** The long tasks since the last call. */
-export async function takeLongTasks(page: Page): Promise<LongTasks> {
-  const found = (await page.evaluate('window.longTasks.splice(0)')) as number[];
-  return { count: found.length, longest: Math.max(0, ...found) };
+/** What a browser writes about its threads and what they do; times are in microseconds. */
+interface Trace {
+  readonly traceEvents: readonly {
+    readonly name: string;
+    readonly pid: number;
+    readonly tid: number;
+    readonly dur?: number;
+    readonly tdur?: number;
+    readonly args: { readonly name?: string };
+  }[];
+}
+
+const MS = 1_000;
+const LONG_MS = 50;
+
+/** Notes the tasks of a page's main thread until the function that it resolves with is called. */
+export async function traceTasks(page: Page): Promise<() => Promise<MainTasks>> {
+  const browser = page.context().browser();
+  if (browser === null) throw new Error('The page has no browser.');
+  await browser.startTracing(page, { categories: ['toplevel'] });
+  return async () => {
+    const { traceEvents }: Trace = JSON.parse((await browser.stopTracing()).toString());
+    const mains = new Set(
+      traceEvents
+        .filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain')
+        .map(({ pid, tid }) => `${pid} ${tid}`),
+    );
+    const tasks = traceEvents.filter(
+      ({ name, pid, tid }) => name === 'ThreadControllerImpl::RunTask' && mains.has(`${pid} ${tid}`),
+    );
+    return {
+      longest: Math.max(0, ...tasks.map(({ dur = 0 }) => dur)) / MS,
+      longestOfProcessor: Math.max(0, ...tasks.map(({ tdur = 0 }) => tdur)) / MS,
+      long: tasks.filter(({ dur = 0 }) => dur >= LONG_MS * MS).length,
+    };
+  };
 }

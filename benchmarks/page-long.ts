@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
 import { memorySources } from '../src/memory.ts';
-import { feeder, serve, slowDown, takeLongTasks, workflowOf } from './page-kit.ts';
+import { feeder, type MainTasks, serve, slowDown, traceTasks, workflowOf } from './page-kit.ts';
 
 const RATE = 4;
 const QUIET_MS = 2_000;
@@ -11,9 +11,9 @@ const LIVE_MS = 20_000;
 const LIVE: readonly (readonly [view: string, selector: string])[] = [
   ['#/', '.chart, svg'],
   ['#/failures', 'main a[href*="failures/"]'],
-  ['#/tasks', 'text=shop.step_'],
-  ['#/queues', 'text=q1'],
-  ['#/workers', 'text=w1@shop'],
+  ['#/tasks', 'main a[href*="#/tasks/"]'],
+  ['#/queues', 'main >> text=q1'],
+  ['#/workers', 'main >> text=w1@shop'],
 ];
 const WORKFLOWS: readonly (readonly [size: number, kind: 'deep' | 'flat', query: string])[] = [
   [10_000, 'deep', ''],
@@ -24,6 +24,7 @@ const WORKFLOWS: readonly (readonly [size: number, kind: 'deep' | 'flat', query:
 ];
 
 const ms = (time: number): string => `${time.toFixed(0)} ms`;
+const longest = (tasks: MainTasks): string => `${ms(tasks.longest)}, ${ms(tasks.longestOfProcessor)}`;
 
 /** Views while they open, and while 200 events a second flow. */
 export async function measureViews(browser: Browser): Promise<string[][]> {
@@ -38,15 +39,17 @@ export async function measureViews(browser: Browser): Promise<string[][]> {
     const page = await context.newPage();
     page.setDefaultTimeout(120_000);
     await slowDown(page, RATE);
+    const endOpening = await traceTasks(page);
     const start = performance.now();
     await page.goto(`${url}${view}`);
     await page.locator(selector).first().waitFor();
     const shown = performance.now() - start;
     await sleep(QUIET_MS);
-    const opening = await takeLongTasks(page);
+    const opening = await endOpening();
+    const endLive = await traceTasks(page);
     await sleep(LIVE_MS);
-    const live = await takeLongTasks(page);
-    rows.push([view, ms(shown), ms(opening.longest), ms(live.longest), String(live.count)]);
+    const live = await endLive();
+    rows.push([view, ms(shown), longest(opening), longest(live), String(live.long)]);
     await context.close();
   }
   clearInterval(feeding);
@@ -63,14 +66,15 @@ export async function measureWorkflows(browser: Browser): Promise<string[][]> {
     const page = await context.newPage();
     page.setDefaultTimeout(120_000);
     await slowDown(page, RATE);
+    const end = await traceTasks(page);
     const start = performance.now();
     await page.goto(`${url}#/workflow/t0${query}`);
     await page.locator('.wf-row, .graph-stage .node, canvas').first().waitFor();
     const shown = performance.now() - start;
     await sleep(QUIET_MS);
-    const { longest, count } = await takeLongTasks(page);
+    const tasks = await end();
     const what = `${query === '' ? 'waterfall' : 'graph'} of ${size.toLocaleString('en')}, ${kind}`;
-    rows.push([what, ms(shown), ms(longest), String(count)]);
+    rows.push([what, ms(shown), longest(tasks), String(tasks.long)]);
     await context.close();
     close();
   }

@@ -3,7 +3,7 @@ import type { GraphNodeBody } from '../../src/client.ts';
 import { endText } from '../../src/dashboard/graph/end-text.ts';
 import { plainRule } from '../../src/dashboard/schedules/plain-rule.ts';
 import { axisLabel, chartTime } from '../../src/dashboard/text/moments.ts';
-import { bytes, duration, percent } from '../../src/dashboard/text/numbers.ts';
+import { bytes, count, duration, percent } from '../../src/dashboard/text/numbers.ts';
 import { pretty } from '../../src/dashboard/text/pretty.ts';
 
 describe('lengths of time', () => {
@@ -20,6 +20,15 @@ describe('lengths of time', () => {
     [-2_400, '−2.4 s'],
   ])('reads %d ms as %s', (ms, text) => {
     expect(duration(ms)).toBe(text);
+  });
+});
+
+describe('numbers', () => {
+  it.each([
+    0, 12, 999, 1_000, 12_345, 123_456, 1_234_567, -123, -1_234, 0.0004, 33.333_33, 1_234.567_8,
+    999_999.999_9,
+  ])('has the separators of %d', (value) => {
+    expect(count(value)).toBe(new Intl.NumberFormat('en-US').format(value));
   });
 });
 
