@@ -56,6 +56,7 @@ export const LIVE: readonly string[] = [
   'test/dashboard/deployments.test.ts',
   'test/dashboard/states.test.ts',
   'test/dashboard/stops.test.ts',
+  'test/dashboard/workflows.test.ts',
   'test/examples/both.test.ts',
   'test/examples/celery-rabbitmq.test.ts',
   'test/examples/celery-store.test.ts',

@@ -75,6 +75,32 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, failures'), () => {
     await page.getByRole('heading', { name: 'payments.refund' }).waitFor();
   });
 
+  it('count what failed as a consequence apart, with a link to it', async () => {
+    const { queue, options } = incident();
+    const read = queue.tasks.getTaskStats;
+    // A queue in memory has no tasks that fail because others did.
+    const tasks: TaskSource = {
+      ...queue.tasks,
+      async getTaskStats(...asked) {
+        const stats = await read?.(...asked);
+        if (stats === undefined || stats === null) throw new Error('There are no statistics.');
+        return { ...stats, states: { ...stats.states, FAILURE: (stats.states.FAILURE ?? 0) + 31 } };
+      },
+    };
+    const { page, settled, go } = await open({ ...options, sources: { ...queue, tasks } }, '#/failures');
+    await until(
+      async () =>
+        (await page.locator('.failures-summary').textContent()) ===
+        '22 failures, 3 causes · +31 as a consequence',
+    );
+    const link = page.getByRole('link', { name: '+31 as a consequence' });
+    expect(await link.getAttribute('title')).toBe('They never ran: a task that they depend on failed.');
+    expect(await link.getAttribute('href')).toMatch(/^#\/tasks\?.*state=FAILURE/);
+    await go('#/failures?name=payments.charge');
+    await settled();
+    expect(await link.getAttribute('href')).toMatch(/^#\/tasks\?.*name=payments\.charge/);
+  });
+
   it('can be read by keys alone', async () => {
     const { options } = createFailures();
     const { page } = await open(options, '#/failures');

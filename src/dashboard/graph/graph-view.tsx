@@ -88,10 +88,15 @@ function Drawing(
     if (point !== undefined) pan.centre(point);
   }
 
+  function reach(node: string): void {
+    const point = layout.points.get(node);
+    if (point !== undefined) pan.reveal(point);
+  }
+
   const drawing = { structure, layout, nodes, asked, selected, matches, onPick: pick };
   // Panning moves the whole drawing, so the nodes need not be rendered again.
   const svg = useMemo(
-    () => (isSvg ? <SvgGraph {...drawing} /> : null),
+    () => (isSvg ? <SvgGraph {...drawing} onReach={reach} /> : null),
     [isSvg, structure, layout, nodes, asked, selected, matches],
   );
   if (structure.nodes.length === 0) return <Empty title="Nothing in this workflow has failed" />;

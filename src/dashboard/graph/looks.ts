@@ -2,7 +2,7 @@
 import type { GraphNodeBody } from '../../client.ts';
 import { count, duration } from '../text/numbers.ts';
 import { saysMore, toneOf } from '../text/states.ts';
-import { isConsequence } from './node-state.ts';
+import { isConsequence, lookOfMembers } from './node-state.ts';
 import type { DrawnNode } from './structure.ts';
 
 /** How a node is drawn. */
@@ -16,21 +16,7 @@ export function lookOf(drawn: DrawnNode, nodes: ReadonlyMap<string, GraphNodeBod
   const node = nodes.get(drawn.members[0] ?? '');
   if (drawn.kind === 'tasks') return lookOfMany(drawn.members.map((id) => stateOf(nodes.get(id))));
   if (node === undefined) return { tone: 'waiting', line: '' };
-  if (node.members !== null) {
-    const { total, success, failure, running, retry } = node.members;
-    const tone =
-      failure > 0
-        ? 'failure'
-        : running + retry > 0
-          ? 'running'
-          : success === total && total > 0
-            ? 'success'
-            : 'waiting';
-    return {
-      tone,
-      line: `${count(success)} of ${count(total)} done${failure > 0 ? `, ${count(failure)} failed` : ''}`,
-    };
-  }
+  if (node.members !== null) return lookOfMembers(node.members);
   if (node.state === null) return { tone: 'waiting', line: 'known only by reference' };
   if (isConsequence(node)) return { tone: 'waiting', line: 'never ran' };
   const time = node.duration_ms === null ? '' : ` · ${duration(node.duration_ms)}`;

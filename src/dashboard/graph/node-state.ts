@@ -1,4 +1,5 @@
-import type { GraphNodeBody } from '../../client.ts';
+import type { GraphNodeBody, StateCountsBody } from '../../client.ts';
+import { count } from '../text/numbers.ts';
 
 /** Whether a task never ran, and failed because another one did. */
 export function isConsequence({ flags }: Pick<GraphNodeBody, 'flags'>): boolean {
@@ -8,4 +9,17 @@ export function isConsequence({ flags }: Pick<GraphNodeBody, 'flags'>): boolean 
 /** Whether a task failed or was rejected itself. A consequence of another failure is not one of its own. */
 export function hasFailed(node: Pick<GraphNodeBody, 'state' | 'flags'>): boolean {
   return (node.state === 'FAILURE' || node.state === 'REJECTED') && !isConsequence(node);
+}
+
+/** The tone of a group, and what became of its members in words. */
+export function lookOfMembers({ total, success, failure, running, retry }: StateCountsBody): {
+  readonly tone: string;
+  readonly line: string;
+} {
+  const isDone = success === total && total > 0;
+  const others = running + retry > 0 ? 'running' : isDone ? 'success' : 'waiting';
+  return {
+    tone: failure > 0 ? 'failure' : others,
+    line: `${count(success)} of ${count(total)} done${failure > 0 ? `, ${count(failure)} failed` : ''}`,
+  };
 }

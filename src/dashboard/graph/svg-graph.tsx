@@ -17,7 +17,8 @@ export interface DrawingProps {
 }
 
 /** Draws up to some hundred nodes. Each can be reached by keyboard and read by a screen reader. */
-export function SvgGraph({ structure, layout, nodes, asked, selected, matches, onPick }: DrawingProps) {
+export function SvgGraph(props: DrawingProps & Pick<NodeProps, 'onReach'>) {
+  const { structure, layout, nodes, asked, selected, matches, onPick, onReach } = props;
   const titles = titleLines(structure.nodes);
   return (
     <>
@@ -39,6 +40,7 @@ export function SvgGraph({ structure, layout, nodes, asked, selected, matches, o
             isSelected={node.id === selected}
             isFaded={matches !== null && !matches.has(node.id)}
             onPick={onPick}
+            onReach={onReach}
           />
         );
       })}
@@ -98,9 +100,12 @@ interface NodeProps {
   readonly isSelected: boolean;
   readonly isFaded: boolean;
   readonly onPick: (id: string) => void;
+  /** The keyboard has moved the focus to it. */
+  readonly onReach: (id: string) => void;
 }
 
-function Node({ node, label, x, y, tone, line, isAsked, isSelected, isFaded, onPick }: NodeProps) {
+function Node(props: NodeProps) {
+  const { node, label, x, y, tone, line, isAsked, isSelected, isFaded, onPick, onReach } = props;
   const title = titleOf(node);
   const places = LINES[label.length] ?? [];
   return (
@@ -108,8 +113,12 @@ function Node({ node, label, x, y, tone, line, isAsked, isSelected, isFaded, onP
       class={`node node-${node.kind} tone-${tone}${isAsked ? ' asked' : ''}${isSelected ? ' selected' : ''}${isFaded ? ' faded' : ''}`}
       transform={`translate(${x} ${y})`}
       role="button"
-      tabIndex={0}
+      // SVG has no attribute `tabIndex`: there, upper and lower case differ.
+      tabindex={0}
       aria-pressed={isSelected}
+      onFocus={(event) => {
+        if (event.currentTarget.matches(':focus-visible')) onReach(node.id);
+      }}
       onClick={() => onPick(node.id)}
       onKeyDown={(event) => {
         if (event.key !== 'Enter' && event.key !== ' ') return;

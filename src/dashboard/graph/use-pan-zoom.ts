@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Layout, Point } from './points.ts';
+import { type Layout, NODE, type Point } from './points.ts';
 
 /** Maps drawing coordinates to the screen: `screen = drawing × k + (x, y)`. */
 export interface View {
@@ -16,6 +16,8 @@ export interface PanZoom {
   zoom(factor: number): void;
   showAll(): void;
   centre(point: Point): void;
+  /** Centres a node that is not wholly in sight. */
+  reveal(point: Point): void;
   /** Whether the pointer moved while it was down: the click at the end of a drag must be ignored. */
   wasDragged(): boolean;
 }
@@ -130,6 +132,16 @@ export function usePanZoom(layout: Layout, layoutKey: unknown, first: Point | un
       setView((before) => {
         const k = Math.max(before.k, 0.7);
         return { k, x: size.width / 2 - point.x * k, y: size.height / 2 - point.y * k };
+      });
+    },
+    reveal(point) {
+      const { width, height } = latest.current.size;
+      setView((before) => {
+        const { k } = before;
+        const [x, y] = [point.x * k + before.x, point.y * k + before.y];
+        const [aside, above] = [(NODE.width / 2) * k, (NODE.height / 2) * k];
+        const isInSight = x >= aside && x <= width - aside && y >= above && y <= height - above;
+        return isInSight ? before : { k, x: width / 2 - point.x * k, y: height / 2 - point.y * k };
       });
     },
     wasDragged: () => dragged.current > DRAG_PX,

@@ -1,5 +1,6 @@
 /** The order of a workflow's rows: each task below the one that sent it, the steps of a chain one after the other. */
 import type { GraphEdgeBody, GraphNodeBody } from '../../client.ts';
+import { isConsequence } from '../graph/node-state.ts';
 import { each, type Steps } from '../slices.ts';
 import { millis } from '../text/moments.ts';
 
@@ -47,9 +48,13 @@ export function* treeOf(nodes: readonly GraphNodeBody[], edges: readonly GraphEd
   return { roots: roots.filter(isShown), childrenOf, parentOf, foldOf };
 }
 
-/** When a task is first heard of; `null` where that is not known. */
+/**
+ * When a task is first heard of; `null` where that is not known. Steps that never ran all end when the task before them
+ * fails, in any order.
+ */
 function firstTime(node: GraphNodeBody): number | null {
-  return millis(node.sent_at ?? node.received_at ?? node.started_at ?? node.finished_at);
+  const { sent_at, received_at, started_at, finished_at } = node;
+  return millis(sent_at ?? received_at ?? started_at ?? (isConsequence(node) ? null : finished_at));
 }
 
 function* tiesOf(edges: readonly GraphEdgeBody[], times: ReadonlyMap<string, number | null>): Steps<Ties> {

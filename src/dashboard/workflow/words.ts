@@ -1,6 +1,6 @@
 /** What the waterfall says of its rows. */
 import type { GraphNodeBody } from '../../client.ts';
-import { isConsequence } from '../graph/node-state.ts';
+import { isConsequence, lookOfMembers } from '../graph/node-state.ts';
 import { count, counted, duration } from '../text/numbers.ts';
 import { saysMore, toneOf } from '../text/states.ts';
 import { type Span, spanOf, spanOfAll, type Tally, tallyOf } from './spans.ts';
@@ -34,7 +34,8 @@ const MARKS: Readonly<Record<string, string>> = {
 /** What a row of one task shows. @param idle ids of the tasks that never ran */
 export function factsOfTask(node: GraphNodeBody, idle: ReadonlySet<string>): Facts {
   const isFaded = idle.has(node.id) || isConsequence(node);
-  const tone = isFaded ? 'waiting' : toneOf(node.state);
+  const group = node.kind === 'group' && node.members !== null ? lookOfMembers(node.members) : null;
+  const tone = isFaded ? 'waiting' : (group?.tone ?? toneOf(node.state));
   return {
     name: node.task_name ?? virtualName(node),
     node,
@@ -42,7 +43,7 @@ export function factsOfTask(node: GraphNodeBody, idle: ReadonlySet<string>): Fac
     tone,
     barTone: tone,
     mark: MARKS[tone] ?? '○',
-    state: isFaded ? 'never ran' : stateOf(node),
+    state: isFaded ? 'never ran' : (group?.line ?? stateOf(node)),
     isFaded,
     tally: null,
   };
@@ -55,7 +56,7 @@ function virtualName({ id, kind, members, state }: GraphNodeBody): string {
 }
 
 function stateOf({ state, engine_state, kind }: GraphNodeBody): string {
-  if (state === null) return kind === 'group' ? '' : kind === 'chord' ? 'not sent yet' : 'not known';
+  if (state === null) return kind === 'chord' ? 'not sent yet' : 'not known';
   return saysMore(engine_state) ? `${state}, ${engine_state}` : state;
 }
 
