@@ -76,7 +76,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser, failures'), () => {
   });
 
   it('count what failed as a consequence apart, with a link to it', async () => {
-    const { queue, options } = incident();
+    const { queue, options } = createFailures();
     const read = queue.tasks.getTaskStats;
     // A queue in memory has no tasks that fail because others did.
     const tasks: TaskSource = {
