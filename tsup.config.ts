@@ -6,6 +6,7 @@ import { bundleThread } from './src/bundle/bundle-thread.ts';
 export default defineConfig({
   entry: [
     'src/index.ts',
+    'src/node.ts',
     'src/celery.ts',
     'src/bullmq.ts',
     'src/memory.ts',

@@ -1,5 +1,5 @@
-/** The options of `createMonitorRouter`. Every option has a safe default; none is required. */
-import type { Request } from 'express';
+/** The options of a monitor. Every option has a safe default; none is required. */
+import type { IncomingMessage } from 'node:http';
 import type { MonitorErrorCode } from './errors.ts';
 import type { MetricsOptions } from './metrics/metrics-options.ts';
 import type { OwnMetricsOptions } from './metrics/own/own-metrics-options.ts';
@@ -49,7 +49,10 @@ export interface SignInRedirect {
  * to another site, a throw, a rejection and no answer within `timeoutMs` answer 403; all but `false` are reported
  * to `onError`.
  */
-export type Authorize = (request: Request, route: RouteName) => Awaitable<boolean | Refusal | SignInRedirect>;
+export type Authorize<Request extends IncomingMessage = IncomingMessage> = (
+  request: Request,
+  route: RouteName,
+) => Awaitable<boolean | Refusal | SignInRedirect>;
 
 /** Limits on the size and cost of an answer. */
 export interface LimitOptions {
@@ -158,8 +161,8 @@ export interface MonitorErrorContext {
 /** Called with errors behind an answer, at most once in 30 s for each source, call and code. */
 export type OnError = (error: unknown, context: MonitorErrorContext) => void;
 
-/** Options of `createMonitorRouter`. An option that is unknown or of the wrong type throws at creation. */
-export interface MonitorOptions {
+/** Options of a monitor. An option that is unknown or of the wrong type throws at creation. */
+export interface MonitorOptions<Request extends IncomingMessage = IncomingMessage> {
   /** Where the data comes from. A route whose part is absent answers 501. Default: none. */
   readonly sources?: MonitorSources;
   /**
@@ -171,7 +174,7 @@ export interface MonitorOptions {
    * Decides who may see what. `false`: the host guards this mount itself. Default: everybody may see
    * everything, which causes a warning in production (`NODE_ENV=production`).
    */
-  readonly authorize?: Authorize | false;
+  readonly authorize?: Authorize<Request> | false;
   /**
    * Which values are shown as `***`: an object extends what usually names a secret, a function replaces it,
    * `false` shows everything. Default: what usually names a secret.
@@ -196,4 +199,14 @@ export interface MonitorOptions {
    * that the host can mend (a server that cannot be reached, an `authorize` that throws) is a process warning.
    */
   readonly onError?: OnError;
+}
+
+/** Options of `createMonitorHandler`. An option that is unknown or of the wrong type throws at creation. */
+export interface MonitorHandlerOptions<Request extends IncomingMessage = IncomingMessage>
+  extends MonitorOptions<Request> {
+  /**
+   * The path of the monitor in the URLs that the server gets, such as `/monitor`: for hosts that pass on the whole
+   * URL. Default: none, for hosts that remove the path (Express, connect), and for a monitor at the root.
+   */
+  readonly basePath?: string;
 }

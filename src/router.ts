@@ -1,10 +1,14 @@
 import { type NextFunction, type Request, type Response, Router } from 'express';
-import { createCore, type MonitorCore } from './http/core.ts';
-import { createMonitor } from './http/monitor.ts';
+import { endPlainly, type MonitorHandler, openHandler, refuseRequest } from './handler.ts';
 import { resolveOptions } from './options/resolve-options.ts';
-import type { MonitorOptions } from './options.ts';
+import type { Authorize as AuthorizeRequest, MonitorOptions as OptionsFor } from './options.ts';
 import { ROUTES } from './routes/index.ts';
-import { isRecord } from './values.ts';
+
+/** The option `authorize` for requests of Express. Only `true` lets a request through. */
+export type Authorize = AuthorizeRequest<Request>;
+
+/** Options of `createMonitorRouter`. An option that is unknown or of the wrong type throws at creation. */
+export type MonitorOptions = OptionsFor<Request>;
 
 /** An Express Router that can be closed. */
 export interface MonitorRouter extends Router {
@@ -22,26 +26,25 @@ export interface MonitorRouter extends Router {
  * @throws TypeError that says what to write, for options that are unknown or wrong
  */
 export function createMonitorRouter(options?: MonitorOptions): MonitorRouter {
-  refuseRequest(options);
+  refuseRequest(options, 'createMonitorRouter', 'app.use(createMonitorRouter({ … }))');
   const resolved = resolveOptions(options);
-  if (resolved.unguarded) warnUnguarded();
-  const core = createCore(createMonitor(resolved), ROUTES);
+  const handler = openHandler(resolved);
   const router = Router({ caseSensitive: true });
-  addLayers(router, core, resolved.dashboard !== null);
+  addLayers(router, handler, resolved.dashboard !== null);
   allowPlainServer(router);
-  return Object.assign(router, { close: () => core.close() });
+  return Object.assign(router, { close: () => handler.close() });
 }
 
 const PAGE_PATHS = ['/', '/assets/:file'];
 
 /**
  * Adds a layer for each path, so that tracing and route listers see it and `request.route` is set. Layers only
- * lead to the core: Express decodes paths, and answers what it cannot decode before it would ask `authorize`.
+ * lead to the handler: Express decodes paths, and answers what it cannot decode before it would ask `authorize`.
  */
-function addLayers(router: Router, { answer }: MonitorCore, hasPage: boolean): void {
+function addLayers(router: Router, answer: MonitorHandler, hasPage: boolean): void {
   const paths = ROUTES.map(({ path }) => path.replaceAll(/\{(\w+)\}/g, ':$1'));
   for (const path of hasPage ? [...paths, ...PAGE_PATHS] : paths) {
-    // Other methods are refused by the core, too. Route listers show only `get`.
+    // Other methods are refused by the handler, too. Route listers show only `get`.
     router.route(path).get(answer).all(answer);
   }
   // Paths that Express does not match with these layers: an empty id ...
@@ -63,33 +66,4 @@ function allowPlainServer(router: Router): void {
   routed.handle = function handleRequest(request, response, next = endPlainly(response)) {
     handle.call(router, request, response, next);
   };
-}
-
-/** Ends a request that the router does not answer, on a server without an app of Express. */
-function endPlainly(response: Response): NextFunction {
-  return (error?: unknown) => {
-    if (response.headersSent) return;
-    response.statusCode = error === undefined ? 404 : 500;
-    response.end();
-  };
-}
-
-/** `app.use(createMonitorRouter)` makes Express call it with a request. */
-function refuseRequest(options: unknown): void {
-  if (isRecord(options) && 'method' in options && 'headers' in options && 'url' in options) {
-    throw new TypeError(
-      'createMonitorRouter was passed to app.use without being called. Write app.use(createMonitorRouter({ … })).',
-    );
-  }
-}
-
-let warned = false;
-
-function warnUnguarded(): void {
-  if (warned || process.env.NODE_ENV !== 'production') return;
-  warned = true;
-  process.emitWarning(
-    'Everybody who can reach this monitor sees everything. Pass createMonitorRouter an authorize function, or authorize: false if the host guards the mount.',
-    { type: 'ExpressTaskMonitorWarning', code: 'EXPRESS_TASK_MONITOR_UNGUARDED' },
-  );
 }

@@ -23,9 +23,6 @@ const UNDECIDED: Denial = {
 };
 const DENIED: Denial = { error: new MonitorError('forbidden'), challenge: null, redirect: null };
 
-// The host's hook gets the request object of its own server, such as Express.
-type AuthorizeRequest = Parameters<Authorize>[0];
-
 /** What a guard needs of the resolved options. */
 interface GuardOptions {
   readonly authorize: Authorize | null;
@@ -54,7 +51,7 @@ export function createGuard({ authorize, timeoutMs, publicUrl }: GuardOptions, r
 
   return function guard(request, route) {
     try {
-      const verdict: unknown = authorize(request as AuthorizeRequest, route);
+      const verdict: unknown = authorize(request, route);
       if (typeof verdict === 'boolean') return decide(verdict, request);
       return within(timeoutMs, verdict).then((late) => decide(late, request), undecided);
     } catch (error) {

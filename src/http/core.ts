@@ -18,8 +18,12 @@ export type Next = (error?: unknown) => void;
 
 /** The request handler of one monitor. */
 export interface MonitorCore {
-  /** Answers a request for a path of the monitor; passes every other one to `next`. Never throws. */
-  answer(request: MonitorRequest, response: MonitorResponse, next: Next): void;
+  /**
+   * Answers a request for a path of the monitor; passes every other one to `next`. Never throws.
+   *
+   * @param url path and query relative to the monitor's path, undecoded. Default: `request.url`
+   */
+  answer(request: MonitorRequest, response: MonitorResponse, next: Next, url?: string): void;
   /** Ends all open requests; later ones are answered with `overloaded`. Resolves within 1.5 s, never rejects. */
   close(): Promise<void>;
 }
@@ -55,7 +59,7 @@ export function createCore(monitor: Monitor, routes: readonly Route[]): MonitorC
   }
 
   return {
-    answer(request, response, next) {
+    answer(request, response, next, url = request.url ?? '/') {
       let target: Target | null = null;
       const send = (error: unknown): void => {
         const unexpected = sendFailure(request, response, error);
@@ -68,7 +72,7 @@ export function createCore(monitor: Monitor, routes: readonly Route[]): MonitorC
         else refusals.delay(() => send(error), next);
       };
       try {
-        target = targets.find(request.url ?? '/') ?? dashboard?.find(request) ?? null;
+        target = targets.find(url) ?? dashboard?.find(request, url) ?? null;
         if (target === null) return next();
         begin(target, request, response)?.catch(fail);
       } catch (error) {

@@ -12,7 +12,7 @@ import type { Target } from './targets.ts';
 /** Matches requests for the page and its files. */
 export interface Dashboard {
   /** @returns `null` for any other path: the request is passed to the host */
-  find(request: MonitorRequest): Target | null;
+  find(request: MonitorRequest, url: string): Target | null;
 }
 
 /** @returns `null` when the host has disabled the page */
@@ -27,14 +27,14 @@ export function createDashboard({ options }: Monitor): Dashboard | null {
   }
 
   return {
-    find(request) {
+    find(request, url) {
       // The page is not part of the API: other methods at its paths are passed to the host.
       if (request.method !== 'GET' && request.method !== 'HEAD') return null;
-      const { path } = splitTarget(request.url ?? '/');
+      const { path } = splitTarget(url);
       if (path === '/') {
         return {
           route: 'dashboard',
-          canonical: slashed(request.originalUrl ?? request.url ?? '/'),
+          canonical: slashed(request.originalUrl ?? request.url ?? url),
           respond: respondPage,
           refuse: (asking, response, denial) => refusePage(asking, response, denial, branding.title),
         };

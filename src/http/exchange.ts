@@ -1,18 +1,28 @@
 /** Request and response: those of Node, with the properties that Express adds when it is used. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { targetBelow } from './path.ts';
 
-/** A request. */
+/** A request. Its `url` is relative to the path at which the host has mounted the monitor. */
 export interface MonitorRequest extends IncomingMessage {
-  /** Path and query relative to the mount, undecoded. */
-  url?: string;
-  /** Where the router is mounted; absent on a plain Node server. */
+  /** Where Express has mounted the monitor; other hosts do not set it. */
   baseUrl?: string;
-  /** The URL as the client sent it, including the mount path; absent on a plain Node server. */
+  /** The URL as the server got it, including the mount path; set by Express and connect. */
   originalUrl?: string;
 }
 
 /** A response. */
 export type MonitorResponse = ServerResponse;
+
+/** Path and query below the monitor's path, undecoded; `null` when the request is for another path. */
+export function targetOf({ url = '/', originalUrl = url }: MonitorRequest, basePath: string): string | null {
+  return basePath === '' ? url : targetBelow(basePath, originalUrl);
+}
+
+/** The path at which the host has mounted the monitor, such as `/monitor`; `''` at the root. */
+export function mountPathOf({ baseUrl, url = '', originalUrl = url }: MonitorRequest): string {
+  if (baseUrl !== undefined) return baseUrl;
+  return originalUrl.endsWith(url) ? originalUrl.slice(0, originalUrl.length - url.length) : '';
+}
 
 /** Adds a name to `Vary` and keeps the names that the host has set. */
 export function addVary(response: MonitorResponse, name: string): void {

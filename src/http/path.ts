@@ -18,6 +18,13 @@ export function splitTarget(target: string): { readonly path: string; readonly s
   return { path: whole.slice(origin.length, end) || '/', search: whole.slice(end + 1) };
 }
 
+/** The target relative to a path such as `/monitor`; `null` for a target that is not below that path. */
+export function targetBelow(basePath: string, target: string): string | null {
+  const { path, search } = splitTarget(target);
+  if (path !== basePath && !path.startsWith(`${basePath}/`)) return null;
+  return `${path.slice(basePath.length) || '/'}${search === '' ? '' : `?${search}`}`;
+}
+
 /** Creates a matcher. @param rows with canonical paths, such as `/api/tasks/{task_id}/` or `/metrics` */
 export function createMatcher<Row extends { readonly path: string }>(
   rows: readonly Row[],

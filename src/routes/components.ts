@@ -1,5 +1,5 @@
 import { isMonitorError } from '../errors.ts';
-import type { MonitorRequest } from '../http/exchange.ts';
+import { type MonitorRequest, mountPathOf } from '../http/exchange.ts';
 import type { Monitor } from '../http/monitor.ts';
 import { defineRoute } from '../http/route.ts';
 import { type Document, sendDocument, tagOf } from '../http/send.ts';
@@ -105,7 +105,7 @@ function describeWeb({ options }: Monitor, request: MonitorRequest): ComponentBo
     enabled: true,
     status: 'up',
     pid: process.pid,
-    url: options.publicUrl ?? (request.baseUrl || '/'),
+    url: options.publicUrl ?? (mountPathOf(request) || '/'),
     config: { version: VERSION, node: process.versions.node },
   };
 }

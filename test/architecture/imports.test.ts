@@ -44,8 +44,11 @@ const RANKS: Readonly<Record<string, number>> = {
   dashboard: 7,
   http: 3,
   routes: 4,
+  handler: 5,
   router: 5,
+  names: 6,
   index: 6,
+  node: 6,
   // Entries of the subpaths: they only pass names on.
   bullmq: 6,
   celery: 6,
@@ -125,8 +128,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   'preact/hooks': /^src\/dashboard\//,
   croner: /^src\/sources\/celery\/schedules\/crontab\.ts$/,
   debug: /^src\/debug\.ts$/,
-  // `options.ts` takes the type of what `authorize` is given.
-  express: /^src\/(router|options)\.ts$/,
+  express: /^src\/router\.ts$/,
   amqplib: /^src\/amqp\/amqplib\.ts$/,
   'prom-client': /^src\/metrics\/own\/write\.ts$/,
   'http-proxy-middleware': /^src\/http\/metrics-proxy\.ts$/,

@@ -5,14 +5,18 @@ import { filesBelow, statementsOf } from './source-files.ts';
 
 const files = filesBelow('src');
 
+/** Names that a file passes on; `* of ./file.ts` for all of another file. */
 function namesOf(path: string): string[] {
   const file = files.find((candidate) => candidate.path === path);
   return (file ? statementsOf(file) : [])
-    .flatMap((statement) =>
-      ts.isExportDeclaration(statement) && statement.exportClause && ts.isNamedExports(statement.exportClause)
-        ? statement.exportClause.elements.map((element) => element.name.text)
-        : [],
-    )
+    .flatMap((statement) => {
+      if (!ts.isExportDeclaration(statement)) return [];
+      const { exportClause, moduleSpecifier } = statement;
+      if (exportClause && ts.isNamedExports(exportClause)) {
+        return exportClause.elements.map((element) => element.name.text);
+      }
+      return moduleSpecifier && ts.isStringLiteral(moduleSpecifier) ? [`* of ${moduleSpecifier.text}`] : [];
+    })
     .toSorted();
 }
 

@@ -1,6 +1,6 @@
 import helmet from 'helmet';
 import { describe, expect, it, vi } from 'vitest';
-import type { MonitorOptions } from '../../src/options.ts';
+import type { MonitorOptions } from '../../src/index.ts';
 import type { ProblemBody } from '../../src/wire.ts';
 import { EXPRESS_MAJORS } from '../helpers/hosts.ts';
 import { serve } from '../router/host-kit.ts';

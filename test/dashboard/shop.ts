@@ -1,6 +1,7 @@
 /** A small deployment whose every figure is known. */
+
+import type { MonitorOptions } from '../../src/index.ts';
 import { memorySources } from '../../src/memory.ts';
-import type { MonitorOptions } from '../../src/options.ts';
 
 const MINUTE = 60_000;
 

@@ -68,21 +68,29 @@ describe('an app that has the packed package installed', () => {
 });
 
 describe('importing the packed package', () => {
-  const entries = ['', '/bullmq', '/celery', '/client', '/memory', '/postgres', '/sqlite', '/testing'];
+  const others = ['/bullmq', '/celery', '/client', '/memory', '/node', '/postgres', '/sqlite', '/testing'];
+  const hosts = {
+    'with Express': { entries: ['', ...others], packages: { express: installed('express') } },
+    'without Express': { entries: others, packages: {} },
+  };
   const forms = {
     'as ES modules': (entry: string) => `import 'express-task-monitor${entry}';`,
     'as CommonJS': (entry: string) => `require('express-task-monitor${entry}');`,
   };
 
-  it.each(Object.entries(forms))(
-    'does nothing by itself, and needs neither a client of Redis nor a proxy, %s',
-    async (_, form) => {
+  const rows = Object.entries(hosts).flatMap(([host, { entries, packages }]) =>
+    Object.entries(forms).map(([title, form]) => ({ title, form, host, entries, packages })),
+  );
+
+  it.each(rows)(
+    'does nothing by itself, and needs neither a client of Redis nor a proxy, $title, $host',
+    async ({ form, entries, packages }) => {
       const name = form('').startsWith('import') ? 'app.mjs' : 'app.cjs';
       const project = packed.consumer({
         files: {
           [name]: `${entries.map(form).join('\n')}\nconsole.log(process.getActiveResourcesInfo().join());`,
         },
-        packages: { express: installed('express'), debug: installed('debug'), croner: installed('croner') },
+        packages: { ...packages, debug: installed('debug'), croner: installed('croner') },
       });
       const { stdout, stderr } = await run(process.execPath, [name], { cwd: project, timeout: 50_000 });
       // Standard output is a pipe or a file; nothing else may be open.

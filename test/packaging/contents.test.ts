@@ -22,7 +22,17 @@ describe('the packed package', () => {
     // Files that entries share have a hash in their names.
     const page = /^dist\/dashboard\/[a-z]+(?:-[a-z]+)*-[A-Z0-9]{8}\.(?:js|css|svg)$/;
     const shared = /^dist\/(?:chunk-[A-Z0-9]+\.c?js|[a-z-]+-[\w-]{8}\.d\.c?ts)$/;
-    const entries = ['bullmq', 'celery', 'client', 'index', 'memory', 'postgres', 'sqlite', 'testing'];
+    const entries = [
+      'bullmq',
+      'celery',
+      'client',
+      'index',
+      'memory',
+      'node',
+      'postgres',
+      'sqlite',
+      'testing',
+    ];
     const endings = ['js', 'cjs', 'd.ts', 'd.cts'];
     const expected = [
       'CHANGELOG.md',

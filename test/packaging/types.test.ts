@@ -19,6 +19,10 @@ const EXPRESS_TYPES: Readonly<Record<string, string>> = {
   'the types of Express 4': join(TOOLS, 'types-express4'),
 };
 
+const NO_EXPRESS = 'no types of Express';
+/** Projects that are also compiled without Express: a way of finding modules each. */
+const PLAIN_NODE = ['an ES module with nodenext', 'CommonJS with module commonjs'];
+
 /** Uses names of every entry in the way that a host does, with wrong uses that must not compile. */
 const HOST = `
 import express from 'express';
@@ -90,6 +94,37 @@ const wrong: Task = { id: '1', state: 'SUCCESS', started: '2026-11-21' };
 void wrong;
 `;
 
+/** Uses the entry for hosts without Express: nothing of it may need the types of Express. */
+const NODE_HOST = `
+import { createServer } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { createMonitorHandler, MonitorError } from 'express-task-monitor/node';
+import type { Authorize, MonitorHandler, MonitorOptions, Task } from 'express-task-monitor/node';
+import { memorySources } from 'express-task-monitor/memory';
+
+interface Asking extends IncomingMessage {
+  user?: { role: string };
+}
+const admins: Authorize<Asking> = ({ user }, route) => route === 'healthcheck' || user?.role === 'admin';
+const options: MonitorOptions = { sources: memorySources(), authorize: ({ headers }) => headers.cookie === 'x' };
+const handlers: MonitorHandler[] = [
+  createMonitorHandler(),
+  createMonitorHandler({ ...options, basePath: '/monitor' }),
+  createMonitorHandler({ authorize: admins }),
+  createMonitorHandler({ authorize: (request: Asking) => request.user?.role === 'admin' }),
+];
+for (const handler of handlers) {
+  createServer(handler);
+  createServer((request, response) => handler(request, response, () => response.end()));
+  void handler.close();
+}
+const task: Task = { id: '1', state: 'SUCCESS' };
+throw new MonitorError('forbidden', task.id);
+
+// @ts-expect-error a method of Express
+createMonitorHandler({ authorize: (request) => request.get('cookie') === 'x' });
+`;
+
 const STRICT = {
   target: 'ES2022',
   strict: true,
@@ -115,8 +150,9 @@ const PROJECTS: Readonly<Record<string, { readonly type: string; readonly option
 /** Every project with every compiler; the older types of Express with one. */
 const rows = Object.keys(COMPILERS).flatMap((compiler) =>
   Object.keys(PROJECTS).flatMap((project) =>
-    Object.keys(EXPRESS_TYPES)
+    [...Object.keys(EXPRESS_TYPES), NO_EXPRESS]
       .filter((types) => types.endsWith('5') || compiler.endsWith('5.9'))
+      .filter((types) => types !== NO_EXPRESS || PLAIN_NODE.includes(project))
       .map((types) => ({ compiler, project, types })),
   ),
 );
@@ -125,18 +161,21 @@ const rows = Object.keys(COMPILERS).flatMap((compiler) =>
 function makeProject(project: string, types: string): string {
   const { type, options } = PROJECTS[project] ?? {};
   const compilerOptions = { ...STRICT, ...options };
+  const express = {
+    express: installed('express'),
+    '@types/express': EXPRESS_TYPES[types] ?? '',
+  };
   return packed.consumer({
     files: {
       'package.json': JSON.stringify({ name: 'host', private: true, type }),
-      'host.ts': HOST,
+      'host.ts': types === NO_EXPRESS ? NODE_HOST : HOST,
       'tsconfig.json': JSON.stringify({ compilerOptions, files: ['host.ts'] }),
     },
     packages: {
-      express: installed('express'),
+      ...(types === NO_EXPRESS ? {} : express),
       croner: installed('croner'),
       debug: installed('debug'),
       'http-proxy-middleware': installed('http-proxy-middleware'),
-      '@types/express': EXPRESS_TYPES[types] ?? '',
       '@types/node': installed('@types/node'),
       '@types/pg': installed('@types/pg'),
       postgres: installed('postgres'),
@@ -148,7 +187,7 @@ function makeProject(project: string, types: string): string {
 async function outputOf(...args: readonly string[]): Promise<string> {
   // Version 7 is a Go program, and ends before collecting garbage would gain anything.
   const env = { ...process.env, GOGC: 'off' };
-  return run(process.execPath, args, { timeout: 120_000, env }).then(
+  return run(process.execPath, args, { timeout: 240_000, env }).then(
     ({ stdout }) => stdout,
     (error: { stdout: string }) => error.stdout,
   );
@@ -171,7 +210,9 @@ const isThere = (path: string | undefined): boolean => existsSync(path ?? '');
 describe('the types of the packed package', () => {
   for (const [name, compiler] of Object.entries(COMPILERS)) {
     const cases = rows.filter((row) => row.compiler === name);
-    const present = cases.filter(({ types }) => isThere(compiler) && isThere(EXPRESS_TYPES[types]));
+    const present = cases.filter(
+      ({ types }) => isThere(compiler) && (types === NO_EXPRESS || isThere(EXPRESS_TYPES[types])),
+    );
     const folders = new Map<object, string>();
     let errors: Readonly<Record<string, string>> = {};
 

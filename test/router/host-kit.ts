@@ -1,7 +1,7 @@
 /** Hosts for tests: an app with the router in it, a route of its own, and an error handler that should stay idle. */
 import type { ErrorRequestHandler, Express } from 'express';
 import { expect, onTestFinished } from 'vitest';
-import type { MonitorOptions } from '../../src/options.ts';
+import type { MonitorOptions } from '../../src/index.ts';
 import type { MonitorRouter } from '../../src/router.ts';
 import { type Answer, type AskOptions, ask } from '../helpers/ask.ts';
 import { type ExpressMajor, listen } from '../helpers/hosts.ts';

@@ -3,7 +3,7 @@
  * route of its own that has to go on answering meanwhile, and a process that is afterwards as before.
  */
 import { expect, it, onTestFinished } from 'vitest';
-import type { MonitorOptions } from '../../../src/options.ts';
+import type { MonitorOptions } from '../../../src/index.ts';
 import type { Answer, AskOptions } from '../../helpers/ask.ts';
 import { EXPRESS_MAJORS, type ExpressMajor } from '../../helpers/hosts.ts';
 import { titleUnless } from '../../helpers/redis-server.ts';

@@ -1,0 +1,83 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createCore, type Next } from './http/core.ts';
+import { targetOf } from './http/exchange.ts';
+import { createMonitor } from './http/monitor.ts';
+import { resolveHandlerOptions } from './options/handler-options.ts';
+import type { ResolvedOptions } from './options/resolve-options.ts';
+import type { MonitorHandlerOptions } from './options.ts';
+import { ROUTES } from './routes/index.ts';
+import { isRecord } from './values.ts';
+
+/** Answers requests of any Node server, and can be closed. */
+export interface MonitorHandler {
+  /**
+   * Answers a request for the monitor. Never throws.
+   *
+   * @param next called for every other path, and with the error if answering failed because of a bug of this
+   *   library. Default: answers 404, or 500
+   */
+  (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void): void;
+  /**
+   * Ends open requests and closes the sources that no other monitor uses. Later requests are answered with 503
+   * `overloaded`. Resolves within 1.5 s, also when called again; never rejects.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * Creates a handler for the eleven routes and the page: `http.createServer(createMonitorHandler({ sources }))`. It works
+ * with every server that passes on the request and the response of Node's `http`; Express is not needed.
+ *
+ * @typeParam Request the type of the request that `authorize` gets: that of Node, with what the host adds to it
+ * @throws TypeError that says what to write, for options that are unknown or wrong
+ */
+export function createMonitorHandler<Request extends IncomingMessage = IncomingMessage>(
+  options?: MonitorHandlerOptions<Request>,
+): MonitorHandler {
+  refuseRequest(options, 'createMonitorHandler', 'createServer(createMonitorHandler({ … }))');
+  const { options: resolved, basePath } = resolveHandlerOptions(options);
+  return openHandler(resolved, basePath);
+}
+
+/** The handler of a monitor whose options have been checked. */
+export function openHandler(options: ResolvedOptions, basePath = ''): MonitorHandler {
+  if (options.unguarded) warnUnguarded();
+  const core = createCore(createMonitor(options), ROUTES);
+  function handle(
+    request: IncomingMessage,
+    response: ServerResponse,
+    next: Next = endPlainly(response),
+  ): void {
+    const url = targetOf(request, basePath);
+    if (url === null) next();
+    else core.answer(request, response, next, url);
+  }
+  return Object.assign(handle, { close: () => core.close() });
+}
+
+/** Ends a request that the monitor does not answer, on a server that has nothing else to answer it with. */
+export function endPlainly(response: ServerResponse): Next {
+  return (error) => {
+    if (response.headersSent) return;
+    response.statusCode = error === undefined ? 404 : 500;
+    response.end();
+  };
+}
+
+/** `app.use(createMonitorRouter)` makes Express call it with a request. */
+export function refuseRequest(options: unknown, caller: string, call: string): void {
+  if (isRecord(options) && 'method' in options && 'headers' in options && 'url' in options) {
+    throw new TypeError(`${caller} was passed to the server without being called. Write ${call}.`);
+  }
+}
+
+let warned = false;
+
+function warnUnguarded(): void {
+  if (warned || process.env.NODE_ENV !== 'production') return;
+  warned = true;
+  process.emitWarning(
+    'Everybody who can reach this monitor sees everything. Pass an authorize function among its options, or authorize: false if the host guards it.',
+    { type: 'ExpressTaskMonitorWarning', code: 'EXPRESS_TASK_MONITOR_UNGUARDED' },
+  );
+}
