@@ -1,7 +1,12 @@
 import { defineConfig } from 'vitest/config';
-import { LIVE, settings } from './settings.ts';
+import { LIVE, SAMPLED, settings } from './settings.ts';
 
 // They mostly wait, each for servers of its own.
 export default defineConfig({
-  test: { ...settings, include: [...LIVE], maxWorkers: 3 },
+  test: {
+    ...settings,
+    include: [...LIVE, ...SAMPLED],
+    env: { TASK_MONITOR_CASES: 'all' },
+    maxWorkers: 3,
+  },
 });

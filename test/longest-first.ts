@@ -40,7 +40,6 @@ const LONGEST = [
   'celery/amqp-clients',
   'bullmq/recorded-counts',
   'celery/queues-messages',
-  'history/stored-read/sqlite',
   'celery/replay',
   'bullmq/clients',
   'celery/sql/results-shown',

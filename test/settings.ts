@@ -72,5 +72,22 @@ export const LIVE: readonly string[] = [
   'test/stores/sqlite-node24.test.ts',
 ];
 
+/** `npm test` tries a sample of their cases, and `npm run test:live` all of them (`test/helpers/cases.ts`). */
+export const SAMPLED: readonly string[] = [
+  'test/celery/queues-paging.test.ts',
+  'test/celery/shuffled.test.ts',
+  'test/fuzz/fuzz.test.ts',
+  'test/graph/graph-tracker.test.ts',
+  'test/history/order.test.ts',
+  'test/history/task-list.test.ts',
+  'test/packaging/pages-code.test.ts',
+  'test/packaging/types.test.ts',
+  'test/secrets/bullmq.test.ts',
+  'test/secrets/celery.test.ts',
+  'test/secrets/page.test.ts',
+  'test/secrets/routes.test.ts',
+  'test/serialize/secrets.test.ts',
+];
+
 /** Have a configuration of their own: `npm run test:faults`. */
 export const FAULTS = 'test/faults/**/*.test.ts';

@@ -4,6 +4,7 @@ import { withInstanceWalks } from '../../src/history/instance-walks.ts';
 import type { TaskPage, TaskPosition, TaskSource } from '../../src/source.ts';
 import type { MessagePosition } from '../../src/sources/celery/broker.ts';
 import { FIRST_POSITION, indexBehind } from '../../src/sources/celery/queues/waiting-cursor.ts';
+import { runs } from '../helpers/cases.ts';
 import { createClient } from '../helpers/redis-client.ts';
 import { type RedisServer, redisMissing, startRedis, titleUnless, until } from '../helpers/redis-server.ts';
 import { context, messageOf, openLab, openPoll, queryOf } from './queues-lab.ts';
@@ -112,7 +113,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'paging while o
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -145,7 +146,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'paging while o
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -203,7 +204,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'paging while o
           await close();
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -237,7 +238,7 @@ describe.skipIf(redisMissing !== null)(titleUnless(redisMissing, 'paging while o
           }
           expect(pages).toBeLessThan(50);
         });
-        await fc.assert(walk, { numRuns: more > 0 ? 25 : 300 });
+        await fc.assert(walk, { numRuns: runs(more > 0 ? 25 : 300) });
       } finally {
         await lab.close();
       }

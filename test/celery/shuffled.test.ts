@@ -4,6 +4,7 @@ import { createMemoryHistory } from '../../src/history/memory-history.ts';
 import type { TaskDetail } from '../../src/model.ts';
 import { deliverMessage } from '../../src/sources/celery/brokers/redis/events.ts';
 import { createIntake } from '../../src/sources/celery/intake.ts';
+import { runs } from '../helpers/cases.ts';
 import { context } from '../helpers/celery-events.ts';
 import {
   inAnyOrder,
@@ -13,7 +14,7 @@ import {
   randomOf,
 } from '../helpers/celery-recordings.ts';
 
-const ORDERS = 100;
+const ORDERS = runs(100);
 const META = 'celery-task-meta-';
 
 /** Nobody else looks at what comes in. */

@@ -8,6 +8,7 @@ import {
   parseGraphCursor,
 } from '../../src/graph-updates.ts';
 import type { Task, TaskTree } from '../../src/model.ts';
+import { runs } from '../helpers/cases.ts';
 import { T0 } from '../history/telling.ts';
 import { buildGraph, finish, type LimitedGraph } from './graph-kit.ts';
 
@@ -179,7 +180,7 @@ describe('updates of a graph', () => {
           since = byTime ? time : observed.cursor;
         });
       }),
-      { seed: 7, numRuns: 1_000 },
+      { seed: 7, numRuns: runs(1_000) },
     );
   });
 
@@ -207,7 +208,7 @@ describe('updates of a graph', () => {
           before = now;
         });
       }),
-      { seed: 9, numRuns: 300 },
+      { seed: 9, numRuns: runs(300) },
     );
   });
 
@@ -230,7 +231,7 @@ describe('updates of a graph', () => {
           since = observed.cursor;
         });
       }),
-      { seed: 8, numRuns: 1_000 },
+      { seed: 8, numRuns: runs(1_000) },
     );
   });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { History, TaskChange, TaskFacts } from '../../src/history/history.ts';
 import type { TaskRelation } from '../../src/model.ts';
+import { runs } from '../helpers/cases.ts';
 import { CONTEXT, historyOf, T0, taskOf, told } from './telling.ts';
 
 const WORKERS = ['w1@a', 'w2@b'] as const;
@@ -179,9 +180,9 @@ describe('the order in which a task is told of', () => {
           expect(await taskOf(repeated)).toEqual(await taskOf(all));
         },
       ),
-      { seed: 11, numRuns: 2_000 },
+      { seed: 11, numRuns: runs(2_000) },
     );
-  }, 60_000);
+  }, 240_000);
 
   it('does not matter when some of it was read, and beside facts and relations', async () => {
     await fc.assert(
@@ -192,7 +193,7 @@ describe('the order in which a task is told of', () => {
           expect(await knownAfter(repeated)).toEqual(await knownAfter(all));
         },
       ),
-      { seed: 23, numRuns: 1_000 },
+      { seed: 23, numRuns: runs(1_000) },
     );
-  }, 60_000);
+  }, 240_000);
 });

@@ -5,6 +5,7 @@ import type { Task } from '../../src/model.ts';
 import { selectTasks } from '../../src/select.ts';
 import type { TaskPage, TaskQuery } from '../../src/source.ts';
 import { SORTS } from '../../src/testing/listing.ts';
+import { runs } from '../helpers/cases.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
 import { CONDITIONS } from '../helpers/random-conditions.ts';
 import { CONTEXT, historyOf, idsOf, page, query, T0, told } from './telling.ts';
@@ -103,7 +104,7 @@ describe('the task list', () => {
           if (scan === 20_000) expect(pages[0]?.total).toBe(expected.total);
         },
       ),
-      { numRuns: 900, seed: 3 },
+      { numRuns: runs(900), seed: 3 },
     );
   });
 

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
+import { ALL_CASES } from '../helpers/cases.ts';
 import { sqliteMissing, sqliteNode } from '../helpers/other-node.ts';
 import { redisMissing, startRedis } from '../helpers/redis-server.ts';
 import { codeBlocks, PAGES } from './code-blocks.ts';
@@ -73,7 +74,8 @@ const hasQueue = (text: string): boolean => text.includes("from 'bullmq'");
 const hasSqlite = (text: string): boolean => text.includes('sqliteStore(');
 
 describe('the code of the pages', () => {
-  const blocks = PAGES.flatMap(codeBlocks).filter(({ language }) => language === 'js');
+  const pages = ALL_CASES ? PAGES : ['README.md'];
+  const blocks = pages.flatMap(codeBlocks).filter(({ language }) => language === 'js');
 
   it.for(blocks)('runs as it stands at $where', async ({ text }, { skip }) => {
     skip(redisMissing !== null && hasQueue(text), redisMissing ?? '');

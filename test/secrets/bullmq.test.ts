@@ -6,9 +6,9 @@ import { BULLMQ_VERSIONS } from '../helpers/bullmq-versions.ts';
 import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
 import { redisMissing, titleUnless } from '../helpers/redis-server.ts';
 import { type Host, serve } from '../router/host-kit.ts';
-import { HARMLESS_TEXTS, leakIn } from './corpus/index.ts';
+import { leakIn } from './corpus/index.ts';
 import { leakFinder } from './leaks.ts';
-import { listAll, readEach, SECRET_TEXTS } from './places.ts';
+import { listAll, PLAIN_TEXTS, readEach, SECRET_TEXTS } from './places.ts';
 
 const leaksIn = leakFinder(SECRET_TEXTS);
 
@@ -22,7 +22,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
     beforeAll(async () => {
       app = await startBullMQ(bullmq);
       queue = app.queue('mail');
-      const texts = [...SECRET_TEXTS.map(({ text }) => text), ...HARMLESS_TEXTS];
+      const texts = [...SECRET_TEXTS.map(({ text }) => text), ...PLAIN_TEXTS];
       const jobs = texts.flatMap((text, index) => [
         { name: 'fail', data: { note: text, list: [text] }, opts: { jobId: `fail-${index}` } },
         { name: 'send', data: { note: text }, opts: { jobId: `done-${index}` } },
@@ -58,7 +58,7 @@ describe.skipIf(redisMissing !== null).each(BULLMQ_VERSIONS)(
       async (_, redact, step) => {
         const served = await host(redact);
         const list = await listAll(served);
-        expect(list.tasks.length).toBe(2 * (SECRET_TEXTS.length + HARMLESS_TEXTS.length));
+        expect(list.tasks.length).toBe(2 * (SECRET_TEXTS.length + PLAIN_TEXTS.length));
         expect(leaksIn(list.text)).toEqual([]);
         const pathsOf = (index: number): string[] =>
           [`mail:fail-${index}`, `mail:done-${index}`].flatMap((id) => {

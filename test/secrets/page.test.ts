@@ -4,9 +4,8 @@ import { browserMissing, browserTitle, look } from '../dashboard/browser.ts';
 import { EXPRESS_MAJORS, type ExpressMajor } from '../helpers/hosts.ts';
 import { until } from '../helpers/redis-server.ts';
 import { serve } from '../router/host-kit.ts';
-import { HARMLESS_TEXTS } from './corpus/index.ts';
 import { leakFinder } from './leaks.ts';
-import { components, idOf, recordCorpus, SECRET_TEXTS, schedules } from './places.ts';
+import { components, idOf, PLAIN_TEXTS, recordCorpus, SECRET_TEXTS, schedules } from './places.ts';
 
 const leaksIn = leakFinder(SECRET_TEXTS);
 
@@ -46,7 +45,7 @@ describe.skipIf(browserMissing)(browserTitle('in a browser,'), { timeout: 180_00
       const html = await read(`#/tasks/${idOf('secret', index)}`, '***');
       expect(leaksIn(html), SECRET_TEXTS[index]?.rest).toEqual([]);
     }
-    await read(`#/tasks/${idOf('harmless', 0)}`, HARMLESS_TEXTS[0] as string);
+    await read(`#/tasks/${idOf('harmless', 0)}`, PLAIN_TEXTS[0] as string);
   });
 
   it('the secrets are seen when the redaction is off, which proves that this test can fail', async () => {

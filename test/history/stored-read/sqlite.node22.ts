@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { createSqliteStore } from '../../../src/stores/sqlite/create-sqlite-store.ts';
+import { runs } from '../../helpers/cases.ts';
 import { describeSameReads } from './same-reads-of-sql.ts';
 
-const NUM_RUNS = 50;
+const NUM_RUNS = runs(50);
 const THREAD = new URL('../../../src/stores/sqlite/sqlite-thread.ts', import.meta.url);
 
 const folder = mkdtempSync(join(tmpdir(), 'monitor-sqlite-'));
